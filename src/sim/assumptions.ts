@@ -1,0 +1,173 @@
+/**
+ * The assumptions ledger: every gap that the document leaves ("not shown"), as one typed record.
+ * Names, answers and defaults are those of the ledger in `docs/assumptions.md`; the default stands
+ * first. Code reads an assumption by name, so no gap is ever decided silently in an `if`.
+ */
+import { z } from 'zod';
+
+interface LedgerEntry {
+  /** What the document leaves open. */
+  readonly open: string;
+  /** The closed list of named answers, default first; empty when any number is an answer. */
+  readonly answers: readonly string[];
+  readonly schema: z.ZodType;
+  readonly default: unknown;
+  /** How an answer that is not a name is written, for help texts and error messages. */
+  readonly alsoAccepts?: string;
+}
+
+function choice<const A extends readonly [string, ...string[]]>(open: string, answers: A) {
+  return { open, answers, schema: z.enum(answers), default: answers[0] as A[number] } as const;
+}
+
+function number<const W extends string = never>(
+  open: string,
+  fallback: number | W,
+  range: { min: number; max: number; integer?: boolean },
+  words: readonly W[] = [],
+) {
+  const base = range.integer === false ? z.number() : z.int();
+  const bounded = base.min(range.min).max(range.max);
+  const schema: z.ZodType<number | W> =
+    words.length > 0 ? z.union([bounded, z.enum(words as readonly [W, ...W[]])]) : bounded;
+  return {
+    open,
+    answers: words as readonly string[],
+    schema,
+    default: fallback,
+    alsoAccepts: `a ${range.integer === false ? '' : 'whole '}number from ${range.min} to ${range.max}`,
+  } as const;
+}
+
+/** A status from which a message may still fail (STATE-4): those that are not final. */
+export const unfinishedStatuses = ['queued', 'sending', 'sent'] as const;
+export type UnfinishedStatus = (typeof unfinishedStatuses)[number];
+
+const failsFromSchema = z
+  .array(z.enum(unfinishedStatuses))
+  .transform((list) => unfinishedStatuses.filter((status) => list.includes(status)));
+
+/** Keys are 40 letters and digits behind a prefix; a prefix is what a bearer token may carry. */
+const keyPrefixSchema = z.string().regex(/^[A-Za-z0-9_.~-]{0,32}$/, {
+  message: 'expected at most 32 characters of A-Z, a-z, 0-9, "_", ".", "~", "-"',
+});
+
+export const assumptionLedger = {
+  limiterRefill: choice('how "N per minute" refills', [
+    'sliding',
+    'continuous',
+    'interval',
+    'interval_aligned',
+  ]),
+  refusedSpendsToken: choice('whether a 429 counts', ['no', 'yes']),
+  errorsSpendToken: choice('whether 400, 401 (by IP), 402, 403, 503 count', ['yes', 'no']),
+  failedRequestId: choice('is the `request_id` of a refused send used up', ['free', 'burned']),
+  gateOrder: choice('order of the checks', ['replay_first', 'validate_first']),
+  bothSenderFields: choice('`from` and `from_number` both present', [
+    'from_wins',
+    'alias_wins',
+    'reject',
+    'reject_if_different',
+  ]),
+  replayScope: choice('whose `request_id`', ['account', 'api_key']),
+  replayDifferentBody: choice('same key, another body', ['return_original', 'conflict']),
+  replayAcrossEndpoints: choice('do dashboard and external send share the keys of v1 send', [
+    'shared',
+    'separate',
+  ]),
+  replaySpends: choice('what a replay costs', ['throttle', 'nothing']),
+  errorBody: choice('body of errors other than 429', ['code_detail', 'field_map', 'nested']),
+  notFoundBody: choice('body of the 404', ['detail_only', 'code_detail']),
+  malformedJson: choice('body that is no JSON object', ['detail_400', 'code_400']),
+  contentType: choice('body not declared as JSON', ['reject_415', 'ignore']),
+  trailingSlash: choice('path without the last slash', ['not_found', 'redirect']),
+  methodNotAllowed: choice('another method on a known path', ['405', '404']),
+  unknownFields: choice('fields the document does not name', ['ignore', 'reject']),
+  nullFields: choice('`null` for an optional field', ['reject', 'absent']),
+  emptyRequestId: choice('`request_id: ""`', ['none_supplied', 'reject']),
+  requestIdMaxLength: number('longest `request_id`', 255, { min: 1, max: 65_536 }),
+  characterUnit: choice('what one of the 1,600 characters is', [
+    'code_points',
+    'utf16_units',
+    'graphemes',
+  ]),
+  blankMessage: choice('`""` or white space only', ['reject', 'accept']),
+  numberCheck: choice('how strictly E.164 is checked', ['possible', 'shape', 'valid']),
+  sendAtZone: choice('offsets other than UTC', ['utc_only', 'any_offset', 'naive_is_utc']),
+  sendAtMaxAheadDays: number(
+    'how far ahead `send_at` may be',
+    'unlimited',
+    { min: 1, max: 36_500 },
+    ['unlimited'],
+  ),
+  heldStatus: choice('status shown while `send_at` holds', ['queued', 'scheduled']),
+  progressPace: choice('how fast sending → sent → delivered', ['per_poll', 'own_delay']),
+  pollIntervalSeconds: number("the device's poll period", 20, { min: 1, max: 86_400 }),
+  sendsPerPoll: number('how many messages one poll picks up', 'all', { min: 1, max: 1_000_000 }, [
+    'all',
+  ]),
+  failsFrom: {
+    open: 'states a message may fail from',
+    answers: [],
+    schema: failsFromSchema,
+    default: unfinishedStatuses as readonly UnfinishedStatus[],
+    alsoAccepts: `a list of ${unfinishedStatuses.join(', ')}, which may be empty`,
+  },
+  failureRate: number('share of messages that fail unprompted', 0, {
+    min: 0,
+    max: 1,
+    integer: false,
+  }),
+  deactivation: choice('queued work of a SIM that is deactivated', ['fails', 'stays_queued']),
+  disconnectedSim: choice("sending from the account's own SIM that is not connected", [
+    'queues',
+    'device_inactive',
+  ]),
+  foreignNumber: choice("`from` is another account's number", ['access_denied', 'not_found']),
+  poolBesideOwnSim: choice('pool number while the account has a connected SIM', [
+    'access_denied',
+    'allow',
+  ]),
+  monthlyQuota: number("the plan's size", 10_000, { min: 0, max: 1_000_000_000 }, ['unlimited']),
+  quotaUnit: choice('what the quota counts', ['messages', 'segments']),
+  quotaMonth: choice('when the quota starts again', ['calendar_utc', 'rolling_30_days']),
+  quotaRefund: choice('does a failed message give its quota back', ['no', 'yes']),
+  keyFormat: {
+    open: "the key's look: a prefix, then 40 letters and digits",
+    answers: [],
+    schema: keyPrefixSchema,
+    default: 'smst_',
+    alsoAccepts: 'any prefix of at most 32 characters that a bearer token may carry',
+  },
+  dashboardSendShape: choice('body and reply of the dashboard send', ['same_as_v1']),
+  externalSendShape: choice('body and reply of the external send', ['same_as_v1']),
+  receivedShape: choice('the list of inbound messages', ['page', 'array']),
+  tasksShape: choice('what a polling device gets', ['tasks', 'array']),
+  tasksAccess: choice("who may poll a device's tasks", ['owner']),
+  statsShape: choice('account statistics', ['counts']),
+  unauthenticatedThrottle: choice("when an unauthenticated call meets its IP's limit", [
+    'then_429',
+    'always_401',
+  ]),
+  clientIp: choice('whose address a client IP is', ['peer', 'x_forwarded_for']),
+} as const satisfies Record<string, LedgerEntry>;
+
+export type AssumptionName = keyof typeof assumptionLedger;
+
+/** One answer per gap: what the simulator does where the document is silent. */
+export type Assumptions = {
+  readonly [N in AssumptionName]: (typeof assumptionLedger)[N]['default'];
+};
+
+export const assumptionNames = Object.keys(assumptionLedger) as readonly AssumptionName[];
+
+export const defaultAssumptions = Object.fromEntries(
+  assumptionNames.map((name) => [name, assumptionLedger[name].default]),
+) as Assumptions;
+
+/** Overrides by name, as settings, world files and the control port give them. */
+export const assumptionOverridesSchema = z
+  .strictObject(
+    Object.fromEntries(assumptionNames.map((name) => [name, assumptionLedger[name].schema])),
+  )
+  .partial() as unknown as z.ZodType<Partial<Assumptions>>;
