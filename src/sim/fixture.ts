@@ -1,0 +1,31 @@
+/**
+ * The default world, small enough to remember, and the recipients with a scripted fate.
+ * Rules: SVC-1, STATE-3, STATE-4. Assumes: monthlyQuota (no account here states a quota).
+ * The scripted recipients hold in every world, unless the world's own outcomes say otherwise: those
+ * are looked at first.
+ */
+import type { Outcome, World, WorldInput } from './world-schema.ts';
+
+export const defaultWorld = {
+  accounts: [
+    { name: 'acme', sims: [{ number: '+12025550101' }, { number: '+12025550102' }] },
+    { name: 'globex', sims: [{ number: '+12025550111' }] },
+    { name: 'initech' },
+  ],
+  pool: [{ number: '+12025550190' }],
+} as const satisfies WorldInput;
+
+export const scriptedOutcomes: readonly Outcome[] = [
+  { to: '+12025550160', ends: 'failed', in: 'queued', polls: 1 },
+  { to: '+12025550161', ends: 'failed', in: 'sending', polls: 1 },
+  { to: '+12025550162', ends: 'failed', in: 'sent', polls: 1 },
+  { to: '+12025550163', ends: 'stuck', in: 'queued', polls: 1 },
+  { to: '+12025550164', ends: 'stuck', in: 'sending', polls: 1 },
+  { to: '+12025550165', ends: 'stuck', in: 'sent', polls: 1 },
+  { to: '+12025550166', ends: 'delivered', polls: 3 },
+];
+
+/** All fates of a world, the first match counts; a recipient without one is delivered. */
+export function outcomesOf(world: Pick<World, 'outcomes'>): readonly Outcome[] {
+  return [...world.outcomes, ...scriptedOutcomes];
+}

@@ -1,0 +1,178 @@
+/**
+ * The world a simulator starts with, as settings and world files give it: accounts with their keys
+ * and SIMs, the shared pool, the scripted fates, and overrides of assumptions and limits.
+ * Rules: AUTH-2, SVC-1, STATE-3, STATE-4. Assumes: monthlyQuota, failsFrom.
+ * The field names are those of the file, so that one schema serves the file, the control port and
+ * the shipped JSON Schema.
+ */
+import { z } from 'zod';
+import { type Assumptions, assumptionOverridesSchema, unfinishedStatuses } from './assumptions.ts';
+import { type EndpointName, endpointNames } from './limits.ts';
+import { pathText } from './mistakes.ts';
+
+/** Plain data that nobody changes any more. */
+export type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+
+/** Overrides of the limits: requests per minute, or null for none. */
+export type LimitOverrides = { readonly [E in EndpointName]?: number | null };
+
+const quotaError = 'expected a whole number from 0 to 1000000000, or "unlimited"';
+const limitError = 'expected a whole number from 1 to 1000000, or null for no limit';
+const pollsError = 'expected a whole number from 1 to 1000000';
+
+const nameSchema = z.string().min(1).max(100);
+
+const numberSchema = z
+  .string()
+  .regex(/^\+[1-9][0-9]{1,14}$/, { error: 'expected an E.164 number such as "+12025550101"' });
+
+const recipientSchema = z.string().regex(/^\+[1-9*][0-9*]{0,14}$/, {
+  error: 'expected an E.164 number, in which "*" stands for any digits, such as "+1202555016*"',
+});
+
+const keySchema = z.strictObject({
+  name: nameSchema,
+  key: z
+    .string()
+    .regex(/^[A-Za-z0-9_.~+/=-]{1,200}$/, {
+      error:
+        'expected 1 to 200 characters that a bearer token may carry: A-Z a-z 0-9 _ . ~ + / = -',
+    })
+    .exactOptional(),
+});
+
+const simSchema = z.strictObject({
+  number: numberSchema,
+  connected: z.boolean().default(true),
+  active: z.boolean().default(true),
+  polling: z.enum(['simulated', 'external']).default('simulated'),
+});
+
+const accountSchema = z.strictObject({
+  name: nameSchema,
+  monthly_quota: z
+    .union(
+      [
+        z.int({ error: quotaError }).min(0, { error: quotaError }).max(1e9, { error: quotaError }),
+        z.enum(['unlimited'], { error: quotaError }),
+      ],
+      { error: quotaError },
+    )
+    .exactOptional(),
+  keys: z
+    .array(keySchema)
+    .max(1_000)
+    .default(() => [{ name: 'default' }]),
+  sims: z
+    .array(simSchema)
+    .max(10_000)
+    .default(() => []),
+});
+
+const pollsSchema = z
+  .int({ error: pollsError })
+  .min(1, { error: pollsError })
+  .max(1_000_000, { error: pollsError })
+  .default(1);
+
+/** A scripted fate: how the messages to some recipients end, and how many polls each step takes. */
+export const outcomeSchema = z.discriminatedUnion('ends', [
+  z.strictObject({ to: recipientSchema, ends: z.literal('delivered'), polls: pollsSchema }),
+  z.strictObject({
+    to: recipientSchema,
+    ends: z.enum(['failed', 'stuck']),
+    in: z.enum(unfinishedStatuses),
+    polls: pollsSchema,
+  }),
+]);
+
+const limitSchema = z
+  .int({ error: limitError })
+  .min(1, { error: limitError })
+  .max(1_000_000, { error: limitError })
+  .nullable()
+  .exactOptional();
+
+export const limitOverridesSchema = z.strictObject(
+  Object.fromEntries(endpointNames.map((name) => [name, limitSchema])),
+) as unknown as z.ZodType<LimitOverrides, LimitOverrides>;
+
+export const assumptionsSchema = assumptionOverridesSchema as z.ZodType<
+  Partial<Assumptions>,
+  Partial<Assumptions>
+>;
+
+export const worldSchema = z
+  .strictObject({
+    $schema: z.string().exactOptional(),
+    accounts: z
+      .array(accountSchema)
+      .max(10_000)
+      .default(() => []),
+    pool: z
+      .array(z.strictObject({ number: numberSchema }))
+      .max(10_000)
+      .default(() => []),
+    outcomes: z
+      .array(outcomeSchema)
+      .max(10_000)
+      .default(() => []),
+    assumptions: assumptionsSchema.default(() => ({})),
+    limits: limitOverridesSchema.default(() => ({})),
+  })
+  .superRefine(refuseTwins, { when: () => true });
+
+/** What a world file may say: lists and most fields may be left out. */
+export type WorldInput = DeepReadonly<z.input<typeof worldSchema>>;
+export type World = DeepReadonly<z.output<typeof worldSchema>>;
+export type WorldAccount = World['accounts'][number];
+export type WorldKey = WorldAccount['keys'][number];
+export type WorldSim = WorldAccount['sims'][number];
+export type Outcome = DeepReadonly<z.output<typeof outcomeSchema>>;
+
+/**
+ * Names, numbers and keys stand once in a world. Runs even where the shape is wrong elsewhere,
+ * so that a file's mistakes come out all at once; hence it trusts nothing about the value.
+ */
+function refuseTwins(value: unknown, context: z.core.$RefinementCtx): void {
+  const seen = { account: new Map<unknown, string>(), number: new Map(), key: new Map() };
+  const note = (kind: keyof typeof seen, entry: unknown, field: string, path: PropertyKey[]) => {
+    const text = fieldOf(entry, field);
+    if (typeof text !== 'string') return;
+    const first = seen[kind].get(text);
+    if (first === undefined) seen[kind].set(text, pathText(path));
+    else
+      context.addIssue({
+        code: 'custom',
+        path: [...path, field],
+        message: `the same ${kind === 'account' ? 'account name' : kind} stands at ${first}.${field}`,
+      });
+  };
+  listOf(value, 'accounts').forEach((account, a) => {
+    note('account', account, 'name', ['accounts', a]);
+    listOf(account, 'keys').forEach((key, k) => {
+      note('key', key, 'key', ['accounts', a, 'keys', k]);
+    });
+    listOf(account, 'sims').forEach((sim, s) => {
+      note('number', sim, 'number', ['accounts', a, 'sims', s]);
+    });
+  });
+  listOf(value, 'pool').forEach((entry, p) => {
+    note('number', entry, 'number', ['pool', p]);
+  });
+}
+
+function fieldOf(value: unknown, field: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? (value as Record<string, unknown>)[field]
+    : undefined;
+}
+
+function listOf(value: unknown, field: string): readonly unknown[] {
+  const list = fieldOf(value, field);
+  return Array.isArray(list) ? list : [];
+}
