@@ -4,7 +4,7 @@
  * The scripted recipients hold in every world, unless the world's own outcomes say otherwise: those
  * are looked at first.
  */
-import type { Outcome, World, WorldInput } from './world-schema.ts';
+import type { Outcome, WorldFixture, WorldFixtureInput } from './world-schema.ts';
 
 export const defaultWorld = {
   accounts: [
@@ -13,7 +13,7 @@ export const defaultWorld = {
     { name: 'initech' },
   ],
   pool: [{ number: '+12025550190' }],
-} as const satisfies WorldInput;
+} as const satisfies WorldFixtureInput;
 
 export const scriptedOutcomes: readonly Outcome[] = [
   { to: '+12025550160', ends: 'failed', in: 'queued', polls: 1 },
@@ -26,6 +26,6 @@ export const scriptedOutcomes: readonly Outcome[] = [
 ];
 
 /** All fates of a world, the first match counts; a recipient without one is delivered. */
-export function outcomesOf(world: Pick<World, 'outcomes'>): readonly Outcome[] {
+export function outcomesOf(world: Pick<WorldFixture, 'outcomes'>): readonly Outcome[] {
   return [...world.outcomes, ...scriptedOutcomes];
 }

@@ -13,7 +13,7 @@ import {
   assumptionsSchema,
   type DeepReadonly,
   limitOverridesSchema,
-  type WorldInput,
+  type WorldFixtureInput,
   worldSchema,
 } from './world-schema.ts';
 
@@ -74,7 +74,7 @@ const settingsSchema = z
 
 /** What `createSimulator` takes; everything may be left out. */
 export type SettingsInput = Omit<DeepReadonly<z.input<typeof settingsSchema>>, 'world'> & {
-  readonly world?: WorldInput | undefined;
+  readonly world?: WorldFixtureInput | undefined;
 };
 export type Settings = DeepReadonly<z.output<typeof settingsSchema>>;
 

@@ -127,9 +127,9 @@ export const worldSchema = z
   .superRefine(refuseTwins, { when: () => true });
 
 /** What a world file may say: lists and most fields may be left out. */
-export type WorldInput = DeepReadonly<z.input<typeof worldSchema>>;
-export type World = DeepReadonly<z.output<typeof worldSchema>>;
-export type WorldAccount = World['accounts'][number];
+export type WorldFixtureInput = DeepReadonly<z.input<typeof worldSchema>>;
+export type WorldFixture = DeepReadonly<z.output<typeof worldSchema>>;
+export type WorldAccount = WorldFixture['accounts'][number];
 export type WorldKey = WorldAccount['keys'][number];
 export type WorldSim = WorldAccount['sims'][number];
 export type Outcome = DeepReadonly<z.output<typeof outcomeSchema>>;
