@@ -1,0 +1,90 @@
+/**
+ * One stream of server-sent events, over whichever transport.
+ * Bound: at most `eventQueueLimitBytes` wait for a slow reader; one more event and it is cut off.
+ * The queue is ours, because neither transport tells how much it holds back for a connection.
+ */
+import { type EventsReply, eventQueueLimitBytes } from './transport.ts';
+
+/** What a transport lends the stream. */
+export interface EventPipe {
+  /** False when the reader is behind; `resume` is then called once it has caught up. */
+  write(text: string): boolean;
+  /** Ends the response in good order. */
+  end(): void;
+  /** Drops the connection. */
+  cut(): void;
+}
+
+export const eventStreamHeaders: Readonly<Record<string, string>> = {
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+};
+export const eventStreamType = 'text/event-stream';
+
+export class EventStream {
+  readonly #pipe: EventPipe;
+  readonly #waiting: string[] = [];
+  #waitingBytes = 0;
+  #behind = false;
+  #over = false;
+  #closed: (() => void) | undefined;
+
+  constructor(pipe: EventPipe) {
+    this.#pipe = pipe;
+  }
+
+  /** Starts the events. A comment comes first, so that the reader sees the stream open. */
+  start(reply: EventsReply): void {
+    this.#behind = !this.#pipe.write(': open\n\n');
+    const closed = reply.open((event, data, id) => this.#send(event, data, id));
+    // The reader may be gone, or too slow, before `open` has returned.
+    if (this.#over) closed();
+    else this.#closed = closed;
+  }
+
+  #send(event: string, data: unknown, id: string | undefined): boolean {
+    if (this.#over) return false;
+    // JSON text holds no line break, so one `data` line is enough.
+    const text = `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+    if (!this.#behind) {
+      this.#behind = !this.#pipe.write(text);
+      return true;
+    }
+    this.#waitingBytes += Buffer.byteLength(text);
+    if (this.#waitingBytes > eventQueueLimitBytes) {
+      this.gone();
+      this.#pipe.cut();
+      return false;
+    }
+    this.#waiting.push(text);
+    return true;
+  }
+
+  /** The reader has taken all that was written. */
+  resume(): void {
+    if (this.#over) return;
+    this.#behind = false;
+    if (this.#waiting.length === 0) return;
+    const text = this.#waiting.join('');
+    this.#waiting.length = 0;
+    this.#waitingBytes = 0;
+    this.#behind = !this.#pipe.write(text);
+  }
+
+  /** The server closes. */
+  finish(): void {
+    if (this.#over) return;
+    this.gone();
+    this.#pipe.end();
+  }
+
+  /** The connection is gone, by whoever's doing. */
+  gone(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#waiting.length = 0;
+    const closed = this.#closed;
+    this.#closed = undefined;
+    closed?.();
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * The transport on Node's own HTTP server, for machines where the native module cannot be loaded.
+ * Same statuses, bodies and limits as the HyperExpress one. What differs is the parser's doing:
+ * unknown and lower-case methods, CONNECT and obsolete line folding are 400 here; HTTP/1.0, absolute-form
+ * targets and chunk trailers are served; broken HTTP is answered in JSON instead of HTML; a client that
+ * half-closes still gets its answer, and a pipelining one waits for a delayed reply instead of being cut.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { EventStream } from './event-stream.ts';
+import type { ApiReply, Delivery } from './messages.ts';
+import { cutShort, openEventStream, writeReply } from './node-reply.ts';
+import {
+  type ControlReply,
+  type ControlRequest,
+  checkAddress,
+  defaultBodyLimitBytes,
+  defaultDrainLimitBytes,
+  type EventsReply,
+  idleTimeoutMs,
+  listenError,
+  plainIp,
+  quiet,
+  type Serve,
+  type Transport,
+  type TransportOptions,
+} from './transport.ts';
+import {
+  contentOnWire,
+  isContent,
+  isEvents,
+  jsonType,
+  type TransportReplies,
+  transportReplies,
+} from './transport-replies.ts';
+
+type Draft = { -readonly [K in keyof ControlRequest]: ControlRequest[K] };
+
+export class NodeTransport implements Transport {
+  readonly #server: Server;
+  readonly #serve: Serve;
+  readonly #replies: TransportReplies;
+  readonly #bodyLimitBytes: number;
+  readonly #drainLimitBytes: number;
+  readonly #onInternalError: ((error: unknown) => void) | undefined;
+  /** Every request without its whole reply, and the timer of a delayed one. */
+  readonly #pending = new Map<ServerResponse, NodeJS.Timeout | undefined>();
+  readonly #streams = new Set<EventStream>();
+  #closing: Promise<void> | undefined;
+
+  constructor(serve: Serve, options: TransportOptions = {}) {
+    this.#serve = serve;
+    this.#bodyLimitBytes = options.bodyLimitBytes ?? defaultBodyLimitBytes;
+    this.#drainLimitBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
+    this.#onInternalError = options.onInternalError;
+    this.#replies = transportReplies(serve, this.#bodyLimitBytes);
+    const server = createServer({
+      maxHeaderSize: 16_384,
+      headersTimeout: idleTimeoutMs,
+      requestTimeout: idleTimeoutMs,
+      keepAliveTimeout: idleTimeoutMs,
+      connectionsCheckingInterval: 1_000,
+    });
+    server.on('request', (request, response) => this.#receive(request, response));
+    // uWebSockets.js does not know other expectations than 100-continue either, and serves the request.
+    server.on('checkExpectation', (request, response) => this.#receive(request, response));
+    server.on('clientError', (error, socket) => this.#malformed(error, socket as Socket));
+    this.#server = server;
+  }
+
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      checkAddress(port, host);
+      const refused = (error: Error): void => reject(listenError(error, port, host));
+      this.#server.once('error', refused);
+      this.#server.listen({ port, host, exclusive: true }, () => {
+        this.#server.off('error', refused);
+        const address = this.#server.address();
+        resolve(address !== null && typeof address === 'object' ? address.port : port);
+      });
+    });
+  }
+
+  close(graceMs = 5_000): Promise<void> {
+    this.#closing ??= this.#drain(graceMs);
+    return this.#closing;
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    for (const stream of this.#streams) stream.finish();
+    await quiet(() => this.#pending.size > 0, graceMs);
+    for (const timer of this.#pending.values()) clearTimeout(timer);
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  #receive(incoming: IncomingMessage, response: ServerResponse): void {
+    this.#pending.set(response, undefined);
+    response.once('close', () => {
+      clearTimeout(this.#pending.get(response));
+      this.#pending.delete(response);
+    });
+    const length = incoming.headers['content-length'];
+    const size = length === undefined ? 0 : Number(length);
+    if (size === 0 && incoming.headers['transfer-encoding'] === undefined) {
+      this.#dispatch(read(incoming), response);
+    } else if (size > this.#drainLimitBytes) {
+      this.#put(response, this.#replies.tooLarge, true);
+    } else {
+      this.#collect(incoming, response);
+    }
+  }
+
+  #collect(incoming: IncomingMessage, response: ServerResponse): void {
+    const draft = read(incoming);
+    let parts: Buffer[] = [];
+    let size = 0;
+    incoming.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= this.#bodyLimitBytes) parts.push(chunk);
+      else parts = [];
+      if (size > this.#drainLimitBytes && !response.headersSent) {
+        this.#put(response, this.#replies.tooLarge, true);
+      }
+    });
+    incoming.on('end', () => {
+      if (response.headersSent || response.destroyed) return;
+      if (size > this.#bodyLimitBytes) {
+        this.#put(response, this.#replies.tooLarge, false);
+        return;
+      }
+      draft.body = parts[0] !== undefined && parts.length === 1 ? parts[0] : Buffer.concat(parts);
+      this.#dispatch(draft, response);
+    });
+    // A client that leaves in the middle of its body; the response's `close` cleans up.
+    incoming.on('error', () => {});
+  }
+
+  #dispatch(request: Draft, response: ServerResponse): void {
+    try {
+      if ('service' in this.#serve) {
+        this.#deliver(response, request, this.#serve.service(request));
+        return;
+      }
+      const reply = this.#serve.control(request);
+      if (reply instanceof Promise) this.#await(response, request, reply);
+      else this.#deliver(response, request, reply);
+    } catch (error) {
+      this.#fail(response, error);
+    }
+  }
+
+  #await(response: ServerResponse, request: ControlRequest, reply: Promise<ControlReply>): void {
+    reply
+      .then((late) => {
+        if (!response.destroyed) this.#deliver(response, request, late);
+      })
+      .catch((error: unknown) => this.#fail(response, error));
+  }
+
+  #deliver(response: ServerResponse, request: ControlRequest, reply: ControlReply): void {
+    if (isEvents(reply)) {
+      this.#stream(response, reply);
+    } else if (isContent(reply)) {
+      const { status, payload, contentType, headers } = contentOnWire(reply, request);
+      writeReply(response, status, payload, contentType, headers, this.#closing !== undefined);
+    } else if (reply.delivery !== undefined) {
+      this.#mistreat(response, reply, reply.delivery);
+    } else {
+      this.#put(response, reply, false);
+    }
+  }
+
+  #put(response: ServerResponse, reply: ApiReply, close: boolean): void {
+    const last = close || this.#closing !== undefined;
+    writeReply(response, reply.status, reply.body, jsonType, reply.headers, last);
+  }
+
+  #mistreat(response: ServerResponse, reply: ApiReply, { delayMs = 0, cut }: Delivery): void {
+    const act = (): void => {
+      if (response.destroyed) return;
+      if (cut === undefined) this.#put(response, reply, false);
+      else cutShort(response, reply, cut);
+    };
+    if (delayMs <= 0) act();
+    else this.#pending.set(response, setTimeout(act, delayMs));
+  }
+
+  #stream(response: ServerResponse, reply: EventsReply): void {
+    const last = this.#closing !== undefined;
+    const stream = openEventStream(response, last, (ended) => this.#streams.delete(ended));
+    if (stream === undefined) return;
+    this.#streams.add(stream);
+    try {
+      stream.start(reply);
+    } catch (error) {
+      this.#report(error);
+      stream.finish();
+    }
+  }
+
+  #fail(response: ServerResponse, error: unknown): void {
+    this.#report(error);
+    if (response.headersSent) response.destroy();
+    else if (!response.destroyed) this.#put(response, this.#replies.internalError, false);
+  }
+
+  #report(error: unknown): void {
+    try {
+      this.#onInternalError?.(error);
+    } catch {
+      // Whoever is told of errors must not end the process.
+    }
+  }
+
+  /** What Node's parser refuses never becomes a request; silence is not answered, as in uWebSockets.js. */
+  #malformed(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (!socket.writable || error.code === 'ECONNRESET' || error.code?.endsWith('_TIMEOUT')) {
+      socket.destroy();
+      return;
+    }
+    const { headersTooLarge, malformed } = this.#replies;
+    const { status, body } = error.code === 'HPE_HEADER_OVERFLOW' ? headersTooLarge : malformed;
+    const reason = status === 431 ? 'Request Header Fields Too Large' : 'Bad Request';
+    socket.end(
+      `HTTP/1.1 ${status} ${reason}\r\ncontent-type: ${jsonType}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+      () => socket.destroy(),
+    );
+  }
+}
+
+/** Node joins or drops what is sent twice, so everything is read from the raw list: the last one counts. */
+function read(incoming: IncomingMessage): Draft {
+  const headers: Record<string, string> = {};
+  let authorizations = 0;
+  const raw = incoming.rawHeaders;
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = (raw[at] ?? '').toLowerCase();
+    const value = raw[at + 1] ?? '';
+    if (name === 'authorization' && headers['authorization'] !== value) authorizations += 1;
+    headers[name] = value;
+  }
+  const url = incoming.url ?? '';
+  const mark = url.indexOf('?');
+  return {
+    method: incoming.method ?? '',
+    path: mark < 0 ? url : url.slice(0, mark),
+    query: mark < 0 ? '' : url.slice(mark + 1),
+    authorization: authorizations === 1 ? headers['authorization'] : undefined,
+    contentType: headers['content-type'],
+    clientIp: plainIp(incoming.socket.remoteAddress ?? ''),
+    forwardedFor: headers['x-forwarded-for'],
+    body: '',
+    headers,
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * Chooses the transport. The native one is loaded only when it is asked for: where it does not exist for
+ * this machine or this Node, the service still starts, on Node's own server, and the caller says why.
+ */
+import { NodeTransport } from './node-server.ts';
+import type { Serve, Transport, TransportOptions } from './transport.ts';
+
+export type TransportKind = 'hyperexpress' | 'node';
+
+export interface OpenedTransport {
+  readonly transport: Transport;
+  /** What it really is. */
+  readonly kind: TransportKind;
+  /** One line, set where the transport asked for could not be loaded. */
+  readonly fallbackReason?: string;
+}
+
+export async function openTransport(
+  kind: TransportKind,
+  serve: Serve,
+  options: TransportOptions = {},
+): Promise<OpenedTransport> {
+  if (kind === 'node') return { transport: new NodeTransport(serve, options), kind };
+  const loaded = await loadHyperExpress();
+  if (typeof loaded !== 'string') {
+    return { transport: new loaded.HyperExpressTransport(serve, options), kind };
+  }
+  return { transport: new NodeTransport(serve, options), kind: 'node', fallbackReason: loaded };
+}
+
+async function loadHyperExpress(): Promise<typeof import('./server.ts') | string> {
+  try {
+    return await import('./server.ts');
+  } catch (error) {
+    const [cause = ''] = String(error instanceof Error ? error.message : error).split('\n');
+    return `HyperExpress cannot be loaded, Node's own HTTP server takes its place: ${cause.replace(/:$/, '')}`;
+  }
+}

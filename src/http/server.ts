@@ -1,0 +1,314 @@
+/**
+ * The transport on HyperExpress 6.18.0, and its only importer.
+ * HyperExpress owns the listening socket, the one catch-all route and the request's head. Body and reply go
+ * past its helpers to the raw uWebSockets.js response: `json()`, `send()` on 204 or HEAD and `shutdown()` each
+ * crash, corrupt or cut something in this version, and a bare handler with `json()` costs more per request.
+ * What that leans on: `onData` replaces HyperExpress' own receiver, and `completed` tells it we have answered.
+ * Limits of the library that no handler can change: a reply must come in the same tick or a pipelining client
+ * is disconnected; a client that half-closes gets no answer; 400, 431 and 505 for broken HTTP are its own HTML.
+ * Of three Authorization headers the middle one is not seen.
+ */
+
+import uWS, { type ListenCallback } from 'uWebSockets.js';
+import { type Request, type Response, Server } from 'hyper-express';
+import type { EventStream } from './event-stream.ts';
+import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
+import {
+  type ControlHandle,
+  type ControlReply,
+  type ControlRequest,
+  checkAddress,
+  defaultBodyLimitBytes,
+  defaultDrainLimitBytes,
+  type EventsReply,
+  explainRefusal,
+  type Handle,
+  plainIp,
+  quiet,
+  type Serve,
+  type Transport,
+  type TransportOptions,
+} from './transport.ts';
+import {
+  contentOnWire,
+  isContent,
+  isEvents,
+  jsonType,
+  type TransportReplies,
+  transportReplies,
+} from './transport-replies.ts';
+import { drop, openEventStream, truncate, writeEventStreamHead, writeReply } from './uws-reply.ts';
+
+type Draft = { -readonly [K in keyof ControlRequest]: ControlRequest[K] };
+
+export class HyperExpressTransport implements Transport {
+  readonly #server = new Server({
+    auto_close: false,
+    trust_proxy: false,
+    // Ours is the only limit: above its own, HyperExpress would never call the handler.
+    max_body_length: Number.POSITIVE_INFINITY,
+  });
+  readonly #service: Handle | undefined;
+  readonly #control: ControlHandle | undefined;
+  readonly #replies: TransportReplies;
+  readonly #bodyLimitBytes: number;
+  readonly #drainLimitBytes: number;
+  readonly #onInternalError: ((error: unknown) => void) | undefined;
+  /** Requests that wait: for their body, for a delay (its timer), or for the control handler. */
+  readonly #pending = new Map<Response, NodeJS.Timeout | undefined>();
+  #sweepAt = 4_096;
+  readonly #streams = new Set<EventStream>();
+  #closing: Promise<void> | undefined;
+
+  constructor(serve: Serve, options: TransportOptions = {}) {
+    this.#service = 'service' in serve ? serve.service : undefined;
+    this.#control = 'control' in serve ? serve.control : undefined;
+    this.#bodyLimitBytes = options.bodyLimitBytes ?? defaultBodyLimitBytes;
+    this.#drainLimitBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
+    this.#onInternalError = options.onInternalError;
+    this.#replies = transportReplies(serve, this.#bodyLimitBytes);
+    this.#server.any('/*', (request, response) => this.#receive(request, response));
+    this.#server.set_error_handler((request, response, error) =>
+      this.#fail(response, request.method, error),
+    );
+    bindExclusively(this.#server);
+  }
+
+  async listen(port: number, host: string): Promise<number> {
+    checkAddress(port, host);
+    try {
+      await this.#server.listen(port, host);
+    } catch {
+      // HyperExpress rejects with a bare string that names no cause.
+      throw await explainRefusal(port, host);
+    }
+    return this.#server.port;
+  }
+
+  close(graceMs = 5_000): Promise<void> {
+    this.#closing ??= this.#drain(graceMs);
+    return this.#closing;
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    this.#server.close();
+    for (const stream of this.#streams) stream.finish();
+    await quiet(() => {
+      this.#sweep();
+      return this.#pending.size > 0;
+    }, graceMs);
+    for (const timer of this.#pending.values()) clearTimeout(timer);
+    this.#pending.clear();
+    this.#server.uws_instance.close();
+  }
+
+  /** Forgets the requests whose clients went away. */
+  #sweep(): void {
+    for (const response of this.#pending.keys()) {
+      if (response.completed) this.#pending.delete(response);
+    }
+    this.#sweepAt = Math.max(4_096, 2 * this.#pending.size);
+  }
+
+  #receive(request: Request, response: Response): void {
+    const { headers, raw } = request;
+    const length = headers['content-length'];
+    if (length !== undefined && raw.getHeader('content-length') !== length) {
+      this.#refuse(response, request.method, this.#replies.conflictingLength);
+      return;
+    }
+    const draft = this.#copy(request, response);
+    const size = length === undefined ? 0 : Number(length);
+    if (size === 0 && headers['transfer-encoding'] === undefined) this.#dispatch(draft, response);
+    else if (size > this.#drainLimitBytes)
+      this.#refuse(response, draft.method, this.#replies.tooLarge);
+    else this.#collect(draft, response);
+  }
+
+  /** Everything that uWebSockets.js takes back once the handler has returned. */
+  #copy({ headers, method, path, path_query, raw }: Request, response: Response): Draft {
+    const authorization = headers['authorization'];
+    const single = authorization !== undefined && raw.getHeader('authorization') === authorization;
+    return {
+      method,
+      path,
+      query: path_query,
+      authorization: single ? authorization : undefined,
+      contentType: headers['content-type'],
+      clientIp: plainIp(Buffer.from(response.raw.getRemoteAddressAsText()).toString('latin1')),
+      forwardedFor: headers['x-forwarded-for'],
+      body: '',
+      headers,
+    };
+  }
+
+  #collect(draft: Draft, response: Response): void {
+    let parts: Buffer[] | undefined;
+    let size = 0;
+    this.#pending.set(response, undefined);
+    if (this.#pending.size > this.#sweepAt) this.#sweep();
+    response.raw.onData((chunk, isLast) => {
+      if (response.completed) return;
+      size += chunk.byteLength;
+      if (size > this.#drainLimitBytes) {
+        this.#refuse(response, draft.method, this.#replies.tooLarge);
+      } else if (size > this.#bodyLimitBytes) {
+        parts = undefined;
+        if (isLast) this.#write(response, draft.method, this.#replies.tooLarge);
+      } else if (isLast) {
+        const view = Buffer.from(chunk);
+        if (parts !== undefined) draft.body = Buffer.concat([...parts, view]);
+        else draft.body = this.#service === undefined ? Buffer.from(view) : view;
+        this.#dispatch(draft, response);
+      } else if (chunk.byteLength > 0) {
+        parts ??= [];
+        parts.push(Buffer.from(new Uint8Array(chunk)));
+      }
+    });
+  }
+
+  /** Nothing may be thrown from here: above it is native code, and the process would end. */
+  #dispatch(request: Draft, response: Response): void {
+    try {
+      if (this.#service !== undefined) this.#deliver(response, request, this.#service(request));
+      else if (this.#control !== undefined) this.#answer(response, request, this.#control(request));
+    } catch (error) {
+      this.#fail(response, request.method, error);
+    }
+  }
+
+  #answer(
+    response: Response,
+    request: ControlRequest,
+    reply: ControlReply | Promise<ControlReply>,
+  ): void {
+    if (!(reply instanceof Promise)) {
+      this.#deliver(response, request, reply);
+      return;
+    }
+    this.#pending.set(response, undefined);
+    reply.then(
+      (late) => this.#later(response, request, () => this.#deliver(response, request, late)),
+      (error: unknown) =>
+        this.#later(response, request, () => this.#fail(response, request.method, error)),
+    );
+  }
+
+  /** What is written outside of a native callback is corked by hand; a client that left is left alone. */
+  #later(response: Response, request: ApiRequest, write: () => void): void {
+    this.#pending.delete(response);
+    if (response.completed) return;
+    response.raw.cork(() => {
+      try {
+        write();
+      } catch (error) {
+        this.#fail(response, request.method, error);
+      }
+    });
+  }
+
+  #deliver(response: Response, request: ControlRequest, reply: ControlReply): void {
+    if (isEvents(reply)) {
+      this.#stream(response, request.method, reply);
+    } else if (isContent(reply)) {
+      const { status, payload, contentType, headers } = contentOnWire(reply, request);
+      this.#put(response, request.method, status, payload, contentType, headers);
+    } else if (reply.delivery !== undefined) {
+      this.#mistreat(response, request, reply, reply.delivery);
+    } else {
+      this.#write(response, request.method, reply);
+    }
+  }
+
+  #write(response: Response, method: string, reply: ApiReply): void {
+    this.#put(response, method, reply.status, reply.body, jsonType, reply.headers);
+  }
+
+  #put(
+    response: Response,
+    method: string,
+    status: number,
+    payload: string | Uint8Array,
+    contentType: string,
+    headers: ApiReply['headers'],
+  ): void {
+    this.#pending.delete(response);
+    const close = this.#closing !== undefined;
+    writeReply(response, method, status, payload, contentType, headers, close);
+  }
+
+  /** Answers before the body has arrived; what is still to come has no reader, so the connection ends. */
+  #refuse(response: Response, method: string, reply: ApiReply): void {
+    this.#pending.delete(response);
+    response.raw.onData(() => {});
+    writeReply(response, method, reply.status, reply.body, jsonType, reply.headers, true);
+  }
+
+  #mistreat(response: Response, request: ApiRequest, reply: ApiReply, delivery: Delivery): void {
+    const { delayMs = 0, cut } = delivery;
+    const act = (): void => {
+      if (cut === undefined) this.#write(response, request.method, reply);
+      else this.#cut(response, request.method, reply, cut);
+    };
+    if (delayMs <= 0) act();
+    else {
+      const timer = setTimeout(() => this.#later(response, request, act), delayMs);
+      this.#pending.set(response, timer);
+    }
+  }
+
+  #cut(response: Response, method: string, reply: ApiReply, cut: 'close' | 'truncate'): void {
+    this.#pending.delete(response);
+    if (cut === 'close' || method === 'HEAD' || reply.body.length < 2) drop(response);
+    else truncate(response, reply);
+  }
+
+  #stream(response: Response, method: string, reply: EventsReply): void {
+    this.#pending.delete(response);
+    if (method === 'HEAD' || this.#closing !== undefined) {
+      writeEventStreamHead(response, this.#closing !== undefined);
+      return;
+    }
+    const stream = openEventStream(response, (ended) => this.#streams.delete(ended));
+    this.#streams.add(stream);
+    try {
+      stream.start(reply);
+    } catch (error) {
+      this.#report(error);
+      stream.finish();
+    }
+  }
+
+  #fail(response: Response, method: string, error: unknown): void {
+    this.#report(error);
+    // A reply that broke while it was written has spoilt its connection.
+    if (!response.completed) this.#write(response, method, this.#replies.internalError);
+    else closeQuietly(response);
+  }
+
+  #report(error: unknown): void {
+    try {
+      this.#onInternalError?.(error);
+    } catch {
+      // Whoever is told of errors must not add one: above this is native code, and the process would end.
+    }
+  }
+}
+
+/** Without this a second instance on the same port succeeds, and the kernel splits the calls between them. */
+function bindExclusively(server: Server): void {
+  const app = server.uws_instance;
+  const listen = app.listen.bind(app);
+  const exclusive = (host: string, port: number, done: ListenCallback): typeof app =>
+    listen(host, port, uWS.LIBUS_LISTEN_EXCLUSIVE_PORT, done);
+  // HyperExpress itself offers an exclusive port on 0.0.0.0 alone; this is the one form it calls.
+  Object.assign(app, { listen: exclusive });
+}
+
+function closeQuietly(response: Response): void {
+  try {
+    response.raw.close();
+  } catch {
+    // It was closed already.
+  }
+}

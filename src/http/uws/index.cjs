@@ -1,0 +1,41 @@
+'use strict';
+/*
+ * The native uWebSockets.js build that HyperExpress runs on: the first candidate that loads wins.
+ * HyperExpress asks for uWebSockets.js from GitHub, which many networks cannot reach and which npm
+ * republishes only in parts; `overrides` in package.json points it here instead. Every request that
+ * the native code reads passes through this choice, so native.test.ts holds the loaded file's digest.
+ */
+
+// Read once, while the addon loads: the default of 4 KiB is less than a browser's cookies on localhost.
+process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= '16384';
+
+const major = process.versions.node.split('.')[0];
+const candidates = [
+  process.env.SMSTWIN_UWS, // a package name or an absolute path; see below
+  'uws-official', // npm i --no-save uws-official@github:uNetworking/uWebSockets.js#v20.51.0
+  `@uwsjs/${process.platform}-${process.arch}-${major}`, // pinned with its digest in package-lock.json
+  'uwebsockets', // npm i --no-save uwebsockets@3.0.6: the last resort for macOS, Windows and ARM
+];
+
+const failures = [];
+let native;
+for (const id of candidates) {
+  if (!id) continue;
+  try {
+    native = require(id);
+    break;
+  } catch (error) {
+    failures.push(`${id}: ${String(error.message).split('\n')[0]}`);
+    // Whoever names a build wants that one: silently taking another would measure the wrong code.
+    if (id === process.env.SMSTWIN_UWS) break;
+  }
+}
+if (!native) {
+  const glibc = failures.some((failure) => failure.includes('GLIBC_'))
+    ? '\nThis build needs glibc >= 2.38 (Debian 13, Ubuntu 24.04). Use Node 20 or 22, or a newer base image.'
+    : '';
+  throw new Error(
+    `No usable uWebSockets.js for ${process.platform}-${process.arch}, Node ${process.version}:\n  ${failures.join('\n  ')}${glibc}`,
+  );
+}
+module.exports = native;

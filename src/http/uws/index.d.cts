@@ -1,0 +1,53 @@
+/** The part of uWebSockets.js that this project and HyperExpress' own typings touch. */
+export type RecognizedString = string | ArrayBuffer | Uint8Array;
+export interface us_listen_socket {
+  readonly __listen: unique symbol;
+}
+export interface us_socket_context_t {
+  readonly __context: unique symbol;
+}
+export type ux_socket_context = us_socket_context_t;
+export interface HttpResponse {
+  cork(write: () => void): HttpResponse;
+  writeStatus(status: RecognizedString): HttpResponse;
+  writeHeader(key: RecognizedString, value: RecognizedString): HttpResponse;
+  /** False once bytes wait for the reader: `onWritable` tells when they are gone. */
+  write(chunk: RecognizedString): boolean;
+  /** Announces `totalSize` as the length, whatever the chunk holds. */
+  tryEnd(chunk: RecognizedString, totalSize: number): [ok: boolean, done: boolean];
+  end(body?: RecognizedString, closeConnection?: boolean): HttpResponse;
+  /** Without arguments no length is written at all; an `undefined` length is written as 2^63. */
+  endWithoutBody(reportedLength?: number, closeConnection?: boolean): HttpResponse;
+  /** Ends the connection without writing; the abort handler runs. */
+  close(): HttpResponse;
+  onAborted(handler: () => void): HttpResponse;
+  onWritable(handler: (offset: number) => boolean): HttpResponse;
+  /** The chunk is only valid during the call. */
+  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): HttpResponse;
+  getRemoteAddressAsText(): ArrayBuffer;
+  pause(): void;
+  resume(): void;
+}
+export type Response = HttpResponse;
+export interface HttpRequest {
+  /** The first header of that name; empty when there is none. */
+  getHeader(lowerCaseKey: RecognizedString): string;
+  getParameter(index: number): string;
+  getUrl(): string;
+  getQuery(): string;
+  getMethod(): string;
+  forEach(visit: (key: string, value: string) => void): void;
+}
+export interface WebSocket<UserData = unknown> {
+  getUserData(): UserData;
+}
+export type CompressOptions = number;
+export type ListenCallback = (socket: us_listen_socket | false) => void;
+export interface TemplatedApp {
+  listen(host: string, port: number, done: ListenCallback): TemplatedApp;
+  listen(host: string, port: number, options: number, done: ListenCallback): TemplatedApp;
+  close(): TemplatedApp;
+}
+export const LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+export function us_listen_socket_close(socket: us_listen_socket): void;
+export function us_socket_local_port(socket: us_listen_socket): number;
