@@ -25,7 +25,7 @@ function asJson(): string {
 function asText(): string {
   const rows = assumptionNames.map((name) => {
     const { open, default: fallback } = assumptionLedger[name];
-    return [name, String(fallback), permittedAnswers(name).replaceAll('"', ''), open];
+    return [name, String(fallback), permittedAnswers(name).replace(/^one of |"/g, ''), open];
   });
   const head = ['NAME', 'DEFAULT', 'PERMITTED', 'WHAT THE DOCUMENT LEAVES OPEN'];
   return `${table([head, ...rows])}\nSet one with: smstwin serve --assume name=value\n`;

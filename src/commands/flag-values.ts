@@ -6,6 +6,7 @@ import { InvalidArgumentError } from 'commander';
 import { nearestName, parseAssumption } from '../sim/assumption-text.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { endpointNames } from '../sim/limits.ts';
+import { startTimeSchema } from '../sim/settings.ts';
 import type { LimitOverrides } from '../sim/world-schema.ts';
 
 /** 0 stands for any free port. */
@@ -26,6 +27,11 @@ export function rateValue(text: string): number {
   const rate = /^[0-9]*\.?[0-9]+$/.test(text) ? Number(text) : 0;
   if (rate > 0) return rate;
   throw new InvalidArgumentError('Expected a number above 0.');
+}
+
+export function startTimeValue(text: string): string {
+  if (startTimeSchema.safeParse(text).success) return text;
+  throw new InvalidArgumentError('Expected a time such as 2026-01-01T00:00:00.000Z.');
 }
 
 /** What a bearer token may carry. */

@@ -39,6 +39,9 @@ export function readFlags(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return 'answered';
+    if (error.code === 'commander.excessArguments') {
+      throw new UsageError(`unexpected argument '${command.args.join(' ')}'`);
+    }
     throw new UsageError(oneLine(error.message.replace(/^error: /, '')));
   }
 }

@@ -75,7 +75,10 @@ function expectation(issue: z.core.$ZodIssue): string {
   if (issue.message.startsWith('expected')) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
-      return `expected ${typeNames[issue.expected] ?? issue.expected}`;
+      // YAML reads a number without quotes as one, its plus sign included.
+      return issue.expected === 'string' && typeof issue.input === 'number'
+        ? 'expected a string, in quotes'
+        : `expected ${typeNames[issue.expected] ?? issue.expected}`;
     case 'invalid_value':
       return `expected ${oneOf(issue.values)}`;
     case 'invalid_union':

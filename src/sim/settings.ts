@@ -29,7 +29,7 @@ const startError =
 const earliestStartMs = Date.parse('1970-01-02T00:00:00.000Z');
 const latestStartMs = Date.parse('9000-01-01T00:00:00.000Z');
 
-const startTimeSchema = z
+export const startTimeSchema = z
   .union([z.number(), z.iso.datetime({ offset: true, error: startError })], { error: startError })
   .transform((time) => (typeof time === 'number' ? Math.trunc(time) : Date.parse(time)))
   .refine((ms) => ms >= earliestStartMs && ms <= latestStartMs, {

@@ -42,14 +42,18 @@ const keySchema = z.strictObject({
       error:
         'expected 1 to 200 characters that a bearer token may carry: A-Z a-z 0-9 _ . ~ + / = -',
     })
-    .exactOptional(),
+    .exactOptional()
+    .describe('Drawn from the seed where it is left out.'),
 });
 
 const simSchema = z.strictObject({
   number: numberSchema,
-  connected: z.boolean().default(true),
-  active: z.boolean().default(true),
-  polling: z.enum(['simulated', 'external']).default('simulated'),
+  connected: z.boolean().default(true).describe('A SIM that is not connected picks up nothing.'),
+  active: z.boolean().default(true).describe('Sending from one that is not active is a 503.'),
+  polling: z
+    .enum(['simulated', 'external'])
+    .default('simulated')
+    .describe('Whether the SIM polls by itself, or a device of yours does, over HTTP.'),
 });
 
 const accountSchema = z.strictObject({
@@ -62,7 +66,8 @@ const accountSchema = z.strictObject({
       ],
       { error: quotaError },
     )
-    .exactOptional(),
+    .exactOptional()
+    .describe('Messages per month; without it, the assumption monthlyQuota.'),
   keys: z
     .array(keySchema)
     .max(1_000)
@@ -77,7 +82,8 @@ const pollsSchema = z
   .int({ error: pollsError })
   .min(1, { error: pollsError })
   .max(1_000_000, { error: pollsError })
-  .default(1);
+  .default(1)
+  .describe('How many polls each step takes.');
 
 /** A scripted fate: how the messages to some recipients end, and how many polls each step takes. */
 export const outcomeSchema = z.discriminatedUnion('ends', [
@@ -85,7 +91,7 @@ export const outcomeSchema = z.discriminatedUnion('ends', [
   z.strictObject({
     to: recipientSchema,
     ends: z.enum(['failed', 'stuck']),
-    in: z.enum(unfinishedStatuses),
+    in: z.enum(unfinishedStatuses).describe('Where it fails, or stays.'),
     polls: pollsSchema,
   }),
 ]);
@@ -116,11 +122,13 @@ export const worldSchema = z
     pool: z
       .array(z.strictObject({ number: numberSchema }))
       .max(10_000)
-      .default(() => []),
+      .default(() => [])
+      .describe('Numbers of the platform, for accounts without a connected SIM.'),
     outcomes: z
       .array(outcomeSchema)
       .max(10_000)
-      .default(() => []),
+      .default(() => [])
+      .describe('Fates by recipient; the first that fits counts.'),
     assumptions: assumptionsSchema.default(() => ({})),
     limits: limitOverridesSchema.default(() => ({})),
   })

@@ -1,0 +1,100 @@
+/**
+ * What `smstwin serve` says when it is ready: where it listens, who may call, and two commands that
+ * work as pasted.
+ */
+import type { ServeOptions } from './serve-options.ts';
+
+/** The part of the ready file that the banner shows. */
+export interface Served {
+  readonly base_url: string;
+  readonly control_url?: string | null | undefined;
+  readonly seed: number;
+  readonly accounts: readonly {
+    readonly name: string;
+    readonly api_key?: string | null | undefined;
+    readonly sims: readonly { readonly number: string }[];
+  }[];
+  readonly pool: readonly { readonly number: string }[];
+}
+
+/** Nobody's fate is scripted by this number. */
+const recipient = '+12025550123';
+
+export function banner(served: Served, options: ServeOptions, version: string): string {
+  const { clock = 'real' } = options.settings;
+  const caller = chooseCaller(served, options);
+  const lines = [
+    `smstwin ${version} simulates the Outbound SMS Service (clock ${clock}, seed ${served.seed}).`,
+    '',
+    `  base URL     ${served.base_url}`,
+    `  control URL  ${served.control_url ?? 'none'}`,
+    ...(caller === undefined
+      ? ['  This world has no key with a number to send from.']
+      : [
+          `  API key      ${caller.key} (${caller.account})`,
+          `  from         ${caller.from}`,
+          '',
+          'Send a message, then read its status with the message_id of the reply:',
+          '',
+          sendCommand(served.base_url, caller),
+          readCommand(served.base_url, caller.key),
+        ]),
+    '',
+    timeHint(served, options),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+interface Caller {
+  readonly account: string;
+  readonly key: string;
+  readonly from: string;
+}
+
+/** The first account with a key that has a working number: its own SIM's, else the pool's. */
+function chooseCaller(served: Served, options: ServeOptions): Caller | undefined {
+  const pool = served.pool[0]?.number;
+  for (const { name, api_key: key, sims } of served.accounts) {
+    if (key === undefined || key === null) continue;
+    const stated = options.settings.world?.accounts?.find((account) => account.name === name);
+    const isOn = (number: string, field: 'connected' | 'active') =>
+      stated?.sims?.find((sim) => sim.number === number)?.[field] !== false;
+    const connected = sims.filter(({ number }) => isOn(number, 'connected'));
+    const working = connected.find(({ number }) => isOn(number, 'active'));
+    const from = working?.number ?? (connected.length === 0 ? pool : undefined);
+    if (from !== undefined) return { account: name, key, from };
+  }
+  return undefined;
+}
+
+function sendCommand(baseUrl: string, caller: Caller): string {
+  const body = JSON.stringify({ to: recipient, from: caller.from, message: 'Hello' });
+  return [
+    `  curl -sS ${baseUrl}/api/v1/sms/send/`,
+    `-H 'Authorization: Bearer ${caller.key}'`,
+    `-H 'Content-Type: application/json'`,
+    `-d '${body}'`,
+  ].join(' ');
+}
+
+function readCommand(baseUrl: string, key: string): string {
+  return `  curl -sS ${baseUrl}/api/v1/sms/MESSAGE_ID/ -H 'Authorization: Bearer ${key}'`;
+}
+
+function timeHint(served: Served, { settings, control }: ServeOptions): string {
+  if (settings.clock === 'manual') {
+    if (!served.control_url)
+      return 'Time stands still, and without a control port nothing moves it.';
+    const token =
+      control !== false && control.token !== undefined
+        ? ` -H "Authorization: Bearer $SMSTWIN_CONTROL_TOKEN"`
+        : '';
+    return [
+      'Time stands still until you move it:',
+      `  curl -sS ${served.control_url}/control/clock/advance${token} -H 'Content-Type: application/json' -d '{"by":"60s"}'`,
+    ].join('\n');
+  }
+  return settings.clock === 'scaled'
+    ? `Simulated time runs ${settings.rate ?? 60} times as fast as yours.`
+    : 'SIMs poll every 20 s, as real ones do. Faster: --clock scaled --rate 60. At your command: --clock manual.';
+}

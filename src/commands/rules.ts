@@ -1,0 +1,16 @@
+/**
+ * `smstwin rules`: the ledger of what the document states, as the harness judges it.
+ */
+import { rules as ledger } from '../../conformance/rules.ts';
+import { type CommandIo, newCommand, readFlags } from './flags.ts';
+import { table } from './table.ts';
+
+export async function rules(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('rules', 'Print the rules that the document states.', io);
+  command.option('--json', 'as JSON');
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const rows = ledger.map(({ id, sentence }) => [id, sentence]);
+  const text = table([['RULE', 'WHAT HOLDS'], ...rows]);
+  io.out(command.opts()['json'] === true ? `${JSON.stringify(ledger, null, 2)}\n` : text);
+  return 0;
+}
