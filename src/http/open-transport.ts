@@ -32,7 +32,10 @@ async function loadHyperExpress(): Promise<typeof import('./server.ts') | string
   try {
     return await import('./server.ts');
   } catch (error) {
-    const [cause = ''] = String(error instanceof Error ? error.message : error).split('\n');
-    return `HyperExpress cannot be loaded, Node's own HTTP server takes its place: ${cause.replace(/:$/, '')}`;
+    const [cause = '', ...rest] = String(error instanceof Error ? error.message : error).split(
+      '\n',
+    );
+    const remedy = rest.find((line) => line.startsWith('This build needs'));
+    return `${cause.replace(/:$/, '.')}${remedy === undefined ? '' : ` ${remedy}`} Serving with Node's own HTTP server.`;
   }
 }

@@ -20,23 +20,36 @@ function choice<const A extends readonly [string, ...string[]]>(open: string, an
   return { open, answers, schema: z.enum(answers), default: answers[0] as A[number] } as const;
 }
 
-function number<const W extends string = never>(
+interface Range {
+  readonly min: number;
+  readonly max: number;
+  readonly integer?: boolean;
+}
+
+function number(open: string, fallback: number, range: Range) {
+  return { open, answers: [], default: fallback, ...numberRange(range) } as const;
+}
+
+function numberOrWord<const W extends string>(
   open: string,
   fallback: number | W,
-  range: { min: number; max: number; integer?: boolean },
-  words: readonly W[] = [],
+  range: Range,
+  word: W,
 ) {
-  const base = range.integer === false ? z.number() : z.int();
-  const bounded = base.min(range.min).max(range.max);
-  const schema: z.ZodType<number | W> =
-    words.length > 0 ? z.union([bounded, z.enum(words as readonly [W, ...W[]])]) : bounded;
+  const { schema, alsoAccepts } = numberRange(range);
   return {
     open,
-    answers: words as readonly string[],
-    schema,
+    answers: [word],
+    schema: z.union([schema, z.literal(word)]),
     default: fallback,
-    alsoAccepts: `a ${range.integer === false ? '' : 'whole '}number from ${range.min} to ${range.max}`,
+    alsoAccepts,
   } as const;
+}
+
+function numberRange(range: Range) {
+  const kind = range.integer === false ? 'number' : 'whole number';
+  const schema = (range.integer === false ? z.number() : z.int()).min(range.min).max(range.max);
+  return { schema, alsoAccepts: `a ${kind} from ${range.min} to ${range.max}` };
 }
 
 /** A status from which a message may still fail (STATE-4): those that are not final. */
@@ -94,18 +107,21 @@ export const assumptionLedger = {
   blankMessage: choice('`""` or white space only', ['reject', 'accept']),
   numberCheck: choice('how strictly E.164 is checked', ['possible', 'shape', 'valid']),
   sendAtZone: choice('offsets other than UTC', ['utc_only', 'any_offset', 'naive_is_utc']),
-  sendAtMaxAheadDays: number(
+  sendAtMaxAheadDays: numberOrWord(
     'how far ahead `send_at` may be',
     'unlimited',
     { min: 1, max: 36_500 },
-    ['unlimited'],
+    'unlimited',
   ),
   heldStatus: choice('status shown while `send_at` holds', ['queued', 'scheduled']),
   progressPace: choice('how fast sending → sent → delivered', ['per_poll', 'own_delay']),
   pollIntervalSeconds: number("the device's poll period", 20, { min: 1, max: 86_400 }),
-  sendsPerPoll: number('how many messages one poll picks up', 'all', { min: 1, max: 1_000_000 }, [
+  sendsPerPoll: numberOrWord(
+    'how many messages one poll picks up',
     'all',
-  ]),
+    { min: 1, max: 1_000_000 },
+    'all',
+  ),
   failsFrom: {
     open: 'states a message may fail from',
     answers: [],
@@ -128,7 +144,12 @@ export const assumptionLedger = {
     'access_denied',
     'allow',
   ]),
-  monthlyQuota: number("the plan's size", 10_000, { min: 0, max: 1_000_000_000 }, ['unlimited']),
+  monthlyQuota: numberOrWord(
+    "the plan's size",
+    10_000,
+    { min: 0, max: 1_000_000_000 },
+    'unlimited',
+  ),
   quotaUnit: choice('what the quota counts', ['messages', 'segments']),
   quotaMonth: choice('when the quota starts again', ['calendar_utc', 'rolling_30_days']),
   quotaRefund: choice('does a failed message give its quota back', ['no', 'yes']),

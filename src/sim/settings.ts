@@ -27,12 +27,13 @@ const startError =
   'expected an ISO 8601 time with its zone, such as "2026-01-01T00:00:00.000Z", or milliseconds since 1970';
 /** Virtual time never starts at 0, which lru-cache takes for "no expiry", nor beyond four-digit years. */
 const earliestStartMs = Date.parse('1970-01-02T00:00:00.000Z');
-const latestStartMs = Date.parse('9000-01-01T00:00:00.000Z');
+/** Simulated time ends here, so that every time keeps a year of four digits. */
+export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');
 
 export const startTimeSchema = z
   .union([z.number(), z.iso.datetime({ offset: true, error: startError })], { error: startError })
   .transform((time) => (typeof time === 'number' ? Math.trunc(time) : Date.parse(time)))
-  .refine((ms) => ms >= earliestStartMs && ms <= latestStartMs, {
+  .refine((ms) => ms >= earliestStartMs && ms <= latestTimeMs, {
     error: 'expected a time between the years 1970 and 9000',
   });
 

@@ -1,0 +1,113 @@
+/**
+ * Virtual time: the only time that the simulated service knows.
+ * The clock steps to each deadline *before* it fires it, so a timer that is set by a timer is measured
+ * from its own deadline and one long advance equals many short ones. Ties fire in order of arrival.
+ * It has the shape of XState's `Clock` and is handed to every actor.
+ */
+
+/** A pending call. `index` is its place in the heap, or -1 once fired or cleared. */
+export interface Timer {
+  readonly deadlineMs: number;
+  readonly arrival: number;
+  readonly fire: () => void;
+  index: number;
+}
+
+export class VirtualClock {
+  #nowMs: number;
+  #arrivals = 0;
+  readonly #heap: Timer[] = [];
+
+  /** `startMs`: epoch milliseconds. Never 0, which `lru-cache` takes for "no expiry". */
+  constructor(startMs: number) {
+    if (!Number.isSafeInteger(startMs) || startMs <= 0) {
+      throw new RangeError(`the clock starts at a positive whole millisecond, not ${startMs}`);
+    }
+    this.#nowMs = startMs;
+  }
+
+  /** Epoch milliseconds. An own property, so that it can be handed on as a function. */
+  readonly now = (): number => this.#nowMs;
+
+  /** Timers that have not fired. */
+  get pending(): number {
+    return this.#heap.length;
+  }
+
+  /** The next deadline in epoch milliseconds, if any timer is pending. */
+  get nextAtMs(): number | undefined {
+    return this.#heap[0]?.deadlineMs;
+  }
+
+  setTimeout(fire: () => void, delayMs: number): Timer {
+    // A fraction of a millisecond would make a deadline that no whole-millisecond advance meets.
+    const deadlineMs = this.#nowMs + Math.max(0, Math.ceil(delayMs));
+    if (!Number.isSafeInteger(deadlineMs)) throw new RangeError(`not a delay: ${delayMs}`);
+    const timer: Timer = { deadlineMs, arrival: this.#arrivals++, fire, index: this.#heap.length };
+    this.#heap.push(timer);
+    this.#rise(timer);
+    return timer;
+  }
+
+  clearTimeout(timer: Timer | undefined): void {
+    if (timer === undefined || timer.index < 0) return;
+    this.#remove(timer);
+  }
+
+  /**
+   * Moves time forward to `targetMs`, firing all that falls due on the way; a target in the past
+   * moves nothing. Returns how many timers fired.
+   */
+  advanceTo(targetMs: number): number {
+    let fired = 0;
+    for (let next = this.#heap[0]; next && next.deadlineMs <= targetMs; next = this.#heap[0]) {
+      if (next.deadlineMs > this.#nowMs) this.#nowMs = next.deadlineMs;
+      this.#remove(next);
+      next.fire();
+      fired++;
+    }
+    if (targetMs > this.#nowMs) this.#nowMs = targetMs;
+    return fired;
+  }
+
+  #remove(timer: Timer): void {
+    const last = this.#heap.pop();
+    const hole = timer.index;
+    timer.index = -1;
+    if (last === undefined || last === timer) return;
+    this.#heap[hole] = last;
+    last.index = hole;
+    this.#rise(last);
+    this.#sink(last);
+  }
+
+  #rise(timer: Timer): void {
+    while (timer.index > 0) {
+      const parent = this.#heap[(timer.index - 1) >> 1];
+      if (parent === undefined || !isBefore(timer, parent)) return;
+      this.#swap(timer, parent);
+    }
+  }
+
+  #sink(timer: Timer): void {
+    for (;;) {
+      const left = this.#heap[2 * timer.index + 1];
+      const right = this.#heap[2 * timer.index + 2];
+      const smaller = left && right && isBefore(right, left) ? right : left;
+      if (smaller === undefined || !isBefore(smaller, timer)) return;
+      this.#swap(smaller, timer);
+    }
+  }
+
+  #swap(a: Timer, b: Timer): void {
+    const index = a.index;
+    a.index = b.index;
+    b.index = index;
+    this.#heap[a.index] = a;
+    this.#heap[b.index] = b;
+  }
+}
+
+function isBefore(a: Timer, b: Timer): boolean {
+  return a.deadlineMs !== b.deadlineMs ? a.deadlineMs < b.deadlineMs : a.arrival < b.arrival;
+}

@@ -1,0 +1,118 @@
+/**
+ * A SIM: its number, who may use it, its polls and the work that waits for it.
+ * Rules: SVC-1, SVC-3, STATE-2. Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
+ * Work stands in plain rows here; what runs by itself (the polling) is an actor in `actors/`.
+ */
+import type { Account } from './account.ts';
+import type { Message, Status } from './message.ts';
+import { MinHeap } from './min-heap.ts';
+
+/** `simulated`: polls by itself on the virtual clock; `external`: a real device polls its tasks endpoint. */
+export type Polling = 'simulated' | 'external';
+
+export class Device {
+  readonly deviceId: string;
+  readonly number: string;
+  /** Undefined: a number of the shared pool. */
+  readonly account: Account | undefined;
+  /** Its polls fall at this time and every poll interval after it. */
+  readonly firstPollAtMs: number;
+  readonly work = new DeviceWork();
+  connected: boolean;
+  active: boolean;
+  polling: Polling;
+  /** False: the account may not send from this number (AUTH-5). */
+  allowed = true;
+
+  constructor(
+    deviceId: string,
+    number: string,
+    account: Account | undefined,
+    firstPollAtMs: number,
+    state: { connected: boolean; active: boolean; polling: Polling },
+  ) {
+    this.deviceId = deviceId;
+    this.number = number;
+    this.account = account;
+    this.firstPollAtMs = firstPollAtMs;
+    this.connected = state.connected;
+    this.active = state.active;
+    this.polling = state.polling;
+  }
+
+  /** The first poll instant at `fromMs` or later. */
+  pollAtOrAfter(fromMs: number, intervalMs: number): number {
+    const behindMs = fromMs - this.firstPollAtMs;
+    return behindMs <= 0
+      ? this.firstPollAtMs
+      : this.firstPollAtMs + Math.ceil(behindMs / intervalMs) * intervalMs;
+  }
+}
+
+/** A message in flight at its own pace (`progressPace: own_delay`). */
+export interface PacedStep {
+  readonly message: Message;
+  /** The status that the step leaves. */
+  readonly from: Status;
+  readonly dueAtMs: number;
+}
+
+/** A device's messages that are not final, by what they wait for. A message may leave by another way
+ * (a lever, a deactivation); whoever takes rows checks the status and drops what has moved on. */
+export class DeviceWork {
+  /** Polls so far. */
+  pollCount = 0;
+  /** Held by `send_at`, soonest first. */
+  readonly held = new MinHeap<Message>(
+    (a, b) => a.sendAtMs < b.sendAtMs || (a.sendAtMs === b.sendAtMs && isEarlier(a, b)),
+  );
+  /** Queued and not held, in the order in which they became so. */
+  ready: Message[] = [];
+  /** Picked up and not final, in order of pickup; progresses by polls. */
+  inFlight: Message[] = [];
+  /** Picked up and not final; progresses at its own pace. */
+  readonly paced = new MinHeap<PacedStep>(
+    (a, b) => a.dueAtMs < b.dueAtMs || (a.dueAtMs === b.dueAtMs && isEarlier(a.message, b.message)),
+  );
+
+  /** Takes in a message just accepted; one that stays `queued` for ever waits for nothing. */
+  add(message: Message, nowMs: number): void {
+    if (isStuckIn(message, 'queued')) return;
+    if (message.sendAtMs > nowMs) this.held.push(message);
+    else {
+      this.releaseHeld(nowMs);
+      this.#makeReady(message);
+    }
+  }
+
+  /** Moves every message whose hold is over behind those that wait already. */
+  releaseHeld(nowMs: number): void {
+    for (let next = this.held.peek(); next && next.sendAtMs <= nowMs; next = this.held.peek()) {
+      this.held.pop();
+      if (next.status === 'queued') this.#makeReady(next);
+    }
+  }
+
+  #makeReady(message: Message): void {
+    message.duePoll = this.pollCount + (message.fate?.polls ?? 1);
+    this.ready.push(message);
+  }
+
+  /** Removes and returns all queued messages, held ones included, in order of acceptance. */
+  takeQueued(): Message[] {
+    const queued = [...this.ready, ...this.held.items].filter((m) => m.status === 'queued');
+    this.ready = [];
+    this.held.clear();
+    return queued.sort((a, b) => (isEarlier(a, b) ? -1 : 1));
+  }
+}
+
+/** Whether its fate keeps the message in `status` for ever. */
+export function isStuckIn(message: Message, status: string): boolean {
+  return message.fate !== undefined && message.fate.ends === 'stuck' && message.fate.in === status;
+}
+
+/** Whether `a` was accepted before `b`. */
+function isEarlier(a: Message, b: Message): boolean {
+  return a.arrival < b.arrival;
+}

@@ -1,0 +1,16 @@
+/**
+ * The one port through which `sim/` announces work. `actors/` implements it; `simulator.ts` joins them.
+ */
+import type { Device } from './device.ts';
+import type { Message } from './message.ts';
+
+export interface Dispatch {
+  deviceAdded(device: Device): void;
+  /** Connected, active or polling was written. */
+  deviceChanged(device: Device): void;
+  deviceRemoved(device: Device): void;
+  /** A message was accepted and waits for its device. */
+  queued(message: Message): void;
+  /** A real device asks for its tasks: one poll. Returns what it is handed, in order. */
+  polled(device: Device): readonly Message[];
+}

@@ -1,0 +1,112 @@
+/**
+ * The 24-hour replay window of `request_id`, one for each account.
+ * Rules: SEND-4. Assumes: replayScope, replayAcrossEndpoints, failedRequestId.
+ * It keeps the first reply's exact bytes, so a replay cannot drift from the original. Scope is asked when
+ * a replay is looked for, not when it is kept, so both assumptions can be switched at run time.
+ */
+import { LRUCache } from 'lru-cache';
+import type { ApiKey } from './account.ts';
+import type { Assumptions } from './assumptions.ts';
+import { assert, type ServiceError } from './errors.ts';
+import type { EndpointName } from './limits.ts';
+import { replayWindowMs } from './limits.ts';
+import type { Message } from './message.ts';
+
+/** The first use of a `request_id`, and what it was answered. */
+export interface FirstUse {
+  readonly requestId: string;
+  readonly key: ApiKey;
+  readonly endpoint: EndpointName;
+  readonly atMs: number;
+  /** The body of the first reply, byte for byte; empty for a refusal. */
+  readonly body: string;
+  /** The message it created, or the refusal where `failedRequestId` burns the id. */
+  readonly outcome: Message | ServiceError;
+  /** A use of the same id in another scope, made before this one. */
+  readonly older: FirstUse | undefined;
+}
+
+type ScopeAssumptions = Pick<Assumptions, 'replayScope' | 'replayAcrossEndpoints'>;
+
+const smallestWindow = 64;
+
+export class ReplayWindow {
+  readonly #now: () => number;
+  /** Made on the first `request_id`, and made larger before anything would fall out too early. */
+  #uses: LRUCache<string, FirstUse> | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** The first use of `requestId` in the scope of this call, if it was at most 24 h ago. */
+  find(
+    requestId: string,
+    key: ApiKey,
+    endpoint: EndpointName,
+    assumptions: ScopeAssumptions,
+  ): FirstUse | undefined {
+    // peek, not get: recency must stay the order of age.
+    let use = this.#uses?.peek(requestId);
+    const oldestMs = this.#now() - replayWindowMs;
+    while (use !== undefined) {
+      const inScope =
+        (assumptions.replayScope === 'account' || use.key === key) &&
+        (assumptions.replayAcrossEndpoints === 'shared' || use.endpoint === endpoint);
+      if (inScope && use.atMs >= oldestMs) return use;
+      use = use.older;
+    }
+    return undefined;
+  }
+
+  keep(use: Omit<FirstUse, 'older'>): void {
+    const uses = this.#withRoom();
+    const older = uses.peek(use.requestId);
+    uses.set(use.requestId, { ...use, older }, { start: use.atMs });
+  }
+
+  /** Entries held, dead ones that nothing has pushed out yet included. */
+  get size(): number {
+    return this.#uses?.size ?? 0;
+  }
+
+  /** All that is held, oldest first. */
+  *entries(): IterableIterator<FirstUse> {
+    if (this.#uses === undefined) return;
+    for (const use of this.#uses.rvalues()) if (use !== undefined) yield use;
+  }
+
+  /**
+   * At the documented rate a window holds 120 × 1,440 uses for each endpoint; reserving that at once
+   * would cost every account megabytes. So it doubles when full, unless its oldest entry is dead anyway.
+   */
+  #withRoom(): LRUCache<string, FirstUse> {
+    this.#uses ??= this.#create(smallestWindow);
+    if (this.#uses.size < this.#uses.max) return this.#uses;
+    const { value: oldest } = this.#uses.rvalues().next();
+    if (oldest !== undefined && this.#isDead(oldest)) return this.#uses;
+    const larger = this.#create(2 * this.#uses.max);
+    for (const use of this.entries()) larger.set(use.requestId, use, { start: use.atMs });
+    this.#uses = larger;
+    return larger;
+  }
+
+  #create(max: number): LRUCache<string, FirstUse> {
+    return new LRUCache<string, FirstUse>({
+      max,
+      ttl: replayWindowMs,
+      ttlResolution: 0,
+      perf: { now: this.#now },
+      dispose: (use, _requestId, reason) => {
+        assert(
+          reason !== 'evict' || this.#isDead(use),
+          'no request_id is forgotten inside its window',
+        );
+      },
+    });
+  }
+
+  #isDead(use: FirstUse): boolean {
+    return this.#now() - use.atMs > replayWindowMs;
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Every number of the document's Limits part, and how they relate.
+ * Rules: LIMIT-1 to LIMIT-6, SEND-4, SEND-6, SVC-3.
+ */
+
+export const endpointNames = [
+  'send',
+  'dashboard_send',
+  'external_send',
+  'received',
+  'tasks',
+  'read',
+  'stats',
+] as const;
+
+/** The names under which users set a limit, match a fault or read a log line. */
+export type EndpointName = (typeof endpointNames)[number];
+
+/** Requests per minute of one user or client IP; null: not rate-limited. */
+export type LimitsPerMinute = Readonly<Record<EndpointName, number | null>>;
+
+export const documentedLimitsPerMinute: LimitsPerMinute = {
+  send: 120,
+  dashboard_send: 120,
+  external_send: 120,
+  received: 120,
+  tasks: 60,
+  read: null,
+  stats: null,
+};
+
+/** The "minute" of the rate limits. */
+export const limitWindowMs = 60_000;
+
+/** How long a `request_id` is remembered; at exactly this age it still is. */
+export const replayWindowMs = 24 * 60 * 60 * 1000;
+
+/** Characters of `message`; what one character is, is the assumption `characterUnit`. */
+export const messageMaxCharacters = 1_600;
+
+export const msPerSecond = 1_000;
+export const msPerDay = 24 * 60 * 60 * 1000;

@@ -1,0 +1,123 @@
+/**
+ * The Message record, its statuses and its seven wire fields.
+ * Rules: RES-1 to RES-6. Assumes: heldStatus.
+ * One flat object for each message and nothing beside it: a million of them cost what a table costs.
+ */
+import type { Account } from './account.ts';
+import type { Device } from './device.ts';
+import type { EndpointName } from './limits.ts';
+import type { Fate } from './outcomes.ts';
+
+export const statuses = ['queued', 'sending', 'sent', 'delivered', 'failed'] as const;
+export type Status = (typeof statuses)[number];
+
+/** Where a message came from. */
+export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;
+
+/** All times are epoch milliseconds; 0 stands for "never", as no simulated time is 0. */
+export class Message {
+  readonly messageId: string;
+  readonly account: Account;
+  readonly device: Device;
+  readonly endpoint: SendEndpoint;
+  readonly requestId: string;
+  readonly to: string;
+  readonly text: string;
+  readonly createdAtMs: number;
+  /** The end of the hold, or 0. */
+  readonly sendAtMs: number;
+  readonly fate: Fate | undefined;
+  /** Its place among the account's messages, from 0. */
+  readonly ordinal: number;
+  /** Its place among all messages of the world, in the order of acceptance. */
+  readonly arrival: number;
+
+  /** Written by `actors/lifecycle.ts` alone. */
+  status: Status = 'queued';
+  sendingAtMs = 0;
+  sentAtMs = 0;
+  /** When it became `delivered` or `failed`. */
+  endedAtMs = 0;
+  failureReason: string | undefined = undefined;
+  /** The device's poll, by number, from which on the next step may be taken. */
+  duePoll = 0;
+
+  constructor(
+    messageId: string,
+    account: Account,
+    device: Device,
+    endpoint: SendEndpoint,
+    requestId: string,
+    to: string,
+    text: string,
+    createdAtMs: number,
+    sendAtMs: number,
+    fate: Fate | undefined,
+    ordinal: number,
+    arrival: number,
+  ) {
+    this.messageId = messageId;
+    this.account = account;
+    this.device = device;
+    this.endpoint = endpoint;
+    this.requestId = requestId;
+    this.to = to;
+    this.text = text;
+    this.createdAtMs = createdAtMs;
+    this.sendAtMs = sendAtMs;
+    this.fate = fate;
+    this.ordinal = ordinal;
+    this.arrival = arrival;
+  }
+
+  /** When the status was last written. */
+  get changedAtMs(): number {
+    return this.endedAtMs || this.sentAtMs || this.sendingAtMs || this.createdAtMs;
+  }
+
+  isHeldAt(nowMs: number): boolean {
+    return this.status === 'queued' && this.sendAtMs > nowMs;
+  }
+}
+
+/** The Message body (RES-1). Written by hand: it is the hottest string of the product. */
+export function messageBody(message: Message, status: string): string {
+  return `{"status":"${status}","message_id":"${message.messageId}","request_id":${
+    message.requestId === '' ? '""' : JSON.stringify(message.requestId)
+  },"device_id":"${message.device.deviceId}","from_number":"${message.device.number}","to":"${
+    message.to
+  }","created_at":"${isoTime(message.createdAtMs)}"}`;
+}
+
+/** The status that a read shows; `heldStatus` names it while `send_at` holds. */
+export function shownStatus(message: Message, nowMs: number, heldStatus: string): string {
+  return message.isHeldAt(nowMs) ? heldStatus : message.status;
+}
+
+export interface HistoryEntry {
+  readonly status: Status;
+  readonly at: string;
+}
+
+/** Every status the message has had, with its time. */
+export function messageHistory(message: Message): HistoryEntry[] {
+  const history: HistoryEntry[] = [{ status: 'queued', at: isoTime(message.createdAtMs) }];
+  if (message.sendingAtMs > 0)
+    history.push({ status: 'sending', at: isoTime(message.sendingAtMs) });
+  if (message.sentAtMs > 0) history.push({ status: 'sent', at: isoTime(message.sentAtMs) });
+  if (message.endedAtMs > 0)
+    history.push({ status: message.status, at: isoTime(message.endedAtMs) });
+  return history;
+}
+
+let lastIsoMs = 0;
+let lastIso = '';
+
+/** ISO 8601 UTC with milliseconds and a trailing Z (RES-4). Many calls share a millisecond. */
+export function isoTime(epochMs: number): string {
+  if (epochMs !== lastIsoMs) {
+    lastIso = new Date(epochMs).toISOString();
+    lastIsoMs = epochMs;
+  }
+  return lastIso;
+}

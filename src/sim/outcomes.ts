@@ -1,0 +1,94 @@
+/**
+ * Scripted fates: what becomes of a message, by its recipient. Rules: STATE-3 to STATE-5.
+ * Assumes: failsFrom, failureRate. The document does not say when a message fails; these are our levers.
+ */
+import { type Assumptions, type UnfinishedStatus, unfinishedStatuses } from './assumptions.ts';
+import type { Rng } from './rng.ts';
+
+/** A rule as world files and the control port write it; `*` in `to` stands for any digits. */
+export interface Outcome {
+  readonly to: string;
+  readonly ends: 'delivered' | 'failed' | 'stuck';
+  /** Where it fails or stays; absent for `delivered`. */
+  readonly in?: UnfinishedStatus | undefined;
+  /** Polls that each step takes. */
+  readonly polls?: number | undefined;
+}
+
+/** What one message will do; undefined stands for "delivered, a step a poll". */
+export interface Fate {
+  readonly ends: Outcome['ends'];
+  readonly in: UnfinishedStatus | undefined;
+  readonly polls: number;
+}
+
+export const unpromptedFailure = 'unprompted';
+export const scriptedFailure = 'scripted';
+
+const unprompted = Object.fromEntries(
+  unfinishedStatuses.map((status) => [status, { ends: 'failed', in: status, polls: 1 }]),
+) as unknown as Readonly<Record<UnfinishedStatus, Fate>>;
+
+/** True for a fate that chance drew, not a script. */
+export function isUnprompted(fate: Fate): boolean {
+  return fate.in !== undefined && unprompted[fate.in] === fate;
+}
+
+export class Outcomes {
+  #outcomes: readonly Outcome[] = [];
+  #exact = new Map<string, Fate>();
+  #patterns: readonly { readonly shape: RegExp; readonly fate: Fate }[] = [];
+
+  constructor(outcomes: readonly Outcome[]) {
+    this.replace(outcomes);
+  }
+
+  get list(): readonly Outcome[] {
+    return this.#outcomes;
+  }
+
+  /** The first outcome that names a recipient wins. */
+  replace(outcomes: readonly Outcome[]): void {
+    this.#outcomes = outcomes;
+    this.#exact = new Map();
+    const patterns: { shape: RegExp; fate: Fate }[] = [];
+    for (const outcome of outcomes) {
+      const fate = { ends: outcome.ends, in: outcome.in, polls: outcome.polls ?? 1 };
+      if (outcome.to.includes('*') || patterns.length > 0) {
+        // Once there is a pattern, order decides, so what follows it is looked up in order too.
+        patterns.push({ shape: patternShape(outcome.to), fate });
+      } else if (!this.#exact.has(outcome.to)) {
+        this.#exact.set(outcome.to, fate);
+      }
+    }
+    this.#patterns = patterns;
+  }
+
+  /** The fate of a message accepted now. `failsFrom` bounds scripts and chance alike. */
+  fateOf(to: string, assumptions: Assumptions, rng: Rng): Fate | undefined {
+    const scripted = this.#exact.get(to) ?? this.#matching(to);
+    if (scripted !== undefined) {
+      return scripted.ends === 'failed' && !mayFailFrom(scripted.in, assumptions)
+        ? { ...scripted, ends: 'delivered', in: undefined }
+        : scripted;
+    }
+    if (assumptions.failureRate === 0 || assumptions.failsFrom.length === 0) return undefined;
+    const fails = rng.fraction() < assumptions.failureRate;
+    const from = assumptions.failsFrom[rng.below(assumptions.failsFrom.length)];
+    return fails && from !== undefined ? unprompted[from] : undefined;
+  }
+
+  #matching(to: string): Fate | undefined {
+    for (const { shape, fate } of this.#patterns) if (shape.test(to)) return fate;
+    return undefined;
+  }
+}
+
+function mayFailFrom(status: UnfinishedStatus | undefined, assumptions: Assumptions): boolean {
+  return status !== undefined && assumptions.failsFrom.includes(status);
+}
+
+function patternShape(pattern: string): RegExp {
+  const parts = pattern.split('*').map((part) => part.replace(/[^0-9]/g, '\\$&'));
+  return new RegExp(`^${parts.join('[0-9]*')}$`);
+}

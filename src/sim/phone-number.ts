@@ -1,0 +1,35 @@
+/**
+ * E.164 numbers. Rules: SEND-2, RES-2. Assumes: numberCheck.
+ * A parse costs microseconds and numbers repeat, so verdicts are remembered in a bounded cache.
+ */
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { LRUCache } from 'lru-cache';
+import type { Assumptions } from './assumptions.ts';
+
+const shape = /^\+[1-9][0-9]{1,14}$/;
+const rememberedVerdicts = 20_000;
+
+type Verdict = 'not_e164' | 'shape' | 'possible' | 'valid';
+const strictness: Record<Verdict, number> = { not_e164: 0, shape: 1, possible: 2, valid: 3 };
+
+// A verdict depends on the number alone, so all simulators of a process share this cache.
+const verdicts = new LRUCache<string, Verdict>({ max: rememberedVerdicts });
+
+/** Whether `text` is an E.164 number, as strictly as `numberCheck` asks. */
+export function isPhoneNumber(text: string, check: Assumptions['numberCheck']): boolean {
+  if (!shape.test(text)) return false;
+  if (check === 'shape') return true;
+  let verdict = verdicts.get(text);
+  if (verdict === undefined) {
+    verdict = judge(text);
+    verdicts.set(text, verdict);
+  }
+  return strictness[verdict] >= strictness[check];
+}
+
+function judge(text: string): Verdict {
+  const number = parsePhoneNumberFromString(text);
+  // The library reads some numbers of wrong length by trimming a national prefix; then it is not this number.
+  if (number === undefined || number.number !== text || !number.isPossible()) return 'shape';
+  return number.isValid() ? 'valid' : 'possible';
+}

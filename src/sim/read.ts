@@ -1,0 +1,19 @@
+/**
+ * One read decided. Rules: READ-1, READ-2. Assumes: heldStatus.
+ */
+import type { Account } from './account.ts';
+import type { ServiceError } from './errors.ts';
+import { messageBody, shownStatus } from './message.ts';
+import type { World } from './world.ts';
+
+export type ReadDecision = { readonly kind: 'read'; readonly body: string } | ServiceError;
+
+const notFound: ServiceError = { kind: 'not_found' };
+
+/** The caller's own message; an unknown id and another account's are one and the same answer. */
+export function read(world: World, account: Account, messageId: string): ReadDecision {
+  const message = world.messages.get(messageId);
+  if (message === undefined || message.account !== account) return notFound;
+  const status = shownStatus(message, world.now(), world.assumptions.heldStatus);
+  return { kind: 'read', body: messageBody(message, status) };
+}

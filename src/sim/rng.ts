@@ -1,0 +1,59 @@
+/**
+ * Seeded chance with named streams. Each stream follows from the seed and its own name alone, so a new
+ * draw somewhere, or another account's traffic, never shifts anybody else's numbers.
+ * The generator is sfc32: four 32-bit words of state, which a snapshot can carry.
+ */
+
+export type RngState = readonly [number, number, number, number];
+
+export class Rng {
+  #a: number;
+  #b: number;
+  #c: number;
+  #counter: number;
+
+  constructor(state: RngState) {
+    [this.#a, this.#b, this.#c, this.#counter] = state;
+  }
+
+  /** The stream called `name` under `seed`. */
+  static stream(seed: number, name: string): Rng {
+    const rng = new Rng([seed | 0, hashText(name, 0x9e3779b9), hashText(name, seed | 0), 1]);
+    for (let i = 0; i < 12; i++) rng.uint32(); // sfc32's usual warm-up: mixes the seed into every word
+    return rng;
+  }
+
+  get state(): RngState {
+    return [this.#a, this.#b, this.#c, this.#counter];
+  }
+
+  /** A whole number from 0 to 2^32 − 1. */
+  uint32(): number {
+    const sum = (((this.#a + this.#b) | 0) + this.#counter) | 0;
+    this.#counter = (this.#counter + 1) | 0;
+    this.#a = this.#b ^ (this.#b >>> 9);
+    this.#b = (this.#c + (this.#c << 3)) | 0;
+    this.#c = ((this.#c << 21) | (this.#c >>> 11)) + sum;
+    this.#c |= 0;
+    return sum >>> 0;
+  }
+
+  /** From 0, up to but not including 1. */
+  fraction(): number {
+    return this.uint32() / 4_294_967_296;
+  }
+
+  /** A whole number from 0 to `bound` − 1. */
+  below(bound: number): number {
+    return Math.floor(this.fraction() * bound);
+  }
+}
+
+/** FNV-1a over UTF-16 units, finished by murmur3's mixer. */
+function hashText(text: string, seed: number): number {
+  let hash = 0x811c9dc5 ^ seed;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}

@@ -1,0 +1,220 @@
+/**
+ * Validation of the send body: which fields fail, and why.
+ * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
+ * emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck, sendAtZone,
+ * sendAtMaxAheadDays.
+ */
+import { z } from 'zod';
+import type { Assumptions } from './assumptions.ts';
+import type { FieldFailure } from './errors.ts';
+import { messageMaxCharacters, msPerDay } from './limits.ts';
+import { isPhoneNumber } from './phone-number.ts';
+import { parseSendAt } from './send-at.ts';
+
+/** A body that holds by itself, before the number, the device and the quota are looked at. */
+export interface SendRequest {
+  readonly to: string;
+  /** `from`, or `from_number` where that is the one that counts. */
+  readonly sender: string;
+  readonly message: string;
+  /** Empty when none was supplied (RES-3). */
+  readonly requestId: string;
+  /** Epoch milliseconds, or 0 for "immediately". */
+  readonly sendAtMs: number;
+}
+
+export type SendValidation =
+  | { readonly kind: 'valid'; readonly request: SendRequest }
+  | {
+      readonly kind: 'invalid_field';
+      readonly failures: readonly [FieldFailure, ...FieldFailure[]];
+    };
+
+/** The fields of the document's table, as schemas under the assumptions in force. */
+export function sendFields(assumptions: Assumptions) {
+  const number = z
+    .string({ error: typeError('a string') })
+    .refine(
+      (text) => isPhoneNumber(text, assumptions.numberCheck),
+      'Not a phone number in E.164 format.',
+    );
+  return {
+    to: number,
+    sender: number,
+    message: z
+      .string({ error: typeError('a string') })
+      .refine(
+        (text) => assumptions.blankMessage === 'accept' || text.trim() !== '',
+        'May not be blank.',
+      )
+      .refine(
+        (text) => isAtMost(messageMaxCharacters, text, assumptions.characterUnit),
+        `At most ${messageMaxCharacters} characters.`,
+      ),
+    request_id: z
+      .string({ error: typeError('a string') })
+      .refine(
+        (text) => assumptions.emptyRequestId === 'none_supplied' || text !== '',
+        'May not be empty.',
+      )
+      .refine(
+        (text) => isAtMost(assumptions.requestIdMaxLength, text, 'code_points'),
+        `At most ${assumptions.requestIdMaxLength} characters.`,
+      )
+      .optional(),
+    send_at: z.string({ error: typeError('a string') }).optional(),
+  };
+}
+
+const documentedFields: ReadonlySet<string> = new Set([
+  'to',
+  'from',
+  'from_number',
+  'message',
+  'request_id',
+  'send_at',
+]);
+
+type SendSchema = z.ZodObject<ReturnType<typeof sendFields>>;
+
+/** Building a schema costs far more than using it, and assumptions are replaced as a whole. */
+const schemas = new WeakMap<Assumptions, SendSchema>();
+
+function schemaFor(assumptions: Assumptions): SendSchema {
+  let schema = schemas.get(assumptions);
+  if (schema === undefined) {
+    schema = z.object(sendFields(assumptions));
+    schemas.set(assumptions, schema);
+  }
+  return schema;
+}
+
+/** `body`: a JSON object. Failures come in the order of the document's table. */
+export function validateSend(
+  body: Readonly<Record<string, unknown>>,
+  assumptions: Assumptions,
+  nowMs: number,
+): SendValidation {
+  const { sender, field: senderField, conflict } = chooseSender(body, assumptions);
+  const parsed = schemaFor(assumptions).safeParse({
+    to: body['to'],
+    sender,
+    message: body['message'],
+    request_id: optional(body['request_id'], assumptions),
+    send_at: optional(body['send_at'], assumptions),
+  });
+  const failures: FieldFailure[] = [];
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      const path = String(issue.path[0]);
+      const field = path === 'sender' ? senderField : path;
+      if (!failures.some((failure) => failure.field === field)) {
+        failures.push({ field, detail: issue.message });
+      }
+    }
+  }
+  if (conflict !== undefined) insertConflict(failures, conflict);
+  let sendAtMs = 0;
+  const sendAt = optional(body['send_at'], assumptions);
+  if (typeof sendAt === 'string') {
+    const read = readSendAt(sendAt, assumptions, nowMs);
+    if (typeof read === 'number') sendAtMs = read;
+    else failures.push({ field: 'send_at', detail: read.why });
+  }
+  if (assumptions.unknownFields === 'reject') {
+    for (const field of Object.keys(body)) {
+      if (!documentedFields.has(field)) failures.push({ field, detail: 'Unknown field.' });
+    }
+  }
+  const [first, ...others] = failures;
+  if (first !== undefined) return { kind: 'invalid_field', failures: [first, ...others] };
+  if (!parsed.success) throw new Error('a body without failures parses');
+  const { to, message, request_id: requestId = '' } = parsed.data;
+  return {
+    kind: 'valid',
+    request: { to, sender: parsed.data.sender, message, requestId, sendAtMs },
+  };
+}
+
+/** The `request_id` of a body that may yet fail validation; undefined when none could be kept. */
+export function readRequestId(body: Readonly<Record<string, unknown>>): string | undefined {
+  const requestId = body['request_id'];
+  return typeof requestId === 'string' && requestId !== '' ? requestId : undefined;
+}
+
+/** The sender as it stands in the body, valid or not: what a replay is compared by. */
+export function chooseSender(
+  body: Readonly<Record<string, unknown>>,
+  { bothSenderFields, nullFields }: Pick<Assumptions, 'bothSenderFields' | 'nullFields'>,
+): { sender: unknown; field: 'from' | 'from_number'; conflict?: FieldFailure } {
+  const from = body['from'];
+  const alias = body['from_number'];
+  const isGiven = (value: unknown) =>
+    value !== undefined && (value !== null || nullFields === 'reject');
+  if (!isGiven(alias)) return { sender: from, field: 'from' };
+  if (!isGiven(from)) return { sender: alias, field: 'from_number' };
+  switch (bothSenderFields) {
+    case 'from_wins':
+      return { sender: from, field: 'from' };
+    case 'alias_wins':
+      return { sender: alias, field: 'from_number' };
+    case 'reject':
+      return {
+        sender: from,
+        field: 'from',
+        conflict: bothGiven('Give `from` or `from_number`, not both.'),
+      };
+    case 'reject_if_different':
+      return from === alias
+        ? { sender: from, field: 'from' }
+        : { sender: from, field: 'from', conflict: bothGiven('Differs from `from`.') };
+  }
+}
+
+function bothGiven(detail: string): FieldFailure {
+  return { field: 'from_number', detail };
+}
+
+/** The alias stands where the sender does in the document's table: before `message`. */
+function insertConflict(failures: FieldFailure[], conflict: FieldFailure): void {
+  const behind = failures.findIndex(({ field }) => field !== 'to' && field !== 'from');
+  failures.splice(behind < 0 ? failures.length : behind, 0, conflict);
+}
+
+/** `null` for an optional field is no value where `nullFields` says so. */
+export function optional(value: unknown, { nullFields }: Pick<Assumptions, 'nullFields'>): unknown {
+  return value === null && nullFields === 'absent' ? undefined : value;
+}
+
+function readSendAt(
+  text: string,
+  { sendAtZone, sendAtMaxAheadDays }: Assumptions,
+  nowMs: number,
+): number | { readonly why: string } {
+  const sendAtMs = parseSendAt(text, sendAtZone);
+  if (typeof sendAtMs !== 'number') return sendAtMs;
+  if (sendAtMs <= nowMs) return { why: 'Must be in the future.' };
+  if (sendAtMaxAheadDays !== 'unlimited' && sendAtMs > nowMs + sendAtMaxAheadDays * msPerDay) {
+    return { why: `At most ${sendAtMaxAheadDays} days ahead.` };
+  }
+  return sendAtMs;
+}
+
+function typeError(expected: string) {
+  return ({ input }: { readonly input?: unknown }) =>
+    input === undefined ? 'This field is required.' : `Expected ${expected}.`;
+}
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** Whether `text` has at most `limit` characters of the given unit. */
+function isAtMost(limit: number, text: string, unit: Assumptions['characterUnit']): boolean {
+  // No unit counts more characters than UTF-16 does.
+  if (text.length <= limit) return true;
+  if (unit === 'utf16_units') return false;
+  let characters = 0;
+  for (const _ of unit === 'code_points' ? text : graphemes.segment(text)) {
+    if (++characters > limit) return false;
+  }
+  return true;
+}

@@ -1,0 +1,169 @@
+/**
+ * One send decided: replay, validation, number, device, quota, queue.
+ * Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder, replayDifferentBody,
+ * failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim, monthlyQuota.
+ */
+import type { Account, ApiKey } from './account.ts';
+import type { Device } from './device.ts';
+import type { ServiceError } from './errors.ts';
+import type { FirstUse } from './idempotency.ts';
+import { Message, messageBody, type SendEndpoint } from './message.ts';
+import { unitsOf } from './quota.ts';
+import { parseSendAt } from './send-at.ts';
+import {
+  chooseSender,
+  optional,
+  readRequestId,
+  type SendRequest,
+  validateSend,
+} from './send-request.ts';
+import type { World } from './world.ts';
+
+export interface SendCall {
+  readonly account: Account;
+  readonly key: ApiKey;
+  readonly endpoint: SendEndpoint;
+  /** A JSON object, not validated. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export type SendDecision =
+  | { readonly kind: 'queued'; readonly body: string }
+  | { readonly kind: 'replayed'; readonly body: string }
+  | ServiceError;
+
+/** Decides and commits one send. */
+export function send(world: World, call: SendCall): SendDecision {
+  const { assumptions } = world;
+  if (assumptions.gateOrder === 'replay_first') {
+    const replay = findReplay(world, call);
+    if (replay !== undefined) return replay;
+  }
+  const validation = validateSend(call.body, assumptions, world.now());
+  if (validation.kind === 'invalid_field') return refuse(world, call, validation);
+  if (assumptions.gateOrder === 'validate_first') {
+    const replay = findReplay(world, call);
+    if (replay !== undefined) return replay;
+  }
+  const { request } = validation;
+  const device = usableDevice(world, call.account, request.sender);
+  if (!('deviceId' in device)) return refuse(world, call, device);
+  if (isQuotaSpent(world, call.account, request)) {
+    return refuse(world, call, { kind: 'quota_exceeded' });
+  }
+  return queue(world, call, request, device);
+}
+
+/** The answer to a `request_id` that was used before, if this is one. It commits nothing. */
+export function findReplay(world: World, call: SendCall): SendDecision | undefined {
+  const requestId = readRequestId(call.body);
+  if (requestId === undefined) return undefined;
+  const { assumptions } = world;
+  const use = call.account.replays.find(requestId, call.key, call.endpoint, assumptions);
+  if (use === undefined) return undefined;
+  if (!(use.outcome instanceof Message)) {
+    return assumptions.failedRequestId === 'burned' ? use.outcome : undefined;
+  }
+  if (
+    assumptions.replayDifferentBody === 'conflict' &&
+    isDifferent(world, call.body, use.outcome)
+  ) {
+    return { kind: 'request_id_conflict' };
+  }
+  return { kind: 'replayed', body: use.body };
+}
+
+/** A replay in `validate_first` order meets validation before it is found. */
+export function findValidReplay(world: World, call: SendCall): SendDecision | undefined {
+  if (world.assumptions.gateOrder === 'validate_first') {
+    const validation = validateSend(call.body, world.assumptions, world.now());
+    if (validation.kind === 'invalid_field') return undefined;
+  }
+  return findReplay(world, call);
+}
+
+function queue(world: World, call: SendCall, request: SendRequest, device: Device): SendDecision {
+  const { account } = call;
+  const message = world.acceptMessage({
+    account,
+    device,
+    endpoint: call.endpoint,
+    to: request.to,
+    text: request.message,
+    requestId: request.requestId,
+    sendAtMs: request.sendAtMs,
+  });
+  // SEND-3: the state is `queued` whatever `heldStatus` calls it later.
+  const body = messageBody(message, 'queued');
+  if (request.requestId !== '') keepUse(call, request.requestId, world.now(), body, message);
+  return { kind: 'queued', body };
+}
+
+/** `failedRequestId: burned` keeps the refusal for the same id, provided that the id itself is valid. */
+function refuse(world: World, call: SendCall, error: ServiceError): ServiceError {
+  const requestId = readRequestId(call.body);
+  const isOwnFault =
+    error.kind === 'invalid_field' && error.failures.some(({ field }) => field === 'request_id');
+  if (world.assumptions.failedRequestId === 'burned' && requestId !== undefined && !isOwnFault) {
+    keepUse(call, requestId, world.now(), '', error);
+  }
+  return error;
+}
+
+function keepUse(
+  call: SendCall,
+  requestId: string,
+  atMs: number,
+  body: string,
+  outcome: FirstUse['outcome'],
+): void {
+  const { account, key, endpoint } = call;
+  account.replays.keep({ requestId, key, endpoint, atMs, body, outcome });
+}
+
+/** Whether a replay says something else than the message it would replay; instants count, not spellings. */
+function isDifferent(
+  { assumptions }: World,
+  body: Readonly<Record<string, unknown>>,
+  first: Message,
+): boolean {
+  const sendAt = optional(body['send_at'], assumptions);
+  const sendAtMs =
+    typeof sendAt === 'string' ? parseSendAt(sendAt, assumptions.sendAtZone) : sendAt;
+  return (
+    body['to'] !== first.to ||
+    chooseSender(body, assumptions).sender !== first.device.number ||
+    body['message'] !== first.text ||
+    (sendAtMs ?? 0) !== first.sendAtMs
+  );
+}
+
+/** The SIM behind `from`, or why the account may not send from it now. */
+function usableDevice(world: World, account: Account, number: string): Device | ServiceError {
+  const { assumptions } = world;
+  const device = world.deviceByNumber(number);
+  if (device === undefined) return { kind: 'number_not_found' };
+  if (device.account === undefined) {
+    if (account.hasConnectedSim && assumptions.poolBesideOwnSim === 'access_denied') {
+      return { kind: 'number_access_denied' };
+    }
+  } else if (device.account !== account) {
+    return assumptions.foreignNumber === 'access_denied'
+      ? { kind: 'number_access_denied' }
+      : { kind: 'number_not_found' };
+  }
+  if (!device.allowed) return { kind: 'number_access_denied' };
+  if (!device.active) return { kind: 'device_inactive' };
+  if (!device.connected && assumptions.disconnectedSim === 'device_inactive') {
+    return { kind: 'device_inactive' };
+  }
+  return device;
+}
+
+function isQuotaSpent(world: World, account: Account, request: SendRequest): boolean {
+  const quota = world.quotaOf(account);
+  if (quota === 'unlimited') return false;
+  const { assumptions } = world;
+  const used = account.quota.used(world.now(), assumptions);
+  return used + unitsOf(request.message, assumptions.quotaUnit) > quota;
+}

@@ -1,0 +1,27 @@
+/**
+ * Account statistics. The document names the endpoint and no shape. Assumes: statsShape.
+ */
+import type { Account } from './account.ts';
+import type { Status } from './message.ts';
+import type { World } from './world.ts';
+
+export interface AccountStats {
+  readonly messages: Readonly<Record<Status, number>>;
+  /** Units used in the running period; a null limit is none. */
+  readonly quota: { readonly used: number; readonly limit: number | null };
+  readonly sims_connected: number;
+  readonly received: number;
+}
+
+export function accountStats(world: World, account: Account): AccountStats {
+  const limit = world.quotaOf(account);
+  return {
+    messages: { ...account.counts },
+    quota: {
+      used: account.quota.used(world.now(), world.assumptions),
+      limit: limit === 'unlimited' ? null : limit,
+    },
+    sims_connected: account.devices.filter((device) => device.connected).length,
+    received: account.received.length,
+  };
+}

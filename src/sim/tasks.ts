@@ -1,0 +1,34 @@
+/**
+ * The tasks that a polling device gets. Rules: STATE-2, SVC-3. Assumes: tasksShape, tasksAccess.
+ * Being handed out is the pickup, so no task is ever handed out twice.
+ */
+import type { Account } from './account.ts';
+import type { ServiceError } from './errors.ts';
+import type { World } from './world.ts';
+
+export interface Task {
+  readonly message_id: string;
+  readonly to: string;
+  readonly from_number: string;
+  readonly message: string;
+}
+
+export type TasksDecision =
+  | { readonly kind: 'tasks'; readonly tasks: readonly Task[] }
+  | ServiceError;
+
+/** One poll of a real device. A device that polls by itself, or cannot work now, is handed nothing. */
+export function pollTasks(world: World, account: Account, deviceId: string): TasksDecision {
+  const device = world.devices.get(deviceId);
+  if (device === undefined || device.account !== account) return { kind: 'not_found' };
+  if (device.polling !== 'external' || !device.connected || !device.active) {
+    return { kind: 'tasks', tasks: [] };
+  }
+  const tasks = world.polled(device).map((message) => ({
+    message_id: message.messageId,
+    to: message.to,
+    from_number: device.number,
+    message: message.text,
+  }));
+  return { kind: 'tasks', tasks };
+}

@@ -1,0 +1,219 @@
+/**
+ * The simulated world: accounts, keys, devices, numbers, messages. Every write goes through here.
+ * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
+ */
+import { Account, type ApiKey, type MonthlyQuota, type ReceivedMessage } from './account.ts';
+import type { Assumptions } from './assumptions.ts';
+import { Device, type Polling } from './device.ts';
+import type { Dispatch } from './dispatch.ts';
+import { assert } from './errors.ts';
+import { drawKey, drawUuid } from './ids.ts';
+import { LeverError } from './lever-error.ts';
+import { msPerSecond } from './limits.ts';
+import { Message, type SendEndpoint } from './message.ts';
+import type { Outcomes } from './outcomes.ts';
+import { Rng } from './rng.ts';
+
+export interface SimState {
+  readonly connected?: boolean | undefined;
+  readonly active?: boolean | undefined;
+  readonly polling?: Polling | undefined;
+  readonly allowed?: boolean | undefined;
+}
+
+/** What an accepted send says; numbers are E.164, `sendAtMs` is 0 or in the future. */
+export interface AcceptedSend {
+  readonly account: Account;
+  readonly device: Device;
+  readonly endpoint: SendEndpoint;
+  readonly to: string;
+  readonly text: string;
+  readonly requestId: string;
+  readonly sendAtMs: number;
+}
+
+export class World {
+  readonly seed: number;
+  readonly now: () => number;
+  readonly outcomes: Outcomes;
+  /** Replaced as a whole when one of them is switched. */
+  assumptions: Assumptions;
+  /** False: no plan bounds anything (`--no-limits`). */
+  readonly enforcesQuotas: boolean;
+  readonly accounts = new Map<string, Account>();
+  readonly keys = new Map<string, ApiKey>();
+  readonly pool: Device[] = [];
+  readonly devices = new Map<string, Device>();
+  readonly messages = new Map<string, Message>();
+  readonly #keysByText = new Map<string, ApiKey>();
+  readonly #devicesByNumber = new Map<string, Device>();
+  readonly #accountsByName = new Map<string, number>();
+  readonly #poolIds: Rng;
+  readonly #dispatch: Dispatch;
+  #arrivals = 0;
+
+  constructor(parts: {
+    readonly seed: number;
+    readonly now: () => number;
+    readonly assumptions: Assumptions;
+    readonly outcomes: Outcomes;
+    readonly dispatch: Dispatch;
+    readonly enforcesQuotas: boolean;
+  }) {
+    this.seed = parts.seed;
+    this.now = parts.now;
+    this.assumptions = parts.assumptions;
+    this.outcomes = parts.outcomes;
+    this.enforcesQuotas = parts.enforcesQuotas;
+    this.#dispatch = parts.dispatch;
+    this.#poolIds = Rng.stream(parts.seed, 'pool');
+  }
+
+  createAccount(name: string, monthlyQuota?: MonthlyQuota): Account {
+    for (const account of this.accounts.values()) {
+      if (account.name === name)
+        throw new LeverError('conflict', `an account is called ${name} already`, 'name');
+    }
+    // A name used again gets a stream of its own, or a deleted account's keys would be valid once more.
+    const earlier = this.#accountsByName.get(name) ?? 0;
+    this.#accountsByName.set(name, earlier + 1);
+    const stream = earlier === 0 ? `account:${name}` : `account:${name}:${earlier}`;
+    const account = new Account(this.seed, stream, drawUuid, name, monthlyQuota, this.now);
+    this.accounts.set(account.accountId, account);
+    return account;
+  }
+
+  /** Removes the account with its keys, SIMs and messages. */
+  deleteAccount(account: Account): void {
+    for (const key of account.keys) {
+      this.keys.delete(key.keyId);
+      this.#keysByText.delete(key.key);
+    }
+    for (const device of account.devices) {
+      this.#dispatch.deviceRemoved(device);
+      this.devices.delete(device.deviceId);
+      this.#devicesByNumber.delete(device.number);
+    }
+    for (const message of account.messages) this.messages.delete(message.messageId);
+    this.accounts.delete(account.accountId);
+  }
+
+  /** `text`: the full key, where a world file gives one. */
+  createKey(account: Account, name: string, text?: string): ApiKey {
+    const key: ApiKey = {
+      keyId: drawUuid(account.ids),
+      name,
+      account,
+      key: text ?? drawKey(account.ids, this.assumptions.keyFormat),
+      createdAtMs: this.now(),
+      revokedAtMs: undefined,
+    };
+    if (this.#keysByText.has(key.key))
+      throw new LeverError('conflict', 'this key exists already', 'key');
+    account.keys.push(key);
+    this.keys.set(key.keyId, key);
+    this.#keysByText.set(key.key, key);
+    return key;
+  }
+
+  revokeKey(key: ApiKey): void {
+    key.revokedAtMs ??= this.now();
+  }
+
+  /** The key with this full text, unless it was revoked (AUTH-3). */
+  validKey(text: string): ApiKey | undefined {
+    const key = this.#keysByText.get(text);
+    return key === undefined || key.revokedAtMs !== undefined ? undefined : key;
+  }
+
+  createSim(account: Account, number: string, state: SimState): Device {
+    const device = this.#createDevice(number, account, account.ids, state);
+    account.devices.push(device);
+    this.#dispatch.deviceAdded(device);
+    return device;
+  }
+
+  /** A number of the shared platform pool (SVC-1). */
+  createPoolNumber(number: string): Device {
+    const device = this.#createDevice(number, undefined, this.#poolIds, {});
+    this.pool.push(device);
+    this.#dispatch.deviceAdded(device);
+    return device;
+  }
+
+  patchDevice(device: Device, state: SimState): void {
+    if (state.allowed !== undefined) device.allowed = state.allowed;
+    if (state.connected !== undefined) device.connected = state.connected;
+    if (state.active !== undefined) device.active = state.active;
+    if (state.polling !== undefined) device.polling = state.polling;
+    this.#dispatch.deviceChanged(device);
+  }
+
+  deviceByNumber(number: string): Device | undefined {
+    return this.#devicesByNumber.get(number);
+  }
+
+  /** STATE-1: an accepted send creates the message in `queued`. */
+  acceptMessage(send: AcceptedSend): Message {
+    const { account } = send;
+    const message = new Message(
+      drawUuid(account.ids),
+      account,
+      send.device,
+      send.endpoint,
+      send.requestId,
+      send.to,
+      send.text,
+      this.now(),
+      send.sendAtMs,
+      this.outcomes.fateOf(send.to, this.assumptions, account.fates),
+      account.messages.length,
+      this.#arrivals++,
+    );
+    assert(!this.messages.has(message.messageId), 'message ids are unique');
+    this.messages.set(message.messageId, message);
+    account.messages.push(message);
+    account.counts.queued++;
+    this.#dispatch.queued(message);
+    return message;
+  }
+
+  polled(device: Device): readonly Message[] {
+    return this.#dispatch.polled(device);
+  }
+
+  receiveMessage(device: Device, account: Account, from: string, text: string): ReceivedMessage {
+    const received = {
+      messageId: drawUuid(account.ids),
+      device,
+      from,
+      message: text,
+      receivedAtMs: this.now(),
+    };
+    account.received.push(received);
+    return received;
+  }
+
+  /** The plan's size in force for an account; `unlimited` where nothing bounds it. */
+  quotaOf(account: Account): number | 'unlimited' {
+    if (!this.enforcesQuotas) return 'unlimited';
+    return account.monthlyQuota ?? this.assumptions.monthlyQuota;
+  }
+
+  #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {
+    if (this.#devicesByNumber.has(number)) {
+      throw new LeverError('conflict', `a SIM has the number ${number} already`, 'number');
+    }
+    const intervalMs = this.assumptions.pollIntervalSeconds * msPerSecond;
+    const deviceId = drawUuid(ids);
+    const device = new Device(deviceId, number, account, this.now() + 1 + ids.below(intervalMs), {
+      connected: state.connected ?? true,
+      active: state.active ?? true,
+      polling: state.polling ?? 'simulated',
+    });
+    if (state.allowed !== undefined) device.allowed = state.allowed;
+    this.devices.set(device.deviceId, device);
+    this.#devicesByNumber.set(number, device);
+    return device;
+  }
+}

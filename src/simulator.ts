@@ -1,0 +1,119 @@
+/**
+ * The composition root: a simulator as a value that a test or a process holds.
+ * Everything the control port can do is a method here first, in the same words and shapes.
+ */
+import type { ApiReply, ApiRequest } from './http/messages.ts';
+import { ClockLevers } from './levers/clock.ts';
+import type { Live } from './levers/live.ts';
+import { MessageLevers } from './levers/messages.ts';
+import { type Listening, type ListenOptions, openPorts, type Ports } from './ports.ts';
+import { parseSettings, type Settings, type SettingsInput } from './sim/settings.ts';
+import { Simulation } from './simulation.ts';
+import { WallClock } from './wall-clock.ts';
+
+export type { ApiReply, ApiRequest } from './http/messages.ts';
+export { LeverError } from './sim/lever-error.ts';
+export { SettingsError } from './sim/mistakes.ts';
+export type { SettingsInput } from './sim/settings.ts';
+
+/** What `--ready-file` holds: where the simulator listens, and what to use it with. */
+export interface ReadyFile {
+  readonly base_url: string;
+  readonly control_url: string | null;
+  readonly pid: number;
+  readonly seed: number;
+  readonly accounts: readonly {
+    readonly name: string;
+    readonly account_id: string;
+    /** The first key; empty where the account has none. */
+    readonly api_key: string;
+    readonly sims: readonly ReadyNumber[];
+  }[];
+  readonly pool: readonly ReadyNumber[];
+}
+
+interface ReadyNumber {
+  readonly number: string;
+  readonly device_id: string;
+}
+
+export class Simulator implements Live {
+  readonly settings: Settings;
+  readonly wallClock: WallClock;
+  readonly clock: ClockLevers;
+  readonly messages: MessageLevers;
+  simulation: Simulation;
+  #ports: Ports | undefined;
+
+  /** Throws a SettingsError that lists every mistake. */
+  constructor(settings: SettingsInput = {}) {
+    this.settings = parseSettings(settings);
+    this.simulation = this.#newSimulation();
+    this.wallClock = new WallClock(
+      () => this.simulation.clock,
+      this.settings.clock,
+      this.settings.rate,
+    );
+    this.clock = new ClockLevers(this);
+    this.messages = new MessageLevers(this);
+  }
+
+  /** Answers one request of the service, without a socket. */
+  handle(request: ApiRequest): ApiReply {
+    this.wallClock.pump();
+    return this.simulation.handle(request).reply;
+  }
+
+  /** The world as it was at start, clock included. */
+  reset(): void {
+    this.simulation.stop();
+    this.simulation = this.#newSimulation();
+    this.wallClock.setMode(this.settings.clock, this.settings.rate);
+  }
+
+  /** Opens the ports. Throws a PortInUseError or a ListenError. */
+  async listen(options: ListenOptions = {}): Promise<Listening> {
+    if (this.#ports !== undefined) throw new Error('this simulator listens already');
+    this.#ports = await openPorts(this, options);
+    return this.#ports.listening;
+  }
+
+  readyFile(): ReadyFile {
+    const { world } = this.simulation;
+    return {
+      base_url: this.#ports?.listening.baseUrl ?? '',
+      control_url: this.#ports?.listening.controlUrl ?? null,
+      pid: process.pid,
+      seed: this.settings.seed,
+      accounts: [...world.accounts.values()].map((account) => ({
+        name: account.name,
+        account_id: account.accountId,
+        api_key: account.keys[0]?.key ?? '',
+        sims: account.devices.map(readyNumber),
+      })),
+      pool: world.pool.map(readyNumber),
+    };
+  }
+
+  /** Stops accepting, finishes what is in flight, and leaves nothing behind. */
+  async close(): Promise<void> {
+    await this.#ports?.close();
+    this.#ports = undefined;
+    this.wallClock.stop();
+    this.simulation.stop();
+  }
+
+  #newSimulation(): Simulation {
+    const { clock, startTimeMs } = this.settings;
+    return new Simulation(this.settings, clock === 'manual' ? startTimeMs : WallClock.nowMs());
+  }
+}
+
+/** Makes a simulator; no port is opened before `listen`. */
+export async function createSimulator(settings: SettingsInput = {}): Promise<Simulator> {
+  return new Simulator(settings);
+}
+
+function readyNumber(device: { readonly number: string; readonly deviceId: string }): ReadyNumber {
+  return { number: device.number, device_id: device.deviceId };
+}

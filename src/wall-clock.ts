@@ -1,0 +1,65 @@
+/**
+ * The one place that reads the wall clock: it pulls virtual time along, from a short interval and before
+ * each request. A manual clock is never pulled.
+ */
+import type { VirtualClock } from './sim/clock.ts';
+import type { ClockMode } from './sim/settings.ts';
+
+const pumpIntervalMs = 25;
+
+export class WallClock {
+  readonly #clock: () => VirtualClock;
+  #mode: ClockMode;
+  #rate: number;
+  #anchorWallMs = 0;
+  #anchorVirtualMs = 0;
+  readonly #interval: NodeJS.Timeout;
+
+  /** `rate`: simulated milliseconds per millisecond while the mode is `scaled`. */
+  constructor(clock: () => VirtualClock, mode: ClockMode, rate: number) {
+    this.#clock = clock;
+    this.#mode = mode;
+    this.#rate = rate;
+    this.#interval = setInterval(() => this.pump(), pumpIntervalMs);
+    this.#interval.unref();
+    this.anchor();
+  }
+
+  static nowMs(): number {
+    return Date.now();
+  }
+
+  get mode(): ClockMode {
+    return this.#mode;
+  }
+
+  /** Simulated seconds per second: 1 for a real clock, 0 for a manual one. */
+  get rate(): number {
+    return this.#mode === 'manual' ? 0 : this.#mode === 'real' ? 1 : this.#rate;
+  }
+
+  /** Virtual time goes on from where it is, at the new pace. */
+  setMode(mode: ClockMode, rate: number | undefined): void {
+    this.pump();
+    this.#mode = mode;
+    if (rate !== undefined) this.#rate = rate;
+    this.anchor();
+  }
+
+  /** Binds the present of the virtual clock to the present; after a jump or a reset. */
+  anchor(): void {
+    this.#anchorWallMs = WallClock.nowMs();
+    this.#anchorVirtualMs = this.#clock().now();
+  }
+
+  /** Advances virtual time to where the wall clock wants it. A wall clock set back moves nothing. */
+  pump(): void {
+    if (this.#mode === 'manual') return;
+    const elapsedMs = WallClock.nowMs() - this.#anchorWallMs;
+    this.#clock().advanceTo(this.#anchorVirtualMs + Math.floor(elapsedMs * this.rate));
+  }
+
+  stop(): void {
+    clearInterval(this.#interval);
+  }
+}
