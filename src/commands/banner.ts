@@ -2,25 +2,13 @@
  * What `smstwin serve` says when it is ready: where it listens, who may call, and two commands that
  * work as pasted.
  */
+import type { ReadyFile } from '../simulator.ts';
 import type { ServeOptions } from './serve-options.ts';
-
-/** The part of the ready file that the banner shows. */
-export interface Served {
-  readonly base_url: string;
-  readonly control_url?: string | null | undefined;
-  readonly seed: number;
-  readonly accounts: readonly {
-    readonly name: string;
-    readonly api_key?: string | null | undefined;
-    readonly sims: readonly { readonly number: string }[];
-  }[];
-  readonly pool: readonly { readonly number: string }[];
-}
 
 /** Nobody's fate is scripted by this number. */
 const recipient = '+12025550123';
 
-export function banner(served: Served, options: ServeOptions, version: string): string {
+export function banner(served: ReadyFile, options: ServeOptions, version: string): string {
   const { clock = 'real' } = options.settings;
   const caller = chooseCaller(served, options);
   const lines = [
@@ -52,10 +40,10 @@ interface Caller {
 }
 
 /** The first account with a key that has a working number: its own SIM's, else the pool's. */
-function chooseCaller(served: Served, options: ServeOptions): Caller | undefined {
+function chooseCaller(served: ReadyFile, options: ServeOptions): Caller | undefined {
   const pool = served.pool[0]?.number;
   for (const { name, api_key: key, sims } of served.accounts) {
-    if (key === undefined || key === null) continue;
+    if (key === '') continue;
     const stated = options.settings.world?.accounts?.find((account) => account.name === name);
     const isOn = (number: string, field: 'connected' | 'active') =>
       stated?.sims?.find((sim) => sim.number === number)?.[field] !== false;
@@ -81,9 +69,9 @@ function readCommand(baseUrl: string, key: string): string {
   return `  curl -sS ${baseUrl}/api/v1/sms/MESSAGE_ID/ -H 'Authorization: Bearer ${key}'`;
 }
 
-function timeHint(served: Served, { settings, control }: ServeOptions): string {
+function timeHint(served: ReadyFile, { settings, control }: ServeOptions): string {
   if (settings.clock === 'manual') {
-    if (!served.control_url)
+    if (served.control_url === null)
       return 'Time stands still, and without a control port nothing moves it.';
     const token =
       control !== false && control.token !== undefined

@@ -1,0 +1,54 @@
+/**
+ * `smstwin serve`: a simulator on two ports, until a signal ends it.
+ */
+import { createSimulator } from '../simulator.ts';
+import { banner } from './banner.ts';
+import { type CommandIo, newCommand, readFlags } from './flags.ts';
+import { prepareReadyFile, writeReadyFile } from './ready-file.ts';
+import { addServeFlags, serveOptions } from './serve-options.ts';
+
+/** Closing may take this long; then the process ends all the same. */
+const closeWithinMs = 4_500;
+
+export async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('serve', 'Run the simulator.', io);
+  addServeFlags(command);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const options = await serveOptions(command);
+  if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
+  const simulator = await createSimulator(options.settings);
+  const stopped = stopSignal();
+  await simulator.listen({
+    host: options.host,
+    port: options.port,
+    control: options.control,
+    transport: options.transport,
+    onNotice: (line) => io.error(`smstwin: ${line}\n`),
+    onInternalError: (error) => io.error(`smstwin: ${stackOf(error)}\n`),
+  });
+  const served = simulator.readyFile();
+  if (options.readyFile !== undefined) writeReadyFile(options.readyFile, served);
+  io.out(banner(served, options, io.version));
+  await stopped;
+  setTimeout(() => process.exit(0), closeWithinMs).unref();
+  await simulator.close();
+  return 0;
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Resolves at the first signal; a second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let signals = 0;
+    const stop = () => {
+      signals += 1;
+      if (signals > 1) process.exit(1);
+      resolve();
+    };
+    process.on('SIGINT', stop);
+    process.on('SIGTERM', stop);
+  });
+}

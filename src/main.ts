@@ -1,0 +1,89 @@
+/**
+ * The command `smstwin`: finds the subcommand, runs it, and turns what went wrong into an exit code.
+ * Each subcommand is loaded when it is called, so that none pays for the others' packages.
+ * Exit codes: 2 for a call that cannot be carried out as typed, 3 for a port in use.
+ */
+import { readFileSync } from 'node:fs';
+import type { CommandIo } from './commands/flags.ts';
+
+interface Subcommand {
+  readonly summary: string;
+  readonly run: (argv: readonly string[], io: CommandIo) => Promise<number>;
+}
+
+const subcommands: Readonly<Record<string, Subcommand>> = {
+  serve: {
+    summary: 'run the simulator',
+    run: async (argv, io) => (await import('./commands/serve.ts')).serve(argv, io),
+  },
+  rules: {
+    summary: 'print the rules that the document states',
+    run: async (argv, io) => (await import('./commands/rules.ts')).rules(argv, io),
+  },
+  assumptions: {
+    summary: 'print what the document leaves open, and every answer',
+    run: async (argv, io) => (await import('./commands/assumptions.ts')).assumptions(argv, io),
+  },
+};
+
+async function main(argv: readonly string[], io: CommandIo): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === '--version' || name === '-V') {
+    io.out(`${io.version}\n`);
+    return 0;
+  }
+  if (name === '--help' || name === '-h' || (name === 'help' && rest.length === 0)) {
+    io.out(help());
+    return 0;
+  }
+  if (name === 'help') return main([...rest.slice(0, 1), '--help'], io);
+  const subcommand = name !== undefined && Object.hasOwn(subcommands, name) && subcommands[name];
+  if (!subcommand) {
+    const problem = name === undefined ? 'a command is missing' : `unknown command '${name}'`;
+    io.error(`smstwin: ${problem}; there are ${Object.keys(subcommands).join(', ')} (--help)\n`);
+    return 2;
+  }
+  try {
+    return await subcommand.run(rest, io);
+  } catch (error) {
+    return failure(`smstwin ${name}`, error, io);
+  }
+}
+
+function failure(prefix: string, error: unknown, io: CommandIo): number {
+  if (!(error instanceof Error)) throw error;
+  const lines = 'lines' in error && error.name === 'UsageError' ? error.lines : [error.message];
+  if (!['UsageError', 'SettingsError', 'ListenError', 'PortInUseError'].includes(error.name)) {
+    io.error(`${prefix}: ${error.stack ?? error.message}\n`);
+    return 1;
+  }
+  for (const line of lines as readonly string[]) io.error(`${prefix}: ${line}\n`);
+  return error.name === 'PortInUseError' ? 3 : 2;
+}
+
+function help(): string {
+  const lines = Object.entries(subcommands).map(
+    ([name, { summary }]) => `  ${name.padEnd(13)}${summary}\n`,
+  );
+  return [
+    'Usage: smstwin <command> [flags]\n\n',
+    'A simulated twin of the Outbound SMS Service, and a harness for its rules.\n\n',
+    ...lines,
+    '\nsmstwin <command> --help tells its flags; --version the version.\n',
+  ].join('');
+}
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+// Whoever reads our output may leave early, as `head` does.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
+process.exitCode = await main(process.argv.slice(2), {
+  out: (text) => void process.stdout.write(text),
+  error: (text) => void process.stderr.write(text),
+  env: process.env,
+  version: readVersion(),
+});
