@@ -2,8 +2,8 @@
  * The transport on Node's own HTTP server, for machines where the native module cannot be loaded.
  * Same statuses, bodies and limits as the HyperExpress one. What differs is the parser's doing:
  * unknown and lower-case methods, CONNECT and obsolete line folding are 400 here; HTTP/1.0, absolute-form
- * targets and chunk trailers are served; broken HTTP is answered in JSON instead of HTML; a client that
- * half-closes still gets its answer, and a pipelining one waits for a delayed reply instead of being cut.
+ * targets and chunk trailers are served; broken HTTP is answered in JSON instead of HTML; a pipelining
+ * client waits for a delayed reply instead of being disconnected; IPv6 addresses are printed short.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

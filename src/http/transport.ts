@@ -14,7 +14,10 @@ export interface Transport {
   close(graceMs?: number): Promise<void>;
 }
 
-/** The body is only valid during the call: whoever keeps it copies or decodes it first. */
+/**
+ * The body and `clientIp` are only valid during the call, before the reply: whoever keeps the body copies or
+ * decodes it, and nobody spreads or keeps the request itself.
+ */
 export type Handle = (request: ApiRequest) => ApiReply;
 
 /** Here the body is a copy and may be kept. */

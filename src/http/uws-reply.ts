@@ -1,7 +1,8 @@
 /**
  * Writing a reply on a raw uWebSockets.js response: whole, cut short, or as a stream of events.
- * 204 and 304 carry no length, HEAD carries the length of what GET would have sent; both only come out
- * right through `endWithoutBody`. Header values are written unchecked: see `ApiReply`.
+ * 204 and 304 carry no length, HEAD carries the length of what GET would have sent, and only
+ * `endWithoutBody()` leaves the connection usable: given a length, uWebSockets.js goes on waiting for a
+ * body of ours, and disconnects at the next request. Header values are written unchecked: see `ApiReply`.
  * All of it expects to run corked: inside a native callback, or inside `cork`.
  */
 
@@ -36,8 +37,14 @@ export function writeReply(
     return;
   }
   writeHead(raw, status, contentType, headers);
-  if (method === 'HEAD') raw.endWithoutBody(Buffer.byteLength(payload), close);
-  else raw.end(payload, close);
+  if (method !== 'HEAD') {
+    raw.end(payload, close);
+  } else if (close) {
+    raw.endWithoutBody(Buffer.byteLength(payload), true);
+  } else {
+    raw.writeHeader('content-length', String(Buffer.byteLength(payload)));
+    raw.endWithoutBody();
+  }
 }
 
 const statusLines: string[] = [];

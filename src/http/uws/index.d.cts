@@ -16,7 +16,7 @@ export interface HttpResponse {
   /** Announces `totalSize` as the length, whatever the chunk holds. */
   tryEnd(chunk: RecognizedString, totalSize: number): [ok: boolean, done: boolean];
   end(body?: RecognizedString, closeConnection?: boolean): HttpResponse;
-  /** Without arguments no length is written at all; an `undefined` length is written as 2^63. */
+  /** Only without arguments is the response over: a length leaves it open unless it also closes. */
   endWithoutBody(reportedLength?: number, closeConnection?: boolean): HttpResponse;
   /** Ends the connection without writing; the abort handler runs. */
   close(): HttpResponse;

@@ -1,0 +1,17 @@
+/**
+ * What happens where the native module does not load. A file of its own: a module loads once per process.
+ */
+import { expect, test } from 'vitest';
+import { openTransport } from './open-transport.ts';
+import { echo } from './transport-fixture.ts';
+
+test('without a native build the service runs on Node, and says why in one line', async () => {
+  process.env['SMSTWIN_UWS'] = '/no/such/build';
+  const opened = await openTransport('hyperexpress', { service: echo });
+  expect(opened.kind).toBe('node');
+  expect(opened.fallbackReason).toMatch(/^No usable uWebSockets.js for .*own HTTP server\.$/);
+  const port = await opened.transport.listen(0, '127.0.0.1');
+  const reply = await fetch(`http://127.0.0.1:${port}/x`);
+  expect(reply.status).toBe(200);
+  await opened.transport.close();
+});

@@ -1,0 +1,60 @@
+/**
+ * For the tests: opens transports of either kind on a free port and closes every one of them afterwards,
+ * since one left open would hold the test process.
+ */
+import { afterEach, expect, test } from 'vitest';
+import type { ApiReply, ApiRequest } from './messages.ts';
+import { openTransport, type TransportKind } from './open-transport.ts';
+import { RawSocket } from './raw-socket.ts';
+import type { Serve, Transport, TransportOptions } from './transport.ts';
+
+export const kinds: readonly TransportKind[] = ['hyperexpress', 'node'];
+
+const running: Transport[] = [];
+const sockets: RawSocket[] = [];
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await Promise.all(running.splice(0).map((transport) => transport.close(0)));
+});
+
+/** The same test on both transports. */
+export function both(name: string, run: (kind: TransportKind) => Promise<void>): void {
+  test.each(kinds)(`%s: ${name}`, run);
+}
+
+export async function start(
+  kind: TransportKind,
+  serve: Serve,
+  options: TransportOptions = {},
+): Promise<{ transport: Transport; port: number }> {
+  const { transport, kind: opened } = await openTransport(kind, serve, options);
+  expect(opened).toBe(kind);
+  running.push(transport);
+  return { transport, port: await transport.listen(0, '127.0.0.1') };
+}
+
+export async function dial(port: number, host?: string, allowHalfOpen = false): Promise<RawSocket> {
+  const socket = await RawSocket.open(port, host, allowHalfOpen);
+  sockets.push(socket);
+  return socket;
+}
+
+/** Answers 200 with what it was given. */
+export function echo(request: ApiRequest): ApiReply {
+  const { method, path, query, authorization, contentType, clientIp, forwardedFor } = request;
+  const body = Buffer.from(request.body).toString();
+  return {
+    status: 200,
+    body: JSON.stringify({
+      method,
+      path,
+      query,
+      authorization,
+      contentType,
+      clientIp,
+      forwardedFor,
+      body,
+    }),
+  };
+}
