@@ -1,0 +1,134 @@
+/**
+ * The monthly quota. Rule: ERR-1. One-segment messages, so that `quotaUnit` makes no difference; recipients whose messages
+ * are delivered, so that `quotaRefund` makes none.
+ */
+import type { Case } from '../case.ts';
+import * as verify from '../verify.ts';
+
+const day = 86_400_000;
+
+function exceeded(reply: Parameters<typeof verify.refused>[0]): void {
+  verify.refused(reply, 402, 'quota_exceeded');
+}
+
+export const quotaCases: readonly Case[] = [
+  {
+    rule: 'ERR-1',
+    name: 'exhausted-account',
+    needs: ['sender', 'exhausted-key'],
+    cost: { sends: 3 },
+    sends: 'a message by an account whose quota is spent, and by one whose is not',
+    demands: '402 with code quota_exceeded; 202',
+    run: async (t) => {
+      const account = await t.account();
+      await t.queued(account);
+      const key = t.target.flags.exhaustedApiKey;
+      if (key !== undefined && !t.controlled) {
+        exceeded(await t.post('/api/v1/sms/send/', key, t.fields(account)));
+      } else {
+        const spent = await t.account({ quota: 1 });
+        verify.accepted(await t.send(spent));
+        exceeded(await t.send(spent));
+      }
+      t.count();
+    },
+  },
+  {
+    rule: 'ERR-1',
+    name: 'exactly-the-quota',
+    needs: ['fresh'],
+    cost: { sends: 7 },
+    sends: 'messages up to a quota of five and one more',
+    demands: 'five times 202, then 402 with code quota_exceeded',
+    run: async (t) => {
+      const account = await t.account({ quota: 5 });
+      for (let i = 0; i < 5; i += 1) verify.accepted(await t.send(account));
+      exceeded(await t.send(account));
+      exceeded(await t.send(account));
+      t.count();
+    },
+  },
+  {
+    rule: 'ERR-1',
+    name: 'of-the-account',
+    needs: ['fresh'],
+    cost: { sends: 5 },
+    sends: 'messages from two SIMs and with two keys of one account, under a quota of two',
+    demands: 'two times 202, then 402; another account is not touched',
+    run: async (t) => {
+      const account = await t.account({ sims: 2, quota: 2 });
+      const second = await t.secondKey(account);
+      verify.accepted(await t.send(account));
+      const from = account.sims[1]?.number;
+      verify.accepted(await t.send({ ...account, key: second.key }, { from }));
+      exceeded(await t.send({ ...account, key: second.key }));
+      exceeded(await t.send(account, { from }));
+      const other = await t.account({ quota: 2 });
+      verify.accepted(await t.send(other));
+      t.count();
+    },
+  },
+  {
+    rule: 'ERR-1',
+    name: 'refusals-do-not-count',
+    needs: ['fresh'],
+    cost: { sends: 11 },
+    sends: 'refused messages (400, 403, 503) under a quota of two, then valid ones',
+    demands: 'two times 202, then 402',
+    run: async (t) => {
+      const account = await t.account({ sims: 2, quota: 2 });
+      const inactive = account.sims[1];
+      await t.control.must('PATCH', `/control/sims/${inactive?.deviceId}`, { active: false });
+      for (let i = 0; i < 2; i += 1) {
+        verify.status(await t.send(account, { message: 'x'.repeat(1601) }), 400);
+        verify.status(await t.send(account, { from: t.control.unusedNumber() }), 403);
+        verify.status(await t.send(account, { from: inactive?.number }), 503);
+      }
+      verify.accepted(await t.send(account));
+      verify.accepted(await t.send(account));
+      exceeded(await t.send(account));
+      t.count();
+    },
+  },
+  {
+    rule: 'ERR-1',
+    name: 'reads-go-on',
+    needs: ['fresh'],
+    cost: { sends: 2 },
+    sends: 'a read after the quota was spent',
+    demands: '200',
+    run: async (t) => {
+      const account = await t.account({ quota: 1 });
+      const { messageId } = await t.queued(account);
+      exceeded(await t.send(account));
+      verify.message(await t.read(account, messageId), 200);
+      t.count();
+    },
+  },
+  {
+    rule: 'ERR-1',
+    name: 'monthly',
+    needs: ['fresh', 'clock'],
+    alone: true,
+    cost: { sends: 6 },
+    sends:
+      'messages under a quota of one: on the 2nd of a month, on the 3rd, the 9th and the 27th, in the next month',
+    demands: '202, 402 each within the month, 202 when any month is over',
+    run: async (t) => {
+      const account = await t.account({ quota: 1 });
+      const now = new Date(await t.now());
+      const second = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 2, 0, 0, 10);
+      await t.control.advanceTo(second);
+      verify.accepted(await t.send(account));
+      for (const days of [1, 7, 25]) {
+        await t.control.advanceTo(second + days * day);
+        exceeded(await t.send(account));
+      }
+      // By now the calendar month is over, and so are 30 days.
+      await t.control.advanceTo(second + 36 * day);
+      verify.accepted(await t.send(account));
+      exceeded(await t.send(account));
+      t.count();
+    },
+  },
+];

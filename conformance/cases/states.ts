@@ -1,0 +1,286 @@
+/**
+ * The life of a message, watched by reading it while time passes.
+ * Rules: STATE-2 to STATE-5, SVC-3, RES-5, SEND-7. Assumes nothing of pace but what the target's own settings say
+ * (`pollIntervalSeconds`, `progressPace`, `failsFrom`, `failureRate`).
+ */
+import type { Case } from '../case.ts';
+import { type Footage, lifeFilm, pollIntervalMs, story, watch } from '../film.ts';
+import { recipients } from '../target.ts';
+import type { Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+
+const order = ['queued', 'sending', 'sent', 'delivered'];
+const final = ['delivered', 'failed'];
+
+/** Each step of each message, as from and to. */
+function steps(film: readonly Footage[]): { from: string; to: string; of: Footage }[] {
+  return film.flatMap((of) =>
+    of.sightings.slice(1).map(({ status }, i) => ({
+      from: of.sightings[i]?.status ?? '',
+      to: status,
+      of,
+    })),
+  );
+}
+
+async function statusOf(t: Trial, key: string, messageId: string): Promise<string> {
+  const reply = await t.read({ key, from: '', sims: [] }, messageId);
+  return String(verify.message(reply, 200)['status']);
+}
+
+/** Waits for a message's end, then reads it for five polls, after a day and after a month. */
+async function endsForGood(t: Trial, recipient: string, end: string): Promise<void> {
+  const account = await t.account();
+  const { messageId } = await t.queued(account, { to: recipient });
+  const interval = pollIntervalMs(t);
+  const read = () => statusOf(t, account.key, messageId);
+  for (let i = 0; i < 8 && (await read()) !== end; i += 1) await t.advance(interval);
+  if ((await read()) !== end) return;
+  for (const pause of [...Array(10).fill(interval / 2), 86_400_000, 30 * 86_400_000]) {
+    await t.advance(pause);
+    verify.equal('status', await read(), end);
+  }
+  t.count();
+}
+
+/** Says why nothing can be seen to fail, where the target's settings say so. */
+function lackOfFailures(t: Trial): void {
+  const failsFrom = t.assumption('failsFrom');
+  if (Array.isArray(failsFrom) && failsFrom.length === 0)
+    t.lack('a target on which a message may fail (failsFrom is empty)');
+}
+
+const needs = ['fresh', 'clock'] as const;
+const filmed = {
+  needs,
+  alone: true,
+  cost: { sends: 6 },
+  sends: 'messages of every fate, read all their life',
+};
+
+export const stateCases: readonly Case[] = [
+  {
+    ...filmed,
+    rule: 'STATE-2',
+    name: 'queued-becomes-sending',
+    demands: 'the first change of a message that does not fail is from queued to sending',
+    run: async (t) => {
+      for (const { from, to, of } of steps(await lifeFilm(t))) {
+        if (from !== 'queued' || to === 'failed') continue;
+        verify.that(to === 'sending', 'queued followed by sending', story(of));
+        t.count();
+      }
+    },
+  },
+  {
+    ...filmed,
+    rule: 'STATE-2',
+    name: 'pickup-by-a-polling-device',
+    cost: { sends: 1 },
+    sends: 'a message from a SIM that does not poll by itself; then its device asks for tasks',
+    demands: 'queued until the device polls, sending from then on',
+    run: async (t) => {
+      const account = await t.account({ sim: { polling: 'external' } });
+      const deviceId = account.sims[0]?.deviceId ?? '';
+      const { messageId } = await t.queued(account);
+      await t.advance(3 * pollIntervalMs(t));
+      const waiting = await statusOf(t, account.key, messageId);
+      verify.given(() => verify.equal('status without a poll', waiting, 'queued'));
+      const poll = await t.get(`/api/devices/${deviceId}/tasks/`, account.key);
+      verify.given(() => verify.status(poll, 200));
+      const handed = poll.text.includes(messageId);
+      verify.given(() => verify.that(handed, 'the message among the tasks', poll));
+      verify.equal('status', await statusOf(t, account.key, messageId), 'sending');
+      t.count();
+    },
+  },
+  {
+    ...filmed,
+    rule: 'STATE-3',
+    name: 'in-order',
+    demands: 'queued, sending, sent, delivered: none skipped, none visited twice',
+    run: async (t) => {
+      for (const { from, to, of } of steps(await lifeFilm(t))) {
+        if (to === 'failed') continue;
+        const next = order[order.indexOf(from) + 1];
+        verify.that(to === next, `${from} followed by ${next ?? 'nothing'} or failed`, story(of));
+        if (from !== 'queued') t.count();
+      }
+    },
+  },
+  {
+    ...filmed,
+    rule: 'STATE-3',
+    name: 'reaches-delivered',
+    demands: 'a message that does not fail ends as delivered',
+    run: async (t) => {
+      const film = await lifeFilm(t);
+      for (const of of film.filter(({ recipient }) => recipient === recipients.delivered)) {
+        const end = of.sightings.at(-1)?.status;
+        if (end === 'failed') continue;
+        verify.that(end === 'delivered', 'delivered within seven polls', story(of));
+        t.count();
+      }
+    },
+  },
+  {
+    ...filmed,
+    rule: 'STATE-4',
+    name: 'fails-from-an-unfinished-state',
+    demands: 'failed only ever follows queued, sending or sent',
+    run: async (t) => {
+      lackOfFailures(t);
+      for (const { from, to, of } of steps(await lifeFilm(t))) {
+        if (to !== 'failed') continue;
+        verify.that(
+          order.slice(0, 3).includes(from),
+          'failed after an unfinished state',
+          story(of),
+        );
+        t.count();
+      }
+    },
+  },
+  {
+    ...filmed,
+    rule: 'STATE-5',
+    name: 'delivered-is-final',
+    cost: { sends: 1 },
+    demands: 'delivered for ever',
+    run: (t) => endsForGood(t, recipients.delivered, 'delivered'),
+  },
+  {
+    ...filmed,
+    rule: 'STATE-5',
+    name: 'failed-is-final',
+    cost: { sends: 3 },
+    demands: 'failed for ever',
+    run: async (t) => {
+      lackOfFailures(t);
+      for (const recipient of [
+        recipients.failsQueued,
+        recipients.failsSending,
+        recipients.failsSent,
+      ])
+        await endsForGood(t, recipient, 'failed');
+    },
+  },
+  {
+    ...filmed,
+    rule: 'STATE-5',
+    name: 'nothing-follows-an-end',
+    demands: 'no change after delivered or failed',
+    run: async (t) => {
+      for (const of of await lifeFilm(t)) {
+        const end = of.sightings.findIndex(({ status }) => final.includes(status));
+        if (end < 0) continue;
+        verify.that(end === of.sightings.length - 1, 'nothing after the final state', story(of));
+        t.count();
+      }
+    },
+  },
+  {
+    ...filmed,
+    rule: 'RES-5',
+    name: 'all-its-life',
+    demands: `only the five states are ever shown`,
+    run: async (t) => {
+      for (const of of await lifeFilm(t))
+        for (const { status } of of.sightings) {
+          verify.that([...order, 'failed'].includes(status), 'one of the five states', story(of));
+          t.count();
+        }
+    },
+  },
+  {
+    ...filmed,
+    rule: 'SVC-3',
+    name: 'picked-up-within-a-poll',
+    cost: { sends: 2 },
+    sends: 'a message; when it is picked up, another one from the same SIM',
+    demands: 'both are picked up within about 20 s',
+    run: async (t) => {
+      const account = await t.account();
+      // "About": a quarter more. A simulator whose polls were set to be rarer is measured by what it is set to.
+      const longest = Math.max(20_000, pollIntervalMs(t)) * 1.25;
+      for (let i = 0; i < 2; i += 1) {
+        const { messageId } = await t.queued(account);
+        const one = { key: account.key, recipient: t.recipient, messageId };
+        const left = await leavesQueued(t, one, longest);
+        verify.that(left !== undefined, `pickup within ${longest / 1000} s`, 'still queued then');
+        t.count();
+      }
+    },
+  },
+  {
+    ...filmed,
+    rule: 'SVC-3',
+    name: 'no-faster-than-polls',
+    demands: 'at least about 20 s between two changes of a status',
+    run: async (t) => {
+      if (t.assumption('progressPace') === 'own_delay')
+        t.lack('a target whose devices report at their polls (progressPace)');
+      const shortest = Math.min(20_000, pollIntervalMs(t)) * 0.75;
+      for (const of of await lifeFilm(t)) {
+        for (const [i, { at }] of of.sightings.entries()) {
+          if (i < 2) continue;
+          const gap = at - (of.sightings[i - 1]?.at ?? 0);
+          verify.that(gap >= shortest, `${shortest / 1000} s between two changes`, story(of));
+          t.count();
+        }
+      }
+    },
+  },
+  {
+    ...filmed,
+    rule: 'SVC-2',
+    name: 'sent-later',
+    cost: { sends: 1 },
+    sends: 'a message, and reads of it until it is picked up',
+    demands: 'the reply came while the message was queued; sending came later',
+    run: async (t) => {
+      const account = await t.account();
+      const { body, messageId } = await t.queued(account);
+      verify.equal('status of the 202', body['status'], 'queued');
+      const one = { key: account.key, recipient: t.recipient, messageId };
+      const left = await leavesQueued(t, one, 4 * pollIntervalMs(t));
+      verify.given(() => verify.that(left !== undefined, 'a pickup', 'none in four polls'));
+      t.count();
+    },
+  },
+  {
+    rule: 'STATE-2',
+    name: 'real-time-pickup',
+    needs: ['sender'],
+    alone: true,
+    cost: { sends: 1, waits: 26 },
+    sends: 'a message, read for 26 s',
+    demands: 'it stays queued until it is sending (or fails)',
+    run: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      const one = { key: account.key, recipient: t.recipient, messageId };
+      const [footage] = await watch(t, [one], t.controlled ? 2 * pollIntervalMs(t) : 26_000);
+      const next = footage?.sightings[1]?.status;
+      if (next === undefined || next === 'failed') return;
+      verify.equal('status after queued', next, 'sending');
+      t.count();
+    },
+  },
+];
+
+/** When a message was first seen in another status than queued; undefined if it was not within the time. */
+async function leavesQueued(
+  t: Trial,
+  one: { key: string; recipient: string; messageId: string },
+  withinMs: number,
+): Promise<number | undefined> {
+  const step = Math.max(1, Math.floor(pollIntervalMs(t) / 8));
+  for (let passed = 0; passed < withinMs; ) {
+    const pause = Math.min(step, withinMs - passed);
+    await t.advance(pause);
+    passed += pause;
+    if ((await statusOf(t, one.key, one.messageId)) !== 'queued') return passed;
+  }
+  return undefined;
+}

@@ -1,0 +1,221 @@
+/**
+ * The one way to the target: requests over node:http(s), every one of them recorded.
+ * Both spending limits are enforced here and nowhere else, before a byte leaves: a recipient that is not
+ * allowed is never written to, and no request past the budget of sends is made.
+ * A target that does not answer is an answer too (`status` 0 and a `failure`), so that cases judge it.
+ */
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Exchange, Masks } from './exchange.ts';
+
+export interface Reply {
+  /** 0 when no reply came. */
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** Undefined when the body is no JSON. */
+  readonly json: unknown;
+  /** Why no reply came. */
+  readonly failure?: string;
+  readonly exchange: Exchange;
+}
+
+export interface RequestOptions {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The address to call from, for limits that are keyed by client IP. */
+  readonly localAddress?: string;
+}
+
+export interface ClientSettings {
+  readonly baseUrl: string;
+  readonly timeoutMs: number;
+  readonly maxSends?: number;
+  /** Undefined: every recipient is allowed. */
+  readonly allowTo?: readonly string[];
+  readonly masks: Masks;
+  readonly signal?: AbortSignal;
+}
+
+/** A message would have left to a recipient that is not allowed. */
+export class RecipientBlocked extends Error {}
+
+/** The budget of sends is spent. */
+export class SendsExhausted extends Error {}
+
+const sendPaths = /\/api(?:\/v1)?\/(?:sms|external)\/send\/?(?:\?|$)/;
+
+/** After this many requests in a row without a reply, the patience for the next ones shrinks. */
+const patienceStrikes = 3;
+const shortPatienceMs = 1_000;
+
+export class Client {
+  readonly masks: Masks;
+  readonly #settings: ClientSettings;
+  readonly #base: URL;
+  readonly #agent: HttpAgent | HttpsAgent;
+  #strikes = 0;
+  /** Requests to the three send endpoints that have left. */
+  sends = 0;
+  throttled = 0;
+  budgetReached = false;
+  readonly #recent: { readonly path: string; readonly at: number; readonly passed: boolean }[] = [];
+
+  constructor(settings: ClientSettings) {
+    this.#settings = settings;
+    this.masks = settings.masks;
+    this.#base = new URL(settings.baseUrl);
+    const options = { keepAlive: true, maxSockets: 64, scheduling: 'lifo' as const };
+    this.#agent =
+      this.#base.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
+  }
+
+  async request(options: RequestOptions): Promise<Reply> {
+    if (options.method === 'POST' && sendPaths.test(options.path)) this.#spend(options.body ?? '');
+    const exchange = this.#settings.masks.begin(this.#settings.baseUrl, options);
+    const started = performance.now();
+    const outcome = await this.#attempt(options, true);
+    exchange.durationMs = Math.round((performance.now() - started) * 10) / 10;
+    this.#strikes = outcome.failure === 'timed out' ? this.#strikes + 1 : 0;
+    if (outcome.status === 429) this.throttled += 1;
+    this.#remember(options.path, outcome.status);
+    const reply: Reply = { ...outcome, json: parse(outcome.text), exchange };
+    this.#settings.masks.finish(exchange, reply);
+    return reply;
+  }
+
+  /** What was asked of a path within the last minute, for buckets that cases share. */
+  lastMinute(path: string): { passed: number; others: number } {
+    const since = Date.now() - 60_000;
+    const asked = this.#recent.filter((one) => one.path === path && one.at > since);
+    const passed = asked.filter((one) => one.passed).length;
+    return { passed, others: asked.length - passed };
+  }
+
+  #remember(path: string, status: number): void {
+    this.#recent.push({ path, at: Date.now(), passed: status >= 200 && status < 300 });
+    if (this.#recent.length > 10_000) this.#recent.splice(0, 5_000);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #spend(body: string): void {
+    const { allowTo, maxSends } = this.#settings;
+    if (allowTo !== undefined) {
+      const recipient = recipientIn(body);
+      if (
+        recipient.kind === 'other' ||
+        (recipient.kind === 'one' && !allowTo.includes(recipient.to))
+      )
+        throw new RecipientBlocked('the recipient is not among those of --allow-to');
+    }
+    if (maxSends !== undefined && this.sends >= maxSends) {
+      this.budgetReached = true;
+      throw new SendsExhausted(`the budget of ${maxSends} sends is spent`);
+    }
+    this.sends += 1;
+  }
+
+  async #attempt(options: RequestOptions, mayRetry: boolean): Promise<Outcome> {
+    const outcome = await this.#once(options);
+    // A kept-alive socket that the target closed meanwhile: the request was never taken.
+    if (outcome.stale === true && mayRetry) return this.#attempt(options, false);
+    return outcome;
+  }
+
+  #once(options: RequestOptions): Promise<Outcome> {
+    const patience =
+      this.#strikes >= patienceStrikes
+        ? Math.min(this.#settings.timeoutMs, shortPatienceMs)
+        : this.#settings.timeoutMs;
+    return new Promise((resolve) => {
+      const send = this.#base.protocol === 'https:' ? httpsRequest : httpRequest;
+      const failed = (failure: string, stale = false) =>
+        resolve({ status: 0, headers: {}, bytes: Buffer.alloc(0), text: '', failure, stale });
+      const prefix = this.#base.pathname.replace(/\/$/, '');
+      const request = send(
+        {
+          protocol: this.#base.protocol,
+          hostname: this.#base.hostname.replace(/^\[|\]$/g, ''),
+          port: this.#base.port,
+          method: options.method,
+          path: prefix + options.path,
+          headers: {
+            ...options.headers,
+            ...(options.body === undefined
+              ? {}
+              : { 'content-length': String(Buffer.byteLength(options.body)) }),
+          },
+          agent: options.localAddress === undefined ? this.#agent : false,
+          ...(options.localAddress === undefined ? {} : { localAddress: options.localAddress }),
+          ...(this.#settings.signal === undefined ? {} : { signal: this.#settings.signal }),
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('error', (error) => failed(`the reply broke off: ${error.message}`));
+          response.on('end', () => {
+            const bytes = Buffer.concat(chunks);
+            const headers: Record<string, string> = {};
+            for (const [name, value] of Object.entries(response.headers))
+              if (value !== undefined)
+                headers[name] = Array.isArray(value) ? value.join(', ') : value;
+            resolve({
+              status: response.statusCode ?? 0,
+              headers,
+              bytes,
+              text: bytes.toString('utf8'),
+            });
+          });
+        },
+      );
+      const timer = setTimeout(() => {
+        failed('timed out');
+        request.destroy();
+      }, patience);
+      request.on('close', () => clearTimeout(timer));
+      request.on('error', (error: NodeJS.ErrnoException) =>
+        failed(
+          error.code ?? error.message,
+          request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE'),
+        ),
+      );
+      request.end(options.body);
+    });
+  }
+}
+
+interface Outcome {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+  readonly text: string;
+  readonly failure?: string;
+  readonly stale?: boolean;
+}
+
+type Recipient = { kind: 'none' } | { kind: 'one'; to: string } | { kind: 'other' };
+
+/** Whom a body writes to. What cannot be told for sure counts as somebody else. */
+function recipientIn(body: string): Recipient {
+  const parsed = parse(body);
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
+    const to: unknown = (parsed as Record<string, unknown>)['to'];
+    if (to === undefined || to === null) return { kind: 'none' };
+    return typeof to === 'string' ? { kind: 'one', to } : { kind: 'other' };
+  }
+  return body.includes('"to"') || body.includes('to=') ? { kind: 'other' } : { kind: 'none' };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

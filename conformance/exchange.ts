@@ -1,0 +1,94 @@
+/**
+ * One request and its reply as reports show them: without any full key.
+ * Keys are masked where the record is made, so that no report can forget to.
+ */
+import type { Reply, RequestOptions } from './client.ts';
+
+export interface Exchange {
+  readonly method: string;
+  readonly url: string;
+  readonly requestHeaders: Readonly<Record<string, string>>;
+  readonly requestBody?: string;
+  status: number;
+  replyHeaders: Readonly<Record<string, string>>;
+  replyBody: string;
+  failure?: string;
+  durationMs: number;
+}
+
+/** Bodies longer than this are cut in the record; judging uses the whole reply. */
+const longestBody = 4_096;
+
+export class Masks {
+  readonly #secrets = new Map<string, string>();
+
+  /** From now on this key never appears whole, nor with its letters' case changed. */
+  hide(key: string): void {
+    if (key.length < 4) return;
+    const shown = `${key.slice(0, Math.min(6, Math.floor(key.length / 4)))}…`;
+    for (const form of [key, key.toLowerCase(), key.toUpperCase()]) this.#secrets.set(form, shown);
+  }
+
+  clean(text: string): string {
+    let cleaned = text;
+    for (const [secret, shown] of this.#secrets)
+      if (cleaned.includes(secret)) cleaned = cleaned.replaceAll(secret, shown);
+    return cleaned;
+  }
+
+  begin(baseUrl: string, options: RequestOptions): Exchange {
+    const requestHeaders: Record<string, string> = {};
+    for (const [name, value] of Object.entries(options.headers ?? {}))
+      requestHeaders[name] = name === 'authorization' ? maskCredential(value) : this.clean(value);
+    return {
+      method: options.method,
+      url: this.clean(baseUrl.replace(/\/$/, '') + options.path),
+      requestHeaders,
+      ...(options.body === undefined ? {} : { requestBody: this.clean(cut(options.body)) }),
+      status: 0,
+      replyHeaders: {},
+      replyBody: '',
+      durationMs: 0,
+    };
+  }
+
+  finish(exchange: Exchange, reply: Reply): void {
+    exchange.status = reply.status;
+    exchange.replyHeaders = Object.fromEntries(
+      Object.entries(reply.headers).map(([name, value]) => [name, this.clean(value)]),
+    );
+    exchange.replyBody = this.clean(cut(reply.text));
+    if (reply.failure !== undefined) exchange.failure = reply.failure;
+  }
+}
+
+/** The scheme stays legible; of the rest, at most six characters do. */
+function maskCredential(value: string): string {
+  const space = value.indexOf(' ');
+  const scheme = space < 0 ? '' : value.slice(0, space + 1);
+  const rest = value.slice(space + 1);
+  return `${scheme}${rest.slice(0, Math.min(6, Math.floor(rest.length / 4)))}…`;
+}
+
+function cut(text: string): string {
+  return text.length <= longestBody ? text : `${text.slice(0, longestBody)}… (cut)`;
+}
+
+/** The request as a command for a shell, with the key left to the environment. */
+export function curlOf(exchange: Exchange): string {
+  const parts = ['curl -i'];
+  if (exchange.method !== 'GET') parts.push(`-X ${exchange.method}`);
+  parts.push(quoted(exchange.url));
+  for (const [name, value] of Object.entries(exchange.requestHeaders)) {
+    if (name !== 'authorization') parts.push(`-H ${quoted(`${name}: ${value}`)}`);
+    else if (value.startsWith('Bearer ')) parts.push('-H "Authorization: Bearer $SMSTWIN_API_KEY"');
+    else parts.push(`-H ${quoted(`Authorization: ${value}`)}`);
+  }
+  if (exchange.requestBody !== undefined)
+    parts.push(`--data-binary ${quoted(exchange.requestBody)}`);
+  return parts.join(' ');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,14 @@
+/** Many requests at once, a bounded number of them in flight; replies in the order of the requests. */
+export async function flood<T>(times: number, one: (index: number) => Promise<T>): Promise<T[]> {
+  const replies: T[] = new Array(times);
+  let next = 0;
+  const worker = async () => {
+    while (next < times) {
+      const index = next;
+      next += 1;
+      replies[index] = await one(index);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(16, times) }, worker));
+  return replies;
+}

@@ -1,0 +1,249 @@
+/**
+ * Runs the selected cases and gives each a verdict.
+ * Cases that leave time and shared buckets alone run side by side, then the others one by one.
+ * A verdict is only ever `passed` when the case counted its precondition as come true.
+ */
+import { type AnyCase, idOf, type Seen, subjectOf } from './case.ts';
+import { RecipientBlocked, SendsExhausted } from './client.ts';
+import { LeverFailed } from './control.ts';
+import type { Exchange } from './exchange.ts';
+import { lacks, type Target } from './target.ts';
+import { paths, Trial } from './trial.ts';
+import { Lacking, PreconditionMissing, RuleBroken } from './verify.ts';
+
+export const verdicts = [
+  'passed',
+  'failed',
+  'observed',
+  'skipped',
+  'not_exercised',
+  'spelling',
+  'error',
+] as const;
+export type Verdict = (typeof verdicts)[number];
+
+export interface Result {
+  readonly id: string;
+  /** The rule or the assumption. */
+  readonly subject: string;
+  readonly kind: 'rule' | 'assumption';
+  readonly sends: string;
+  readonly demands?: string;
+  readonly verdict: Verdict;
+  readonly reason?: string;
+  readonly expected?: string;
+  readonly actual?: string;
+  readonly seen?: unknown;
+  readonly exercised: number;
+  readonly durationMs: number;
+  readonly exchanges: readonly Exchange[];
+  /** Exchanges that were made but not kept. */
+  readonly omitted: number;
+}
+
+export interface Run {
+  readonly results: Result[];
+  reachable: boolean;
+  interrupted: boolean;
+  budgetReached: boolean;
+}
+
+export interface RunOptions {
+  readonly bail: boolean;
+  readonly signal: AbortSignal;
+  readonly profile: Profile;
+  readonly onResult: (result: Result, done: number, total: number) => void;
+}
+
+export const profiles = ['readonly', 'budget', 'full'] as const;
+export type Profile = (typeof profiles)[number];
+
+/** The most sends that one case may cost within a profile. */
+const dearest: Record<Profile, number> = {
+  readonly: 0,
+  budget: 10,
+  full: Number.POSITIVE_INFINITY,
+};
+const casesAtOnce = 8;
+const keptFirst = 10;
+const keptLast = 20;
+
+export async function runSuite(
+  cases: readonly AnyCase[],
+  target: Target,
+  options: RunOptions,
+): Promise<Run> {
+  const run: Run = { results: [], reachable: true, interrupted: false, budgetReached: false };
+  const byId = new Map<string, Result>();
+  let stopped: string | undefined;
+  const execute = async (one: AnyCase) => {
+    if (options.signal.aborted) stopped ??= 'the run was interrupted';
+    const result =
+      stopped === undefined ? await runCase(one, target, options) : notRun(one, stopped);
+    byId.set(idOf(one), result);
+    options.onResult(result, byId.size, cases.length);
+    if (options.bail && isFailure(result.verdict)) stopped ??= 'stopped by --bail';
+    if (stopped === undefined && lastUnanswered(result) && !(await answers(target))) {
+      stopped = 'the target no longer answers';
+      run.reachable = false;
+    }
+  };
+  if (!(await answers(target))) {
+    run.reachable = false;
+    stopped = 'the target does not answer';
+  }
+  const together = cases.filter((one) => one.alone !== true);
+  const alone = cases.filter((one) => one.alone === true);
+  // Without levers all cases share one account, so they take turns.
+  await inTurn(together, target.control === undefined ? 1 : casesAtOnce, execute);
+  await inTurn(alone, 1, execute);
+  run.results.push(...cases.flatMap((one) => byId.get(idOf(one)) ?? []));
+  run.interrupted = options.signal.aborted;
+  run.budgetReached = target.client.budgetReached;
+  return run;
+}
+
+/** Any HTTP reply at all, asked for twice at most. */
+async function answers(target: Target): Promise<boolean> {
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const key = target.flags.apiKey;
+    const reply = await target.client.request({
+      method: 'GET',
+      path: paths.stats,
+      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    });
+    if (reply.status !== 0) return true;
+    if (reply.failure === 'timed out') return false;
+  }
+  return false;
+}
+
+async function inTurn<T>(items: readonly T[], width: number, one: (item: T) => Promise<void>) {
+  let next = 0;
+  const worker = async () => {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) await one(item);
+  };
+  await Promise.all(Array.from({ length: width }, worker));
+}
+
+async function runCase(one: AnyCase, target: Target, options: RunOptions): Promise<Result> {
+  const missing = whatIsMissing(one, target, options.profile);
+  if (missing !== undefined) return resultOf(one, { verdict: 'skipped', reason: missing });
+  const trial = new Trial(target, (one.cost.throttled ?? 0) === 0);
+  const started = performance.now();
+  let found: Found;
+  try {
+    if ('rule' in one) {
+      await one.run(trial);
+      found = judged(trial);
+    } else found = sighted(await one.run(trial));
+  } catch (error) {
+    found = options.signal.aborted
+      ? { verdict: 'not_exercised', reason: 'the run was interrupted' }
+      : verdictOf(error);
+  }
+  return resultOf(one, found, trial, performance.now() - started);
+}
+
+interface Found {
+  readonly verdict: Verdict;
+  readonly reason?: string;
+  readonly expected?: string;
+  readonly actual?: string;
+  readonly seen?: unknown;
+}
+
+function judged(trial: Trial): Found {
+  if (trial.exercised > 0) return { verdict: 'passed' };
+  return { verdict: 'not_exercised', reason: 'its precondition never came true' };
+}
+
+function sighted(seen: Seen): Found {
+  if ('untold' in seen) return { verdict: 'not_exercised', reason: seen.untold };
+  return { verdict: 'observed', seen: seen.answer };
+}
+
+function verdictOf(error: unknown): Found {
+  if (error instanceof RuleBroken)
+    return {
+      verdict: error.spelling ? 'spelling' : 'failed',
+      expected: error.expected,
+      actual: error.actual,
+    };
+  if (error instanceof PreconditionMissing)
+    return { verdict: 'not_exercised', reason: error.message };
+  if (error instanceof Lacking) return { verdict: 'skipped', reason: `needs ${error.message}` };
+  if (error instanceof RecipientBlocked || error instanceof SendsExhausted)
+    return { verdict: 'skipped', reason: error.message };
+  if (error instanceof LeverFailed)
+    return { verdict: 'error', reason: `a lever failed: ${error.message}` };
+  return {
+    verdict: 'error',
+    reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  };
+}
+
+function whatIsMissing(one: AnyCase, target: Target, profile: Profile): string | undefined {
+  const sends = one.cost.sends ?? 0;
+  if (sends > dearest[profile])
+    return `costs ${sends} sends, more than --profile ${profile} allows`;
+  const missing = one.needs.map((need) => lacks(target, need)).filter((lack) => lack !== undefined);
+  if (missing.length > 0) return `needs ${[...new Set(missing)].join(', ')}`;
+  const waits = one.cost.waits ?? 0;
+  if (target.control === undefined && waits * 1000 > target.timeoutMs)
+    return `needs a wait of ${waits} s, longer than --timeout allows`;
+  return undefined;
+}
+
+function notRun(one: AnyCase, reason: string): Result {
+  return resultOf(one, { verdict: 'not_exercised', reason });
+}
+
+function resultOf(one: AnyCase, found: Found, trial?: Trial, durationMs = 0): Result {
+  const all = trial?.exchanges ?? [];
+  const kept =
+    all.length <= keptFirst + keptLast
+      ? all
+      : [...all.slice(0, keptFirst), ...all.slice(-keptLast)];
+  const clean = (text: string) => trial?.target.client.masks.clean(text) ?? text;
+  return {
+    id: idOf(one),
+    subject: subjectOf(one),
+    kind: 'rule' in one ? 'rule' : 'assumption',
+    sends: one.sends,
+    ...('rule' in one ? { demands: one.demands } : {}),
+    ...found,
+    ...(found.reason === undefined ? {} : { reason: clean(found.reason) }),
+    ...(found.actual === undefined ? {} : { actual: clean(found.actual) }),
+    exercised: trial?.exercised ?? 0,
+    durationMs: Math.round(durationMs * 10) / 10,
+    exchanges: kept,
+    omitted: all.length - kept.length,
+  };
+}
+
+function lastUnanswered(result: Result): boolean {
+  return result.exchanges.at(-1)?.status === 0;
+}
+
+export function isFailure(verdict: Verdict): boolean {
+  return verdict === 'failed' || verdict === 'spelling' || verdict === 'error';
+}
+
+/** Picks cases by rule id, assumption name, group (`SEND`), case id, or a part of it; `*` stands for anything. */
+export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
+  if (patterns.length === 0) return [...cases];
+  return cases.filter((one) => patterns.some((pattern) => matches(one, pattern.toLowerCase())));
+}
+
+function matches(one: AnyCase, pattern: string): boolean {
+  const id = idOf(one).toLowerCase();
+  const subject = subjectOf(one).toLowerCase();
+  if (pattern.includes('*')) {
+    const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+    const glob = new RegExp(`^${parts.join('.*')}$`);
+    return glob.test(id) || glob.test(subject);
+  }
+  if (/^[a-z]+-\d+$/.test(pattern)) return subject === pattern;
+  return subject === pattern || subject.startsWith(`${pattern}-`) || id.includes(pattern);
+}

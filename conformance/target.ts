@@ -1,0 +1,109 @@
+/**
+ * The subject of a run: what the flags supply, or what a simulator's levers let the harness make itself.
+ * `lacks` says, need by need, what is missing, so that a skip can name it.
+ */
+import type { Client } from './client.ts';
+import type { Control } from './control.ts';
+
+/** What a case may need beyond a base URL. */
+export type Need =
+  | 'key' // an API key
+  | 'sender' // an API key, a number to send from, a recipient
+  | 'second-account' // a key of another account
+  | 'revoked-key'
+  | 'inactive-from'
+  | 'foreign-from'
+  | 'unknown-from'
+  | 'exhausted-key'
+  | 'device' // the id of a device of the account
+  | 'pool' // a pool number and an account without a SIM
+  | 'fresh' // an account of the case's own, made by levers
+  | 'clock'; // time that can be moved
+
+export interface TargetFlags {
+  readonly apiKey?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly secondApiKey?: string;
+  readonly revokedKey?: string;
+  readonly inactiveFrom?: string;
+  readonly foreignFrom?: string;
+  readonly unknownFrom?: string;
+  readonly exhaustedApiKey?: string;
+  readonly deviceId?: string;
+}
+
+export interface Target {
+  readonly baseUrl: string;
+  readonly client: Client;
+  readonly flags: TargetFlags;
+  readonly control?: Control;
+  readonly allowTo?: readonly string[];
+  /** The longest that anything may wait on a clock that cannot be moved. */
+  readonly timeoutMs: number;
+  readonly seed: number;
+}
+
+/** Recipients whose fate the harness scripts on a simulator; each a number reserved for fiction. */
+export const recipients = {
+  delivered: '+12125550150',
+  failsQueued: '+12125550151',
+  failsSending: '+12125550152',
+  failsSent: '+12125550153',
+  plain: '+12125550154',
+} as const;
+
+export const fates = [
+  { to: recipients.delivered, ends: 'delivered' },
+  { to: recipients.failsQueued, ends: 'failed', in: 'queued' },
+  { to: recipients.failsSending, ends: 'failed', in: 'sending' },
+  { to: recipients.failsSent, ends: 'failed', in: 'sent' },
+] as const;
+
+/** The pool number of a simulator's default world. */
+export const defaultPoolNumber = '+12025550190';
+
+/** The recipient of everything that no case sends elsewhere; undefined when there is none to use. */
+export function recipientOf(target: Target): string | undefined {
+  if (target.flags.to !== undefined) return target.flags.to;
+  if (target.allowTo?.[0] !== undefined) return target.allowTo[0];
+  return target.control === undefined ? undefined : recipients.delivered;
+}
+
+/** Why a need cannot be met; undefined when it can. */
+export function lacks(target: Target, need: Need): string | undefined {
+  if (target.control !== undefined) return undefined;
+  const { flags } = target;
+  const flag = (value: string | undefined, name: string) =>
+    value === undefined ? `${name} or --control-url` : undefined;
+  switch (need) {
+    case 'key':
+      return flag(flags.apiKey, '--api-key');
+    case 'sender':
+      return (
+        flag(flags.apiKey, '--api-key') ??
+        flag(flags.from, '--from') ??
+        flag(recipientOf(target), '--to')
+      );
+    case 'second-account':
+      return flag(flags.secondApiKey, '--second-api-key');
+    case 'revoked-key':
+      return flag(flags.revokedKey, '--revoked-key');
+    case 'inactive-from':
+      return flag(flags.inactiveFrom, '--inactive-from');
+    case 'foreign-from':
+      return flag(flags.foreignFrom, '--foreign-from');
+    case 'unknown-from':
+      return flag(flags.unknownFrom, '--unknown-from');
+    case 'exhausted-key':
+      return flag(flags.exhaustedApiKey, '--exhausted-api-key');
+    case 'device':
+      return flag(flags.deviceId, '--device-id');
+    case 'pool':
+      return '--control-url (a pool number and an account without a SIM)';
+    case 'fresh':
+      return '--control-url (an account of its own)';
+    case 'clock':
+      return '--control-url (time that can be moved)';
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * One run of one case: what it may do to the target, and the record of what it did.
+ * With levers each trial has accounts of its own, so no case can disturb another; without, all share those of the flags.
+ */
+import type { Reply, RequestOptions } from './client.ts';
+import type { ApiKey, Control, Sim } from './control.ts';
+import type { Exchange } from './exchange.ts';
+import { recipientOf, type Target } from './target.ts';
+import { accepted, fail, given, Lacking } from './verify.ts';
+
+/** An account that can be used: by whom, from which numbers. */
+export interface Subject {
+  readonly key: string;
+  /** Its first number; empty for an account without a SIM. */
+  readonly from: string;
+  readonly sims: readonly Sim[];
+  readonly accountId?: string;
+  readonly keyId?: string;
+}
+
+export interface AccountPlan {
+  readonly sims?: number;
+  /** Undefined: the size of the target's own plan. */
+  readonly quota?: number | 'plan';
+  readonly sim?: Readonly<Record<string, unknown>>;
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+const json = { 'content-type': 'application/json' };
+export const paths = {
+  send: '/api/v1/sms/send/',
+  dashboard_send: '/api/sms/send/',
+  external_send: '/api/external/send/',
+  received: '/api/v1/sms/received/',
+  stats: '/api/v1/account/stats/',
+  read: (messageId: string) => `/api/v1/sms/${messageId}/`,
+  tasks: (deviceId: string) => `/api/devices/${deviceId}/tasks/`,
+} as const;
+
+/** So large that no case meets it unless it asks for a smaller one. */
+const ampleQuota = 1_000_000;
+
+export class Trial {
+  readonly target: Target;
+  readonly exchanges: Exchange[] = [];
+  /** How often the precondition of the case came true. */
+  exercised = 0;
+  notes: string[] = [];
+  /** Waits out a 429 that the case has not provoked, as a documented client does. */
+  readonly #patient: boolean;
+  #requestIds = 0;
+
+  constructor(target: Target, patient = true) {
+    this.target = target;
+    this.#patient = patient;
+  }
+
+  /** The precondition came true, and the rule was put to the test. */
+  count(times = 1): void {
+    this.exercised += times;
+  }
+
+  get controlled(): boolean {
+    return this.target.control !== undefined;
+  }
+
+  get control(): Control {
+    return this.target.control ?? this.lack('--control-url');
+  }
+
+  lack(what: string): never {
+    throw new Lacking(what);
+  }
+
+  /** What a simulator says it is set to; undefined where nobody tells. */
+  assumption(name: string): unknown {
+    return this.target.control?.assumptions[name];
+  }
+
+  async account(plan: AccountPlan = {}): Promise<Subject> {
+    const { control, flags } = this.target;
+    if (control === undefined) {
+      if ((plan.sims ?? 1) > 1) this.lack('a second SIM (--control-url)');
+      if (plan.quota !== undefined) this.lack('an account with a quota of its own (--control-url)');
+      const from = flags.from ?? '';
+      const sims = flags.deviceId === undefined ? [] : [{ number: from, deviceId: flags.deviceId }];
+      return { key: flags.apiKey ?? this.lack('--api-key'), from, sims };
+    }
+    const quota = plan.quota === 'plan' ? undefined : (plan.quota ?? ampleQuota);
+    const accountId = await control.createAccount(quota);
+    const { key, keyId } = await control.createKey(accountId, 'conformance');
+    const sims: Sim[] = [];
+    for (let i = 0; i < (plan.sims ?? 1); i += 1)
+      sims.push(await control.createSim(accountId, plan.sim));
+    return { key, keyId, accountId, sims, from: sims[0]?.number ?? '' };
+  }
+
+  /** Another account than the one of `account()`. */
+  async otherAccount(): Promise<Subject> {
+    if (this.controlled) return this.account();
+    const key = this.target.flags.secondApiKey ?? this.lack('--second-api-key');
+    return { key, from: '', sims: [] };
+  }
+
+  async secondKey(subject: Subject): Promise<ApiKey> {
+    return this.control.createKey(subject.accountId ?? '', 'conformance-second');
+  }
+
+  /** Never used before in its scope; as short as can be where the target's limit is unknown to be longer. */
+  requestId(): string {
+    this.#requestIds += 1;
+    const n = this.#requestIds;
+    if (this.controlled) return n <= 26 ? String.fromCharCode(96 + n) : `id-${n}`;
+    return `st${Date.now().toString(36)}${Math.floor(Math.random() * 46_656).toString(36)}${n}`;
+  }
+
+  get recipient(): string {
+    return recipientOf(this.target) ?? this.lack('--to');
+  }
+
+  fields(subject: Subject, fields: Fields = {}): Record<string, unknown> {
+    return { to: this.recipient, from: subject.from, message: 'conformance', ...fields };
+  }
+
+  send(subject: Subject, fields: Fields = {}): Promise<Reply> {
+    return this.post(paths.send, subject.key, this.fields(subject, fields));
+  }
+
+  /** A message that was accepted; anything else means that the precondition is missing. */
+  async queued(subject: Subject, fields: Fields = {}): Promise<Queued> {
+    const reply = await this.send(subject, fields);
+    const body = given(() => accepted(reply));
+    return { reply, body, messageId: String(body['message_id']) };
+  }
+
+  post(path: string, key: string | undefined, body: unknown): Promise<Reply> {
+    return this.request({
+      method: 'POST',
+      path,
+      headers: key === undefined ? json : { ...json, authorization: `Bearer ${key}` },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+  }
+
+  get(path: string, key: string | undefined): Promise<Reply> {
+    return this.request({
+      method: 'GET',
+      path,
+      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    });
+  }
+
+  read(subject: Subject, messageId: string): Promise<Reply> {
+    return this.get(paths.read(messageId), subject.key);
+  }
+
+  async request(options: RequestOptions): Promise<Reply> {
+    const reply = await this.target.client.request(options);
+    this.exchanges.push(reply.exchange);
+    if (reply.status !== 429 || this.controlled || !this.#patient) return reply;
+    // Accounts are shared here: what earlier cases spent is waited for, once.
+    await this.advance(Number(reply.headers['retry-after'] ?? '60') * 1000 + 50);
+    const second = await this.target.client.request(options);
+    this.exchanges.push(second.exchange);
+    return second;
+  }
+
+  /** The target's time, as well as it is known. */
+  async now(): Promise<number> {
+    return this.target.control === undefined ? Date.now() : this.target.control.now();
+  }
+
+  /** Time passes: moved by the lever, or waited for when `--timeout` allows it. */
+  async advance(ms: number): Promise<void> {
+    if (this.target.control !== undefined) return this.target.control.advance(ms);
+    if (ms > this.target.timeoutMs)
+      this.lack(`a wait of ${Math.ceil(ms / 1000)} s, longer than --timeout allows`);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+
+  /** Fails as a rule would, in words of the case's own. */
+  fail(expected: string, actual: string): never {
+    return fail(expected, actual);
+  }
+}
+
+export interface Queued {
+  readonly reply: Reply;
+  readonly body: Record<string, unknown>;
+  readonly messageId: string;
+}

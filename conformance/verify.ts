@@ -1,0 +1,173 @@
+/**
+ * Expected against Actual. Every check of a case goes through here, so that a failure always says both.
+ * A code that is right but for its spelling is told apart (AUTH-3, AUTH-5: the document's spelling is the contract).
+ */
+import type { Reply } from './client.ts';
+
+/** A rule does not hold. */
+export class RuleBroken extends Error {
+  readonly expected: string;
+  readonly actual: string;
+  readonly spelling: boolean;
+  constructor(expected: string, actual: string, spelling = false) {
+    super(`expected ${expected}; actual ${actual}`);
+    this.expected = expected;
+    this.actual = actual;
+    this.spelling = spelling;
+  }
+}
+
+/** What a case presupposes did not come true; nothing is said of its rule. */
+export class PreconditionMissing extends Error {}
+
+/** What a case needs is not there; it says so by name. */
+export class Lacking extends Error {}
+
+export function fail(expected: string, actual: string): never {
+  throw new RuleBroken(expected, actual);
+}
+
+/** Runs checks that are a precondition, not the rule itself. */
+export function given<T>(check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof RuleBroken)
+      throw new PreconditionMissing(`needed ${error.expected}, got ${error.actual}`);
+    throw error;
+  }
+}
+
+export function describe(reply: Reply): string {
+  if (reply.status === 0) return `no reply (${reply.failure ?? 'unknown'})`;
+  const body = reply.text.length > 200 ? `${reply.text.slice(0, 200)}…` : reply.text;
+  return `${reply.status} ${body}`;
+}
+
+export function equal(what: string, actual: unknown, expected: unknown): void {
+  if (!Object.is(actual, expected)) fail(`${what} ${show(expected)}`, show(actual));
+}
+
+export function that(holds: boolean, expected: string, actual: string | Reply): void {
+  if (!holds) fail(expected, typeof actual === 'string' ? actual : describe(actual));
+}
+
+export function show(value: unknown): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value);
+}
+
+export function status(reply: Reply, ...expected: number[]): void {
+  that(expected.includes(reply.status), `status ${expected.join(' or ')}`, reply);
+}
+
+/** The reply's body, which must be a JSON object declared as JSON (SVC-4). */
+export function object(reply: Reply): Record<string, unknown> {
+  that(isObject(reply.json), 'a JSON object as body', reply);
+  return reply.json as Record<string, unknown>;
+}
+
+export function declaredJson(reply: Reply): void {
+  const type = reply.headers['content-type'] ?? 'no content-type';
+  that(
+    /^application\/(?:[\w.+-]+\+)?json\b/i.test(type) && reply.json !== undefined,
+    'a JSON body declared as application/json',
+    `${type}: ${describe(reply)}`,
+  );
+}
+
+/** A Message body, with the status that belongs to it. */
+export function message(reply: Reply, expectedStatus: number): Record<string, unknown> {
+  status(reply, expectedStatus);
+  const body = object(reply);
+  that(typeof body['message_id'] === 'string', 'a Message body with message_id', reply);
+  that(typeof body['status'] === 'string', 'a Message body with status', reply);
+  return body;
+}
+
+/** A new message was accepted. */
+export function accepted(reply: Reply): Record<string, unknown> {
+  return message(reply, 202);
+}
+
+/** The code of an error body, wherever the service puts it: `errorBody` leaves the shape open. */
+export function codeOf(reply: Reply): string | undefined {
+  if (!isObject(reply.json)) return undefined;
+  const { code, error, errors } = reply.json;
+  if (typeof code === 'string') return code;
+  if (typeof error === 'string') return error;
+  for (const inner of [error, Array.isArray(errors) ? errors[0] : errors, reply.json['detail']])
+    if (isObject(inner) && typeof inner['code'] === 'string') return inner['code'];
+  return undefined;
+}
+
+/** A documented refusal: this status with this code. */
+export function refused(reply: Reply, expectedStatus: number, code: string): void {
+  const actual = codeOf(reply);
+  if (
+    reply.status === expectedStatus &&
+    actual !== undefined &&
+    actual !== code &&
+    near(actual, code)
+  )
+    throw new RuleBroken(`${expectedStatus} ${code}`, `${reply.status} ${actual}`, true);
+  that(
+    reply.status === expectedStatus && actual === code,
+    `${expectedStatus} with code ${code}`,
+    reply,
+  );
+}
+
+/** The fields that a 400 identifies: its code, or the keys of a field map. */
+export function fieldsNamed(reply: Reply): readonly string[] {
+  if (!isObject(reply.json)) return [];
+  const code = codeOf(reply);
+  const named: string[] = code === undefined ? [] : [code];
+  const error = reply.json['error'];
+  for (const part of [reply.json, error, reply.json['errors'], reply.json['detail']]) {
+    if (!isObject(part)) continue;
+    for (const key of ['field', 'param', 'name'])
+      if (typeof part[key] === 'string') named.push(part[key]);
+    if (code === undefined) named.push(...Object.keys(part));
+  }
+  return named;
+}
+
+/** SEND-5: 400, and the body identifies the failing field. */
+export function invalid(reply: Reply, ...fields: string[]): void {
+  const named = fieldsNamed(reply);
+  that(
+    reply.status === 400 && named.some((name) => fields.includes(name)),
+    `400 whose body identifies ${fields.join(' or ')}`,
+    reply,
+  );
+}
+
+/** The header of a 429, which must be whole seconds (ERR-3). */
+export function retryAfter(reply: Reply): number {
+  status(reply, 429);
+  const value = reply.headers['retry-after'];
+  that(
+    value !== undefined && /^\d{1,9}$/.test(value.trim()),
+    'Retry-After with a number of seconds',
+    `Retry-After: ${value ?? '(missing)'}`,
+  );
+  return Number(value);
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** At most two letters added, dropped or changed. */
+function near(a: string, b: string): boolean {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return (row[b.length] ?? 99) <= 2;
+}
