@@ -157,7 +157,8 @@ both(
     const { send, closed } = await opened;
     const big = 'x'.repeat(100_000);
     socket.stall();
-    // Kernel buffers take some megabytes first; then ours fills up.
+    // More than the kernel takes for both ends together: from here on the stream is behind.
+    send('message', 'y'.repeat(12_000_000));
     for (let event = 0; event < 8; event += 1) send('message', big, String(event));
     socket.resume();
     for (let event = 0; event < 8; event += 1) await socket.until(`id: ${event}\n`);
@@ -177,4 +178,13 @@ both('HEAD of a stream is its head', async (kind) => {
   const { status, headers } = await socket.reply('HEAD');
   expect([status, headers['content-type']]).toEqual([200, 'text/event-stream']);
   await transport.close();
+});
+
+both('a reply larger than every buffer between the two ends arrives whole', async (kind) => {
+  const content = 'z'.repeat(12_000_000);
+  const { port } = await start(kind, {
+    control: async () => ({ status: 200, content, contentType: 'application/x-ndjson' }),
+  });
+  const reply = await fetch(`http://127.0.0.1:${port}/journal`);
+  expect((await reply.text()) === content).toBe(true);
 });

@@ -75,6 +75,12 @@ both('two megabytes announced are refused at once, before any of them came', asy
     expect(refused).toMatchObject({ status: 413, headers: { connection: 'close' } });
     await socket.rest();
   }
+  // And no part of the body that comes along wakes what has been answered.
+  const socket = await dial(port);
+  await socket.write(
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2097152\r\n\r\n${'x'.repeat(60_000)}`,
+  );
+  expect(await socket.rest()).toMatch(/^HTTP\/1.1 413 /);
   await alive(port);
 });
 
@@ -82,7 +88,7 @@ both('a chunked flood is refused once the drain limit is passed', async (kind) =
   const { port } = await start(kind, service, { drainLimitBytes: 100_000 });
   const socket = await dial(port);
   await socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
-  await socket.write(`${'1000\r\n'.concat('x'.repeat(4_096), '\r\n').repeat(30)}`);
+  await socket.write(`${'1000\r\n'.concat('x'.repeat(4_096), '\r\n').repeat(30)}0\r\n\r\n`);
   expect(await socket.rest()).toMatch(/^HTTP\/1.1 413 [\s\S]*connection: close/i);
   await alive(port);
 });

@@ -7,7 +7,7 @@ import type { ApiRequest } from './messages.ts';
 import { openTransport } from './open-transport.ts';
 import { get } from './raw-socket.ts';
 import { ListenError, PortInUseError } from './transport.ts';
-import { both, dial, echo, kinds, start } from './transport-fixture.ts';
+import { both, dial, echo, kinds, start, stopAll } from './transport-fixture.ts';
 
 const service = { service: echo };
 const slow = {
@@ -16,7 +16,10 @@ const slow = {
 
 both('a port that is taken is refused by name, whoever holds it', async (kind) => {
   for (const holder of kinds) {
+    // The system shares no port that it chose itself, so the holder asks for it by number.
     const { port } = await start(holder, service);
+    await stopAll();
+    await start(holder, service, {}, port);
     const { transport } = await openTransport(kind, service);
     const refused = await transport.listen(port, '127.0.0.1').catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(PortInUseError);
@@ -102,10 +105,17 @@ both('a delay longer than the grace does not outlive the server', async (kind) =
   const { port, transport } = await start(kind, {
     service: (request: ApiRequest) => ({ ...echo(request), delivery: { delayMs: 3_600_000 } }),
   });
-  const socket = await dial(port);
-  await socket.write(get());
+  const timers = (): number =>
+    process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
+  const before = timers();
+  const [patient, hasty] = [await dial(port), await dial(port)];
+  await hasty.write(get());
+  await patient.write(get());
+  expect(timers()).toBeGreaterThanOrEqual(before + 2);
+  hasty.destroy();
   await transport.close(20);
-  expect(await socket.rest()).toBe('');
+  expect(await patient.rest()).toBe('');
+  expect(timers()).toBeLessThanOrEqual(before);
 });
 
 both('a handler that closes its own server is still answered', async (kind) => {

@@ -139,8 +139,10 @@ export class HyperExpressTransport implements Transport {
 
   /** Forgets the requests whose clients went away. */
   #sweep(): void {
-    for (const response of this.#pending.keys()) {
-      if (response.completed) this.#pending.delete(response);
+    for (const [response, timer] of this.#pending) {
+      if (!response.completed) continue;
+      clearTimeout(timer);
+      this.#pending.delete(response);
     }
     this.#sweepAt = Math.max(4_096, 2 * this.#pending.size);
   }

@@ -13,10 +13,12 @@ export const kinds: readonly TransportKind[] = ['hyperexpress', 'node'];
 const running: Transport[] = [];
 const sockets: RawSocket[] = [];
 
-afterEach(async () => {
+export async function stopAll(): Promise<void> {
   for (const socket of sockets.splice(0)) socket.destroy();
   await Promise.all(running.splice(0).map((transport) => transport.close(0)));
-});
+}
+
+afterEach(stopAll);
 
 /** The same test on both transports. */
 export function both(name: string, run: (kind: TransportKind) => Promise<void>): void {
@@ -27,11 +29,12 @@ export async function start(
   kind: TransportKind,
   serve: Serve,
   options: TransportOptions = {},
+  port = 0,
 ): Promise<{ transport: Transport; port: number }> {
   const { transport, kind: opened } = await openTransport(kind, serve, options);
   expect(opened).toBe(kind);
   running.push(transport);
-  return { transport, port: await transport.listen(0, '127.0.0.1') };
+  return { transport, port: await transport.listen(port, '127.0.0.1') };
 }
 
 export async function dial(port: number, host?: string, allowHalfOpen = false): Promise<RawSocket> {

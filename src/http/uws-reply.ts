@@ -109,7 +109,8 @@ export function openEventStream(
     stream.gone();
   });
   raw.onWritable(() => {
-    stream.resume();
+    // uWebSockets.js empties its buffer only as part of a write of ours: an empty comment is one.
+    if (raw.write(':\n')) stream.resume();
     return true;
   });
   return stream;
