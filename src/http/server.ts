@@ -9,7 +9,7 @@
  * Of three Authorization headers the middle one is not seen.
  */
 
-import uWS, { type HttpResponse, type ListenCallback } from 'uWebSockets.js';
+import uWS, { type ListenCallback } from 'uWebSockets.js';
 import { type Request, type Response, Server } from 'hyper-express';
 import type { EventStream } from './event-stream.ts';
 import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
@@ -23,7 +23,6 @@ import {
   type EventsReply,
   explainRefusal,
   type Handle,
-  plainIp,
   quiet,
   type Serve,
   type Transport,
@@ -38,43 +37,7 @@ import {
   transportReplies,
 } from './transport-replies.ts';
 import { drop, openEventStream, truncate, writeEventStreamHead, writeReply } from './uws-reply.ts';
-
-/**
- * What a handler sees of a request. The head is copied, because uWebSockets.js takes it back.
- * The address is the exception: asking for it costs more than all the rest together, and a caller with a
- * valid key is never counted by address. So it is asked for when it is read, which must be before the reply.
- */
-class Incoming implements ControlRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly authorization: string | undefined;
-  readonly contentType: string | undefined;
-  readonly forwardedFor: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  body: string | Uint8Array = '';
-  readonly #raw: HttpResponse;
-  #clientIp: string | undefined;
-
-  constructor({ headers, method, path, path_query, raw }: Request, response: Response) {
-    const authorization = headers['authorization'];
-    const single = authorization !== undefined && raw.getHeader('authorization') === authorization;
-    this.method = method;
-    this.path = path;
-    // Undefined, against its type, where the target has no question mark.
-    this.query = path_query ?? '';
-    this.authorization = single ? authorization : undefined;
-    this.contentType = headers['content-type'];
-    this.forwardedFor = headers['x-forwarded-for'];
-    this.headers = headers;
-    this.#raw = response.raw;
-  }
-
-  get clientIp(): string {
-    this.#clientIp ??= plainIp(Buffer.from(this.#raw.getRemoteAddressAsText()).toString('latin1'));
-    return this.#clientIp;
-  }
-}
+import { UwsRequest } from './uws-request.ts';
 
 export class HyperExpressTransport implements Transport {
   readonly #server = new Server({
@@ -154,7 +117,7 @@ export class HyperExpressTransport implements Transport {
       this.#refuse(response, request.method, this.#replies.conflictingLength);
       return;
     }
-    const draft = new Incoming(request, response);
+    const draft = new UwsRequest(request, response);
     const size = length === undefined ? 0 : Number(length);
     if (size === 0 && headers['transfer-encoding'] === undefined) this.#dispatch(draft, response);
     else if (size > this.#drainLimitBytes)
@@ -162,7 +125,7 @@ export class HyperExpressTransport implements Transport {
     else this.#collect(draft, response);
   }
 
-  #collect(draft: Incoming, response: Response): void {
+  #collect(draft: UwsRequest, response: Response): void {
     let parts: Buffer[] | undefined;
     let size = 0;
     this.#pending.set(response, undefined);
@@ -188,7 +151,7 @@ export class HyperExpressTransport implements Transport {
   }
 
   /** Nothing may be thrown from here: above it is native code, and the process would end. */
-  #dispatch(request: Incoming, response: Response): void {
+  #dispatch(request: UwsRequest, response: Response): void {
     try {
       if (this.#service !== undefined) this.#deliver(response, request, this.#service(request));
       else if (this.#control !== undefined) this.#answer(response, request, this.#control(request));
