@@ -61,7 +61,7 @@ export class ReplayWindow {
 
   keep(use: Omit<FirstUse, 'older'>): void {
     const uses = this.#withRoom();
-    const older = uses.peek(use.requestId);
+    const older = this.#living(uses.peek(use.requestId));
     uses.set(use.requestId, { ...use, older }, { start: use.atMs });
   }
 
@@ -70,7 +70,7 @@ export class ReplayWindow {
     return this.#uses?.size ?? 0;
   }
 
-  /** All that is held, oldest first. */
+  /** All that is held and alive, oldest first. */
   *entries(): IterableIterator<FirstUse> {
     if (this.#uses === undefined) return;
     for (const use of this.#uses.rvalues()) if (use !== undefined) yield use;
@@ -78,13 +78,14 @@ export class ReplayWindow {
 
   /**
    * At the documented rate a window holds 120 × 1,440 uses for each endpoint; reserving that at once
-   * would cost every account megabytes. So it doubles when full, unless its oldest entry is dead anyway.
+   * would cost every account megabytes. So it doubles when full, unless half of what it holds is dead:
+   * its size follows the uses of the last day, and clearing up costs each use a constant.
    */
   #withRoom(): LRUCache<string, FirstUse> {
     this.#uses ??= this.#create(smallestWindow);
     if (this.#uses.size < this.#uses.max) return this.#uses;
-    const { value: oldest } = this.#uses.rvalues().next();
-    if (oldest !== undefined && this.#isDead(oldest)) return this.#uses;
+    this.#uses.purgeStale();
+    if (this.#uses.size <= this.#uses.max / 2) return this.#uses;
     const larger = this.#create(2 * this.#uses.max);
     for (const use of this.entries()) larger.set(use.requestId, use, { start: use.atMs });
     this.#uses = larger;
@@ -104,6 +105,13 @@ export class ReplayWindow {
         );
       },
     });
+  }
+
+  /** A chain without its dead end; older uses stand behind younger ones. */
+  #living(use: FirstUse | undefined): FirstUse | undefined {
+    if (use === undefined || this.#isDead(use)) return undefined;
+    const older = this.#living(use.older);
+    return older === use.older ? use : { ...use, older };
   }
 
   #isDead(use: FirstUse): boolean {
