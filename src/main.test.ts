@@ -1,0 +1,166 @@
+/**
+ * The command as a process: exit codes, what it prints, the ready file, signals.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, expect, test, vi } from 'vitest';
+import type { ReadyFile } from './simulator.ts';
+
+// Several processes start at once, on whatever machine runs the tests.
+vi.setConfig({ testTimeout: 20_000 });
+
+const bin = fileURLToPath(new URL('../bin/smstwin.js', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'smstwin-'));
+const children: ChildProcess[] = [];
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** A started command: `ready` once it printed what ends with `until`, `ended` when it is over. */
+function start(argv: readonly string[]) {
+  const child = spawn(process.execPath, [bin, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  let out = '';
+  let error = '';
+  child.stderr.on('data', (text) => {
+    error += text;
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    child.on('close', (code) => resolve({ code, out, error }));
+  });
+  const banner = new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (text) => {
+      out += text;
+      if (/\n\n[^\n]+(\n {2}curl[^\n]+)?\n$/.test(out)) resolve(out);
+    });
+    ended.then((end) => reject(new Error(`ended with ${end.code}: ${end.error}`)));
+  });
+  banner.catch(() => {});
+  return { child, ended, banner };
+}
+
+function run(...argv: readonly string[]): Promise<Ended> {
+  return start(argv).ended;
+}
+
+const anyPorts = ['--port', '0', '--control-port', '0'];
+
+test('what cannot be carried out as typed ends with 2 and a line that names it', async () => {
+  const world = join(folder, 'world.json');
+  writeFileSync(world, '{"accounts":[{"name":"a","sims":[{"number":"1"}]}],"pol":[]}');
+  const ends = await Promise.all([
+    run(),
+    run('sevre'),
+    run('serve', '--prot', '1'),
+    run('rules', '--jsn'),
+    run('serve', '--world', world),
+  ]);
+  expect(ends.map(({ code, out }) => ({ code, out }))).toEqual(
+    ends.map(() => ({ code: 2, out: '' })),
+  );
+  expect(ends.map(({ error }) => error)).toEqual([
+    expect.stringMatching(/^smstwin: a command is missing; there are serve, .*\n$/),
+    expect.stringMatching(/^smstwin: unknown command 'sevre'; there are serve, .*\n$/),
+    "smstwin serve: unknown option '--prot' (Did you mean --port?)\n",
+    "smstwin rules: unknown option '--jsn' (Did you mean --json?)\n",
+    'smstwin serve: world.json: accounts[0].sims[0].number: expected an E.164 number such as "+12025550101"; got "1"\n' +
+      'smstwin serve: world.json: pol: this key is not known here\n',
+  ]);
+});
+
+test('help, version and the two ledgers are printed with exit code 0', async () => {
+  const [help, serveHelp, version, rules, assumptions] = await Promise.all([
+    run('--help'),
+    run('serve', '--help'),
+    run('serve', '--version'),
+    run('rules', '--json'),
+    run('assumptions', '--json'),
+  ]);
+  for (const end of [help, serveHelp, version, rules, assumptions]) {
+    expect(end).toMatchObject({ code: 0, error: '' });
+  }
+  expect(help.out).toContain('serve');
+  expect(serveHelp.out).toContain('--control-port <port>');
+  expect(version.out).toMatch(/^[0-9]+\.[0-9]+\.[0-9]+\n$/);
+  expect(JSON.parse(rules.out)[0]).toMatchObject({ id: 'SVC-1' });
+  expect(JSON.parse(assumptions.out)[0]).toMatchObject({
+    name: 'limiterRefill',
+    default: 'sliding',
+    answers: ['sliding', 'continuous', 'interval', 'interval_aligned'],
+  });
+});
+
+test('a port in use ends with 3 and one line that names it', async () => {
+  const holder = createServer();
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  const address = holder.address();
+  const port = typeof address === 'object' && address !== null ? String(address.port) : '';
+  const [service, control] = await Promise.all([
+    run('serve', '--port', port, '--control-port', '0'),
+    run('serve', '--port', '0', '--control-port', port),
+  ]);
+  holder.close();
+  for (const { code, out, error } of [service, control]) {
+    expect({ code, out }).toEqual({ code: 3, out: '' });
+    expect(error).toMatch(new RegExp(`^smstwin serve: [^\\n]*\\b${port}\\b[^\\n]*\\n$`));
+  }
+});
+
+test('the ready file is the same for the same seed, and SIGTERM and SIGINT end with 0', async () => {
+  const runs = [1, 1, 2].map((seed, index) => {
+    const file = join(folder, `ready-${index}.json`);
+    return { file, ...start(['serve', ...anyPorts, '--seed', `${seed}`, '--ready-file', file]) };
+  });
+  await Promise.all(runs.map(({ banner }) => banner));
+  const [one, again, other] = runs.map(({ file, child }) => {
+    const { base_url, control_url, pid, ...rest }: ReadyFile = JSON.parse(
+      readFileSync(file, 'utf8'),
+    );
+    expect(base_url).toMatch(/^http:\/\/127\.0\.0\.1:[0-9]+$/);
+    expect(control_url).toMatch(/^http:\/\/127\.0\.0\.1:[0-9]+$/);
+    expect(pid).toBe(child.pid);
+    return rest;
+  });
+  expect(one).toEqual(again);
+  expect(one?.accounts.map(({ name }) => name)).toEqual(['acme', 'globex', 'initech']);
+  expect(one?.accounts[0]?.sims.map(({ number }) => number)).toEqual([
+    '+12025550101',
+    '+12025550102',
+  ]);
+  expect(one?.pool).toEqual([{ number: '+12025550190', device_id: expect.any(String) }]);
+  expect(other?.accounts[0]?.api_key).not.toBe(one?.accounts[0]?.api_key);
+  runs.forEach(({ child }, index) => {
+    child.kill(index === 0 ? 'SIGINT' : 'SIGTERM');
+  });
+  for (const { ended } of runs) expect(await ended).toMatchObject({ code: 0, error: '' });
+});
+
+test('what the banner says to paste works as pasted', async () => {
+  const { child, ended, banner } = start(['serve', ...anyPorts, '--clock', 'manual']);
+  const commands = (await banner).split('\n').filter((line) => line.startsWith('  curl '));
+  const [send = '', read = '', advance = ''] = commands;
+  const shell = async (command: string) => {
+    const { stdout } = await promisify(execFile)('sh', ['-c', command]);
+    return JSON.parse(stdout);
+  };
+  const queued = await shell(send);
+  expect(queued).toMatchObject({ status: 'queued', from_number: '+12025550101' });
+  const readIt = read.replace('MESSAGE_ID', queued.message_id);
+  expect(await shell(readIt)).toEqual(queued);
+  await shell(advance);
+  expect(await shell(readIt)).toEqual({ ...queued, status: 'delivered' });
+  child.kill('SIGTERM');
+  expect(await ended).toMatchObject({ code: 0, error: '' });
+});
