@@ -3,9 +3,12 @@
  * Everything the control port can do is a method here first, in the same words and shapes.
  */
 import type { ApiReply, ApiRequest } from './http/messages.ts';
+import { AccountLevers } from './levers/accounts.ts';
+import { AssumptionLevers, LimitLevers, OutcomeLevers } from './levers/behaviour.ts';
 import { ClockLevers } from './levers/clock.ts';
 import type { Live } from './levers/live.ts';
 import { MessageLevers } from './levers/messages.ts';
+import { SimLevers } from './levers/sims.ts';
 import { type Listening, type ListenOptions, openPorts, type Ports } from './ports.ts';
 import { parseSettings, type Settings, type SettingsInput } from './sim/settings.ts';
 import { Simulation } from './simulation.ts';
@@ -40,8 +43,13 @@ interface ReadyNumber {
 export class Simulator implements Live {
   readonly settings: Settings;
   readonly wallClock: WallClock;
-  readonly clock: ClockLevers;
-  readonly messages: MessageLevers;
+  readonly clock = new ClockLevers(this);
+  readonly accounts = new AccountLevers(this);
+  readonly sims = new SimLevers(this);
+  readonly messages = new MessageLevers(this);
+  readonly limits = new LimitLevers(this);
+  readonly assumptions = new AssumptionLevers(this);
+  readonly outcomes = new OutcomeLevers(this);
   simulation: Simulation;
   #ports: Ports | undefined;
 
@@ -54,14 +62,17 @@ export class Simulator implements Live {
       this.settings.clock,
       this.settings.rate,
     );
-    this.clock = new ClockLevers(this);
-    this.messages = new MessageLevers(this);
   }
 
   /** Answers one request of the service, without a socket. */
   handle(request: ApiRequest): ApiReply {
     this.wallClock.pump();
     return this.simulation.handle(request).reply;
+  }
+
+  change<T>(_lever: string, _args: readonly unknown[], act: () => T): T {
+    this.wallClock.pump();
+    return act();
   }
 
   /** The world as it was at start, clock included. */

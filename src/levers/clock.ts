@@ -1,35 +1,53 @@
 /**
  * Time that users can move: the clock's modes and its jumps.
  */
+import { z } from 'zod';
 import { LeverError } from '../sim/lever-error.ts';
 import { isoTime } from '../sim/message.ts';
 import { type ClockMode, clockModes, latestTimeMs } from '../sim/settings.ts';
+import { timeSchema } from './accounts.ts';
 import { durationMs, timeMs } from './duration.ts';
+import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 
-export interface ClockState {
-  /** ISO 8601 UTC. */
-  readonly now: string;
-  readonly mode: ClockMode;
-  /** Simulated seconds per second; 0 for a manual clock. */
-  readonly rate: number;
-  /** Timers that have not fired. */
-  readonly pending: number;
-  /** When the first of them falls due, or null. */
-  readonly next_at: string | null;
-}
+export const clockStateSchema = z.strictObject({
+  now: timeSchema,
+  mode: z.enum(clockModes),
+  rate: z.number().describe('Simulated seconds per second; 0 for a manual clock.'),
+  pending: z.int().min(0).describe('Timers that have not fired.'),
+  next_at: timeSchema.nullable().describe('When the first of them falls due.'),
+});
+export type ClockState = Readonly<z.output<typeof clockStateSchema>>;
 
+export const clockModeSchema = z.strictObject({
+  mode: z.enum(clockModes),
+  rate: z
+    .number()
+    .positive({ error: 'expected a number above 0' })
+    .max(1e6)
+    .exactOptional()
+    .describe('Only with `scaled`; without it, the rate it had.'),
+});
+
+const amountSchema = z.union([z.string(), z.number()], { error: 'expected a string or a number' });
 /** Exactly one of the three. */
-export type Advance =
-  | { readonly by: string | number }
-  | { readonly to: string | number }
-  | { readonly until_idle: true };
+export const advanceSchema = z.union(
+  [
+    z.strictObject({
+      by: amountSchema.describe('`"24h"`, in ms, s, m, h or d; or milliseconds.'),
+    }),
+    z.strictObject({ to: amountSchema.describe('ISO 8601 with its zone; or epoch milliseconds.') }),
+    z.strictObject({ until_idle: z.literal(true) }),
+  ],
+  { error: 'expected one of {"by":"24h"}, {"to":"<ISO 8601>"} and {"until_idle":true}' },
+);
+export type Advance = Readonly<z.input<typeof advanceSchema>>;
 
-export interface Advanced {
-  readonly now: string;
-  /** Timers that fired on the way. */
-  readonly fired: number;
-}
+export const advancedSchema = z.strictObject({
+  now: timeSchema,
+  fired: z.int().min(0).describe('Timers that fired on the way.'),
+});
+export type Advanced = Readonly<z.output<typeof advancedSchema>>;
 
 export class ClockLevers {
   readonly #live: Live;
@@ -40,10 +58,12 @@ export class ClockLevers {
 
   /** Epoch milliseconds of the simulated present. */
   now(): number {
+    this.#live.wallClock.pump();
     return this.#live.simulation.clock.now();
   }
 
   state(): ClockState {
+    this.#live.wallClock.pump();
     const { clock } = this.#live.simulation;
     const { mode, rate } = this.#live.wallClock;
     const nextAtMs = clock.nextAtMs;
@@ -57,17 +77,14 @@ export class ClockLevers {
   }
 
   setMode(mode: ClockMode, rate?: number): ClockState {
-    if (!clockModes.includes(mode)) {
-      throw new LeverError('invalid', `expected one of ${clockModes.join(', ')}`, 'mode');
-    }
-    if (rate !== undefined && mode !== 'scaled') {
-      throw new LeverError('invalid', 'only a scaled clock takes a rate', 'rate');
-    }
-    if (rate !== undefined && !(Number.isFinite(rate) && rate > 0)) {
-      throw new LeverError('invalid', 'expected a number above 0', 'rate');
-    }
-    this.#live.wallClock.setMode(mode, rate);
-    return this.state();
+    return this.#live.change('clock.setMode', rate === undefined ? [mode] : [mode, rate], () => {
+      readInput(clockModeSchema, rate === undefined ? { mode } : { mode, rate });
+      if (rate !== undefined && mode !== 'scaled') {
+        throw new LeverError('invalid', 'only a scaled clock takes a rate', 'rate');
+      }
+      this.#live.wallClock.setMode(mode, rate);
+      return this.state();
+    });
   }
 
   /**
@@ -75,13 +92,20 @@ export class ClockLevers {
    * (`'24h'`, or milliseconds) means `{ by }`. In the other modes time then goes on from there.
    */
   advance(how: Advance | string | number): Advanced {
-    const { simulation, wallClock } = this.#live;
-    const { clock } = simulation;
-    const target = targetOf(typeof how === 'object' ? how : { by: how }, clock.now());
-    const fired = target === 'idle' ? runUntilIdle(simulation) : clock.advanceTo(target);
-    wallClock.anchor();
-    return { now: isoTime(clock.now()), fired };
+    return this.#live.change('clock.advance', [how], () => {
+      const { simulation, wallClock } = this.#live;
+      const { clock } = simulation;
+      const read = readInput(advanceSchema, isAmount(how) ? { by: how } : how);
+      const target = targetOf(read, clock.now());
+      const fired = target === 'idle' ? runUntilIdle(simulation) : clock.advanceTo(target);
+      wallClock.anchor();
+      return { now: isoTime(clock.now()), fired };
+    });
   }
+}
+
+function isAmount(how: unknown): how is string | number {
+  return typeof how === 'string' || typeof how === 'number';
 }
 
 function targetOf(how: Advance, nowMs: number): number | 'idle' {

@@ -8,4 +8,9 @@ import type { WallClock } from '../wall-clock.ts';
 export interface Live {
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
+  /**
+   * Runs one input that changes state: simulated time is pulled up to the present, and the journal learns the
+   * lever's name and arguments (JSON values, from which `journal/inputs.ts` runs it again).
+   */
+  change<T>(lever: string, args: readonly unknown[], act: () => T): T;
 }

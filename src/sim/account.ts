@@ -39,7 +39,7 @@ export type MonthlyQuota = number | 'unlimited' | undefined;
 
 export class Account {
   readonly accountId: string;
-  readonly name: string;
+  name: string;
   monthlyQuota: MonthlyQuota;
   readonly keys: ApiKey[] = [];
   readonly devices: Device[] = [];

@@ -24,9 +24,9 @@ const quotaError = 'expected a whole number from 0 to 1000000000, or "unlimited"
 const limitError = 'expected a whole number from 1 to 1000000, or null for no limit';
 const pollsError = 'expected a whole number from 1 to 1000000';
 
-const nameSchema = z.string().min(1).max(100);
+export const nameSchema = z.string().min(1).max(100);
 
-const numberSchema = z
+export const numberSchema = z
   .string()
   .regex(/^\+[1-9][0-9]{1,14}$/, { error: 'expected an E.164 number such as "+12025550101"' });
 
@@ -46,26 +46,29 @@ const keySchema = z.strictObject({
     .describe('Drawn from the seed where it is left out.'),
 });
 
+/** Whether the SIM polls by itself, or a device of yours does, over HTTP. */
+export const pollingSchema = z.enum(['simulated', 'external']);
+
+export const monthlyQuotaSchema = z.union(
+  [
+    z.int({ error: quotaError }).min(0, { error: quotaError }).max(1e9, { error: quotaError }),
+    z.enum(['unlimited'], { error: quotaError }),
+  ],
+  { error: quotaError },
+);
+
 const simSchema = z.strictObject({
   number: numberSchema,
   connected: z.boolean().default(true).describe('A SIM that is not connected picks up nothing.'),
   active: z.boolean().default(true).describe('Sending from one that is not active is a 503.'),
-  polling: z
-    .enum(['simulated', 'external'])
+  polling: pollingSchema
     .default('simulated')
     .describe('Whether the SIM polls by itself, or a device of yours does, over HTTP.'),
 });
 
 const accountSchema = z.strictObject({
   name: nameSchema,
-  monthly_quota: z
-    .union(
-      [
-        z.int({ error: quotaError }).min(0, { error: quotaError }).max(1e9, { error: quotaError }),
-        z.enum(['unlimited'], { error: quotaError }),
-      ],
-      { error: quotaError },
-    )
+  monthly_quota: monthlyQuotaSchema
     .exactOptional()
     .describe('Messages per month; without it, the assumption monthlyQuota.'),
   keys: z

@@ -70,10 +70,7 @@ export class World {
   }
 
   createAccount(name: string, monthlyQuota?: MonthlyQuota): Account {
-    for (const account of this.accounts.values()) {
-      if (account.name === name)
-        throw new LeverError('conflict', `an account is called ${name} already`, 'name');
-    }
+    this.#refuseTwin(name);
     // A name used again gets a stream of its own, or a deleted account's keys would be valid once more.
     const earlier = this.#accountsByName.get(name) ?? 0;
     this.#accountsByName.set(name, earlier + 1);
@@ -81,6 +78,11 @@ export class World {
     const account = new Account(this.seed, stream, drawUuid, name, monthlyQuota, this.now);
     this.accounts.set(account.accountId, account);
     return account;
+  }
+
+  renameAccount(account: Account, name: string): void {
+    if (account.name !== name) this.#refuseTwin(name);
+    account.name = name;
   }
 
   /** Removes the account with its keys, SIMs and messages. */
@@ -198,6 +200,13 @@ export class World {
   quotaOf(account: Account): number | 'unlimited' {
     if (!this.enforcesQuotas) return 'unlimited';
     return account.monthlyQuota ?? this.assumptions.monthlyQuota;
+  }
+
+  #refuseTwin(name: string): void {
+    for (const account of this.accounts.values()) {
+      if (account.name === name)
+        throw new LeverError('conflict', `an account is called ${name} already`, 'name');
+    }
   }
 
   #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { controlFixture, plainRequest } from './control-fixture.ts';
+import { createGuard } from './guard.ts';
+
+const statusFor = (
+  headers: Readonly<Record<string, string>>,
+  options: { host?: string; token?: string; authorization?: string; clientIp?: string } = {},
+): number => {
+  const { host = '127.0.0.1', token, authorization, clientIp = '127.0.0.1' } = options;
+  const request = { ...plainRequest, headers, authorization, clientIp };
+  return createGuard({ host, token })(request)?.status ?? 200;
+};
+
+test.each(['127.0.0.1:8081', 'localhost', 'LOCALHOST:1', '127.8.9.1:80', '[::1]:8081', '[::1]'])(
+  'Host %s is served',
+  (host) => {
+    expect(statusFor({ host })).toBe(200);
+  },
+);
+
+test.each([
+  'evil.example',
+  'localhost.evil.example',
+  '127.0.0.1.evil.example:8081',
+  '10.0.0.1:8081',
+  '[::2]:8081',
+  'localhost:8081@evil.example',
+  '',
+  '127.0.0.1:8081, evil.example',
+])('Host %s is refused', (host) => {
+  expect(statusFor({ host })).toBe(403);
+});
+
+test('a request without Host is refused', () => {
+  expect(statusFor({})).toBe(403);
+});
+
+test('the host it was bound to is served, and of a wildcard any address but no name', () => {
+  const token = 't';
+  const authorization = 'Bearer t';
+  const bound = { host: 'twin.internal', token, authorization };
+  expect(statusFor({ host: 'twin.internal:8081' }, bound)).toBe(200);
+  const wild = { host: '0.0.0.0', token, authorization };
+  expect(statusFor({ host: '10.1.2.3:8081' }, wild)).toBe(200);
+  expect(statusFor({ host: 'evil.example' }, wild)).toBe(403);
+});
+
+test.each([
+  ['http://127.0.0.1:8081', 200],
+  ['http://127.0.0.1:9999', 403],
+  ['https://127.0.0.1:8081', 403],
+  ['http://localhost:8081', 403],
+  ['http://evil.example', 403],
+  ['null', 403],
+])('Origin %s answers %i', (origin, status) => {
+  expect(statusFor({ host: '127.0.0.1:8081', origin })).toBe(status);
+});
+
+test('without a token only this machine is served; with one, whoever has it', () => {
+  const headers = { host: '127.0.0.1:8081' };
+  expect(statusFor(headers, { clientIp: '10.0.0.9' })).toBe(403);
+  expect(statusFor(headers, { clientIp: '0000:0000:0000:0000:0000:0000:0000:0001' })).toBe(200);
+  expect(statusFor(headers, { clientIp: '::1' })).toBe(200);
+  expect(statusFor(headers, { clientIp: '::2:1' })).toBe(403);
+  const token = 'secret';
+  expect(statusFor(headers, { token })).toBe(401);
+  expect(statusFor(headers, { token, authorization: 'Bearer wrong' })).toBe(401);
+  expect(statusFor(headers, { token, authorization: 'bearer secret' })).toBe(200);
+  expect(statusFor(headers, { token, authorization: 'Bearer secret', clientIp: '10.0.0.9' })).toBe(
+    200,
+  );
+});
+
+test('a refusal has the shape of every error', async () => {
+  const { request, simulator } = controlFixture({}, { token: 'secret' });
+  const { status, json, headers } = await request({});
+  expect(status).toBe(401);
+  expect(headers['www-authenticate']).toBe('Bearer');
+  expect(json.error.code).toBe('unauthorized');
+  await simulator.close();
+});

@@ -1,0 +1,84 @@
+/**
+ * Who may use the control port. A page of another site must not reach it through the user's browser: its
+ * `Origin` is not ours, and a name that was rebound to this address is not our `Host`.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { ControlRequest } from '../transport.ts';
+
+export interface GuardOptions {
+  /** The address that the control port was bound to. */
+  readonly host: string;
+  /** Asked of every request when set; without it, only this machine is served. */
+  readonly token: string | undefined;
+}
+
+export interface Refusal {
+  readonly status: 401 | 403;
+  readonly code: 'unauthorized' | 'forbidden';
+  readonly message: string;
+}
+
+/** Why this request is refused, or undefined. */
+export type Guard = (request: ControlRequest) => Refusal | undefined;
+
+export function createGuard({ host, token }: GuardOptions): Guard {
+  const ownHost = bareHost(host.toLowerCase());
+  const isWildcard = ownHost === '0.0.0.0' || ownHost === '::';
+  const tokenDigest = token === undefined ? undefined : digest(token);
+
+  // Bound to every address, it is reached by any of them; a rebound name is never an address.
+  const isOwn = (name: string) =>
+    name === ownHost || isLoopbackName(name) || (isWildcard && isIP(name) !== 0);
+
+  return ({ headers, clientIp, authorization }) => {
+    const asked = headers['host']?.toLowerCase();
+    const name = asked === undefined ? undefined : hostName(asked);
+    if (name === undefined || !isOwn(name)) return forbidden('the Host is not this control port');
+    const origin = headers['origin']?.toLowerCase();
+    if (origin !== undefined && origin !== `http://${asked}`) {
+      return forbidden('the Origin is another site');
+    }
+    if (tokenDigest === undefined) {
+      return isLoopbackAddress(clientIp)
+        ? undefined
+        : forbidden('without a --control-token only this machine is served');
+    }
+    const given = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
+    if (given !== undefined && timingSafeEqual(digest(given), tokenDigest)) return undefined;
+    return {
+      status: 401,
+      code: 'unauthorized',
+      message: 'expected `Authorization: Bearer <token>` with the control token',
+    };
+  };
+}
+
+function forbidden(message: string): Refusal {
+  return { status: 403, code: 'forbidden', message };
+}
+
+/** The name of a `Host` header without its port; undefined where it is none. */
+function hostName(header: string): string | undefined {
+  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/.exec(header);
+  return match?.[1] === undefined ? undefined : bareHost(match[1]);
+}
+
+function bareHost(host: string): string {
+  return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+}
+
+function isLoopbackName(name: string): boolean {
+  return name === 'localhost' || isLoopbackAddress(name);
+}
+
+/** Both spellings of `::1`: the transports print it differently. */
+function isLoopbackAddress(address: string): boolean {
+  if (isIP(address) === 4) return address.startsWith('127.');
+  return isIP(address) === 6 && /^(?:0*:)*:?0*1$/.test(address);
+}
+
+/** Equal lengths whatever is compared, so that neither length nor content shows in the time it takes. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

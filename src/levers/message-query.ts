@@ -1,0 +1,98 @@
+/**
+ * Which messages a user means, and a page of them, newest first.
+ * A cursor is the arrival number of the last message shown, so a page never repeats or skips what
+ * arrived meanwhile.
+ */
+import { z } from 'zod';
+import type { Account } from '../sim/account.ts';
+import { type Message, shownStatus } from '../sim/message.ts';
+import type { World } from '../sim/world.ts';
+
+const shownStatuses = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'failed'] as const;
+
+export const matchSchema = z.strictObject({
+  account_id: z.string().exactOptional(),
+  to: z.string().exactOptional().describe('The recipient, whole.'),
+  from: z.string().exactOptional().describe('The sender number, whole.'),
+  status: z.enum(shownStatuses).exactOptional().describe('As a read shows it.'),
+  text: z.string().exactOptional().describe('A part of the message text.'),
+  request_id: z.string().exactOptional(),
+});
+export type MessageMatch = Readonly<z.input<typeof matchSchema>>;
+
+export const defaultPage = 50;
+export const largestPage = 1_000;
+
+export const querySchema = matchSchema.extend({
+  limit: z.coerce.number().int().min(1).max(largestPage).default(defaultPage),
+  cursor: z
+    .string()
+    .regex(/^[0-9]{1,15}$/, { error: 'expected a next_cursor of an earlier page' })
+    .exactOptional(),
+});
+export type MessageQuery = Readonly<Omit<z.input<typeof querySchema>, 'limit'>> & {
+  readonly limit?: number | undefined;
+};
+
+/** The newest `limit` messages that match and arrived before `before`, and whether there are more. */
+export function findMessages(
+  world: World,
+  match: MessageMatch,
+  limit: number,
+  before = Number.POSITIVE_INFINITY,
+): { readonly messages: Message[]; readonly hasMore: boolean } {
+  const messages: Message[] = [];
+  for (const message of newestFirst(world, match.account_id)) {
+    if (message.arrival >= before || !matches(world, match, message)) continue;
+    if (messages.length === limit) return { messages, hasMore: true };
+    messages.push(message);
+  }
+  return { messages, hasMore: false };
+}
+
+export function countMessages(world: World, match: MessageMatch): number {
+  let count = 0;
+  for (const account of accountsOf(world, match.account_id)) {
+    for (const message of account.messages) if (matches(world, match, message)) count++;
+  }
+  return count;
+}
+
+export function matches(world: World, match: MessageMatch, message: Message): boolean {
+  return (
+    (match.account_id === undefined || message.account.accountId === match.account_id) &&
+    (match.to === undefined || message.to === match.to) &&
+    (match.from === undefined || message.device.number === match.from) &&
+    (match.request_id === undefined || message.requestId === match.request_id) &&
+    (match.status === undefined ||
+      shownStatus(message, world.now(), world.assumptions.heldStatus) === match.status) &&
+    (match.text === undefined || message.text.includes(match.text))
+  );
+}
+
+/** Each account keeps its messages in order, so the newest of all is the newest of some account. */
+function* newestFirst(world: World, accountId: string | undefined): Generator<Message> {
+  const heads = accountsOf(world, accountId)
+    .filter(({ messages }) => messages.length > 0)
+    .map(({ messages }) => ({ messages, at: messages.length - 1 }));
+  for (;;) {
+    let newest: Message | undefined;
+    let from: (typeof heads)[number] | undefined;
+    for (const head of heads) {
+      const message = head.messages[head.at];
+      if (message !== undefined && (newest === undefined || message.arrival > newest.arrival)) {
+        newest = message;
+        from = head;
+      }
+    }
+    if (newest === undefined || from === undefined) return;
+    from.at--;
+    yield newest;
+  }
+}
+
+function accountsOf(world: World, accountId: string | undefined): Account[] {
+  if (accountId === undefined) return [...world.accounts.values()];
+  const account = world.accounts.get(accountId);
+  return account === undefined ? [] : [account];
+}
