@@ -63,7 +63,8 @@ export function addServeFlags(command: Command): void {
     fallback?: unknown,
     parse?: (text: string, earlier: never) => unknown,
   ) => {
-    const option = new Option(flags, description).default(fallback);
+    const described = Array.isArray(fallback) ? 'none' : undefined;
+    const option = new Option(flags, description).default(fallback, described);
     command.addOption(parse === undefined ? option : option.argParser(parse as never));
   };
   const choose = (flags: string, description: string, words: readonly string[]) =>
