@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { isPhoneNumber } from './phone-number.ts';
+
+const checks = ['shape', 'possible', 'valid'] as const;
+
+test.each([
+  ['+12025550123', true, true, true],
+  ['+442079460123', true, true, true],
+  ['+4915112345678', true, true, true],
+  // Right length, but no such area code.
+  ['+11115550123', true, true, false],
+  // Too short, too long for the country.
+  ['+1202555012', true, false, false],
+  ['+120255501234', true, false, false],
+  // No country has this code.
+  ['+999123456789', true, false, false],
+  // The library would drop the trunk prefix and read another number.
+  ['+4402079460123', true, false, false],
+  ['+12', true, false, false],
+  ['+123456789012345', true, false, false],
+  ['+1234567890123456', false, false, false],
+  ['+1', false, false, false],
+  ['+0123456789', false, false, false],
+  ['12025550123', false, false, false],
+  ['0012025550123', false, false, false],
+  ['+1 202 555 0123', false, false, false],
+  ['+1-202-555-0123', false, false, false],
+  ['+1202555012a', false, false, false],
+  [' +12025550123', false, false, false],
+  ['+12025550123\n', false, false, false],
+  ['++12025550123', false, false, false],
+  ['tel:+12025550123', false, false, false],
+  ['+12025550123;ext=5', false, false, false],
+  ['+１２０２５５５０１２３', false, false, false],
+  ['', false, false, false],
+  ['+', false, false, false],
+])('SEND-2 %j by its shape: %s, possible: %s, valid: %s', (text, ...expected) => {
+  // Twice, as the second verdict comes from memory.
+  for (let i = 0; i < 2; i++) {
+    expect(checks.map((check) => isPhoneNumber(text, check))).toEqual(expected);
+  }
+});
