@@ -28,7 +28,7 @@ interface Ended {
   readonly error: string;
 }
 
-/** A started command: `ready` once it printed what ends with `until`, `ended` when it is over. */
+/** A started command: `banner` once it serves, `ended` when it is over. */
 function start(argv: readonly string[]) {
   const child = spawn(process.execPath, [bin, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
   children.push(child);
@@ -43,7 +43,7 @@ function start(argv: readonly string[]) {
   const banner = new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (text) => {
       out += text;
-      if (/\n\n[^\n]+(\n {2}curl[^\n]+)?\n$/.test(out)) resolve(out);
+      if (/\n\n(SIMs poll|Time stands[^\n]*\n {2}curl)[^\n]*\n$/.test(out)) resolve(out);
     });
     ended.then((end) => reject(new Error(`ended with ${end.code}: ${end.error}`)));
   });

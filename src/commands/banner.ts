@@ -23,7 +23,6 @@ export function banner(served: ReadyFile, options: ServeOptions, version: string
           `  from         ${caller.from}`,
           '',
           'Send a message, then read its status with the message_id of the reply:',
-          '',
           sendCommand(served.base_url, caller),
           readCommand(served.base_url, caller.key),
         ]),
