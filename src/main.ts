@@ -16,6 +16,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'run the simulator',
     run: async (argv, io) => (await import('./commands/serve.ts')).serve(argv, io),
   },
+  conform: {
+    summary: 'check a target rule by rule; without a base_url, a simulator of its own',
+    run: async (argv, io) => (await import('./commands/conform.ts')).conform(argv, io),
+  },
   rules: {
     summary: 'print the rules that the document states',
     run: async (argv, io) => (await import('./commands/rules.ts')).rules(argv, io),
