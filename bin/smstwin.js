@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// Runs what was built, or in a checkout the sources themselves.
+// In a checkout runs the sources, so that a build left behind never shadows them; in the package what was built.
 import { existsSync } from 'node:fs';
 
-const built = new URL('../dist/main.js', import.meta.url);
-if (existsSync(built)) {
-  await import(built.href);
-} else {
+const sources = new URL('../src/main.ts', import.meta.url);
+if (existsSync(sources)) {
   const { register } = await import('tsx/esm/api');
   register();
-  await import('../src/main.ts');
+  await import(sources.href);
+} else {
+  await import('../dist/main.js');
 }

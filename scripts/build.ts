@@ -1,0 +1,46 @@
+/**
+ * Builds what the package ships: `dist/*.js` by esbuild, `dist/types` by the TypeScript compiler.
+ * HyperExpress is bundled together with our shim for its native part, because its own dependency on that part
+ * is a git address, which only an `overrides` entry of the user's could turn away.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { build } from 'esbuild';
+
+const root = new URL('../', import.meta.url).pathname;
+const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+};
+
+rmSync(`${root}dist`, { recursive: true, force: true });
+await build({
+  absWorkingDir: root,
+  entryPoints: ['src/main.ts', 'src/simulator.ts', 'src/vitest.ts'],
+  outdir: 'dist',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  external: [
+    ...Object.keys(manifest.dependencies),
+    ...Object.keys(manifest.optionalDependencies),
+    'vitest',
+  ],
+  alias: { 'uWebSockets.js': './src/http/uws/index.cjs' },
+  // HyperExpress is CommonJS and asks for Node's modules by `require`.
+  banner: {
+    js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);",
+  },
+  legalComments: 'none',
+  logLevel: 'warning',
+});
+execFileSync(
+  process.execPath,
+  [`${root}node_modules/typescript/bin/tsc`, '-p', 'tsconfig.build.json'],
+  {
+    cwd: root,
+    stdio: 'inherit',
+  },
+);
