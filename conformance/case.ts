@@ -14,7 +14,8 @@ export interface Cost {
   readonly waits?: number;
 }
 
-interface Plan {
+/** What a case is, whether it judges or observes. */
+export interface Plan {
   /** Stable, kebab-case; with the rule in front it is the case's id. */
   readonly name: string;
   readonly needs: readonly Need[];

@@ -206,7 +206,7 @@ function recipientIn(body: string): Recipient {
   const parsed = parse(body);
   if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
     const to: unknown = (parsed as Record<string, unknown>)['to'];
-    if (to === undefined || to === null) return { kind: 'none' };
+    if (to === undefined) return { kind: 'none' };
     return typeof to === 'string' ? { kind: 'one', to } : { kind: 'other' };
   }
   return body.includes('"to"') || body.includes('to=') ? { kind: 'other' } : { kind: 'none' };

@@ -7,7 +7,7 @@ import { type AnyCase, idOf, type Seen, subjectOf } from './case.ts';
 import { RecipientBlocked, SendsExhausted } from './client.ts';
 import { LeverFailed } from './control.ts';
 import type { Exchange } from './exchange.ts';
-import { lacks, type Target } from './target.ts';
+import { type Profile, type Target, whatIsMissing } from './target.ts';
 import { paths, Trial } from './trial.ts';
 import { Lacking, PreconditionMissing, RuleBroken } from './verify.ts';
 
@@ -55,15 +55,6 @@ export interface RunOptions {
   readonly onResult: (result: Result, done: number, total: number) => void;
 }
 
-export const profiles = ['readonly', 'budget', 'full'] as const;
-export type Profile = (typeof profiles)[number];
-
-/** The most sends that one case may cost within a profile. */
-const dearest: Record<Profile, number> = {
-  readonly: 0,
-  budget: 10,
-  full: Number.POSITIVE_INFINITY,
-};
 const casesAtOnce = 8;
 const keptFirst = 10;
 const keptLast = 20;
@@ -92,8 +83,7 @@ export async function runSuite(
     run.reachable = false;
     stopped = 'the target does not answer';
   }
-  const together = cases.filter((one) => one.alone !== true);
-  const alone = cases.filter((one) => one.alone === true);
+  const { together, alone } = arrange(cases);
   // Without levers all cases share one account, so they take turns.
   await inTurn(together, target.control === undefined ? 1 : casesAtOnce, execute);
   await inTurn(alone, 1, execute);
@@ -101,6 +91,16 @@ export async function runSuite(
   run.interrupted = options.signal.aborted;
   run.budgetReached = target.client.budgetReached;
   return run;
+}
+
+/** The cheap ones first: where a rate limit is shared, the dear ones would leave nothing of it. */
+function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCase[] } {
+  const costOf = ({ cost }: AnyCase) => (cost.sends ?? 0) + 1_000 * (cost.throttled ?? 0);
+  const sorted = cases.toSorted((a, b) => costOf(a) - costOf(b));
+  return {
+    together: sorted.filter((one) => one.alone !== true),
+    alone: sorted.filter((one) => one.alone === true),
+  };
 }
 
 /** Any HTTP reply at all, asked for twice at most. */
@@ -181,18 +181,6 @@ function verdictOf(error: unknown): Found {
     verdict: 'error',
     reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
   };
-}
-
-function whatIsMissing(one: AnyCase, target: Target, profile: Profile): string | undefined {
-  const sends = one.cost.sends ?? 0;
-  if (sends > dearest[profile])
-    return `costs ${sends} sends, more than --profile ${profile} allows`;
-  const missing = one.needs.map((need) => lacks(target, need)).filter((lack) => lack !== undefined);
-  if (missing.length > 0) return `needs ${[...new Set(missing)].join(', ')}`;
-  const waits = one.cost.waits ?? 0;
-  if (target.control === undefined && waits * 1000 > target.timeoutMs)
-    return `needs a wait of ${waits} s, longer than --timeout allows`;
-  return undefined;
 }
 
 function notRun(one: AnyCase, reason: string): Result {

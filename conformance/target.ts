@@ -2,6 +2,7 @@
  * The subject of a run: what the flags supply, or what a simulator's levers let the harness make itself.
  * `lacks` says, need by need, what is missing, so that a skip can name it.
  */
+import type { Plan } from './case.ts';
 import type { Client } from './client.ts';
 import type { Control } from './control.ts';
 
@@ -33,15 +34,44 @@ export interface TargetFlags {
   readonly deviceId?: string;
 }
 
-export interface Target {
-  readonly baseUrl: string;
-  readonly client: Client;
+/** What is known of a target before it is asked anything. */
+export interface Means {
   readonly flags: TargetFlags;
-  readonly control?: Control;
   readonly allowTo?: readonly string[];
+  readonly maxSends?: number;
+  /** A control port makes accounts and moves time. */
+  readonly hasLevers: boolean;
   /** The longest that anything may wait on a clock that cannot be moved. */
   readonly timeoutMs: number;
-  readonly seed: number;
+}
+
+export interface Target extends Means {
+  readonly client: Client;
+  readonly control?: Control;
+  readonly signal: AbortSignal;
+}
+
+export const profiles = ['readonly', 'budget', 'full'] as const;
+export type Profile = (typeof profiles)[number];
+
+/** The most sends that one case may cost within a profile. */
+const dearest: Readonly<Record<Profile, number>> = {
+  readonly: 0,
+  budget: 10,
+  full: Number.POSITIVE_INFINITY,
+};
+
+/** Why a case cannot be run on a target, by name; undefined when it can. */
+export function whatIsMissing(one: Plan, means: Means, profile: Profile): string | undefined {
+  const sends = one.cost.sends ?? 0;
+  if (sends > dearest[profile])
+    return `costs ${sends} sends, more than --profile ${profile} allows`;
+  const missing = one.needs.map((need) => lacks(means, need)).filter((lack) => lack !== undefined);
+  if (missing.length > 0) return `needs ${[...new Set(missing)].join(', ')}`;
+  const waits = one.cost.waits ?? 0;
+  if (!means.hasLevers && waits * 1000 > means.timeoutMs)
+    return `needs a wait of ${waits} s, longer than --timeout allows`;
+  return undefined;
 }
 
 /** Recipients whose fate the harness scripts on a simulator; each a number reserved for fiction. */
@@ -64,15 +94,15 @@ export const fates = [
 export const defaultPoolNumber = '+12025550190';
 
 /** The recipient of everything that no case sends elsewhere; undefined when there is none to use. */
-export function recipientOf(target: Target): string | undefined {
+export function recipientOf(target: Means): string | undefined {
   if (target.flags.to !== undefined) return target.flags.to;
   if (target.allowTo?.[0] !== undefined) return target.allowTo[0];
-  return target.control === undefined ? undefined : recipients.delivered;
+  return target.hasLevers ? recipients.delivered : undefined;
 }
 
 /** Why a need cannot be met; undefined when it can. */
-export function lacks(target: Target, need: Need): string | undefined {
-  if (target.control !== undefined) return undefined;
+function lacks(target: Means, need: Need): string | undefined {
+  if (target.hasLevers) return undefined;
   const { flags } = target;
   const flag = (value: string | undefined, name: string) =>
     value === undefined ? `${name} or --control-url` : undefined;

@@ -2,6 +2,7 @@
  * One run of one case: what it may do to the target, and the record of what it did.
  * With levers each trial has accounts of its own, so no case can disturb another; without, all share those of the flags.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reply, RequestOptions } from './client.ts';
 import type { ApiKey, Control, Sim } from './control.ts';
 import type { Exchange } from './exchange.ts';
@@ -176,7 +177,7 @@ export class Trial {
     if (this.target.control !== undefined) return this.target.control.advance(ms);
     if (ms > this.target.timeoutMs)
       this.lack(`a wait of ${Math.ceil(ms / 1000)} s, longer than --timeout allows`);
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await sleep(ms, undefined, { signal: this.target.signal });
   }
 
   /** Fails as a rule would, in words of the case's own. */

@@ -207,6 +207,8 @@ export const readCases: readonly Case[] = [
     demands: '200 with JSON each, no 429',
     run: async (t) => {
       const account = await t.account();
+      const without = await t.get(paths.stats, undefined);
+      verify.given(() => verify.status(without, 401));
       const replies = await flood(150, () => t.get(paths.stats, account.key));
       for (const reply of replies) {
         verify.status(reply, 200);

@@ -164,9 +164,7 @@ const keyed: readonly Case[] = [
       const other = await t.otherAccount();
       const replies = await flood(121, () => t.get(paths.received, account.key));
       const throttled = replies.some((reply) => reply.status === 429);
-      verify.given(() =>
-        verify.that(throttled && replies.some(passed), 'successes and a 429', 'none'),
-      );
+      verify.given(() => verify.that(throttled, 'a 429', 'none'));
       verify.status(await t.get(paths.received, other.key), 200);
       t.count();
     },

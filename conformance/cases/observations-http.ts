@@ -1,0 +1,333 @@
+/**
+ * How a target words its replies and guards its doors where the document is silent. Observed, never judged.
+ */
+import type { Observation, Seen } from '../case.ts';
+import type { Reply } from '../client.ts';
+import { flood } from '../flood.ts';
+import { paths, type Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+import { byStatus } from './observations-send.ts';
+import { poolNumber } from './senders.ts';
+
+const needs = ['sender'] as const;
+const fresh = ['fresh'] as const;
+const unknownId = '00000000-0000-4000-8000-000000000000';
+
+/** The service is there, takes this key and asks for one; without that no reply says anything. */
+async function ready(t: Trial) {
+  const account = await t.account();
+  const alive = await t.get(paths.stats, account.key);
+  const without = await t.get(paths.stats, undefined);
+  verify.given(() => {
+    verify.status(alive, 200);
+    verify.status(without, 401);
+  });
+  return account;
+}
+
+function shapeOf(reply: Reply): Seen {
+  if (!verify.isObject(reply.json)) return { untold: `no JSON object: ${verify.describe(reply)}` };
+  if (typeof reply.json['code'] === 'string') return { answer: 'code_detail' };
+  if (verify.isObject(reply.json['error'])) return { answer: 'nested' };
+  if (Array.isArray(Object.values(reply.json)[0])) return { answer: 'field_map' };
+  return { untold: `another shape: ${reply.text}` };
+}
+
+/** A list, or an object with one under this name. */
+function listShape(reply: Reply, name: string, whole: string): Seen {
+  if (reply.status === 200 && Array.isArray(reply.json)) return { answer: 'array' };
+  if (reply.status === 200 && verify.isObject(reply.json) && Array.isArray(reply.json[name]))
+    return { answer: whole };
+  return { untold: `another shape: ${verify.describe(reply)}` };
+}
+
+async function sameShape(t: Trial, path: string): Promise<Seen> {
+  const account = await t.account();
+  const { body } = await t.queued(account);
+  const reply = await t.post(path, account.key, t.fields(account));
+  const names = (value: unknown) => Object.keys(verify.isObject(value) ? value : {}).sort();
+  if (reply.status === 202 && names(reply.json).join() === names(body).join())
+    return { answer: 'same_as_v1' };
+  return { untold: `another shape: ${verify.describe(reply)}` };
+}
+
+function unauthenticated(t: Trial, forwardedFor?: string): Promise<Reply> {
+  return t.request({
+    method: 'GET',
+    path: paths.received,
+    headers: forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor },
+  });
+}
+
+/** Whether an address's bucket of 120 was met by calls without a key. */
+async function addressIsThrottled(t: Trial): Promise<boolean> {
+  await t.advance(121_000);
+  const replies = await flood(122, () => unauthenticated(t));
+  return replies.some((reply) => reply.status === 429);
+}
+
+export const httpObservations: readonly Observation[] = [
+  {
+    assumption: 'errorBody',
+    name: 'of-a-400',
+    needs,
+    cost: { sends: 2 },
+    sends: 'an invalid message',
+    run: async (t) => {
+      const reply = await t.send(await ready(t), { message: 'x'.repeat(1601) });
+      verify.given(() => verify.status(reply, 400));
+      return shapeOf(reply);
+    },
+  },
+  {
+    assumption: 'notFoundBody',
+    name: 'of-an-unknown-id',
+    needs: ['key'],
+    cost: {},
+    sends: 'a read of an unknown id',
+    run: async (t) => {
+      const reply = await t.read(await ready(t), unknownId);
+      verify.given(() => verify.status(reply, 404));
+      const code = verify.codeOf(reply);
+      if (code !== undefined) return { answer: 'code_detail' };
+      return verify.isObject(reply.json) && typeof reply.json['detail'] === 'string'
+        ? { answer: 'detail_only' }
+        : { untold: `another shape: ${verify.describe(reply)}` };
+    },
+  },
+  {
+    assumption: 'malformedJson',
+    name: 'half-an-object',
+    needs,
+    cost: { sends: 1 },
+    sends: 'a body that is no JSON',
+    run: async (t) => {
+      const account = await ready(t);
+      const reply = await t.post(paths.send, account.key, '{');
+      verify.given(() => verify.status(reply, 400));
+      return { answer: verify.codeOf(reply) === undefined ? 'detail_400' : 'code_400' };
+    },
+  },
+  {
+    assumption: 'contentType',
+    name: 'plain-text',
+    needs,
+    cost: { sends: 1 },
+    sends: 'a valid message declared as plain text',
+    run: async (t) => {
+      const account = await ready(t);
+      const reply = await t.request({
+        method: 'POST',
+        path: paths.send,
+        headers: { 'content-type': 'text/plain', authorization: `Bearer ${account.key}` },
+        body: JSON.stringify(t.fields(account)),
+      });
+      return byStatus(reply, { 415: 'reject_415', 202: 'ignore' });
+    },
+  },
+  {
+    assumption: 'trailingSlash',
+    name: 'without-it',
+    needs: ['key'],
+    cost: {},
+    sends: 'a request for the statistics without the last slash',
+    run: async (t) => {
+      const { key } = await ready(t);
+      const reply = await t.get(paths.stats.replace(/\/$/, ''), key);
+      return byStatus(reply, { 404: 'not_found', 301: 'redirect', 308: 'redirect' });
+    },
+  },
+  {
+    assumption: 'methodNotAllowed',
+    name: 'delete-stats',
+    needs: ['key'],
+    cost: {},
+    sends: 'DELETE on the statistics',
+    run: async (t) => {
+      const { key } = await ready(t);
+      const reply = await t.request({
+        method: 'DELETE',
+        path: paths.stats,
+        headers: { authorization: `Bearer ${key}` },
+      });
+      return byStatus(reply, { 405: '405', 404: '404' });
+    },
+  },
+  {
+    assumption: 'keyFormat',
+    name: 'prefix',
+    needs: ['key'],
+    cost: {},
+    sends: 'nothing: the key itself is looked at',
+    run: async (t) => {
+      const { key } = await ready(t);
+      const prefix = /^([A-Za-z0-9_.~-]{0,32})[A-Za-z0-9]{40}$/.exec(key)?.[1];
+      return prefix === undefined
+        ? { untold: 'the key does not end in 40 letters and digits' }
+        : { answer: prefix };
+    },
+  },
+  {
+    assumption: 'dashboardSendShape',
+    name: 'as-v1',
+    needs,
+    cost: { sends: 2 },
+    sends: 'a message by the dashboard send',
+    run: (t) => sameShape(t, paths.dashboard_send),
+  },
+  {
+    assumption: 'externalSendShape',
+    name: 'as-v1',
+    needs,
+    cost: { sends: 2 },
+    sends: 'a message by the external send',
+    run: (t) => sameShape(t, paths.external_send),
+  },
+  {
+    assumption: 'receivedShape',
+    name: 'list',
+    needs: ['key'],
+    cost: {},
+    sends: 'a read of received messages',
+    run: async (t) => {
+      const { key } = await ready(t);
+      return listShape(await t.get(paths.received, key), 'results', 'page');
+    },
+  },
+  {
+    assumption: 'tasksShape',
+    name: 'list',
+    needs: ['key', 'device'],
+    cost: {},
+    sends: "a request for a device's tasks",
+    run: async (t) => {
+      const account = await ready(t);
+      const reply = await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
+      return listShape(reply, 'tasks', 'tasks');
+    },
+  },
+  {
+    assumption: 'tasksAccess',
+    name: 'another-accounts-device',
+    needs: fresh,
+    cost: {},
+    sends: "a request for the tasks of another account's device",
+    run: async (t) => {
+      const owner = await ready(t);
+      const other = await t.account();
+      const path = paths.tasks(owner.sims[0]?.deviceId ?? '');
+      const own = await t.get(path, owner.key);
+      verify.given(() => verify.status(own, 200));
+      return byStatus(await t.get(path, other.key), { 404: 'owner' });
+    },
+  },
+  {
+    assumption: 'statsShape',
+    name: 'counts',
+    needs: ['key'],
+    cost: {},
+    sends: 'a request for the statistics',
+    run: async (t) => {
+      const reply = await t.get(paths.stats, (await ready(t)).key);
+      const hasNumbers = /:\s*\d/.test(reply.text) && verify.isObject(reply.json);
+      return hasNumbers ? { answer: 'counts' } : { untold: 'no counts in it' };
+    },
+  },
+  {
+    assumption: 'disconnectedSim',
+    name: 'own-sim',
+    needs: fresh,
+    cost: { sends: 1 },
+    sends: 'a message from a SIM that is not connected',
+    run: async (t) => {
+      const account = await t.account();
+      const sim = account.sims[0]?.deviceId;
+      await t.control.must('PATCH', `/control/sims/${sim}`, { connected: false });
+      return byStatus(await t.send(account), { 202: 'queues', 503: 'device_inactive' });
+    },
+  },
+  {
+    assumption: 'foreignNumber',
+    name: 'another-accounts-number',
+    needs: ['sender', 'foreign-from'],
+    cost: { sends: 1 },
+    sends: "a message from another account's number",
+    run: async (t) => {
+      const account = await ready(t);
+      const from = t.target.flags.foreignFrom ?? (await t.account()).from;
+      const code = verify.codeOf(await t.send(account, { from })) ?? '';
+      if (code.startsWith('from_number_access_denied')) return { answer: 'access_denied' };
+      if (code === 'from_number_not_found') return { answer: 'not_found' };
+      return { untold: `another code: ${code}` };
+    },
+  },
+  {
+    assumption: 'poolBesideOwnSim',
+    name: 'pool-number',
+    needs: ['pool'],
+    cost: { sends: 2 },
+    sends: 'a message from the pool number by an account with a connected SIM',
+    run: async (t) => {
+      const from = await poolNumber(t);
+      const without = await t.send(await t.account({ sims: 0 }), { from });
+      verify.given(() => verify.accepted(without));
+      return byStatus(await t.send(await t.account(), { from }), {
+        403: 'access_denied',
+        202: 'allow',
+      });
+    },
+  },
+  {
+    assumption: 'unauthenticatedThrottle',
+    name: 'many-without-a-key',
+    needs: ['fresh', 'clock'],
+    alone: true,
+    cost: { throttled: 2 },
+    sends: '122 requests without a key',
+    run: async (t) => {
+      await ready(t);
+      const throttled = await addressIsThrottled(t);
+      await t.advance(121_000);
+      if (throttled) return { answer: 'then_429' };
+      return (await errorsSpend(t))
+        ? { answer: 'always_401' }
+        : { untold: 'refused requests spend nothing here, so the limit is never met' };
+    },
+  },
+  {
+    assumption: 'clientIp',
+    name: 'forwarded-for',
+    needs: ['fresh', 'clock'],
+    alone: true,
+    cost: { throttled: 2 },
+    sends: 'requests without a key until 429, then one with X-Forwarded-For',
+    run: async (t) => {
+      await ready(t);
+      const throttled = await addressIsThrottled(t);
+      const reply = await unauthenticated(t, '203.0.113.9');
+      await t.advance(121_000);
+      if (!throttled) return { untold: 'calls without a key are never throttled here' };
+      return byStatus(reply, { 429: 'peer', 401: 'x_forwarded_for' });
+    },
+  },
+  {
+    assumption: 'errorsSpendToken',
+    name: 'many-invalid',
+    needs: fresh,
+    cost: { sends: 121, throttled: 1 },
+    sends: '120 invalid messages, then a valid one',
+    run: async (t) => ({ answer: (await errorsSpend(t)) ? 'yes' : 'no' }),
+  },
+];
+
+/** Whether 120 refusals leave a bucket of 120 empty. */
+async function errorsSpend(t: Trial): Promise<boolean> {
+  const account = await t.account();
+  const refusals = await flood(120, () => t.send(account, { message: 'x'.repeat(1601) }));
+  verify.given(() => {
+    for (const reply of refusals) verify.status(reply, 400);
+  });
+  const valid = await t.send(account);
+  verify.given(() => verify.status(valid, 202, 429));
+  return valid.status === 429;
+}

@@ -1,0 +1,317 @@
+/**
+ * What a target does as time passes, where the document is silent. Observed, never judged.
+ */
+import type { Observation, Seen } from '../case.ts';
+import { flood } from '../flood.ts';
+import { recipients } from '../target.ts';
+import { paths, type Subject, type Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+import { justAfterTheMinute, limited, passed } from './rate-limits.ts';
+
+const day = 86_400_000;
+const needs = ['fresh', 'clock'] as const;
+const alone = { needs, alone: true } as const;
+
+async function statusOf(t: Trial, account: Subject, messageId: string): Promise<string> {
+  const reply = await t.read(account, messageId);
+  return String(verify.given(() => verify.message(reply, 200))['status']);
+}
+
+/** Goes from deadline to deadline until a message's status is another; the time of that, exactly. */
+async function changed(t: Trial, account: Subject, messageId: string): Promise<number | undefined> {
+  const before = await statusOf(t, account, messageId);
+  for (let i = 0; i < 400; i += 1) {
+    const now = await t.now();
+    const due = await t.control.nextAt();
+    if (due === undefined) return undefined;
+    await t.advance(Math.max(1, due - now));
+    if ((await statusOf(t, account, messageId)) !== before) return t.now();
+  }
+  return undefined;
+}
+
+/** Lets a message of a scripted fate live; the status it had before it failed, if it did. */
+async function failedFrom(t: Trial, to: string): Promise<string | undefined> {
+  const account = await t.account();
+  const { messageId } = await t.queued(account, { to });
+  let before = 'queued';
+  for (let i = 0; i < 6; i += 1) {
+    if ((await changed(t, account, messageId)) === undefined) return undefined;
+    const status = await statusOf(t, account, messageId);
+    if (status === 'failed') return before;
+    before = status;
+  }
+  return undefined;
+}
+
+const byFate = [
+  ['queued', recipients.failsQueued],
+  ['sending', recipients.failsSending],
+  ['sent', recipients.failsSent],
+] as const;
+
+const [send] = limited;
+
+async function refill(t: Trial): Promise<Seen> {
+  if (send === undefined) return { untold: 'no endpoint to look at' };
+  const account = await t.account();
+  await justAfterTheMinute(t);
+  await t.advance(9_500);
+  await flood(60, () => send.call(t, account));
+  await t.advance(10_400);
+  let refusal = await send.call(t, account);
+  for (let i = 0; i < 130 && passed(refusal); i += 1) refusal = await send.call(t, account);
+  const wait = verify.given(() => verify.retryAfter(refusal));
+  if (wait <= 2) return { answer: 'continuous' };
+  if (wait === 40) return { answer: 'interval_aligned' };
+  if (wait !== 50) return { untold: `a wait of ${wait} s fits none of the four` };
+  await t.advance(50_000);
+  const back = (await flood(120, () => send.call(t, account))).filter(passed).length;
+  return { answer: back > 100 ? 'interval' : 'sliding' };
+}
+
+async function pollInterval(t: Trial): Promise<{ ms: number; gaps: number[] } | undefined> {
+  const account = await t.account();
+  const first = await t.queued(account);
+  const pickup = await changed(t, account, first.messageId);
+  const second = await t.queued(account);
+  const next = await changed(t, account, second.messageId);
+  if (pickup === undefined || next === undefined) return undefined;
+  const gaps: number[] = [];
+  let last = next;
+  for (let i = 0; i < 2; i += 1) {
+    const at = await changed(t, account, second.messageId);
+    if (at === undefined) break;
+    gaps.push(at - last);
+    last = at;
+  }
+  return { ms: next - pickup, gaps };
+}
+
+export const timeObservations: readonly Observation[] = [
+  {
+    ...alone,
+    assumption: 'limiterRefill',
+    name: 'what-comes-back',
+    cost: { sends: 310, throttled: 61 },
+    sends: '60 sends, 10.4 s later as many as pass, 50 s later again',
+    run: refill,
+  },
+  {
+    ...alone,
+    assumption: 'refusedSpendsToken',
+    name: 'many-refusals',
+    cost: { sends: 362, throttled: 121 },
+    sends: '120 sends, 10 s later 120 more that are refused',
+    run: async (t) => {
+      const account = await t.account();
+      await justAfterTheMinute(t);
+      await flood(120, () => t.send(account));
+      await t.advance(10_000);
+      let refusal = await t.send(account);
+      for (let i = 0; i < 120 && passed(refusal); i += 1) refusal = await t.send(account);
+      const first = verify.given(() => verify.retryAfter(refusal));
+      await flood(119, () => t.send(account));
+      const last = await t.send(account);
+      const wait = verify.given(() => verify.retryAfter(last));
+      if (wait > first + 1) return { answer: 'yes' };
+      // Whole buckets at fixed times come back whatever was refused meanwhile.
+      const whole = await wholeBucketsReturn(t, account, first);
+      return whole
+        ? { untold: 'all of the bucket comes back at once, so a refusal makes no difference' }
+        : { answer: 'no' };
+    },
+  },
+  {
+    ...alone,
+    assumption: 'pollIntervalSeconds',
+    name: 'between-two-pickups',
+    cost: { sends: 2 },
+    sends: 'a message, and another one at the moment of its pickup',
+    run: async (t) => {
+      const interval = await pollInterval(t);
+      return interval === undefined
+        ? { untold: 'no pickup was seen' }
+        : { answer: Math.round(interval.ms / 1000) };
+    },
+  },
+  {
+    ...alone,
+    assumption: 'progressPace',
+    name: 'between-two-changes',
+    cost: { sends: 2 },
+    sends: 'a message, followed from its pickup to its end',
+    run: async (t) => {
+      const interval = await pollInterval(t);
+      if (interval === undefined || interval.gaps.length === 0)
+        return { untold: 'no change after the pickup was seen' };
+      const atPolls = interval.gaps.every((gap) => gap % interval.ms === 0);
+      return { answer: atPolls ? 'per_poll' : 'own_delay' };
+    },
+  },
+  {
+    ...alone,
+    assumption: 'sendsPerPoll',
+    name: 'a-queue',
+    cost: { sends: 110 },
+    sends: '110 messages from one SIM, counted after its next poll',
+    run: async (t) => {
+      const account = await t.account();
+      const replies = await flood(110, () => t.send(account));
+      const ids = replies.map((reply) =>
+        String(verify.given(() => verify.accepted(reply))['message_id']),
+      );
+      const first = ids[0] ?? '';
+      let picked = 0;
+      for (let i = 0; i < 40 && picked === 0; i += 1) {
+        const due = await t.control.nextAt();
+        if (due === undefined) break;
+        await t.advance(Math.max(1, due - (await t.now())));
+        const statuses = await flood(ids.length, (n) => statusOf(t, account, ids[n] ?? first));
+        picked = statuses.filter((status) => status !== 'queued').length;
+      }
+      if (picked === 0) return { untold: 'no pickup was seen' };
+      return { answer: picked === ids.length ? 'all' : picked };
+    },
+  },
+  {
+    ...alone,
+    assumption: 'failsFrom',
+    name: 'scripted-fates',
+    cost: { sends: 3 },
+    sends: 'messages that are scripted to fail while queued, sending and sent',
+    run: async (t) => {
+      const from: string[] = [];
+      for (const [status, to] of byFate)
+        if ((await failedFrom(t, to)) === status) from.push(status);
+      return { answer: from };
+    },
+  },
+  {
+    ...alone,
+    assumption: 'failureRate',
+    name: 'share-of-a-hundred',
+    cost: { sends: 100 },
+    sends: '100 messages to a recipient without a script',
+    run: async (t) => {
+      const ends: string[] = [];
+      const accounts: [Subject, string][] = [];
+      for (let i = 0; i < 100; i += 1) {
+        const account = accounts.length % 25 === 0 ? await t.account() : accounts.at(-1)?.[0];
+        if (account === undefined) break;
+        const { messageId } = await t.queued(account, { to: recipients.plain });
+        accounts.push([account, messageId]);
+      }
+      await t.control.must('POST', '/control/clock/advance', { until_idle: true });
+      for (const [account, messageId] of accounts) ends.push(await statusOf(t, account, messageId));
+      const failed = ends.filter((status) => status === 'failed').length;
+      if (failed === 0 || failed === ends.length) return { answer: failed === 0 ? 0 : 1 };
+      return { untold: `a share is drawn by chance: ${failed} of ${ends.length} failed here` };
+    },
+  },
+  {
+    ...alone,
+    assumption: 'deactivation',
+    name: 'queued-work',
+    cost: { sends: 2 },
+    sends: 'a queued message whose SIM is then deactivated',
+    run: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      const sim = account.sims[0]?.deviceId;
+      await t.control.must('PATCH', `/control/sims/${sim}`, { active: false });
+      if ((await statusOf(t, account, messageId)) === 'failed') return { answer: 'fails' };
+      // A target on which nothing fails while queued stays queued under either answer.
+      return (await failedFrom(t, recipients.failsQueued)) === 'queued'
+        ? { answer: 'stays_queued' }
+        : { untold: 'no queued message ever fails here' };
+    },
+  },
+  {
+    ...alone,
+    assumption: 'monthlyQuota',
+    name: 'of-a-plan',
+    cost: { sends: 119 },
+    sends: 'messages of an account with the plan of the target, and its statistics',
+    run: async (t) => {
+      const account = await t.account({ quota: 'plan' });
+      const told = quotaIn(t, (await t.get(paths.stats, account.key)).json);
+      if (told !== undefined) return { answer: told };
+      for (let n = 0; n < 119; n += 1)
+        if ((await t.send(account)).status === 402) return { answer: n };
+      return { untold: 'more than 118, and the statistics do not tell' };
+    },
+  },
+  {
+    ...alone,
+    assumption: 'quotaMonth',
+    name: 'early-next-month',
+    cost: { sends: 2 },
+    sends: 'a message on the 20th under a quota of one, another on the 2nd of the next month',
+    run: async (t) => {
+      const account = await t.account({ quota: 1 });
+      const now = new Date(await t.now());
+      await t.control.advanceTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 20));
+      await t.queued(account);
+      await t.control.advanceTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 2, 2));
+      const { status } = await t.send(account);
+      if (status === 202) return { answer: 'calendar_utc' };
+      return status === 402 ? { answer: 'rolling_30_days' } : { untold: `status ${status}` };
+    },
+  },
+  {
+    ...alone,
+    assumption: 'quotaRefund',
+    name: 'after-a-failure',
+    cost: { sends: 6 },
+    sends: 'a message that fails under a quota of one, then another',
+    run: async (t) => {
+      for (const [, to] of byFate) {
+        const account = await t.account({ quota: 1 });
+        const { messageId } = await t.queued(account, { to });
+        let status = 'queued';
+        for (let i = 0; i < 6 && status !== 'failed' && status !== 'delivered'; i += 1) {
+          if ((await changed(t, account, messageId)) === undefined) break;
+          status = await statusOf(t, account, messageId);
+        }
+        if (status !== 'failed') continue;
+        const next = await t.send(account);
+        if (next.status === 202) return { answer: 'yes' };
+        if (next.status === 402) return { answer: 'no' };
+      }
+      return { untold: 'no message could be seen to fail' };
+    },
+  },
+];
+
+/** The plan's size as the statistics state it, under any name that says so. */
+function quotaIn(t: Trial, json: unknown): unknown {
+  if (!verify.isObject(json)) return undefined;
+  const quota = json['quota'];
+  const places = [json, ...(verify.isObject(quota) ? [quota] : [])];
+  for (const place of places)
+    for (const name of ['limit', 'monthly_quota', 'quota_limit', 'monthly_limit']) {
+      const value = place[name];
+      if (typeof value === 'number') return value;
+      if (name in place && (value === null || value === 'unlimited')) return 'unlimited';
+    }
+  t.notes.push('the statistics name no limit');
+  return undefined;
+}
+
+async function wholeBucketsReturn(t: Trial, account: Subject, wait: number): Promise<boolean> {
+  await t.advance((wait + 1) * 1000);
+  const back = (await flood(121, () => t.send(account))).filter(passed).length;
+  if (wait <= 2) return false;
+  await t.advance(day / 24);
+  // A sliding window has everything back as well, when everything was spent at one instant.
+  const probe = await t.account();
+  await justAfterTheMinute(t);
+  await flood(60, () => t.send(probe));
+  await t.advance(10_000);
+  await flood(60, () => t.send(probe));
+  const refusal = await t.send(probe);
+  await t.advance(verify.given(() => verify.retryAfter(refusal)) * 1000);
+  const again = (await flood(121, () => t.send(probe))).filter(passed).length;
+  return back > 0 && again > 100;
+}

@@ -1,0 +1,123 @@
+import { createServer as createHttpServer } from 'node:http';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { allFlags, fake, listen, type Outcome, run } from './fake-servers.ts';
+
+function nothingPassed({ verdicts, out }: Outcome): void {
+  expect(Object.keys(verdicts).length, out).toBeGreaterThan(150);
+  const wrong = Object.entries(verdicts).filter(([, verdict]) =>
+    ['passed', 'observed', 'error'].includes(verdict),
+  );
+  expect(wrong).toEqual([]);
+}
+
+const wrongServers: [string, (status: number) => [number, string, string]][] = [
+  ['401', () => [401, 'application/json', '{"code":"auth_invalid_keyy","detail":"no"}']],
+  ['500', () => [500, 'application/json', '{"code":"internal","detail":"oops"}']],
+  ['404', () => [404, 'application/json', '{"detail":"Not found."}']],
+  ['429', () => [429, 'application/json', '{"detail":"Expected available in 30 seconds."}']],
+  ['an HTML page', () => [200, 'text/html', '<!doctype html><title>Welcome</title>']],
+  ['an empty object', () => [200, 'application/json', '{}']],
+  ['an empty 202', () => [202, 'application/json', '']],
+];
+
+for (const [name, answer] of wrongServers)
+  test(`a server that answers ${name} to everything passes nothing`, async () => {
+    const [status, type, body] = answer(0);
+    const server = await fake((_, response) => {
+      response.writeHead(status, { 'content-type': type, 'retry-after': '30' });
+      response.end(body);
+    });
+    try {
+      const outcome = await run(server.url, ...allFlags, '--timeout', '1s');
+      nothingPassed(outcome);
+      expect(outcome.code).toBe(1);
+    } finally {
+      await server.close();
+    }
+  }, 30_000);
+
+test('a target that refuses the connection is not reachable: exit 3', async () => {
+  const server = createHttpServer();
+  const port = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  const outcome = await run(`http://127.0.0.1:${port}`, ...allFlags);
+  nothingPassed(outcome);
+  expect(outcome.code).toBe(3);
+});
+
+test('a target that never answers is not reachable: exit 3', async () => {
+  const server = await fake(() => {});
+  try {
+    const outcome = await run(server.url, ...allFlags, '--timeout', '300ms');
+    nothingPassed(outcome);
+    expect(outcome.code).toBe(3);
+  } finally {
+    await server.close();
+  }
+});
+
+test('a target that closes every connection is not reachable: exit 3', async () => {
+  const server = createServer((socket) => socket.destroy());
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
+    });
+  });
+  const outcome = await run(`http://127.0.0.1:${port}`, ...allFlags);
+  nothingPassed(outcome);
+  expect(outcome.code).toBe(3);
+  server.close();
+});
+
+test('a control port that does not answer is not reachable: exit 3', async () => {
+  const server = await fake((_, response) => response.end('{}'));
+  try {
+    const outcome = await run(server.url, '--control-url', 'http://127.0.0.1:9');
+    expect(outcome.code).toBe(3);
+    expect(outcome.err).toMatch(/127\.0\.0\.1:9/);
+  } finally {
+    await server.close();
+  }
+});
+
+test('without a key everything is skipped by name, and nothing was exercised: exit 4', async () => {
+  const server = await fake((_, response) => response.end('{}'));
+  try {
+    const outcome = await run(server.url);
+    expect(outcome.code).toBe(4);
+    expect(outcome.out).toContain('needs --api-key or --control-url');
+  } finally {
+    await server.close();
+  }
+});
+
+test('no message to a recipient outside --allow-to ever leaves', async () => {
+  const server = await fake((_, response) => {
+    response.writeHead(202, { 'content-type': 'application/json' });
+    response.end('{"message_id":"x","status":"queued"}');
+  });
+  try {
+    await run(server.url, ...allFlags, '--allow-to', '+12125550150', '--timeout', '1s');
+    expect(server.posts.length).toBeGreaterThan(20);
+    for (const body of server.posts)
+      if (body.includes('"to"')) expect(JSON.parse(body)).toMatchObject({ to: '+12125550150' });
+  } finally {
+    await server.close();
+  }
+}, 30_000);
+
+test('never more than --max-sends requests to send leave, and the exit code is 6 or 1', async () => {
+  const server = await fake((_, response) => {
+    response.writeHead(202, { 'content-type': 'application/json' });
+    response.end('{"message_id":"x","status":"queued"}');
+  });
+  try {
+    const outcome = await run(server.url, 'SEND-4', ...allFlags, '--max-sends', '7');
+    expect(server.posts.length).toBe(7);
+    expect([1, 6]).toContain(outcome.code);
+  } finally {
+    await server.close();
+  }
+}, 30_000);

@@ -1,0 +1,193 @@
+/**
+ * The command `smstwin conform`: flags to a target, the target to verdicts, verdicts to reports and one exit code.
+ * Nothing of the product is imported: who calls it passes in how to start a simulator of its own.
+ */
+import type { AnyCase } from './case.ts';
+import { allCases } from './cases/all.ts';
+import { Client } from './client.ts';
+import { Control, LeverFailed } from './control.ts';
+import { discovered, writeDiscovered } from './discover.ts';
+import { Masks } from './exchange.ts';
+import { weigh } from './expected.ts';
+import { Answered, type ConformOptions, parseOptions, UsageError } from './options.ts';
+import { counts, exitCode, ruleVerdicts } from './outcome.ts';
+import { dryRun, listing } from './plan.ts';
+import type { Summary } from './reports/summary.ts';
+import { progressLine, textReport } from './reports/text.ts';
+import { writeReports } from './reports/write.ts';
+import { type Run, runSuite, select } from './suite.ts';
+import { fates, type Means, type Profile } from './target.ts';
+
+export interface OwnSimulator {
+  readonly baseUrl: string;
+  readonly controlUrl: string;
+  close(): Promise<void>;
+}
+
+export interface ConformIo {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  /** Starts a simulator for a run without a base_url; its clock may be in any mode. */
+  readonly startOwn?: () => Promise<OwnSimulator>;
+  /** Interrupts the run. Without it, SIGINT does. */
+  readonly signal?: AbortSignal;
+}
+
+export async function conform(argv: readonly string[], io: ConformIo): Promise<number> {
+  try {
+    return await prepared(parseOptions(argv, io.stdout), io);
+  } catch (error) {
+    if (error instanceof Answered) return 0;
+    if (!(error instanceof UsageError)) throw error;
+    io.stderr(`smstwin conform: ${error.message}\n`);
+    return 2;
+  }
+}
+
+async function prepared(options: ConformOptions, io: ConformIo): Promise<number> {
+  const cases = select(allCases, options.patterns);
+  if (cases.length === 0) {
+    io.stderr(`smstwin conform: no case matches ${options.patterns.join(' ')}\n`);
+    return 4;
+  }
+  if (options.list) {
+    io.stdout(listing(cases));
+    return 0;
+  }
+  if (options.dryRun) {
+    io.stdout(dryRun(cases, meansOf(options), profileOf(options)));
+    return 0;
+  }
+  if (options.baseUrl !== undefined) return withSignal(cases, options, io, options.baseUrl);
+  if (io.startOwn === undefined)
+    throw new UsageError('base_url is missing, and there is no simulator to start');
+  const own = await io.startOwn();
+  try {
+    return await withSignal(cases, { ...options, controlUrl: own.controlUrl }, io, own.baseUrl);
+  } finally {
+    await own.close();
+  }
+}
+
+async function withSignal(
+  cases: readonly AnyCase[],
+  options: ConformOptions,
+  io: ConformIo,
+  baseUrl: string,
+): Promise<number> {
+  if (io.signal !== undefined) return run(cases, options, io, baseUrl, io.signal);
+  const controller = new AbortController();
+  const interrupt = () => controller.abort();
+  process.once('SIGINT', interrupt);
+  try {
+    return await run(cases, options, io, baseUrl, controller.signal);
+  } finally {
+    process.removeListener('SIGINT', interrupt);
+  }
+}
+
+async function run(
+  cases: readonly AnyCase[],
+  options: ConformOptions,
+  io: ConformIo,
+  baseUrl: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const startedAt = new Date();
+  const masks = new Masks();
+  for (const key of secretsOf(options)) masks.hide(key);
+  const client = new Client({ baseUrl, ...options, masks, signal });
+  const control = await reachControl(options, masks, io);
+  if (control === 'unreachable') return 3;
+  const means = meansOf(options);
+  const target = { ...means, client, signal, ...(control === undefined ? {} : { control }) };
+  let ran: Run;
+  try {
+    ran = await runSuite(cases, target, {
+      bail: options.bail,
+      signal,
+      profile: profileOf(options),
+      onResult: (result, done, total) => io.stdout(progressLine(result, done, total)),
+    });
+  } finally {
+    await control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
+    client.close();
+  }
+  const summary = summarise(ran, options, {
+    baseUrl: masks.clean(baseUrl),
+    startedAt: startedAt.toISOString(),
+    durationMs: Date.now() - startedAt.getTime(),
+    sends: client.sends,
+    throttled: client.throttled,
+  });
+  io.stdout(textReport(summary));
+  writeReports(options.reports, summary, io.stdout);
+  if (options.discover !== undefined) writeDiscovered(options.discover, summary.discovered);
+  return summary.exitCode;
+}
+
+type Facts = Pick<Summary, 'baseUrl' | 'startedAt' | 'durationMs' | 'sends' | 'throttled'>;
+
+function summarise(ran: Run, options: ConformOptions, facts: Facts): Summary {
+  const weighed = weigh(options.expected, ran.results, allCases);
+  return {
+    ...facts,
+    exitCode: exitCode(ran, weighed),
+    interrupted: ran.interrupted,
+    reachable: ran.reachable,
+    counts: counts(ran.results),
+    rules: ruleVerdicts(ran.results),
+    results: ran.results,
+    weighed,
+    discovered: discovered(ran.results),
+  };
+}
+
+async function reachControl(
+  options: ConformOptions,
+  masks: Masks,
+  io: ConformIo,
+): Promise<Control | undefined | 'unreachable'> {
+  const { controlUrl, controlToken, timeoutMs, seed } = options;
+  if (controlUrl === undefined) return undefined;
+  const token = controlToken === undefined ? {} : { token: controlToken };
+  const control = new Control({ url: controlUrl, ...token, timeoutMs, masks, seed });
+  try {
+    await control.begin(fates);
+    return control;
+  } catch (error) {
+    if (!(error instanceof LeverFailed)) throw error;
+    io.stderr(`smstwin conform: the control port ${controlUrl} is of no use: ${error.message}\n`);
+    return 'unreachable';
+  }
+}
+
+function meansOf(options: ConformOptions): Means {
+  const { flags, allowTo, maxSends, timeoutMs } = options;
+  return {
+    flags,
+    timeoutMs,
+    ...(allowTo === undefined ? {} : { allowTo }),
+    ...(maxSends === undefined ? {} : { maxSends }),
+    hasLevers: options.controlUrl !== undefined || options.baseUrl === undefined,
+  };
+}
+
+/** On the user's own machine nothing costs money; elsewhere only what was asked for is spent. */
+function profileOf(options: ConformOptions): Profile {
+  if (options.profile !== undefined) return options.profile;
+  if (options.baseUrl === undefined || options.controlUrl !== undefined) return 'full';
+  const { hostname } = new URL(options.baseUrl);
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? 'full' : 'budget';
+}
+
+function secretsOf({ flags, controlToken }: ConformOptions): string[] {
+  const keys = [
+    flags.apiKey,
+    flags.secondApiKey,
+    flags.revokedKey,
+    flags.exhaustedApiKey,
+    controlToken,
+  ];
+  return keys.filter((key) => key !== undefined);
+}

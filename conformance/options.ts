@@ -1,0 +1,244 @@
+/**
+ * The command line of `conform`: every flag also as SMSTWIN_<FLAG>. A mistake becomes a UsageError of one line.
+ */
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { type Expectation, readExpectations } from './expected.ts';
+import { type Profile, profiles, type TargetFlags } from './target.ts';
+
+/** Exit 2, and this one line. */
+export class UsageError extends Error {}
+
+/** The command line was answered by help or version: exit 0. */
+export class Answered extends Error {}
+
+export const reportKinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'] as const;
+export type ReportKind = (typeof reportKinds)[number];
+
+export interface Report {
+  readonly kind: ReportKind;
+  /** Undefined: standard output. */
+  readonly file?: string;
+}
+
+export interface ConformOptions {
+  readonly baseUrl?: string;
+  readonly patterns: readonly string[];
+  readonly flags: TargetFlags;
+  readonly controlUrl?: string;
+  readonly controlToken?: string;
+  readonly profile?: Profile;
+  readonly maxSends?: number;
+  readonly allowTo?: readonly string[];
+  readonly list: boolean;
+  readonly dryRun: boolean;
+  readonly reports: readonly Report[];
+  readonly expected: readonly Expectation[];
+  readonly discover?: string;
+  readonly seed: number;
+  readonly timeoutMs: number;
+  readonly bail: boolean;
+}
+
+const keyFlags = ['apiKey', 'secondApiKey', 'revokedKey', 'exhaustedApiKey', 'deviceId'] as const;
+const numberFlags = ['from', 'to', 'inactiveFrom', 'foreignFrom', 'unknownFrom'] as const;
+
+function e164(value: string): string {
+  if (/^\+[1-9]\d{1,14}$/.test(value)) return value;
+  throw new InvalidArgumentError('Expected a number in E.164, such as +12025550101.');
+}
+
+function webAddress(value: string): string {
+  if (/^https?:\/\//i.test(value) && URL.canParse(value)) return value;
+  throw new InvalidArgumentError('Expected a URL that starts with http:// or https://.');
+}
+
+function wholeNumber(value: string): number {
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError('Expected a whole number.');
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, '': 1_000 };
+
+function duration(value: string): number {
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(value) ?? [];
+  const ms = Number(amount) * (unitMs[unit] ?? 0);
+  if (ms > 0 && ms <= 86_400_000) return ms;
+  throw new InvalidArgumentError('Expected a duration such as 10s, 500ms or 2m.');
+}
+
+/** A flag that may be given again; in the environment its values stand between commas. */
+function repeated<T>(one: (value: string) => T) {
+  return (value: string, previous: readonly T[] | undefined): readonly T[] => [
+    ...(previous ?? []),
+    ...value.split(',').map((part) => one(part.trim())),
+  ];
+}
+
+function report(value: string): Report {
+  const at = value.indexOf('=');
+  const kind = reportKinds.find((name) => name === (at < 0 ? value : value.slice(0, at)));
+  if (kind === undefined)
+    throw new InvalidArgumentError(`Expected one of ${reportKinds.join(', ')}.`);
+  const file = at < 0 ? '' : value.slice(at + 1);
+  if (kind === 'github') return file === '' ? { kind } : { kind, file };
+  if (file === '') throw new InvalidArgumentError(`Expected ${kind}=FILE.`);
+  return { kind, file: writable(file) };
+}
+
+function writable(file: string): string {
+  try {
+    if (existsSync(file) && statSync(file).isDirectory()) throw new Error('is a directory');
+    accessSync(existsSync(file) ? file : dirname(file), constants.W_OK);
+    return file;
+  } catch {
+    throw new InvalidArgumentError(`${file} cannot be written.`);
+  }
+}
+
+function expectations(file: string): readonly Expectation[] {
+  try {
+    return readExpectations(file);
+  } catch (error) {
+    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+    throw new InvalidArgumentError(`${file}: ${line}`);
+  }
+}
+
+function versionOfPackage(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return String((JSON.parse(text) as { version?: unknown }).version ?? '0.0.0');
+}
+
+function command(): Command {
+  const flag = (flags: string, text: string) => {
+    const option = new Option(flags, text);
+    return option.env(`SMSTWIN_${option.name().replaceAll('-', '_').toUpperCase()}`);
+  };
+  const textOf = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const program = new Command('smstwin conform')
+    .description(
+      'Checks a target rule by rule; without a base_url it starts a simulator of its own.',
+    )
+    .argument('[base_url]', 'where the service is, http:// or https://')
+    .argument('[pattern...]', 'rule ids, assumption names or parts of case ids; * for anything')
+    .version(versionOfPackage())
+    .exitOverride()
+    .showSuggestionAfterError(false);
+  const meaning: Record<string, string> = {
+    apiKey: 'a key of the account to send with',
+    secondApiKey: "another account's key",
+    revokedKey: 'a key that was revoked',
+    exhaustedApiKey: 'a key of an account whose quota is spent',
+    deviceId: 'the id of the device behind --from',
+    from: 'a number that the account may send from',
+    to: 'a recipient',
+    inactiveFrom: 'a number of the account whose SIM is deactivated',
+    foreignFrom: 'a number that exists but that the account may not use',
+    unknownFrom: 'a number that no SIM has',
+  };
+  for (const name of keyFlags)
+    program.addOption(flag(`--${textOf(name)} <value>`, meaning[name] ?? ''));
+  for (const name of numberFlags)
+    program.addOption(flag(`--${textOf(name)} <number>`, meaning[name] ?? '').argParser(e164));
+  return program
+    .addOption(flag('--control-url <url>', "a simulator's control port").argParser(webAddress))
+    .addOption(flag('--control-token <token>', 'what the control port asks for, if anything'))
+    .addOption(
+      flag(
+        '--profile <name>',
+        'readonly: no sends; budget: no case of more than 10; full: all (default on loopback or with --control-url; elsewhere budget)',
+      ).choices(profiles),
+    )
+    .addOption(
+      flag('--max-sends <n>', 'never more requests to send than this').argParser(wholeNumber),
+    )
+    .addOption(
+      flag('--allow-to <number>', 'no message to anyone else ever leaves').argParser(
+        repeated(e164),
+      ),
+    )
+    .addOption(flag('--list', 'the cases that are selected'))
+    .addOption(flag('--dry-run', 'what a run would cost: sends, 429s, minutes'))
+    .addOption(
+      flag('--report <kind=file>', `${reportKinds.join(', ')}`).argParser(repeated(report)),
+    )
+    .addOption(
+      flag('--expected <file>', 'known failures, each with a reason').argParser(expectations),
+    )
+    .addOption(
+      flag('--discover <file>', 'writes what was observed, for serve --assumptions').argParser(
+        writable,
+      ),
+    )
+    .addOption(flag('--seed <n>', 'for what is drawn').argParser(wholeNumber).default(1))
+    .addOption(
+      flag(
+        '--timeout <duration>',
+        'the longest wait for a reply or on a clock that cannot be moved',
+      )
+        .argParser(duration)
+        .default(10_000, '10s'),
+    )
+    .addOption(flag('--bail', 'stops at the first failure'));
+}
+
+export function parseOptions(
+  argv: readonly string[],
+  write: (text: string) => void,
+): ConformOptions {
+  let complaint = '';
+  const program = command().configureOutput({
+    writeOut: write,
+    writeErr: (text) => {
+      complaint += text;
+    },
+  });
+  try {
+    program.parse([...argv], { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) throw new Answered();
+    const [line = error.message] = complaint.split('\n');
+    throw new UsageError(line.replace(/^error: /, ''));
+  }
+  const given = program.opts<Record<string, unknown>>();
+  const { baseUrl, patterns } = splitArguments(program.args);
+  const flags = Object.fromEntries(
+    [...keyFlags, ...numberFlags]
+      .filter((name) => given[name] !== undefined)
+      .map((name) => [name, given[name]]),
+  ) as TargetFlags;
+  const allowTo = given['allowTo'] as readonly string[] | undefined;
+  if (flags.to !== undefined && allowTo !== undefined && !allowTo.includes(flags.to))
+    throw new UsageError(`option '--to' is ${flags.to}, which is not among those of --allow-to`);
+  return {
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    patterns,
+    flags,
+    ...pick(given, 'controlUrl', 'controlToken', 'profile', 'maxSends', 'allowTo', 'discover'),
+    list: given['list'] === true,
+    dryRun: given['dryRun'] === true,
+    reports: (given['report'] as readonly Report[] | undefined) ?? [],
+    expected: (given['expected'] as readonly Expectation[] | undefined) ?? [],
+    seed: given['seed'] as number,
+    timeoutMs: given['timeout'] as number,
+    bail: given['bail'] === true,
+  };
+}
+
+function pick(given: Record<string, unknown>, ...names: string[]): Partial<ConformOptions> {
+  return Object.fromEntries(
+    names.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]),
+  );
+}
+
+function splitArguments(args: readonly string[]): { baseUrl?: string; patterns: string[] } {
+  const [first, ...rest] = args;
+  if (first === undefined) return { patterns: [] };
+  if (/^https?:\/\//i.test(first) && URL.canParse(first)) return { baseUrl: first, patterns: rest };
+  if (/:\/|^https?:|^[\w.-]+:\d+|^localhost|^\d+\.\d+\.\d+\.\d+/i.test(first))
+    throw new UsageError(`base_url '${first}' is no URL that starts with http:// or https://`);
+  return { patterns: [...args] };
+}

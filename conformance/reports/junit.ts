@@ -1,0 +1,72 @@
+/**
+ * JUnit XML, as both common schemas of it allow: one suite a rule, no attribute that either lacks.
+ * What was observed is a test case that passed; what was not exercised is an error, for it must not look like a success.
+ */
+import type { Result } from '../suite.ts';
+import { because, bySubject, escapeMarkup, type Summary } from './summary.ts';
+
+export function junitReport(summary: Summary): string {
+  const suites = bySubject(summary.results);
+  // Neither schema takes a time zone here.
+  const timestamp = summary.startedAt.slice(0, 19);
+  const parts = [...suites].map(([subject, its], id) =>
+    suite(subject, its, id, timestamp, summary),
+  );
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${parts.join('')}</testsuites>\n`;
+}
+
+function suite(
+  subject: string,
+  its: readonly Result[],
+  id: number,
+  timestamp: string,
+  summary: Summary,
+): string {
+  const kinds = its.map((result) => kindOf(result, summary));
+  const many = (kind: string) => kinds.filter((one) => one === kind).length;
+  const seconds = its.reduce((sum, { durationMs }) => sum + durationMs, 0) / 1000;
+  const attributes = [
+    `name="${escapeMarkup(subject)}"`,
+    'package="conformance"',
+    `id="${id}"`,
+    `timestamp="${timestamp}"`,
+    'hostname="localhost"',
+    `tests="${its.length}"`,
+    `failures="${many('failure')}"`,
+    `errors="${many('error')}"`,
+    `skipped="${many('skipped')}"`,
+    `time="${seconds.toFixed(3)}"`,
+  ].join(' ');
+  const cases = its.map((result) => testCase(result, summary)).join('');
+  return `  <testsuite ${attributes}>\n    <properties/>\n${cases}    <system-out/>\n    <system-err/>\n  </testsuite>\n`;
+}
+
+function testCase(result: Result, summary: Summary): string {
+  const head = `    <testcase name="${escapeMarkup(result.id)}" classname="conformance.${escapeMarkup(result.subject)}" time="${(result.durationMs / 1000).toFixed(3)}"`;
+  const kind = kindOf(result, summary);
+  if (kind === undefined) return `${head}/>\n`;
+  const reason = summary.weighed.expected.get(result.id);
+  const message = reason === undefined ? because(result) : `expected failure: ${reason}`;
+  if (kind === 'skipped')
+    return `${head}><skipped message="${escapeMarkup(message)}"/></testcase>\n`;
+  return `${head}><${kind} message="${escapeMarkup(message)}" type="${result.verdict}">${escapeMarkup(because(result))}</${kind}></testcase>\n`;
+}
+
+function kindOf(result: Result, summary: Summary): 'failure' | 'error' | 'skipped' | undefined {
+  if (summary.weighed.expected.has(result.id)) return 'skipped';
+  switch (result.verdict) {
+    case 'passed':
+    case 'observed':
+      return undefined;
+    case 'failed':
+    case 'spelling':
+      return 'failure';
+    case 'error':
+      return 'error';
+    case 'not_exercised':
+      // An assumption that cannot be told is no failure of anybody's.
+      return result.kind === 'rule' ? 'error' : 'skipped';
+    case 'skipped':
+      return 'skipped';
+  }
+}

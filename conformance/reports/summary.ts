@@ -1,0 +1,54 @@
+/** What every report is made from: a finished run, weighed against what was expected. */
+import type { Discovered } from '../discover.ts';
+import type { Weighed } from '../expected.ts';
+import type { RuleVerdict } from '../outcome.ts';
+import type { Result, Verdict } from '../suite.ts';
+
+export interface Summary {
+  readonly baseUrl: string;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly exitCode: number;
+  readonly interrupted: boolean;
+  readonly reachable: boolean;
+  readonly sends: number;
+  readonly throttled: number;
+  readonly counts: Readonly<Record<Verdict, number>>;
+  readonly rules: readonly RuleVerdict[];
+  readonly results: readonly Result[];
+  readonly weighed: Weighed;
+  readonly discovered: Discovered;
+}
+
+/** Why a verdict is what it is, in one line. */
+export function because(result: Result): string {
+  if (result.expected !== undefined)
+    return `expected ${result.expected}; actual ${result.actual ?? 'nothing'}`;
+  if (result.verdict === 'observed') return JSON.stringify(result.seen);
+  return (result.reason ?? '').split('\n')[0] ?? '';
+}
+
+/** The results of each rule and assumption, in the order of the run. */
+export function bySubject(results: readonly Result[]): Map<string, Result[]> {
+  const groups = new Map<string, Result[]>();
+  for (const result of results) {
+    const group = groups.get(result.subject);
+    if (group === undefined) groups.set(result.subject, [result]);
+    else group.push(result);
+  }
+  return groups;
+}
+
+/** Text as it may stand in XML and HTML; what XML 1.0 cannot hold is replaced. */
+export function escapeMarkup(text: string): string {
+  return (
+    text
+      .replace(/\p{Surrogate}/gu, '\uFFFD')
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot hold.
+      .replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g, '\uFFFD')
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;')
+  );
+}
