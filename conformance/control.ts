@@ -27,6 +27,9 @@ export class Control {
   readonly #masks: Masks;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #made: string[] = [];
+  /** Names are never used twice, even by two runs at once. */
+  readonly #run = Date.now().toString(36) + Math.floor(Math.random() * 46_656).toString(36);
+  #accounts = 0;
   #nextNumber: number;
   assumptions: Readonly<Record<string, unknown>> = {};
   #clockBefore: { readonly mode?: unknown; readonly rate?: unknown } = {};
@@ -101,8 +104,9 @@ export class Control {
   }
 
   async createAccount(monthlyQuota: number | undefined): Promise<string> {
+    this.#accounts += 1;
     const made = await this.must('POST', '/control/accounts', {
-      name: `conformance-${this.#made.length + 1}`,
+      name: `conformance-${this.#run}-${this.#accounts}`,
       ...(monthlyQuota === undefined ? {} : { monthly_quota: monthlyQuota }),
     });
     const accountId = String(made['account_id']);

@@ -60,6 +60,8 @@ async function sufficient(t: Trial, one: Limited, apartMs: number): Promise<void
 /** Some 429s of one endpoint, at different waits. */
 async function refusals(t: Trial, one: Limited): Promise<Reply[]> {
   const account = await t.account();
+  const alive = await t.get(paths.stats, account.key);
+  verify.given(() => verify.status(alive, 200));
   if (!t.controlled) {
     const replies = await flood(one.limit + 5, () => one.call(t, account));
     return replies.filter((reply) => reply.status === 429);
