@@ -13,6 +13,8 @@ export interface ListenOptions {
   /** Absent or false: no control port. */
   readonly control?: ControlOptions | false;
   readonly transport?: TransportKind;
+  /** What `POST /control/shutdown` does; without it, the simulator closes. */
+  readonly onShutdown?: () => void;
   /** Told, in one line, what the user should know, such as a transport that could not be loaded. */
   readonly onNotice?: (line: string) => void;
   /** Told what a request threw; the caller has got a 500. */

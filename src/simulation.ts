@@ -4,6 +4,7 @@
  */
 import { Fleet } from './actors/fleet.ts';
 import { Lifecycle } from './actors/lifecycle.ts';
+import { Faults } from './faults.ts';
 import { type Handled, handle } from './http/api.ts';
 import type { ApiRequest } from './http/messages.ts';
 import type { Assumptions } from './sim/assumptions.ts';
@@ -20,6 +21,7 @@ export class Simulation {
   readonly fleet: Fleet;
   readonly limiter: Limiter;
   readonly world: World;
+  readonly faults: Faults;
 
   /** `startMs`: epoch milliseconds at which the virtual clock starts. */
   constructor(settings: Settings, startMs: number) {
@@ -36,12 +38,15 @@ export class Simulation {
       dispatch: this.fleet,
       enforcesQuotas: !settings.noLimits,
     });
+    this.faults = new Faults(settings.seed);
     this.#populate(settings.world);
   }
 
   /** Answers one request at the present simulated time. */
   handle(request: ApiRequest): Handled {
-    return handle(this.world, this.limiter, request);
+    return this.faults.isEmpty
+      ? handle(this.world, this.limiter, request)
+      : this.faults.handle(this.world, this.limiter, request);
   }
 
   /** Switches assumptions, for all that happens from now on. */

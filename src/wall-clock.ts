@@ -29,6 +29,11 @@ export class WallClock {
     return Date.now();
   }
 
+  /** Milliseconds of a clock that is never set: for what something takes, never for when it is. */
+  static ticksMs(): number {
+    return performance.now();
+  }
+
   get mode(): ClockMode {
     return this.#mode;
   }

@@ -54,16 +54,15 @@ export class Fleet implements Dispatch {
     const { device } = message;
     const nowMs = this.#clock.now();
     device.work.add(message, nowMs);
-    if (isStuckIn(message, 'queued')) return;
-    const neededAtMs = device.pollAtOrAfter(
-      Math.max(message.sendAtMs, nowMs + 1),
-      this.#intervalMs,
-    );
-    this.#runner(device).wakeBy(neededAtMs);
+    this.#lifecycle.accepted(message);
+    if (isStuckIn(message, 'queued') || device.polling === 'external') return;
+    this.#runner(device).wakeBy(this.#pollAfter(device, Math.max(message.sendAtMs, nowMs)));
   }
 
   polled(device: Device): readonly Message[] {
-    return this.#poll(device, false);
+    const taken = this.#poll(device, this.#clock.now(), false);
+    this.#runner(device).send({ type: 'work_taken' });
+    return taken;
   }
 
   /** The lever "poll now": progress is reported even within one poll interval. Returns what it picked up. */
@@ -71,7 +70,7 @@ export class Fleet implements Dispatch {
     if (!device.connected || !device.active) {
       throw new LeverError('conflict', `the SIM ${device.number} is not connected and active`);
     }
-    const taken = this.#poll(device, true);
+    const taken = this.#poll(device, this.#clock.now(), true);
     this.#runner(device).send({ type: 'work_taken' });
     return taken;
   }
@@ -130,10 +129,11 @@ export class Fleet implements Dispatch {
     const nowMs = this.#clock.now();
     const held = work.held.peek();
     let wakeAtMs: number | undefined;
-    if (work.ready.length > 0 || work.inFlight.length > 0) {
-      wakeAtMs = device.pollAtOrAfter(nowMs + 1, this.#intervalMs);
+    if (device.polling === 'external') wakeAtMs = undefined;
+    else if (work.ready.length > 0 || work.inFlight.length > 0) {
+      wakeAtMs = this.#pollAfter(device, nowMs);
     } else if (held !== undefined) {
-      wakeAtMs = device.pollAtOrAfter(Math.max(held.sendAtMs, nowMs + 1), this.#intervalMs);
+      wakeAtMs = this.#pollAfter(device, Math.max(held.sendAtMs, nowMs));
     }
     const paced = work.paced.peek();
     return paced !== undefined && (wakeAtMs === undefined || paced.dueAtMs < wakeAtMs)
@@ -145,7 +145,10 @@ export class Fleet implements Dispatch {
   wake(device: Device): void {
     const nowMs = this.#clock.now();
     this.#takePacedSteps(device, nowMs);
-    if (device.pollAtOrAfter(nowMs, this.#intervalMs) === nowMs) this.#poll(device, false);
+    if (device.polling === 'simulated' && this.#pollAfter(device, nowMs - 1) === nowMs) {
+      // What a hold lets go at the very millisecond of a poll waits for the next.
+      this.#poll(device, nowMs - 1, false);
+    }
   }
 
   get #intervalMs(): number {
@@ -158,11 +161,19 @@ export class Fleet implements Dispatch {
     return runner;
   }
 
-  /** One poll: first progress is reported, then work is picked up. */
-  #poll(device: Device, atOnce: boolean): readonly Message[] {
+  /** The device's first poll later than `ms`. */
+  #pollAfter(device: Device, ms: number): number {
+    return device.pollAtOrAfter(ms + 1, this.#intervalMs);
+  }
+
+  /**
+   * One poll: first progress is reported, then work is picked up. A hold that was over by `readyByMs` is released
+   * before the poll is counted, as what has waited for a poll is due at this one.
+   */
+  #poll(device: Device, readyByMs: number, atOnce: boolean): readonly Message[] {
     const { work } = device;
+    work.releaseHeld(readyByMs);
     work.pollCount++;
-    work.releaseHeld(this.#clock.now());
     if (work.inFlight.length > 0) this.#reportProgress(device, atOnce);
     return work.ready.length > 0 ? this.#pickUp(device) : nothing;
   }
@@ -185,17 +196,20 @@ export class Fleet implements Dispatch {
   #pickUp(device: Device): readonly Message[] {
     const { work } = device;
     const { sendsPerPoll } = this.#assumptions;
-    const most = sendsPerPoll === 'all' ? Number.POSITIVE_INFINITY : sendsPerPoll;
+    let places = sendsPerPoll === 'all' ? Number.POSITIVE_INFINITY : sendsPerPoll;
     const taken: Message[] = [];
     let kept = 0;
     for (const message of work.ready) {
       if (message.status !== 'queued') continue;
-      if (work.pollCount < message.duePoll || taken.length >= most) work.ready[kept++] = message;
-      else if (!this.#failIfFated(message)) {
-        this.#lifecycle.step(message, 'picked_up');
-        taken.push(message);
-        this.#followUp(message);
+      if (work.pollCount < message.duePoll || places === 0) {
+        work.ready[kept++] = message;
+        continue;
       }
+      places--;
+      if (this.#failIfFated(message)) continue;
+      this.#lifecycle.step(message, 'picked_up');
+      taken.push(message);
+      this.#followUp(message);
     }
     work.ready.length = kept;
     return taken;

@@ -13,9 +13,16 @@ export class Lifecycle {
   readonly #now: () => number;
   /** Set by whoever wants to know, such as the event stream; undefined costs nothing. */
   onStatus: StatusListener | undefined;
+  /** Hears of every message just accepted; set and unset like `onStatus`. */
+  onAccepted: ((message: Message) => void) | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
+  }
+
+  /** STATE-1: a message begins as `queued`. */
+  accepted(message: Message): void {
+    this.onAccepted?.(message);
   }
 
   /** Takes the step that the machine has for this event; false where it has none. */

@@ -6,8 +6,10 @@ import { type Account, type ApiKey, keyPrefix } from '../sim/account.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { isoTime, statuses } from '../sim/message.ts';
 import { monthlyQuotaSchema, nameSchema } from '../sim/world-schema.ts';
+import { timeSchema } from './duration.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
+import { simView } from './sim-view.ts';
 
 const quotaInput = monthlyQuotaSchema
   .nullable()
@@ -21,7 +23,6 @@ export const accountPatchSchema = accountInputSchema.partial();
 export const keyInputSchema = z.strictObject({ name: nameSchema.default('default') });
 
 const countSchema = z.int().min(0);
-export const timeSchema = z.iso.datetime().describe('ISO 8601 UTC, in simulated time.');
 
 export const accountViewSchema = z.strictObject({
   account_id: z.uuid(),
@@ -91,7 +92,11 @@ export class AccountLevers {
   /** With its keys, SIMs and messages. */
   delete(accountId: string): void {
     this.#live.change('accounts.delete', [accountId], () => {
-      this.#live.simulation.world.deleteAccount(findAccount(this.#live, accountId));
+      const account = findAccount(this.#live, accountId);
+      this.#live.simulation.world.deleteAccount(account);
+      for (const device of account.devices) {
+        this.#live.activity.publish('sim', { ...simView(device), deleted: true });
+      }
     });
   }
 

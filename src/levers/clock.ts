@@ -5,8 +5,7 @@ import { z } from 'zod';
 import { LeverError } from '../sim/lever-error.ts';
 import { isoTime } from '../sim/message.ts';
 import { type ClockMode, clockModes, latestTimeMs } from '../sim/settings.ts';
-import { timeSchema } from './accounts.ts';
-import { durationMs, timeMs } from './duration.ts';
+import { durationMs, timeMs, timeSchema } from './duration.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 
@@ -83,7 +82,9 @@ export class ClockLevers {
         throw new LeverError('invalid', 'only a scaled clock takes a rate', 'rate');
       }
       this.#live.wallClock.setMode(mode, rate);
-      return this.state();
+      const state = this.state();
+      this.#live.activity.publish('clock', state);
+      return state;
     });
   }
 
@@ -99,6 +100,7 @@ export class ClockLevers {
       const target = targetOf(read, clock.now());
       const fired = target === 'idle' ? runUntilIdle(simulation) : clock.advanceTo(target);
       wallClock.anchor();
+      if (this.#live.activity.isWatched) this.#live.activity.publish('clock', this.state());
       return { now: isoTime(clock.now()), fired };
     });
   }

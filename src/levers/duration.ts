@@ -1,8 +1,12 @@
 /**
  * Durations and times as people write them: `24h`, `90s`, 1500, `2026-01-01T00:00:00.000Z`.
  */
+import { z } from 'zod';
 import { LeverError } from '../sim/lever-error.ts';
 import { startTimeSchema } from '../sim/settings.ts';
+
+/** A time in what is shown. */
+export const timeSchema = z.iso.datetime().describe('ISO 8601 UTC, in simulated time.');
 
 const units: Readonly<Record<string, number>> = {
   ms: 1,

@@ -4,8 +4,10 @@
  */
 import type { Simulation } from '../simulation.ts';
 import type { WallClock } from '../wall-clock.ts';
+import type { Activity } from './activity.ts';
 
 export interface Live {
+  readonly activity: Activity;
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
   /**

@@ -14,10 +14,11 @@ import {
   statuses,
 } from '../sim/message.ts';
 import { segmentText } from '../sim/segments.ts';
-import { timeSchema } from './accounts.ts';
+import { timeSchema } from './duration.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 import { findMessages, type MessageQuery, querySchema } from './message-query.ts';
+import type { Waited, WaitInput, Waits } from './wait.ts';
 
 /** The full record: the seven fields of the service, and what the document does not show. */
 export const messageRecordSchema = z.strictObject({
@@ -51,9 +52,11 @@ export type FailInput = Readonly<z.input<typeof failInputSchema>>;
 
 export class MessageLevers {
   readonly #live: Live;
+  readonly #waits: Waits;
 
-  constructor(live: Live) {
+  constructor(live: Live, waits: Waits) {
     this.#live = live;
+    this.#waits = waits;
   }
 
   get(messageId: string): MessageRecord {
@@ -71,6 +74,16 @@ export class MessageLevers {
       messages: messages.map((message) => messageRecord(this.#live, message)),
       next_cursor: hasMore && last !== undefined ? String(last.arrival) : null,
     };
+  }
+
+  /** Resolves when so many messages match, without polling; rejects with `timeout` otherwise. */
+  wait(input: WaitInput = {}): Promise<Waited> {
+    return this.#waits.wait(input);
+  }
+
+  /** As `wait` with `advance`, at once: moves simulated time until so many messages match. */
+  advanceUntil(input: WaitInput = {}): Waited {
+    return this.#waits.advance(input);
   }
 
   /** One legal step: queued, sending, sent, delivered. */

@@ -7,9 +7,11 @@ import type { Device } from '../sim/device.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { entryOf, type ReceivedEntry } from '../sim/received.ts';
 import { numberSchema, pollingSchema } from '../sim/world-schema.ts';
-import { findAccount, timeSchema } from './accounts.ts';
+import { findAccount } from './accounts.ts';
+import { timeSchema } from './duration.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
+import { type SimView, simView } from './sim-view.ts';
 
 export const simInputSchema = z.strictObject({
   number: numberSchema,
@@ -29,15 +31,6 @@ export const receivedInputSchema = z.strictObject({
   message: z.string().max(10_000),
 });
 
-export const simViewSchema = z.strictObject({
-  device_id: z.uuid(),
-  number: z.string(),
-  account_id: z.uuid().nullable().describe('Null: a number of the shared pool.'),
-  connected: z.boolean(),
-  active: z.boolean(),
-  polling: pollingSchema,
-  allowed: z.boolean(),
-});
 export const pollViewSchema = z.strictObject({
   picked_up: z.array(z.uuid()).describe('Ids of the messages that became `sending`.'),
 });
@@ -52,7 +45,6 @@ export const receivedViewSchema = z.strictObject({
 
 export type SimInput = Readonly<z.input<typeof simInputSchema>>;
 export type SimPatch = Readonly<z.input<typeof simPatchSchema>>;
-export type SimView = Readonly<z.output<typeof simViewSchema>>;
 export type PollView = Readonly<z.output<typeof pollViewSchema>>;
 export type ReceivedInput = Readonly<z.input<typeof receivedInputSchema>>;
 
@@ -71,7 +63,7 @@ export class SimLevers {
     return this.#live.change('sims.create', [accountId, input], () => {
       const account = findAccount(this.#live, accountId);
       const { number, ...state } = readInput(simInputSchema, input);
-      return simView(this.#live.simulation.world.createSim(account, number, state));
+      return this.#changed(this.#live.simulation.world.createSim(account, number, state));
     });
   }
 
@@ -79,7 +71,7 @@ export class SimLevers {
     return this.#live.change('sims.patch', [deviceId, input], () => {
       const device = this.#find(deviceId);
       this.#live.simulation.world.patchDevice(device, readInput(simPatchSchema, input));
-      return simView(device);
+      return this.#changed(device);
     });
   }
 
@@ -105,21 +97,15 @@ export class SimLevers {
     });
   }
 
+  #changed(device: Device): SimView {
+    const view = simView(device);
+    if (this.#live.activity.isWatched) this.#live.activity.publish('sim', view);
+    return view;
+  }
+
   #find(deviceId: string): Device {
     const device = this.#live.simulation.world.devices.get(deviceId);
     if (device === undefined) throw new LeverError('not_found', `no SIM has the id ${deviceId}`);
     return device;
   }
-}
-
-export function simView(device: Device): SimView {
-  return {
-    device_id: device.deviceId,
-    number: device.number,
-    account_id: device.account?.accountId ?? null,
-    connected: device.connected,
-    active: device.active,
-    polling: device.polling,
-    allowed: device.allowed,
-  };
 }

@@ -88,7 +88,8 @@ function mayFailFrom(status: UnfinishedStatus | undefined, assumptions: Assumpti
   return status !== undefined && assumptions.failsFrom.includes(status);
 }
 
-function patternShape(pattern: string): RegExp {
+/** The numbers that `pattern` names; `*` stands for any digits. */
+export function patternShape(pattern: string): RegExp {
   const parts = pattern.split('*').map((part) => part.replace(/[^0-9]/g, '\\$&'));
   return new RegExp(`^${parts.join('[0-9]*')}$`);
 }

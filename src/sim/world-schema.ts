@@ -30,7 +30,7 @@ export const numberSchema = z
   .string()
   .regex(/^\+[1-9][0-9]{1,14}$/, { error: 'expected an E.164 number such as "+12025550101"' });
 
-const recipientSchema = z.string().regex(/^\+[1-9*][0-9*]{0,14}$/, {
+export const recipientSchema = z.string().regex(/^\+[1-9*][0-9*]{0,14}$/, {
   error: 'expected an E.164 number, in which "*" stands for any digits, such as "+1202555016*"',
 });
 

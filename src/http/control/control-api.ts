@@ -8,10 +8,13 @@ import type { Simulator } from '../../simulator.ts';
 import type { ApiReply } from '../messages.ts';
 import type { ControlHandle, ControlReply, ControlRequest } from '../transport.ts';
 import { accountRoutes } from './accounts.ts';
+import { activityRoutes } from './activity.ts';
 import { behaviourRoutes } from './behaviour.ts';
 import { clockRoutes } from './clock.ts';
+import { faultRoutes } from './faults.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
 import { messageRoutes } from './messages.ts';
+import { openApiRoute } from './openapi.ts';
 import { type Call, type Route, WholeReply } from './route.ts';
 import { simRoutes } from './sims.ts';
 import { simulatorRoutes } from './simulator.ts';
@@ -24,11 +27,16 @@ export const controlRoutes: readonly Route[] = [
   ...simRoutes,
   ...messageRoutes,
   ...behaviourRoutes,
+  ...faultRoutes,
+  ...activityRoutes,
 ];
+
+/** The rows, and the document that is made from them. The service's own document and the page are to stand here. */
+const servedRoutes: readonly Route[] = [...controlRoutes, openApiRoute(controlRoutes)];
 
 export function controlApi(simulator: Simulator, options: GuardOptions): ControlHandle {
   const guard = createGuard(options);
-  const table = controlRoutes.map((route) => ({ route, parts: route.path.split('/') }));
+  const table = servedRoutes.map((route) => ({ route, parts: route.path.split('/') }));
 
   return (request) => {
     const refusal = guard(request);

@@ -8,6 +8,7 @@ import {
   messagePageSchema,
   messageRecordSchema,
 } from '../../levers/messages.ts';
+import { type WaitInput, waitedSchema, waitInputSchema } from '../../levers/wait.ts';
 import type { Route } from './route.ts';
 
 export const messageRoutes: readonly Route[] = [
@@ -19,6 +20,16 @@ export const messageRoutes: readonly Route[] = [
     query: querySchema,
     result: messagePageSchema,
     run: ({ simulator, query }) => simulator.messages.list(query as MessageQuery),
+  },
+  {
+    method: 'POST',
+    path: '/control/messages/wait',
+    summary: 'Answers when so many messages match.',
+    status: 200,
+    body: waitInputSchema,
+    result: waitedSchema,
+    refusals: [408, 409],
+    run: ({ simulator, body }) => simulator.messages.wait(body as WaitInput),
   },
   {
     method: 'GET',

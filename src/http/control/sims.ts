@@ -2,6 +2,7 @@
  * SIMs and inbound messages on the control port.
  */
 import { z } from 'zod';
+import { simViewSchema } from '../../levers/sim-view.ts';
 import {
   pollViewSchema,
   type ReceivedInput,
@@ -11,7 +12,6 @@ import {
   type SimPatch,
   simInputSchema,
   simPatchSchema,
-  simViewSchema,
 } from '../../levers/sims.ts';
 import type { Route } from './route.ts';
 

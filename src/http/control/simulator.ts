@@ -1,8 +1,9 @@
 /**
- * The simulator as a whole: is it up, start over.
+ * The simulator as a whole: is it up, what is in it, start over, stop.
  */
 import { z } from 'zod';
 import { clockStateSchema } from '../../levers/clock.ts';
+import { stateSchema } from '../../levers/state.ts';
 import type { Route } from './route.ts';
 
 export const simulatorRoutes: readonly Route[] = [
@@ -15,6 +16,14 @@ export const simulatorRoutes: readonly Route[] = [
     run: () => ({ status: 'ok' }),
   },
   {
+    method: 'GET',
+    path: '/control/state',
+    summary: 'What there is, in numbers.',
+    status: 200,
+    result: stateSchema,
+    run: ({ simulator }) => simulator.state(),
+  },
+  {
     method: 'POST',
     path: '/control/reset',
     summary: 'The world as it was at start, clock included.',
@@ -23,6 +32,18 @@ export const simulatorRoutes: readonly Route[] = [
     run: ({ simulator }) => {
       simulator.reset();
       return simulator.clock.state();
+    },
+  },
+  {
+    method: 'POST',
+    path: '/control/shutdown',
+    summary: 'Stops the simulator, as SIGTERM does, once this is answered.',
+    status: 202,
+    result: z.strictObject({ status: z.literal('stopping') }),
+    run: ({ simulator }) => {
+      // The reply leaves first.
+      setImmediate(() => simulator.shutdown());
+      return { status: 'stopping' };
     },
   },
 ];

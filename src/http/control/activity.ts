@@ -1,0 +1,44 @@
+/**
+ * What happens on the service, on the control port: the last requests, and events as they happen.
+ */
+import { z } from 'zod';
+import { type ActivityEvent, eventKinds, keptEvents } from '../../levers/activity.ts';
+import { requestsQuerySchema, requestViewSchema } from '../../levers/requests.ts';
+import { LeverError } from '../../sim/lever-error.ts';
+import { type Route, WholeReply } from './route.ts';
+
+export const activityRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/control/requests',
+    summary: 'The last 1,000 requests of the service, newest first. Never a key.',
+    status: 200,
+    query: requestsQuerySchema,
+    result: z.strictObject({ requests: z.array(requestViewSchema) }),
+    run: ({ simulator, query }) => ({ requests: simulator.requests.list(query) }),
+  },
+  {
+    method: 'GET',
+    path: '/control/events',
+    summary: `Server-sent events: ${eventKinds.join(', ')}. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; an event \`gap\` says how many are lost.`,
+    status: 200,
+    contentType: 'text/event-stream',
+    run: ({ simulator, headers }) => {
+      const lastSeenId = readLastEventId(headers['last-event-id']);
+      return new WholeReply({
+        status: 200,
+        open: (send) =>
+          simulator.activity.stream(
+            ({ kind, data, id }: ActivityEvent) => void send(kind, data, String(id)),
+            lastSeenId,
+          ),
+      });
+    },
+  },
+];
+
+function readLastEventId(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
+  throw new LeverError('invalid', 'expected the id of an event', 'Last-Event-ID');
+}
