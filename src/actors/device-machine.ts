@@ -1,7 +1,7 @@
 /**
  * A paired SIM that polls for work. Rules: SVC-3, STATE-2. Assumes: pollIntervalSeconds.
  * It rests where nothing can happen by itself: unpaired, deactivated, polled by a real device, or without
- * work. Awake, it waits for its next poll on the virtual clock; which poll that is follows from its phase, so
+ * work. (Messages that a real device has picked up may still progress at their own pace: then it is awake.) Awake, it waits for its next poll on the virtual clock; which poll that is follows from its phase, so
  * a rest shifts nothing.
  */
 import { setup } from 'xstate';
@@ -54,14 +54,21 @@ export const deviceMachine = setup({
       always: [
         { guard: 'isDeactivated', target: 'deactivated' },
         { guard: 'isDisconnected', target: 'disconnected' },
-        { guard: 'isPolledExternally', target: 'external' },
         { guard: 'hasWork', target: 'awake' },
+        { guard: 'isPolledExternally', target: 'external' },
         { target: 'asleep' },
       ],
     },
     deactivated: { on: { activated: 'deciding' } },
     disconnected: { on: { connected: 'deciding', deactivated: 'deciding' } },
-    external: { on: { disconnected: 'deciding', deactivated: 'deciding' } },
+    external: {
+      on: {
+        work_queued: 'deciding',
+        work_taken: 'deciding',
+        disconnected: 'deciding',
+        deactivated: 'deciding',
+      },
+    },
     asleep: {
       on: { work_queued: 'deciding', disconnected: 'deciding', deactivated: 'deciding' },
     },
