@@ -61,9 +61,7 @@ test('what cannot be carried out as typed ends with 2 and a line that names it',
   const world = join(folder, 'world.json');
   writeFileSync(world, '{"accounts":[{"name":"a","sims":[{"number":"1"}]}],"pol":[]}');
   const ends = await Promise.all([
-    run(),
     run('sevre'),
-    run('serve', '--prot', '1'),
     run('rules', '--jsn'),
     run('serve', '--world', world),
   ]);
@@ -71,35 +69,17 @@ test('what cannot be carried out as typed ends with 2 and a line that names it',
     ends.map(() => ({ code: 2, out: '' })),
   );
   expect(ends.map(({ error }) => error)).toEqual([
-    expect.stringMatching(/^smstwin: a command is missing; there are serve, .*\n$/),
     expect.stringMatching(/^smstwin: unknown command 'sevre'; there are serve, .*\n$/),
-    "smstwin serve: unknown option '--prot' (Did you mean --port?)\n",
     "smstwin rules: unknown option '--jsn' (Did you mean --json?)\n",
     'smstwin serve: world.json: accounts[0].sims[0].number: expected an E.164 number such as "+12025550101"; got "1"\n' +
       'smstwin serve: world.json: pol: this key is not known here\n',
   ]);
 });
 
-test('help, version and the two ledgers are printed with exit code 0', async () => {
-  const [help, serveHelp, version, rules, assumptions] = await Promise.all([
-    run('--help'),
-    run('serve', '--help'),
-    run('serve', '--version'),
-    run('rules', '--json'),
-    run('assumptions', '--json'),
-  ]);
-  for (const end of [help, serveHelp, version, rules, assumptions]) {
-    expect(end).toMatchObject({ code: 0, error: '' });
-  }
-  expect(help.out).toContain('serve');
-  expect(serveHelp.out).toContain('--control-port <port>');
-  expect(version.out).toMatch(/^[0-9]+\.[0-9]+\.[0-9]+\n$/);
-  expect(JSON.parse(rules.out)[0]).toMatchObject({ id: 'SVC-1' });
-  expect(JSON.parse(assumptions.out)[0]).toMatchObject({
-    name: 'limiterRefill',
-    default: 'sliding',
-    answers: ['sliding', 'continuous', 'interval', 'interval_aligned'],
-  });
+test('help and version are printed with exit code 0', async () => {
+  const [help, version] = await Promise.all([run('--help'), run('serve', '--version')]);
+  expect(help).toMatchObject({ code: 0, error: '', out: expect.stringContaining('  conform ') });
+  expect(version).toEqual({ code: 0, error: '', out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
 test('a port in use ends with 3 and one line that names it', async () => {
@@ -147,8 +127,15 @@ test('the ready file is the same for the same seed, and SIGTERM and SIGINT end w
   for (const { ended } of runs) expect(await ended).toMatchObject({ code: 0, error: '' });
 });
 
-test('what the banner says to paste works as pasted', async () => {
-  const { child, ended, banner } = start(['serve', ...anyPorts, '--clock', 'manual']);
+test('what the banner says to paste works as pasted, and the log has a line for each request', async () => {
+  const { child, ended, banner } = start([
+    'serve',
+    ...anyPorts,
+    '--clock',
+    'manual',
+    '--log',
+    'json',
+  ]);
   const commands = (await banner).split('\n').filter((line) => line.startsWith('  curl '));
   const [send = '', read = '', advance = ''] = commands;
   const shell = async (command: string) => {
@@ -162,5 +149,11 @@ test('what the banner says to paste works as pasted', async () => {
   await shell(advance);
   expect(await shell(readIt)).toEqual({ ...queued, status: 'delivered' });
   child.kill('SIGTERM');
-  expect(await ended).toMatchObject({ code: 0, error: '' });
+  const { code, error } = await ended;
+  expect(code).toBe(0);
+  const logged = error.trimEnd().split('\n');
+  expect(logged.map((line) => JSON.parse(line).endpoint)).toEqual(['send', 'read', 'read']);
+  const key = /Bearer (\w+)/.exec(send)?.[1] ?? '';
+  expect(key).not.toBe('');
+  expect(error).not.toContain(key);
 });

@@ -1,10 +1,10 @@
 /**
  * `smstwin serve`: a simulator on two ports, until a signal ends it.
  */
-import { createSimulator } from '../simulator.ts';
 import { banner } from './banner.ts';
 import { type CommandIo, newCommand, readFlags } from './flags.ts';
 import { prepareReadyFile, writeReadyFile } from './ready-file.ts';
+import { requestLine } from './request-log.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
 
 /** Closing may take this long; then the process ends all the same. */
@@ -16,7 +16,14 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const options = await serveOptions(command);
   if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
+  const { createSimulator } = await import('../simulator.ts');
   const simulator = await createSimulator(options.settings);
+  const { log = 'off' } = options.settings;
+  if (log !== 'off') {
+    simulator.activity.listen((event) => {
+      if (event.kind === 'request') io.error(requestLine(log, event.data));
+    });
+  }
   const stopped = stopSignal();
   await simulator.listen({
     host: options.host,
