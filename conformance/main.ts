@@ -2,6 +2,7 @@
  * The command `smstwin conform`: flags to a target, the target to verdicts, verdicts to reports and one exit code.
  * Nothing of the product is imported: who calls it passes in how to start a simulator of its own.
  */
+import { setMaxListeners } from 'node:events';
 import type { AnyCase } from './case.ts';
 import { allCases } from './cases/all.ts';
 import { Client } from './client.ts';
@@ -93,6 +94,8 @@ async function run(
   baseUrl: string,
   signal: AbortSignal,
 ): Promise<number> {
+  // Every request in flight listens to it.
+  setMaxListeners(0, signal);
   const startedAt = new Date();
   const masks = new Masks();
   for (const key of secretsOf(options)) masks.hide(key);

@@ -7,6 +7,7 @@ import { type AnyCase, idOf, type Seen, subjectOf } from './case.ts';
 import { RecipientBlocked, SendsExhausted } from './client.ts';
 import { LeverFailed } from './control.ts';
 import type { Exchange } from './exchange.ts';
+import { rules } from './rules.ts';
 import { type Profile, type Target, whatIsMissing } from './target.ts';
 import { paths, Trial } from './trial.ts';
 import { Lacking, PreconditionMissing, RuleBroken } from './verify.ts';
@@ -224,6 +225,9 @@ export function select(cases: readonly AnyCase[], patterns: readonly string[]): 
   return cases.filter((one) => patterns.some((pattern) => matches(one, pattern.toLowerCase())));
 }
 
+/** The first halves of rule ids, such as `send`. */
+const groups = new Set(rules.map(({ id }) => id.replace(/-\d+$/, '').toLowerCase()));
+
 function matches(one: AnyCase, pattern: string): boolean {
   const id = idOf(one).toLowerCase();
   const subject = subjectOf(one).toLowerCase();
@@ -233,5 +237,6 @@ function matches(one: AnyCase, pattern: string): boolean {
     return glob.test(id) || glob.test(subject);
   }
   if (/^[a-z]+-\d+$/.test(pattern)) return subject === pattern;
-  return subject === pattern || subject.startsWith(`${pattern}-`) || id.includes(pattern);
+  if (groups.has(pattern)) return subject.startsWith(`${pattern}-`);
+  return subject === pattern || id.includes(pattern);
 }
