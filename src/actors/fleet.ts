@@ -28,6 +28,7 @@ export class Fleet implements Dispatch {
   readonly #lifecycle: Lifecycle;
   readonly #running = new Map<Device, RunningDevice>();
   #assumptions: Assumptions;
+  #wakes = 0;
 
   constructor(clock: VirtualClock, lifecycle: Lifecycle, assumptions: Assumptions) {
     this.#clock = clock;
@@ -121,6 +122,24 @@ export class Fleet implements Dispatch {
 
   get size(): number {
     return this.#running.size;
+  }
+
+  /** The devices that are awake, in the order in which they set their timers: ties fire in it. */
+  inWakeOrder(): Device[] {
+    return [...this.#running]
+      .filter(([, runner]) => runner.isAwake)
+      .sort(([, a], [, b]) => a.wakeOrdinal - b.wakeOrdinal)
+      .map(([device]) => device);
+  }
+
+  /** Sets the timers of these devices anew, in this order. */
+  wakeInOrder(devices: readonly Device[]): void {
+    for (const device of devices) this.#runner(device).send({ type: 'polling_changed' });
+  }
+
+  /** Counts the timers that devices set. */
+  nextWakeOrdinal(): number {
+    return this.#wakes++;
   }
 
   /** When the device next has something to do by itself, in epoch milliseconds. */
@@ -277,6 +296,8 @@ class RunningDevice implements DeviceSubject {
   #wakeAtMs = Number.POSITIVE_INFINITY;
   #wasConnected: boolean;
   wasActive: boolean;
+  /** Its place among all devices, by when it last set its timer. */
+  wakeOrdinal = 0;
 
   constructor(device: Device, fleet: Fleet, clock: VirtualClock) {
     this.#device = device;
@@ -330,6 +351,7 @@ class RunningDevice implements DeviceSubject {
   untilWakeMs(): number | undefined {
     const wakeAtMs = this.#fleet.nextWakeAtMs(this.#device);
     this.#wakeAtMs = wakeAtMs ?? Number.POSITIVE_INFINITY;
+    this.wakeOrdinal = this.#fleet.nextWakeOrdinal();
     return wakeAtMs === undefined ? undefined : wakeAtMs - this.#clock.now();
   }
 

@@ -8,12 +8,22 @@ import type { Message, Status } from './message.ts';
 import { QuotaCount } from './quota.ts';
 import { Rng } from './rng.ts';
 
+/** What is known of a key without its full text. */
+export interface KeyDigest {
+  readonly sha256: string;
+  /** What may be shown of it. */
+  readonly prefix: string;
+}
+
 /** An API key. The full text is in memory alone: it is shown once, at creation, and never leaves again. */
 export interface ApiKey {
+  /** The full text; empty where only its digest is known, as after a restore. */
+  key: string;
+  /** Stands for the full text where that is not known. */
+  digest: KeyDigest | undefined;
   readonly keyId: string;
   readonly name: string;
   readonly account: Account;
-  readonly key: string;
   readonly createdAtMs: number;
   revokedAtMs: number | undefined;
 }
@@ -21,8 +31,9 @@ export interface ApiKey {
 const shownKeyCharacters = 9;
 
 /** What may be shown of a key after its creation. */
-export function keyPrefix(key: ApiKey): string {
-  return key.key.slice(0, Math.min(shownKeyCharacters, Math.floor(key.key.length / 2)));
+export function keyPrefix({ key: text, digest }: ApiKey): string {
+  if (digest !== undefined) return digest.prefix;
+  return text.slice(0, Math.min(shownKeyCharacters, Math.floor(text.length / 2)));
 }
 
 /** An inbound message, as `received` lists it. */

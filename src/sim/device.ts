@@ -93,6 +93,15 @@ export class DeviceWork {
     }
   }
 
+  /** Drops the messages of an account that is deleted. */
+  forget(account: Account): void {
+    const isKept = (message: Message) => message.account !== account;
+    this.ready = this.ready.filter(isKept);
+    this.inFlight = this.inFlight.filter(isKept);
+    this.held.keep(isKept);
+    this.paced.keep(({ message }) => isKept(message));
+  }
+
   #makeReady(message: Message): void {
     message.duePoll = this.pollCount + (message.fate?.polls ?? 1);
     this.ready.push(message);

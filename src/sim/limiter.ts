@@ -22,6 +22,16 @@ export interface Bucket {
   waitMs(nowMs: number): number;
   /** Whole tokens there are now. */
   available(nowMs: number): number;
+  /** What it holds, from which `createBucket` makes its equal. */
+  readonly state: readonly number[];
+}
+
+/** The buckets of one endpoint, as a snapshot holds them. */
+export interface EndpointState {
+  readonly limit: number | null;
+  readonly turnedAtMs: number;
+  readonly recent: readonly (readonly [string, readonly number[]])[];
+  readonly older: readonly (readonly [string, readonly number[]])[];
 }
 
 type Refill = Assumptions['limiterRefill'];
@@ -94,6 +104,22 @@ export class Limiter {
     }, 0);
   }
 
+  stateOf(endpoint: EndpointName): EndpointState {
+    const { limit, turnedAtMs, recent, older } = this.#endpoints[endpoint];
+    const statesOf = (buckets: ReadonlyMap<string, Bucket>) =>
+      [...buckets].map(([caller, bucket]) => [caller, bucket.state] as const);
+    return { limit, turnedAtMs, recent: statesOf(recent), older: statesOf(older) };
+  }
+
+  restore(endpoint: EndpointName, { limit, turnedAtMs, recent, older }: EndpointState): void {
+    const bucketsOf = (states: EndpointState['recent']) =>
+      new Map(
+        states.map(([caller, state]) => [caller, createBucket(this.#refill, limit ?? 1, state)]),
+      );
+    const buckets = { limit, turnedAtMs, recent: bucketsOf(recent), older: bucketsOf(older) };
+    this.#endpoints[endpoint] = buckets;
+  }
+
   /** A changed limit starts with full buckets. */
   setLimit(endpoint: EndpointName, limit: number | null): void {
     this.#endpoints[endpoint] = emptyBuckets(limit, this.#now());
@@ -135,28 +161,36 @@ function turnGeneration(buckets: EndpointBuckets, nowMs: number): void {
   buckets.turnedAtMs = nowMs;
 }
 
-export function createBucket(refill: Refill, limit: number): Bucket {
+/** `state`: that of another bucket of this kind; without it, the bucket is full. */
+export function createBucket(refill: Refill, limit: number, state?: readonly number[]): Bucket {
   switch (refill) {
     case 'sliding':
-      return new SlidingBucket(limit);
+      return new SlidingBucket(limit, state);
     case 'continuous':
-      return new ContinuousBucket(limit);
+      return new ContinuousBucket(limit, state);
     case 'interval':
-      return new IntervalBucket(limit);
+      return new IntervalBucket(limit, state);
     case 'interval_aligned':
-      return new AlignedBucket(limit);
+      return new AlignedBucket(limit, state);
   }
 }
 
 /** Each token comes back exactly one window after it was spent: a ring of the last N spendings. */
 class SlidingBucket implements Bucket {
   readonly #limit: number;
-  #spentAtMs: number[] = [];
+  #spentAtMs: number[];
   #oldest = 0;
-  #count = 0;
+  #count: number;
 
-  constructor(limit: number) {
+  constructor(limit: number, spentAtMs: readonly number[] = []) {
     this.#limit = limit;
+    this.#spentAtMs = [...spentAtMs];
+    this.#count = spentAtMs.length;
+  }
+
+  get state(): readonly number[] {
+    const ring = this.#spentAtMs;
+    return [...ring.slice(this.#oldest), ...ring.slice(0, this.#oldest)].slice(0, this.#count);
   }
 
   take(nowMs: number): boolean {
@@ -217,11 +251,19 @@ class SlidingBucket implements Bucket {
 class ContinuousBucket implements Bucket {
   readonly #limit: number;
   #units: number;
-  #filledAtMs = 0;
+  #filledAtMs: number;
 
-  constructor(limit: number) {
+  constructor(
+    limit: number,
+    [units = limit * limitWindowMs, filledAtMs = 0]: readonly number[] = [],
+  ) {
     this.#limit = limit;
-    this.#units = limit * limitWindowMs;
+    this.#units = units;
+    this.#filledAtMs = filledAtMs;
+  }
+
+  get state(): readonly number[] {
+    return [this.#units, this.#filledAtMs];
   }
 
   take(nowMs: number): boolean {
@@ -261,11 +303,16 @@ class ContinuousBucket implements Bucket {
 class IntervalBucket implements Bucket {
   readonly #limit: number;
   #tokens: number;
-  #startedAtMs = 0;
+  #startedAtMs: number;
 
-  constructor(limit: number) {
+  constructor(limit: number, [tokens = limit, startedAtMs = 0]: readonly number[] = []) {
     this.#limit = limit;
-    this.#tokens = limit;
+    this.#tokens = tokens;
+    this.#startedAtMs = startedAtMs;
+  }
+
+  get state(): readonly number[] {
+    return [this.#tokens, this.#startedAtMs];
   }
 
   take(nowMs: number): boolean {
@@ -302,11 +349,16 @@ class IntervalBucket implements Bucket {
 class AlignedBucket implements Bucket {
   readonly #limit: number;
   #tokens: number;
-  #minute = -1;
+  #minute: number;
 
-  constructor(limit: number) {
+  constructor(limit: number, [tokens = limit, minute = -1]: readonly number[] = []) {
     this.#limit = limit;
-    this.#tokens = limit;
+    this.#tokens = tokens;
+    this.#minute = minute;
+  }
+
+  get state(): readonly number[] {
+    return [this.#tokens, this.#minute];
   }
 
   take(nowMs: number): boolean {

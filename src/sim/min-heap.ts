@@ -54,6 +54,14 @@ export class MinHeap<T> {
     return top;
   }
 
+  /** Drops all that `isKept` refuses. */
+  keep(isKept: (item: T) => boolean): void {
+    const kept = this.#items.filter(isKept);
+    if (kept.length === this.#items.length) return;
+    this.#items.length = 0;
+    for (const item of kept) this.push(item);
+  }
+
   clear(): void {
     this.#items.length = 0;
   }

@@ -29,6 +29,11 @@ const unprompted = Object.fromEntries(
   unfinishedStatuses.map((status) => [status, { ends: 'failed', in: status, polls: 1 }]),
 ) as unknown as Readonly<Record<UnfinishedStatus, Fate>>;
 
+/** The fate that chance draws for a failure in `status`. */
+export function unpromptedFate(status: UnfinishedStatus): Fate {
+  return unprompted[status];
+}
+
 /** True for a fate that chance drew, not a script. */
 export function isUnprompted(fate: Fate): boolean {
   return fate.in !== undefined && unprompted[fate.in] === fate;

@@ -27,6 +27,11 @@ export class Rng {
     return [this.#a, this.#b, this.#c, this.#counter];
   }
 
+  /** Goes on from where another generator was. */
+  restore(state: RngState): void {
+    [this.#a, this.#b, this.#c, this.#counter] = state;
+  }
+
   /** A whole number from 0 to 2^32 − 1. */
   uint32(): number {
     const sum = (((this.#a + this.#b) | 0) + this.#counter) | 0;

@@ -2,7 +2,13 @@
  * The simulated world: accounts, keys, devices, numbers, messages. Every write goes through here.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
-import { Account, type ApiKey, type MonthlyQuota, type ReceivedMessage } from './account.ts';
+import {
+  Account,
+  type ApiKey,
+  type KeyDigest,
+  type MonthlyQuota,
+  type ReceivedMessage,
+} from './account.ts';
 import type { Assumptions } from './assumptions.ts';
 import { Device, type Polling } from './device.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -12,7 +18,7 @@ import { LeverError } from './lever-error.ts';
 import { msPerSecond } from './limits.ts';
 import { Message, type SendEndpoint } from './message.ts';
 import type { Outcomes } from './outcomes.ts';
-import { Rng } from './rng.ts';
+import { Rng, type RngState } from './rng.ts';
 
 export interface SimState {
   readonly connected?: boolean | undefined;
@@ -32,6 +38,15 @@ export interface AcceptedSend {
   readonly sendAtMs: number;
 }
 
+/** What cannot be seen in the maps of a world, but is a part of its state. */
+export interface WorldCounters {
+  /** Messages ever accepted. */
+  readonly arrivals: number;
+  readonly poolIds: RngState;
+  /** How often each account name was used. */
+  readonly names: readonly (readonly [string, number])[];
+}
+
 export class World {
   readonly seed: number;
   readonly now: () => number;
@@ -46,6 +61,9 @@ export class World {
   readonly devices = new Map<string, Device>();
   readonly messages = new Map<string, Message>();
   readonly #keysByText = new Map<string, ApiKey>();
+  /** Keys whose full text is not known, and how to digest what a caller gives. */
+  readonly #keysByDigest = new Map<string, ApiKey>();
+  #digestOf: ((text: string) => string) | undefined;
   readonly #devicesByNumber = new Map<string, Device>();
   readonly #accountsByName = new Map<string, number>();
   readonly #poolIds: Rng;
@@ -74,7 +92,8 @@ export class World {
     // A name used again gets a stream of its own, or a deleted account's keys would be valid once more.
     const earlier = this.#accountsByName.get(name) ?? 0;
     this.#accountsByName.set(name, earlier + 1);
-    const stream = earlier === 0 ? `account:${name}` : `account:${name}:${earlier}`;
+    // The count stands before the name, which may hold anything: no two accounts share a stream.
+    const stream = earlier === 0 ? `account:${name}` : `account again:${earlier}:${name}`;
     const account = new Account(this.seed, stream, drawUuid, name, monthlyQuota, this.now);
     this.accounts.set(account.accountId, account);
     return account;
@@ -90,6 +109,7 @@ export class World {
     for (const key of account.keys) {
       this.keys.delete(key.keyId);
       this.#keysByText.delete(key.key);
+      if (key.digest !== undefined) this.#keysByDigest.delete(key.digest.sha256);
     }
     for (const device of account.devices) {
       this.#dispatch.deviceRemoved(device);
@@ -97,6 +117,10 @@ export class World {
       this.#devicesByNumber.delete(device.number);
     }
     for (const message of account.messages) this.messages.delete(message.messageId);
+    for (const device of this.pool) {
+      device.work.forget(account);
+      this.#dispatch.deviceChanged(device);
+    }
     this.accounts.delete(account.accountId);
   }
 
@@ -107,6 +131,7 @@ export class World {
       name,
       account,
       key: text ?? drawKey(account.ids, this.assumptions.keyFormat),
+      digest: undefined,
       createdAtMs: this.now(),
       revokedAtMs: undefined,
     };
@@ -124,7 +149,10 @@ export class World {
 
   /** The key with this full text, unless it was revoked (AUTH-3). */
   validKey(text: string): ApiKey | undefined {
-    const key = this.#keysByText.get(text);
+    let key = this.#keysByText.get(text);
+    if (key === undefined && this.#digestOf !== undefined && this.#keysByDigest.size > 0) {
+      key = this.#keysByDigest.get(this.#digestOf(text));
+    }
     return key === undefined || key.revokedAtMs !== undefined ? undefined : key;
   }
 
@@ -200,6 +228,59 @@ export class World {
   quotaOf(account: Account): number | 'unlimited' {
     if (!this.enforcesQuotas) return 'unlimited';
     return account.monthlyQuota ?? this.assumptions.monthlyQuota;
+  }
+
+  get counters(): WorldCounters {
+    return {
+      arrivals: this.#arrivals,
+      poolIds: this.#poolIds.state,
+      names: [...this.#accountsByName],
+    };
+  }
+
+  /** For restoring: the counters of another world. */
+  adoptCounters({ arrivals, poolIds, names }: WorldCounters): void {
+    this.#arrivals = arrivals;
+    this.#poolIds.restore(poolIds);
+    this.#accountsByName.clear();
+    for (const [name, count] of names) this.#accountsByName.set(name, count);
+  }
+
+  /** For restoring: a key by its full text, or by its digest where that is all there is. */
+  adoptKey(key: ApiKey, digestOf: (text: string) => string): void {
+    assert(!this.keys.has(key.keyId), 'a key is adopted once');
+    key.account.keys.push(key);
+    this.keys.set(key.keyId, key);
+    if (key.digest === undefined) this.#keysByText.set(key.key, key);
+    else this.#keysByDigest.set(key.digest.sha256, key);
+    this.#digestOf = digestOf;
+  }
+
+  /** Forgets the full text of a key; it is then known by its digest. */
+  forgetKeyText(key: ApiKey, digest: KeyDigest, digestOf: (text: string) => string): void {
+    this.#keysByText.delete(key.key);
+    key.key = '';
+    key.digest = digest;
+    this.#keysByDigest.set(digest.sha256, key);
+    this.#digestOf = digestOf;
+  }
+
+  /** For restoring: a device that its fleet does not run yet. */
+  adoptDevice(device: Device): void {
+    assert(!this.devices.has(device.deviceId), 'a device is adopted once');
+    assert(!this.#devicesByNumber.has(device.number), 'no two devices have one number');
+    (device.account?.devices ?? this.pool).push(device);
+    this.devices.set(device.deviceId, device);
+    this.#devicesByNumber.set(device.number, device);
+  }
+
+  /** For restoring: a message, in the order of acceptance. */
+  adoptMessage(message: Message): void {
+    assert(!this.messages.has(message.messageId), 'a message is adopted once');
+    assert(message.ordinal === message.account.messages.length, 'messages come in order');
+    this.messages.set(message.messageId, message);
+    message.account.messages.push(message);
+    message.account.counts[message.status]++;
   }
 
   #refuseTwin(name: string): void {
