@@ -157,7 +157,7 @@ export const assumptionLedger = {
     open: "the key's look: a prefix, then 40 letters and digits",
     answers: [],
     schema: keyPrefixSchema,
-    default: 'smst_',
+    default: 'smst_' as string,
     alsoAccepts: 'any prefix of at most 32 characters that a bearer token may carry',
   },
   dashboardSendShape: choice('body and reply of the dashboard send', ['same_as_v1']),

@@ -99,14 +99,19 @@ function queue(world: World, call: SendCall, request: SendRequest, device: Devic
   return { kind: 'queued', body };
 }
 
-/** `failedRequestId: burned` keeps the refusal for the same id, provided that the id itself is valid. */
+/**
+ * `failedRequestId: burned` keeps the refusal for the same id, provided that the id itself is valid and has no first
+ * use yet: where validation comes first, a body that is refused must not displace the message it would replay (SEND-4).
+ */
 function refuse(world: World, call: SendCall, error: ServiceError): ServiceError {
+  const { assumptions } = world;
   const requestId = readRequestId(call.body);
+  if (assumptions.failedRequestId === 'free' || requestId === undefined) return error;
   const isOwnFault =
     error.kind === 'invalid_field' && error.failures.some(({ field }) => field === 'request_id');
-  if (world.assumptions.failedRequestId === 'burned' && requestId !== undefined && !isOwnFault) {
-    keepUse(call, requestId, world.now(), '', error);
-  }
+  const { account, key, endpoint } = call;
+  const isUsed = account.replays.find(requestId, key, endpoint, assumptions) !== undefined;
+  if (!isOwnFault && !isUsed) keepUse(call, requestId, world.now(), '', error);
   return error;
 }
 
