@@ -108,6 +108,8 @@ export function validateSend(
     for (const issue of parsed.error.issues) {
       const path = String(issue.path[0]);
       const field = path === 'sender' ? senderField : path;
+      // Two senders that may not stand together fail as such, under the alias's name.
+      if (path === 'sender' && conflict !== undefined) continue;
       if (!failures.some((failure) => failure.field === field)) {
         failures.push({ field, detail: issue.message });
       }
@@ -177,7 +179,7 @@ function bothGiven(detail: string): FieldFailure {
 
 /** The alias stands where the sender does in the document's table: before `message`. */
 function insertConflict(failures: FieldFailure[], conflict: FieldFailure): void {
-  const behind = failures.findIndex(({ field }) => field !== 'to' && field !== 'from');
+  const behind = failures.findIndex(({ field }) => field !== 'to');
   failures.splice(behind < 0 ? failures.length : behind, 0, conflict);
 }
 
