@@ -18,10 +18,6 @@ function read(body: string | Uint8Array) {
   return readJsonBody({ ...request, contentType: 'application/json', body }, defaultAssumptions);
 }
 
-function read(body: string | Uint8Array) {
-  return readJsonBody({ ...request, contentType: 'application/json', body }, defaultAssumptions);
-}
-
 test.each([
   ['{}', {}],
   [' \n{"a":[1,null]} ', { a: [1, null] }],
