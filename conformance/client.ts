@@ -62,7 +62,7 @@ export class Client {
   sends = 0;
   throttled = 0;
   budgetReached = false;
-  readonly #recent: { readonly path: string; readonly at: number; readonly passed: boolean }[] = [];
+  readonly #recent: Remembered[] = [];
 
   constructor(settings: ClientSettings) {
     this.#settings = settings;
@@ -81,22 +81,28 @@ export class Client {
     exchange.durationMs = Math.round((performance.now() - started) * 10) / 10;
     this.#strikes = outcome.failure === 'timed out' ? this.#strikes + 1 : 0;
     if (outcome.status === 429) this.throttled += 1;
-    this.#remember(options.path, outcome.status);
+    this.#remember(options, outcome.status);
     const reply: Reply = { ...outcome, json: parse(outcome.text), exchange };
     this.#settings.masks.finish(exchange, reply);
     return reply;
   }
 
-  /** What was asked of a path within the last minute, for buckets that cases share. */
-  lastMinute(path: string): { passed: number; others: number } {
+  /** What was asked of a path with a key within the last minute, for buckets that cases share. */
+  lastMinute(path: string, key: string): Spent {
     const since = Date.now() - 60_000;
-    const asked = this.#recent.filter((one) => one.path === path && one.at > since);
-    const passed = asked.filter((one) => one.passed).length;
-    return { passed, others: asked.length - passed };
+    const asked = this.#recent.filter(
+      (one) => one.path === path && one.authorization === `Bearer ${key}` && one.at > since,
+    );
+    const replayed = asked.filter(({ status, isPost }) => isPost && status === 200).length;
+    const passed = asked.filter(({ status }) => status >= 200 && status < 300).length - replayed;
+    const throttled = asked.filter(({ status }) => status === 429).length;
+    const refused = asked.length - passed - replayed - throttled;
+    return { passed, replayed, refused, since: asked[0]?.at };
   }
 
-  #remember(path: string, status: number): void {
-    this.#recent.push({ path, at: Date.now(), passed: status >= 200 && status < 300 });
+  #remember({ method, path, headers }: RequestOptions, status: number): void {
+    const authorization = headers?.['authorization'];
+    this.#recent.push({ path, authorization, at: Date.now(), status, isPost: method === 'POST' });
     if (this.#recent.length > 10_000) this.#recent.splice(0, 5_000);
   }
 
@@ -188,6 +194,23 @@ export class Client {
       request.end(options.body);
     });
   }
+}
+
+export interface Spent {
+  readonly passed: number;
+  readonly replayed: number;
+  /** Neither passed nor throttled. */
+  readonly refused: number;
+  /** When the first of them was made, in milliseconds. */
+  readonly since: number | undefined;
+}
+
+interface Remembered {
+  readonly path: string;
+  readonly authorization: string | undefined;
+  readonly at: number;
+  readonly status: number;
+  readonly isPost: boolean;
 }
 
 interface Outcome {

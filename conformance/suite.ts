@@ -94,9 +94,10 @@ export async function runSuite(
   return run;
 }
 
-/** The cheap ones first: where a rate limit is shared, the dear ones would leave nothing of it. */
+/** The cheap ones first, and rules before gaps: where a rate limit is shared, the others would leave nothing of it. */
 function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCase[] } {
-  const costOf = ({ cost }: AnyCase) => (cost.sends ?? 0) + 1_000 * (cost.throttled ?? 0);
+  const costOf = (one: AnyCase) =>
+    (one.cost.sends ?? 0) + 1_000 * (one.cost.throttled ?? 0) + ('rule' in one ? 0 : 500);
   const sorted = cases.toSorted((a, b) => costOf(a) - costOf(b));
   return {
     together: sorted.filter((one) => one.alone !== true),

@@ -24,7 +24,9 @@ export const quotaCases: readonly Case[] = [
       await t.queued(account);
       const key = t.target.flags.exhaustedApiKey;
       if (key !== undefined && !t.controlled) {
-        exceeded(await t.post('/api/v1/sms/send/', key, t.fields(account)));
+        const reply = await t.post('/api/v1/sms/send/', key, t.fields(account));
+        if (reply.status === 403) t.lack('an exhausted account that may send from --from');
+        exceeded(reply);
       } else {
         const spent = await t.account({ quota: 1 });
         verify.accepted(await t.send(spent));

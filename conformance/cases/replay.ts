@@ -94,7 +94,9 @@ export const replayCases: readonly Case[] = [
       const account = await t.account();
       if (!t.controlled) await t.queued(account);
       const fields = { request_id: t.requestId() };
-      const replies = await Promise.all(Array.from({ length: 50 }, () => t.send(account, fields)));
+      // Where all cases share one rate limit, fewer leave room for the others.
+      const length = t.controlled ? 50 : 20;
+      const replies = await Promise.all(Array.from({ length }, () => t.send(account, fields)));
       const created = replies.filter((reply) => reply.status === 202);
       verify.equal('202s', created.length, 1);
       const [first] = created;
