@@ -6,7 +6,8 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { LRUCache } from 'lru-cache';
 import type { Assumptions } from './assumptions.ts';
 
-const shape = /^\+[1-9][0-9]{1,14}$/;
+/** The shape of E.164: a plus sign and at most 15 digits, the first of them not 0. */
+export const e164 = /^\+[1-9][0-9]{1,14}$/;
 const rememberedVerdicts = 20_000;
 
 type Verdict = 'not_e164' | 'shape' | 'possible' | 'valid';
@@ -17,7 +18,7 @@ const verdicts = new LRUCache<string, Verdict>({ max: rememberedVerdicts });
 
 /** Whether `text` is an E.164 number, as strictly as `numberCheck` asks. */
 export function isPhoneNumber(text: string, check: Assumptions['numberCheck']): boolean {
-  if (!shape.test(text)) return false;
+  if (!e164.test(text)) return false;
   if (check === 'shape') return true;
   let verdict = verdicts.get(text);
   if (verdict === undefined) {

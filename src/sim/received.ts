@@ -2,6 +2,7 @@
  * The inbound messages of one account, newest first. The document names the endpoint and no shape.
  * Assumes: receivedShape.
  */
+import { z } from 'zod';
 import type { Account, ReceivedMessage } from './account.ts';
 import type { FieldFailure, ServiceError } from './errors.ts';
 import { isoTime } from './message.ts';
@@ -31,11 +32,15 @@ export type ReceivedDecision =
 export const defaultPageSize = 50;
 export const largestPageSize = 200;
 
+/** The parameters as numbers; they come as text. */
+export const receivedParameters = {
+  page: wholeNumber(Number.MAX_SAFE_INTEGER).default(1),
+  page_size: wholeNumber(largestPageSize).default(defaultPageSize),
+};
+type Parameter = keyof typeof receivedParameters;
+
 /** Query parameters as text; null where they were not given. */
-export interface ReceivedQuery {
-  readonly page: string | null;
-  readonly page_size: string | null;
-}
+export type ReceivedQuery = { readonly [P in Parameter]: string | null };
 
 /** `path`: what `next` and `previous` start with. */
 export function listReceived(
@@ -43,12 +48,9 @@ export function listReceived(
   path: string,
   query: ReceivedQuery,
 ): ReceivedDecision {
-  const page = wholeNumber(query, 'page', 1, Number.MAX_SAFE_INTEGER);
-  const size = wholeNumber(query, 'page_size', defaultPageSize, largestPageSize);
-  const [first, ...others] = [page, size].filter((value) => typeof value !== 'number');
-  if (first !== undefined) return { kind: 'invalid_field', failures: [first, ...others] };
-  if (typeof page !== 'number' || typeof size !== 'number')
-    throw new Error('no failure, no number');
+  const read = readReceivedQuery(query);
+  if (read.kind === 'invalid_field') return read;
+  const { page, size } = read;
   const count = account.received.length;
   const pages = Math.max(1, Math.ceil(count / size));
   if (page > pages) return { kind: 'not_found' };
@@ -79,16 +81,29 @@ export function entryOf(received: ReceivedMessage): ReceivedEntry {
   };
 }
 
-function wholeNumber(
-  query: ReceivedQuery,
-  field: keyof ReceivedQuery,
-  fallback: number,
-  most: number,
-): number | FieldFailure {
+type ReadQuery =
+  | { readonly kind: 'query'; readonly page: number; readonly size: number }
+  | Extract<ServiceError, { kind: 'invalid_field' }>;
+
+export function readReceivedQuery(query: ReceivedQuery): ReadQuery {
+  const page = readParameter(query, 'page');
+  const size = readParameter(query, 'page_size');
+  if (typeof page === 'number' && typeof size === 'number') return { kind: 'query', page, size };
+  const [first, ...others] = [page, size].filter((value) => typeof value !== 'number');
+  if (first === undefined) throw new Error('no failure, no number');
+  return { kind: 'invalid_field', failures: [first, ...others] };
+}
+
+function readParameter(query: ReceivedQuery, field: Parameter): number | FieldFailure {
   const text = query[field];
-  if (text === null) return fallback;
-  const value = Number(text);
-  return /^[0-9]+$/.test(text) && value >= 1 && value <= most
-    ? value
-    : { field, detail: `Expected a whole number from 1 to ${most}.` };
+  const given = text === null ? undefined : /^[0-9]+$/.test(text) ? Number(text) : text;
+  const reading = receivedParameters[field].safeParse(given);
+  return reading.success
+    ? reading.data
+    : { field, detail: reading.error.issues[0]?.message ?? 'Not understood.' };
+}
+
+function wholeNumber(most: number) {
+  const error = `Expected a whole number from 1 to ${most}.`;
+  return z.int({ error }).min(1, { error }).max(most, { error });
 }

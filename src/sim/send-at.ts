@@ -3,8 +3,19 @@
  */
 import type { Assumptions } from './assumptions.ts';
 
-const shape =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})?$/;
+const dateAndTime = String.raw`(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?`;
+const shape = new RegExp(String.raw`^${dateAndTime}(Z|[+-]\d{2}:\d{2})?$`);
+
+const zones: Record<Assumptions['sendAtZone'], string> = {
+  utc_only: String.raw`(Z|\+00:00)`,
+  any_offset: String.raw`(Z|[+-]\d{2}:\d{2})`,
+  naive_is_utc: String.raw`(Z|\+00:00)?`,
+};
+
+/** What a schema can say of `send_at`: the spelling, not whether there is such a time. */
+export function sendAtPattern(zoneRule: Assumptions['sendAtZone']): string {
+  return `^${dateAndTime}${zones[zoneRule]}$`;
+}
 
 /** Epoch milliseconds (a finer fraction is cut), or why the text is no such time. */
 export function parseSendAt(

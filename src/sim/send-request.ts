@@ -8,8 +8,8 @@ import { z } from 'zod';
 import type { Assumptions } from './assumptions.ts';
 import type { FieldFailure } from './errors.ts';
 import { messageMaxCharacters, msPerDay } from './limits.ts';
-import { isPhoneNumber } from './phone-number.ts';
-import { parseSendAt } from './send-at.ts';
+import { e164, isPhoneNumber } from './phone-number.ts';
+import { parseSendAt, sendAtPattern } from './send-at.ts';
 
 /** A body that holds by itself, before the number, the device and the quota are looked at. */
 export interface SendRequest {
@@ -30,40 +30,48 @@ export type SendValidation =
       readonly failures: readonly [FieldFailure, ...FieldFailure[]];
     };
 
-/** The fields of the document's table, as schemas under the assumptions in force. */
+/** A regular expression for what `trim` leaves something of. */
+const notBlank = String.raw`\S`;
+
+/**
+ * The fields of the document's table, as schemas under the assumptions in force. What a JSON Schema can
+ * say and zod's own checks cannot (a length in code points, a spelling checked elsewhere) stands in `meta`.
+ */
 export function sendFields(assumptions: Assumptions) {
-  const number = z
-    .string({ error: typeError('a string') })
-    .refine(
-      (text) => isPhoneNumber(text, assumptions.numberCheck),
-      'Not a phone number in E.164 format.',
-    );
+  const { blankMessage, characterUnit, emptyRequestId, requestIdMaxLength } = assumptions;
+  const text = z.string({ error: typeError('a string') });
+  const textToSend =
+    blankMessage === 'accept'
+      ? text
+      : text
+          .refine((given) => given.trim() !== '', 'May not be blank.')
+          .meta({ pattern: notBlank });
+  const id = emptyRequestId === 'none_supplied' ? text : text.min(1, 'May not be empty.');
   return {
-    to: number,
-    sender: number,
-    message: z
-      .string({ error: typeError('a string') })
+    to: numberField(text, assumptions),
+    sender: numberField(text, assumptions),
+    message: textToSend
       .refine(
-        (text) => assumptions.blankMessage === 'accept' || text.trim() !== '',
-        'May not be blank.',
-      )
-      .refine(
-        (text) => isAtMost(messageMaxCharacters, text, assumptions.characterUnit),
+        (given) => isAtMost(messageMaxCharacters, given, characterUnit),
         `At most ${messageMaxCharacters} characters.`,
-      ),
-    request_id: z
-      .string({ error: typeError('a string') })
-      .refine(
-        (text) => assumptions.emptyRequestId === 'none_supplied' || text !== '',
-        'May not be empty.',
       )
+      // 1,600 graphemes may be any number of code points; 1,600 UTF-16 units are never more of them.
+      .meta(characterUnit === 'graphemes' ? {} : { maxLength: messageMaxCharacters }),
+    request_id: id
       .refine(
-        (text) => isAtMost(assumptions.requestIdMaxLength, text, 'code_points'),
-        `At most ${assumptions.requestIdMaxLength} characters.`,
+        (given) => isAtMost(requestIdMaxLength, given, 'code_points'),
+        `At most ${requestIdMaxLength} characters.`,
       )
+      .meta({ maxLength: requestIdMaxLength })
       .optional(),
-    send_at: z.string({ error: typeError('a string') }).optional(),
+    send_at: text.meta({ pattern: sendAtPattern(assumptions.sendAtZone) }).optional(),
   };
+}
+
+function numberField(text: z.ZodString, { numberCheck }: Assumptions) {
+  return text
+    .refine((given) => isPhoneNumber(given, numberCheck), 'Not a phone number in E.164 format.')
+    .meta({ pattern: e164.source });
 }
 
 const documentedFields: ReadonlySet<string> = new Set([
