@@ -1,0 +1,259 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { allFlags, type Fake, fake, type Outcome, run } from './fake-servers.ts';
+import { conform } from './main.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
+const file = (name: string) => join(folder, name);
+const text = (name: string) => readFileSync(file(name), 'utf8');
+const kinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'];
+
+/** Echoes the key, hostile text and control characters, which no report may choke on. */
+function hostile(): Promise<Fake> {
+  return fake((request, response) => {
+    response.writeHead(request.url?.includes('stats') ? 200 : 418, {
+      'content-type': 'application/json',
+      'x-echo': request.headers.authorization ?? '',
+    });
+    response.end(
+      JSON.stringify({
+        detail: `<script>alert(1)</script> & "]]> \u0000\u0007 # | \ud800`,
+        key: request.headers.authorization,
+      }),
+    );
+  });
+}
+
+let server: Fake;
+let outcome: Outcome;
+
+beforeAll(async () => {
+  server = await hostile();
+  const reports = kinds.flatMap((kind) => ['--report', `${kind}=${file(kind)}`]);
+  outcome = await run(server.url, ...allFlags, '--timeout', '1s', ...reports);
+}, 30_000);
+
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('reports', () => {
+  test('no report holds a full key, in whatever case', () => {
+    const keys = allFlags.filter((value) => value.startsWith('smst_'));
+    for (const content of [...kinds.map(text), outcome.out, outcome.err])
+      for (const key of keys) expect(content.toLowerCase().includes(key.toLowerCase())).toBe(false);
+  });
+
+  test('JSON fits the schema that is shipped', () => {
+    const path = new URL('./reports/report.schema.json', import.meta.url);
+    const schema = z.fromJSONSchema(JSON.parse(readFileSync(path, 'utf8')));
+    const report: unknown = JSON.parse(text('json'));
+    expect(schema.safeParse(report).error?.issues ?? []).toEqual([]);
+    expect(report).toMatchObject({ exitCode: outcome.code, reachable: true });
+    expect(schema.safeParse({ ...(report as object), extra: 1 }).success).toBe(false);
+  });
+
+  test('JUnit is well-formed and counts what it holds', () => {
+    const xml = text('junit');
+    wellFormed(xml);
+    const sum = (name: string) =>
+      [...xml.matchAll(new RegExp(` ${name}="(\\d+)"`, 'g'))].reduce(
+        (all, [, n]) => all + Number(n),
+        0,
+      );
+    expect(sum('tests')).toBe(xml.match(/<testcase /g)?.length);
+    expect(sum('failures')).toBe(xml.match(/<failure /g)?.length ?? 0);
+    expect(sum('errors')).toBe(xml.match(/<error /g)?.length ?? 0);
+    expect(sum('skipped')).toBe(xml.match(/<skipped /g)?.length ?? 0);
+  });
+
+  test('TAP 14 has its plan and its numbers in order', () => {
+    const lines = text('tap').trimEnd().split('\n');
+    expect(lines[0]).toBe('TAP version 14');
+    const points = lines.filter((line) => /^(not )?ok /.test(line));
+    expect(lines[1]).toBe(`1..${points.length}`);
+    for (const [index, line] of points.entries())
+      expect(line).toMatch(new RegExp(`^(not )?ok ${index + 1} - `));
+    expect(lines.some((line) => line.startsWith('not ok'))).toBe(true);
+  });
+
+  test('HTML holds no markup of the target and fetches nothing', () => {
+    const html = text('html');
+    expect(html).not.toContain('<script');
+    expect(html).not.toMatch(/(src|href)=/);
+    expect(html).toContain('prefers-color-scheme:dark');
+    expect(html).toContain('curl -i');
+    expect(html).toContain('byte for byte, whatever the message');
+  });
+
+  test('Markdown keeps every row in its table', () => {
+    const rows = text('markdown')
+      .split('\n')
+      .filter((line) => /^\| [A-Z]+-\d+ \|/.test(line));
+    expect(rows).toHaveLength(43);
+  });
+
+  test('GitHub annotations are one line each', () => {
+    for (const line of text('github').trimEnd().split('\n'))
+      expect(line).toMatch(/^::(error|warning|notice) title=[^:]+::/);
+  });
+});
+
+/** A reader of tags and nothing else: each is closed by its own, and no character is forbidden. */
+function wellFormed(xml: string): void {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot hold.
+  expect(xml).not.toMatch(/[\u0000-\u0008\u000B\u000C\u000E-\u001F]/);
+  const open: string[] = [];
+  const rest = xml
+    .replace(/<\?xml[^?]*\?>/, '')
+    .replace(
+      /<(\/?)([a-z-]+)((?: [a-z]+="[^"<]*")*)(\/?)>/g,
+      (_, closes: string, name: string, __: string, empty: string) => {
+        if (closes) expect(open.pop()).toBe(name);
+        else if (!empty) open.push(name);
+        return '';
+      },
+    );
+  expect(open).toEqual([]);
+  expect(rest).not.toMatch(/[<>]/);
+  expect(rest.replaceAll(/&(amp|lt|gt|quot);/g, '')).not.toContain('&');
+}
+
+describe('expected failures', () => {
+  const expecting = async (entries: unknown, ...more: string[]) => {
+    writeFileSync(file('expected.json'), JSON.stringify({ expected: entries }));
+    return run(server.url, ...allFlags, '--expected', file('expected.json'), ...more);
+  };
+
+  test('a failure with a reason does not fail the run', async () => {
+    const entries = [{ case: 'SEND-3/new-message-is-202', reason: 'known since May' }];
+    const weighed = await expecting(entries, 'SEND-3/new-message-is-202');
+    expect(weighed.code).toBe(0);
+    expect(weighed.out).toContain('known since May');
+  });
+
+  test('an entry that names nothing is stale: exit 5', async () => {
+    const entries = [
+      { case: 'SEND-3/new-message-is-202', reason: 'known' },
+      { rule: 'SEND-99', reason: 'a rule of old' },
+    ];
+    const weighed = await expecting(entries, 'SEND-3/new-message-is-202');
+    expect(weighed.code).toBe(5);
+    expect(weighed.out).toContain('SEND-99');
+  });
+
+  test('an entry whose failure has healed fails the run: exit 5', async () => {
+    const sound = await fake((request, response) => {
+      const known = request.headers.authorization !== undefined;
+      response.writeHead(known ? 200 : 401, { 'content-type': 'application/json' });
+      response.end('{"messages": 1}');
+    });
+    const argv = [sound.url, ...allFlags, 'LIMIT-6/stats'];
+    expect((await run(...argv)).code).toBe(0);
+    writeFileSync(
+      file('healed.yaml'),
+      'expected:\n  - rule: LIMIT-6\n    reason: was limited once\n',
+    );
+    const healed = await run(...argv, '--expected', file('healed.yaml'));
+    await sound.close();
+    expect(healed.code).toBe(5);
+    expect(healed.out).toContain('was limited once');
+  });
+
+  test('an entry without a reason is refused: exit 2, one line that names the file', async () => {
+    const refused = await expecting([{ rule: 'SEND-3' }]);
+    expect(refused.code).toBe(2);
+    expect(refused.err.trimEnd().split('\n')).toHaveLength(1);
+    expect(refused.err).toContain('expected.json');
+  });
+});
+
+describe('usage', () => {
+  test.each([
+    [['--no-such-flag'], '--no-such-flag'],
+    [['--from', '12025550101'], '--from'],
+    [['--profile', 'everything'], '--profile'],
+    [['--timeout', 'soon'], '--timeout'],
+    [['--max-sends', '-1'], '--max-sends'],
+    [['--report', 'pdf=x'], '--report'],
+    [['--report', 'json=/no/such/folder/x.json'], '/no/such/folder/x.json'],
+    [['--expected', '/no/such/file.json'], '/no/such/file.json'],
+    [['--control-url', 'localhost:1'], '--control-url'],
+    [['localhost:8080'], 'localhost:8080'],
+    [['ftp://example.test'], 'ftp://example.test'],
+    [['http://127.0.0.1:9', '--to', '+12025550123', '--allow-to', '+12025550124'], '--to'],
+  ])('%j: exit 2 and one line that names it', async (argv, name) => {
+    const { code, err } = await run(...argv);
+    expect(code).toBe(2);
+    expect(err.trimEnd().split('\n')).toHaveLength(1);
+    expect(err).toContain(name);
+  });
+
+  test('a flag may stand in the environment', async () => {
+    process.env['SMSTWIN_PROFILE'] = 'everything';
+    try {
+      const { code, err } = await run('http://127.0.0.1:9');
+      expect(code).toBe(2);
+      expect(err).toContain('SMSTWIN_PROFILE');
+    } finally {
+      delete process.env['SMSTWIN_PROFILE'];
+    }
+  });
+
+  test('nothing matched: exit 4', async () => {
+    expect((await run(server.url, 'NONSENSE-1')).code).toBe(4);
+  });
+
+  test('--list and --dry-run ask nothing of the target', async () => {
+    const listed = await run('http://127.0.0.1:9', 'SEND-4', '--list');
+    expect(listed.code).toBe(0);
+    expect(listed.out).toContain('SEND-4/fifty-at-once');
+    const dry = await run('http://127.0.0.1:9', ...allFlags, '--dry-run', '--max-sends', '9');
+    expect(dry.code).toBe(0);
+    expect(dry.out).toMatch(/Sends: at most 9 /);
+    expect(dry.out).toMatch(/429s: about \d+/);
+    expect(dry.out).toMatch(/Minutes: about [\d.]+/);
+  });
+
+  test('--profile readonly sends nothing', async () => {
+    const silent = await hostile();
+    await run(silent.url, ...allFlags, '--profile', 'readonly', '--timeout', '1s');
+    expect(silent.posts).toEqual([]);
+    await silent.close();
+  });
+
+  test('--help and --version: exit 0', async () => {
+    expect((await run('--help')).code).toBe(0);
+    expect((await run('--version')).out).toMatch(/^\d+\.\d+\.\d+/);
+  });
+
+  test('an interrupted run reports what was found so far: exit 130', async () => {
+    const slow = await fake((_, response) => {
+      setTimeout(() => response.end('{}'), 20);
+    });
+    const controller = new AbortController();
+    let out = '';
+    const code = await conform([slow.url, ...allFlags, '--report', `json=${file('cut')}`], {
+      stdout: (line) => {
+        out += line;
+        if (out.split('\n').length > 5) controller.abort();
+      },
+      stderr: () => {},
+      signal: controller.signal,
+    });
+    await slow.close();
+    expect(code).toBe(130);
+    expect(out).toContain('Interrupted');
+    expect(JSON.parse(text('cut'))).toMatchObject({ interrupted: true, exitCode: 130 });
+  });
+
+  test('--bail stops at the first failure', async () => {
+    const { out, code } = await run(server.url, ...allFlags, '--bail', '--timeout', '1s');
+    expect(code).toBe(1);
+    expect(out).toContain('stopped by --bail');
+  });
+});
