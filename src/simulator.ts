@@ -7,6 +7,7 @@ import { AccountLevers } from './levers/accounts.ts';
 import { Activity } from './levers/activity.ts';
 import { AssumptionLevers, LimitLevers, OutcomeLevers } from './levers/behaviour.ts';
 import { ClockLevers } from './levers/clock.ts';
+import { ExchangeLevers } from './levers/exchanges.ts';
 import { FaultLevers } from './levers/faults.ts';
 import type { Live } from './levers/live.ts';
 import { MessageLevers } from './levers/messages.ts';
@@ -59,6 +60,7 @@ export class Simulator implements Live {
   readonly outcomes = new OutcomeLevers(this);
   readonly faults = new FaultLevers(this);
   readonly requests = new RequestLevers();
+  readonly exchanges = new ExchangeLevers(this, (request) => this.handle(request));
   readonly activity: Activity = new Activity(this);
   simulation: Simulation;
   #ports: Ports | undefined;
@@ -104,6 +106,7 @@ export class Simulator implements Live {
       for (const status of statuses) counts[status] += account.counts[status];
     }
     return {
+      base_url: this.#ports?.listening.baseUrl ?? '',
       clock,
       seed: world.seed,
       accounts: world.accounts.size,

@@ -3,7 +3,8 @@
  * Rules: LIMIT-1 to LIMIT-6, STATE-3, STATE-4. Assumes: any, by override.
  */
 import { z } from 'zod';
-import type { Assumptions } from '../sim/assumptions.ts';
+import { permittedAnswers } from '../sim/assumption-text.ts';
+import { type Assumptions, assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
 import { outcomesOf } from '../sim/fixture.ts';
 import { endpointNames, type LimitsPerMinute } from '../sim/limits.ts';
 import type { Outcome } from '../sim/outcomes.ts';
@@ -22,6 +23,32 @@ export const outcomesInputSchema = z.strictObject({
 export type OutcomesInput = z.input<typeof outcomesInputSchema>;
 export type OutcomesView = { readonly outcomes: readonly Outcome[] };
 
+export const outcomeHitsSchema = z.strictObject({
+  hits: z.array(z.int().min(0)).describe('Messages to its recipients, for each outcome in order.'),
+});
+export type OutcomeHits = Readonly<z.output<typeof outcomeHitsSchema>>;
+
+export const bucketsSchema = z.strictObject({
+  buckets: z.array(
+    z.strictObject({
+      account_id: z.uuid(),
+      endpoint: z.enum(endpointNames),
+      limit: z.int().min(1),
+      available: z.int().min(0).describe('Requests that would pass now.'),
+    }),
+  ),
+});
+export type Buckets = Readonly<z.output<typeof bucketsSchema>>;
+
+export const ledgerEntrySchema = z.strictObject({
+  name: z.string(),
+  open: z.string().describe('What the document leaves open.'),
+  default: z.union([z.string(), z.number(), z.array(z.string())]),
+  answers: z.array(z.string()).describe('The named ones, default first.'),
+  permitted: z.string().describe('All that is an answer, in words.'),
+});
+export type LedgerEntry = Readonly<z.output<typeof ledgerEntrySchema>>;
+
 export class LimitLevers {
   readonly #live: Live;
 
@@ -31,6 +58,22 @@ export class LimitLevers {
 
   get(): LimitsPerMinute {
     return this.#live.simulation.limiter.limits;
+  }
+
+  /** What each account could still ask now, of each endpoint that is limited. */
+  buckets(): Buckets['buckets'] {
+    this.#live.wallClock.pump();
+    const { limiter, world } = this.#live.simulation;
+    const { limits } = limiter;
+    return [...world.accounts.keys()].flatMap((account_id) =>
+      endpointNames.flatMap((endpoint) => {
+        const limit = limits[endpoint];
+        const available = limiter.available(endpoint, account_id);
+        return limit === null || available === null
+          ? []
+          : [{ account_id, endpoint, limit, available }];
+      }),
+    );
   }
 
   /** A changed limit starts with full buckets. */
@@ -62,6 +105,16 @@ export class AssumptionLevers {
     return this.#live.simulation.world.assumptions;
   }
 
+  /** Every gap with its answers. */
+  ledger(): LedgerEntry[] {
+    return assumptionNames.map((name) => {
+      const { open, answers, default: fallback } = assumptionLedger[name];
+      const own = Array.isArray(fallback) ? [...fallback] : fallback;
+      const permitted = permittedAnswers(name);
+      return { name, open, default: own, answers: [...answers], permitted } as LedgerEntry;
+    });
+  }
+
   patch(input: Partial<Assumptions>): Assumptions {
     return this.#live.change('assumptions.patch', [input], () => {
       this.#live.simulation.assume(readInput(assumptionsSchema, input, ['assumptions']));
@@ -79,6 +132,18 @@ export class OutcomeLevers {
 
   get(): OutcomesView {
     return { outcomes: this.#live.simulation.world.outcomes.list };
+  }
+
+  hits(): OutcomeHits {
+    const { outcomes, messages } = this.#live.simulation.world;
+    const hits = outcomes.list.map(() => 0);
+    const placeOf = new Map<string, number>();
+    for (const { to } of messages.values()) {
+      const place = placeOf.get(to) ?? outcomes.placeOf(to);
+      placeOf.set(to, place);
+      if (place >= 0) hits[place] = (hits[place] ?? 0) + 1;
+    }
+    return { hits };
   }
 
   /** Replaces the scripted fates. Those of the fixed recipients stay, behind whatever is said here. */

@@ -24,6 +24,10 @@ export const defaultPage = 50;
 export const largestPage = 1_000;
 
 export const querySchema = matchSchema.extend({
+  search: z
+    .string()
+    .exactOptional()
+    .describe('A part of either number, the text, the request_id or the message_id, in any case.'),
   limit: z.coerce.number().int().min(1).max(largestPage).default(defaultPage),
   cursor: z
     .string()
@@ -40,10 +44,13 @@ export function findMessages(
   match: MessageMatch,
   limit: number,
   before = Number.POSITIVE_INFINITY,
+  search = '',
 ): { readonly messages: Message[]; readonly hasMore: boolean } {
   const messages: Message[] = [];
+  const lower = search.toLowerCase();
   for (const message of newestFirst(world, match.account_id)) {
     if (message.arrival >= before || !matches(world, match, message)) continue;
+    if (lower !== '' && !mentions(message, lower)) continue;
     if (messages.length === limit) return { messages, hasMore: true };
     messages.push(message);
   }
@@ -67,6 +74,16 @@ export function matches(world: World, match: MessageMatch, message: Message): bo
     (match.status === undefined ||
       shownStatus(message, world.now(), world.assumptions.heldStatus) === match.status) &&
     (match.text === undefined || message.text.includes(match.text))
+  );
+}
+
+function mentions(message: Message, lower: string): boolean {
+  return (
+    message.to.includes(lower) ||
+    message.device.number.includes(lower) ||
+    message.text.toLowerCase().includes(lower) ||
+    message.requestId.toLowerCase().includes(lower) ||
+    message.messageId.includes(lower)
   );
 }
 

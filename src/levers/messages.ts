@@ -65,10 +65,10 @@ export class MessageLevers {
 
   /** One page, newest first. */
   list(query: MessageQuery = {}): MessagePage {
-    const { limit, cursor, ...match } = readInput(querySchema, query);
+    const { limit, cursor, search, ...match } = readInput(querySchema, query);
     const { world } = this.#live.simulation;
     const before = cursor === undefined ? undefined : Number(cursor);
-    const { messages, hasMore } = findMessages(world, match, limit, before);
+    const { messages, hasMore } = findMessages(world, match, limit, before, search);
     const last = messages.at(-1);
     return {
       messages: messages.map((message) => messageRecord(this.#live, message)),

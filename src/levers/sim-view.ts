@@ -13,6 +13,7 @@ export const simViewSchema = z.strictObject({
   active: z.boolean(),
   polling: pollingSchema,
   allowed: z.boolean(),
+  queue_length: z.int().min(0).describe('Messages that wait for its pickup, held ones included.'),
 });
 export type SimView = Readonly<z.output<typeof simViewSchema>>;
 
@@ -25,5 +26,6 @@ export function simView(device: Device): SimView {
     active: device.active,
     polling: device.polling,
     allowed: device.allowed,
+    queue_length: device.work.queueLength,
   };
 }

@@ -31,6 +31,13 @@ export const receivedInputSchema = z.strictObject({
   message: z.string().max(10_000),
 });
 
+export const receivedListQuerySchema = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(1_000).default(200),
+});
+export interface ReceivedListQuery {
+  readonly limit?: number | undefined;
+}
+
 export const pollViewSchema = z.strictObject({
   picked_up: z.array(z.uuid()).describe('Ids of the messages that became `sending`.'),
 });
@@ -57,6 +64,11 @@ export class SimLevers {
 
   list(accountId: string): SimView[] {
     return findAccount(this.#live, accountId).devices.map(simView);
+  }
+
+  /** The numbers of the shared pool. */
+  pool(): SimView[] {
+    return this.#live.simulation.world.pool.map(simView);
   }
 
   create(accountId: string, input: SimInput): SimView {
@@ -95,6 +107,12 @@ export class SimLevers {
       }
       return entryOf(world.receiveMessage(device, account, from, message));
     });
+  }
+
+  /** The newest inbound messages of an account, newest first. */
+  received(accountId: string, query: ReceivedListQuery = {}): ReceivedEntry[] {
+    const { limit } = readInput(receivedListQuerySchema, query);
+    return findAccount(this.#live, accountId).received.slice(-limit).reverse().map(entryOf);
   }
 
   #changed(device: Device): SimView {

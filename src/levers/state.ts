@@ -8,6 +8,7 @@ import { clockStateSchema } from './clock.ts';
 const countSchema = z.int().min(0);
 
 export const stateSchema = z.strictObject({
+  base_url: z.string().describe("The service's; empty while it listens nowhere."),
   clock: clockStateSchema,
   seed: countSchema,
   accounts: countSchema,

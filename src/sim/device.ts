@@ -85,6 +85,14 @@ export class DeviceWork {
     }
   }
 
+  /** Messages that wait for pickup; rows that have left by another way are not counted. */
+  get queueLength(): number {
+    let length = 0;
+    for (const { status } of this.ready) if (status === 'queued') length++;
+    for (const { status } of this.held.items) if (status === 'queued') length++;
+    return length;
+  }
+
   /** Moves every message whose hold is over behind those that wait already. */
   releaseHeld(nowMs: number): void {
     for (let next = this.held.peek(); next && next.sendAtMs <= nowMs; next = this.held.peek()) {

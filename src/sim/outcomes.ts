@@ -69,6 +69,11 @@ export class Outcomes {
     this.#patterns = patterns;
   }
 
+  /** Which outcome of the list a recipient's fate is; -1 for none. */
+  placeOf(to: string): number {
+    return this.#outcomes.findIndex((one) => patternShape(one.to).test(to));
+  }
+
   /** The fate of a message accepted now. `failsFrom` bounds scripts and chance alike. */
   fateOf(to: string, assumptions: Assumptions, rng: Rng): Fate | undefined {
     const scripted = this.#exact.get(to) ?? this.#matching(to);

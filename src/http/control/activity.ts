@@ -3,11 +3,27 @@
  */
 import { z } from 'zod';
 import { type ActivityEvent, eventKinds, keptEvents } from '../../levers/activity.ts';
+import {
+  type ExchangeInput,
+  exchangeInputSchema,
+  exchangeViewSchema,
+} from '../../levers/exchanges.ts';
 import { requestsQuerySchema, requestViewSchema } from '../../levers/requests.ts';
 import { LeverError } from '../../sim/lever-error.ts';
 import { type Route, WholeReply } from './route.ts';
 
 export const activityRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/control/accounts/{account_id}/requests',
+    summary: 'Makes a request of the service with a key of the account, and shows all but the key.',
+    status: 200,
+    body: exchangeInputSchema,
+    result: exchangeViewSchema,
+    refusals: [409],
+    run: ({ simulator, ids: [id = ''], body }) =>
+      simulator.exchanges.perform(id, body as ExchangeInput),
+  },
   {
     method: 'GET',
     path: '/control/requests',

@@ -2,7 +2,13 @@
  * Limits, assumptions and scripted fates on the control port.
  */
 import { z } from 'zod';
-import { type OutcomesInput, outcomesInputSchema } from '../../levers/behaviour.ts';
+import {
+  bucketsSchema,
+  ledgerEntrySchema,
+  type OutcomesInput,
+  outcomeHitsSchema,
+  outcomesInputSchema,
+} from '../../levers/behaviour.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import {
   assumptionsSchema,
@@ -31,6 +37,22 @@ export const behaviourRoutes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/control/outcomes/hits',
+    summary: 'How many messages there are to the recipients of each scripted fate.',
+    status: 200,
+    result: outcomeHitsSchema,
+    run: ({ simulator }) => simulator.outcomes.hits(),
+  },
+  {
+    method: 'GET',
+    path: '/control/assumptions/ledger',
+    summary: 'Every gap of the document with its answers.',
+    status: 200,
+    result: z.strictObject({ assumptions: z.array(ledgerEntrySchema) }),
+    run: ({ simulator }) => ({ assumptions: simulator.assumptions.ledger() }),
+  },
+  {
+    method: 'GET',
     path: '/control/assumptions',
     summary: 'The answers in force where the document is silent, by name.',
     status: 200,
@@ -53,6 +75,14 @@ export const behaviourRoutes: readonly Route[] = [
     status: 200,
     result: limitOverridesSchema,
     run: ({ simulator }) => simulator.limits.get(),
+  },
+  {
+    method: 'GET',
+    path: '/control/limits/buckets',
+    summary: 'What each account could still ask now, of each endpoint that is limited.',
+    status: 200,
+    result: bucketsSchema,
+    run: ({ simulator }) => ({ buckets: simulator.limits.buckets() }),
   },
   {
     method: 'PATCH',

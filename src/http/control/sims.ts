@@ -7,6 +7,7 @@ import {
   pollViewSchema,
   type ReceivedInput,
   receivedInputSchema,
+  receivedListQuerySchema,
   receivedViewSchema,
   type SimInput,
   type SimPatch,
@@ -35,6 +36,14 @@ export const simRoutes: readonly Route[] = [
     run: ({ simulator, ids: [id = ''], body }) => simulator.sims.create(id, body as SimInput),
   },
   {
+    method: 'GET',
+    path: '/control/pool',
+    summary: 'The numbers of the shared pool.',
+    status: 200,
+    result: z.strictObject({ sims: z.array(simViewSchema) }),
+    run: ({ simulator }) => ({ sims: simulator.sims.pool() }),
+  },
+  {
     method: 'PATCH',
     path: '/control/sims/{device_id}',
     summary: 'Connects, deactivates, or switches who polls; of a pool number too.',
@@ -51,6 +60,17 @@ export const simRoutes: readonly Route[] = [
     result: pollViewSchema,
     refusals: [409],
     run: ({ simulator, ids: [id = ''] }) => simulator.sims.poll(id),
+  },
+  {
+    method: 'GET',
+    path: '/control/accounts/{account_id}/received',
+    summary: 'The inbound messages of an account, newest first.',
+    status: 200,
+    query: receivedListQuerySchema,
+    result: z.strictObject({ received: z.array(receivedViewSchema) }),
+    run: ({ simulator, ids: [id = ''], query }) => ({
+      received: simulator.sims.received(id, query),
+    }),
   },
   {
     method: 'POST',
