@@ -17,8 +17,9 @@ export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile
     runnable.reduce((total, one) => total + (cost(one) ?? 0), 0);
   const sends = sum((one) => one.cost.sends);
   const waits = means.hasLevers ? 0 : sum((one) => one.cost.waits);
-  // A request takes some hundredths of a second; time itself is moved where there are levers.
-  const minutes = (waits + sends * 0.02 + runnable.length * 0.1) / 60;
+  // Where there are levers, time itself is moved and the target is near.
+  const secondsEach = means.hasLevers ? 0.002 : 0.05;
+  const minutes = (waits + (sends + runnable.length * 5) * secondsEach) / 60;
   const capped = means.maxSends === undefined ? '' : ` (--max-sends ${means.maxSends})`;
   const lines = [
     `Cases: ${runnable.length} of ${cases.length} (profile ${profile})`,

@@ -72,7 +72,7 @@ export const authenticationCases: readonly Case[] = [
     rule: 'AUTH-1',
     name: 'every-endpoint-asks',
     needs: ['sender', 'device'],
-    cost: { sends: 6 },
+    cost: { sends: 7 },
     sends: 'a request to each of the seven endpoints without a key, then with one',
     demands: '401 without; anything else with',
     run: async (t) => {
@@ -200,7 +200,7 @@ export const authenticationCases: readonly Case[] = [
     rule: 'AUTH-3',
     name: 'revoked-key',
     needs: ['key', 'revoked-key'],
-    cost: { sends: 1 },
+    cost: { sends: 2 },
     sends: 'requests with a key that was accepted and has been revoked',
     demands: `401 with code ${code}; the account's other key goes on`,
     run: async (t) => {

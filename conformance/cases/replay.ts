@@ -113,7 +113,7 @@ export const replayCases: readonly Case[] = [
     rule: 'SEND-4',
     name: 'accounts-do-not-share',
     needs: fresh,
-    cost: { sends: 3 },
+    cost: { sends: 4 },
     sends: 'one request_id from two accounts',
     demands: '202 for both, two messages; each replays its own',
     run: async (t) => {
@@ -177,7 +177,7 @@ export const replayCases: readonly Case[] = [
     name: 'within-24-hours',
     needs: clock,
     alone: true,
-    cost: { sends: 4 },
+    cost: { sends: 5 },
     sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
     demands: '200 and the original body, to the byte',
     run: async (t) => {
@@ -233,7 +233,7 @@ export const replayCases: readonly Case[] = [
     name: 'send-at-has-passed',
     needs: clock,
     alone: true,
-    cost: { sends: 2 },
+    cost: { sends: 3 },
     sends: 'a replay of a held message after its send_at has passed',
     demands: '200 and the original body: the replay is no new message to validate',
     run: async (t) => {

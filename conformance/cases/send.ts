@@ -132,7 +132,7 @@ export const sendCases: readonly Case[] = [
     rule: 'SEND-1',
     name: 'alias-is-judged-alike',
     needs: ['sender', 'unknown-from'],
-    cost: { sends: 4 },
+    cost: { sends: 5 },
     sends: 'an unknown number and a malformed one, under `from` and under `from_number`',
     demands: 'the same refusals under both names',
     run: async (t) => {
@@ -202,6 +202,7 @@ export const sendCases: readonly Case[] = [
     ...base,
     rule: 'RES-3',
     name: 'request-id-echoed',
+    cost: { sends: 3 },
     sends: 'a send with a request_id, a read of it, a replay of it',
     demands: 'the same request_id in each body',
     run: async (t) => {

@@ -201,7 +201,7 @@ export const senderCases: readonly Case[] = [
     rule: 'SVC-4',
     name: 'refused-senders-are-json',
     needs: ['fresh'],
-    cost: { sends: 4 },
+    cost: { sends: 5 },
     sends: 'refusals with 400, 402, 403 and 503',
     demands: 'JSON bodies, declared as such',
     run: async (t) => {

@@ -34,7 +34,9 @@ async function endsForGood(t: Trial, recipient: string, end: string): Promise<vo
   const { messageId } = await t.queued(account, { to: recipient });
   const interval = pollIntervalMs(t);
   const read = () => statusOf(t, account.key, messageId);
-  for (let i = 0; i < 8 && (await read()) !== end; i += 1) await t.advance(interval);
+  // Steps between polls may take some seconds of their own (`progressPace`).
+  for (let i = 0; i < 10 && (await read()) !== end; i += 1)
+    await t.advance(Math.max(interval, 5_000));
   if ((await read()) !== end) return;
   for (const pause of [...Array(10).fill(interval / 2), 86_400_000, 30 * 86_400_000]) {
     await t.advance(pause);

@@ -108,7 +108,7 @@ export const validationCases: readonly Case[] = [
     rule: 'SEND-2',
     name: 'null-is-missing',
     needs,
-    cost: { sends: 4 },
+    cost: { sends: 5 },
     sends: 'null as `to`, as `from`, as `message`',
     demands: '400 that names the field',
     run: (t) =>
