@@ -15,6 +15,16 @@ import { Outcomes } from './sim/outcomes.ts';
 import { assumptionsOf, limitsOf, type Settings } from './sim/settings.ts';
 import { World } from './sim/world.ts';
 
+/** The classes that a simulation is put together from; each may give way to one that behaves otherwise. */
+export interface Parts {
+  readonly Fleet: typeof Fleet;
+  readonly Lifecycle: typeof Lifecycle;
+  readonly Limiter: typeof Limiter;
+  readonly World: typeof World;
+}
+
+const soundParts: Parts = { Fleet, Lifecycle, Limiter, World };
+
 export class Simulation {
   readonly clock: VirtualClock;
   readonly lifecycle: Lifecycle;
@@ -24,13 +34,14 @@ export class Simulation {
   readonly faults: Faults;
 
   /** `startMs`: epoch milliseconds at which the virtual clock starts. */
-  constructor(settings: Settings, startMs: number) {
+  constructor(settings: Settings, startMs: number, parts: Partial<Parts> = {}) {
+    const made = { ...soundParts, ...parts };
     const assumptions = assumptionsOf(settings);
     this.clock = new VirtualClock(startMs);
-    this.lifecycle = new Lifecycle(this.clock.now);
-    this.fleet = new Fleet(this.clock, this.lifecycle, assumptions);
-    this.limiter = new Limiter(this.clock.now, limitsOf(settings), assumptions);
-    this.world = new World({
+    this.lifecycle = new made.Lifecycle(this.clock.now);
+    this.fleet = new made.Fleet(this.clock, this.lifecycle, assumptions);
+    this.limiter = new made.Limiter(this.clock.now, limitsOf(settings), assumptions);
+    this.world = new made.World({
       seed: settings.seed,
       now: this.clock.now,
       assumptions,
