@@ -2,7 +2,11 @@
  * The composition root: a simulator as a value that a test or a process holds.
  * Everything the control port can do is a method here first, in the same words and shapes.
  */
+import { sha256 } from './digest.ts';
 import type { ApiReply, ApiRequest } from './http/messages.ts';
+import { resultDigest } from './journal/entry.ts';
+import { type Journal, MemoryJournal } from './journal/journal.ts';
+import { openRun } from './journal/resume.ts';
 import { AccountLevers } from './levers/accounts.ts';
 import { Activity } from './levers/activity.ts';
 import { AssumptionLevers, LimitLevers, OutcomeLevers } from './levers/behaviour.ts';
@@ -16,12 +20,15 @@ import { SimLevers } from './levers/sims.ts';
 import type { State } from './levers/state.ts';
 import { Waits } from './levers/wait.ts';
 import { type Listening, type ListenOptions, openPorts, type Ports } from './ports.ts';
+import type { KeyDigest } from './sim/account.ts';
+import { LeverError } from './sim/lever-error.ts';
 import { statuses } from './sim/message.ts';
 import { parseSettings, type Settings, type SettingsInput } from './sim/settings.ts';
 import { Simulation } from './simulation.ts';
 import { WallClock } from './wall-clock.ts';
 
 export type { ApiReply, ApiRequest } from './http/messages.ts';
+export { JournalError } from './journal/journal-error.ts';
 export { LeverError } from './sim/lever-error.ts';
 export { SettingsError } from './sim/mistakes.ts';
 export type { SettingsInput } from './sim/settings.ts';
@@ -47,6 +54,22 @@ interface ReadyNumber {
   readonly device_id: string;
 }
 
+export interface SimulatorOptions {
+  /**
+   * A file that every input is appended to; one that exists is played first, and the run goes on from there.
+   * Without it the first inputs are kept in memory; `false` keeps none.
+   */
+  readonly journal?: string | false | undefined;
+  /** Told, in one line, what the user should know of the journal. */
+  readonly onNotice?: ((line: string) => void) | undefined;
+  /** Where simulated time starts, whatever the clock; for playing a recorded run. */
+  readonly startAtMs?: number | undefined;
+  /** What stands for the keys of a world whose text is not known; for playing a recorded run. */
+  readonly keyDigests?: ReadonlyMap<string, KeyDigest> | undefined;
+  /** Makes each life of the service, at the start and after a reset: one of other parts, for a defect. */
+  readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
+}
+
 export class Simulator implements Live {
   readonly settings: Settings;
   readonly wallClock: WallClock;
@@ -63,18 +86,34 @@ export class Simulator implements Live {
   readonly exchanges = new ExchangeLevers(this, (request) => this.handle(request));
   readonly activity: Activity = new Activity(this);
   simulation: Simulation;
+  readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
+  readonly #makeSimulation: (settings: Settings, startMs: number) => Simulation;
+  #journal: Journal | undefined;
   #ports: Ports | undefined;
   #onShutdown: (() => void) | undefined;
 
-  /** Throws a SettingsError that lists every mistake. */
-  constructor(settings: SettingsInput = {}) {
+  /** Throws a SettingsError that lists every mistake, or a JournalError. */
+  constructor(settings: SettingsInput = {}, options: SimulatorOptions = {}) {
     this.settings = parseSettings(settings);
-    this.simulation = this.#newSimulation();
+    this.#keyDigests = options.keyDigests ?? new Map();
+    this.#makeSimulation =
+      options.simulation ?? ((parsed, startMs) => new Simulation(parsed, startMs));
+    const { journal } = options;
+    const run = typeof journal === 'string' ? openRun(journal, this.settings) : undefined;
+    const startMs = options.startAtMs ?? run?.startedAtMs ?? this.#startMs();
+    this.simulation = this.#newSimulation(startMs);
     this.wallClock = new WallClock(
       () => this.simulation.clock,
       this.settings.clock,
       this.settings.rate,
     );
+    try {
+      if (run !== undefined) this.#journal = run.resume(this, options.onNotice);
+      else if (journal !== false) this.#journal = new MemoryJournal(this.settings, startMs);
+    } catch (error) {
+      this.#stop();
+      throw error;
+    }
   }
 
   /** Answers one request of the service, without a socket. */
@@ -83,8 +122,10 @@ export class Simulator implements Live {
     this.wallClock.pump();
     const { simulation } = this;
     const handled = simulation.handle(request);
+    const nowMs = simulation.clock.now();
+    if (this.#journal?.isRecording) this.#journal.request(nowMs, request, handled);
     const tookMs = WallClock.ticksMs() - startedMs;
-    this.requests.add(request, handled, simulation.clock.now(), tookMs);
+    this.requests.add(request, handled, nowMs, tookMs);
     if (this.activity.isWatched) {
       const last = this.requests.last();
       if (last !== undefined) this.activity.publish('request', last);
@@ -92,9 +133,26 @@ export class Simulator implements Live {
     return handled.reply;
   }
 
-  change<T>(_lever: string, _args: readonly unknown[], act: () => T): T {
+  change<T>(lever: string, args: readonly unknown[], act: () => T): T {
     this.wallClock.pump();
-    return act();
+    const atMs = this.simulation.clock.now();
+    try {
+      const result = act();
+      this.#journal?.lever(atMs, lever, args, resultDigest(result));
+      return result;
+    } catch (error) {
+      // What is not understood has changed nothing.
+      if (error instanceof LeverError && error.code !== 'invalid') {
+        this.#journal?.lever(atMs, lever, args, error.code);
+      }
+      throw error;
+    }
+  }
+
+  /** The run since the start, or without a journal file since the last reset, as NDJSON. */
+  journalText(): string {
+    if (this.#journal === undefined) throw new LeverError('conflict', 'no journal is kept');
+    return this.#journal.text();
   }
 
   state(): State {
@@ -122,9 +180,14 @@ export class Simulator implements Live {
 
   /** The world as it was at start, clock included. */
   reset(): void {
-    this.change('reset', [], () => {
+    this.resetAt(this.#startMs());
+  }
+
+  /** As `reset`, with simulated time starting at `startMs`: a recorded reset is made again at its own time. */
+  resetAt(startMs: number): void {
+    this.change('reset', [startMs], () => {
       this.simulation.stop();
-      this.simulation = this.#newSimulation();
+      this.simulation = this.#newSimulation(startMs);
       this.wallClock.setMode(this.settings.clock, this.settings.rate);
       this.activity.attach();
       this.activity.publish('clock', this.clock.state());
@@ -167,19 +230,36 @@ export class Simulator implements Live {
     this.#waits.close();
     await this.#ports?.close();
     this.#ports = undefined;
-    this.wallClock.stop();
-    this.simulation.stop();
+    this.#stop();
   }
 
-  #newSimulation(): Simulation {
-    const { clock, startTimeMs } = this.settings;
-    return new Simulation(this.settings, clock === 'manual' ? startTimeMs : WallClock.nowMs());
+  #stop(): void {
+    this.wallClock.stop();
+    this.simulation.stop();
+    this.#journal?.close();
+    this.#journal = undefined;
+  }
+
+  #startMs(): number {
+    return this.settings.clock === 'manual' ? this.settings.startTimeMs : WallClock.nowMs();
+  }
+
+  #newSimulation(startMs: number): Simulation {
+    const simulation = this.#makeSimulation(this.settings, startMs);
+    for (const key of simulation.world.keys.values()) {
+      const digest = this.#keyDigests.get(key.key);
+      if (digest !== undefined) simulation.world.forgetKeyText(key, digest, sha256);
+    }
+    return simulation;
   }
 }
 
 /** Makes a simulator; no port is opened before `listen`. */
-export async function createSimulator(settings: SettingsInput = {}): Promise<Simulator> {
-  return new Simulator(settings);
+export async function createSimulator(
+  settings: SettingsInput = {},
+  options: SimulatorOptions = {},
+): Promise<Simulator> {
+  return new Simulator(settings, options);
 }
 
 function readyNumber(device: { readonly number: string; readonly deviceId: string }): ReadyNumber {

@@ -13,6 +13,7 @@ export class WallClock {
   #rate: number;
   #anchorWallMs = 0;
   #anchorVirtualMs = 0;
+  #isHeld = false;
   readonly #interval: NodeJS.Timeout;
 
   /** `rate`: simulated milliseconds per millisecond while the mode is `scaled`. */
@@ -59,9 +60,21 @@ export class WallClock {
 
   /** Advances virtual time to where the wall clock wants it. A wall clock set back moves nothing. */
   pump(): void {
-    if (this.#mode === 'manual') return;
+    if (this.#mode === 'manual' || this.#isHeld) return;
     const elapsedMs = WallClock.nowMs() - this.#anchorWallMs;
     this.#clock().advanceTo(this.#anchorVirtualMs + Math.floor(elapsedMs * this.rate));
+  }
+
+  /** Virtual time is not pulled until `release`: a recorded run brings its own. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  /** Time goes on from where it is; a real clock from the present, if that is later. */
+  release(): void {
+    this.#isHeld = false;
+    if (this.#mode === 'real') this.#clock().advanceTo(WallClock.nowMs());
+    this.anchor();
   }
 
   stop(): void {

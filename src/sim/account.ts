@@ -32,7 +32,10 @@ const shownKeyCharacters = 9;
 
 /** What may be shown of a key after its creation. */
 export function keyPrefix({ key: text, digest }: ApiKey): string {
-  if (digest !== undefined) return digest.prefix;
+  return digest === undefined ? shownPrefix(text) : digest.prefix;
+}
+
+export function shownPrefix(text: string): string {
   return text.slice(0, Math.min(shownKeyCharacters, Math.floor(text.length / 2)));
 }
 

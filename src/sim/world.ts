@@ -265,6 +265,16 @@ export class World {
     this.#digestOf = digestOf;
   }
 
+  /** Another text that stands for a key, until it is dropped: for playing a recorded run. */
+  aliasKey(alias: string, key: ApiKey): void {
+    assert(!this.#keysByText.has(alias), 'an alias is no key');
+    this.#keysByText.set(alias, key);
+  }
+
+  dropAlias(alias: string): void {
+    this.#keysByText.delete(alias);
+  }
+
   /** For restoring: a device that its fleet does not run yet. */
   adoptDevice(device: Device): void {
     assert(!this.devices.has(device.deviceId), 'a device is adopted once');

@@ -13,6 +13,7 @@ import { behaviourRoutes } from './behaviour.ts';
 import { clockRoutes } from './clock.ts';
 import { faultRoutes } from './faults.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
+import { journalRoutes } from './journal.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
 import { type Call, type Route, WholeReply } from './route.ts';
@@ -29,6 +30,7 @@ export const controlRoutes: readonly Route[] = [
   ...behaviourRoutes,
   ...faultRoutes,
   ...activityRoutes,
+  ...journalRoutes,
 ];
 
 /** The rows, and the document that is made from them. The service's own document and the page are to stand here. */

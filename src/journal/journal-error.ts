@@ -1,0 +1,4 @@
+/** A journal that cannot be used; the message is one line for the user. */
+export class JournalError extends Error {
+  override readonly name = 'JournalError';
+}

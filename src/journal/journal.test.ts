@@ -1,0 +1,189 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sendBy } from '../http/control/control-fixture.ts';
+import { type SettingsInput, Simulator } from '../simulator.ts';
+import { rememberedInputs } from './journal.ts';
+import { replayJournal } from './replay.ts';
+
+let folder: string;
+let files = 0;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'smstwin-journal-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const newFile = () => join(folder, `${++files}.ndjson`);
+
+const explicitKey = 'an-explicit-key-of-a-world-file';
+const settings: SettingsInput = {
+  clock: 'manual',
+  seed: 7,
+  world: {
+    accounts: [
+      { name: 'acme', keys: [{ name: 'k', key: explicitKey }], sims: [{ number: '+12025550101' }] },
+      { name: 'globex', sims: [{ number: '+12025550111' }] },
+    ],
+  },
+};
+
+/** A run that moves every kind of lever. */
+function run(simulator: Simulator): void {
+  sendBy(simulator, 0, { request_id: 'a' });
+  sendBy(simulator, 0, { request_id: 'a' });
+  sendBy(simulator, 1, { to: 'nonsense' });
+  const account = simulator.accounts.create({ name: 'hooli', monthly_quota: 5 });
+  const { key } = simulator.accounts.createKey(account.account_id, { name: 'second' });
+  const sim = simulator.sims.create(account.account_id, { number: '+12025550177' });
+  call(simulator, `Bearer ${key}`, { from: '+12025550177' });
+  call(simulator, 'Bearer nobody', {});
+  call(simulator, undefined, {});
+  simulator.faults.add({ when: { probability: 0.5 }, fault: { kind: 'status', status: 500 } });
+  for (let n = 0; n < 6; n++) sendBy(simulator, 0, {});
+  simulator.faults.clear();
+  simulator.clock.advance('25s');
+  simulator.sims.poll(sim.device_id);
+  simulator.outcomes.put({ outcomes: [{ to: '+1*', ends: 'failed', in: 'sending' }] });
+  simulator.assumptions.patch({ pollIntervalSeconds: 3 });
+  simulator.limits.patch({ send: 40 });
+  simulator.sims.receive(account.account_id, { from: 'x', to: '+12025550177', message: 'hi' });
+  simulator.sims.patch(sim.device_id, { active: false });
+  sendBy(simulator, 1, {});
+  simulator.messages.advanceUntil({ match: { status: 'failed' }, timeout_ms: 60_000 });
+  expect(() => simulator.messages.advanceUntil({ count: 99, timeout_ms: 10_000 })).toThrow();
+  expect(() => simulator.accounts.create({ name: 'hooli' })).toThrow();
+  simulator.clock.advance({ until_idle: true });
+}
+
+function call(
+  simulator: Simulator,
+  authorization: string | undefined,
+  body: Readonly<Record<string, unknown>>,
+): void {
+  simulator.handle({
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    query: '',
+    authorization,
+    contentType: 'application/json',
+    clientIp: '10.0.0.1',
+    forwardedFor: undefined,
+    body: Buffer.from(JSON.stringify({ to: '+12025550123', message: 'Hi', ...body })),
+  });
+}
+
+test('a journal is played in another simulator, and every reply is the same', async () => {
+  const file = newFile();
+  const simulator = new Simulator(settings, { journal: file });
+  run(simulator);
+  simulator.reset();
+  run(simulator);
+  await simulator.close();
+  const replayed = replayJournal(file);
+  expect(replayed.differences).toEqual([]);
+  expect(replayed.inputs).toBeGreaterThan(50);
+});
+
+test('no full key stands in a journal', async () => {
+  const file = newFile();
+  const simulator = new Simulator(settings, { journal: file });
+  run(simulator);
+  const keys = simulator.readyFile().accounts.map(({ api_key: key }) => key);
+  const [first] = simulator.accounts.list();
+  keys.push(simulator.accounts.createKey(first?.account_id ?? '').key);
+  await simulator.close();
+  const text = readFileSync(file, 'utf8');
+  for (const key of keys) expect(text).not.toContain(key);
+});
+
+test('a run goes on from where its file ends, as if it had never stopped', async () => {
+  const file = newFile();
+  const first = new Simulator(settings, { journal: file });
+  run(first);
+  const before = first.messages.list();
+  const { now } = first.clock.state();
+  await first.close();
+  const again = new Simulator(settings, { journal: file });
+  expect(again.messages.list()).toEqual(before);
+  expect(again.clock.state().now).toBe(now);
+  expect(again.readyFile().accounts.at(-1)?.name).toBe('hooli');
+  const replay = sendBy(again, 0, { request_id: 'a' });
+  expect(replay.status).toBe(200);
+  await again.close();
+  expect(replayJournal(file).differing).toBe(0);
+});
+
+test('with a real clock, time goes on at the present, or at the last input if that is later', async () => {
+  const file = newFile();
+  const first = new Simulator({}, { journal: file });
+  sendBy(first, 0, {});
+  first.clock.advance('1d');
+  const { now } = first.clock.state();
+  await first.close();
+  const again = new Simulator({}, { journal: file });
+  const resumed = Date.parse(again.clock.state().now) - Date.parse(now);
+  expect(resumed).toBeGreaterThanOrEqual(0);
+  expect(resumed).toBeLessThan(60_000);
+  expect(again.state().messages.delivered).toBe(1);
+  await again.close();
+  expect(replayJournal(file).differing).toBe(0);
+});
+
+test('a last line that was cut short is told and survived', async () => {
+  const file = newFile();
+  const first = new Simulator(settings, { journal: file });
+  sendBy(first, 0, {});
+  await first.close();
+  appendFileSync(file, '{"at":"2026-01-01T00:00:00.000Z","requ');
+  expect(replayJournal(file)).toMatchObject({ inputs: 1, differing: 0, isTruncated: true });
+  const notices: string[] = [];
+  const again = new Simulator(settings, { journal: file, onNotice: (line) => notices.push(line) });
+  expect(notices).toEqual([`${file}: the last line was cut short, and is left out`]);
+  sendBy(again, 0, {});
+  await again.close();
+  expect(replayJournal(file)).toMatchObject({ inputs: 2, differing: 0, isTruncated: false });
+});
+
+test('a journal of another seed, world or version, and what is no journal, are refused in one line', async () => {
+  const file = newFile();
+  await new Simulator(settings, { journal: file }).close();
+  const open = (other: SettingsInput) => () => new Simulator(other, { journal: file });
+  expect(open({ ...settings, seed: 8 })).toThrow(/^[^\n]*another seed; start with the same[^\n]*$/);
+  expect(open({ ...settings, world: {} })).toThrow(/another world/);
+  const otherKey = JSON.stringify(settings).replace(explicitKey, 'another-key');
+  expect(open(JSON.parse(otherKey))).toThrow(/another world/);
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/"smstwin":"[^"]*"/, '"smstwin":"9.9.9"'));
+  expect(open(settings)).toThrow(/written by smstwin 9\.9\.9, and this is/);
+  expect(() => replayJournal(file)).toThrow(/written by smstwin 9\.9\.9/);
+  writeFileSync(file, 'hello\n');
+  expect(open(settings)).toThrow('this is not a journal of smstwin');
+  expect(() => replayJournal(join(folder, 'missing'))).toThrow('there is no such file');
+});
+
+test('a changed reply and a damaged line are found, by their line', async () => {
+  const file = newFile();
+  const simulator = new Simulator(settings, { journal: file });
+  sendBy(simulator, 0, {});
+  sendBy(simulator, 0, {});
+  await simulator.close();
+  const text = readFileSync(file, 'utf8');
+  const lines = text.split('\n');
+  writeFileSync(file, text.replace('"status":202', '"status":201'));
+  const { differences } = replayJournal(file);
+  expect(differences).toMatchObject([{ line: 2, input: 'POST /api/v1/sms/send/' }]);
+  expect(() => new Simulator(settings, { journal: file })).toThrow(/line 2: POST/);
+  writeFileSync(file, [lines[0], 'x', lines[2], ''].join('\n'));
+  expect(() => replayJournal(file)).toThrow('line 2 is damaged');
+});
+
+test('without a file the run since the last reset is kept in memory, up to a bound', async () => {
+  const simulator = new Simulator({ clock: 'manual', noLimits: true });
+  for (let n = 0; n <= rememberedInputs; n++) call(simulator, undefined, {});
+  expect(() => simulator.journalText()).toThrow('start with --journal FILE');
+  simulator.reset();
+  sendBy(simulator, 0, {});
+  const file = newFile();
+  writeFileSync(file, simulator.journalText());
+  expect(replayJournal(file)).toMatchObject({ inputs: 1, differing: 0 });
+  await simulator.close();
+});

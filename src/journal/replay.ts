@@ -1,0 +1,35 @@
+/**
+ * A recorded run, played again from its file alone.
+ */
+import { Simulator } from '../simulator.ts';
+import { type JournalHeader, readHeader, settingsOfHeader } from './header.ts';
+import { JournalError } from './journal-error.ts';
+import { readJournal } from './lines.ts';
+import { type Played, play } from './play.ts';
+
+export interface Replayed extends Played {
+  readonly header: JournalHeader;
+  /** The last line was cut short, and left out. */
+  readonly isTruncated: boolean;
+}
+
+/** Plays a journal in a simulator of its own and compares every reply. Throws a JournalError where it cannot. */
+export function replayJournal(path: string): Replayed {
+  const lines = readJournal(path);
+  if (lines === undefined) throw new JournalError(`${path}: there is no such file`);
+  if (lines.header === undefined) throw new JournalError(`${path}: the journal is empty`);
+  const header = readHeader(lines.header, path);
+  const { settings, keyDigests } = settingsOfHeader(header, path);
+  const simulator = new Simulator(settings, {
+    startAtMs: Date.parse(header.started_at),
+    keyDigests,
+    journal: false,
+  });
+  try {
+    simulator.wallClock.hold();
+    const played = play(simulator, lines.entries);
+    return { ...played, header, isTruncated: lines.isTruncated };
+  } finally {
+    void simulator.close();
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * A run that goes on from where its journal ends: played again up to there, then appended to.
+ */
+import { truncateSync } from 'node:fs';
+import type { Settings } from '../sim/settings.ts';
+import type { Simulator } from '../simulator.ts';
+import { checkSameSettings, headerOf, readHeader } from './header.ts';
+import { FileJournal } from './journal.ts';
+import { JournalError } from './journal-error.ts';
+import { readJournal } from './lines.ts';
+import { play } from './play.ts';
+
+/** A journal file, looked at before the simulator starts. */
+export interface Run {
+  /** Where its simulated time started; undefined for a new file. */
+  readonly startedAtMs: number | undefined;
+  /** Plays what is there, tells of a line that was cut short, and goes on recording. */
+  resume(simulator: Simulator, onNotice: ((line: string) => void) | undefined): FileJournal;
+}
+
+/** Throws a JournalError where the file is of another version or other settings. */
+export function openRun(path: string, settings: Settings): Run {
+  const lines = readJournal(path);
+  const header = lines?.header === undefined ? undefined : readHeader(lines.header, path);
+  if (header !== undefined) checkSameSettings(header, settings, path);
+  return {
+    startedAtMs: header === undefined ? undefined : Date.parse(header.started_at),
+    resume: (simulator, onNotice) => {
+      const { wallClock, simulation } = simulator;
+      if (lines !== undefined && header !== undefined) {
+        wallClock.hold();
+        const { differing, differences } = play(simulator, lines.entries);
+        const [first] = differences;
+        if (first !== undefined) {
+          const others = differing > 1 ? ` (and ${differing - 1} others)` : '';
+          throw new JournalError(
+            `${path}: line ${first.line}: ${first.input} is answered otherwise than it was${others}`,
+          );
+        }
+      }
+      if (lines?.isTruncated === true) {
+        truncateSync(path, lines.wholeBytes);
+        onNotice?.(`${path}: the last line was cut short, and is left out`);
+      }
+      const journal = new FileJournal(path);
+      if (header === undefined) {
+        journal.begin(headerOf(simulator.settings, simulation.clock.now()));
+      }
+      wallClock.release();
+      return journal;
+    },
+  };
+}
