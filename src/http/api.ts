@@ -111,7 +111,8 @@ function unauthenticated(
   const { assumptions } = world;
   const refusal: ServiceError = { kind: 'invalid_key' };
   if (assumptions.unauthenticatedThrottle === 'always_401') return errorReply(refusal, assumptions);
-  const address = clientAddress(request, assumptions.clientIp);
+  // A forwarded address is text of the caller's: marked, it is never the id of an account.
+  const address = `ip ${clientAddress(request, assumptions.clientIp)}`;
   const retryAfterSeconds = limiter.take(endpoint, address);
   if (retryAfterSeconds > 0) {
     return errorReply({ kind: 'throttled', retryAfterSeconds }, assumptions);

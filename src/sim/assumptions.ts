@@ -187,8 +187,9 @@ export const defaultAssumptions = Object.fromEntries(
 ) as Assumptions;
 
 /** Overrides by name, as settings, world files and the control port give them. */
-export const assumptionOverridesSchema = z
-  .strictObject(
-    Object.fromEntries(assumptionNames.map((name) => [name, assumptionLedger[name].schema])),
-  )
-  .partial() as unknown as z.ZodType<Partial<Assumptions>>;
+export const assumptionOverridesSchema = z.strictObject(
+  // Exactly optional: an answer of `undefined` would leave a gap without any.
+  Object.fromEntries(
+    assumptionNames.map((name) => [name, z.exactOptional(assumptionLedger[name].schema)]),
+  ),
+) as unknown as z.ZodType<Partial<Assumptions>>;

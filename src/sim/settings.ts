@@ -90,9 +90,17 @@ export function parseSettings(input: unknown = {}): Settings {
   return reading.data;
 }
 
-/** One answer per gap: the ledger's default, unless the world or the settings say otherwise. */
+/**
+ * One answer per gap: the ledger's default, unless the world or the settings say otherwise. `trustProxy` is
+ * another way to say `clientIp: x_forwarded_for`.
+ */
 export function assumptionsOf(settings: Settings): Assumptions {
-  return { ...defaultAssumptions, ...settings.world.assumptions, ...settings.assumptions };
+  return {
+    ...defaultAssumptions,
+    ...settings.world.assumptions,
+    ...(settings.trustProxy ? { clientIp: 'x_forwarded_for' } : {}),
+    ...settings.assumptions,
+  };
 }
 
 /** Requests per minute, or null where nothing is throttled. */
