@@ -1,0 +1,88 @@
+/**
+ * What one load measured, whichever generator made it. Latencies go into Node's own HDR histogram.
+ */
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+
+/** One second of a load. */
+export interface Second {
+  accepted: number;
+  refused: number;
+  failed: number;
+}
+
+export interface LoadResult {
+  /** Replies. */
+  readonly requests: number;
+  readonly durationMs: number;
+  /** Microseconds; in open loop from each request's intended start. */
+  readonly latency: RecordableHistogram;
+  readonly seconds: readonly Second[];
+  readonly statuses: Readonly<Record<string, number>>;
+  /** Replies with a status that the workload does not expect, timeouts and broken connections. */
+  readonly errors: number;
+  /** Open loop: requests that the generator itself sent too late, and those it could not send at all. */
+  readonly late: number;
+  readonly dropped: number;
+  /** Cores that the generator's process kept busy. */
+  readonly generatorCores: number;
+}
+
+/** Collects the replies of one load. */
+export class Tally {
+  readonly latency = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 });
+  readonly seconds: Second[] = [];
+  readonly statuses: Record<string, number> = {};
+  readonly #startedMs = performance.now();
+  readonly #cpu = process.cpuUsage();
+  readonly #expected: readonly number[];
+  requests = 0;
+  errors = 0;
+  late = 0;
+  dropped = 0;
+
+  constructor(expected: readonly number[]) {
+    this.#expected = expected;
+  }
+
+  reply(status: number, latencyMs: number, nowMs: number): void {
+    this.requests++;
+    this.latency.record(Math.max(1, Math.round(latencyMs * 1_000)));
+    this.statuses[status] = (this.statuses[status] ?? 0) + 1;
+    const second = this.#second(nowMs);
+    if (status === 429) second.refused++;
+    else if (status < 400) second.accepted++;
+    else second.failed++;
+    if (!this.#expected.includes(status)) this.errors++;
+  }
+
+  error(): void {
+    this.errors++;
+    this.#second(performance.now()).failed++;
+  }
+
+  finish(): LoadResult {
+    const durationMs = performance.now() - this.#startedMs;
+    const { user, system } = process.cpuUsage(this.#cpu);
+    const { requests, latency, seconds, statuses, errors, late, dropped } = this;
+    const generatorCores = (user + system) / 1_000 / durationMs;
+    return {
+      requests,
+      durationMs,
+      latency,
+      seconds,
+      statuses,
+      errors,
+      late,
+      dropped,
+      generatorCores,
+    };
+  }
+
+  #second(nowMs: number): Second {
+    const index = Math.floor((nowMs - this.#startedMs) / 1_000);
+    while (this.seconds.length <= index) {
+      this.seconds.push({ accepted: 0, refused: 0, failed: 0 });
+    }
+    return this.seconds[index] as Second;
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * One case measured beside its floors: a process for each server, all alive at once, loaded in turn in short
+ * rounds whose order is reversed each time. Medians of rounds and ratios within the run are what counts: other
+ * work on the machine hits all three alike.
+ */
+import type { LoadResult } from './load/load-result.ts';
+import { openLoop } from './load/open-loop.ts';
+import { saturate } from './load/saturate.ts';
+import { Ordinals, type Workload } from './load/workload.ts';
+import { median } from './median.ts';
+import type { BenchCase } from './scenarios/bench-case.ts';
+import type { FloorReply } from './servers/messages.ts';
+import { ServerProcess } from './servers/server-process.ts';
+
+export interface MeasureOptions {
+  /** Of load for each server, over all rounds. */
+  readonly durationMs: number;
+  readonly rounds: number;
+  readonly connections: number;
+  readonly perSecond: number | undefined;
+  readonly onProgress: (line: string) => void;
+}
+
+export interface Round {
+  readonly load: LoadResult;
+  readonly cpuMicrosPerRequest: number;
+  readonly rssBytes: number;
+  /** Cores that the server's process kept busy. */
+  readonly serverCores: number;
+}
+
+export const servers = ['service', 'hyperexpress', 'raw'] as const;
+export type ServerName = (typeof servers)[number];
+
+export interface Measurement {
+  readonly case: BenchCase;
+  readonly rounds: Readonly<Record<ServerName, readonly Round[]>>;
+  readonly startMs: number;
+  readonly idleRssBytes: number;
+}
+
+/** By count, not by time: on a busy machine a second may be too short for the compiler to settle. */
+const warmUpRequests = 20_000;
+const warmUpMs = 15_000;
+
+/** The seven fields of a message, as both floors answer them. */
+const floorBody = {
+  status: 'queued',
+  message_id: '0f8fad5b-d9cb-469f-a165-70867728950e',
+  request_id: '',
+  device_id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+  from_number: '+12025550101',
+  to: '+12025550199',
+  created_at: '2026-01-01T00:00:00.000Z',
+};
+const throttledBody = { detail: 'Request was throttled. Expected available in 60 seconds.' };
+
+export async function measure(benchCase: BenchCase, options: MeasureOptions): Promise<Measurement> {
+  const reply: FloorReply = {
+    postStatus: benchCase.scenario === 'throttled' ? 429 : 202,
+    body: benchCase.scenario === 'throttled' ? throttledBody : floorBody,
+  };
+  const processes: Partial<Record<ServerName, ServerProcess>> = {};
+  try {
+    const { settings, preload } = benchCase;
+    const service = await ServerProcess.start({ kind: 'simulator', settings, preload });
+    processes.service = service;
+    const idleRssBytes = (await service.usage()).rssBytes;
+    const hyperexpress = await ServerProcess.start({ kind: 'hyperexpress', reply });
+    processes.hyperexpress = hyperexpress;
+    const raw = await ServerProcess.start({ kind: 'raw', reply });
+    processes.raw = raw;
+    const all = { service, hyperexpress, raw };
+    const rounds: Record<ServerName, Round[]> = { service: [], hyperexpress: [], raw: [] };
+    const roundMs = options.durationMs / options.rounds;
+    for (let round = 0; round <= options.rounds; round++) {
+      const isWarmUp = round === 0;
+      const order = round % 2 === 0 ? servers : servers.toReversed();
+      for (const name of order) {
+        options.onProgress(
+          `${benchCase.name}: ${name}, ${isWarmUp ? 'warming up' : `round ${round} of ${options.rounds}`}`,
+        );
+        if (name === 'service' && benchCase.isGrowing) await service.reset();
+        const { from } = service.started;
+        const { apiKey } = service.started;
+        const caller = { apiKey, from, to: '+12025550199', messageIds: service.messageIds };
+        const workload = benchCase.workload(caller);
+        const result = await runRound(
+          all[name],
+          name === 'service' ? workload : { ...workload, expects: [200, reply.postStatus] },
+          isWarmUp ? { durationMs: warmUpMs, requests: warmUpRequests } : { durationMs: roundMs },
+          options,
+        );
+        if (!isWarmUp) rounds[name].push(result);
+      }
+    }
+    return { case: benchCase, rounds, startMs: service.started.startedMs, idleRssBytes };
+  } finally {
+    await Promise.all(Object.values(processes).map((process) => process.stop()));
+  }
+}
+
+async function runRound(
+  server: ServerProcess,
+  workload: Workload,
+  bounds: { readonly durationMs: number; readonly requests?: number },
+  { connections, perSecond }: MeasureOptions,
+): Promise<Round> {
+  const before = await server.usage();
+  let after = Promise.resolve(before);
+  const load = { connections, ...bounds, whenOver: () => void (after = server.usage()) };
+  const result =
+    perSecond === undefined || bounds.requests !== undefined
+      ? await saturate(server.target, workload, load, new Ordinals())
+      : await openLoop(server.target, workload, { ...load, perSecond });
+  const { cpuMicros, rssBytes } = await after;
+  const cpu = cpuMicros - before.cpuMicros;
+  return {
+    load: result,
+    cpuMicrosPerRequest: cpu / Math.max(1, result.requests),
+    rssBytes,
+    serverCores: cpu / 1_000 / result.durationMs,
+  };
+}
+
+/** The figure of the rounds: their median. */
+export function cpuOf(rounds: readonly Round[]): number {
+  return median(rounds.map(({ cpuMicrosPerRequest }) => cpuMicrosPerRequest));
+}
+
+export function throughputOf(rounds: readonly Round[]): number {
+  return median(rounds.map(({ load }) => (load.requests / load.durationMs) * 1_000));
+}

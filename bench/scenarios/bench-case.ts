@@ -1,0 +1,138 @@
+/**
+ * The cases of the load scenarios: which simulator, what is sent to it, and what its cost is held against.
+ */
+
+import type { SettingsInput } from '../../src/simulator.ts';
+import type { RequestTemplate, Workload } from '../load/workload.ts';
+
+export const scenarioNames = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
+export type ScenarioName = (typeof scenarioNames)[number];
+
+/** Who sends, from where, and about which messages. */
+export interface Caller {
+  readonly apiKey: string;
+  readonly from: string;
+  readonly to: string;
+  readonly messageIds: readonly string[];
+}
+
+export interface BenchCase {
+  readonly scenario: ScenarioName;
+  readonly name: string;
+  /** In words: what is measured. */
+  readonly what: string;
+  readonly settings: SettingsInput;
+  /** Messages that are there before the load. */
+  readonly preload: number;
+  /** Whether the load adds messages: then each round starts from the same world. */
+  readonly isGrowing: boolean;
+  readonly workload: (caller: Caller) => Workload;
+  /** CPU per request over the bare HyperExpress handler's, at most (`interfaces.md`, issue 6). */
+  readonly bar: number | undefined;
+}
+
+const sim = { number: '+12025550101', polling: 'external' } as const;
+/** Its only SIM is polled by a real device that never comes, so that messages stay where they are. */
+const restingWorld = { accounts: [{ name: 'bench', sims: [sim] }] };
+const livingWorld = { accounts: [{ name: 'bench', sims: [{ number: sim.number }] }] };
+/** 20 simulated seconds in 20 milliseconds: a life of three polls ends before the next second. */
+const livingRate = 1_000;
+
+export const cases: readonly BenchCase[] = [
+  {
+    scenario: 'send',
+    name: 'send',
+    what: 'a send without request_id; no rate limits',
+    settings: { noLimits: true, world: restingWorld },
+    preload: 0,
+    isGrowing: true,
+    workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202] }),
+    bar: 1.3,
+  },
+  {
+    scenario: 'send',
+    name: 'send-fresh-id',
+    what: 'a send with a request_id of its own; no rate limits',
+    settings: { noLimits: true, world: restingWorld },
+    preload: 0,
+    isGrowing: true,
+    workload: (caller) => ({ requests: [sendTemplate(caller, true)], expects: [202] }),
+    bar: 1.5,
+  },
+  {
+    scenario: 'send',
+    name: 'send-whole-life',
+    what: 'a send without request_id, and every message delivered beside it',
+    settings: { noLimits: true, world: livingWorld, clock: 'scaled', rate: livingRate },
+    preload: 0,
+    isGrowing: true,
+    workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202] }),
+    bar: 1.7,
+  },
+  {
+    scenario: 'read',
+    name: 'read',
+    what: 'a status read among 100,000 messages',
+    settings: { noLimits: true, world: restingWorld },
+    preload: 100_000,
+    isGrowing: false,
+    workload: (caller) => ({ requests: [readTemplate(caller)], expects: [200] }),
+    bar: 1.2,
+  },
+  {
+    scenario: 'throttled',
+    name: 'throttled',
+    what: 'sends at far more than their limit: all but 120 a minute are answered 429',
+    settings: {
+      world: {
+        accounts: [{ ...restingWorld.accounts[0], name: 'bench', monthly_quota: 'unlimited' }],
+      },
+    },
+    preload: 0,
+    isGrowing: true,
+    workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202, 429] }),
+    bar: 0.9,
+  },
+  {
+    scenario: 'mixed',
+    name: 'mixed',
+    what: 'one send with a request_id of its own to three status reads; every message delivered',
+    settings: { noLimits: true, world: livingWorld, clock: 'scaled', rate: livingRate },
+    preload: 20_000,
+    isGrowing: true,
+    workload: (caller) => {
+      const read = readTemplate(caller);
+      return { requests: [sendTemplate(caller, true), read, read, read], expects: [200, 202] };
+    },
+    bar: undefined,
+  },
+];
+
+function sendTemplate(caller: Caller, isFresh = false): RequestTemplate {
+  const text = 'bench-00000000000000';
+  const run = Math.floor(Math.random() * 36 ** 5);
+  const prefix = `bench-${run.toString(36).padStart(5, '0')}`;
+  const { to, from } = caller;
+  const message = 'Your appointment is tomorrow at 10:30.';
+  return {
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    headers: { authorization: `Bearer ${caller.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(isFresh ? { to, from, message, request_id: text } : { to, from, message }),
+    ...(isFresh
+      ? { slot: { text, next: (n: number) => `${prefix}${String(n).padStart(9, '0')}` } }
+      : {}),
+  };
+}
+
+function readTemplate({ apiKey, messageIds }: Caller): RequestTemplate {
+  const text = '00000000-0000-4000-8000-000000000000';
+  return {
+    method: 'GET',
+    path: `/api/v1/sms/${text}/`,
+    headers: { authorization: `Bearer ${apiKey}` },
+    body: '',
+    // A stride that shares no factor with their number visits all of them, in no order of memory.
+    slot: { text, next: (n) => messageIds[(n * 7_919) % messageIds.length] ?? text },
+  };
+}

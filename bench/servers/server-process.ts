@@ -1,0 +1,81 @@
+/**
+ * The parent's side of a server in a process of its own.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Target } from '../load/load.ts';
+import type { Order, Report, ServerSpec } from './messages.ts';
+
+type Started = Extract<Report, { kind: 'started' }>;
+export type Usage = Extract<Report, { kind: 'usage' }>;
+
+const answerWithinMs = 60_000;
+
+export class ServerProcess {
+  readonly #child: ChildProcess;
+  readonly target: Target;
+  readonly started: Started;
+  messageIds: readonly string[];
+
+  private constructor(child: ChildProcess, started: Started) {
+    this.#child = child;
+    this.started = started;
+    this.messageIds = started.messageIds;
+    this.target = { host: '127.0.0.1', port: started.port };
+  }
+
+  static async start(spec: ServerSpec): Promise<ServerProcess> {
+    const child = fork(fileURLToPath(new URL('./child.ts', import.meta.url)), {
+      execArgv: ['--expose-gc', '--max-old-space-size=4096', '--import', 'tsx'],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    return new ServerProcess(child, await ask(child, { kind: 'start', spec }, 'started'));
+  }
+
+  usage(): Promise<Usage> {
+    return ask(this.#child, { kind: 'usage' }, 'usage');
+  }
+
+  /** A fresh world, and the garbage of the last one collected. */
+  async reset(): Promise<void> {
+    this.messageIds = (await ask(this.#child, { kind: 'reset' }, 'reset')).messageIds;
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) resolve();
+      else {
+        this.#child.once('exit', () => resolve());
+        this.#child.kill('SIGKILL');
+      }
+    });
+  }
+}
+
+function ask<K extends Report['kind']>(
+  child: ChildProcess,
+  order: Order,
+  kind: K,
+): Promise<Extract<Report, { kind: K }>> {
+  return new Promise((resolve, reject) => {
+    const end = (act: () => void): void => {
+      clearTimeout(timer);
+      child.off('message', hear);
+      child.off('exit', exited);
+      act();
+    };
+    const hear = (report: Report): void => {
+      if (report.kind === kind) end(() => resolve(report as Extract<Report, { kind: K }>));
+      else if (report.kind === 'failed') end(() => reject(new Error(report.why)));
+    };
+    const exited = (code: number | null): void =>
+      end(() => reject(new Error(`a server of the bench ended by itself, code ${code}`)));
+    const timer = setTimeout(
+      () => end(() => reject(new Error(`a server of the bench did not answer ${order.kind}`))),
+      answerWithinMs,
+    );
+    child.on('message', hear);
+    child.on('exit', exited);
+    child.send(order);
+  });
+}
