@@ -12,7 +12,10 @@ export type JsonBody =
 
 const jsonType = /^application\/json[ \t]*(;|$)/i;
 
-export function readJsonBody(request: ApiRequest, assumptions: Assumptions): JsonBody {
+export function readJsonBody(
+  request: Pick<ApiRequest, 'contentType' | 'body'>,
+  assumptions: Assumptions,
+): JsonBody {
   if (assumptions.contentType === 'reject_415' && !isJsonType(request.contentType)) {
     return { kind: 'unsupported_media_type' };
   }

@@ -74,14 +74,16 @@ function numberField(text: z.ZodString, { numberCheck }: Assumptions) {
     .meta({ pattern: e164.source });
 }
 
-const documentedFields: ReadonlySet<string> = new Set([
+/** By the names that callers use, in the order of the document's table. */
+export const documentedFields = [
   'to',
   'from',
   'from_number',
   'message',
   'request_id',
   'send_at',
-]);
+] as const;
+const knownFields: ReadonlySet<string> = new Set(documentedFields);
 
 type SendSchema = z.ZodObject<ReturnType<typeof sendFields>>;
 
@@ -133,7 +135,7 @@ export function validateSend(
   }
   if (assumptions.unknownFields === 'reject') {
     for (const field of Object.keys(body)) {
-      if (!documentedFields.has(field)) failures.push({ field, detail: 'Unknown field.' });
+      if (!knownFields.has(field)) failures.push({ field, detail: 'Unknown field.' });
     }
   }
   const [first, ...others] = failures;

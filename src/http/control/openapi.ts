@@ -2,9 +2,8 @@
  * `/control/openapi.json`: the control API's own document, made from the rows that answer it.
  */
 import { z } from 'zod';
+import { type Json, jsonContent, schemaOf } from '../json-schema.ts';
 import { type Route, WholeReply } from './route.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 export const openApiPath = '/control/openapi.json';
 
@@ -130,13 +129,4 @@ function queryParameters({ query }: Route): Json[] {
 function operationId({ method, path }: Route): string {
   const words = path.split('/').map((part) => part.replace(/[{}]/g, '').replaceAll('.', '_'));
   return `${method.toLowerCase()}${words.join('_')}`;
-}
-
-function jsonContent(schema: Json): Json {
-  return { content: { 'application/json': { schema } } };
-}
-
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _, ...json } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-  return json;
 }
