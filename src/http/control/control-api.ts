@@ -17,6 +17,7 @@ import { journalRoutes } from './journal.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
 import { type Call, type Route, WholeReply } from './route.ts';
+import { serviceDocumentRoutes } from './service-document.ts';
 import { simRoutes } from './sims.ts';
 import { simulatorRoutes } from './simulator.ts';
 
@@ -31,9 +32,10 @@ export const controlRoutes: readonly Route[] = [
   ...faultRoutes,
   ...activityRoutes,
   ...journalRoutes,
+  ...serviceDocumentRoutes,
 ];
 
-/** The rows, and the document that is made from them. The service's own document and the page are to stand here. */
+/** The rows, and the document that is made from them. The page is to stand here. */
 const servedRoutes: readonly Route[] = [...controlRoutes, openApiRoute(controlRoutes)];
 
 export function controlApi(simulator: Simulator, options: GuardOptions): ControlHandle {
