@@ -108,7 +108,10 @@ async function runRound(
 ): Promise<Round> {
   const before = await server.usage();
   let after = Promise.resolve(before);
-  const load = { connections, ...bounds, whenOver: () => void (after = server.usage()) };
+  const whenOver = (): void => {
+    after = server.usage();
+  };
+  const load = { connections, ...bounds, whenOver };
   const result =
     perSecond === undefined || bounds.requests !== undefined
       ? await saturate(server.target, workload, load, new Ordinals())
