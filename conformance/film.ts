@@ -81,7 +81,9 @@ export function lifeFilm(t: Trial): Promise<Footage[]> {
 
 async function shoot(t: Trial): Promise<Footage[]> {
   const messages = [];
-  const plan = [recipients.delivered, recipients.delivered, ...fates.map(({ to }) => to)];
+  const all = [recipients.delivered, recipients.delivered, ...fates.map(({ to }) => to)];
+  // Where only some recipients may be written to, theirs are the lives that can be watched.
+  const plan = t.target.allowTo === undefined ? all : [t.recipient, t.recipient];
   for (const recipient of plan) {
     // A SIM of its own for each, so that none waits behind another (`sendsPerPoll`).
     const account = await t.account();

@@ -75,7 +75,8 @@ export async function runSuite(
     byId.set(idOf(one), result);
     options.onResult(result, byId.size, cases.length);
     if (options.bail && isFailure(result.verdict)) stopped ??= 'stopped by --bail';
-    if (stopped === undefined && lastUnanswered(result) && !(await answers(target))) {
+    const inDoubt = stopped === undefined && !options.signal.aborted && lastUnanswered(result);
+    if (inDoubt && !(await answers(target)) && !options.signal.aborted) {
       stopped = 'the target no longer answers';
       run.reachable = false;
     }

@@ -117,7 +117,8 @@ export const stateCases: readonly Case[] = [
     demands: 'a message that does not fail ends as delivered',
     run: async (t) => {
       const film = await lifeFilm(t);
-      for (const of of film.filter(({ recipient }) => recipient === recipients.delivered)) {
+      const delivered: string[] = [recipients.delivered, t.recipient];
+      for (const of of film.filter(({ recipient }) => delivered.includes(recipient))) {
         const end = of.sightings.at(-1)?.status;
         if (end === 'failed') continue;
         verify.that(end === 'delivered', 'delivered within seven polls', story(of));
@@ -141,6 +142,8 @@ export const stateCases: readonly Case[] = [
         );
         t.count();
       }
+      if (t.exercised === 0 && t.target.allowTo !== undefined)
+        t.lack('a recipient among those of --allow-to whose messages fail');
     },
   },
   {
@@ -149,7 +152,7 @@ export const stateCases: readonly Case[] = [
     name: 'delivered-is-final',
     cost: { sends: 1 },
     demands: 'delivered for ever',
-    run: (t) => endsForGood(t, recipients.delivered, 'delivered'),
+    run: (t) => endsForGood(t, t.recipient, 'delivered'),
   },
   {
     ...filmed,

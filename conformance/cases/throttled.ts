@@ -142,6 +142,15 @@ function perEndpoint(one: Limited): readonly Case[] {
   return [tight, wait, even, body];
 }
 
+/** How many of 121 requests for received messages pass for one key from one address. */
+async function capacity(t: Trial): Promise<number> {
+  const { key } = await t.account();
+  const replies = await flood(121, () => t.get(paths.received, key));
+  const count = replies.filter(passed).length;
+  verify.given(() => verify.that(count > 0 && count < 121, 'successes and a 429', String(count)));
+  return count;
+}
+
 /** Calls without a key, from an address of the caller's choice. */
 function unauthenticated(t: Trial, localAddress?: string): Promise<Reply> {
   return t.request({
@@ -177,12 +186,12 @@ const keyed: readonly Case[] = [
     needs: ['fresh'],
     cost: { throttled: 1 },
     sends: '121 requests for received messages with two keys of one account in turn',
-    demands: '120 pass, one is 429',
+    demands: 'as many pass as with one key',
     run: async (t) => {
       const account = await t.account();
       const { key } = await t.secondKey(account);
       const replies = await flood(121, (i) => t.get(paths.received, i % 2 ? key : account.key));
-      verify.equal('requests that passed', replies.filter(passed).length, 120);
+      verify.equal('requests that passed', replies.filter(passed).length, await capacity(t));
       t.count();
     },
   },
@@ -192,7 +201,7 @@ const keyed: readonly Case[] = [
     needs: ['fresh'],
     cost: { throttled: 1 },
     sends: '121 requests for received messages by one account, from two addresses',
-    demands: '120 pass, one is 429: authenticated calls are keyed by user',
+    demands: 'as many pass as from one: authenticated calls are keyed by user',
     run: async (t) => {
       const { key } = await t.account();
       const authorization = `Bearer ${key}`;
@@ -207,7 +216,8 @@ const keyed: readonly Case[] = [
       if (second.status === 0) t.lack('a target that is reached from a second local address');
       verify.given(() => verify.status(second, 200));
       const replies = await flood(120, () => t.get(paths.received, key));
-      verify.equal('requests that passed', 1 + replies.filter(passed).length, 120);
+      const count = 1 + replies.filter(passed).length;
+      verify.equal('requests that passed', count, await capacity(t));
       t.count();
     },
   },
