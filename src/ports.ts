@@ -39,6 +39,8 @@ export interface Ports {
 }
 
 const loopback = '127.0.0.1';
+/** A snapshot is as large as the state it holds. */
+const controlBodyLimits = { bodyLimitBytes: 256 * 1024 ** 2, drainLimitBytes: 256 * 1024 ** 2 };
 const closeGraceMs = 4_000;
 
 export async function openPorts(simulator: Simulator, options: ListenOptions): Promise<Ports> {
@@ -64,7 +66,7 @@ export async function openPorts(simulator: Simulator, options: ListenOptions): P
     const controlPort = await openTransport(
       kind,
       { control: controlApi(simulator, { host: controlHost, token: control.token }) },
-      transportOptions,
+      { ...transportOptions, ...controlBodyLimits },
     );
     opened.push(controlPort.transport);
     const controlUrl = urlOf(

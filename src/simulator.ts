@@ -13,10 +13,10 @@ import { AssumptionLevers, LimitLevers, OutcomeLevers } from './levers/behaviour
 import { ClockLevers } from './levers/clock.ts';
 import { ExchangeLevers } from './levers/exchanges.ts';
 import { FaultLevers } from './levers/faults.ts';
-import type { Live } from './levers/live.ts';
 import { MessageLevers } from './levers/messages.ts';
 import { RequestLevers } from './levers/requests.ts';
 import { SimLevers } from './levers/sims.ts';
+import { type Restorable, SnapshotLevers } from './levers/snapshot.ts';
 import type { State } from './levers/state.ts';
 import { Waits } from './levers/wait.ts';
 import { type Listening, type ListenOptions, openPorts, type Ports } from './ports.ts';
@@ -70,7 +70,7 @@ export interface SimulatorOptions {
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
 }
 
-export class Simulator implements Live {
+export class Simulator implements Restorable {
   readonly settings: Settings;
   readonly wallClock: WallClock;
   readonly clock = new ClockLevers(this);
@@ -85,6 +85,7 @@ export class Simulator implements Live {
   readonly requests = new RequestLevers();
   readonly exchanges = new ExchangeLevers(this, (request) => this.handle(request));
   readonly activity: Activity = new Activity(this);
+  readonly snapshots: SnapshotLevers = new SnapshotLevers(this);
   simulation: Simulation;
   readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
   readonly #makeSimulation: (settings: Settings, startMs: number) => Simulation;
@@ -186,12 +187,19 @@ export class Simulator implements Live {
   /** As `reset`, with simulated time starting at `startMs`: a recorded reset is made again at its own time. */
   resetAt(startMs: number): void {
     this.change('reset', [startMs], () => {
-      this.simulation.stop();
-      this.simulation = this.#newSimulation(startMs);
+      this.replace(this.#newSimulation(startMs));
       this.wallClock.setMode(this.settings.clock, this.settings.rate);
-      this.activity.attach();
       this.activity.publish('clock', this.clock.state());
     });
+  }
+
+  /** Puts another simulation in the place of this one. */
+  replace(simulation: Simulation): void {
+    this.simulation.stop();
+    this.simulation = simulation;
+    // The old anchor would pull the new clock to where the old one should be.
+    this.wallClock.anchor();
+    this.activity.attach();
   }
 
   /** Opens the ports. Throws a PortInUseError or a ListenError. */

@@ -44,6 +44,11 @@ export class WallClock {
     return this.#mode === 'manual' ? 0 : this.#mode === 'real' ? 1 : this.#rate;
   }
 
+  /** The rate it has when it is scaled. */
+  get scaledRate(): number {
+    return this.#rate;
+  }
+
   /** Virtual time goes on from where it is, at the new pace. */
   setMode(mode: ClockMode, rate: number | undefined): void {
     this.pump();

@@ -12,6 +12,7 @@ import type { Assumptions } from '../sim/assumptions.ts';
 import type { ClockMode } from '../sim/settings.ts';
 import type { LimitOverrides } from '../sim/world-schema.ts';
 import type { Simulator } from '../simulator.ts';
+import type { Snapshot } from '../snapshot/format.ts';
 
 type Input = (simulator: Simulator, args: readonly unknown[]) => unknown;
 
@@ -38,6 +39,7 @@ const inputs: Readonly<Record<string, Input>> = {
   'outcomes.put': (s, [input]) => s.outcomes.put(input as OutcomesInput),
   'faults.add': (s, [input]) => s.faults.add(input as FaultInput),
   'faults.remove': (s, [id]) => s.faults.remove(id as string),
+  'snapshot.restore': (s, [snapshot]) => s.snapshots.restore(snapshot as Snapshot),
   'faults.clear': (s) => s.faults.clear(),
 };
 

@@ -62,17 +62,7 @@ export class ClockLevers {
   }
 
   state(): ClockState {
-    this.#live.wallClock.pump();
-    const { clock } = this.#live.simulation;
-    const { mode, rate } = this.#live.wallClock;
-    const nextAtMs = clock.nextAtMs;
-    return {
-      now: isoTime(clock.now()),
-      mode,
-      rate,
-      pending: clock.pending,
-      next_at: nextAtMs === undefined ? null : isoTime(nextAtMs),
-    };
+    return clockState(this.#live);
   }
 
   setMode(mode: ClockMode, rate?: number): ClockState {
@@ -104,6 +94,19 @@ export class ClockLevers {
       return { now: isoTime(clock.now()), fired };
     });
   }
+}
+
+export function clockState({ simulation, wallClock }: Live): ClockState {
+  wallClock.pump();
+  const { clock } = simulation;
+  const { nextAtMs } = clock;
+  return {
+    now: isoTime(clock.now()),
+    mode: wallClock.mode,
+    rate: wallClock.rate,
+    pending: clock.pending,
+    next_at: nextAtMs === undefined ? null : isoTime(nextAtMs),
+  };
 }
 
 function isAmount(how: unknown): how is string | number {

@@ -20,6 +20,7 @@ import { type Call, type Route, WholeReply } from './route.ts';
 import { serviceDocumentRoutes } from './service-document.ts';
 import { simRoutes } from './sims.ts';
 import { simulatorRoutes } from './simulator.ts';
+import { snapshotRoutes } from './snapshot.ts';
 
 /** Every row, in the order of the documentation. A literal path stands before a variable one. */
 export const controlRoutes: readonly Route[] = [
@@ -32,6 +33,7 @@ export const controlRoutes: readonly Route[] = [
   ...faultRoutes,
   ...activityRoutes,
   ...journalRoutes,
+  ...snapshotRoutes,
   ...serviceDocumentRoutes,
 ];
 

@@ -1,0 +1,29 @@
+/**
+ * Snapshots on the control port.
+ */
+import { clockStateSchema } from '../../levers/clock.ts';
+import { type Snapshot, snapshotSchema } from '../../snapshot/format.ts';
+import type { Route } from './route.ts';
+
+export const snapshotRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/control/snapshot',
+    summary: 'The whole state. No full key is in it.',
+    status: 200,
+    result: snapshotSchema,
+    run: ({ simulator }) => simulator.snapshots.take(),
+  },
+  {
+    method: 'PUT',
+    path: '/control/snapshot',
+    summary: 'Goes on from a snapshot as if the simulator had never stopped.',
+    status: 200,
+    body: snapshotSchema,
+    result: clockStateSchema,
+    run: ({ simulator, body }) => {
+      simulator.snapshots.restore(body as Snapshot);
+      return simulator.clock.state();
+    },
+  },
+];
