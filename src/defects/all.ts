@@ -1,0 +1,46 @@
+/**
+ * Every defect by its name in the catalogue (`conformance/defects.ts`), and the wrong server that it makes.
+ */
+import type { Settings } from '../sim/settings.ts';
+import type { Simulation } from '../simulation.ts';
+import { bodyDefects } from './bodies.ts';
+import { fieldDefects } from './fields.ts';
+import { holdDefects } from './holds.ts';
+import { keyDefects } from './keys.ts';
+import { limitDefects } from './limits.ts';
+import { lifeDefects } from './lives.ts';
+import { pathDefects } from './paths.ts';
+import { type Defects, WrongSimulation } from './planted.ts';
+import { quotaDefects } from './quotas.ts';
+import { readDefects } from './reads.ts';
+import { refusalDefects } from './refusals.ts';
+import { replayWindowDefects } from './replay-windows.ts';
+import { replayDefects } from './replays.ts';
+import { retryAfterDefects } from './retry-after.ts';
+import { senderDefects } from './senders.ts';
+
+export const plantedDefects: Defects = {
+  ...limitDefects,
+  ...retryAfterDefects,
+  ...replayWindowDefects,
+  ...replayDefects,
+  ...readDefects,
+  ...keyDefects,
+  ...refusalDefects,
+  ...senderDefects,
+  ...fieldDefects,
+  ...holdDefects,
+  ...lifeDefects,
+  ...bodyDefects,
+  ...pathDefects,
+  ...quotaDefects,
+};
+
+/** What `createSimulator` is given to be wrong in this way; undefined where no defect has the name. */
+export function wrongSimulation(
+  name: string,
+): ((settings: Settings, startMs: number) => Simulation) | undefined {
+  const planted = Object.hasOwn(plantedDefects, name) ? plantedDefects[name] : undefined;
+  if (planted === undefined) return undefined;
+  return (settings, startMs) => new WrongSimulation(settings, startMs, planted);
+}

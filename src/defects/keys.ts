@@ -1,0 +1,111 @@
+/**
+ * Keys that open too much, and a dashboard that shows too much of them. Rules: AUTH-1, AUTH-2, AUTH-3.
+ */
+import type { ApiRequest } from '../http/messages.ts';
+import { matchRoute } from '../http/routes.ts';
+import type { ApiKey } from '../sim/account.ts';
+import type { EndpointName } from '../sim/limits.ts';
+import { World } from '../sim/world.ts';
+import type { Simulation } from '../simulation.ts';
+import { namedMessage } from './edge.ts';
+import { type Defects, endpointOf, type Planted, reading } from './planted.ts';
+
+/** Besides the right key, every text opens that `opens` says so of. */
+function accepting(opens: (given: string, key: ApiKey, nowMs: number) => boolean): Planted {
+  class LaxWorld extends World {
+    override validKey(text: string): ApiKey | undefined {
+      const right = super.validKey(text);
+      if (right !== undefined) return right;
+      const nowMs = this.now();
+      return [...this.keys.values()].find((key) => opens(text, key, nowMs));
+    }
+  }
+  return { parts: { World: LaxWorld } };
+}
+
+function isLive(key: ApiKey): boolean {
+  return key.revokedAtMs === undefined;
+}
+
+const cacheMs = 60_000;
+
+/** The Authorization header is understood as another one. */
+function header(understand: (request: ApiRequest) => string | undefined): Planted {
+  return reading((request) => ({
+    ...request,
+    authorization: understand(request) ?? request.authorization,
+  }));
+}
+
+/** An endpoint that asks for no key acts for whoever owns what is asked for. */
+function withoutKey(
+  endpoint: EndpointName,
+  ownerOf: (request: ApiRequest, simulation: Simulation) => readonly ApiKey[],
+): Planted {
+  return reading((request, simulation) => {
+    if (endpointOf(request) !== endpoint || request.authorization !== undefined) return request;
+    const key = ownerOf(request, simulation).find(isLive);
+    return key === undefined ? request : { ...request, authorization: `Bearer ${key.key}` };
+  });
+}
+
+/** Revoked keys go on where nothing is written. */
+const revokedReads: Planted = reading((request, { world }) => {
+  if (endpointOf(request) !== 'read') return request;
+  const text = request.authorization?.slice('Bearer '.length);
+  const key = [...world.keys.values()].find((one) => one.key === text);
+  const other = key === undefined || isLive(key) ? undefined : key.account.keys.find(isLive);
+  return other === undefined ? request : { ...request, authorization: `Bearer ${other.key}` };
+});
+
+/** Where only the beginning of a key may be shown, all of it is. */
+class TalkativeWorld extends World {
+  override createKey(...given: Parameters<World['createKey']>): ApiKey {
+    const key = super.createKey(...given);
+    key.digest = { sha256: '', prefix: key.key };
+    return key;
+  }
+}
+
+class NamelessWorld extends World {
+  override createKey(...[account, , text]: Parameters<World['createKey']>): ApiKey {
+    return super.createKey(account, 'default', text);
+  }
+}
+
+export const keyDefects: Defects = {
+  'revoked-key-works': accepting((given, { key }) => key === given),
+  'revoked-key-cached': accepting(
+    (given, { key, revokedAtMs = 0 }, nowMs) => key === given && nowMs - revokedAtMs < cacheMs,
+  ),
+  'revoked-key-reads': revokedReads,
+  'key-any-case': accepting(
+    (given, key) => isLive(key) && key.key.toLowerCase() === given.toLowerCase(),
+  ),
+  'key-prefix-enough': accepting(
+    (given, key) => isLive(key) && given.length >= key.key.length / 2 && key.key.startsWith(given),
+  ),
+  'key-trimmed-end': accepting((given, key) => isLive(key) && given.startsWith(key.key)),
+  'scheme-any': header(({ authorization }) => {
+    const [, rest] = authorization?.split(' ') ?? [];
+    return rest === undefined ? undefined : `Bearer ${rest}`;
+  }),
+  'key-without-scheme': header(({ authorization }) =>
+    authorization === undefined || authorization.includes(' ')
+      ? undefined
+      : `Bearer ${authorization}`,
+  ),
+  'key-in-query': header(({ authorization, query }) => {
+    const key = new URLSearchParams(query).get('api_key');
+    return authorization !== undefined || key === null ? undefined : `Bearer ${key}`;
+  }),
+  'stats-without-key': withoutKey('stats', (_, { world }) => [...world.keys.values()]),
+  'tasks-without-key': withoutKey('tasks', ({ path }, { world }) => {
+    return world.devices.get(matchRoute(path)?.id ?? '')?.account?.keys ?? [];
+  }),
+  'read-without-key': withoutKey('read', (request, simulation) => {
+    return namedMessage(request, simulation)?.account.keys ?? [];
+  }),
+  'key-listed': { parts: { World: TalkativeWorld } },
+  'key-name-lost': { parts: { World: NamelessWorld } },
+};

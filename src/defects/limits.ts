@@ -1,0 +1,160 @@
+/**
+ * Wrong limits: off by one, missing, of the wrong length, and kept for the wrong caller.
+ * Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3.
+ */
+
+import type { ApiRequest } from '../http/messages.ts';
+import { matchRoute } from '../http/routes.ts';
+import { Limiter } from '../sim/limiter.ts';
+import type { EndpointName } from '../sim/limits.ts';
+import type { Simulation } from '../simulation.ts';
+import { callerOf, refusal, senderOf } from './edge.ts';
+import { answering, type Defects, endpointOf, type Planted } from './planted.ts';
+
+type Bucket = readonly [EndpointName, string];
+
+/** What a wrong choice of the bucket may look at. */
+interface Call {
+  readonly endpoint: EndpointName;
+  /** The account's id, or the client IP where there is no valid key. */
+  readonly caller: string;
+  readonly isKnown: boolean;
+  readonly keyId: string;
+  readonly request: ApiRequest;
+}
+
+class RekeyedLimiter extends Limiter {
+  bucketOf: (endpoint: EndpointName, caller: string) => Bucket = (...own) => own;
+
+  override take(endpoint: EndpointName, caller: string): number {
+    return super.take(...this.bucketOf(endpoint, caller));
+  }
+
+  override giveBack(endpoint: EndpointName, caller: string): void {
+    super.giveBack(...this.bucketOf(endpoint, caller));
+  }
+}
+
+/** Calls are counted in the bucket that `choose` names. */
+function counting(choose: (call: Call) => Bucket): Planted {
+  return {
+    parts: { Limiter: RekeyedLimiter },
+    around: (next, simulation) => (request) => {
+      const key = callerOf(request, simulation);
+      const { limiter } = simulation;
+      if (limiter instanceof RekeyedLimiter) {
+        limiter.bucketOf = (endpoint, caller) =>
+          choose({
+            endpoint,
+            caller,
+            request,
+            isKnown: key !== undefined,
+            keyId: key?.keyId ?? '',
+          });
+      }
+      return next(request);
+    },
+  };
+}
+
+function limited(endpoint: EndpointName, limit: number | null): Planted {
+  return {
+    around: (next, { limiter }) => {
+      limiter.setLimit(endpoint, limit);
+      return next;
+    },
+  };
+}
+
+/** A minute of another length: the limiter's clock runs at another speed. */
+function minuteOf(seconds: number): Planted {
+  class OddLimiter extends Limiter {
+    constructor(...[now, limits, assumptions]: ConstructorParameters<typeof Limiter>) {
+      super(() => (now() * 60) / seconds, limits, assumptions);
+    }
+
+    override take(endpoint: EndpointName, caller: string): number {
+      return Math.ceil((super.take(endpoint, caller) * seconds) / 60);
+    }
+  }
+  return { parts: { Limiter: OddLimiter } };
+}
+
+class HalfForStrangers extends Limiter {
+  override take(endpoint: EndpointName, caller: string): number {
+    const isAddress = caller.includes('.') || caller.includes(':');
+    const waitSeconds = super.take(endpoint, caller);
+    if (isAddress && waitSeconds === 0) super.take(endpoint, caller);
+    return waitSeconds;
+  }
+}
+
+const sends: readonly EndpointName[] = ['send', 'dashboard_send', 'external_send'];
+
+/** Refuses `request` when that bucket is empty. */
+function emptyBucket(endpoint: EndpointName, caller: string, simulation: Simulation) {
+  const { limiter } = simulation;
+  if (limiter.available(endpoint, caller) !== 0) return undefined;
+  const retryAfterSeconds = limiter.take(endpoint, caller);
+  return refusal({ kind: 'throttled', retryAfterSeconds }, simulation);
+}
+
+export const limitDefects: Defects = {
+  'limit-119': limited('send', 119),
+  'limit-121': limited('send', 121),
+  'limit-dashboard-119': limited('dashboard_send', 119),
+  'limit-dashboard-missing': limited('dashboard_send', null),
+  'limit-external-121': limited('external_send', 121),
+  'limit-external-missing': limited('external_send', null),
+  'limit-received-60': limited('received', 60),
+  'limit-received-missing': limited('received', null),
+  'limit-tasks-120': limited('tasks', 120),
+  'read-limited': limited('read', 120),
+  'stats-limited': limited('stats', 120),
+  'window-59-seconds': minuteOf(59),
+  'window-61-seconds': minuteOf(61),
+  'limit-per-key': counting(({ endpoint, caller, keyId }) => [
+    endpoint,
+    endpoint === 'send' ? caller + keyId : caller,
+  ]),
+  'limit-per-key-received': counting(({ endpoint, caller, keyId }) => [
+    endpoint,
+    endpoint === 'received' ? caller + keyId : caller,
+  ]),
+  'limit-per-sim': counting(({ endpoint, caller, request }) => [
+    endpoint,
+    endpoint === 'send' ? caller + String(senderOf(request)) : caller,
+  ]),
+  'limit-per-ip': counting(({ endpoint, request }) => [endpoint, request.clientIp]),
+  'limit-global': counting(({ endpoint, caller, isKnown }) => [
+    endpoint,
+    isKnown ? 'everybody' : caller,
+  ]),
+  'limit-shared-across-endpoints': counting(({ endpoint, caller }) => [
+    endpoint === 'read' || endpoint === 'stats' ? endpoint : 'send',
+    caller,
+  ]),
+  'limit-sends-share-a-bucket': counting(({ endpoint, caller }) => [
+    sends.includes(endpoint) ? 'send' : endpoint,
+    caller,
+  ]),
+  'limit-tasks-per-device': counting(({ endpoint, caller, request }) => [
+    endpoint,
+    endpoint === 'tasks' ? caller + matchRoute(request.path)?.id : caller,
+  ]),
+  'unauthenticated-spends-user': counting(({ endpoint, caller, isKnown }) => [
+    endpoint,
+    isKnown ? caller : 'strangers',
+  ]),
+  'unauthenticated-limit-60': { parts: { Limiter: HalfForStrangers } },
+  'unauthenticated-locks-users': answering((request, simulation) => {
+    const endpoint = endpointOf(request);
+    if (endpoint === undefined || callerOf(request, simulation) === undefined) return undefined;
+    return emptyBucket(endpoint, request.clientIp, simulation);
+  }),
+  'read-counts-as-send': answering((request, simulation) => {
+    const account = callerOf(request, simulation)?.account;
+    if (endpointOf(request) !== 'read' || account === undefined) return undefined;
+    return emptyBucket('send', account.accountId, simulation);
+  }),
+};

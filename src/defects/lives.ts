@@ -1,0 +1,160 @@
+/**
+ * Messages that live otherwise: states skipped, visited twice or left, devices that poll too seldom, too often or never.
+ * Rules: STATE-1 to STATE-5, SVC-2, SVC-3, SEND-3.
+ */
+import { Fleet } from '../actors/fleet.ts';
+import { Lifecycle } from '../actors/lifecycle.ts';
+import type { MessageEvent } from '../actors/message-machine.ts';
+import type { Assumptions } from '../sim/assumptions.ts';
+import type { Message, Status } from '../sim/message.ts';
+import type { Simulation } from '../simulation.ts';
+import { describing, isAccepted, messageOf, namedMessage, refusal } from './edge.ts';
+import { answering, type Defects, type Planted, replying } from './planted.ts';
+
+const pollMs = 20_000;
+const dayMs = 86_400_000;
+
+/** A lifecycle that is told of each step, may write any status, and may keep a message from a step. */
+class LooseLifecycle extends Lifecycle {
+  mayStep: (message: Message, event: MessageEvent) => boolean = () => true;
+  stepped: (message: Message, from: Status) => void = () => {};
+
+  override step(message: Message, event: MessageEvent, failureReason?: string): boolean {
+    const from = message.status;
+    if (!this.mayStep(message, event)) return false;
+    if (!super.step(message, event, failureReason)) return false;
+    this.stepped(message, from);
+    return true;
+  }
+
+  /** Against all rules. */
+  write(message: Message, status: Status): void {
+    const { counts } = message.account;
+    counts[message.status]--;
+    counts[status]++;
+    message.status = status;
+  }
+}
+
+type Prepare = (lifecycle: LooseLifecycle, simulation: Simulation) => void;
+
+function living(prepare: Prepare): Planted {
+  return {
+    parts: { Lifecycle: LooseLifecycle },
+    around: (next, simulation) => {
+      if (simulation.lifecycle instanceof LooseLifecycle) prepare(simulation.lifecycle, simulation);
+      return next;
+    },
+  };
+}
+
+/** Whatever has just become `reached` becomes `next` a while later, once. */
+function leaving(reached: Status, afterMs: number, next: Status): Planted {
+  return living((lifecycle, { clock }) => {
+    lifecycle.stepped = (message) => {
+      if (message.status === reached) {
+        clock.setTimeout(() => lifecycle.write(message, next), afterMs);
+      }
+    };
+  });
+}
+
+/** Takes a second step with the one that leads to `status`. */
+function skipping(status: Status): Planted {
+  return living((lifecycle) => {
+    lifecycle.stepped = (message) => {
+      if (message.status === status) lifecycle.step(message, 'progressed');
+    };
+  });
+}
+
+/** Goes back once, where it would have gone on from `to`. */
+function goingBack(from: Status, to: Status, then: (message: Message) => void): Planted {
+  return living((lifecycle) => {
+    const returned = new Set<Message>();
+    lifecycle.mayStep = (message, event) => {
+      if (message.status !== from || event !== 'progressed' || returned.has(message)) return true;
+      returned.add(message);
+      lifecycle.write(message, to);
+      then(message);
+      return false;
+    };
+  });
+}
+
+/** Every device polls at this interval, whatever it was set to. */
+function polling(pollIntervalSeconds: number): Planted {
+  class OddFleet extends Fleet {
+    constructor(...[clock, lifecycle, assumptions]: ConstructorParameters<typeof Fleet>) {
+      super(clock, lifecycle, { ...assumptions, pollIntervalSeconds });
+    }
+
+    override assume(assumptions: Assumptions): void {
+      super.assume({ ...assumptions, pollIntervalSeconds });
+    }
+  }
+  return { parts: { Fleet: OddFleet } };
+}
+
+class DeafFleet extends Fleet {
+  override queued(): void {}
+}
+
+/** A send answers only when the message has taken so many steps. */
+function answeringAs(status: Status, steps: number): Planted {
+  return describing((_, exchange) => {
+    const message = messageOf(exchange);
+    for (let i = 0; message !== undefined && i < steps; i += 1) {
+      exchange.simulation.fleet.progress(message);
+    }
+    return { status };
+  }, isAccepted);
+}
+
+function answeredWith(status: number): Planted {
+  return replying((exchange) =>
+    isAccepted(exchange) ? { ...exchange.reply, status } : exchange.reply,
+  );
+}
+
+export const lifeDefects: Defects = {
+  'state-skips-sending': skipping('sending'),
+  'state-skips-sent': skipping('sent'),
+  'state-revisited': goingBack('sending', 'queued', (message) => {
+    message.device.work.ready.push(message);
+  }),
+  'state-regresses': goingBack('sent', 'sending', (message) => {
+    message.sendingAtMs = message.sentAtMs;
+    message.sentAtMs = 0;
+  }),
+  'never-delivered': living((lifecycle) => {
+    lifecycle.mayStep = ({ status }, event) => status !== 'sent' || event !== 'progressed';
+  }),
+  'failed-after-delivered': leaving('delivered', pollMs, 'failed'),
+  'delivered-left': leaving('delivered', dayMs, 'sent'),
+  'failed-retried': living((lifecycle, { clock, fleet }) => {
+    const retried = new Set<Message>();
+    lifecycle.stepped = (message) => {
+      if (message.status !== 'failed' || retried.has(message)) return;
+      retried.add(message);
+      clock.setTimeout(() => {
+        lifecycle.write(message, 'queued');
+        Object.assign(message, { sendingAtMs: 0, sentAtMs: 0, endedAtMs: 0 });
+        fleet.queued(message);
+      }, pollMs);
+    };
+  }),
+  'pickup-after-60-seconds': polling(60),
+  'status-every-5-seconds': polling(5),
+  'pickup-never': { parts: { Fleet: DeafFleet } },
+  'send-returns-sending': describing(() => ({ status: 'sending' }), isAccepted),
+  'send-returns-200': answeredWith(200),
+  'send-returns-201': answeredWith(201),
+  'send-waits-until-sent': answeringAs('sent', 2),
+  'created-as-sending': answeringAs('sending', 1),
+  'not-there-at-once': answering((request, simulation) => {
+    const message = namedMessage(request, simulation);
+    const isNew = message !== undefined && simulation.clock.now() - message.createdAtMs < 1_000;
+    return isNew ? refusal({ kind: 'not_found' }, simulation) : undefined;
+  }),
+};

@@ -1,0 +1,85 @@
+/**
+ * How a defect is planted: other parts where the simulation is put together, or another answer at its edge.
+ * The sound simulator knows nothing of it: what it runs is its own classes, unwrapped.
+ */
+import type { Handled } from '../http/api.ts';
+import type { ApiReply, ApiRequest } from '../http/messages.ts';
+import { matchRoute } from '../http/routes.ts';
+import type { EndpointName } from '../sim/limits.ts';
+import type { Settings } from '../sim/settings.ts';
+import { type Parts, Simulation } from '../simulation.ts';
+
+export type Answer = (request: ApiRequest) => Handled;
+
+/** Wraps the answering of requests; called once for each life of the simulation. */
+export type Around = (next: Answer, simulation: Simulation) => Answer;
+
+export interface Planted {
+  readonly parts?: Partial<Parts>;
+  readonly around?: Around;
+}
+
+/** Defects by name. */
+export type Defects = Readonly<Record<string, Planted>>;
+
+/** A simulation with a defect. */
+export class WrongSimulation extends Simulation {
+  readonly #answer: Answer;
+
+  constructor(settings: Settings, startMs: number, { parts = {}, around }: Planted) {
+    super(settings, startMs, parts);
+    const sound: Answer = (request) => super.handle(request);
+    this.#answer = around === undefined ? sound : around(sound, this);
+  }
+
+  override handle(request: ApiRequest): Handled {
+    return this.#answer(request);
+  }
+}
+
+/** One request with what the service would have answered. */
+export interface Exchange {
+  readonly request: ApiRequest;
+  readonly reply: ApiReply;
+  readonly endpoint: EndpointName | undefined;
+  readonly key: Handled['key'];
+  readonly simulation: Simulation;
+}
+
+/** A defect of replies: `change` returns what is sent instead. */
+export function replying(change: (exchange: Exchange) => ApiReply): Planted {
+  return {
+    around: (next, simulation) => (request) => {
+      const { endpoint, key, reply } = next(request);
+      return {
+        endpoint,
+        key,
+        reply: change({ request, reply, endpoint, key, simulation }),
+      };
+    },
+  };
+}
+
+/** A defect of what is understood: `change` returns the request that is handled instead. */
+export function reading(
+  change: (request: ApiRequest, simulation: Simulation) => ApiRequest,
+): Planted {
+  return { around: (next, simulation) => (request) => next(change(request, simulation)) };
+}
+
+/** A defect that answers some requests before the service does; undefined leaves it to the service. */
+export function answering(
+  change: (request: ApiRequest, simulation: Simulation) => ApiReply | undefined,
+): Planted {
+  return {
+    around: (next, simulation) => (request) => {
+      const reply = change(request, simulation);
+      if (reply === undefined) return next(request);
+      return { endpoint: endpointOf(request), key: undefined, reply };
+    },
+  };
+}
+
+export function endpointOf(request: ApiRequest): EndpointName | undefined {
+  return matchRoute(request.path)?.route.endpoint;
+}

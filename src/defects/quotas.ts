@@ -1,0 +1,109 @@
+/**
+ * Quotas counted wrongly: by one, by day, by key, by what was refused or replayed. Rules: ERR-1, SEND-4.
+ */
+import type { Account } from '../sim/account.ts';
+import { msPerDay } from '../sim/limits.ts';
+import type { Message } from '../sim/message.ts';
+import { QuotaCount } from '../sim/quota.ts';
+import { World } from '../sim/world.ts';
+import { callerOf, fieldsOf, isReplay, isSend, senderOf } from './edge.ts';
+import type { Defects, Exchange, Planted } from './planted.ts';
+
+/** A count of the defect's own: `count` is asked instead, with what the sound one says. */
+class OtherCount extends QuotaCount {
+  readonly #messages: readonly Message[];
+  /** Units that no message stands for. */
+  extra = 0;
+  /** Which messages count; the sound ones where nothing is set. */
+  counts: ((message: Message, nowMs: number) => boolean) | undefined;
+
+  constructor(messages: readonly Message[]) {
+    super(messages);
+    this.#messages = messages;
+  }
+
+  override used(...[nowMs, assumptions]: Parameters<QuotaCount['used']>): number {
+    const { counts } = this;
+    if (counts === undefined) return super.used(nowMs, assumptions) + this.extra;
+    return this.#messages.filter((message) => counts(message, nowMs)).length;
+  }
+}
+
+class CountingWorld extends World {
+  override createAccount(...given: Parameters<World['createAccount']>): Account {
+    const account = super.createAccount(...given);
+    return Object.assign(account, { quota: new OtherCount(account.messages) });
+  }
+}
+
+/** What else counts, seen by the reply. */
+function alsoCounting(when: (exchange: Exchange) => boolean): Planted {
+  return {
+    parts: { World: CountingWorld },
+    around: (next, simulation) => (request) => {
+      const handled = next(request);
+      const quota = handled.key?.account.quota;
+      if (quota instanceof OtherCount && when({ ...handled, request, simulation }))
+        quota.extra += 1;
+      return handled;
+    },
+  };
+}
+
+/** Which messages count, decided anew for each send. */
+function countingOnly(
+  choose: (keyId: string, sender: unknown) => (message: Message, nowMs: number) => boolean,
+  noted: (message: Message, keyId: string) => void = () => {},
+): Planted {
+  return {
+    parts: { World: CountingWorld },
+    around: (next, simulation) => (request) => {
+      const key = callerOf(request, simulation);
+      if (key === undefined || !isSend(request)) return next(request);
+      const { quota, messages } = key.account;
+      if (quota instanceof OtherCount) quota.counts = choose(key.keyId, senderOf(request));
+      const before = messages.length;
+      const handled = next(request);
+      const message = messages[before];
+      if (message !== undefined) noted(message, key.keyId);
+      return handled;
+    },
+  };
+}
+
+function perKey(): Planted {
+  const keys = new WeakMap<Message, string>();
+  return countingOnly(
+    (keyId) => (message) => keys.get(message) === keyId,
+    (message, keyId) => keys.set(message, keyId),
+  );
+}
+
+/** A plan of another size. */
+function sized(change: (quota: number) => number | 'unlimited'): Planted {
+  class OddWorld extends World {
+    override quotaOf(account: Account): number | 'unlimited' {
+      const quota = super.quotaOf(account);
+      return quota === 'unlimited' ? quota : change(quota);
+    }
+  }
+  return { parts: { World: OddWorld } };
+}
+
+export const quotaDefects: Defects = {
+  'quota-plus-one': sized((quota) => quota + 1),
+  'quota-minus-one': sized((quota) => quota - 1),
+  'quota-ignored': sized(() => 'unlimited'),
+  'quota-counts-refusals': alsoCounting(
+    ({ request, reply }) =>
+      isSend(request) && fieldsOf(request) !== undefined && reply.status >= 400,
+  ),
+  'replay-counts-quota': alsoCounting(isReplay),
+  'quota-daily': countingOnly(
+    () => (message, nowMs) =>
+      Math.floor(message.createdAtMs / msPerDay) === Math.floor(nowMs / msPerDay),
+  ),
+  'quota-never-resets': countingOnly(() => () => true),
+  'quota-per-key': perKey(),
+  'quota-per-sim': countingOnly((_, sender) => (message) => message.device.number === sender),
+};

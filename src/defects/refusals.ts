@@ -1,0 +1,95 @@
+/**
+ * Refusals under another code, another status, or without either. Rules: AUTH-3 to AUTH-5, ERR-1, ERR-2, SEND-5.
+ */
+import { fieldsOf, invalid, isSend, objectOf, refusal, refusing, senderOf } from './edge.ts';
+import { type Defects, type Planted, replying } from './planted.ts';
+
+/** One code is spelt otherwise than the document spells it. */
+function respelt(code: string, otherwise: string): Planted {
+  return replying(({ reply }) =>
+    reply.status < 400
+      ? reply
+      : { ...reply, body: reply.body.replaceAll(`"${code}"`, `"${otherwise}"`) },
+  );
+}
+
+function withStatus(from: number, to: number): Planted {
+  return refusing(from, ({ reply }) => ({ ...reply, status: to }));
+}
+
+/** A 400 for a field; what cannot be parsed at all names none. */
+function failing(change: (body: Readonly<Record<string, unknown>>) => unknown): Planted {
+  return refusing(400, ({ request, reply }) =>
+    isSend(request) && fieldsOf(request) !== undefined
+      ? { ...reply, body: JSON.stringify(change(objectOf(reply.body) ?? {})) }
+      : reply,
+  );
+}
+
+function has(code: string, body: string): boolean {
+  return body.includes(`"${code}"`);
+}
+
+export const refusalDefects: Defects = {
+  'right-spelling-invalid-key': respelt('auth_invalid_keyy', 'auth_invalid_key'),
+  'right-spelling-access-denied': respelt(
+    'from_number_access_deniedd',
+    'from_number_access_denied',
+  ),
+  'wrong-spelling-not-found': respelt('from_number_not_found', 'from_number_not_foundd'),
+  'wrong-spelling-quota': respelt('quota_exceeded', 'quota_exceded'),
+  'wrong-spelling-inactive': respelt('device_inactive', 'device_inactivee'),
+  'missing-key-403': refusing(401, ({ request, reply }) =>
+    request.authorization === undefined ? { ...reply, status: 403 } : reply,
+  ),
+  'wrong-key-404': refusing(401, ({ request, reply }) =>
+    request.authorization === undefined ? reply : { ...reply, status: 404 },
+  ),
+  'auth-missing-code': refusing(401, ({ reply }) => ({
+    ...reply,
+    body: JSON.stringify({ detail: 'Authentication credentials were not provided.' }),
+  })),
+  'unknown-number-access-denied': refusing(403, ({ reply, simulation }) =>
+    has('from_number_not_found', reply.body)
+      ? refusal({ kind: 'number_access_denied' }, simulation)
+      : reply,
+  ),
+  'unknown-number-400': refusing(403, ({ reply, simulation }) =>
+    has('from_number_not_found', reply.body) ? invalid('from', simulation) : reply,
+  ),
+  'not-allowed-not-found': refusing(403, ({ reply, simulation }) =>
+    has('from_number_access_deniedd', reply.body)
+      ? refusal({ kind: 'number_not_found' }, simulation)
+      : reply,
+  ),
+  'from-not-checked': refusing(400, ({ request, reply, simulation }) =>
+    senderOf(request) !== undefined && (has('from', reply.body) || has('from_number', reply.body))
+      ? refusal({ kind: 'number_not_found' }, simulation)
+      : reply,
+  ),
+  'quota-429': withStatus(402, 429),
+  'inactive-403': withStatus(503, 403),
+  'inactive-409': withStatus(503, 409),
+  'validation-422': withStatus(400, 422),
+  'validation-no-field': failing(() => ({ code: 'invalid', detail: 'Validation failed.' })),
+  'validation-wrong-field': failing(({ detail }) => ({ code: 'to', detail })),
+  'malformed-500': refusing(400, ({ request, reply }) =>
+    isSend(request) && fieldsOf(request) === undefined
+      ? { status: 500, body: JSON.stringify({ detail: 'Internal server error.' }) }
+      : reply,
+  ),
+  'malformed-html': refusing(400, ({ request, reply }) =>
+    isSend(request) && fieldsOf(request) === undefined
+      ? {
+          status: reply.status,
+          body: '<h1>Bad Request (400)</h1>',
+          headers: { 'content-type': 'text/html' },
+        }
+      : reply,
+  ),
+  'wrong-types-500': refusing(400, ({ request, reply }) =>
+    Object.values(fieldsOf(request) ?? {}).some((value) => typeof value !== 'string')
+      ? { status: 500, body: JSON.stringify({ detail: 'Internal server error.' }) }
+      : reply,
+  ),
+};

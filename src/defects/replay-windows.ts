@@ -1,0 +1,117 @@
+/**
+ * Windows of `request_id` that forget too early, too late, or for the wrong account. Rules: SEND-4.
+ */
+import { type FirstUse, ReplayWindow } from '../sim/idempotency.ts';
+import { World } from '../sim/world.ts';
+import type { Defects, Planted } from './planted.ts';
+
+type Find = Parameters<ReplayWindow['find']>;
+type Kept = Parameters<ReplayWindow['keep']>[0];
+
+const hourMs = 3_600_000;
+const crowd = 50;
+
+/** Every account has a window that `create` makes. */
+function window(create: (now: () => number) => ReplayWindow): Planted {
+  class OtherWorld extends World {
+    override createAccount(...given: Parameters<World['createAccount']>) {
+      return Object.assign(super.createAccount(...given), { replays: create(this.now) });
+    }
+  }
+  return { parts: { World: OtherWorld } };
+}
+
+class ForgetfulWindow extends ReplayWindow {
+  readonly #time: () => number;
+
+  constructor(now: () => number) {
+    super(now);
+    this.#time = now;
+  }
+
+  override find(...call: Find): FirstUse | undefined {
+    const use = super.find(...call);
+    return use !== undefined && this.#time() - use.atMs > 23 * hourMs ? undefined : use;
+  }
+}
+
+class LongWindow extends ReplayWindow {
+  readonly #time: () => number;
+  readonly #uses = new Map<string, Kept>();
+
+  constructor(now: () => number) {
+    super(now);
+    this.#time = now;
+  }
+
+  override find(...call: Find): FirstUse | undefined {
+    const use = this.#uses.get(call[0]);
+    const isAlive = use !== undefined && this.#time() - use.atMs <= 25 * hourMs;
+    return isAlive ? { ...use, older: undefined } : super.find(...call);
+  }
+
+  override keep(use: Kept): void {
+    this.#uses.set(use.requestId, use);
+    super.keep(use);
+  }
+}
+
+class ProlongedWindow extends ReplayWindow {
+  readonly #time: () => number;
+
+  constructor(now: () => number) {
+    super(now);
+    this.#time = now;
+  }
+
+  override find(...call: Find): FirstUse | undefined {
+    const use = super.find(...call);
+    if (use !== undefined) this.keep({ ...use, atMs: this.#time() });
+    return use;
+  }
+}
+
+/** A use is written at the end of the turn: whoever looks before finds nothing. */
+class LateWindow extends ReplayWindow {
+  override keep(use: Kept): void {
+    setImmediate(() => super.keep(use));
+  }
+}
+
+class CrowdedWindow extends ReplayWindow {
+  readonly #ids: string[] = [];
+
+  override find(...call: Find): FirstUse | undefined {
+    return this.#ids.slice(-crowd).includes(call[0]) ? super.find(...call) : undefined;
+  }
+
+  override keep(use: Kept): void {
+    this.#ids.push(use.requestId);
+    super.keep(use);
+  }
+}
+
+class NoWindow extends ReplayWindow {
+  override find(): undefined {
+    return undefined;
+  }
+}
+
+/** One window for all accounts of a world. */
+class SharedWindowWorld extends World {
+  readonly #shared = new ReplayWindow(this.now);
+
+  override createAccount(...given: Parameters<World['createAccount']>) {
+    return Object.assign(super.createAccount(...given), { replays: this.#shared });
+  }
+}
+
+export const replayWindowDefects: Defects = {
+  'replay-forgotten-after-23-hours': window((now) => new ForgetfulWindow(now)),
+  'replay-kept-25-hours': window((now) => new LongWindow(now)),
+  'replay-prolongs-window': window((now) => new ProlongedWindow(now)),
+  'replay-shared-across-accounts': { parts: { World: SharedWindowWorld } },
+  'replay-lost-under-concurrency': window((now) => new LateWindow(now)),
+  'replay-forgotten-when-crowded': window((now) => new CrowdedWindow(now)),
+  'replay-ignored': window((now) => new NoWindow(now)),
+};

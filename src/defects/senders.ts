@@ -1,0 +1,81 @@
+/**
+ * Senders that pass although they may not, or are refused although they may; SIMs that were deactivated.
+ * Rules: SVC-1, AUTH-4, AUTH-5, ERR-2.
+ */
+
+import type { ApiReply, ApiRequest } from '../http/messages.ts';
+import type { ApiKey } from '../sim/account.ts';
+import type { Device } from '../sim/device.ts';
+import type { Simulation } from '../simulation.ts';
+import { acceptAnyway, callerOf, isSend, namedDevice, refusal, senderOf } from './edge.ts';
+import { answering, type Defects, type Planted } from './planted.ts';
+
+interface Call {
+  readonly request: ApiRequest;
+  readonly simulation: Simulation;
+  readonly key: ApiKey;
+  /** The SIM that is named; undefined where no SIM has the number. */
+  readonly device: Device | undefined;
+}
+
+/** Sends by a known caller. */
+function sends(change: (call: Call) => ApiReply | undefined): Planted {
+  return answering((request, simulation) => {
+    const key = isSend(request) ? callerOf(request, simulation) : undefined;
+    if (key === undefined) return undefined;
+    return change({ request, simulation, key, device: namedDevice(request, simulation) });
+  });
+}
+
+function isForeign({ key, device }: Call): boolean {
+  return device?.account !== undefined && device.account !== key.account;
+}
+
+function isPool({ device }: Call): boolean {
+  return device !== undefined && device.account === undefined;
+}
+
+/** Accepts from the SIM that `choose` names, where it names one. */
+function acceptingFrom(choose: (call: Call) => Device | undefined): Planted {
+  return sends((call) => {
+    const device = choose(call);
+    if (device === undefined) return undefined;
+    return acceptAnyway(call.request, call.key, device, call.simulation);
+  });
+}
+
+export const senderDefects: Defects = {
+  'unknown-number-accepted': acceptingFrom(({ request, key, device, simulation }) =>
+    device === undefined && /^\+\d{8,15}$/.test(String(senderOf(request)))
+      ? (key.account.devices[0] ?? simulation.world.pool[0])
+      : undefined,
+  ),
+  'not-allowed-accepted': acceptingFrom(({ key, device }) =>
+    device?.account === key.account && !device.allowed ? device : undefined,
+  ),
+  'foreign-number-accepted': acceptingFrom((call) => (isForeign(call) ? call.device : undefined)),
+  'foreign-sim-without-own': acceptingFrom((call) =>
+    isForeign(call) && call.key.account.devices.length === 0 ? call.device : undefined,
+  ),
+  'pool-sender-rewritten': acceptingFrom(({ key, device, simulation }) =>
+    device?.account === key.account ? simulation.world.pool[0] : undefined,
+  ),
+  'pool-refused': sends((call) =>
+    isPool(call) && call.key.account.devices.length === 0
+      ? refusal({ kind: 'number_not_found' }, call.simulation)
+      : undefined,
+  ),
+  'pool-refused-when-disconnected': sends((call) =>
+    isPool(call) && call.key.account.devices.length > 0
+      ? refusal({ kind: 'number_access_denied' }, call.simulation)
+      : undefined,
+  ),
+  'inactive-accepted': acceptingFrom(({ key, device }) =>
+    device?.account === key.account && !device.active ? device : undefined,
+  ),
+  'inactive-whole-account': sends(({ key, simulation }) =>
+    key.account.devices.some(({ active }) => !active)
+      ? refusal({ kind: 'device_inactive' }, simulation)
+      : undefined,
+  ),
+};
