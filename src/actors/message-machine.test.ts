@@ -34,7 +34,9 @@ test.each(pairs)(
   (status, event) => {
     const snapshot = messageMachine.resolveState({ value: status });
     const actor = createActor(messageMachine, { snapshot }).start();
-    actor.send({ type: event });
+    // XState warns of events for an actor that has ended; there the answer is that it has.
+    if (actor.getSnapshot().status === 'active') actor.send({ type: event });
+    else expect(messageSteps[status][event]).toBeUndefined();
     expect(actor.getSnapshot().value).toBe(messageSteps[status][event] ?? status);
     expect(askMachine(status, event)).toBe(messageSteps[status][event]);
   },
