@@ -67,7 +67,7 @@ const useSchema = z.strictObject({
   endpoint,
   at_ms: timeMs,
   message_id: id.nullable(),
-  refusal: z.unknown().nullable().describe('Where failedRequestId burns the id.'),
+  refusal: z.unknown().describe('Where failedRequestId burns the id.'),
 });
 
 const receivedSchema = z.strictObject({

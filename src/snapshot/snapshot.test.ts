@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sendBy } from '../http/control/control-fixture.ts';
 import { Simulator } from '../simulator.ts';
-import { type Command, outcomeOf, someCommands } from './random-commands.ts';
+import { type Command, outcomeOf, someCommands } from '../testing/random-commands.ts';
 
 const settings = { clock: 'manual', seed: 3 } as const;
 
