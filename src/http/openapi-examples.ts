@@ -1,7 +1,7 @@
 /**
  * The examples of the OpenAPI document: one short story, in which the default world takes the two sends and
  * answers the rest. `openapi-examples.test.ts` lives through it again.
- * Assumes: receivedShape, tasksShape.
+ * Assumes: requestIdMaxLength, receivedShape, tasksShape.
  */
 import type { Assumptions } from '../sim/assumptions.ts';
 import type { EndpointName } from '../sim/limits.ts';
@@ -64,18 +64,22 @@ const stats: AccountStats = {
   received: 1,
 };
 
+/** The first send, with a `request_id` that is not too long. */
+export function exampleSendUnder({ requestIdMaxLength }: Assumptions) {
+  return { ...exampleSend, request_id: exampleSend.request_id.slice(0, requestIdMaxLength) };
+}
+
 /** What the endpoint answered in the story. */
-export function exampleOf(
-  endpoint: EndpointName,
-  { receivedShape, tasksShape }: Pick<Assumptions, 'receivedShape' | 'tasksShape'>,
-): unknown {
+export function exampleOf(endpoint: EndpointName, assumptions: Assumptions): unknown {
+  const { receivedShape, tasksShape } = assumptions;
+  const { request_id } = exampleSendUnder(assumptions);
   switch (endpoint) {
     case 'send':
     case 'dashboard_send':
     case 'external_send':
-      return queued;
+      return { ...queued, request_id };
     case 'read':
-      return { ...queued, status: 'delivered' };
+      return { ...queued, request_id, status: 'delivered' };
     case 'received':
       return receivedShape === 'page' ? received : received.results;
     case 'tasks':

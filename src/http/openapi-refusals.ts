@@ -19,7 +19,7 @@ import {
   throttled,
   tooLarge,
 } from './openapi-errors.ts';
-import { exampleSend } from './openapi-examples.ts';
+import { exampleSendByAlias } from './openapi-examples.ts';
 import { type Operation, operations } from './openapi-operations.ts';
 import { allowedMethods, type Route, routes } from './routes.ts';
 import { defaultBodyLimitBytes } from './transport.ts';
@@ -51,7 +51,7 @@ export function refusalsOf(
 
 function sendRefusals(assumptions: Assumptions): Refusal[] {
   const { replayDifferentBody, contentType } = assumptions;
-  const mistake = validateSend({ ...exampleSend, to: '2025550123' }, assumptions, 0);
+  const mistake = validateSend({ ...exampleSendByAlias, to: '2025550123' }, assumptions, 0);
   const noJson = readJsonBody({ contentType: 'application/json', body: '{' }, assumptions);
   const refusals: Refusal[] = [
     refusalOf({ kind: 'quota_exceeded' }, assumptions),

@@ -9,7 +9,7 @@ import { type EndpointName, endpointNames, type LimitsPerMinute } from '../sim/l
 import { receivedParameters } from '../sim/received.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
 import { type Refusal, refusalResponses } from './openapi-errors.ts';
-import { exampleOf, exampleSend, exampleSendByAlias } from './openapi-examples.ts';
+import { exampleOf, exampleSendByAlias, exampleSendUnder } from './openapi-examples.ts';
 import { type Operation, operations, tags } from './openapi-operations.ts';
 import { redirectResponse, refusalsOf } from './openapi-refusals.ts';
 import { replySchemas } from './openapi-replies.ts';
@@ -118,7 +118,7 @@ function operationOf(
         required: true,
         ...jsonContent(componentRef('SendRequest'), {
           examples: {
-            from: { summary: 'The sender as `from`', value: exampleSend },
+            from: { summary: 'The sender as `from`', value: exampleSendUnder(assumptions) },
             from_number: { summary: 'By its alias', value: exampleSendByAlias },
           },
         }),

@@ -59,7 +59,9 @@ export function openApi(routes: readonly Route[]): Json {
       version: '1',
       description:
         'The levers of the simulator. Not a part of the service, and never rate-limited.',
+      license: { name: 'MIT', identifier: 'MIT' },
     },
+    servers: [{ url: '/' }],
     paths,
     components: {
       schemas: { Error: schemaOf(errorSchema, 'output') },
