@@ -85,6 +85,7 @@ export const defects: readonly Defect[] = [
     'SEND-4',
     'a replay shows the current status instead of the first body',
   ),
+  defect('replay-of-latest', 'SEND-4', "a replay shows the account's latest message"),
   defect('replay-new-message-id', 'SEND-4', 'a replay has another message_id'),
   defect('replay-new-created-at', 'SEND-4', 'a replay has a new created_at'),
   defect('replay-other-key-order', 'SEND-4', 'a replay has the same fields in another order'),
@@ -164,6 +165,7 @@ export const defects: readonly Defect[] = [
   defect('wrong-key-404', 'AUTH-3', 'a wrong key is answered 404'),
   defect('auth-missing-code', 'AUTH-3', 'a 401 has no code'),
   defect('revoked-key-works', 'AUTH-3', 'a revoked key still works'),
+  defect('revoked-key-cached', 'AUTH-3', 'a revoked key still works for a minute'),
   defect('revoked-key-reads', 'AUTH-3', 'a revoked key still reads'),
   defect('key-any-case', 'AUTH-3', 'keys are compared without regard to letter case'),
   defect('key-prefix-enough', 'AUTH-3', 'the first half of a key is enough'),
@@ -258,6 +260,7 @@ export const defects: readonly Defect[] = [
   defect('validation-no-field', 'SEND-5', 'a 400 does not say which field'),
   defect('validation-wrong-field', 'SEND-5', 'a 400 always names `to`'),
   defect('wrong-type-coerced', 'SEND-5', 'a number is taken for a text'),
+  defect('wrong-types-500', 'SEND-5', 'a value of the wrong type is answered 500'),
   defect('missing-message-accepted', 'SEND-2', 'a message without text is accepted'),
   defect(
     'missing-from-accepted',
