@@ -70,8 +70,9 @@ export async function runSuite(
   let stopped: string | undefined;
   const execute = async (one: AnyCase) => {
     if (options.signal.aborted) stopped ??= 'the run was interrupted';
-    const result =
+    const found =
       stopped === undefined ? await runCase(one, target, options) : notRun(one, stopped);
+    const result = alike && counts(found.verdict) ? { ...found, ...meaningless } : found;
     byId.set(idOf(one), result);
     options.onResult(result, byId.size, cases.length);
     if (options.bail && isFailure(result.verdict)) stopped ??= 'stopped by --bail';
@@ -85,6 +86,7 @@ export async function runSuite(
     run.reachable = false;
     stopped = 'the target does not answer';
   }
+  const alike = stopped === undefined && (await answersAllAlike(target));
   const { together, alone } = arrange(cases);
   // Without levers all cases share one account, so they take turns.
   await inTurn(together, target.control === undefined ? 1 : casesAtOnce, execute);
@@ -93,6 +95,33 @@ export async function runSuite(
   run.interrupted = options.signal.aborted;
   run.budgetReached = target.client.budgetReached;
   return run;
+}
+
+const meaningless = {
+  verdict: 'not_exercised',
+  reason: 'the target answers every request alike, so no answer of it says anything',
+} as const;
+
+function counts(verdict: Verdict): boolean {
+  return verdict === 'passed' || verdict === 'observed';
+}
+
+/** With a key, without one, and for what does not exist: a service that tells none of these apart is none. */
+async function answersAllAlike(target: Target): Promise<boolean> {
+  const trial = new Trial(target, false);
+  try {
+    const { key } = await trial.account({ sims: 0 });
+    const unknown = paths.read('00000000-0000-4000-8000-000000000000');
+    const replies = [
+      await trial.get(paths.stats, key),
+      await trial.get(paths.stats, undefined),
+      await trial.get(unknown, key),
+    ];
+    return new Set(replies.map(({ status }) => status)).size === 1;
+  } catch (error) {
+    if (error instanceof Lacking || error instanceof LeverFailed) return false;
+    throw error;
+  }
 }
 
 /** The cheap ones first, and rules before gaps: where a rate limit is shared, the others would leave nothing of it. */

@@ -21,7 +21,11 @@ function withHeader(t: Trial, authorization: string | undefined): Promise<Reply>
 async function goodKey(t: Trial): Promise<Subject> {
   const account = await t.account();
   const reply = await withHeader(t, `Bearer ${account.key}`);
-  verify.given(() => verify.status(reply, 200));
+  const without = await withHeader(t, undefined);
+  verify.given(() => {
+    verify.status(reply, 200);
+    verify.that(without.status !== 200, 'a refusal without a key', without);
+  });
   return account;
 }
 
@@ -125,7 +129,7 @@ export const authenticationCases: readonly Case[] = [
     sends: 'the creation of a key by the lever, then the list of keys',
     demands: 'the chosen name in both; the full key at creation alone, and it is accepted',
     run: async (t) => {
-      const account = await t.account();
+      const account = await goodKey(t);
       const path = `/control/accounts/${account.accountId}/keys`;
       const made = await t.control.must('POST', path, { name: 'chosen by the user' });
       const key = String(made['key']);

@@ -111,7 +111,8 @@ export const timeObservations: readonly Observation[] = [
     run: async (t) => {
       const account = await t.account();
       await justAfterTheMinute(t);
-      await flood(120, () => t.send(account));
+      const spent = await flood(120, () => t.send(account));
+      verify.given(() => verify.equal('successes', spent.filter(passed).length, 120));
       await t.advance(10_000);
       let refusal = await t.send(account);
       for (let i = 0; i < 120 && passed(refusal); i += 1) refusal = await t.send(account);

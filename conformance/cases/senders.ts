@@ -114,10 +114,11 @@ export const senderCases: readonly Case[] = [
     rule: 'AUTH-4',
     name: 'unknown-to-an-account-without-sims',
     needs: ['fresh'],
-    cost: { sends: 1 },
+    cost: { sends: 2 },
     sends: 'a `from` that no SIM has, by an account without any',
     demands: `403 with code ${notFound}`,
     run: async (t) => {
+      await t.queued(await t.account());
       const account = await t.account({ sims: 0 });
       const from = t.control.unusedNumber();
       verify.refused(await t.send(account, { from }), 403, notFound);
