@@ -29,6 +29,8 @@ export interface FirstUse {
 type ScopeAssumptions = Pick<Assumptions, 'replayScope' | 'replayAcrossEndpoints'>;
 
 const smallestWindow = 64;
+/** Each growth moves all that is held, so the steps are large. */
+const growth = 4;
 
 export class ReplayWindow {
   readonly #now: () => number;
@@ -60,9 +62,10 @@ export class ReplayWindow {
   }
 
   keep(use: Omit<FirstUse, 'older'>): void {
+    const { requestId, key, endpoint, atMs, body, outcome } = use;
     const uses = this.#withRoom();
-    const older = this.#living(uses.peek(use.requestId));
-    uses.set(use.requestId, { ...use, older }, { start: use.atMs });
+    const older = this.#living(uses.peek(requestId));
+    uses.set(requestId, { requestId, key, endpoint, atMs, body, outcome, older }, { start: atMs });
   }
 
   /** Entries held, dead ones that nothing has pushed out yet included. */
@@ -78,7 +81,7 @@ export class ReplayWindow {
 
   /**
    * At the documented rate a window holds 120 × 1,440 uses for each endpoint; reserving that at once
-   * would cost every account megabytes. So it doubles when full, unless half of what it holds is dead:
+   * would cost every account megabytes. So it grows fourfold when full, unless half of what it holds is dead:
    * its size follows the uses of the last day, and clearing up costs each use a constant.
    */
   #withRoom(): LRUCache<string, FirstUse> {
@@ -86,7 +89,7 @@ export class ReplayWindow {
     if (this.#uses.size < this.#uses.max) return this.#uses;
     this.#uses.purgeStale();
     if (this.#uses.size <= this.#uses.max / 2) return this.#uses;
-    const larger = this.#create(2 * this.#uses.max);
+    const larger = this.#create(growth * this.#uses.max);
     for (const use of this.entries()) larger.set(use.requestId, use, { start: use.atMs });
     this.#uses = larger;
     return larger;
