@@ -18,10 +18,11 @@ const verdicts = new LRUCache<string, Verdict>({ max: rememberedVerdicts });
 
 /** Whether `text` is an E.164 number, as strictly as `numberCheck` asks. */
 export function isPhoneNumber(text: string, check: Assumptions['numberCheck']): boolean {
-  if (!e164.test(text)) return false;
-  if (check === 'shape') return true;
+  if (check === 'shape') return e164.test(text);
   let verdict = verdicts.get(text);
   if (verdict === undefined) {
+    // Only what has the shape is remembered, so what is remembered has it.
+    if (!e164.test(text)) return false;
     verdict = judge(text);
     verdicts.set(text, verdict);
   }

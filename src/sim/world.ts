@@ -200,8 +200,9 @@ export class World {
       account.messages.length,
       this.#arrivals++,
     );
-    assert(!this.messages.has(message.messageId), 'message ids are unique');
+    const before = this.messages.size;
     this.messages.set(message.messageId, message);
+    assert(this.messages.size > before, 'message ids are unique');
     account.messages.push(message);
     account.counts.queued++;
     this.#dispatch.queued(message);
