@@ -3,6 +3,7 @@
  * Errors are `{"error": {"code", "message", "path"?}}`.
  */
 import { isUtf8 } from 'node:buffer';
+import { dashboardFile, isDashboardPath } from '../../dashboard/assets.ts';
 import { LeverError } from '../../sim/lever-error.ts';
 import type { Simulator } from '../../simulator.ts';
 import type { ApiReply } from '../messages.ts';
@@ -46,6 +47,8 @@ export function controlApi(simulator: Simulator, options: GuardOptions): Control
 
   return (request) => {
     const refusal = guard(request);
+    const isPage = isDashboardPath(request.path) && refusal?.status !== 403;
+    if (isPage) return page(request);
     if (refusal !== undefined) {
       const { status, code, message } = refusal;
       const headers = status === 401 ? { 'www-authenticate': 'Bearer' } : undefined;
@@ -61,6 +64,16 @@ export function controlApi(simulator: Simulator, options: GuardOptions): Control
     if (row === undefined) return wrongMethod(found.map(({ route }) => route));
     return answer(row.route, simulator, request, idsOf(row.parts, parts));
   };
+}
+
+/** The dashboard, which asks for the token itself: its files hold no secret. */
+async function page(request: ControlRequest): Promise<ControlReply> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    const message = 'this path takes GET, HEAD';
+    return errorReply(405, 'method_not_allowed', message, undefined, { allow: 'GET, HEAD' });
+  }
+  const file = await dashboardFile(request);
+  return file ?? errorReply(404, 'not_found', `the page has no ${shortened(request.path)}`);
 }
 
 function answer(
