@@ -161,10 +161,8 @@ export function chooseSender(
 ): { sender: unknown; field: 'from' | 'from_number'; conflict?: FieldFailure } {
   const from = body['from'];
   const alias = body['from_number'];
-  const isGiven = (value: unknown) =>
-    value !== undefined && (value !== null || nullFields === 'reject');
-  if (!isGiven(alias)) return { sender: from, field: 'from' };
-  if (!isGiven(from)) return { sender: alias, field: 'from_number' };
+  if (!isGiven(alias, nullFields)) return { sender: from, field: 'from' };
+  if (!isGiven(from, nullFields)) return { sender: alias, field: 'from_number' };
   switch (bothSenderFields) {
     case 'from_wins':
       return { sender: from, field: 'from' };
@@ -181,6 +179,10 @@ export function chooseSender(
         ? { sender: from, field: 'from' }
         : { sender: from, field: 'from', conflict: bothGiven('Differs from `from`.') };
   }
+}
+
+function isGiven(value: unknown, nullFields: Assumptions['nullFields']): boolean {
+  return value !== undefined && (value !== null || nullFields === 'reject');
 }
 
 function bothGiven(detail: string): FieldFailure {
