@@ -55,6 +55,13 @@ export function namedDevice(request: ApiRequest, { world }: Simulation): Device 
   return typeof sender === 'string' ? world.deviceByNumber(sender) : undefined;
 }
 
+/** What the limiter's buckets of client IPs are marked with (`http/api.ts`). */
+export const addressMark = 'ip ';
+
+export function addressOf({ clientIp }: ApiRequest): string {
+  return addressMark + clientIp;
+}
+
 /** The message that a read asks for, whoever's it is. */
 export function namedMessage(request: ApiRequest, { world }: Simulation): Message | undefined {
   const match = matchRoute(request.path);

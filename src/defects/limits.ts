@@ -8,7 +8,7 @@ import { matchRoute } from '../http/routes.ts';
 import { Limiter } from '../sim/limiter.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import type { Simulation } from '../simulation.ts';
-import { callerOf, refusal, senderOf } from './edge.ts';
+import { addressMark, addressOf, callerOf, refusal, senderOf } from './edge.ts';
 import { answering, type Defects, endpointOf, type Planted } from './planted.ts';
 
 type Bucket = readonly [EndpointName, string];
@@ -16,7 +16,7 @@ type Bucket = readonly [EndpointName, string];
 /** What a wrong choice of the bucket may look at. */
 interface Call {
   readonly endpoint: EndpointName;
-  /** The account's id, or the client IP where there is no valid key. */
+  /** The account's id, or the marked client IP where there is no valid key. */
   readonly caller: string;
   readonly isKnown: boolean;
   readonly keyId: string;
@@ -82,7 +82,7 @@ function minuteOf(seconds: number): Planted {
 
 class HalfForStrangers extends Limiter {
   override take(endpoint: EndpointName, caller: string): number {
-    const isAddress = caller.includes('.') || caller.includes(':');
+    const isAddress = caller.startsWith(addressMark);
     const waitSeconds = super.take(endpoint, caller);
     if (isAddress && waitSeconds === 0) super.take(endpoint, caller);
     return waitSeconds;
@@ -125,7 +125,7 @@ export const limitDefects: Defects = {
     endpoint,
     endpoint === 'send' ? caller + String(senderOf(request)) : caller,
   ]),
-  'limit-per-ip': counting(({ endpoint, request }) => [endpoint, request.clientIp]),
+  'limit-per-ip': counting(({ endpoint, request }) => [endpoint, addressOf(request)]),
   'limit-global': counting(({ endpoint, caller, isKnown }) => [
     endpoint,
     isKnown ? 'everybody' : caller,
@@ -150,7 +150,7 @@ export const limitDefects: Defects = {
   'unauthenticated-locks-users': answering((request, simulation) => {
     const endpoint = endpointOf(request);
     if (endpoint === undefined || callerOf(request, simulation) === undefined) return undefined;
-    return emptyBucket(endpoint, request.clientIp, simulation);
+    return emptyBucket(endpoint, addressOf(request), simulation);
   }),
   'read-counts-as-send': answering((request, simulation) => {
     const account = callerOf(request, simulation)?.account;

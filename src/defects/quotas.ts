@@ -9,7 +9,7 @@ import { World } from '../sim/world.ts';
 import { callerOf, fieldsOf, isReplay, isSend, senderOf } from './edge.ts';
 import type { Defects, Exchange, Planted } from './planted.ts';
 
-/** A count of the defect's own: `count` is asked instead, with what the sound one says. */
+/** A count that may take in more than messages, or other messages than the sound one. */
 class OtherCount extends QuotaCount {
   readonly #messages: readonly Message[];
   /** Units that no message stands for. */

@@ -44,11 +44,11 @@ export const readDefects: Defects = {
     ...reply,
     headers: { ...reply.headers, 'cache-control': 'private' },
   })),
-  'read-unknown-400': replying(({ request, reply, endpoint, simulation }) => {
+  'read-unknown-400': replying(({ request, reply, endpoint }) => {
     const id = request.path.split('/').at(-2) ?? '';
     return endpoint === 'read' && reply.status === 404 && !uuid.test(id)
       ? { status: 400, body: JSON.stringify({ code: 'message_id', detail: 'Not a UUID.' }) }
-      : (reply ?? refusal({ kind: 'not_found' }, simulation));
+      : reply;
   }),
   'read-own-404': ownReads(({ simulation }) => refusal({ kind: 'not_found' }, simulation)),
   'read-stale-status': describing(

@@ -4,7 +4,7 @@
 import type { ApiReply } from '../http/messages.ts';
 import { createBucket } from '../sim/limiter.ts';
 import { msPerSecond } from '../sim/limits.ts';
-import { refusal, refusing } from './edge.ts';
+import { addressOf, refusal, refusing } from './edge.ts';
 import type { Defects, Exchange, Planted } from './planted.ts';
 
 const tooMany = 429;
@@ -47,7 +47,7 @@ function waitMs({ endpoint, key, request, simulation }: Exchange): number {
   if (endpoint === undefined) return 0;
   const { limiter, clock, world } = simulation;
   const { limit, recent } = limiter.stateOf(endpoint);
-  const state = new Map(recent).get(key?.account.accountId ?? request.clientIp);
+  const state = new Map(recent).get(key?.account.accountId ?? addressOf(request));
   const bucket = createBucket(world.assumptions.limiterRefill, limit ?? 1, state);
   return bucket.waitMs(clock.now());
 }
