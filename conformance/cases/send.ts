@@ -200,6 +200,26 @@ export const sendCases: readonly Case[] = [
   },
   {
     ...base,
+    rule: 'RES-2',
+    name: 'numbers-of-this-message',
+    needs: ['fresh'],
+    sends: 'a message from each of two SIMs, and a read of each',
+    demands: 'from_number is the number that was named, to is the recipient',
+    run: async (t) => {
+      const account = await t.account({ sims: 2 });
+      for (const { number } of account.sims) {
+        const { body, messageId } = await t.queued(account, { from: number });
+        const read = verify.message(await t.read(account, messageId), 200);
+        for (const one of [body, read]) {
+          verify.equal('from_number', one['from_number'], number);
+          verify.equal('to', one['to'], t.recipient);
+        }
+        t.count();
+      }
+    },
+  },
+  {
+    ...base,
     rule: 'RES-3',
     name: 'request-id-echoed',
     cost: { sends: 3 },
