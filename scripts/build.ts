@@ -4,8 +4,9 @@
  * is a git address, which only an `overrides` entry of the user's could turn away.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
+import { bundleDashboard } from '../src/dashboard/bundle.ts';
 
 const root = new URL('../', import.meta.url).pathname;
 const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
@@ -27,6 +28,8 @@ await build({
     ...Object.keys(manifest.dependencies),
     ...Object.keys(manifest.optionalDependencies),
     'vitest',
+    // Only a checkout makes the dashboard when it is asked for.
+    'esbuild',
   ],
   alias: { 'uWebSockets.js': './src/http/uws/index.cjs' },
   // HyperExpress is CommonJS and asks for Node's modules by `require`.
@@ -36,6 +39,10 @@ await build({
   legalComments: 'none',
   logLevel: 'warning',
 });
+mkdirSync(`${root}dist/dashboard`);
+for (const { name, bytes } of await bundleDashboard()) {
+  writeFileSync(`${root}dist/dashboard/${name}`, bytes);
+}
 execFileSync(
   process.execPath,
   [`${root}node_modules/typescript/bin/tsc`, '-p', 'tsconfig.build.json'],

@@ -1,0 +1,89 @@
+/**
+ * The page's files on the control port. In a checkout they are made when the page is first asked for; a
+ * package has them in `dist/dashboard/`. Nothing in them is secret, so they are served without the token,
+ * which the page then asks for; the guard's other refusals hold for them too.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import type { ContentReply, ControlRequest } from '../http/transport.ts';
+import type { DashboardFile } from './bundle.ts';
+
+const typeOf: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+};
+
+/** Everything comes from this port, and nothing frames the page or is posted by it. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  vary: 'accept-encoding',
+};
+
+type Answer = (request: ControlRequest) => ContentReply;
+
+/** Whether a path is one of the page's, be there such a file or not. */
+export function isDashboardPath(path: string): boolean {
+  return path === '/' || path.startsWith('/assets/');
+}
+
+let loading: Promise<ReadonlyMap<string, Answer>> | undefined;
+
+/** The file that is asked for, or undefined where there is none. */
+export async function dashboardFile(request: ControlRequest): Promise<ContentReply | undefined> {
+  // Made once for all simulators of a process; a failure is not kept.
+  loading ??= loadFiles().catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return (await loading).get(request.path)?.(request);
+}
+
+/** Makes the files ahead of the first request. */
+export async function loadFiles(): Promise<ReadonlyMap<string, Answer>> {
+  const files = isCheckout() ? await madeHere() : packagedFiles();
+  return new Map(
+    files.map(({ name, bytes }) => [
+      name === 'index.html' ? '/' : `/assets/${name}`,
+      answerWith(name, bytes),
+    ]),
+  );
+}
+
+function isCheckout(): boolean {
+  return import.meta.url.endsWith('.ts');
+}
+
+async function madeHere(): Promise<DashboardFile[]> {
+  const { bundleDashboard } = await import('./bundle.ts');
+  return bundleDashboard();
+}
+
+function packagedFiles(): DashboardFile[] {
+  const folder = new URL('dashboard/', import.meta.url);
+  return readdirSync(folder).map((name) => ({ name, bytes: readFileSync(new URL(name, folder)) }));
+}
+
+function answerWith(name: string, bytes: Uint8Array): Answer {
+  const contentType = typeOf[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
+  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  const zipped = gzipSync(bytes, { level: 9 });
+  const plain: ContentReply = {
+    status: 200,
+    content: bytes,
+    contentType,
+    etag: `"${digest}"`,
+    headers: pageHeaders,
+  };
+  const compressed: ContentReply = {
+    ...plain,
+    content: zipped,
+    etag: `"${digest}-gzip"`,
+    headers: { ...pageHeaders, 'content-encoding': 'gzip' },
+  };
+  return ({ headers }) => (/\bgzip\b/.test(headers['accept-encoding'] ?? '') ? compressed : plain);
+}

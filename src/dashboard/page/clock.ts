@@ -1,0 +1,70 @@
+/**
+ * Simulated time as the page shows it, and the simulator's numbers, asked for every two seconds: time that runs
+ * makes no events, and a reset shows as fewer messages or an earlier time.
+ */
+import { computed, signal } from '@preact/signals';
+import { call } from './control.ts';
+import { announceAnotherWorld, onEvents } from './events.ts';
+import type { ClockState, State } from './wire.ts';
+
+export const state = signal<State | undefined>(undefined);
+const heard = signal<{ readonly clock: ClockState; readonly atMs: number } | undefined>(undefined);
+const tick = signal(0);
+
+export const clock = computed(() => heard.value?.clock);
+
+/** Epoch milliseconds of the simulated present, between two answers by the clock's own rate. */
+export const nowMs = computed(() => {
+  if (heard.value === undefined) return undefined;
+  const { clock, atMs } = heard.value;
+  const passedMs = Math.max(0, tick.value - atMs);
+  return Date.parse(clock.now) + Math.floor(passedMs * clock.rate);
+});
+
+export function hearClock(clock: ClockState): void {
+  const atMs = performance.now();
+  heard.value = { clock, atMs };
+  tick.value = atMs;
+}
+
+const betweenReadsMs = 2_000;
+const tickMs = 250;
+
+export function followClock(): void {
+  onEvents('clock', (events) => {
+    const last = events?.at(-1);
+    if (last === undefined) void readState();
+    else {
+      if (isEarlier(last)) announceAnotherWorld();
+      hearClock(last);
+    }
+  });
+  setInterval(() => {
+    if (document.visibilityState === 'visible') void readState();
+  }, betweenReadsMs);
+  setInterval(() => {
+    if ((clock.value?.rate ?? 0) > 0) tick.value = performance.now();
+  }, tickMs);
+  void readState();
+}
+
+/** Reads the numbers anew; a failure shows in the state of the connection. */
+export async function readState(): Promise<void> {
+  try {
+    const now = await call<State>('GET', '/control/state');
+    const before = state.value;
+    const isAnother =
+      before !== undefined &&
+      (now.messages.total < before.messages.total || now.requests < before.requests);
+    const isBack = isEarlier(now.clock);
+    state.value = now;
+    hearClock(now.clock);
+    if (isAnother || isBack) announceAnotherWorld();
+  } catch {}
+}
+
+/** By more than the rounding of a clock that runs. */
+function isEarlier({ now }: ClockState): boolean {
+  const known = heard.value;
+  return known !== undefined && Date.parse(now) < Date.parse(known.clock.now) - 1_000;
+}

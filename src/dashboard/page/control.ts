@@ -1,0 +1,78 @@
+/**
+ * Calls of the control API. With a control token set, the first refusal makes the page ask for it; it is kept
+ * for this tab alone.
+ */
+import { signal } from '@preact/signals';
+
+/** A refusal of the control API, in its own words. */
+export class ControlError extends Error {
+  override readonly name = 'ControlError';
+  readonly status: number;
+  /** Where in the input, if that is known. */
+  readonly path: string | undefined;
+
+  constructor(status: number, message: string, path: string | undefined) {
+    super(message);
+    this.status = status;
+    this.path = path;
+  }
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** The page needs the token, and does not have the right one. */
+export const tokenIsMissing = signal(false);
+
+const tokenName = 'smstwin.control-token';
+
+export function keepToken(token: string): void {
+  sessionStorage.setItem(tokenName, token);
+  tokenIsMissing.value = false;
+}
+
+export function tokenWasGiven(): boolean {
+  return sessionStorage.getItem(tokenName) !== null;
+}
+
+/** Sends a request with the token; a reply with 401 makes the page ask. */
+export async function fetchControl(path: string, init: RequestInit = {}): Promise<Response> {
+  const token = sessionStorage.getItem(tokenName);
+  const headers = new Headers(init.headers);
+  if (token !== null) headers.set('authorization', `Bearer ${token}`);
+  const response = await fetch(path, { ...init, headers, cache: 'no-store' });
+  if (response.status === 401) tokenIsMissing.value = true;
+  return response;
+}
+
+export async function call<T>(method: Method, path: string, body?: unknown): Promise<T> {
+  const response = await fetchControl(path, {
+    method,
+    ...(body !== undefined && {
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
+    }),
+  });
+  const text = await response.text();
+  const json: unknown = text === '' ? undefined : JSON.parse(text);
+  if (response.ok) return json as T;
+  const { error } = (json ?? {}) as { error?: { message?: string; path?: string } };
+  throw new ControlError(response.status, error?.message ?? response.statusText, error?.path);
+}
+
+/** `?a=1&b=2`, without what is empty. */
+export function queryText(values: Readonly<Record<string, string | number | undefined>>): string {
+  const parts = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && value !== '') parts.set(name, String(value));
+  }
+  const text = parts.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** What went wrong, for people. */
+export function errorText(error: unknown): string {
+  if (error instanceof ControlError) {
+    return error.path === undefined ? error.message : `${error.path}: ${error.message}`;
+  }
+  return error instanceof TypeError ? 'The simulator does not answer.' : String(error);
+}

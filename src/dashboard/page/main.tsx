@@ -1,0 +1,18 @@
+/**
+ * The dashboard: what the simulator does, live, and its levers. Everything it shows and does goes through the
+ * control API that served it.
+ */
+import { render } from 'preact';
+import { followClock } from './clock.ts';
+import { followEvents } from './events.ts';
+import { followAddress } from './route.ts';
+import { Shell } from './shell.tsx';
+
+const place = document.getElementById('page');
+if (place !== null) {
+  place.replaceChildren();
+  followAddress();
+  followClock();
+  void followEvents();
+  render(<Shell />, place);
+}

@@ -1,0 +1,163 @@
+/**
+ * The clock: the time, what moves it, and jumps.
+ */
+import { useSignal } from '@preact/signals';
+import { clock, hearClock, nowMs, readState } from '../clock.ts';
+import { call } from '../control.ts';
+import { useSending } from '../form.ts';
+import { Action } from '../parts/action.tsx';
+import { TextField } from '../parts/fields.tsx';
+import { Failure, Loading } from '../parts/notices.tsx';
+import { durationText, isoTime, Time } from '../parts/time.tsx';
+import type { ClockState } from '../wire.ts';
+
+const modes = [
+  { mode: 'manual', what: 'stands still until you move it' },
+  { mode: 'real', what: 'runs as the wall clock does' },
+  { mode: 'scaled', what: 'runs faster, at the rate you give' },
+] as const;
+
+const jumps = ['1s', '20s', '1m', '1h', '24h'];
+
+export function ClockPanel() {
+  const now = clock.value;
+  if (now === undefined) return <Loading what="the clock" />;
+  return (
+    <section class="card" aria-labelledby="clock-title">
+      <h2 id="clock-title">Clock</h2>
+      <p class="big-time">
+        <Time at={isoTime(nowMs.value ?? 0)} />
+      </p>
+      <p class="dim">
+        {now.pending} {now.pending === 1 ? 'timer' : 'timers'} pending
+        {now.next_at !== null && (
+          <>
+            , the next in {durationText(Math.max(0, Date.parse(now.next_at) - (nowMs.value ?? 0)))}
+          </>
+        )}
+      </p>
+      <Modes now={now} />
+      <Jumps now={now} />
+    </section>
+  );
+}
+
+function Modes({ now }: { readonly now: ClockState }) {
+  const rate = useSignal(String(now.mode === 'scaled' ? now.rate : 60));
+  const error = useSignal<unknown>(undefined);
+  const set = async (mode: ClockState['mode']) => {
+    try {
+      const body = mode === 'scaled' ? { mode, rate: Number(rate.value) } : { mode };
+      hearClock(await call<ClockState>('PUT', '/control/clock', body));
+      error.value = undefined;
+    } catch (failure) {
+      error.value = failure;
+    }
+  };
+  return (
+    <fieldset class="modes">
+      <legend>Mode</legend>
+      {modes.map(({ mode, what }) => (
+        <label key={mode} class="choice">
+          <input
+            type="radio"
+            name="mode"
+            checked={now.mode === mode}
+            onChange={() => void set(mode)}
+          />
+          <span>
+            <b>{mode}</b> <span class="dim">{what}</span>
+          </span>
+        </label>
+      ))}
+      {now.mode === 'scaled' && (
+        <form
+          class="row"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void set('scaled');
+          }}
+        >
+          <TextField
+            label="Rate"
+            type="number"
+            value={rate.value}
+            onType={(value) => {
+              rate.value = value;
+            }}
+            hint={`Simulated seconds per second; now ${now.rate}.`}
+          />
+          <button type="submit" class="button plain">
+            Set rate
+          </button>
+        </form>
+      )}
+      <Failure error={error.value} />
+    </fieldset>
+  );
+}
+
+function Jumps({ now }: { readonly now: ClockState }) {
+  const by = useSignal('90s');
+  const to = useSignal('');
+  const told = useSignal('');
+  const advance = async (how: Readonly<Record<string, unknown>>) => {
+    const { fired } = await call<{ fired: number }>('POST', '/control/clock/advance', how);
+    told.value = `${fired} ${fired === 1 ? 'timer' : 'timers'} fired.`;
+    await readState();
+  };
+  const byForm = useSending(() => advance({ by: by.value }));
+  const toForm = useSending(() => advance({ to: to.value }));
+  return (
+    <div class="jumps">
+      <h3>Advance</h3>
+      <div class="actions">
+        {jumps.map((jump) => (
+          <Action key={jump} act={() => advance({ by: jump })} label={`Advance ${jump}`}>
+            +{jump}
+          </Action>
+        ))}
+        <Action
+          act={() => advance({ to: now.next_at })}
+          disabled={now.next_at === null}
+          kind="main"
+        >
+          To the next event
+        </Action>
+        <Action act={() => advance({ until_idle: true })}>Until idle</Action>
+      </div>
+      <form class="row" onSubmit={byForm.onSubmit}>
+        <TextField
+          label="By"
+          value={by.value}
+          onType={(value) => {
+            by.value = value;
+          }}
+          hint="A number with ms, s, m, h or d."
+          problem={byForm.problem('by')}
+        />
+        <button type="submit" class="button plain">
+          Advance by
+        </button>
+      </form>
+      <form class="row" onSubmit={toForm.onSubmit}>
+        <TextField
+          label="To"
+          value={to.value}
+          placeholder={now.now}
+          onType={(value) => {
+            to.value = value;
+          }}
+          hint="ISO 8601; time does not go back."
+          problem={toForm.problem('to')}
+        />
+        <button type="submit" class="button plain">
+          Advance to
+        </button>
+      </form>
+      <p class="dim" role="status">
+        {told.value}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+/**
+ * A message as a command and as a test that can be pasted.
+ */
+import type { Message } from '../wire.ts';
+
+const paths: Readonly<Record<string, string>> = {
+  send: '/api/v1/sms/send/',
+  dashboard_send: '/api/sms/send/',
+  external_send: '/api/external/send/',
+};
+
+export function sendPath({ endpoint }: Pick<Message, 'endpoint'>): string {
+  return paths[endpoint] ?? '';
+}
+
+/** The body that made the message, with the document's names. */
+export function sendBody(message: Message): Readonly<Record<string, string>> {
+  return {
+    to: message.to,
+    from: message.from_number,
+    message: message.message,
+    ...(message.request_id !== '' && { request_id: message.request_id }),
+    ...(message.send_at !== null && { send_at: message.send_at }),
+  };
+}
+
+/** The 202 that answered it. */
+export function acceptedBody(message: Message): Readonly<Record<string, string>> {
+  const { message_id, request_id, device_id, from_number, to, created_at } = message;
+  return { status: 'queued', message_id, request_id, device_id, from_number, to, created_at };
+}
+
+export function asCurl(baseUrl: string, path: string, body: string): string {
+  const quoted = `'${body.replaceAll("'", "'\\''")}'`;
+  return [
+    `curl -sS ${baseUrl}${path}`,
+    '  -H "Authorization: Bearer $SMS_API_KEY"',
+    "  -H 'Content-Type: application/json'",
+    `  -d ${quoted}`,
+  ].join(' \\\n');
+}
+
+const hourMs = 3_600_000;
+
+export function asTest(message: Message, account: string): string {
+  const { request_id, to, send_at, status } = message;
+  const holdMs = send_at === null ? 0 : Date.parse(send_at) - Date.parse(message.created_at);
+  const lines = Object.entries({
+    to,
+    from: message.from_number,
+    message: message.message,
+    ...(request_id !== '' && { request_id }),
+  }).map(([name, value]) => `      ${name}: ${quoted(value)},`);
+  if (send_at !== null) {
+    lines.push(`      send_at: new Date(simulator.clock.now() + ${holdMs}).toISOString(),`);
+  }
+  return `import { expect } from 'vitest';
+import { test } from 'smstwin/vitest';
+
+test(${quoted(`a message to ${to} is ${status}`)}, async ({ simulator }) => {
+  const { baseUrl } = await simulator.listen();
+  const account = simulator.readyFile().accounts.find(({ name }) => name === ${quoted(account)});
+  const reply = await fetch(\`\${baseUrl}${sendPath(message)}\`, {
+    method: 'POST',
+    headers: {
+      authorization: \`Bearer \${account?.api_key}\`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({
+${lines.join('\n')}
+    }),
+  });
+  expect(reply.status).toBe(202);
+  const { message_id } = (await reply.json()) as { message_id: string };
+  simulator.messages.advanceUntil({
+    match: { to: ${quoted(to)}, status: ${quoted(status)} },
+    timeout_ms: ${Math.max(0, holdMs) + hourMs},
+  });
+  expect(simulator.messages.get(message_id).status).toBe(${quoted(status)});
+});
+`;
+}
+
+function quoted(text: string): string {
+  const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'");
+  return `'${inner}'`;
+}

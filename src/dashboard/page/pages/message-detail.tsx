@@ -1,0 +1,127 @@
+/**
+ * One message in full: its way so far, what made it, and the levers that move it on.
+ */
+import { state } from '../clock.ts';
+import { call } from '../control.ts';
+import { Action, CopyButton } from '../parts/action.tsx';
+import { ExchangeView } from '../parts/exchange.tsx';
+import { Failure, Loading } from '../parts/notices.tsx';
+import { StatusBadge } from '../parts/status.tsx';
+import { durationText, Time } from '../parts/time.tsx';
+import { useResource } from '../resource.ts';
+import type { Message } from '../wire.ts';
+import { accountName, type World } from '../world.ts';
+import { acceptedBody, asCurl, asTest, sendBody, sendPath } from './copies.ts';
+import { Timeline } from './timeline.tsx';
+
+interface DetailProps {
+  readonly id: string;
+  readonly world: World | undefined;
+}
+
+export function MessageDetail({ id, world }: DetailProps) {
+  const path = `/control/messages/${encodeURIComponent(id)}`;
+  const resource = useResource(() => call<Message>('GET', path), { on: ['message'], key: id });
+  const message = resource.value;
+  return (
+    <aside class="detail" aria-label="Message">
+      <div class="detail-head">
+        <h2>Message</h2>
+        {message !== undefined && <StatusBadge status={message.status} />}
+        <a class="button plain close" href="#/messages">
+          Close
+        </a>
+      </div>
+      {message !== undefined ? (
+        <Content message={message} world={world} refresh={resource.refresh} />
+      ) : resource.error !== undefined ? (
+        <Failure error={resource.error} />
+      ) : (
+        <Loading what="the message" />
+      )}
+    </aside>
+  );
+}
+
+interface ContentProps {
+  readonly message: Message;
+  readonly world: World | undefined;
+  readonly refresh: () => void;
+}
+
+function Content({ message, world, refresh }: ContentProps) {
+  const path = `/control/messages/${message.message_id}`;
+  const isFinal = message.status === 'delivered' || message.status === 'failed';
+  const act = (step: string) => async () => {
+    await call('POST', `${path}/${step}`);
+    refresh();
+  };
+  const baseUrl = state.value?.base_url || 'http://127.0.0.1:8080';
+  const body = JSON.stringify(sendBody(message));
+  return (
+    <>
+      <Timeline message={message} />
+      <div class="actions">
+        <Action act={act('progress')} disabled={isFinal}>
+          Next step
+        </Action>
+        <Action act={act('fail')} disabled={isFinal} kind="danger">
+          Make it fail
+        </Action>
+        <CopyButton text={() => asCurl(baseUrl, sendPath(message), body)}>Copy as curl</CopyButton>
+        <CopyButton text={() => asTest(message, accountName(world, message.account_id))}>
+          Copy as test
+        </CopyButton>
+      </div>
+      <blockquote class="said">{message.message}</blockquote>
+      <Facts message={message} world={world} />
+      <h3 class="section">The exchange that created it</h3>
+      <ExchangeView
+        exchange={{
+          request: {
+            method: 'POST',
+            path: sendPath(message),
+            headers: { authorization: 'Bearer …', 'content-type': 'application/json' },
+            body,
+          },
+          reply: { status: 202, headers: {}, body: JSON.stringify(acceptedBody(message)) },
+          fault: null,
+        }}
+      />
+    </>
+  );
+}
+
+function Facts({ message, world }: Omit<ContentProps, 'refresh'>) {
+  const { segments, encoding, send_at: sendAt, request_id: requestId } = message;
+  const holdMs = sendAt === null ? 0 : Date.parse(sendAt) - Date.parse(message.created_at);
+  return (
+    <dl class="facts">
+      <dt>To</dt>
+      <dd class="mono">{message.to}</dd>
+      <dt>From</dt>
+      <dd class="mono">{message.from_number}</dd>
+      <dt>Account</dt>
+      <dd>{accountName(world, message.account_id)}</dd>
+      <dt>Length</dt>
+      <dd>
+        {[...message.message].length} characters, {segments}{' '}
+        {segments === 1 ? 'segment' : 'segments'}, {encoding}
+      </dd>
+      {sendAt !== null && (
+        <>
+          <dt>send_at</dt>
+          <dd>
+            <Time at={sendAt} /> <span class="dim">({durationText(holdMs)} after it came)</span>
+          </dd>
+        </>
+      )}
+      <dt>request_id</dt>
+      <dd class="mono">{requestId === '' ? <span class="dim">none</span> : requestId}</dd>
+      <dt>message_id</dt>
+      <dd class="mono">{message.message_id}</dd>
+      <dt>device_id</dt>
+      <dd class="mono">{message.device_id}</dd>
+    </dl>
+  );
+}

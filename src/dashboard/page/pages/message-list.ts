@@ -1,0 +1,165 @@
+/**
+ * The messages that are loaded, newest first, kept as they are by events: a known message takes its new status
+ * at once, new ones are fetched together.
+ */
+import { signal } from '@preact/signals';
+import { call, queryText } from '../control.ts';
+import { onEvents } from '../events.ts';
+import type { Message, MessageEvent, MessagePage } from '../wire.ts';
+
+export interface MessageFilter {
+  readonly search: string;
+  readonly status: string;
+  readonly account_id: string;
+}
+
+export const noFilter: MessageFilter = { search: '', status: '', account_id: '' };
+
+const pageSize = 250;
+const largestPage = 1_000;
+const settleMs = 150;
+
+export class MessageList {
+  /** Grows with each change of the rows. */
+  readonly version = signal(0);
+  readonly isLoading = signal(true);
+  readonly error = signal<unknown>(undefined);
+  /** True while there are older ones that are not loaded. */
+  readonly hasMore = signal(false);
+  #filter = noFilter;
+  #ids: string[] = [];
+  readonly #messages = new Map<string, Message>();
+  #cursor: string | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Answers to questions of an earlier filter are dropped. */
+  #question = 0;
+  #isFetchingMore = false;
+  #needsAll = false;
+
+  get count(): number {
+    return this.#ids.length;
+  }
+
+  readonly at = (index: number): Message | undefined => {
+    const id = this.#ids[index];
+    return id === undefined ? undefined : this.#messages.get(id);
+  };
+
+  /** Follows events until the returned function is called. */
+  follow(): () => void {
+    const end = onEvents('message', (events) => {
+      if (events === undefined) this.#soon(true);
+      else this.#hear(events);
+    });
+    void this.#loadAgain();
+    return () => {
+      end();
+      clearTimeout(this.#timer);
+      this.#question++;
+    };
+  }
+
+  show(filter: MessageFilter): void {
+    this.#filter = filter;
+    this.isLoading.value = true;
+    this.#ids = [];
+    this.#messages.clear();
+    this.version.value++;
+    void this.#loadAgain();
+  }
+
+  readonly more = (): void => {
+    if (this.#isFetchingMore || this.#cursor === null) return;
+    void this.#fetchMore();
+  };
+
+  async #fetchMore(): Promise<void> {
+    const question = this.#question;
+    this.#isFetchingMore = true;
+    try {
+      const page = await this.#page(largestPage, this.#cursor);
+      if (question === this.#question) this.#append(page);
+    } catch (error) {
+      this.error.value = error;
+    }
+    this.#isFetchingMore = false;
+  }
+
+  #hear(events: readonly MessageEvent[]): void {
+    let hasNew = false;
+    let hasChanged = false;
+    for (const event of events) {
+      const known = this.#messages.get(event.message_id);
+      if (known === undefined) hasNew = true;
+      else if (!known.history.some(({ status }) => status === event.status)) {
+        this.#messages.set(event.message_id, changed(known, event));
+        hasChanged = true;
+      }
+    }
+    if (hasChanged) this.version.value++;
+    // With a status asked for, a message may come or go anywhere.
+    if (hasNew || this.#filter.status !== '') this.#soon(this.#filter.status !== '');
+  }
+
+  #soon(all: boolean): void {
+    this.#needsAll ||= all;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void (this.#needsAll ? this.#loadAgain() : this.#loadNew());
+    }, settleMs);
+  }
+
+  /** Reads again as many as are shown. */
+  async #loadAgain(): Promise<void> {
+    this.#needsAll = false;
+    const question = ++this.#question;
+    const wanted = Math.min(largestPage, Math.max(pageSize, this.#ids.length));
+    try {
+      const page = await this.#page(wanted, null);
+      if (question !== this.#question) return;
+      this.#ids = [];
+      this.#messages.clear();
+      this.error.value = undefined;
+      this.#append(page);
+    } catch (error) {
+      if (question === this.#question) this.error.value = error;
+    }
+    if (question === this.#question) this.isLoading.value = false;
+  }
+
+  /** Reads what is newer than the first; more than a page of news is read as if nothing were loaded. */
+  async #loadNew(): Promise<void> {
+    const question = this.#question;
+    try {
+      const { messages } = await this.#page(largestPage, null);
+      if (question !== this.#question) return;
+      const at = messages.findIndex(({ message_id: id }) => this.#messages.has(id));
+      if (at < 0) return void this.#loadAgain();
+      const news = messages.slice(0, at);
+      for (const message of messages) this.#messages.set(message.message_id, message);
+      this.#ids = [...news.map(({ message_id: id }) => id), ...this.#ids];
+      this.version.value++;
+    } catch (error) {
+      this.error.value = error;
+    }
+  }
+
+  #append({ messages, next_cursor: cursor }: MessagePage): void {
+    for (const message of messages) {
+      if (!this.#messages.has(message.message_id)) this.#ids.push(message.message_id);
+      this.#messages.set(message.message_id, message);
+    }
+    this.#cursor = cursor;
+    this.hasMore.value = cursor !== null;
+    this.version.value++;
+  }
+
+  #page(limit: number, cursor: string | null): Promise<MessagePage> {
+    const query = queryText({ ...this.#filter, limit, cursor: cursor ?? '' });
+    return call<MessagePage>('GET', `/control/messages${query}`);
+  }
+}
+
+function changed(message: Message, { status, at, failure_reason }: MessageEvent): Message {
+  return { ...message, status, failure_reason, history: [...message.history, { status, at }] };
+}

@@ -1,0 +1,165 @@
+/**
+ * Messages: all of them, live, and one of them in full.
+ */
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { state } from '../clock.ts';
+import { Empty, Failure, Loading } from '../parts/notices.tsx';
+import { StatusBadge } from '../parts/status.tsx';
+import { Time } from '../parts/time.tsx';
+import { type Column, VirtualTable } from '../parts/virtual-table.tsx';
+import { pageArgument } from '../route.ts';
+import type { Message } from '../wire.ts';
+import { statuses } from '../wire.ts';
+import { accountName, useWorld, type World } from '../world.ts';
+import { MessageDetail } from './message-detail.tsx';
+import { type MessageFilter, MessageList, noFilter } from './message-list.ts';
+
+const typingPauseMs = 150;
+
+export function MessagesPage() {
+  const list = useMemo(() => new MessageList(), []);
+  const filter = useSignal<MessageFilter>(noFilter);
+  const world = useWorld().value;
+  useEffect(() => list.follow(), [list]);
+  useEffect(() => {
+    if (filter.value === noFilter) return;
+    const timer = setTimeout(() => list.show(filter.value), typingPauseMs);
+    return () => clearTimeout(timer);
+  }, [list, filter.value]);
+
+  const selected = pageArgument.value;
+  return (
+    <div class={selected === '' ? 'split' : 'split has-detail'}>
+      <div class="split-list">
+        <Filters
+          filter={filter.value}
+          world={world}
+          onChange={(next) => {
+            filter.value = next;
+          }}
+        />
+        <Rows list={list} world={world} isFiltered={isFiltered(filter.value)} />
+      </div>
+      {selected !== '' && <MessageDetail id={selected} world={world} />}
+    </div>
+  );
+}
+
+function isFiltered(filter: MessageFilter): boolean {
+  return filter.search !== '' || filter.status !== '' || filter.account_id !== '';
+}
+
+interface FiltersProps {
+  readonly filter: MessageFilter;
+  readonly world: World | undefined;
+  readonly onChange: (filter: MessageFilter) => void;
+}
+
+function Filters({ filter, world, onChange }: FiltersProps) {
+  const counts = state.value?.messages;
+  return (
+    <search class="filters">
+      <input
+        type="search"
+        aria-label="Search number, text or id"
+        placeholder="Search number, text or id"
+        value={filter.search}
+        onInput={(event) => onChange({ ...filter, search: event.currentTarget.value })}
+      />
+      <select
+        aria-label="Status"
+        value={filter.status}
+        onChange={(event) => onChange({ ...filter, status: event.currentTarget.value })}
+      >
+        <option value="">any status{counts === undefined ? '' : ` (${counts.total})`}</option>
+        {statuses.map((status) => (
+          <option key={status} value={status}>
+            {status}
+            {counts === undefined ? '' : ` (${counts[status]})`}
+          </option>
+        ))}
+      </select>
+      <select
+        aria-label="Account"
+        value={filter.account_id}
+        onChange={(event) => onChange({ ...filter, account_id: event.currentTarget.value })}
+      >
+        <option value="">any account</option>
+        {world?.accounts.map(({ account_id: id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </search>
+  );
+}
+
+interface RowsProps {
+  readonly list: MessageList;
+  readonly world: World | undefined;
+  readonly isFiltered: boolean;
+}
+
+function Rows({ list, world, isFiltered }: RowsProps) {
+  // Read, so that each change of the rows is drawn.
+  list.version.value;
+  const columns = useMemo(() => columnsOf(world), [world]);
+  if (list.count === 0) {
+    if (list.error.value !== undefined) return <Failure error={list.error.value} />;
+    if (list.isLoading.value) return <Loading what="messages" />;
+    return isFiltered ? (
+      <Empty title="No message fits.">
+        <p>The search looks at both numbers, the text, the request_id and the message_id.</p>
+      </Empty>
+    ) : (
+      <Empty title="No messages yet.">
+        <p>
+          <a href="#/send">Send one from here</a>, or with a key of yours to the service.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <VirtualTable
+        label="Messages"
+        columns={columns}
+        count={list.count}
+        rowAt={list.at}
+        keyOf={(message) => message.message_id}
+        selectedKey={pageArgument.value}
+        onEnd={list.more}
+      />
+      <p class="foot dim">
+        {list.count.toLocaleString('en')} {list.count === 1 ? 'message' : 'messages'}
+        {list.hasMore.value ? ', more below' : ''}
+      </p>
+    </>
+  );
+}
+
+function columnsOf(world: World | undefined): Column<Message>[] {
+  return [
+    {
+      head: 'Accepted',
+      cell: (message) => (
+        <a class="row-link" href={`#/messages/${message.message_id}`}>
+          <Time at={message.created_at} />
+        </a>
+      ),
+      width: '15.5em',
+    },
+    { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '8.75em' },
+    { head: 'To', cell: ({ to }) => to, width: '9em', kind: 'mono' },
+    { head: 'From', cell: (message) => message.from_number, width: '9em', kind: 'mono wide' },
+    {
+      head: 'Account',
+      cell: ({ account_id: id }) => accountName(world, id),
+      width: '7em',
+      kind: 'wide',
+    },
+    { head: 'Text', cell: ({ message }) => message, kind: 'wide' },
+  ];
+}

@@ -1,0 +1,81 @@
+/**
+ * A request of the service and its reply, as they went over the wire, but for the key.
+ */
+import type { Exchange } from '../wire.ts';
+import { ReplyStatus } from './status.tsx';
+
+const reasons: Readonly<Record<number, string>> = {
+  200: 'OK',
+  202: 'Accepted',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  409: 'Conflict',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
+  const { request, reply, fault } = exchange;
+  return (
+    <div class="exchange">
+      <section aria-label="Request">
+        <h3>
+          Request <span class="mono">{request.method}</span>{' '}
+          <span class="mono path">{request.path}</span>
+        </h3>
+        <Headers of={request.headers} />
+        <Body text={request.body} />
+      </section>
+      <section aria-label="Reply">
+        <h3>
+          Reply <ReplyStatus status={reply.status} /> {reasons[reply.status] ?? ''}
+        </h3>
+        <Headers of={reply.headers} />
+        <Body text={reply.body} />
+      </section>
+      {fault !== null && <p class="failure">{faultText(fault)}</p>}
+    </div>
+  );
+}
+
+function Headers({ of }: { readonly of: Readonly<Record<string, string>> }) {
+  return (
+    <dl class="headers">
+      {Object.entries(of).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Body({ text }: { readonly text: string }) {
+  if (text === '') return <p class="dim">No body.</p>;
+  return <pre>{pretty(text)}</pre>;
+}
+
+/** One field a line; what is no JSON stays as it is. */
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+function faultText({ delay_ms: delayMs, cut }: NonNullable<Exchange['fault']>): string {
+  const parts = [
+    delayMs === null ? '' : `the reply comes ${delayMs} ms late`,
+    cut === 'close' ? 'the connection closes before a byte of it' : '',
+    cut === 'truncate' ? 'the connection closes after half of it' : '',
+  ];
+  return `A fault acts on this: ${parts.filter((part) => part !== '').join(', ')}.`;
+}

@@ -1,0 +1,36 @@
+/**
+ * What stands where there is nothing to show: not yet, not any, or not possible.
+ */
+import type { ComponentChildren } from 'preact';
+import { errorText } from '../control.ts';
+
+export function Empty(props: { readonly title: string; readonly children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{props.title}</p>
+      {props.children}
+    </div>
+  );
+}
+
+/** Lines where the content will be, so that nothing jumps when it comes. */
+export function Loading({ what }: { readonly what: string }) {
+  return (
+    <div class="loading" role="status">
+      <span class="hidden">Loading {what}…</span>
+      {[70, 90, 55, 80].map((width) => (
+        <span class="bone" key={width} style={{ width: `${width}%` }} />
+      ))}
+    </div>
+  );
+}
+
+/** Undefined shows nothing, so that it can stand in every form. */
+export function Failure({ error }: { readonly error: unknown }) {
+  if (error === undefined) return null;
+  return (
+    <p class="failure" role="alert">
+      {errorText(error)}
+    </p>
+  );
+}

@@ -1,0 +1,46 @@
+/**
+ * A message's status: a shape, a word and a colour, so that none of them stands alone.
+ */
+const shapes: Readonly<Record<string, string>> = {
+  queued: 'M8 3.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9z',
+  scheduled: 'M8 3.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9zM8 5.5v2.7l1.8 1.2',
+  sending: 'M3 8h8M8 4.5 11.5 8 8 11.5',
+  sent: 'M2 8h5M5 5l3 3-3 3M8 5l3 3-3 3',
+  delivered: 'M3.5 8.5l3 3 6-7',
+  failed: 'M4.5 4.5l7 7M11.5 4.5l-7 7',
+};
+
+export function StatusShape({ status }: { readonly status: string }) {
+  return (
+    <svg class="shape" viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+      <path
+        d={shapes[status] ?? shapes['queued']}
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.8"
+        stroke-linecap="round"
+        stroke-linejoin="round"
+      />
+    </svg>
+  );
+}
+
+export function StatusBadge({ status }: { readonly status: string }) {
+  return (
+    <span class={`badge status-${status}`}>
+      <StatusShape status={status} />
+      {status}
+    </span>
+  );
+}
+
+/** The status of an HTTP reply; its number says which it is without the colour. */
+export function ReplyStatus({ status }: { readonly status: number }) {
+  const kind =
+    status < 300 ? 'delivered' : status === 429 ? 'sending' : status < 400 ? 'queued' : 'failed';
+  return <span class={`badge status-${kind}`}>{status}</span>;
+}
+
+export function StateBadge({ on, yes, no }: { on: boolean; yes: string; no: string }) {
+  return <span class={on ? 'badge status-delivered' : 'badge status-queued'}>{on ? yes : no}</span>;
+}

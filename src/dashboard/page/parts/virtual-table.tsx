@@ -1,0 +1,153 @@
+/**
+ * A table that makes only the rows that are seen, so that ten thousand are as quick as ten. It stays where it
+ * was when rows come in above. Arrow keys go from row to row.
+ */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+
+export interface Column<T> {
+  readonly head: string;
+  readonly cell: (row: T) => ComponentChildren;
+  /** A class for head and cells: `wide` is left out on a phone, `number` stands to the right. */
+  readonly kind?: string;
+  readonly width?: string;
+}
+
+interface VirtualTableProps<T> {
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly count: number;
+  readonly rowAt: (index: number) => T | undefined;
+  readonly keyOf: (row: T) => string;
+  readonly selectedKey?: string;
+  /** The last rows are about to be seen. */
+  readonly onEnd?: () => void;
+}
+
+const rowHeight = 34;
+const spareRows = 8;
+
+export function VirtualTable<T>(props: VirtualTableProps<T>) {
+  const { label, columns, count, rowAt, keyOf, selectedKey, onEnd } = props;
+  const region = useRef<HTMLDivElement>(null);
+  const top = useSignal(0);
+  const height = useSignal(600);
+
+  useLayoutEffect(() => {
+    const element = region.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => {
+      height.value = element.clientHeight;
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [height]);
+
+  useStayingInPlace(region, count, rowAt, keyOf);
+
+  const first = Math.max(0, Math.floor(top.value / rowHeight) - spareRows);
+  const last = Math.min(count, Math.ceil((top.value + height.value) / rowHeight) + spareRows);
+  useEffect(() => {
+    if (last >= count - 50) onEnd?.();
+  }, [last, count, onEnd]);
+
+  const rows: ComponentChildren[] = [];
+  for (let index = first; index < last; index++) {
+    const row = rowAt(index);
+    if (row === undefined) continue;
+    const key = keyOf(row);
+    rows.push(
+      <tr key={key} aria-rowindex={index + 2} class={key === selectedKey ? 'selected' : ''}>
+        {columns.map(({ head, cell, kind }) => (
+          <td key={head} class={kind}>
+            {cell(row)}
+          </td>
+        ))}
+      </tr>,
+    );
+  }
+  return (
+    <section
+      class="scroll"
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+      tabIndex={0}
+      ref={region}
+      onScroll={(event) => {
+        top.value = event.currentTarget.scrollTop;
+      }}
+      onKeyDown={goAlongRows}
+    >
+      <table class="virtual" aria-rowcount={count + 1}>
+        <colgroup>
+          {columns.map(({ head, kind, width }) => (
+            <col key={head} class={kind} style={width === undefined ? {} : { width }} />
+          ))}
+        </colgroup>
+        <thead>
+          <tr aria-rowindex={1}>
+            {columns.map(({ head, kind }) => (
+              <th key={head} scope="col" class={kind}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          <Space rows={first} columns={columns.length} />
+          {rows}
+          <Space rows={count - last} columns={columns.length} />
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Space({ rows, columns }: { readonly rows: number; readonly columns: number }) {
+  if (rows <= 0) return null;
+  return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row of air takes no focus.
+    <tr aria-hidden="true" class="space">
+      <td colSpan={columns} style={{ height: `${rows * rowHeight}px` }} />
+    </tr>
+  );
+}
+
+const mostNewRows = 2_000;
+
+/** Scrolls by what came in above the row that was first, unless the top is being watched. */
+function useStayingInPlace<T>(
+  region: { readonly current: HTMLDivElement | null },
+  count: number,
+  rowAt: (index: number) => T | undefined,
+  keyOf: (row: T) => string,
+): void {
+  const firstKey = useRef<string | undefined>(undefined);
+  useLayoutEffect(() => {
+    const first = rowAt(0);
+    const before = firstKey.current;
+    firstKey.current = first === undefined ? undefined : keyOf(first);
+    if (before === undefined || before === firstKey.current) return;
+    const element = region.current;
+    if (element === null || element.scrollTop === 0) return;
+    for (let index = 0; index < Math.min(count, mostNewRows); index++) {
+      const row = rowAt(index);
+      if (row === undefined || keyOf(row) !== before) continue;
+      element.scrollTop += index * rowHeight;
+      return;
+    }
+  });
+}
+
+function goAlongRows(event: KeyboardEvent): void {
+  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  const row = (event.target as Element).closest('tr');
+  if (step === 0 || row === null) return;
+  const next = step === 1 ? row.nextElementSibling : row.previousElementSibling;
+  const link = next?.querySelector('a');
+  if (!link) return;
+  event.preventDefault();
+  link.focus({ preventScroll: true });
+  link.scrollIntoView({ block: 'nearest' });
+}

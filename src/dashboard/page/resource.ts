@@ -1,0 +1,121 @@
+/**
+ * A value that the control API answers, kept up to date while a component shows it.
+ */
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { type EventKind, onEvents } from './events.ts';
+
+export interface Resource<T> {
+  /** The last answer, which stays while another is awaited. */
+  readonly value: T | undefined;
+  readonly error: unknown;
+  /** Reads it again. */
+  readonly refresh: () => void;
+}
+
+export interface ResourceOptions {
+  /** Events after which it is read again. */
+  readonly on?: readonly EventKind[];
+  /** And as often as this while the page is seen. */
+  readonly everyMs?: number;
+  /** What it depends on: another key is another value. */
+  readonly key?: string;
+}
+
+/** Many events in a row are one reading. */
+const settleMs = 120;
+
+export function useResource<T>(load: () => Promise<T>, options: ResourceOptions = {}): Resource<T> {
+  const { on = [], everyMs, key = '' } = options;
+  const value = useSignal<T | undefined>(undefined);
+  const error = useSignal<unknown>(undefined);
+  const refresh = useRef<() => void>(() => {});
+  const latestLoad = useRef(load);
+  latestLoad.current = load;
+
+  // The kinds are the same at every call of a component.
+  useEffect(() => {
+    const reading = new Reading(
+      () => latestLoad.current(),
+      (read) => {
+        value.value = read;
+        error.value = undefined;
+      },
+      (failure) => {
+        error.value = failure;
+      },
+    );
+    value.value = undefined;
+    refresh.current = () => reading.soon(0);
+    const ends = on.map((kind) => onEvents(kind, () => reading.soon(settleMs)));
+    const timer =
+      everyMs === undefined
+        ? undefined
+        : setInterval(() => {
+            if (document.visibilityState === 'visible') reading.soon(0);
+          }, everyMs);
+    reading.soon(0);
+    return () => {
+      reading.stop();
+      clearInterval(timer);
+      for (const end of ends) end();
+    };
+  }, [key, everyMs]);
+
+  return { value: value.value, error: error.value, refresh: () => refresh.current() };
+}
+
+/** One reading at a time; whatever is asked for meanwhile is one more after it. */
+class Reading<T> {
+  readonly #load: () => Promise<T>;
+  readonly #done: (value: T) => void;
+  readonly #failed: (error: unknown) => void;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #runs = false;
+  #again = false;
+  #isOver = false;
+
+  constructor(load: () => Promise<T>, done: (value: T) => void, failed: (error: unknown) => void) {
+    this.#load = load;
+    this.#done = done;
+    this.#failed = failed;
+  }
+
+  soon(delayMs: number): void {
+    if (this.#isOver) return;
+    if (delayMs === 0) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      void this.#run();
+    } else {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = undefined;
+        void this.#run();
+      }, delayMs);
+    }
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #run(): Promise<void> {
+    if (this.#runs) {
+      this.#again = true;
+      return;
+    }
+    this.#runs = true;
+    try {
+      const value = await this.#load();
+      if (!this.#isOver) this.#done(value);
+    } catch (error) {
+      if (!this.#isOver) this.#failed(error);
+    }
+    this.#runs = false;
+    if (this.#again && !this.#isOver) {
+      this.#again = false;
+      this.soon(settleMs);
+    }
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * Which page is shown, from the address behind `#`: `#/messages/<id>`.
+ */
+import { computed, signal } from '@preact/signals';
+
+const hash = signal(location.hash);
+
+export const pageName = computed(() => parts()[0] || 'messages');
+/** What follows the page's name; empty when nothing does. */
+export const pageArgument = computed(() => decodeURIComponent(parts()[1] ?? ''));
+
+function parts(): string[] {
+  return hash.value.replace(/^#\/?/, '').split('/');
+}
+
+export function followAddress(): void {
+  addEventListener('hashchange', () => {
+    hash.value = location.hash;
+  });
+}
+
+export function goTo(page: string, argument = ''): void {
+  location.hash = argument === '' ? `#/${page}` : `#/${page}/${encodeURIComponent(argument)}`;
+}

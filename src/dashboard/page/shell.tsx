@@ -1,0 +1,122 @@
+/**
+ * What stands around every page: the ways between them, the simulated time, and the state of the connection.
+ */
+import type { ComponentType } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { clock, nowMs, state } from './clock.ts';
+import { tokenIsMissing } from './control.ts';
+import { connection, reconnectNow } from './events.ts';
+import { ClockAndFaultsPage } from './pages/clock-and-faults.tsx';
+import { MessagesPage } from './pages/messages.tsx';
+import { SendPage } from './pages/send.tsx';
+import { isoTime, Time } from './parts/time.tsx';
+import { pageName } from './route.ts';
+import { TokenDialog } from './token-dialog.tsx';
+
+interface Page {
+  readonly name: string;
+  readonly title: string;
+  readonly view: ComponentType;
+}
+
+const pages: readonly Page[] = [
+  { name: 'messages', title: 'Messages', view: MessagesPage },
+  { name: 'send', title: 'Send', view: SendPage },
+  { name: 'clock', title: 'Clock and Faults', view: ClockAndFaultsPage },
+];
+
+export function Shell() {
+  if (tokenIsMissing.value) return <TokenDialog />;
+  const page = pages.find(({ name }) => name === pageName.value);
+  const title = page?.title ?? 'No such page';
+  const View = page?.view;
+  return (
+    <div class={`shell connection-${connection.value}`}>
+      <button
+        type="button"
+        class="skip button"
+        onClick={() => document.querySelector<HTMLElement>('main h1')?.focus()}
+      >
+        Skip to the page
+      </button>
+      <header class="top">
+        <a class="brand" href="#/messages">
+          smstwin
+        </a>
+        <Now />
+      </header>
+      <nav class="pages" aria-label="Pages">
+        {pages.map(({ name, title: text }) => (
+          <a key={name} href={`#/${name}`} aria-current={name === page?.name ? 'page' : undefined}>
+            {text}
+          </a>
+        ))}
+      </nav>
+      <main id="main" class={`page page-${page?.name ?? 'none'}`}>
+        <LostConnection />
+        <Title text={title} />
+        {View === undefined ? (
+          <p>
+            Go to <a href="#/messages">Messages</a>.
+          </p>
+        ) : (
+          <View />
+        )}
+      </main>
+    </div>
+  );
+}
+
+/** Takes the focus when another page is shown, so that a screen reader says which. */
+function Title({ text }: { readonly text: string }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    document.title = `${text} · smstwin`;
+    if (!isFirst.current) heading.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [text]);
+  return (
+    <h1 ref={heading} tabIndex={-1}>
+      {text}
+    </h1>
+  );
+}
+
+function Now() {
+  if (nowMs.value === undefined || clock.value === undefined) return <div class="now" />;
+  const { mode, rate } = clock.value;
+  return (
+    <div class="now">
+      <span class="dim wide">simulated time</span>
+      <Time at={isoTime(nowMs.value)} />
+      <a class="badge mode" href="#/clock" title="Clock and Faults">
+        {mode}
+        {mode === 'scaled' ? ` ×${rate}` : ''}
+      </a>
+      <span class="dim wide">seed {state.value?.seed}</span>
+      <span class={`live live-${connection.value}`}>
+        <span class="dot" aria-hidden="true" />
+        {connection.value === 'live' ? 'live' : connection.value}
+      </span>
+    </div>
+  );
+}
+
+function LostConnection() {
+  return (
+    <div role="alert" class="lost-place">
+      {connection.value === 'lost' && (
+        <div class="lost">
+          <p>
+            <b>The simulator does not answer.</b> What you see is as it was; the page goes on by
+            itself when the simulator is back.
+          </p>
+          <button type="button" class="button plain" onClick={reconnectNow}>
+            Try now
+          </button>
+        </div>
+      )}
+    </div>
+  );
+}

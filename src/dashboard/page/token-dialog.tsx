@@ -1,0 +1,48 @@
+/**
+ * Asks for the control token, once for a tab.
+ */
+import { useSignal } from '@preact/signals';
+import { readState } from './clock.ts';
+import { keepToken, tokenIsMissing, tokenWasGiven } from './control.ts';
+import { reconnectNow } from './events.ts';
+import { TextField } from './parts/fields.tsx';
+
+export function TokenDialog() {
+  const token = useSignal('');
+  const wasWrong = tokenIsMissing.value && tokenWasGiven();
+  return (
+    <main class="token">
+      <form
+        class="card form"
+        aria-label="Control token"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (token.value === '') return;
+          keepToken(token.value);
+          reconnectNow();
+          void readState();
+        }}
+      >
+        <h1>smstwin</h1>
+        <p>
+          This control port asks for a token: the one that <code>--control-token</code> was given.
+        </p>
+        <TextField
+          label="Control token"
+          type="password"
+          value={token.value}
+          onType={(value) => {
+            token.value = value;
+          }}
+          hint="Kept in this tab until it is closed."
+          problem={wasWrong ? 'That was not the token.' : undefined}
+        />
+        <div class="actions">
+          <button type="submit" class="button main">
+            Continue
+          </button>
+        </div>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,34 @@
+/**
+ * The accounts and SIMs, which nearly every page names.
+ */
+import { call } from './control.ts';
+import { type Resource, useResource } from './resource.ts';
+import type { Account, Sim } from './wire.ts';
+
+export interface World {
+  readonly accounts: readonly Account[];
+  /** Of all accounts, in their order. */
+  readonly sims: readonly Sim[];
+  readonly pool: readonly Sim[];
+}
+
+export function useWorld(): Resource<World> {
+  return useResource(readWorld, { on: ['sim', 'message', 'clock'], everyMs: 5_000 });
+}
+
+async function readWorld(): Promise<World> {
+  const { accounts } = await call<{ accounts: Account[] }>('GET', '/control/accounts');
+  const [pool, ...lists] = await Promise.all([
+    call<{ sims: Sim[] }>('GET', '/control/pool'),
+    ...accounts.map(({ account_id: id }) =>
+      call<{ sims: Sim[] }>('GET', `/control/accounts/${id}/sims`),
+    ),
+  ]);
+  return { accounts, sims: lists.flatMap(({ sims }) => sims), pool: pool.sims };
+}
+
+/** The account's name; its id where the account is gone. */
+export function accountName(world: World | undefined, id: string | null): string {
+  if (id === null) return 'shared pool';
+  return world?.accounts.find(({ account_id: own }) => own === id)?.name ?? id.slice(0, 8);
+}
