@@ -628,6 +628,19 @@ test('a deleted account takes its devices and their timers with it', () => {
   expect(twin.simulation.fleet.size).toBe(before - 2);
 });
 
+test.each(['progress', 'fail'] as const)(
+  'a held message that the lever %s ended holds no timer until its send_at',
+  (lever) => {
+    const twin = new Twin();
+    const message = twin.accepted({ send_at: new Date(twin.now() + 365 * dayMs).toISOString() });
+    const { fleet } = twin.simulation;
+    if (lever === 'fail') fleet.fail(message, 'told to');
+    else while (fleet.progress(message));
+    twin.advance(hourMs);
+    expect(twin.simulation.clock.pending).toBe(0);
+  },
+);
+
 test('a stopped fleet leaves no timer behind', () => {
   const twin = new Twin();
   twin.accepted();

@@ -95,7 +95,9 @@ export class Fleet implements Dispatch {
   /** The lever "fail"; false where the message is final or may not fail from its status. */
   fail(message: Message, reason: string): boolean {
     const mayFail = this.#assumptions.failsFrom.some((status) => status === message.status);
-    return mayFail && this.#lifecycle.step(message, 'failed', reason);
+    if (!mayFail || !this.#lifecycle.step(message, 'failed', reason)) return false;
+    this.#runner(message.device).send({ type: 'work_taken' });
+    return true;
   }
 
   /** Takes over switched assumptions: the next poll may be at another time. */
@@ -146,7 +148,7 @@ export class Fleet implements Dispatch {
   nextWakeAtMs(device: Device): number | undefined {
     const { work } = device;
     const nowMs = this.#clock.now();
-    const held = work.held.peek();
+    const held = work.nextHeld();
     let wakeAtMs: number | undefined;
     if (device.polling === 'external') wakeAtMs = undefined;
     else if (work.ready.length > 0 || work.inFlight.length > 0) {

@@ -68,6 +68,8 @@ test.each(Object.values(routes))(
       (method) => takesMethod(route, method),
     );
     expect(taken.join(', ')).toBe(allowedMethods(route));
-    expect(allowedMethods(route)).toBe(route.method === 'GET' ? 'GET, HEAD' : 'POST');
+    // A HEAD of the tasks would hand work out and lose it.
+    const withHead = route.method === 'GET' && route.endpoint !== 'tasks';
+    expect(allowedMethods(route)).toBe(withHead ? 'GET, HEAD' : route.method);
   },
 );

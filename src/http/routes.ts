@@ -52,11 +52,13 @@ export function matchRoute(path: string): RouteMatch | undefined {
 
 /** `GET, HEAD` or `POST`: what `Allow` says. */
 export function allowedMethods(route: Route): string {
-  return route.method === 'GET' ? 'GET, HEAD' : route.method;
+  return takesMethod(route, 'HEAD') ? 'GET, HEAD' : route.method;
 }
 
+/** HEAD goes wherever GET does, but for tasks: a reply without a body would lose the work it hands out. */
 export function takesMethod(route: Route, method: string): boolean {
-  return method === route.method || (method === 'HEAD' && route.method === 'GET');
+  if (method === 'HEAD') return route.method === 'GET' && route.endpoint !== 'tasks';
+  return method === route.method;
 }
 
 function withId(route: Route, id: string): RouteMatch | undefined {

@@ -59,6 +59,7 @@ export class VirtualClock {
    * moves nothing. Returns how many timers fired.
    */
   advanceTo(targetMs: number): number {
+    if (!Number.isSafeInteger(targetMs)) throw new RangeError(`not a time: ${targetMs}`);
     let fired = 0;
     for (let next = this.#heap[0]; next && next.deadlineMs <= targetMs; next = this.#heap[0]) {
       if (next.deadlineMs > this.#nowMs) this.#nowMs = next.deadlineMs;

@@ -93,6 +93,13 @@ export class DeviceWork {
     return length;
   }
 
+  /** The message whose hold ends first; one that a lever has moved on holds nothing up. */
+  nextHeld(): Message | undefined {
+    let next = this.held.peek();
+    for (; next !== undefined && next.status !== 'queued'; next = this.held.peek()) this.held.pop();
+    return next;
+  }
+
   /** Moves every message whose hold is over behind those that wait already. */
   releaseHeld(nowMs: number): void {
     for (let next = this.held.peek(); next && next.sendAtMs <= nowMs; next = this.held.peek()) {

@@ -35,6 +35,23 @@ test.each([
   expect(window.find('a', key, 'send', shared)?.body).toBe(found ? 'x' : undefined);
 });
 
+test('SEND-4 where a scope is widened at run time, the oldest use counts', () => {
+  const clock = new VirtualClock(start);
+  const window = new ReplayWindow(clock.now);
+  const byKey = { replayScope: 'api_key', replayAcrossEndpoints: 'shared' } as const;
+  const [first, second] = keys;
+  for (const [by, body] of [
+    [first, 'old'],
+    [second, 'new'],
+  ] as const) {
+    const atMs = clock.now();
+    window.keep({ requestId: 'a', key: by, endpoint: 'send', atMs, body, outcome: refusal });
+    clock.advanceTo(atMs + minuteMs);
+  }
+  expect(window.find('a', second, 'send', byKey)?.body).toBe('new');
+  expect(window.find('a', second, 'send', shared)?.body).toBe('old');
+});
+
 test('SEND-4 looking a use up does not lengthen its life', () => {
   const clock = new VirtualClock(start);
   const window = new ReplayWindow(clock.now);

@@ -41,7 +41,7 @@ export class ReplayWindow {
     this.#now = now;
   }
 
-  /** The first use of `requestId` in the scope of this call, if it was at most 24 h ago. */
+  /** The first use of `requestId` in the scope of this call that was at most 24 h ago. */
   find(
     requestId: string,
     key: ApiKey,
@@ -50,15 +50,17 @@ export class ReplayWindow {
   ): FirstUse | undefined {
     // peek, not get: recency must stay the order of age.
     let use = this.#uses?.peek(requestId);
+    let first: FirstUse | undefined;
     const oldestMs = this.#now() - replayWindowMs;
-    while (use !== undefined) {
+    // Several stand here only where a narrower scope was in force when they were made.
+    while (use !== undefined && use.atMs >= oldestMs) {
       const inScope =
         (assumptions.replayScope === 'account' || use.key === key) &&
         (assumptions.replayAcrossEndpoints === 'shared' || use.endpoint === endpoint);
-      if (inScope && use.atMs >= oldestMs) return use;
+      if (inScope) first = use;
       use = use.older;
     }
-    return undefined;
+    return first;
   }
 
   keep(use: Omit<FirstUse, 'older'>): void {
