@@ -7,6 +7,7 @@ import type { Assumptions } from '../sim/assumptions.ts';
 import { clockModes, defaultRate, logModes, type SettingsInput } from '../sim/settings.ts';
 import type { LimitOverrides } from '../sim/world-schema.ts';
 import { readAssumptionsFile, readWorldFile } from '../world-file.ts';
+import { defectValue } from './defects.ts';
 import {
   assumptionValue,
   hostValue,
@@ -31,6 +32,8 @@ export interface ServeOptions {
     | false;
   readonly transport: (typeof transports)[number];
   readonly readyFile: string | undefined;
+  /** By its name in the catalogue. */
+  readonly defect?: string | undefined;
 }
 
 /** The values as commander hands them over, by attribute name. */
@@ -54,6 +57,7 @@ interface ServeFlags {
   readonly transport: (typeof transports)[number];
   readonly trustProxy?: boolean;
   readonly log: (typeof logModes)[number];
+  readonly defect?: string;
 }
 
 export function addServeFlags(command: Command): void {
@@ -98,6 +102,8 @@ export function addServeFlags(command: Command): void {
   choose('--transport <name>', 'the HTTP server', transports);
   add('--trust-proxy', 'take a client IP from X-Forwarded-For');
   choose('--log <format>', 'a line per request on stderr', logModes);
+  add('--defect <name>', 'a server that breaks one rule, to test with', undefined, defectValue);
+  add('--list-defects', 'print every defect and the rule that it breaks');
 }
 
 export async function serveOptions(command: Command): Promise<ServeOptions> {
@@ -128,6 +134,7 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
     },
     transport: flags.transport,
     readyFile: flags.readyFile,
+    defect: flags.defect,
   };
 }
 

@@ -2,6 +2,7 @@
  * `smstwin serve`: a simulator on two ports, until a signal ends it.
  */
 import { banner } from './banner.ts';
+import { defectList, defectNotice, simulationWith } from './defects.ts';
 import { type CommandIo, newCommand, readFlags } from './flags.ts';
 import { prepareReadyFile, writeReadyFile } from './ready-file.ts';
 import { requestLine } from './request-log.ts';
@@ -14,10 +15,15 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
   const command = newCommand('serve', 'Run the simulator.', io);
   addServeFlags(command);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
+  if (command.opts()['listDefects'] === true) {
+    io.out(defectList());
+    return 0;
+  }
   const options = await serveOptions(command);
   if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
   const { createSimulator } = await import('../simulator.ts');
-  const simulator = await createSimulator(options.settings);
+  const simulator = await createSimulator(options.settings, await simulationWith(options.defect));
+  if (options.defect !== undefined) io.error(`smstwin: ${defectNotice(options.defect)}\n`);
   const { log = 'off' } = options.settings;
   if (log !== 'off') {
     simulator.activity.listen((event) => {

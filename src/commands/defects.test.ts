@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { defectList, defectNotice, simulationWith } from './defects.ts';
+import { newCommand, readFlags } from './flags.ts';
+import { addServeFlags, serveOptions } from './serve-options.ts';
+import { UsageError } from './usage-error.ts';
+
+function read(argv: readonly string[], env: Record<string, string> = {}) {
+  const command = newCommand('serve', '', { out: () => {}, error: () => {}, env, version: '1' });
+  addServeFlags(command);
+  readFlags(command, argv, env);
+  return serveOptions(command);
+}
+
+test('a defect is asked for by its name, on the command line or in the environment', async () => {
+  expect((await read([])).defect).toBeUndefined();
+  expect((await read(['--defect', 'limit-119'])).defect).toBe('limit-119');
+  expect((await read([], { SMSTWIN_DEFECT: 'limit-121' })).defect).toBe('limit-121');
+});
+
+test('a name that no defect has is a mistake of one line', () => {
+  expect(() => read(['--defect', 'limit-118'])).toThrow(UsageError);
+  expect(() => read(['--defect', 'limit-118'])).toThrow(/--list-defects/);
+});
+
+test('the list has a line for each defect, with the rule that it breaks', () => {
+  expect(defectList()).toMatch(/^read-foreign-403 +READ-2 +another account's message /m);
+});
+
+test('a server that is wrong on purpose says so', () => {
+  expect(defectNotice('limit-119')).toContain('LIMIT-1');
+});
+
+test('without a defect the sound simulator is made', async () => {
+  expect(await simulationWith(undefined)).toEqual({});
+  expect(await simulationWith('limit-119')).toHaveProperty('simulation');
+});
