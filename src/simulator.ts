@@ -17,12 +17,11 @@ import { MessageLevers } from './levers/messages.ts';
 import { RequestLevers } from './levers/requests.ts';
 import { SimLevers } from './levers/sims.ts';
 import { type Restorable, SnapshotLevers } from './levers/snapshot.ts';
-import type { State } from './levers/state.ts';
+import { type State, stateOf } from './levers/state.ts';
 import { Waits } from './levers/wait.ts';
 import { type Listening, type ListenOptions, openPorts, type Ports } from './ports.ts';
 import type { KeyDigest } from './sim/account.ts';
 import { LeverError } from './sim/lever-error.ts';
-import { statuses } from './sim/message.ts';
 import { parseSettings, type Settings, type SettingsInput } from './sim/settings.ts';
 import { Simulation } from './simulation.ts';
 import { WallClock } from './wall-clock.ts';
@@ -157,26 +156,7 @@ export class Simulator implements Restorable {
   }
 
   state(): State {
-    const clock = this.clock.state();
-    const { world, fleet, faults } = this.simulation;
-    const { rss, heapUsed } = process.memoryUsage();
-    const counts = { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 };
-    for (const account of world.accounts.values()) {
-      for (const status of statuses) counts[status] += account.counts[status];
-    }
-    return {
-      base_url: this.#ports?.listening.baseUrl ?? '',
-      clock,
-      seed: world.seed,
-      accounts: world.accounts.size,
-      sims: world.devices.size,
-      messages: { total: world.messages.size, ...counts },
-      actors: { running: fleet.size, awake: fleet.awake },
-      timers: clock.pending,
-      requests: this.requests.total,
-      faults: faults.list.length,
-      memory: { rss_bytes: rss, heap_used_bytes: heapUsed },
-    };
+    return stateOf(this, this.#ports?.listening.baseUrl ?? '');
   }
 
   /** The world as it was at start, clock included. */
@@ -254,9 +234,10 @@ export class Simulator implements Restorable {
 
   #newSimulation(startMs: number): Simulation {
     const simulation = this.#makeSimulation(this.settings, startMs);
+    if (this.#keyDigests.size > 0) simulation.world.keyRing.digestWith(sha256);
     for (const key of simulation.world.keys.values()) {
       const digest = this.#keyDigests.get(key.key);
-      if (digest !== undefined) simulation.world.forgetKeyText(key, digest, sha256);
+      if (digest !== undefined) simulation.world.keyRing.forgetText(key, digest);
     }
     return simulation;
   }

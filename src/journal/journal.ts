@@ -134,7 +134,8 @@ export class FileJournal implements Journal {
 
 function openJournal(path: string): number {
   try {
-    return openSync(path, 'a');
+    // What people wrote to each other is for its owner alone.
+    return openSync(path, 'a', 0o600);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
     throw new JournalError(`${path}: the journal cannot be opened (${code})`);

@@ -92,11 +92,11 @@ function withCaller<T>(
   const key = recorded.key_id === undefined ? undefined : world.keys.get(recorded.key_id);
   if (key === undefined || key.key !== '') return run(requestOf(recorded, key?.key));
   const alias = `replayed-${key.keyId}`;
-  world.aliasKey(alias, key);
+  world.keyRing.alias(alias, key);
   try {
     return run(requestOf(recorded, alias));
   } finally {
-    world.dropAlias(alias);
+    world.keyRing.dropAlias(alias);
   }
 }
 

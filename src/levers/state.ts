@@ -3,7 +3,8 @@
  */
 import { z } from 'zod';
 import { type Status, statuses } from '../sim/message.ts';
-import { clockStateSchema } from './clock.ts';
+import { clockState, clockStateSchema } from './clock.ts';
+import type { Live } from './live.ts';
 
 const countSchema = z.int().min(0);
 
@@ -30,3 +31,30 @@ export const stateSchema = z.strictObject({
   memory: z.strictObject({ rss_bytes: countSchema, heap_used_bytes: countSchema }),
 });
 export type State = Readonly<z.output<typeof stateSchema>>;
+
+interface Counted extends Live {
+  readonly requests: { readonly total: number };
+}
+
+export function stateOf(live: Counted, baseUrl: string): State {
+  const clock = clockState(live);
+  const { world, fleet, faults } = live.simulation;
+  const { rss, heapUsed } = process.memoryUsage();
+  const counts = { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 };
+  for (const account of world.accounts.values()) {
+    for (const status of statuses) counts[status] += account.counts[status];
+  }
+  return {
+    base_url: baseUrl,
+    clock,
+    seed: world.seed,
+    accounts: world.accounts.size,
+    sims: world.devices.size,
+    messages: { total: world.messages.size, ...counts },
+    actors: { running: fleet.size, awake: fleet.awake },
+    timers: clock.pending,
+    requests: live.requests.total,
+    faults: faults.list.length,
+    memory: { rss_bytes: rss, heap_used_bytes: heapUsed },
+  };
+}

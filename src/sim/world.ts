@@ -2,18 +2,13 @@
  * The simulated world: accounts, keys, devices, numbers, messages. Every write goes through here.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
-import {
-  Account,
-  type ApiKey,
-  type KeyDigest,
-  type MonthlyQuota,
-  type ReceivedMessage,
-} from './account.ts';
+import { Account, type ApiKey, type MonthlyQuota, type ReceivedMessage } from './account.ts';
 import type { Assumptions } from './assumptions.ts';
 import { Device, type Polling } from './device.ts';
 import type { Dispatch } from './dispatch.ts';
 import { assert } from './errors.ts';
 import { drawKey, drawUuid } from './ids.ts';
+import { KeyRing } from './key-ring.ts';
 import { LeverError } from './lever-error.ts';
 import { msPerSecond } from './limits.ts';
 import { Message, type SendEndpoint } from './message.ts';
@@ -60,10 +55,7 @@ export class World {
   readonly pool: Device[] = [];
   readonly devices = new Map<string, Device>();
   readonly messages = new Map<string, Message>();
-  readonly #keysByText = new Map<string, ApiKey>();
-  /** Keys whose full text is not known, and how to digest what a caller gives. */
-  readonly #keysByDigest = new Map<string, ApiKey>();
-  #digestOf: ((text: string) => string) | undefined;
+  readonly keyRing = new KeyRing();
   readonly #devicesByNumber = new Map<string, Device>();
   readonly #accountsByName = new Map<string, number>();
   readonly #poolIds: Rng;
@@ -108,8 +100,7 @@ export class World {
   deleteAccount(account: Account): void {
     for (const key of account.keys) {
       this.keys.delete(key.keyId);
-      this.#keysByText.delete(key.key);
-      if (key.digest !== undefined) this.#keysByDigest.delete(key.digest.sha256);
+      this.keyRing.delete(key);
     }
     for (const device of account.devices) {
       this.#dispatch.deviceRemoved(device);
@@ -135,11 +126,11 @@ export class World {
       createdAtMs: this.now(),
       revokedAtMs: undefined,
     };
-    if (this.#keysByText.has(key.key))
+    if (this.keyRing.has(key.key))
       throw new LeverError('conflict', 'this key exists already', 'key');
     account.keys.push(key);
     this.keys.set(key.keyId, key);
-    this.#keysByText.set(key.key, key);
+    this.keyRing.add(key);
     return key;
   }
 
@@ -149,10 +140,7 @@ export class World {
 
   /** The key with this full text, unless it was revoked (AUTH-3). */
   validKey(text: string): ApiKey | undefined {
-    let key = this.#keysByText.get(text);
-    if (key === undefined && this.#digestOf !== undefined && this.#keysByDigest.size > 0) {
-      key = this.#keysByDigest.get(this.#digestOf(text));
-    }
+    const key = this.keyRing.find(text);
     return key === undefined || key.revokedAtMs !== undefined ? undefined : key;
   }
 
@@ -247,33 +235,12 @@ export class World {
     for (const [name, count] of names) this.#accountsByName.set(name, count);
   }
 
-  /** For restoring: a key by its full text, or by its digest where that is all there is. */
-  adoptKey(key: ApiKey, digestOf: (text: string) => string): void {
+  /** For restoring: a key, by its text or by its digest. */
+  adoptKey(key: ApiKey): void {
     assert(!this.keys.has(key.keyId), 'a key is adopted once');
     key.account.keys.push(key);
     this.keys.set(key.keyId, key);
-    if (key.digest === undefined) this.#keysByText.set(key.key, key);
-    else this.#keysByDigest.set(key.digest.sha256, key);
-    this.#digestOf = digestOf;
-  }
-
-  /** Forgets the full text of a key; it is then known by its digest. */
-  forgetKeyText(key: ApiKey, digest: KeyDigest, digestOf: (text: string) => string): void {
-    this.#keysByText.delete(key.key);
-    key.key = '';
-    key.digest = digest;
-    this.#keysByDigest.set(digest.sha256, key);
-    this.#digestOf = digestOf;
-  }
-
-  /** Another text that stands for a key, until it is dropped: for playing a recorded run. */
-  aliasKey(alias: string, key: ApiKey): void {
-    assert(!this.#keysByText.has(alias), 'an alias is no key');
-    this.#keysByText.set(alias, key);
-  }
-
-  dropAlias(alias: string): void {
-    this.#keysByText.delete(alias);
+    this.keyRing.add(key);
   }
 
   /** For restoring: a device that its fleet does not run yet. */

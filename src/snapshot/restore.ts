@@ -60,6 +60,7 @@ class Restoring {
     const { accounts, devices, messages, faults, outcomes, limiter, counters, awake } =
       this.#snapshot;
     const { world, fleet } = this.#simulation;
+    world.keyRing.digestWith(sha256);
     for (const account of accounts) this.#account(account);
     for (const device of devices) world.adoptDevice(this.#device(device));
     for (const message of messages) world.adoptMessage(this.#message(message));
@@ -86,7 +87,7 @@ class Restoring {
     account.fates.restore(chance.fates);
     account.paces.restore(chance.paces);
     world.accounts.set(id, account);
-    for (const key of keys) world.adoptKey(this.#key(account, key), sha256);
+    for (const key of keys) world.adoptKey(this.#key(account, key));
   }
 
   #key(account: Account, key: SnapshotAccount['keys'][number]): ApiKey {

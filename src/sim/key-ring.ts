@@ -1,0 +1,58 @@
+/**
+ * Finds the API key that a caller's text is. Rules: AUTH-2, AUTH-3.
+ * A key is known by its full text, or by its digest alone where it came from a snapshot or a journal: neither
+ * holds a full key, and callers still have theirs.
+ */
+import type { ApiKey, KeyDigest } from './account.ts';
+import { assert } from './errors.ts';
+
+type DigestOf = (text: string) => string;
+
+export class KeyRing {
+  readonly #byText = new Map<string, ApiKey>();
+  readonly #byDigest = new Map<string, ApiKey>();
+  #digestOf: DigestOf | undefined;
+
+  find(text: string): ApiKey | undefined {
+    const key = this.#byText.get(text);
+    if (key !== undefined || this.#digestOf === undefined) return key;
+    return this.#byDigest.size === 0 ? undefined : this.#byDigest.get(this.#digestOf(text));
+  }
+
+  has(text: string): boolean {
+    return this.#byText.has(text);
+  }
+
+  add(key: ApiKey): void {
+    if (key.digest === undefined) this.#byText.set(key.key, key);
+    else this.#byDigest.set(key.digest.sha256, key);
+  }
+
+  delete(key: ApiKey): void {
+    if (key.digest === undefined) this.#byText.delete(key.key);
+    else this.#byDigest.delete(key.digest.sha256);
+  }
+
+  /** How a text is digested; needed once a key is known by its digest. */
+  digestWith(digestOf: DigestOf): void {
+    this.#digestOf = digestOf;
+  }
+
+  /** Forgets the full text of a key; it is then known by its digest. */
+  forgetText(key: ApiKey, digest: KeyDigest): void {
+    this.delete(key);
+    key.key = '';
+    key.digest = digest;
+    this.add(key);
+  }
+
+  /** Another text that stands for a key, until it is dropped: for playing a recorded run. */
+  alias(alias: string, key: ApiKey): void {
+    assert(!this.#byText.has(alias), 'an alias is no key');
+    this.#byText.set(alias, key);
+  }
+
+  dropAlias(alias: string): void {
+    this.#byText.delete(alias);
+  }
+}
