@@ -7,8 +7,14 @@ import { clock, nowMs, state } from './clock.ts';
 import { tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
 import { ClockAndFaultsPage } from './pages/clock-and-faults.tsx';
+import { KeysPage } from './pages/keys.tsx';
+import { LimitsPage } from './pages/limits.tsx';
 import { MessagesPage } from './pages/messages.tsx';
+import { ReceivedPage } from './pages/received.tsx';
+import { RequestsPage } from './pages/requests.tsx';
+import { RulesAndAssumptionsPage } from './pages/rules-and-assumptions.tsx';
 import { SendPage } from './pages/send.tsx';
+import { SimsPage } from './pages/sims.tsx';
 import { isoTime, Time } from './parts/time.tsx';
 import { pageName } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
@@ -22,7 +28,13 @@ interface Page {
 const pages: readonly Page[] = [
   { name: 'messages', title: 'Messages', view: MessagesPage },
   { name: 'send', title: 'Send', view: SendPage },
+  { name: 'sims', title: 'SIMs', view: SimsPage },
+  { name: 'keys', title: 'API keys', view: KeysPage },
+  { name: 'received', title: 'Received', view: ReceivedPage },
+  { name: 'limits', title: 'Limits', view: LimitsPage },
   { name: 'clock', title: 'Clock and Faults', view: ClockAndFaultsPage },
+  { name: 'requests', title: 'Requests', view: RequestsPage },
+  { name: 'rules', title: 'Rules and assumptions', view: RulesAndAssumptionsPage },
 ];
 
 export function Shell() {

@@ -1,0 +1,73 @@
+/**
+ * The input for one assumption: a list of its answers, or a text where a number or a list is an answer too.
+ */
+import { useSignal } from '@preact/signals';
+import { errorText } from '../control.ts';
+import type { AssumptionValue, LedgerEntry } from '../wire.ts';
+
+interface AssumptionInputProps {
+  readonly entry: LedgerEntry;
+  readonly value: AssumptionValue;
+  readonly onSwitch: (value: AssumptionValue) => Promise<void>;
+}
+
+export function asText(value: AssumptionValue): string {
+  return Array.isArray(value) ? value.join(', ') : String(value);
+}
+
+export function AssumptionInput({ entry, value, onSwitch }: AssumptionInputProps) {
+  const problem = useSignal('');
+  const isChoice = entry.answers.length > 0 && entry.permitted.startsWith('one of');
+  const onlyOne = entry.answers.length === 1 && entry.permitted === `"${entry.answers[0]}"`;
+  const change = async (text: string) => {
+    try {
+      await onSwitch(readValue(entry, text));
+      problem.value = '';
+    } catch (failure) {
+      problem.value = errorText(failure);
+    }
+  };
+  return (
+    <div class="answer">
+      {onlyOne ? (
+        <span class="mono">{asText(value)}</span>
+      ) : isChoice ? (
+        <select
+          aria-label={entry.name}
+          value={asText(value)}
+          onChange={(event) => void change(event.currentTarget.value)}
+        >
+          {entry.answers.map((answer) => (
+            <option key={answer} value={answer}>
+              {answer}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          type="text"
+          aria-label={entry.name}
+          value={asText(value)}
+          onChange={(event) => void change(event.currentTarget.value)}
+        />
+      )}
+      {!isChoice && !onlyOne && <p class="hint">{entry.permitted}</p>}
+      {problem.value !== '' && (
+        <p class="problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** What was typed, in the kind of value that the answer is. */
+function readValue(entry: LedgerEntry, text: string): AssumptionValue {
+  const trimmed = text.trim();
+  if (Array.isArray(entry.default)) {
+    return trimmed === '' ? [] : trimmed.split(',').map((part) => part.trim());
+  }
+  return /^[0-9]+(\.[0-9]+)?$/.test(trimmed) && !entry.answers.includes(trimmed)
+    ? Number(trimmed)
+    : trimmed;
+}

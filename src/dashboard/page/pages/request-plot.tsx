@@ -1,0 +1,93 @@
+/**
+ * Requests and 429s over simulated time. The plotting package is loaded when this is first shown.
+ */
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { call } from '../control.ts';
+import { onEvents } from '../events.ts';
+import { Empty, Failure, Loading } from '../parts/notices.tsx';
+import { durationText } from '../parts/time.tsx';
+import type { ServiceRequest } from '../wire.ts';
+import { type Counts, RequestCounts } from './request-counts.ts';
+
+const drawPauseMs = 250;
+
+export function RequestPlot() {
+  const counts = useSignal<Counts | undefined>(undefined);
+  const error = useSignal<unknown>(undefined);
+  useEffect(() => {
+    const tally = new RequestCounts();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const draw = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        counts.value = tally.counts();
+      }, drawPauseMs);
+    };
+    const readAll = async () => {
+      try {
+        const { requests } = await call<{ requests: ServiceRequest[] }>('GET', '/control/requests');
+        tally.clear();
+        for (const request of requests.reverse()) tally.add(request);
+        counts.value = tally.counts();
+        error.value = undefined;
+      } catch (failure) {
+        error.value = failure;
+      }
+    };
+    const end = onEvents('request', (events) => {
+      if (events === undefined) void readAll();
+      for (const request of events ?? []) tally.add(request);
+      draw();
+    });
+    void readAll();
+    return () => {
+      end();
+      clearTimeout(timer);
+    };
+  }, [counts, error]);
+  const shown = counts.value;
+  return (
+    <section class="card" aria-labelledby="plot-title">
+      <h2 id="plot-title">Requests over simulated time</h2>
+      <Failure error={error.value} />
+      {shown === undefined ? (
+        <Loading what="requests" />
+      ) : shown.total === 0 ? (
+        <Empty title="No request yet.">
+          <p>The last 1,000 are counted here, whoever makes them.</p>
+        </Empty>
+      ) : (
+        <Plot counts={shown} />
+      )}
+    </section>
+  );
+}
+
+function Plot({ counts }: { readonly counts: Counts }) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<import('./plot.ts').Plot | undefined>(undefined);
+  const latest = useRef(counts);
+  latest.current = counts;
+  useEffect(() => {
+    let isOver = false;
+    void import('./plot.ts').then(({ createPlot }) => {
+      if (isOver || place.current === null) return;
+      plot.current = createPlot(place.current);
+      plot.current.draw(latest.current);
+    });
+    return () => {
+      isOver = true;
+      plot.current?.remove();
+    };
+  }, []);
+  useEffect(() => plot.current?.draw(counts), [counts]);
+  const { total, throttled, widthMs } = counts;
+  const summary = `${total} requests, ${throttled} of them answered 429, by ${durationText(widthMs)}`;
+  return (
+    <>
+      <div class="plot" ref={place} role="img" aria-label={summary} />
+      <p class="dim">{summary}.</p>
+    </>
+  );
+}

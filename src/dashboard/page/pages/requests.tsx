@@ -1,0 +1,143 @@
+/**
+ * Requests: the last thousand that the service was asked, newest first.
+ */
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { call } from '../control.ts';
+import { onEvents } from '../events.ts';
+import { Empty, Failure, Loading } from '../parts/notices.tsx';
+import { ReplyStatus } from '../parts/status.tsx';
+import { Time } from '../parts/time.tsx';
+import { type Column, VirtualTable } from '../parts/virtual-table.tsx';
+import { endpoints, type ServiceRequest } from '../wire.ts';
+import { accountName, useWorld, type World } from '../world.ts';
+
+const mostKept = 1_000;
+
+export function RequestsPage() {
+  const requests = useSignal<readonly ServiceRequest[] | undefined>(undefined);
+  const error = useSignal<unknown>(undefined);
+  const endpoint = useSignal('');
+  const outcome = useSignal('');
+  const world = useWorld().value;
+  const columns = useMemo(() => columnsOf(world), [world]);
+  useEffect(() => {
+    const readAll = async () => {
+      try {
+        requests.value = (
+          await call<{ requests: ServiceRequest[] }>('GET', '/control/requests')
+        ).requests;
+        error.value = undefined;
+      } catch (failure) {
+        error.value = failure;
+      }
+    };
+    void readAll();
+    return onEvents('request', (events) => {
+      if (events === undefined) void readAll();
+      else requests.value = withNews(requests.value ?? [], events);
+    });
+  }, [requests, error]);
+  const shown = requests.value?.filter(
+    (one) =>
+      (endpoint.value === '' || one.endpoint === endpoint.value) &&
+      (outcome.value === '' || outcomeOf(one) === outcome.value),
+  );
+  return (
+    <div class="split-list fill">
+      <search class="filters">
+        <select
+          aria-label="Endpoint"
+          value={endpoint.value}
+          onChange={(event) => {
+            endpoint.value = event.currentTarget.value;
+          }}
+        >
+          <option value="">any endpoint</option>
+          {endpoints.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <select
+          aria-label="Answer"
+          value={outcome.value}
+          onChange={(event) => {
+            outcome.value = event.currentTarget.value;
+          }}
+        >
+          <option value="">any answer</option>
+          <option value="passed">passed</option>
+          <option value="refused">refused</option>
+          <option value="throttled">throttled (429)</option>
+        </select>
+      </search>
+      <Failure error={error.value} />
+      {shown === undefined ? (
+        error.value === undefined && <Loading what="requests" />
+      ) : shown.length === 0 ? (
+        <Empty title={requests.value?.length === 0 ? 'No request yet.' : 'No request fits.'}>
+          <p>Everything that is asked of the service shows here as it happens.</p>
+        </Empty>
+      ) : (
+        <>
+          <VirtualTable
+            label="Requests"
+            columns={columns}
+            count={shown.length}
+            rowAt={(index) => shown[index]}
+            keyOf={({ number }) => String(number)}
+          />
+          <p class="foot dim">
+            {shown.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+function withNews(
+  known: readonly ServiceRequest[],
+  events: readonly ServiceRequest[],
+): ServiceRequest[] {
+  const newest = known[0]?.number ?? 0;
+  const news = events.filter(({ number }) => number > newest).reverse();
+  return [...news, ...known].slice(0, mostKept);
+}
+
+function outcomeOf({ status }: ServiceRequest): string {
+  return status < 400 ? 'passed' : status === 429 ? 'throttled' : 'refused';
+}
+
+function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
+  return [
+    { head: '#', cell: ({ number }) => number, width: '4.5em', kind: 'number wide' },
+    { head: 'Time', cell: ({ at }) => <Time at={at} />, width: '15.5em' },
+    {
+      head: 'Endpoint',
+      cell: ({ method, endpoint }) => (
+        <>
+          <span class="dim">{method}</span> {endpoint ?? 'unknown path'}
+        </>
+      ),
+      width: '11em',
+    },
+    {
+      head: 'Caller',
+      cell: ({ account_id: id }) =>
+        id === null ? <span class="dim">not known</span> : accountName(world, id),
+      width: '8em',
+      kind: 'wide',
+    },
+    { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, width: '5.5em' },
+    { head: 'Code', cell: ({ code }) => code, kind: 'mono wide' },
+    {
+      head: 'Took',
+      cell: ({ duration_ms: ms }) => `${ms.toFixed(2)} ms`,
+      width: '7em',
+      kind: 'number wide',
+    },
+  ];
+}
