@@ -20,6 +20,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'check a target rule by rule; without a base_url, a simulator of its own',
     run: async (argv, io) => (await import('./commands/conform.ts')).conform(argv, io),
   },
+  bench: {
+    summary: 'load a service and audit its rate limits; without a base_url, a simulator of its own',
+    run: async (argv, io) => (await import('../bench/main.ts')).bench(argv, io),
+  },
   rules: {
     summary: 'print the rules that the document states',
     run: async (argv, io) => (await import('./commands/rules.ts')).rules(argv, io),

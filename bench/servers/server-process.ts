@@ -6,12 +6,23 @@ import { fileURLToPath } from 'node:url';
 import type { Target } from '../load/load.ts';
 import type { Order, Report, ServerSpec } from './messages.ts';
 
-type Started = Extract<Report, { kind: 'started' }>;
+export type Started = Extract<Report, { kind: 'started' }>;
 export type Usage = Extract<Report, { kind: 'usage' }>;
 
 const answerWithinMs = 60_000;
 
-export class ServerProcess {
+/** What a measurement needs of a server, in a process of ours or elsewhere. */
+export interface LoadedServer {
+  readonly target: Target;
+  readonly started: Pick<Started, 'apiKey' | 'from' | 'startedMs'>;
+  readonly messageIds: readonly string[];
+  /** Undefined where it cannot be known. */
+  usage(): Promise<Usage | undefined>;
+  reset(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export class ServerProcess implements LoadedServer {
   readonly #child: ChildProcess;
   readonly target: Target;
   readonly started: Started;

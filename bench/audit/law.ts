@@ -1,0 +1,132 @@
+/**
+ * The law of the rate limits, counted anew from a record. Rules: LIMIT-1 to LIMIT-7.
+ * A request passes exactly when fewer than N have passed in the 60 s up to it, of its user and endpoint. Nothing
+ * of the service's limiter is used: a window over the times of what passed is all there is.
+ */
+import type { EndpointName } from '../../src/sim/limits.ts';
+
+export interface AuditEntry {
+  readonly atMs: number;
+  readonly endpoint: EndpointName;
+  /** An account, or a client IP where nobody authenticated. */
+  readonly user: string;
+  readonly passed: boolean;
+}
+
+export interface Breach {
+  readonly kind: 'over' | 'under';
+  readonly endpoint: EndpointName;
+  readonly user: string;
+  readonly atMs: number;
+  /** How many had passed in the window before it. */
+  readonly passedBefore: number;
+}
+
+export interface EndpointAudit {
+  readonly endpoint: EndpointName;
+  readonly limit: number;
+  readonly users: number;
+  readonly passed: number;
+  readonly refused: number;
+  /** The fullest window of 60 s of any user. */
+  readonly fullestWindow: number;
+  /** Requests that passed though the limit was reached, and that were refused though it was not. */
+  readonly over: number;
+  readonly under: number;
+  readonly firstBreaches: readonly Breach[];
+}
+
+export const windowMs = 60_000;
+const shownBreaches = 5;
+
+/** `entries`: in the order in which the service decided them. Endpoints without a limit are not looked at. */
+export function audit(
+  entries: readonly AuditEntry[],
+  limits: Readonly<Partial<Record<EndpointName, number | null>>>,
+): EndpointAudit[] {
+  const windows = new Map<string, Window>();
+  const audits = new Map<EndpointName, Draft>();
+  for (const entry of entries) {
+    const limit = limits[entry.endpoint];
+    if (limit === null || limit === undefined) continue;
+    const draft = entryOf(audits, entry.endpoint, () => new Draft(limit));
+    draft.users.add(entry.user);
+    const window = entryOf(windows, `${entry.endpoint} ${entry.user}`, () => new Window());
+    const passedBefore = window.countAt(entry.atMs);
+    if (entry.passed) {
+      draft.passed++;
+      window.add(entry.atMs);
+      draft.fullest = Math.max(draft.fullest, passedBefore + 1);
+      if (passedBefore >= limit) draft.breach({ ...breachOf(entry, 'over'), passedBefore });
+    } else {
+      draft.refused++;
+      if (passedBefore < limit) draft.breach({ ...breachOf(entry, 'under'), passedBefore });
+    }
+  }
+  return [...audits].map(([endpoint, draft]) => ({
+    endpoint,
+    limit: draft.limit,
+    users: draft.users.size,
+    passed: draft.passed,
+    refused: draft.refused,
+    fullestWindow: draft.fullest,
+    over: draft.over,
+    under: draft.under,
+    firstBreaches: draft.breaches,
+  }));
+}
+
+/** What passed, oldest first; a token spent 60 s ago or earlier is back. */
+class Window {
+  readonly #times: number[] = [];
+  #first = 0;
+
+  countAt(nowMs: number): number {
+    for (;;) {
+      const oldest = this.#times[this.#first];
+      if (oldest === undefined || oldest + windowMs > nowMs) break;
+      this.#first++;
+    }
+    return this.#times.length - this.#first;
+  }
+
+  add(atMs: number): void {
+    this.#times.push(atMs);
+  }
+}
+
+class Draft {
+  readonly limit: number;
+  readonly users = new Set<string>();
+  readonly breaches: Breach[] = [];
+  passed = 0;
+  refused = 0;
+  fullest = 0;
+  over = 0;
+  under = 0;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  breach(breach: Breach): void {
+    this[breach.kind]++;
+    if (this.breaches.length < shownBreaches) this.breaches.push(breach);
+  }
+}
+
+function breachOf(
+  { endpoint, user, atMs }: AuditEntry,
+  kind: Breach['kind'],
+): Omit<Breach, 'passedBefore'> {
+  return { kind, endpoint, user, atMs };
+}
+
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}

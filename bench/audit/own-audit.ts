@@ -1,0 +1,145 @@
+/**
+ * The audit of a simulator of our own, in process and in simulated time: 200 accounts of two keys each, from
+ * four addresses, at three times the limit of every limited endpoint, and callers without a key beside them.
+ * What is counted is the server's own record of requests, read before its ring overflows.
+ */
+
+import type { RequestView } from '../../src/levers/requests.ts';
+import {
+  documentedLimitsPerMinute,
+  type EndpointName,
+  endpointNames,
+} from '../../src/sim/limits.ts';
+import { Rng } from '../../src/sim/rng.ts';
+import type { LimitOverrides } from '../../src/sim/world-schema.ts';
+import { type ApiRequest, createSimulator, type Simulator } from '../../src/simulator.ts';
+import { type AuditRun, auditRun } from './audit-run.ts';
+import { type AuditEntry, windowMs } from './law.ts';
+
+export interface OwnAuditOptions {
+  readonly accounts: number;
+  readonly minutes: number;
+  /** Planted limits; the law is that of the document, whatever is planted. */
+  readonly limits: LimitOverrides;
+  readonly onProgress: (line: string) => void;
+}
+
+const overload = 3;
+const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'];
+/** Below the thousand requests that the record keeps. */
+const readEvery = 500;
+const startMs = Date.parse('2026-01-01T00:00:00.000Z');
+
+interface User {
+  readonly accountId: string;
+  readonly authorizations: readonly string[];
+  readonly from: string;
+  readonly deviceId: string;
+}
+
+export async function ownAudit(options: OwnAuditOptions): Promise<AuditRun> {
+  const simulator = await createSimulator({
+    clock: 'manual',
+    startTime: '2026-01-01T00:00:00.000Z',
+    limits: options.limits,
+    world: { accounts: [] },
+    assumptions: { monthlyQuota: 'unlimited' },
+  });
+  try {
+    return loadAndCount(simulator, options);
+  } finally {
+    await simulator.close();
+  }
+}
+
+function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun {
+  const users = Array.from({ length: options.accounts }, (_, n) => createUser(simulator, n));
+  const limited = endpointNames.filter((name) => documentedLimitsPerMinute[name] !== null);
+  const entries: AuditEntry[] = [];
+  const invalid: string[] = [];
+  let lastRead = simulator.requests.total;
+  const readRecord = (): void => {
+    const views = simulator.requests.list().toReversed();
+    for (const view of views) {
+      if (view.number <= lastRead) continue;
+      if (view.number !== lastRead + 1) invalid.push(`the record lacks request ${lastRead + 1}`);
+      lastRead = view.number;
+      const entry = entryOf(view);
+      if (entry !== undefined) entries.push(entry);
+    }
+  };
+  const rng = Rng.stream(1, 'limit-audit');
+  const endMs = startMs + options.minutes * windowMs;
+  const perMs = (overload * users.length * sumOf(limited)) / windowMs;
+  const weights = limited.flatMap((name) =>
+    Array.from({ length: (documentedLimitsPerMinute[name] ?? 0) / 60 }, () => name),
+  );
+  let owed = 0;
+  let sent = 0;
+  for (let nowMs = startMs; nowMs < endMs; ) {
+    // Steps of uneven length, so that no request falls on the grid of a window by itself alone.
+    const stepMs = 1 + rng.below(40);
+    nowMs += stepMs;
+    simulator.clock.advance({ to: new Date(nowMs).toISOString() });
+    for (owed += stepMs * perMs; owed >= 1; owed--) {
+      const user = users[rng.below(users.length)];
+      const endpoint = weights[rng.below(weights.length)];
+      if (user === undefined || endpoint === undefined) continue;
+      simulator.handle(requestOf(user, endpoint, rng));
+      if (++sent % readEvery === 0) readRecord();
+      // AUTH-6: who has no key is counted by address. The record names no address, so the reply is what counts.
+      if (sent % (users.length * 4) !== 0) continue;
+      const anonymous = { ...requestOf(user, 'send', rng), authorization: undefined };
+      const passed = simulator.handle(anonymous).status !== 429;
+      entries.push({ atMs: nowMs, endpoint: 'send', user: anonymous.clientIp, passed });
+      sent++;
+    }
+    if (sent % 5_000 < perMs * stepMs) {
+      options.onProgress(`limit-audit: ${Math.round((nowMs - startMs) / 1_000)} s simulated`);
+    }
+  }
+  readRecord();
+  return auditRun(entries, documentedLimitsPerMinute, invalid);
+}
+
+function createUser(simulator: Simulator, n: number): User {
+  const number = `+1202556${String(n).padStart(4, '0')}`;
+  const { account_id: accountId } = simulator.accounts.create({ name: `audit-${n}` });
+  const keys = ['a', 'b'].map((name) => simulator.accounts.createKey(accountId, { name }).key);
+  const { device_id: deviceId } = simulator.sims.create(accountId, { number });
+  return { accountId, authorizations: keys.map((key) => `Bearer ${key}`), from: number, deviceId };
+}
+
+function requestOf(user: User, endpoint: EndpointName, rng: Rng): ApiRequest {
+  const isSend = endpoint.endsWith('send');
+  const path = {
+    send: '/api/v1/sms/send/',
+    dashboard_send: '/api/sms/send/',
+    external_send: '/api/external/send/',
+    received: '/api/v1/sms/received/',
+    tasks: `/api/devices/${user.deviceId}/tasks/`,
+    read: '/api/v1/sms/00000000-0000-4000-8000-000000000000/',
+    stats: '/api/v1/account/stats/',
+  }[endpoint];
+  return {
+    method: isSend ? 'POST' : 'GET',
+    path,
+    query: '',
+    authorization: user.authorizations[rng.below(user.authorizations.length)],
+    contentType: isSend ? 'application/json' : undefined,
+    clientIp: addresses[rng.below(addresses.length)] ?? '',
+    forwardedFor: undefined,
+    body: isSend ? JSON.stringify({ to: '+12025550199', from: user.from, message: 'Audit.' }) : '',
+  };
+}
+
+/** One row of the server's record; rows of nobody known say nothing of a user. */
+export function entryOf(view: RequestView): AuditEntry | undefined {
+  if (view.endpoint === null || view.account_id === null) return undefined;
+  const passed = view.status !== 429;
+  return { atMs: Date.parse(view.at), endpoint: view.endpoint, user: view.account_id, passed };
+}
+
+function sumOf(names: readonly EndpointName[]): number {
+  return names.reduce((sum, name) => sum + (documentedLimitsPerMinute[name] ?? 0), 0);
+}

@@ -1,0 +1,75 @@
+/**
+ * The audit of a simulator that runs already: several accounts of two keys each send far more than their limit,
+ * and its own record of requests, read over the control port before it overflows, is counted.
+ */
+import { documentedLimitsPerMinute } from '../../src/sim/limits.ts';
+import { ControlClient, type RemoteUser, unusedName } from '../servers/control-client.ts';
+import { type AuditRun, auditRun } from './audit-run.ts';
+import type { AuditEntry } from './law.ts';
+import { entryOf } from './own-audit.ts';
+
+export interface RemoteAuditOptions {
+  readonly durationMs: number;
+  readonly to: string;
+  readonly onProgress: (line: string) => void;
+}
+
+const users = 5;
+/** Requests between two readings of a record that keeps a thousand. */
+const batch = 200;
+const pauseMs = 20;
+
+export async function remoteAudit(
+  baseUrl: URL,
+  controlUrl: URL,
+  options: RemoteAuditOptions,
+): Promise<AuditRun> {
+  const control = new ControlClient(controlUrl);
+  const { name, number } = unusedName();
+  const made: RemoteUser[] = [];
+  for (let n = 0; n < users; n++) {
+    made.push(await control.createUser(`${name}-${n}`, `${number.slice(0, -1)}${n}`, 2));
+  }
+  try {
+    const accounts = new Set(made.map(({ accountId }) => accountId));
+    const entries: AuditEntry[] = [];
+    const invalid: string[] = [];
+    let lastRead = (await control.requests()).at(-1)?.number ?? 0;
+    const untilMs = performance.now() + options.durationMs;
+    let sent = 0;
+    while (performance.now() < untilMs) {
+      await Promise.all(
+        Array.from({ length: batch }, () => {
+          const user = made[sent % users];
+          const apiKey = user?.apiKeys[Math.floor(sent / users) % 2] ?? '';
+          sent++;
+          return send(baseUrl, apiKey, { to: options.to, from: user?.from, message: 'Audit.' });
+        }),
+      );
+      for (const view of await control.requests()) {
+        if (view.number <= lastRead) continue;
+        if (view.number !== lastRead + 1) invalid.push(`the record lacks request ${lastRead + 1}`);
+        lastRead = view.number;
+        const entry = entryOf(view);
+        if (entry !== undefined && accounts.has(entry.user)) entries.push(entry);
+      }
+      options.onProgress(`limit-audit: ${sent} requests`);
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    if (entries.length !== sent) {
+      invalid.push(`${sent} requests were sent, the record has ${entries.length} of them`);
+    }
+    return auditRun(entries, documentedLimitsPerMinute, invalid);
+  } finally {
+    for (const user of made) await control.deleteUser(user);
+  }
+}
+
+async function send(baseUrl: URL, apiKey: string, body: unknown): Promise<void> {
+  const response = await fetch(new URL('/api/v1/sms/send/', baseUrl), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  await response.arrayBuffer();
+}

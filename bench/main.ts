@@ -1,0 +1,121 @@
+/**
+ * `smstwin bench`: what the service costs beside a bare handler, and whether its rate limits hold to the
+ * request. Exit codes: 7 where a threshold or a limit was broken, 8 where the run is not valid.
+ */
+import { writeFileSync } from 'node:fs';
+import { type CommandIo, newCommand, readFlags } from '../src/commands/flags.ts';
+import { type AuditRun, isBroken } from './audit/audit-run.ts';
+import { ownAudit } from './audit/own-audit.ts';
+import { remoteAudit } from './audit/remote-audit.ts';
+import { measure } from './measure.ts';
+import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
+import { htmlReport } from './report/html.ts';
+import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
+import { auditText, caseText, summaryText } from './report/text.ts';
+import { type BenchCase, cases } from './scenarios/bench-case.ts';
+import { remoteServer } from './servers/remote-server.ts';
+
+const thresholdCrossed = 7;
+const notValid = 8;
+const auditedAccounts = 200;
+const auditedMinutes = 5;
+
+export async function bench(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('bench', 'Load a service, and audit its rate limits.', io);
+  addBenchFlags(command);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const options = benchOptions(command);
+  const startedAt = new Date().toISOString();
+  const onProgress = progress(io);
+  const results: CaseResult[] = [];
+  for (const benchCase of cases) {
+    if (!options.scenarios.includes(benchCase.scenario)) continue;
+    const result = await runCase(benchCase, options, onProgress);
+    onProgress('');
+    io.out(caseText(result));
+    results.push(result);
+  }
+  const audit = await runAudit(options, onProgress);
+  onProgress('');
+  if (audit !== undefined) io.out(auditText(audit));
+  const result: BenchResult = {
+    node: process.version,
+    started_at: startedAt,
+    open_loop_rate: options.perSecond ?? null,
+    connections: options.connections,
+    duration_ms: options.durationMs,
+    cases: results,
+    audit: audit ?? null,
+  };
+  io.out(summaryText(result));
+  for (const { format, path } of options.reports) {
+    writeFileSync(
+      path,
+      format === 'json' ? `${JSON.stringify(result, null, 2)}\n` : htmlReport(result),
+    );
+    io.out(`\n${format} report: ${path}\n`);
+  }
+  return exitCode(result);
+}
+
+async function runCase(
+  benchCase: BenchCase,
+  options: BenchOptions,
+  onProgress: (line: string) => void,
+): Promise<CaseResult> {
+  const { baseUrl, durationMs, rounds, connections, perSecond } = options;
+  const measured = baseUrl === undefined ? benchCase : withThrottling(benchCase);
+  const measurement = await measure(measured, {
+    durationMs,
+    rounds,
+    connections,
+    perSecond,
+    onProgress,
+    ...(baseUrl === undefined
+      ? {}
+      : { startService: () => remoteServer(baseUrl, options, benchCase) }),
+  });
+  return caseResult(measurement, options.slos, perSecond !== undefined);
+}
+
+/** Somebody else's service may well have its limits on; a 429 is then an answer like any other. */
+function withThrottling(benchCase: BenchCase): BenchCase {
+  return {
+    ...benchCase,
+    workload: (caller) => {
+      const workload = benchCase.workload(caller);
+      return { ...workload, expects: [...workload.expects, 429] };
+    },
+  };
+}
+
+async function runAudit(
+  options: BenchOptions,
+  onProgress: (line: string) => void,
+): Promise<AuditRun | undefined> {
+  if (!options.scenarios.includes('limit-audit')) return undefined;
+  const { baseUrl, controlUrl, limits, durationMs, to } = options;
+  if (baseUrl === undefined) {
+    return ownAudit({ accounts: auditedAccounts, minutes: auditedMinutes, limits, onProgress });
+  }
+  return controlUrl && remoteAudit(baseUrl, controlUrl, { durationMs, to, onProgress });
+}
+
+function exitCode({ cases: results, audit }: BenchResult): number {
+  const isInvalid =
+    results.some(({ invalid }) => invalid.length > 0) || (audit?.invalid.length ?? 0) > 0;
+  if (isInvalid) return notValid;
+  const isCrossed = results.some(({ slos }) => slos.some(({ met }) => !met));
+  return isCrossed || (audit !== null && isBroken(audit)) ? thresholdCrossed : 0;
+}
+
+/** One line that is written over on a terminal, and a line each where there is none. */
+function progress(io: CommandIo): (line: string) => void {
+  let last = '';
+  return (line) => {
+    if (line === last) return;
+    last = line;
+    if (process.stderr.isTTY) io.error(`\r\u001b[K${line}`);
+    else if (line !== '') io.error(`${line}\n`);
+  };
+}

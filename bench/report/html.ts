@@ -1,0 +1,87 @@
+/**
+ * The result as one page that needs nothing but itself: figures as tables, plots by uPlot, inlined.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { servers } from '../measure.ts';
+import { plotScript } from './plot-script.ts';
+import type { BenchResult, CaseResult } from './result.ts';
+import { auditText } from './text.ts';
+
+export function htmlReport(result: BenchResult): string {
+  const { script, style } = plottingLibrary();
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>smstwin bench</title>
+<style>${style}
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #1b1b1b; background: #fff; }
+table { border-collapse: collapse; margin: 0.5rem 0; } th, td { padding: 0.2rem 0.8rem; text-align: right; border-bottom: 1px solid #ddd; }
+th:first-child, td:first-child { text-align: left; } pre { overflow-x: auto; background: #f5f5f5; padding: 0.8rem; }
+.invalid { color: #a00000; font-weight: 600; } .plot { margin: 1rem 0; }
+</style>
+</head>
+<body>
+<h1>smstwin bench</h1>
+<p>${asHtml(`Node ${result.node}, ${result.started_at}, ${result.connections} connections, ${mode(result)}. Ratios within one run are what counts; absolute figures depend on the machine and on what else it did.`)}</p>
+${result.cases.map(caseSection).join('\n')}
+${result.audit === null ? '' : `<section><h2>limit-audit</h2><pre>${asHtml(auditText(result.audit).trim())}</pre><div class="plot" data-plot="audit" role="img" aria-label="Accepted and refused per simulated second, and the limit"></div></section>`}
+<script type="application/json" id="result">${JSON.stringify(result).replaceAll('<', '\\u003c')}</script>
+<script>${script.replaceAll('</script', '<\\/script')}</script>
+<script>${plotScript}</script>
+</body>
+</html>
+`;
+}
+
+function caseSection(result: CaseResult): string {
+  const headline =
+    result.invalid.length > 0
+      ? `<p class="invalid">Invalid: ${asHtml(result.invalid.join('; '))}</p>`
+      : result.cpu_ratio === null
+        ? ''
+        : `<p><strong>${result.cpu_ratio.toFixed(2)}x</strong> the CPU per request of a bare HyperExpress handler${result.bar === null ? '' : ` (bar ${result.bar}x)`}</p>`;
+  const rows = servers.map((name) => {
+    const {
+      cpu_us_per_request: cpu,
+      requests_per_second: rate,
+      latency_ms: ms,
+    } = result.servers[name];
+    const isShown = cpu !== null && result.invalid.length === 0;
+    const cells = [
+      isShown ? cpu.toFixed(1) : '-',
+      rate.toFixed(0),
+      ms.p50.toFixed(2),
+      ms.p99.toFixed(2),
+      ms.max.toFixed(2),
+    ];
+    return `<tr><td>${name}</td>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
+  });
+  const slos = result.slos.map(
+    ({ slo, met }) => `<li>${asHtml(slo)}: ${met ? 'met' : 'crossed'}</li>`,
+  );
+  const name = asHtml(result.case);
+  return `<section><h2>${name}</h2><p>${asHtml(result.what)}</p>${headline}
+<table><thead><tr><th>server</th><th>CPU &micro;s/request</th><th>requests/s</th><th>p50 ms</th><th>p99 ms</th><th>max ms</th></tr></thead><tbody>${rows.join('')}</tbody></table>
+<ul>${slos.join('')}</ul>
+<div class="plot" data-plot="latency" data-case="${name}" role="img" aria-label="Latency by percentile of ${name}"></div>
+<div class="plot" data-plot="throughput" data-case="${name}" role="img" aria-label="Throughput over time of ${name}"></div></section>`;
+}
+
+function mode({ open_loop_rate: rate }: BenchResult): string {
+  return rate === null ? 'saturation' : `open loop at ${rate} requests per second`;
+}
+
+function plottingLibrary(): { readonly script: string; readonly style: string } {
+  const { resolve } = createRequire(import.meta.url);
+  return {
+    script: readFileSync(resolve('uplot/dist/uPlot.iife.min.js'), 'utf8'),
+    style: readFileSync(resolve('uplot/dist/uPlot.min.css'), 'utf8'),
+  };
+}
+
+function asHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}

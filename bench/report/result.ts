@@ -1,0 +1,143 @@
+/**
+ * The result of a run, as JSON carries it and as the other reports show it.
+ */
+import type { AuditRun } from '../audit/audit-run.ts';
+import type { Second } from '../load/load-result.ts';
+import {
+  cpuOf,
+  type Measurement,
+  type Round,
+  type ServerName,
+  servers,
+  throughputOf,
+} from '../measure.ts';
+import { median } from '../median.ts';
+import type { Figures, Slo } from '../slo.ts';
+import { invalidity } from '../validity.ts';
+
+export interface ServerFigures {
+  readonly cpu_us_per_request: number | null;
+  readonly requests_per_second: number;
+  readonly latency_ms: Readonly<Record<'p50' | 'p90' | 'p99' | 'p99_9' | 'max', number>>;
+  readonly rss_bytes: number | null;
+  readonly statuses: Readonly<Record<string, number>>;
+  /** CPU per request, all rounds. */
+  readonly rounds: readonly (number | null)[];
+}
+
+export interface CaseResult {
+  readonly case: string;
+  readonly scenario: string;
+  readonly what: string;
+  /** Why there is no headline figure; empty when the run is valid. */
+  readonly invalid: readonly string[];
+  /** CPU per request over the bare HyperExpress handler's: the headline. */
+  readonly cpu_ratio: number | null;
+  readonly bar: number | null;
+  readonly servers: Readonly<Record<ServerName, ServerFigures>>;
+  readonly start_ms: number | null;
+  readonly idle_rss_bytes: number | null;
+  readonly slos: readonly { readonly slo: string; readonly met: boolean }[];
+  readonly generator_cores: number;
+  /** Of the service, round after round. */
+  readonly seconds: readonly Second[];
+  /** Percentile and milliseconds, for the plot. */
+  readonly distribution: readonly (readonly [number, number])[];
+}
+
+export interface BenchResult {
+  readonly node: string;
+  readonly started_at: string;
+  readonly open_loop_rate: number | null;
+  readonly connections: number;
+  readonly duration_ms: number;
+  readonly cases: readonly CaseResult[];
+  readonly audit: AuditRun | null;
+}
+
+const plotted = [
+  0, 10, 20, 30, 40, 50, 60, 70, 75, 80, 85, 90, 92.5, 95, 97.5, 99, 99.5, 99.9, 99.99, 100,
+];
+
+export function caseResult(
+  measurement: Measurement,
+  slos: readonly Slo[],
+  isOpenLoop: boolean,
+): CaseResult {
+  const { case: benchCase, rounds } = measurement;
+  const loads = rounds.service.map(({ load }) => load);
+  // A floor that failed makes its ratio worthless too.
+  const floors = [...rounds.hyperexpress, ...rounds.raw].map(({ load }) => load);
+  const invalid = [
+    ...invalidity(loads, isOpenLoop),
+    ...invalidity(floors, isOpenLoop).map((why) => `floor: ${why}`),
+  ];
+  const ratio = cpuOf(rounds.service) / cpuOf(rounds.hyperexpress);
+  const figures = figuresOf(rounds.service, ratio);
+  return {
+    case: benchCase.name,
+    scenario: benchCase.scenario,
+    what: benchCase.what,
+    invalid,
+    cpu_ratio: invalid.length > 0 ? null : known(ratio),
+    bar: benchCase.bar ?? null,
+    servers: Object.fromEntries(
+      servers.map((name) => [name, serverFigures(rounds[name])]),
+    ) as Record<ServerName, ServerFigures>,
+    start_ms: known(measurement.startMs),
+    idle_rss_bytes: known(measurement.idleRssBytes),
+    slos: slos.map((slo) => ({ slo: slo.text, met: slo.isMet(figures) })),
+    generator_cores: Math.max(...loads.map(({ generatorCores }) => generatorCores)),
+    seconds: loads.flatMap(({ seconds, durationMs }) =>
+      seconds.slice(0, Math.max(1, Math.floor(durationMs / 1_000))),
+    ),
+    distribution: plotted.map((percent) => [percent, percentile(rounds.service, percent)] as const),
+  };
+}
+
+function serverFigures(rounds: readonly Round[]): ServerFigures {
+  const statuses: Record<string, number> = {};
+  for (const { load } of rounds) {
+    for (const [status, count] of Object.entries(load.statuses)) {
+      statuses[status] = (statuses[status] ?? 0) + count;
+    }
+  }
+  return {
+    cpu_us_per_request: known(cpuOf(rounds)),
+    requests_per_second: throughputOf(rounds),
+    latency_ms: {
+      p50: percentile(rounds, 50),
+      p90: percentile(rounds, 90),
+      p99: percentile(rounds, 99),
+      p99_9: percentile(rounds, 99.9),
+      max: percentile(rounds, 100),
+    },
+    rss_bytes: known(Math.max(...rounds.map(({ rssBytes }) => rssBytes))),
+    statuses,
+    rounds: rounds.map(({ cpuMicrosPerRequest }) => known(cpuMicrosPerRequest)),
+  };
+}
+
+function figuresOf(rounds: readonly Round[], ratio: number): Figures {
+  return {
+    percentile: (percent) => percentile(rounds, percent),
+    maxMs: percentile(rounds, 100),
+    meanMs: median(rounds.map(({ load }) => load.latency.mean / 1_000)),
+    perSecond: throughputOf(rounds),
+    errors: rounds.reduce((sum, { load }) => sum + load.errors, 0),
+    cpuMicros: known(cpuOf(rounds)) ?? undefined,
+    cpuRatio: known(ratio) ?? undefined,
+  };
+}
+
+/** Milliseconds; the median over the rounds, but of the maximum the greatest. */
+function percentile(rounds: readonly Round[], percent: number): number {
+  if (percent >= 100) return Math.max(...rounds.map(({ load }) => load.latency.max / 1_000));
+  return median(
+    rounds.map(({ load }) => load.latency.percentile(Math.max(percent, 0.001)) / 1_000),
+  );
+}
+
+function known(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,75 @@
+/**
+ * The result as text: one table, the headline first.
+ */
+import { type AuditRun, isBroken } from '../audit/audit-run.ts';
+import { servers } from '../measure.ts';
+import type { BenchResult, CaseResult } from './result.ts';
+
+export function caseText(result: CaseResult): string {
+  const lines = [`\n${result.case}: ${result.what}\n`];
+  if (result.invalid.length > 0) {
+    lines.push(...result.invalid.map((why) => `  INVALID: ${why}\n`));
+  } else if (result.cpu_ratio !== null) {
+    const bar = result.bar === null ? '' : `, the bar is ${result.bar}x`;
+    lines.push(
+      `  CPU per request: ${result.cpu_ratio.toFixed(2)}x the bare HyperExpress handler${bar}\n`,
+    );
+  }
+  lines.push('                 CPU us/req      req/s   p50 ms   p99 ms   max ms   RSS MB\n');
+  for (const name of servers) {
+    const figures = result.servers[name];
+    const { p50, p99, max } = figures.latency_ms;
+    // No headline from an invalid run.
+    const cpu = result.invalid.length > 0 ? '-' : number(figures.cpu_us_per_request, 1);
+    lines.push(
+      `  ${name.padEnd(14)}${cpu.padStart(11)}${number(figures.requests_per_second, 0).padStart(11)}${number(p50, 2).padStart(9)}${number(p99, 2).padStart(9)}${number(max, 2).padStart(9)}${number(figures.rss_bytes === null ? null : figures.rss_bytes / 1e6, 0).padStart(9)}\n`,
+    );
+  }
+  for (const { slo, met } of result.slos) lines.push(`  ${met ? 'met    ' : 'CROSSED'} ${slo}\n`);
+  return lines.join('');
+}
+
+export function auditText(run: AuditRun): string {
+  const seconds = run.simulatedSeconds.toFixed(0);
+  const lines = [`\nlimit-audit: ${run.requests} requests in ${seconds} simulated seconds\n`];
+  for (const why of run.invalid.slice(0, 3)) lines.push(`  INVALID: ${why}\n`);
+  for (const found of run.endpoints) {
+    const verdict =
+      found.over === 0 && found.under === 0
+        ? 'not one too many, not one too few'
+        : [
+            found.over > 0 ? `OVER-ADMISSION: ${found.over} passed beyond the limit` : '',
+            found.under > 0 ? `UNDER-ADMISSION: ${found.under} refused below the limit` : '',
+          ]
+            .filter((part) => part !== '')
+            .join(', ');
+    lines.push(
+      `  ${found.endpoint.padEnd(15)} limit ${found.limit}, ${found.users} users: ${found.passed} passed, ${found.refused} refused, fullest 60 s ${found.fullestWindow}: ${verdict}\n`,
+    );
+    for (const { kind, user, atMs, passedBefore } of found.firstBreaches.slice(0, 2)) {
+      const act = kind === 'over' ? 'passed' : 'was refused';
+      lines.push(
+        `    ${new Date(atMs).toISOString()} ${user}: a request ${act} with ${passedBefore} passed in the last 60 s\n`,
+      );
+    }
+  }
+  if (run.endpoints.length === 0) lines.push('  no limited endpoint was asked\n');
+  lines.push(`  ${isBroken(run) ? 'a bound was BROKEN' : 'every bound was met'}\n`);
+  return lines.join('');
+}
+
+export function summaryText({ cases }: BenchResult): string {
+  const lines = ['\nCPU per request over a bare HyperExpress handler, same run:\n'];
+  for (const { case: name, cpu_ratio: ratio, bar, invalid } of cases) {
+    const shown =
+      invalid.length > 0 ? 'invalid' : ratio === null ? 'unknown' : `${ratio.toFixed(2)}x`;
+    lines.push(
+      `  ${name.padEnd(18)}${shown.padStart(8)}${bar === null ? '' : `  (bar ${bar}x)`}\n`,
+    );
+  }
+  return cases.length === 0 ? '' : lines.join('');
+}
+
+function number(value: number | null, digits: number): string {
+  return value === null || !Number.isFinite(value) ? '-' : value.toFixed(digits);
+}

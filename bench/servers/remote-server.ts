@@ -1,0 +1,53 @@
+/**
+ * A service that runs already. Its CPU is not ours to ask; its memory only where it has a control port.
+ */
+import type { BenchOptions } from '../options.ts';
+import type { BenchCase } from '../scenarios/bench-case.ts';
+import { ControlClient, unusedName } from './control-client.ts';
+import type { LoadedServer } from './server-process.ts';
+
+export async function remoteServer(
+  baseUrl: URL,
+  options: BenchOptions,
+  { preload }: BenchCase,
+): Promise<LoadedServer> {
+  const control = options.controlUrl && new ControlClient(options.controlUrl);
+  const { name, number } = unusedName();
+  const user =
+    options.apiKey === undefined ? await control?.createUser(name, number, 1) : undefined;
+  const apiKey = options.apiKey ?? user?.apiKeys[0] ?? '';
+  const from = options.from ?? user?.from ?? '';
+  const count = Math.min(preload, mostPreloaded);
+  const body = JSON.stringify({ to: options.to, from, message: 'Preloaded by the bench.' });
+  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+  const messageIds: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const response = await fetch(new URL('/api/v1/sms/send/', baseUrl), {
+      method: 'POST',
+      headers,
+      body,
+    });
+    const reply = (await response.json()) as { message_id?: string };
+    if (response.status === 202 && reply.message_id !== undefined)
+      messageIds.push(reply.message_id);
+    else if (messageIds.length === 0) throw new Error(`a send was answered ${response.status}`);
+    else break;
+  }
+  return {
+    target: { host: baseUrl.hostname.replace(/^\[|\]$/g, ''), port: Number(baseUrl.port || 80) },
+    started: { apiKey, from, startedMs: Number.NaN },
+    messageIds,
+    usage: async () => {
+      if (control === undefined) return undefined;
+      const rssBytes = await control.rssBytes();
+      return { kind: 'usage', cpuMicros: Number.NaN, rssBytes, heapBytes: Number.NaN };
+    },
+    reset: async () => {},
+    stop: async () => {
+      if (user !== undefined) await control?.deleteUser(user);
+    },
+  };
+}
+
+/** Reads need some messages; somebody else's service is not filled for them. */
+const mostPreloaded = 200;
