@@ -2,7 +2,7 @@
  * Faults, set and taken away.
  */
 import { z } from 'zod';
-import type { Fault, FaultSpec } from '../faults.ts';
+import type { Fault, FaultSpec } from '../fault.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { recipientSchema } from '../sim/world-schema.ts';

@@ -3,7 +3,7 @@
  * It is made whole before it takes the place of the present one, so a snapshot that does not fit changes nothing.
  */
 import { sha256 } from '../digest.ts';
-import type { FaultState } from '../faults.ts';
+import type { FaultState } from '../fault.ts';
 import { Account, type ApiKey } from '../sim/account.ts';
 import { Device } from '../sim/device.ts';
 import type { ServiceError } from '../sim/errors.ts';
