@@ -24,6 +24,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'load a service and audit its rate limits; without a base_url, a simulator of its own',
     run: async (argv, io) => (await import('../bench/main.ts')).bench(argv, io),
   },
+  replay: {
+    summary: 'play a recorded run again and compare every reply',
+    run: async (argv, io) => (await import('./commands/replay.ts')).replay(argv, io),
+  },
   rules: {
     summary: 'print the rules that the document states',
     run: async (argv, io) => (await import('./commands/rules.ts')).rules(argv, io),
@@ -61,7 +65,11 @@ async function main(argv: readonly string[], io: CommandIo): Promise<number> {
 function failure(prefix: string, error: unknown, io: CommandIo): number {
   if (!(error instanceof Error)) throw error;
   const lines = 'lines' in error && error.name === 'UsageError' ? error.lines : [error.message];
-  if (!['UsageError', 'SettingsError', 'ListenError', 'PortInUseError'].includes(error.name)) {
+  if (
+    !['UsageError', 'SettingsError', 'ListenError', 'PortInUseError', 'JournalError'].includes(
+      error.name,
+    )
+  ) {
     io.error(`${prefix}: ${error.stack ?? error.message}\n`);
     return 1;
   }

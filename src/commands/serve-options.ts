@@ -32,6 +32,8 @@ export interface ServeOptions {
     | false;
   readonly transport: (typeof transports)[number];
   readonly readyFile: string | undefined;
+  /** Where every input is recorded, or was: then the run goes on. */
+  readonly journal?: string | undefined;
   /** By its name in the catalogue. */
   readonly defect?: string | undefined;
 }
@@ -54,6 +56,7 @@ interface ServeFlags {
   readonly limit: readonly LimitOverrides[];
   readonly limits: boolean;
   readonly readyFile?: string;
+  readonly journal?: string;
   readonly transport: (typeof transports)[number];
   readonly trustProxy?: boolean;
   readonly log: (typeof logModes)[number];
@@ -98,6 +101,7 @@ export function addServeFlags(command: Command): void {
   add('--assumptions <file>', 'answers to assumptions, JSON or YAML');
   add('--limit <endpoint=N|off>', 'requests per minute; repeatable', [], limitValue);
   add('--no-limits', 'neither rate limits nor quotas');
+  add('--journal <file>', 'record every input here; an earlier run in it goes on');
   add('--ready-file <file>', 'written once both ports listen: URLs, keys, numbers');
   choose('--transport <name>', 'the HTTP server', transports);
   add('--trust-proxy', 'take a client IP from X-Forwarded-For');
@@ -134,6 +138,7 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
     },
     transport: flags.transport,
     readyFile: flags.readyFile,
+    journal: flags.journal,
     defect: flags.defect,
   };
 }

@@ -22,22 +22,28 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
   const options = await serveOptions(command);
   if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
   const { createSimulator } = await import('../simulator.ts');
-  const simulator = await createSimulator(options.settings, await simulationWith(options.defect));
-  if (options.defect !== undefined) io.error(`smstwin: ${defectNotice(options.defect)}\n`);
+  const notice = (line: string) => io.error(`smstwin: ${line}\n`);
+  const simulator = await createSimulator(options.settings, {
+    ...(await simulationWith(options.defect)),
+    journal: options.journal,
+    onNotice: notice,
+  });
+  if (options.defect !== undefined) notice(defectNotice(options.defect));
   const { log = 'off' } = options.settings;
   if (log !== 'off') {
     simulator.activity.listen((event) => {
       if (event.kind === 'request') io.error(requestLine(log, event.data));
     });
   }
-  const stopped = stopSignal();
+  const { stopped, stop } = stopSignal();
   await simulator.listen({
     host: options.host,
     port: options.port,
     control: options.control,
     transport: options.transport,
-    onNotice: (line) => io.error(`smstwin: ${line}\n`),
-    onInternalError: (error) => io.error(`smstwin: ${stackOf(error)}\n`),
+    onNotice: notice,
+    onInternalError: (error) => notice(stackOf(error)),
+    onShutdown: stop,
   });
   const served = simulator.readyFile();
   if (options.readyFile !== undefined) writeReadyFile(options.readyFile, served);
@@ -52,16 +58,19 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Resolves at the first signal; a second one ends the process at once. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let signals = 0;
-    const stop = () => {
-      signals += 1;
-      if (signals > 1) process.exit(1);
-      resolve();
-    };
-    process.on('SIGINT', stop);
-    process.on('SIGTERM', stop);
+/** `stopped` resolves at the first signal, or call of `stop`; a second one ends the process at once. */
+function stopSignal(): { readonly stopped: Promise<void>; readonly stop: () => void } {
+  let resolveStopped = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    resolveStopped = resolve;
   });
+  let signals = 0;
+  const stop = () => {
+    signals += 1;
+    if (signals > 1) process.exit(1);
+    resolveStopped();
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  return { stopped, stop };
 }
