@@ -2,7 +2,7 @@
  * Message bodies with a field too many, a field too few, or a field of another form. Rules: RES-1 to RES-6.
  */
 import { isoTime } from '../sim/message.ts';
-import { describing, type Fields, isMessageBody } from './edge.ts';
+import { describing, type Fields, isMessageBody, messageOf } from './edge.ts';
 import { type Defects, type Exchange, type Planted, reading } from './planted.ts';
 
 function createdAt(write: (created: string) => unknown): Planted {
@@ -78,12 +78,17 @@ export const bodyDefects: Defects = {
   'request-id-lower-case': describing(({ request_id: id }) => ({
     request_id: String(id).toLowerCase(),
   })),
+  'request-id-trimmed': describing(({ request_id: id }) => ({ request_id: String(id).trim() })),
   'created-at-no-z': createdAt((created) => created.slice(0, -1)),
   'created-at-offset': createdAt((created) => created.replace('Z', '+00:00')),
   'created-at-seconds': createdAt((created) => created.replace(/\.\d+/, '')),
   'created-at-epoch': createdAt((created) => Date.parse(created)),
   'created-at-microseconds': createdAt((created) => created.replace('Z', '000Z')),
   'created-at-local': createdAt((created) => isoTime(Date.parse(created) + twoHoursMs)),
+  'created-at-of-last-change': describing((_, exchange) => {
+    const changedAtMs = messageOf(exchange)?.changedAtMs ?? 0;
+    return { created_at: isoTime(changedAtMs) };
+  }, isRead),
   'created-at-moves': describing(
     (_, { simulation }) => ({ created_at: isoTime(simulation.clock.now()) }),
     isRead,

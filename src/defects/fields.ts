@@ -2,6 +2,7 @@
  * Fields of a send that are read otherwise than they are written: lengths, types, numbers, the alias.
  * Rules: SEND-1, SEND-2, SEND-5, SEND-6.
  */
+import type { Handled } from '../http/api.ts';
 import type { ApiReply, ApiRequest } from '../http/messages.ts';
 import { isPhoneNumber } from '../sim/phone-number.ts';
 import type { Simulation } from '../simulation.ts';
@@ -66,6 +67,25 @@ const unchecked: Planted = {
   },
 };
 
+const doubleMs = 60_000;
+
+/** The same body within a minute is taken for the same message. */
+const deduplicated: Planted = {
+  around: (next, { clock }) => {
+    const earlier = new Map<string, { readonly atMs: number; readonly handled: Handled }>();
+    return (request) => {
+      const { request_id: requestId } = fieldsOf(request) ?? {};
+      if (!isSend(request) || requestId !== undefined) return next(request);
+      const content = `${request.authorization} ${String(request.body)}`;
+      const first = earlier.get(content);
+      if (first !== undefined && clock.now() - first.atMs < doubleMs) return first.handled;
+      const handled = next(request);
+      if (handled.reply.status === 202) earlier.set(content, { atMs: clock.now(), handled });
+      return handled;
+    };
+  },
+};
+
 export const fieldDefects: Defects = {
   'length-1599': tooLong((message) => message.length === longest),
   'length-160': tooLong((message) => message.length > 160),
@@ -87,9 +107,16 @@ export const fieldDefects: Defects = {
     ),
   ),
   'missing-message-accepted': understanding(({ message = 'No text.' }) => ({ message })),
+  'null-message-accepted': understanding(({ message }) =>
+    message === null ? { message: 'No text.' } : {},
+  ),
+  'to-normalised': understanding(({ to }) =>
+    typeof to === 'string' ? { to: to.replace(/(?<=.)[ ().-]/g, '') } : {},
+  ),
   'missing-from-accepted': understanding(({ from, from_number: alias }, request, simulation) =>
     from === undefined && alias === undefined ? { from: ownNumber(request, simulation) } : {},
   ),
+  'send-deduplicated': deduplicated,
   'to-not-checked': unchecked,
   'to-without-plus': understanding(({ to }) =>
     typeof to === 'string' && /^\d{8,15}$/.test(to) ? { to: `+${to}` } : {},

@@ -1,12 +1,14 @@
 /**
  * `send_at` read wrongly, or not at all. Rules: SEND-7.
  */
+import { msPerDay } from '../sim/limits.ts';
 import { isoTime } from '../sim/message.ts';
 import { parseSendAt } from '../sim/send-at.ts';
 import { callerOf, fieldsOf, invalid, isSend, withFields } from './edge.ts';
 import { answering, type Defects, type Planted, reading } from './planted.ts';
 
-const fiveMinutesMs = 300_000;
+const msPerMinute = 60_000;
+const fiveMinutesMs = 5 * msPerMinute;
 
 /** `send_at` is understood as the text that `change` returns; undefined for none. */
 function held(change: (sendAt: string, nowMs: number) => string | undefined): Planted {
@@ -23,11 +25,13 @@ function instantOf(sendAt: string): number | undefined {
   return typeof read === 'number' ? read : undefined;
 }
 
-function shifted(byMs: number): Planted {
+/** Holds end at another time; at once where that is past. */
+function moved(change: (atMs: number, nowMs: number) => number): Planted {
   return held((sendAt, nowMs) => {
     const at = instantOf(sendAt);
     if (at === undefined || at <= nowMs) return sendAt;
-    return at + byMs <= nowMs ? undefined : isoTime(at + byMs);
+    const moved = change(at, nowMs);
+    return moved <= nowMs ? undefined : isoTime(moved);
   });
 }
 
@@ -47,8 +51,10 @@ export const holdDefects: Defects = {
       ? invalid('send_at', simulation)
       : undefined;
   }),
-  'send-at-early': shifted(-fiveMinutesMs),
-  'send-at-late': shifted(fiveMinutesMs),
+  'send-at-early': moved((at) => at - fiveMinutesMs),
+  'send-at-late': moved((at) => at + fiveMinutesMs),
+  'send-at-minutes-only': moved((at) => at - (at % msPerMinute)),
+  'send-at-day-dropped': moved((at, nowMs) => nowMs + ((at - nowMs) % msPerDay)),
   'send-at-garbage-accepted': held((sendAt) =>
     instantOf(sendAt) === undefined ? undefined : sendAt,
   ),

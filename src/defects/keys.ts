@@ -7,7 +7,7 @@ import type { ApiKey } from '../sim/account.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation.ts';
-import { namedMessage } from './edge.ts';
+import { namedDevice, namedMessage } from './edge.ts';
 import { type Defects, endpointOf, type Planted, reading } from './planted.ts';
 
 /** Besides the right key, every text opens that `opens` says so of. */
@@ -102,6 +102,10 @@ export const keyDefects: Defects = {
   'stats-without-key': withoutKey('stats', (_, { world }) => [...world.keys.values()]),
   'tasks-without-key': withoutKey('tasks', ({ path }, { world }) => {
     return world.devices.get(matchRoute(path)?.id ?? '')?.account?.keys ?? [];
+  }),
+  'received-without-key': withoutKey('received', (_, { world }) => [...world.keys.values()]),
+  'external-send-without-key': withoutKey('external_send', (request, simulation) => {
+    return namedDevice(request, simulation)?.account?.keys ?? [];
   }),
   'read-without-key': withoutKey('read', (request, simulation) => {
     return namedMessage(request, simulation)?.account.keys ?? [];

@@ -89,6 +89,16 @@ class HalfForStrangers extends Limiter {
   }
 }
 
+/** Looks first and counts later: what arrives meanwhile sees the same bucket. */
+class RacingLimiter extends Limiter {
+  override take(endpoint: EndpointName, caller: string): number {
+    const available = this.available(endpoint, caller);
+    if (available === null || available === 0) return super.take(endpoint, caller);
+    setImmediate(() => super.take(endpoint, caller));
+    return 0;
+  }
+}
+
 const sends: readonly EndpointName[] = ['send', 'dashboard_send', 'external_send'];
 
 /** Refuses `request` when that bucket is empty. */
@@ -146,6 +156,7 @@ export const limitDefects: Defects = {
     endpoint,
     isKnown ? caller : 'strangers',
   ]),
+  'limit-lost-under-concurrency': { parts: { Limiter: RacingLimiter } },
   'unauthenticated-limit-60': { parts: { Limiter: HalfForStrangers } },
   'unauthenticated-locks-users': answering((request, simulation) => {
     const endpoint = endpointOf(request);

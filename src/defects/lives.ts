@@ -6,7 +6,9 @@ import { Fleet } from '../actors/fleet.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';
 import type { MessageEvent } from '../actors/message-machine.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
+import type { Device } from '../sim/device.ts';
 import type { Message, Status } from '../sim/message.ts';
+import { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation.ts';
 import { describing, isAccepted, messageOf, namedMessage, refusal } from './edge.ts';
 import { answering, type Defects, type Planted, replying } from './planted.ts';
@@ -100,6 +102,13 @@ class DeafFleet extends Fleet {
   override queued(): void {}
 }
 
+/** Tasks are handed out, and nobody notes that they were. */
+class ForgetfulWorld extends World {
+  override polled(device: Device): readonly Message[] {
+    return [...device.work.ready];
+  }
+}
+
 /** A send answers only when the message has taken so many steps. */
 function answeringAs(status: Status, steps: number): Planted {
   return describing((_, exchange) => {
@@ -119,6 +128,7 @@ function answeredWith(status: number): Planted {
 
 export const lifeDefects: Defects = {
   'state-skips-sending': skipping('sending'),
+  'tasks-leave-queued': { parts: { World: ForgetfulWorld } },
   'state-skips-sent': skipping('sent'),
   'state-revisited': goingBack('sending', 'queued', (message) => {
     message.device.work.ready.push(message);

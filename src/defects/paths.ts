@@ -35,6 +35,7 @@ export const pathDefects: Defects = {
     'text/html',
     ({ endpoint, reply }) => endpoint === 'read' && reply.status === 200,
   ),
+  'json-with-bom': replying(({ reply }) => ({ ...reply, body: `\uFEFF${reply.body}` })),
   'error-html': page(({ reply }) => reply.status >= 400),
   'not-found-html': page(({ reply }) => reply.status === 404),
   'received-is-a-message-id': missing(/^\/api\/v1\/sms\/received\/$/),

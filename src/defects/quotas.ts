@@ -79,6 +79,20 @@ function perKey(): Planted {
   );
 }
 
+/** What was accepted in this turn is not seen yet. */
+function racing(): Planted {
+  const unseen = new Set<Message>();
+  const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7);
+  return countingOnly(
+    () => (message, nowMs) =>
+      !unseen.has(message) && monthOf(message.createdAtMs) === monthOf(nowMs),
+    (message) => {
+      unseen.add(message);
+      setImmediate(() => unseen.delete(message));
+    },
+  );
+}
+
 /** A plan of another size. */
 function sized(change: (quota: number) => number | 'unlimited'): Planted {
   class OddWorld extends World {
@@ -104,6 +118,7 @@ export const quotaDefects: Defects = {
       Math.floor(message.createdAtMs / msPerDay) === Math.floor(nowMs / msPerDay),
   ),
   'quota-never-resets': countingOnly(() => () => true),
+  'quota-lost-under-concurrency': racing(),
   'quota-per-key': perKey(),
   'quota-per-sim': countingOnly((_, sender) => (message) => message.device.number === sender),
 };

@@ -3,9 +3,17 @@
  */
 
 import type { ApiReply } from '../http/messages.ts';
+import { msPerDay } from '../sim/limits.ts';
 import { type Message, messageBody } from '../sim/message.ts';
 import { callerOf, describing, namedMessage, refusal } from './edge.ts';
-import { type Defects, type Exchange, endpointOf, type Planted, replying } from './planted.ts';
+import {
+  answering,
+  type Defects,
+  type Exchange,
+  endpointOf,
+  type Planted,
+  replying,
+} from './planted.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -58,6 +66,11 @@ export const readDefects: Defects = {
   'read-other-message': ownReads(({ reply, key }) => {
     const latest = key?.account.messages.at(-1);
     return latest === undefined ? reply : { ...reply, body: messageBody(latest, latest.status) };
+  }),
+  'read-forgotten-after-a-day': answering((request, simulation) => {
+    const message = namedMessage(request, simulation);
+    const isOld = message !== undefined && simulation.clock.now() - message.createdAtMs > msPerDay;
+    return isOld ? refusal({ kind: 'not_found' }, simulation) : undefined;
   }),
   'read-by-creating-key-only': {
     around: (next, simulation) => {

@@ -1,8 +1,19 @@
 /**
  * Refusals under another code, another status, or without either. Rules: AUTH-3 to AUTH-5, ERR-1, ERR-2, SEND-5.
  */
-import { fieldsOf, invalid, isSend, objectOf, refusal, refusing, senderOf } from './edge.ts';
-import { type Defects, type Planted, replying } from './planted.ts';
+import type { ApiReply } from '../http/messages.ts';
+import {
+  acceptAnyway,
+  fieldsOf,
+  invalid,
+  isSend,
+  namedDevice,
+  objectOf,
+  refusal,
+  refusing,
+  senderOf,
+} from './edge.ts';
+import { type Defects, type Exchange, type Planted, replying } from './planted.ts';
 
 /** One code is spelt otherwise than the document spells it. */
 function respelt(code: string, otherwise: string): Planted {
@@ -28,6 +39,13 @@ function failing(change: (body: Readonly<Record<string, unknown>>) => unknown): 
 
 function has(code: string, body: string): boolean {
   return body.includes(`"${code}"`);
+}
+
+/** The reply refuses, and the message leaves nevertheless. */
+function queuedAllTheSame({ request, reply, key, simulation }: Exchange): ApiReply {
+  const device = isSend(request) ? namedDevice(request, simulation) : undefined;
+  if (key !== undefined && device !== undefined) acceptAnyway(request, key, device, simulation);
+  return reply;
 }
 
 export const refusalDefects: Defects = {
@@ -57,6 +75,11 @@ export const refusalDefects: Defects = {
   'unknown-number-400': refusing(403, ({ reply, simulation }) =>
     has('from_number_not_found', reply.body) ? invalid('from', simulation) : reply,
   ),
+  'unknown-number-404': refusing(403, ({ reply }) =>
+    has('from_number_not_found', reply.body) ? { ...reply, status: 404 } : reply,
+  ),
+  'throttled-send-queues': refusing(429, queuedAllTheSame),
+  'quota-refused-queues': refusing(402, queuedAllTheSame),
   'not-allowed-not-found': refusing(403, ({ reply, simulation }) =>
     has('from_number_access_deniedd', reply.body)
       ? refusal({ kind: 'number_not_found' }, simulation)

@@ -2,6 +2,7 @@
  * Windows of `request_id` that forget too early, too late, or for the wrong account. Rules: SEND-4.
  */
 import { type FirstUse, ReplayWindow } from '../sim/idempotency.ts';
+import { Message } from '../sim/message.ts';
 import { World } from '../sim/world.ts';
 import type { Defects, Planted } from './planted.ts';
 
@@ -91,6 +92,31 @@ class CrowdedWindow extends ReplayWindow {
   }
 }
 
+/** Ids are folded before they are compared: what folds to the same is the same. */
+function folding(fold: (requestId: string) => string): Planted {
+  class FoldedWindow extends ReplayWindow {
+    override find(...[requestId, ...scope]: Find): FirstUse | undefined {
+      return super.find(fold(requestId), ...scope);
+    }
+
+    override keep(use: Kept): void {
+      super.keep({ ...use, requestId: fold(use.requestId) });
+    }
+  }
+  return window((now) => new FoldedWindow(now));
+}
+
+/** Uses are remembered as long as their message is of a kind. */
+function keepingWhile(isKept: (message: Message) => boolean): Planted {
+  class PickyWindow extends ReplayWindow {
+    override find(...call: Find): FirstUse | undefined {
+      const use = super.find(...call);
+      return use?.outcome instanceof Message && !isKept(use.outcome) ? undefined : use;
+    }
+  }
+  return window((now) => new PickyWindow(now));
+}
+
 class NoWindow extends ReplayWindow {
   override find(): undefined {
     return undefined;
@@ -113,5 +139,9 @@ export const replayWindowDefects: Defects = {
   'replay-shared-across-accounts': { parts: { World: SharedWindowWorld } },
   'replay-lost-under-concurrency': window((now) => new LateWindow(now)),
   'replay-forgotten-when-crowded': window((now) => new CrowdedWindow(now)),
+  'replay-forgotten-when-failed': keepingWhile(({ status }) => status !== 'failed'),
+  'replay-forgotten-when-held': keepingWhile(({ sendAtMs }) => sendAtMs === 0),
+  'replay-any-letter-case': folding((requestId) => requestId.toLowerCase()),
+  'replay-id-cut': folding((requestId) => requestId.slice(0, 32)),
   'replay-ignored': window((now) => new NoWindow(now)),
 };

@@ -94,6 +94,9 @@ export const replayDefects: Defects = {
   'replay-refused-when-inactive': checked((first, simulation) =>
     first.device.active ? undefined : refusal({ kind: 'device_inactive' }, simulation),
   ),
+  'replay-refused-when-not-allowed': checked((first, simulation) =>
+    first.device.allowed ? undefined : refusal({ kind: 'number_access_denied' }, simulation),
+  ),
   'replay-refused-when-quota-spent': checked(({ account }, simulation) => {
     const { world } = simulation;
     const quota = world.quotaOf(account);

@@ -6,6 +6,7 @@
 import type { ApiReply, ApiRequest } from '../http/messages.ts';
 import type { ApiKey } from '../sim/account.ts';
 import type { Device } from '../sim/device.ts';
+import { type SimState, World } from '../sim/world.ts';
 import type { Simulation } from '../simulation.ts';
 import { acceptAnyway, callerOf, isSend, namedDevice, refusal, senderOf } from './edge.ts';
 import { answering, type Defects, type Planted } from './planted.ts';
@@ -44,6 +45,35 @@ function acceptingFrom(choose: (call: Call) => Device | undefined): Planted {
   });
 }
 
+/** A deactivated SIM that is activated again stays as it was. */
+class GrudgingWorld extends World {
+  override patchDevice(device: Device, state: SimState): void {
+    super.patchDevice(device, { ...state, active: device.active ? state.active : false });
+  }
+}
+
+const cacheMs = 60_000;
+
+/** That a SIM was deactivated is noticed a minute later. */
+class CachingWorld extends World {
+  readonly deactivatedAtMs = new WeakMap<Device, number>();
+
+  override patchDevice(device: Device, state: SimState): void {
+    if (device.active && state.active === false) this.deactivatedAtMs.set(device, this.now());
+    super.patchDevice(device, state);
+  }
+}
+
+const noticedLate: Planted = {
+  ...acceptingFrom(({ key, device, simulation: { world } }) => {
+    const isOwn = device?.account === key.account && !device.active;
+    if (!isOwn || !(world instanceof CachingWorld)) return undefined;
+    const sinceMs = world.deactivatedAtMs.get(device) ?? 0;
+    return world.now() - sinceMs < cacheMs ? device : undefined;
+  }),
+  parts: { World: CachingWorld },
+};
+
 export const senderDefects: Defects = {
   'unknown-number-accepted': acceptingFrom(({ request, key, device, simulation }) =>
     device === undefined && /^\+\d{8,15}$/.test(String(senderOf(request)))
@@ -73,6 +103,8 @@ export const senderDefects: Defects = {
   'inactive-accepted': acceptingFrom(({ key, device }) =>
     device?.account === key.account && !device.active ? device : undefined,
   ),
+  'inactive-for-good': { parts: { World: GrudgingWorld } },
+  'inactive-noticed-late': noticedLate,
   'inactive-whole-account': sends(({ key, simulation }) =>
     key.account.devices.some(({ active }) => !active)
       ? refusal({ kind: 'device_inactive' }, simulation)
