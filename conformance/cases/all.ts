@@ -3,6 +3,10 @@ import { type AnyCase, subjectOf } from '../case.ts';
 import { assumptions, rules } from '../rules.ts';
 import { authenticationCases } from './authentication.ts';
 import { holdingCases } from './holding.ts';
+import { moreBodyCases } from './more-bodies.ts';
+import { moreHoldingCases } from './more-holds.ts';
+import { moreRefusalCases } from './more-refusals.ts';
+import { moreReplayCases } from './more-replays.ts';
 import { httpObservations } from './observations-http.ts';
 import { sendObservations } from './observations-send.ts';
 import { timeObservations } from './observations-time.ts';
@@ -35,6 +39,10 @@ export const allCases: readonly AnyCase[] = [
   ...rateLimitCases,
   ...throttledCases,
   ...versioningCases,
+  ...moreReplayCases,
+  ...moreHoldingCases,
+  ...moreBodyCases,
+  ...moreRefusalCases,
   ...sendObservations,
   ...httpObservations,
   ...timeObservations,

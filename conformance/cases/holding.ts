@@ -18,7 +18,7 @@ async function statusOf(t: Trial, account: Subject, messageId: string): Promise<
   return String(verify.message(await t.read(account, messageId), 200)['status']);
 }
 
-async function holds(t: Trial, delayMs: number): Promise<void> {
+export async function holds(t: Trial, delayMs: number): Promise<void> {
   const account = await t.account();
   const now = await t.now();
   const body = verify.accepted(await t.send(account, { send_at: iso(now + delayMs) }));
