@@ -38,7 +38,40 @@ export function ClockPanel() {
       </p>
       <Modes now={now} />
       <Jumps now={now} />
+      <StartOver />
     </section>
+  );
+}
+
+function StartOver() {
+  const asked = useSignal(false);
+  const reset = async () => {
+    await call('POST', '/control/reset');
+    asked.value = false;
+    await readState();
+  };
+  return (
+    <div class="jumps">
+      <h3>Start over</h3>
+      <p class="dim">The world as it was at start, clock included; all messages are gone.</p>
+      <div class="actions">
+        {asked.value ? (
+          <Action act={reset} kind="danger">
+            Really start over
+          </Action>
+        ) : (
+          <button
+            type="button"
+            class="button plain"
+            onClick={() => {
+              asked.value = true;
+            }}
+          >
+            Start over
+          </button>
+        )}
+      </div>
+    </div>
   );
 }
 

@@ -7,6 +7,7 @@ import { useSending } from '../form.ts';
 import { Action } from '../parts/action.tsx';
 import { Select, TextField } from '../parts/fields.tsx';
 import { Failure, Loading } from '../parts/notices.tsx';
+import { TableScroll } from '../parts/table-scroll.tsx';
 import { useResource } from '../resource.ts';
 import { endpoints, type Fault } from '../wire.ts';
 import { accountName, useWorld } from '../world.ts';
@@ -59,7 +60,7 @@ function FaultTable({ faults, refresh }: FaultTableProps) {
     refresh();
   };
   return (
-    <div class="table-scroll">
+    <TableScroll label="Faults">
       <table>
         <thead>
           <tr>
@@ -101,7 +102,7 @@ function FaultTable({ faults, refresh }: FaultTableProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }
 

@@ -9,6 +9,7 @@ import { Action, CopyButton } from '../parts/action.tsx';
 import { Select, TextField } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { StateBadge } from '../parts/status.tsx';
+import { TableScroll } from '../parts/table-scroll.tsx';
 import { Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
 import type { Account, CreatedKey, Key } from '../wire.ts';
@@ -123,7 +124,7 @@ function KeyTable({ account, changes }: { readonly account: Account; readonly ch
       ) : value.keys.length === 0 ? (
         <p class="dim">No key yet.</p>
       ) : (
-        <div class="table-scroll">
+        <TableScroll label={`Keys of ${name}`}>
           <table>
             <thead>
               <tr>
@@ -142,7 +143,7 @@ function KeyTable({ account, changes }: { readonly account: Account; readonly ch
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
     </section>
   );

@@ -7,6 +7,7 @@ import { useSending } from '../form.ts';
 import { Action } from '../parts/action.tsx';
 import { TextField } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
+import { TableScroll } from '../parts/table-scroll.tsx';
 import { useResource } from '../resource.ts';
 import { type Bucket, type Endpoint, endpoints, type Limits } from '../wire.ts';
 import { useWorld, type World } from '../world.ts';
@@ -49,7 +50,7 @@ function Gauges(props: { readonly buckets: readonly Bucket[]; readonly world: Wo
   const limited = endpoints.filter((name) => buckets.some(({ endpoint }) => endpoint === name));
   if (limited.length === 0) return <Empty title="No endpoint is limited." />;
   return (
-    <div class="table-scroll">
+    <TableScroll label="Requests left">
       <table class="gauges">
         <thead>
           <tr>
@@ -79,7 +80,7 @@ function Gauges(props: { readonly buckets: readonly Bucket[]; readonly world: Wo
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }
 

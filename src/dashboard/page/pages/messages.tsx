@@ -149,7 +149,7 @@ function columnsOf(world: World | undefined): Column<Message>[] {
           <Time at={message.created_at} />
         </a>
       ),
-      width: '15.5em',
+      kind: 'time',
     },
     { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '8.75em' },
     { head: 'To', cell: ({ to }) => to, width: '9em', kind: 'mono' },

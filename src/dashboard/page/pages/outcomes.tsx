@@ -7,6 +7,7 @@ import { useSending } from '../form.ts';
 import { Action } from '../parts/action.tsx';
 import { Select, TextField } from '../parts/fields.tsx';
 import { Failure, Loading } from '../parts/notices.tsx';
+import { TableScroll } from '../parts/table-scroll.tsx';
 import { useResource } from '../resource.ts';
 import type { Outcome } from '../wire.ts';
 
@@ -54,7 +55,7 @@ interface OutcomeTableProps {
 function OutcomeTable({ scripts, put }: OutcomeTableProps) {
   const { outcomes, hits } = scripts;
   return (
-    <div class="table-scroll">
+    <TableScroll label="Scripted recipients">
       <table>
         <thead>
           <tr>
@@ -92,7 +93,7 @@ function OutcomeTable({ scripts, put }: OutcomeTableProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }
 

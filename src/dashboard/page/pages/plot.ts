@@ -14,11 +14,12 @@ const height = 200;
 export function createPlot(place: HTMLElement): Plot {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   let last: Counts | undefined;
-  let plot = make(place);
+  const stretchS = () => (last?.widthMs ?? 0) / 1_000;
+  let plot = make(place, stretchS);
   const observer = new ResizeObserver(() => plot.setSize({ width: widthOf(place), height }));
   const repaint = () => {
     plot.destroy();
-    plot = make(place);
+    plot = make(place, stretchS);
     if (last !== undefined) draw(last);
   };
   const draw = (counts: Counts) => {
@@ -38,7 +39,7 @@ export function createPlot(place: HTMLElement): Plot {
   };
 }
 
-function make(place: HTMLElement): uPlot {
+function make(place: HTMLElement, stretchS: () => number): uPlot {
   const style = getComputedStyle(place);
   const colour = (name: string) => style.getPropertyValue(`--${name}`).trim();
   const bars = uPlot.paths.bars?.({ size: [0.8, 40], align: 1 });
@@ -59,19 +60,27 @@ function make(place: HTMLElement): uPlot {
     {
       width: widthOf(place),
       height,
-      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),
-      scales: { y: { range: (_plot, _least, most) => [0, Math.max(4, most * 1.1)] } },
-      axes: [axis, { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] }],
-      series: [
-        { value: '{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}' },
-        series('all requests', 'sent'),
-        series('answered 429', 'failed'),
+      scales: {
+        // Room for the last bar, which begins at the last time.
+        x: { range: (_plot, first, last) => [first, last + stretchS()] },
+        y: { range: (_plot, _least, most) => [0, Math.max(4, most * 1.1)] },
+      },
+      axes: [
+        { ...axis, space: 90, values: (_plot, times) => times.map(clockText) },
+        { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] },
       ],
-      cursor: { drag: { x: false, y: false } },
+      series: [{}, series('all requests', 'sent'), series('answered 429', 'failed')],
+      legend: { show: false },
+      cursor: { show: false },
     },
     [[], [], []],
     place,
   );
+}
+
+/** UTC, as everywhere on the page. */
+function clockText(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString().slice(11, 19);
 }
 
 function widthOf(place: HTMLElement): number {

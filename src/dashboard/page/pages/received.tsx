@@ -6,6 +6,7 @@ import { call } from '../control.ts';
 import { useSending } from '../form.ts';
 import { Field, Select, TextField } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
+import { TableScroll } from '../parts/table-scroll.tsx';
 import { Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
 import type { Received } from '../wire.ts';
@@ -65,7 +66,7 @@ async function readAll(ids: readonly string[]): Promise<Entry[]> {
 
 function Entries(props: { readonly entries: readonly Entry[]; readonly world: World }) {
   return (
-    <div class="table-scroll">
+    <TableScroll label="Received messages">
       <table>
         <thead>
           <tr>
@@ -92,7 +93,7 @@ function Entries(props: { readonly entries: readonly Entry[]; readonly world: Wo
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   );
 }
 

@@ -87,7 +87,11 @@ function Plot({ counts }: { readonly counts: Counts }) {
   return (
     <>
       <div class="plot" ref={place} role="img" aria-label={summary} />
-      <p class="dim">{summary}.</p>
+      <p class="plot-key">
+        <span class="key-passed">{total - throttled} passed the limiter</span>
+        <span class="key-refused">{throttled} answered 429</span>
+        <span class="dim">a bar is {durationText(widthMs)}</span>
+      </p>
     </>
   );
 }

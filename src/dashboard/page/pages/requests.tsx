@@ -114,7 +114,7 @@ function outcomeOf({ status }: ServiceRequest): string {
 function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
   return [
     { head: '#', cell: ({ number }) => number, width: '4.5em', kind: 'number wide' },
-    { head: 'Time', cell: ({ at }) => <Time at={at} />, width: '15.5em' },
+    { head: 'Time', cell: ({ at }) => <Time at={at} />, kind: 'time' },
     {
       head: 'Endpoint',
       cell: ({ method, endpoint }) => (

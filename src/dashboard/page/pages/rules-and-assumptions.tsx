@@ -4,6 +4,7 @@
 import { useSignal } from '@preact/signals';
 import { rules } from '../../../../conformance/rules.ts';
 import { call } from '../control.ts';
+import { CodeText } from '../parts/code-text.tsx';
 import { Failure, Loading } from '../parts/notices.tsx';
 import { useResource } from '../resource.ts';
 import type { AssumptionValue, LedgerEntry } from '../wire.ts';
@@ -75,7 +76,9 @@ function AssumptionList({ search }: { readonly search: string }) {
                   </span>
                 )}
               </p>
-              <p class="dim">{entry.open}</p>
+              <p class="dim">
+                <CodeText text={entry.open} />
+              </p>
             </div>
             <AssumptionInput
               entry={entry}
@@ -101,24 +104,20 @@ function RuleList({ search }: { readonly search: string }) {
   return (
     <section class="card" aria-labelledby="rules-title">
       <h2 id="rules-title">Rules</h2>
-      <p class="dim lead">What the document states, and `smstwin conform` checks.</p>
+      <p class="dim lead">
+        What the document states, and <code>smstwin conform</code> checks.
+      </p>
       <dl class="rules">
         {shown.map(({ id, sentence }) => (
           <div key={id}>
             <dt class="mono">{id}</dt>
-            <dd>{withCode(sentence)}</dd>
+            <dd>
+              <CodeText text={sentence} />
+            </dd>
           </div>
         ))}
       </dl>
       {shown.length === 0 && <p class="dim">No rule fits.</p>}
     </section>
   );
-}
-
-/** What stands between backticks is code. */
-function withCode(sentence: string) {
-  // Every second part stood between backticks; its place is what names it.
-  return sentence
-    .split('`')
-    .map((part, place) => (place % 2 === 0 ? part : <code key={`${part} ${place}`}>{part}</code>));
 }

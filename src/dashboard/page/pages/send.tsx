@@ -19,9 +19,9 @@ import { asCurl } from './copies.ts';
 const mostCharacters = 1_600;
 
 const endpointChoices = [
-  { value: '/api/v1/sms/send/', label: 'v1 send · POST /api/v1/sms/send/' },
-  { value: '/api/sms/send/', label: 'dashboard send · POST /api/sms/send/' },
-  { value: '/api/external/send/', label: 'external send · POST /api/external/send/' },
+  { value: '/api/v1/sms/send/', label: 'v1 send' },
+  { value: '/api/sms/send/', label: 'dashboard send' },
+  { value: '/api/external/send/', label: 'external send' },
 ];
 
 const scripted: readonly (readonly [string, string])[] = [
@@ -130,7 +130,12 @@ function SendForm({ world, onExchange }: SendFormProps) {
   });
 
   return (
-    <form class="card form" aria-label="Send a message" onSubmit={sending.onSubmit} noValidate>
+    <form
+      class="card form pairs"
+      aria-label="Send a message"
+      onSubmit={sending.onSubmit}
+      noValidate
+    >
       <Select
         label="Account"
         value={accountId.value}
@@ -139,6 +144,15 @@ function SendForm({ world, onExchange }: SendFormProps) {
           accountId.value = value;
         }}
         hint="Sent with its first key that is not revoked."
+      />
+      <Select
+        label="Endpoint"
+        value={path.value}
+        choices={endpointChoices}
+        onChoose={(value) => {
+          path.value = value;
+        }}
+        hint={`POST ${path.value}`}
       />
       <Select
         label="From"
@@ -199,14 +213,6 @@ function SendForm({ world, onExchange }: SendFormProps) {
           requestId.value = value;
         }}
         hint="Used again within 24 hours, it returns the first message."
-      />
-      <Select
-        label="Endpoint"
-        value={path.value}
-        choices={endpointChoices}
-        onChoose={(value) => {
-          path.value = value;
-        }}
       />
       <Failure error={sending.error} />
       <div class="actions">

@@ -8,6 +8,7 @@ import { Action } from '../parts/action.tsx';
 import { Select, TextField } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { StateBadge } from '../parts/status.tsx';
+import { TableScroll } from '../parts/table-scroll.tsx';
 import type { Sim } from '../wire.ts';
 import { useWorld, type World } from '../world.ts';
 
@@ -45,7 +46,7 @@ function SimTable({ title, sims, refresh }: SimTableProps) {
       {sims.length === 0 ? (
         <p class="dim">No SIM: this account sends from the shared pool.</p>
       ) : (
-        <div class="table-scroll">
+        <TableScroll label={`SIMs of ${title}`}>
           <table>
             <thead>
               <tr>
@@ -67,7 +68,7 @@ function SimTable({ title, sims, refresh }: SimTableProps) {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
     </section>
   );

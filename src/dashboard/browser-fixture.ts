@@ -1,0 +1,133 @@
+/**
+ * For the tests of the page: one browser for all of them, and a simulator with a page for each.
+ * Where there is no browser the tests are skipped and say so; in CI that is a failure.
+ */
+import { existsSync } from 'node:fs';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSimulator, type SettingsInput, type Simulator } from '../simulator.ts';
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const executablePath = process.env['CHROMIUM'] ?? places.find((place) => existsSync(place));
+const mayBeMissing = executablePath === undefined && process.env['CI'] === undefined;
+
+export const browserArguments = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export async function launchBrowser(): Promise<Browser> {
+  if (executablePath === undefined) throw new Error(`no Chromium at ${places.join(', ')}`);
+  return chromium.launch({ executablePath, args: browserArguments });
+}
+
+export interface PageOptions {
+  readonly settings?: SettingsInput;
+  readonly token?: string;
+  readonly dark?: boolean;
+  readonly width?: number;
+  /** What the page may write to the console as an error. */
+  readonly mayLog?: RegExp;
+  /** Done to the simulator before the page is opened. */
+  readonly before?: (simulator: Simulator) => void;
+}
+
+export interface Opened {
+  readonly simulator: Simulator;
+  readonly page: Page;
+  readonly controlUrl: string;
+  /** Sends from the first SIM of an account, by its first key. */
+  readonly send: (body?: Readonly<Record<string, unknown>>, account?: number) => string;
+}
+
+let browser: Browser | undefined;
+
+export function withBrowser(): void {
+  beforeAll(async () => {
+    if (!mayBeMissing) browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+}
+
+export function pageTest(
+  name: string,
+  options: PageOptions,
+  run: (opened: Opened) => Promise<void>,
+): void {
+  const why = mayBeMissing ? ` (no Chromium at ${places.join(', ')})` : '';
+  test.skipIf(mayBeMissing)(
+    `${name}${why}`,
+    async () => {
+      const simulator = await createSimulator({ clock: 'manual', ...options.settings });
+      options.before?.(simulator);
+      const { token } = options;
+      const { controlUrl } = await simulator.listen({ control: { token } });
+      const page = await (browser as Browser).newPage({
+        colorScheme: options.dark === true ? 'dark' : 'light',
+        viewport: { width: options.width ?? 1280, height: 800 },
+      });
+      page.setDefaultTimeout(6_000);
+      const errors: string[] = [];
+      page.on('pageerror', (error) => errors.push(error.message));
+      page.on('console', (line) => {
+        if (line.type() === 'error' && options.mayLog?.test(line.text()) !== true) {
+          errors.push(line.text());
+        }
+      });
+      try {
+        await run({
+          simulator,
+          page,
+          controlUrl: controlUrl ?? '',
+          send: (body, account) => sendFrom(simulator, body, account),
+        });
+        // A file that the content policy kept away would show here.
+        expect(errors).toEqual([]);
+      } finally {
+        await page.close();
+        await simulator.close();
+      }
+    },
+    20_000,
+  );
+}
+
+/** Resolves when it is seen. */
+export function seen(locator: Locator): Promise<void> {
+  return locator.first().waitFor();
+}
+
+/** Resolves when it is no longer seen. */
+export function gone(locator: Locator): Promise<void> {
+  return locator.first().waitFor({ state: 'hidden' });
+}
+
+/** Returns the body of the reply. */
+export function sendFrom(
+  simulator: Simulator,
+  body: Readonly<Record<string, unknown>> = {},
+  account = 0,
+): string {
+  const caller = simulator.readyFile().accounts[account];
+  return simulator.handle({
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    query: '',
+    authorization: `Bearer ${caller?.api_key}`,
+    contentType: 'application/json',
+    clientIp: '127.0.0.1',
+    forwardedFor: undefined,
+    body: JSON.stringify({
+      to: '+12025550123',
+      from: caller?.sims[0]?.number ?? '+12025550190',
+      message: 'Hello',
+      ...body,
+    }),
+  }).body;
+}

@@ -1,0 +1,14 @@
+/**
+ * A sentence of the ledgers: what stands between backticks is code.
+ */
+export function CodeText({ text }: { readonly text: string }) {
+  return (
+    <>
+      {text
+        .split('`')
+        .map((part, place) =>
+          place % 2 === 0 ? part : <code key={`${part} ${place}`}>{part}</code>,
+        )}
+    </>
+  );
+}

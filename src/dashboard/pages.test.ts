@@ -1,0 +1,327 @@
+/**
+ * Every page, driven in a real browser by what people see.
+ */
+import { expect } from 'vitest';
+import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
+
+withBrowser();
+
+pageTest(
+  'Messages shows each message as it happens',
+  {},
+  async ({ page, controlUrl, send, simulator }) => {
+    await page.goto(controlUrl);
+    await seen(page.getByText('No messages yet.'));
+    send({ message: 'first of all', request_id: 'order-1' });
+    const row = page.getByRole('row').filter({ hasText: 'first of all' });
+    await seen(row.getByText('queued'));
+    simulator.clock.advance('20s');
+    await seen(row.getByText('sending'));
+    simulator.clock.advance('60s');
+    await seen(row.getByText('delivered'));
+
+    await row.getByRole('link').click();
+    const detail = page.getByRole('complementary', { name: 'Message' });
+    const steps = detail.getByRole('list', { name: 'Timeline' }).getByRole('listitem');
+    await seen(steps.filter({ hasText: 'delivered' }));
+    expect(await steps.count()).toBe(4);
+    await seen(steps.filter({ hasText: '+20 s' }));
+    await seen(detail.getByText('12 characters, 1 segment, GSM-7'));
+    await seen(detail.getByRole('region', { name: 'Request' }).getByText('"order-1"'));
+    await seen(detail.getByRole('region', { name: 'Reply' }).getByText('Accepted'));
+    await detail.getByRole('link', { name: 'Close' }).click();
+    await gone(detail);
+  },
+);
+
+pageTest(
+  'Messages are searched and filtered by number, text and status',
+  {},
+  async ({ page, controlUrl, send, simulator }) => {
+    send({ message: 'the red one' });
+    send({ message: 'the blue one', to: '+12025550163' });
+    send({ message: 'of another account' }, 1);
+    simulator.clock.advance('20s');
+    await page.goto(controlUrl);
+    const rows = page
+      .getByRole('table')
+      .getByRole('row')
+      .filter({ has: page.getByRole('cell') });
+    await expect.poll(() => rows.count()).toBe(3);
+    const search = page.getByRole('searchbox');
+    await search.fill('RED');
+    await expect.poll(() => rows.count()).toBe(1);
+    await search.fill('550163');
+    await seen(rows.filter({ hasText: 'the blue one' }));
+    await expect.poll(() => rows.count()).toBe(1);
+    await search.fill('');
+    await page.getByRole('combobox', { name: 'Status' }).selectOption('sending');
+    await expect.poll(() => rows.count()).toBe(2);
+    await page.getByRole('combobox', { name: 'Account' }).selectOption('globex');
+    await expect.poll(() => rows.count()).toBe(1);
+    await search.fill('nothing of the kind');
+    await seen(page.getByText('No message fits.'));
+  },
+);
+
+pageTest('A message is stepped, failed and copied', {}, async ({ page, controlUrl, send }) => {
+  const { message_id: id } = JSON.parse(send({ message: "it's here" }));
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`${controlUrl}/#/messages/${id}`);
+  const detail = page.getByRole('complementary');
+  await detail.getByRole('button', { name: 'Next step' }).click();
+  await seen(detail.getByText('sending').first());
+  await detail.getByRole('button', { name: 'Make it fail' }).click();
+  await seen(detail.getByText('forced'));
+  expect(await detail.getByRole('button', { name: 'Next step' }).isDisabled()).toBe(true);
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+  await detail.getByRole('button', { name: 'Copy as curl' }).click();
+  await expect
+    .poll(clipboard)
+    .toMatch(/^curl -sS http:.*\/api\/v1\/sms\/send\/[\s\S]*it'\\''s here/);
+  await detail.getByRole('button', { name: 'Copy as test' }).click();
+  await expect.poll(clipboard).toContain("status: 'failed'");
+});
+
+pageTest(
+  'Send shows the length as one types, and the real exchange',
+  {},
+  async ({ page, controlUrl }) => {
+    await page.goto(`${controlUrl}/#/send`);
+    const text = page.getByRole('textbox', { name: 'Message' });
+    await text.fill('x'.repeat(161));
+    await seen(page.getByText('161 of 1,600 characters · 2 segments · GSM-7'));
+    await text.fill('Grüße 🙂');
+    await seen(page.getByText('7 of 1,600 characters · 1 segment · UCS-2'));
+    await page.getByRole('textbox', { name: 'request_id' }).fill('again');
+    const submit = page.getByRole('button', { name: 'Send message' });
+    await submit.click();
+    const reply = page.getByRole('region', { name: 'Reply' });
+    await seen(reply.getByText('202'));
+    await seen(reply.getByText('"status": "queued"'));
+    await submit.click();
+    await seen(reply.getByText('200'));
+    await page.getByRole('link', { name: 'Watch this message' }).click();
+    await seen(page.getByRole('complementary').getByText('Grüße 🙂').first());
+  },
+);
+
+pageTest(
+  'Send shows refusals: a sender not of the account, a time in the past, an empty plan',
+  {},
+  async ({ page, controlUrl, simulator }) => {
+    await page.goto(`${controlUrl}/#/send`);
+    const reply = page.getByRole('region', { name: 'Reply' });
+    const submit = page.getByRole('button', { name: 'Send message' });
+    await page.getByRole('combobox', { name: 'From' }).selectOption({ label: 'another number…' });
+    await page.getByRole('textbox', { name: 'Sender number' }).fill('+12025550111');
+    await submit.click();
+    await seen(reply.getByText('"from_number_access_deniedd"'));
+    await page.getByRole('combobox', { name: 'Account' }).selectOption('initech');
+    await seen(page.getByText('sends from the shared pool.'));
+    await page.getByRole('combobox', { name: 'From' }).selectOption('+12025550190');
+    await page.getByRole('textbox', { name: 'send_at' }).fill('2020-01-01T00:00:00Z');
+    await submit.click();
+    await seen(reply.getByText('"send_at"'));
+    await page.getByRole('button', { name: 'in an hour' }).click();
+    const account = simulator.accounts.list()[2];
+    simulator.accounts.patch(account?.account_id ?? '', { monthly_quota: 0 });
+    await submit.click();
+    await seen(reply.getByText('402'));
+    const request = page.getByRole('region', { name: 'Request' });
+    await seen(request.getByText('2026-01-01T01:00:00.000Z'));
+    await seen(request.getByText(/^Bearer smst_.{4}…$/));
+  },
+);
+
+pageTest(
+  'SIMs are connected, disconnected, deactivated and polled',
+  {},
+  async ({ page, controlUrl, send }) => {
+    send();
+    await page.goto(`${controlUrl}/#/sims`);
+    const row = page.getByRole('row').filter({ hasText: '+12025550101' });
+    await seen(row.getByRole('cell', { name: '1', exact: true }));
+    await row.getByRole('button', { name: 'Poll' }).click();
+    await seen(row.getByText('1 picked up'));
+    await seen(row.getByRole('cell', { name: '0', exact: true }));
+    await row.getByRole('button', { name: 'Disconnect' }).click();
+    await seen(row.getByText('disconnected'));
+    await row.getByRole('button', { name: 'Connect' }).click();
+    await row.getByRole('button', { name: 'Deactivate' }).click();
+    await seen(row.getByText('deactivated'));
+    expect(JSON.parse(send()).code).toBe('device_inactive');
+    await page.getByRole('textbox', { name: 'Number' }).fill('12');
+    await page.getByRole('button', { name: 'Connect SIM' }).click();
+    await seen(page.getByText(/E\.164/));
+    await page.getByRole('textbox', { name: 'Number' }).fill('+12025550177');
+    await page.getByRole('combobox', { name: 'Account' }).selectOption('initech');
+    await page.getByRole('button', { name: 'Connect SIM' }).click();
+    await seen(page.getByRole('region', { name: 'SIMs of initech' }).getByText('+12025550177'));
+  },
+);
+
+pageTest(
+  'AUTH-2 a full key is in the page exactly once, after its creation, and in no other reply',
+  {},
+  async ({ page, controlUrl, simulator }) => {
+    const replies: Promise<string>[] = [];
+    page.on('response', (response) => {
+      if (!response.url().endsWith('/control/events')) replies.push(response.text());
+    });
+    await page.goto(`${controlUrl}/#/keys`);
+    await page.getByRole('textbox', { name: 'Name' }).fill('for the shop');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const panel = page.getByRole('alert', { name: 'New key' });
+    const key = (await panel.getByText(/^smst_[A-Za-z0-9]{40}$/).textContent()) ?? '';
+    const timesInPage = async () => (await page.content()).split(key).length - 1;
+    expect(await timesInPage()).toBe(1);
+    await seen(page.getByRole('row').filter({ hasText: 'for the shop' }).getByText('active'));
+    await panel.getByRole('button', { name: 'I have it' }).click();
+    await gone(panel);
+    expect(await timesInPage()).toBe(0);
+
+    const row = page.getByRole('row').filter({ hasText: 'for the shop' });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await row.getByRole('button', { name: 'Really revoke' }).click();
+    await seen(row.getByText('revoked'));
+    for (const name of ['Messages', 'Send', 'Requests', 'API keys']) {
+      await page.getByRole('link', { name }).click();
+      await seen(page.getByRole('heading', { name, level: 1 }));
+    }
+    const texts = await Promise.all(replies);
+    expect(texts.filter((text) => text.includes(key))).toHaveLength(1);
+    const first = simulator.readyFile().accounts.map(({ api_key: own }) => own);
+    expect(texts.filter((text) => first.some((own) => text.includes(own)))).toEqual([]);
+  },
+);
+
+pageTest('Received: a message is injected and listed', {}, async ({ page, controlUrl }) => {
+  await page.goto(`${controlUrl}/#/received`);
+  await seen(page.getByText('Nothing received yet.'));
+  await page.getByRole('combobox', { name: 'To' }).selectOption('+12025550102');
+  await page.getByRole('textbox', { name: 'Message' }).fill('hello from outside');
+  await page.getByRole('button', { name: 'Inject' }).click();
+  const row = page.getByRole('row').filter({ hasText: 'hello from outside' });
+  await seen(row.getByText('+12025550102'));
+});
+
+pageTest(
+  'Limits: buckets empty and fill, refusals are plotted',
+  {},
+  async ({ page, controlUrl, send }) => {
+    await page.goto(`${controlUrl}/#/limits`);
+    await seen(page.getByText('No request yet.'));
+    for (let n = 0; n < 125; n++) send();
+    const gauge = page.getByRole('meter', { name: 'send of acme: requests left' });
+    await expect.poll(() => gauge.getAttribute('value')).toBe('0');
+    await seen(page.getByText('now 429'));
+    await seen(page.getByRole('img', { name: /^125 requests, 5 of them answered 429/ }));
+    await seen(page.locator('.plot canvas'));
+    await page.getByRole('button', { name: 'Fill every bucket' }).click();
+    await gone(page.getByText('now 429'));
+    await page.getByRole('textbox', { name: 'tasks' }).fill('7');
+    await page.getByRole('button', { name: 'Change limits' }).click();
+    await seen(page.getByRole('row').filter({ hasText: 'acme' }).getByText('of 7'));
+  },
+);
+
+pageTest(
+  'Clock: time is moved by, to, to the next event, until idle, and set running',
+  {},
+  async ({ page, controlUrl, send }) => {
+    await page.goto(`${controlUrl}/#/clock`);
+    const now = page.getByRole('region', { name: 'Clock' }).locator('time').first();
+    const shows = (text: string) => expect.poll(() => now.textContent()).toBe(text);
+    await page.getByRole('button', { name: 'Advance 24h' }).click();
+    await shows('2026-01-02 00:00:00.000');
+    await page.getByRole('textbox', { name: 'By' }).fill('soon');
+    await page.getByRole('button', { name: 'Advance by' }).click();
+    await seen(page.getByText(/is no duration/));
+    await page.getByRole('textbox', { name: 'By' }).fill('90s');
+    await page.getByRole('button', { name: 'Advance by' }).click();
+    await shows('2026-01-02 00:01:30.000');
+    await page.getByRole('textbox', { name: 'To' }).fill('2026-02-01T00:00:00Z');
+    await page.getByRole('button', { name: 'Advance to' }).click();
+    await shows('2026-02-01 00:00:00.000');
+    send();
+    await page.getByRole('button', { name: 'To the next event' }).click();
+    await seen(page.getByText('1 timer fired.'));
+    await page.getByRole('button', { name: 'Until idle' }).click();
+    await seen(page.getByText('0 timers pending'));
+    await page.getByRole('radio', { name: 'scaled' }).check();
+    await seen(page.getByText('scaled ×60'));
+    const before = await now.textContent();
+    await expect.poll(() => now.textContent()).not.toBe(before);
+    await page.getByRole('button', { name: 'Start over' }).click();
+    await page.getByRole('button', { name: 'Really start over' }).click();
+    await shows('2026-01-01 00:00:00.000');
+  },
+);
+
+pageTest(
+  'Faults and scripted recipients are added, seen to strike, and removed',
+  {},
+  async ({ page, controlUrl, send }) => {
+    await page.goto(`${controlUrl}/#/clock`);
+    const faults = page.getByRole('region', { name: 'Faults' });
+    await seen(faults.getByText('Nothing goes wrong'));
+    await faults.getByRole('combobox', { name: 'Fault' }).selectOption('status');
+    await faults.getByRole('spinbutton', { name: 'HTTP status' }).fill('502');
+    await faults.getByRole('button', { name: 'Add fault' }).click();
+    const fault = faults.getByRole('row').filter({ hasText: 'status 502' });
+    await seen(fault.getByRole('cell', { name: '0 of 0' }));
+    send();
+    await seen(fault.getByRole('cell', { name: '1 of 1' }));
+    await fault.getByRole('button', { name: 'Remove' }).click();
+    await seen(faults.getByText('Nothing goes wrong'));
+
+    const scripts = page.getByRole('region', { name: 'Scripted recipients' });
+    await scripts.getByRole('textbox', { name: 'Recipient' }).fill('+1202555017*');
+    await scripts.getByRole('combobox', { name: 'Fate' }).selectOption('fails while sent');
+    await scripts.getByRole('button', { name: 'Add recipient' }).click();
+    const script = scripts.getByRole('row').filter({ hasText: '+1202555017*' });
+    await seen(script.getByText('fails while sent'));
+    send({ to: '+12025550175' });
+    await seen(script.getByRole('cell', { name: '1', exact: true }));
+    await script.getByRole('button', { name: 'Remove' }).click();
+    await gone(script);
+  },
+);
+
+pageTest(
+  'Requests are listed as they come, and filtered',
+  {},
+  async ({ page, controlUrl, send }) => {
+    await page.goto(`${controlUrl}/#/requests`);
+    await seen(page.getByText('No request yet.'));
+    send();
+    send({ from: '+12025550999' });
+    await seen(page.getByRole('row').filter({ hasText: 'from_number_not_found' }).getByText('403'));
+    await page.getByRole('combobox', { name: 'Answer' }).selectOption('passed');
+    await gone(page.getByText('from_number_not_found'));
+    await seen(page.getByRole('row').filter({ hasText: 'acme' }).getByText('202'));
+  },
+);
+
+pageTest(
+  'Rules and assumptions: each is found, an assumption is switched',
+  {},
+  async ({ page, controlUrl, simulator }) => {
+    await page.goto(`${controlUrl}/#/rules`);
+    await seen(page.getByText('are at their default'));
+    await page.getByRole('combobox', { name: 'limiterRefill' }).selectOption('continuous');
+    await seen(page.getByText('not the default (sliding)'));
+    expect(simulator.assumptions.get().limiterRefill).toBe('continuous');
+    const interval = page.getByRole('textbox', { name: 'pollIntervalSeconds' });
+    await interval.fill('never');
+    await interval.press('Enter');
+    await seen(page.getByText(/pollIntervalSeconds: /));
+    await interval.fill('5');
+    await interval.press('Enter');
+    await seen(page.getByText('not the default (20)'));
+    await page.getByRole('searchbox').fill('send-4');
+    await seen(page.getByRole('term').filter({ hasText: 'SEND-4' }));
+    expect(await page.getByRole('term').count()).toBe(1);
+  },
+);
