@@ -4,14 +4,14 @@
  * times on one journal.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { replayJournal } from '../journal/replay.ts';
-import type { ReadyFile } from '../simulator.ts';
+import { createSimulator, type ReadyFile } from '../simulator.ts';
 
-const serving = fileURLToPath(new URL('journal-process.ts', import.meta.url));
+const thisFile = fileURLToPath(import.meta.url);
 const senders = 8;
 const startWithinMs = 60_000;
 
@@ -133,7 +133,7 @@ async function send(
 
 async function startServing(folder: string, journal: string, start: number): Promise<Running> {
   const readyFile = join(folder, `ready-${start}.json`);
-  const args = ['--import', 'tsx', serving, journal, readyFile];
+  const args = ['--import', 'tsx', thisFile, 'serve', journal, readyFile];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   const until = performance.now() + startWithinMs;
   while (!existsSync(readyFile)) {
@@ -152,8 +152,19 @@ async function kill(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const report = await killAndRestart(Number(process.argv[2] ?? 20), 300);
+/** The process that is killed: serves with a journal, and says where. */
+async function serve(journal: string, readyFile: string): Promise<void> {
+  const simulator = await createSimulator({ noLimits: true }, { journal });
+  await simulator.listen({ control: {} });
+  writeFileSync(`${readyFile}.tmp`, JSON.stringify(simulator.readyFile()));
+  renameSync(`${readyFile}.tmp`, readyFile);
+}
+
+async function main([first = '20', journal = '', readyFile = '']: string[]): Promise<void> {
+  if (first === 'serve') return serve(journal, readyFile);
+  const report = await killAndRestart(Number(first), 300);
   process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
   process.exitCode = report.complaints.length === 0 ? 0 : 1;
 }
+
+if (process.argv[1] === thisFile) await main(process.argv.slice(2));
