@@ -43,8 +43,8 @@ export interface Measurement {
 }
 
 /** By count, not by time: on a busy machine a second may be too short for the compiler to settle. */
-const warmUpRequests = 20_000;
-const warmUpMs = 15_000;
+const warmUpRequests = 60_000;
+const warmUpMs = 10_000;
 
 /** The seven fields of a message, as both floors answer them. */
 const floorBody = {
