@@ -1,0 +1,256 @@
+/**
+ * What holds of the simulator whatever happens to it, each a property over random runs.
+ * Rules: SEND-1, SEND-4, READ-1, STATE-3, STATE-5, AUTH-6.
+ */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { setupArbitrary } from './commands.ts';
+import type { Session, Setup } from './session.ts';
+import type { Step } from './steps.ts';
+import { digestOf, historiesOf, play, repliesOf, stepsArbitrary } from './trace.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const runs = { numRuns: 60 };
+
+function withAssumptions(setup: Setup, assumptions: Setup['assumptions']): Setup {
+  return { ...setup, assumptions: { ...setup.assumptions, ...assumptions } };
+}
+
+/** Steps without the switching of some assumptions. */
+function neverSwitching(steps: readonly Step[], names: readonly string[]): readonly Step[] {
+  return steps.filter((step) => step.kind !== 'assume' || !names.includes(step.name));
+}
+
+test('it does not matter in how many pieces time advances', () => {
+  fc.assert(
+    fc.property(
+      setupArbitrary,
+      stepsArbitrary,
+      fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 5 }),
+      (setup, steps, shares) => {
+        const whole = play(setup, steps);
+        const inPieces = play(setup, steps, {
+          before: (session) => {
+            session.cutsOf = (fromMs, toMs) =>
+              shares
+                .map((share) => Math.floor(fromMs + share * (toMs - fromMs)))
+                .sort((a, b) => a - b);
+          },
+        });
+        expect(repliesOf(inPieces)).toEqual(repliesOf(whole));
+        expect(historiesOf(inPieces)).toEqual(historiesOf(whole));
+      },
+    ),
+    runs,
+  );
+});
+
+test('a run that starts later is the same run, later', () => {
+  const dated = (step: Step) =>
+    (step.kind === 'send' && step.fields.sendAt !== undefined && 'value' in step.fields.sendAt) ||
+    (step.kind === 'advance_to' && (step.what === 'month' || step.what === 'minute'));
+  fc.assert(
+    fc.property(
+      setupArbitrary,
+      stepsArbitrary,
+      fc.integer({ min: 1, max: 5_000_000 }),
+      (anySetup, anySteps, minutes) => {
+        // A calendar's months differ in length; everything else moves with the start.
+        const setup = withAssumptions(anySetup, { quotaMonth: 'rolling_30_days' });
+        const steps = neverSwitching(anySteps, ['quotaMonth']).filter((step) => !dated(step));
+        const later = { ...setup, startMs: setup.startMs + minutes * 60_000 };
+        const [first, second] = [play(setup, steps), play(later, steps)];
+        expect(relativeTo(later.startMs, repliesOf(second))).toEqual(
+          relativeTo(setup.startMs, repliesOf(first)),
+        );
+        expect(relativeTo(later.startMs, historiesOf(second))).toEqual(
+          relativeTo(setup.startMs, historiesOf(first)),
+        );
+      },
+    ),
+    runs,
+  );
+});
+
+function relativeTo(startMs: number, lines: readonly string[]): string[] {
+  return lines.map((line) =>
+    line
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => `+${Date.parse(time) - startMs}`)
+      .replaceAll(/"atMs":(\d+)/g, (_, ms) => `"atMs":+${Number(ms) - startMs}`),
+  );
+}
+
+test('AUTH-6 what others do never changes what an account sees', () => {
+  fc.assert(
+    fc.property(setupArbitrary, stepsArbitrary, (anySetup, anySteps) => {
+      // Accounts meet in the shared pool alone, where `sendsPerPoll` makes them wait for each other.
+      const setup = withAssumptions(anySetup, { sendsPerPoll: 'all' });
+      const steps = neverSwitching(anySteps, ['sendsPerPoll']).map((step) =>
+        step.kind === 'advance_to' ? { ...step, who: 0 } : step,
+      );
+      const isAnothers = (step: Step) => 'who' in step && (step.who === 1 || step.who === 2);
+      const together = play(setup, steps);
+      const alone = play(
+        setup,
+        steps.filter((step) => !isAnothers(step)),
+      );
+      expect(repliesTo(0, alone)).toEqual(repliesTo(0, together));
+    }),
+    runs,
+  );
+});
+
+function repliesTo(who: number, session: Session): string[] {
+  return repliesOf(session).filter((_, i) => session.trace[i]?.who === who);
+}
+
+/** Runs that are played twice, the second time with other requests between the steps. */
+function expectUnchangedBy(
+  between: (session: Session, index: number) => void,
+  prepare: (setup: Setup, steps: readonly Step[]) => [Setup, readonly Step[]],
+): void {
+  const limits = { send: null, dashboard_send: null, external_send: null, received: null };
+  fc.assert(
+    fc.property(
+      setupArbitrary,
+      stepsArbitrary,
+      fc.array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 5 }),
+      (anySetup, anySteps, indices) => {
+        const [setup, prepared] = prepare(anySetup, anySteps);
+        const noLimits = Object.keys(limits).map((endpoint) => {
+          return { kind: 'limit', endpoint: endpoint as keyof typeof limits, limit: null } as const;
+        });
+        const steps = [...noLimits, ...prepared.filter(({ kind }) => kind !== 'limit')];
+        const plain = play(setup, steps);
+        const added = new Set<unknown>();
+        const busy = play(setup, steps, {
+          afterEach: (session) => {
+            const before = session.trace.length;
+            between(session, indices[session.step % indices.length] ?? 0);
+            for (const line of session.trace.slice(before)) added.add(line);
+          },
+        });
+        const kept = repliesOf(busy).filter((_, i) => !added.has(busy.trace[i]));
+        expect(kept).toEqual(repliesOf(plain));
+        expect(historiesOf(busy)).toEqual(historiesOf(plain));
+      },
+    ),
+    runs,
+  );
+}
+
+test('SEND-4 a replay changes nothing but what is left of the limit', () => {
+  const dayMs = 86_400_000;
+  expectUnchangedBy(
+    (session, index) => {
+      const valid = new Set(session.model.keys.filter((key) => !key.revoked).map(({ key }) => key));
+      const accepted = session.trace.filter(
+        ({ request, reply, atMs }) =>
+          reply.status === 202 &&
+          JSON.parse(reply.body).request_id !== '' &&
+          session.model.nowMs - atMs <= dayMs &&
+          valid.has(request.authorization?.slice('Bearer '.length) ?? ''),
+      );
+      const first = accepted[index % accepted.length];
+      if (first === undefined) return;
+      const again = session.call(first.who, first.request);
+      expect([200, 409]).toContain(again.status);
+      if (again.status === 200) expect(again.body).toBe(first.reply.body);
+    },
+    (setup, steps) => [
+      withAssumptions(setup, { gateOrder: 'replay_first', contentType: 'ignore' }),
+      neverSwitching(steps, ['gateOrder', 'contentType']),
+    ],
+  );
+});
+
+test('READ-1 reading changes nothing', () => {
+  expectUnchangedBy(
+    (session, index) => {
+      const [who, whose] = [index % 3, (index >> 1) % 3];
+      session.play({ kind: 'read', who, key: 0, whose, message: index, method: 'GET' });
+    },
+    (setup, steps) => [setup, steps],
+  );
+});
+
+test('READ-1 listing and counting changes nothing', () => {
+  expectUnchangedBy(
+    (session, index) => {
+      const who = index % 3;
+      session.play({ kind: 'stats', who, key: 0 });
+      session.play({ kind: 'received', who, key: 0, query: 'page_size=1' });
+    },
+    (setup, steps) => [setup, steps],
+  );
+});
+
+test('SEND-1 `from_number` does what `from` does', () => {
+  const named = (steps: readonly Step[], senderAs: 'from' | 'from_number') =>
+    steps.map((step): Step => {
+      const isBoth = step.kind === 'send' && ['both', 'neither'].includes(step.fields.senderAs);
+      return step.kind === 'send' && !isBoth
+        ? { ...step, fields: { ...step.fields, senderAs } }
+        : step;
+    });
+  // A refusal names the sender as the caller did.
+  const asFrom = (session: Session) =>
+    repliesOf(session).map((line) =>
+      line.startsWith('[400') ? line.replaceAll(/\\"from_number(?=\\"|:)/g, '\\"from') : line,
+    );
+  fc.assert(
+    fc.property(setupArbitrary, stepsArbitrary, (setup, steps) => {
+      const [a, b] = [play(setup, named(steps, 'from')), play(setup, named(steps, 'from_number'))];
+      expect(asFrom(b)).toEqual(asFrom(a));
+      expect(historiesOf(b)).toEqual(historiesOf(a));
+    }),
+    runs,
+  );
+});
+
+test('STATE-3 STATE-5 a status only moves along the table, and no history is rewritten', () => {
+  const follows: Readonly<Record<string, readonly string[]>> = {
+    queued: ['sending', 'failed'],
+    sending: ['sent', 'failed'],
+    sent: ['delivered', 'failed'],
+    delivered: [],
+    failed: [],
+  };
+  fc.assert(
+    fc.property(setupArbitrary, stepsArbitrary, (setup, steps) => {
+      const seen = new Map<string, string>();
+      play(setup, steps, {
+        afterEach: ({ model, subject }) => {
+          for (const { messageId } of model.messages) {
+            const history = subject.historyOf(messageId);
+            const text = history.map(({ status, atMs }) => `${status}@${atMs}`).join(' ');
+            expect(text.startsWith(seen.get(messageId) ?? 'queued@')).toBe(true);
+            seen.set(messageId, text);
+            for (const [i, { status, atMs }] of history.entries()) {
+              const before = history[i - 1];
+              if (before === undefined) continue;
+              expect(follows[before.status]).toContain(status);
+              expect(atMs).toBeGreaterThanOrEqual(before.atMs);
+            }
+          }
+        },
+      });
+    }),
+    runs,
+  );
+});
+
+test('the same seed and inputs give the same bytes, here and in two other processes', async () => {
+  const [seed, count] = [20_260_115, 40];
+  const script = fileURLToPath(new URL('trace.ts', import.meta.url));
+  const digestElsewhere = async () => {
+    const args = ['--import', 'tsx', script, String(seed), String(count)];
+    return (await promisify(execFile)(process.execPath, args)).stdout;
+  };
+  const digests = await Promise.all([digestElsewhere(), digestElsewhere()]);
+  expect(digests).toEqual([digestOf(seed, count), digestOf(seed, count)]);
+});

@@ -1,0 +1,71 @@
+/**
+ * The simulator against the reference model: random runs, and an example for each disagreement that they found.
+ * Rules: all of `docs/rules.md`. Assumes: every assumption, at random and switched at any time.
+ */
+import { expect, test, vi } from 'vitest';
+import { checkSequences } from './commands.ts';
+import { numbers, Scene } from './scene.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** A thousand a test, so that two may run beside each other; `npm run test:deep` runs any number. */
+test.each(['first', 'second'])(
+  'simulator and model agree over 1,000 random sequences, the %s',
+  () => {
+    checkSequences({ sequences: 1000 });
+  },
+);
+
+test('SEND-7 SVC-3 a held message is picked up at the first poll after its hold, not at the second', () => {
+  const scene = new Scene();
+  const accepted = scene.send({ send_at: '2026-01-15T10:00:00.001Z' });
+  scene.advance(20_001);
+  expect(scene.statusOf(accepted)).toBe('sending');
+});
+
+test('SEND-7 a poll that is asked for hands out a message whose hold ends at that millisecond', () => {
+  const scene = new Scene();
+  scene.send({ send_at: '2026-01-15T10:00:00.001Z', from: numbers.adaExternal });
+  const tasks = `/api/devices/${scene.deviceOf(numbers.adaExternal)}/tasks/`;
+  expect(JSON.parse(scene.get(tasks).body).tasks).toHaveLength(0);
+  scene.advance(1);
+  expect(JSON.parse(scene.get(tasks).body).tasks).toHaveLength(1);
+});
+
+test('STATE-3 at its own pace, a message of an external device progresses too', () => {
+  const scene = new Scene({ progressPace: 'own_delay' });
+  const accepted = scene.send({ from: numbers.adaExternal });
+  scene.get(`/api/devices/${scene.deviceOf(numbers.adaExternal)}/tasks/`);
+  scene.advance(20_000);
+  expect(scene.statusOf(accepted)).toBe('delivered');
+});
+
+test('a message that fails at its pickup has had its place in the poll', () => {
+  const scene = new Scene({ sendsPerPoll: 1 });
+  const first = scene.send({ to: '+12025550160' });
+  const second = scene.send();
+  scene.play({ kind: 'poll_now', who: 0, sim: 0 });
+  expect(scene.statusOf(first)).toBe('failed');
+  expect(scene.statusOf(second)).toBe('queued');
+});
+
+test('a message stuck in `queued` survives the deactivation of its SIM', () => {
+  const scene = new Scene();
+  const accepted = scene.send({ to: '+12025550163' });
+  scene.play({ kind: 'patch_sim', who: 0, sim: 0, changes: { active: false } });
+  expect(scene.statusOf(accepted)).toBe('queued');
+});
+
+test('a refusal that burned its `request_id` is forgotten while refusals are free', () => {
+  const scene = new Scene({ failedRequestId: 'burned' });
+  expect(scene.send({ request_id: 'a', from: numbers.bert }).status).toBe(403);
+  scene.play({ kind: 'assume', name: 'failedRequestId', answer: 'free' });
+  expect(scene.send({ request_id: 'a' }).status).toBe(202);
+});
+
+test('a burned refusal answers in whatever form errors have now', () => {
+  const scene = new Scene({ failedRequestId: 'burned' });
+  scene.send({ request_id: 'a', to: 'x' });
+  scene.play({ kind: 'assume', name: 'errorBody', answer: 'field_map' });
+  expect(Object.keys(JSON.parse(scene.send({ request_id: 'a' }).body))).toEqual(['to']);
+});

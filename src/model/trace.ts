@@ -1,0 +1,60 @@
+/**
+ * What a run of the simulator shows: every reply, and every message's history. Run as a program with a seed
+ * and a number of runs, prints their digest, so that two processes can be compared.
+ */
+import { createHash } from 'node:crypto';
+import { pathToFileURL } from 'node:url';
+import fc from 'fast-check';
+import { setupArbitrary } from './commands.ts';
+import { Session, type Setup } from './session.ts';
+import { anyStep, type Step } from './steps.ts';
+
+export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc.array(fc.oneof(...anyStep), {
+  minLength: 5,
+  maxLength: 35,
+  size: 'max',
+});
+
+/** Plays the steps and returns the session, whose trace then holds every reply. */
+export function play(
+  setup: Setup,
+  steps: readonly Step[],
+  around: { before?: (session: Session) => void; afterEach?: (session: Session) => void } = {},
+): Session {
+  const session = new Session(setup, false);
+  try {
+    around.before?.(session);
+    for (const step of steps) {
+      session.play(step);
+      around.afterEach?.(session);
+    }
+    return session;
+  } finally {
+    session.subject.stop();
+  }
+}
+
+/** The replies, a line each. */
+export function repliesOf({ trace }: Session): string[] {
+  return trace.map(({ reply }) => JSON.stringify([reply.status, reply.headers, reply.body]));
+}
+
+/** Every message's statuses with their times, a line each. */
+export function historiesOf({ model, subject }: Session): string[] {
+  return model.messages.map(({ messageId }) => JSON.stringify(subject.historyOf(messageId)));
+}
+
+export function digestOf(seed: number, runs: number): string {
+  const hash = createHash('sha256');
+  const sampled = fc.sample(fc.tuple(setupArbitrary, stepsArbitrary), { seed, numRuns: runs });
+  for (const [setup, steps] of sampled) {
+    const session = play(setup, steps);
+    hash.update([...repliesOf(session), ...historiesOf(session)].join('\n'));
+  }
+  return hash.digest('hex');
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const [seed, runs] = process.argv.slice(2).map(Number);
+  process.stdout.write(digestOf(seed ?? 1, runs ?? 10));
+}
