@@ -1,0 +1,7 @@
+/**
+ * What does a send cost over HTTP, beside a bare HyperExpress handler?
+ * Run: node --expose-gc --import tsx bench/http-send.ts
+ */
+import { runScenarios } from './run-scenarios.ts';
+
+await runScenarios(['send', 'throttled']);
