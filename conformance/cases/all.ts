@@ -5,6 +5,7 @@ import { authenticationCases } from './authentication.ts';
 import { holdingCases } from './holding.ts';
 import { moreBodyCases } from './more-bodies.ts';
 import { moreHoldingCases } from './more-holds.ts';
+import { moreKeyedCases } from './more-keyed.ts';
 import { moreRefusalCases } from './more-refusals.ts';
 import { moreReplayCases } from './more-replays.ts';
 import { httpObservations } from './observations-http.ts';
@@ -43,6 +44,7 @@ export const allCases: readonly AnyCase[] = [
   ...moreHoldingCases,
   ...moreBodyCases,
   ...moreRefusalCases,
+  ...moreKeyedCases,
   ...sendObservations,
   ...httpObservations,
   ...timeObservations,

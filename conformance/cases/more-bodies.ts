@@ -38,6 +38,42 @@ export const moreBodyCases: readonly Case[] = [
     },
   },
   {
+    rule: 'SEND-3',
+    name: 'any-text',
+    needs: ['sender'],
+    cost: { sends: 4 },
+    sends: 'texts with emoji, quotes, a line break, other scripts',
+    demands: '202 each',
+    run: async (t) => {
+      const account = await t.account();
+      await t.queued(account);
+      for (const message of [
+        '👋 🇺🇸 👩‍👩‍👧',
+        `O'Brien; "x" \\ 100% <b>&amp;`,
+        'one\ntwo',
+        'Жé短 مرحبا',
+      ])
+        verify.accepted(await t.send(account, { message }));
+      t.count();
+    },
+  },
+  {
+    rule: 'READ-1',
+    name: 'held-message',
+    needs: ['sender'],
+    cost: { sends: 1 },
+    sends: 'a read of a message that is held for an hour',
+    demands: '200 with its Message body',
+    run: async (t) => {
+      const account = await t.account();
+      const send_at = new Date((await t.now()) + 3_600_000).toISOString();
+      const { messageId } = await t.queued(account, { send_at });
+      const read = verify.message(await t.read(account, messageId), 200);
+      verify.equal('message_id', read['message_id'], messageId);
+      t.count();
+    },
+  },
+  {
     rule: 'READ-1',
     name: 'a-month-later',
     needs: ['fresh', 'clock'],

@@ -3,6 +3,7 @@
  */
 import type { Case } from '../case.ts';
 import { pollIntervalMs } from '../film.ts';
+import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { holds } from './holding.ts';
 
@@ -24,6 +25,31 @@ export const moreHoldingCases: readonly Case[] = [
       if (typeof most === 'number' && most <= 3)
         t.lack('a target that takes a send_at three days ahead (sendAtMaxAheadDays)');
       return holds(t, 3 * day);
+    },
+  },
+  {
+    ...plan,
+    rule: 'SEND-7',
+    name: 'tasks-keep-the-hold',
+    sends: 'a send_at one hour ahead from a SIM whose device asks for its tasks before and after',
+    demands: 'not among the tasks before, among them after',
+    run: async (t) => {
+      const account = await t.account({ sim: { polling: 'external' } });
+      const send_at = new Date((await t.now()) + 60 * minute).toISOString();
+      const { messageId } = await t.queued(account, { send_at });
+      for (const pause of [0, 30 * minute]) {
+        await t.advance(pause);
+        const tasks = await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
+        verify.given(() => verify.status(tasks, 200));
+        verify.that(!tasks.text.includes(messageId), 'tasks without the held message', tasks);
+        const reply = await t.read(account, messageId);
+        const status = String(verify.message(reply, 200)['status']);
+        verify.that(!gone.includes(status), 'held', status);
+      }
+      await t.advance(31 * minute);
+      const tasks = await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
+      verify.that(tasks.text.includes(messageId), 'the message among the tasks', tasks);
+      t.count();
     },
   },
   {

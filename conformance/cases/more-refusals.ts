@@ -50,6 +50,22 @@ export const moreRefusalCases: readonly Case[] = [
   },
   {
     rule: 'ERR-1',
+    name: 'held-counts-once',
+    needs: ['fresh'],
+    cost: { sends: 3 },
+    sends: 'a held message and two others under a quota of two',
+    demands: '202, 202, then 402',
+    run: async (t) => {
+      const account = await t.account({ quota: 2 });
+      const send_at = new Date((await t.now()) + 3_600_000).toISOString();
+      verify.accepted(await t.send(account, { send_at }));
+      verify.accepted(await t.send(account));
+      verify.refused(await t.send(account), 402, 'quota_exceeded');
+      t.count();
+    },
+  },
+  {
+    rule: 'ERR-1',
     name: 'many-at-once',
     needs: ['fresh'],
     cost: { sends: 30 },

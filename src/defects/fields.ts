@@ -67,6 +67,17 @@ const unchecked: Planted = {
   },
 };
 
+/** A text that the service cannot store. */
+function broken(texts: RegExp): Planted {
+  return answering((request, simulation) => {
+    const message = isSend(request) ? fieldsOf(request)?.['message'] : undefined;
+    const isBroken = typeof message === 'string' && texts.test(message);
+    return isBroken && callerOf(request, simulation) !== undefined
+      ? { status: 500, body: JSON.stringify({ detail: 'Internal server error.' }) }
+      : undefined;
+  });
+}
+
 const doubleMs = 60_000;
 
 /** The same body within a minute is taken for the same message. */
@@ -116,6 +127,8 @@ export const fieldDefects: Defects = {
   'missing-from-accepted': understanding(({ from, from_number: alias }, request, simulation) =>
     from === undefined && alias === undefined ? { from: ownNumber(request, simulation) } : {},
   ),
+  'emoji-500': broken(/\p{Emoji_Presentation}/u),
+  'apostrophe-500': broken(/'/),
   'send-deduplicated': deduplicated,
   'to-not-checked': unchecked,
   'to-without-plus': understanding(({ to }) =>

@@ -5,11 +5,12 @@
 
 import type { ApiRequest } from '../http/messages.ts';
 import { matchRoute } from '../http/routes.ts';
+import type { Device } from '../sim/device.ts';
 import { Limiter } from '../sim/limiter.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import type { Simulation } from '../simulation.ts';
-import { addressMark, addressOf, callerOf, refusal, senderOf } from './edge.ts';
-import { answering, type Defects, endpointOf, type Planted } from './planted.ts';
+import { addressMark, addressOf, callerOf, namedDevice, refusal, senderOf } from './edge.ts';
+import { answering, type Defects, endpointOf, type Planted, reading } from './planted.ts';
 
 type Bucket = readonly [EndpointName, string];
 
@@ -20,6 +21,8 @@ interface Call {
   readonly caller: string;
   readonly isKnown: boolean;
   readonly keyId: string;
+  /** The SIM that a send names. */
+  readonly device: Device | undefined;
   readonly request: ApiRequest;
 }
 
@@ -50,6 +53,7 @@ function counting(choose: (call: Call) => Bucket): Planted {
             request,
             isKnown: key !== undefined,
             keyId: key?.keyId ?? '',
+            device: namedDevice(request, simulation),
           });
       }
       return next(request);
@@ -135,6 +139,22 @@ export const limitDefects: Defects = {
     endpoint,
     endpoint === 'send' ? caller + String(senderOf(request)) : caller,
   ]),
+  'limit-dashboard-per-key': counting(({ endpoint, caller, keyId }) => [
+    endpoint,
+    endpoint === 'dashboard_send' ? caller + keyId : caller,
+  ]),
+  'limit-tasks-per-key': counting(({ endpoint, caller, keyId }) => [
+    endpoint,
+    endpoint === 'tasks' ? caller + keyId : caller,
+  ]),
+  'limit-external-per-ip': counting(({ endpoint, caller, request }) => [
+    endpoint,
+    endpoint === 'external_send' ? addressOf(request) : caller,
+  ]),
+  'limit-pool-shared': counting(({ endpoint, caller, device }) => [
+    endpoint,
+    device !== undefined && device.account === undefined ? device.deviceId : caller,
+  ]),
   'limit-per-ip': counting(({ endpoint, request }) => [endpoint, addressOf(request)]),
   'limit-global': counting(({ endpoint, caller, isKnown }) => [
     endpoint,
@@ -163,6 +183,29 @@ export const limitDefects: Defects = {
     if (endpoint === undefined || callerOf(request, simulation) === undefined) return undefined;
     return emptyBucket(endpoint, addressOf(request), simulation);
   }),
+  'reads-spend-send-tokens': reading((request, simulation) => {
+    const account = callerOf(request, simulation)?.account;
+    if (endpointOf(request) === 'read' && account !== undefined) {
+      simulation.limiter.take('send', account.accountId);
+    }
+    return request;
+  }),
+  'revoked-key-spends-user': {
+    parts: { Limiter: RekeyedLimiter },
+    around:
+      (next, { limiter, world }) =>
+      (request) => {
+        const text = request.authorization?.slice('Bearer '.length);
+        const revoked = [...world.keys.values()].find(
+          ({ key, revokedAtMs }) => key === text && revokedAtMs !== undefined,
+        );
+        if (limiter instanceof RekeyedLimiter) {
+          const { account } = revoked ?? {};
+          limiter.bucketOf = (endpoint, caller) => [endpoint, account?.accountId ?? caller];
+        }
+        return next(request);
+      },
+  },
   'read-counts-as-send': answering((request, simulation) => {
     const account = callerOf(request, simulation)?.account;
     if (endpointOf(request) !== 'read' || account === undefined) return undefined;

@@ -10,8 +10,8 @@ import type { Device } from '../sim/device.ts';
 import type { Message, Status } from '../sim/message.ts';
 import { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation.ts';
-import { describing, isAccepted, messageOf, namedMessage, refusal } from './edge.ts';
-import { answering, type Defects, type Planted, replying } from './planted.ts';
+import { callerOf, describing, isAccepted, messageOf, namedMessage, refusal } from './edge.ts';
+import { answering, type Defects, type Planted, reading, replying } from './planted.ts';
 
 const pollMs = 20_000;
 const dayMs = 86_400_000;
@@ -109,6 +109,15 @@ class ForgetfulWorld extends World {
   }
 }
 
+/** A device that asks is handed what is still held. */
+class HastyWorld extends World {
+  override polled(device: Device): readonly Message[] {
+    device.work.releaseHeld(Number.POSITIVE_INFINITY);
+    for (const message of device.work.ready) message.duePoll = 0;
+    return super.polled(device);
+  }
+}
+
 /** A send answers only when the message has taken so many steps. */
 function answeringAs(status: Status, steps: number): Planted {
   return describing((_, exchange) => {
@@ -157,6 +166,15 @@ export const lifeDefects: Defects = {
   'pickup-after-60-seconds': polling(60),
   'status-every-5-seconds': polling(5),
   'pickup-never': { parts: { Fleet: DeafFleet } },
+  'status-advances-per-read': reading((request, simulation) => {
+    const message = namedMessage(request, simulation);
+    const key = callerOf(request, simulation);
+    if (message !== undefined && message.account === key?.account) {
+      simulation.fleet.progress(message);
+    }
+    return request;
+  }),
+  'tasks-ignore-hold': { parts: { World: HastyWorld } },
   'send-returns-sending': describing(() => ({ status: 'sending' }), isAccepted),
   'send-returns-200': answeredWith(200),
   'send-returns-201': answeredWith(201),

@@ -6,7 +6,7 @@ import { msPerDay } from '../sim/limits.ts';
 import type { Message } from '../sim/message.ts';
 import { QuotaCount } from '../sim/quota.ts';
 import { World } from '../sim/world.ts';
-import { callerOf, fieldsOf, isReplay, isSend, senderOf } from './edge.ts';
+import { callerOf, fieldsOf, isAccepted, isReplay, isSend, messageOf, senderOf } from './edge.ts';
 import type { Defects, Exchange, Planted } from './planted.ts';
 
 /** A count that may take in more than messages, or other messages than the sound one. */
@@ -113,6 +113,9 @@ export const quotaDefects: Defects = {
       isSend(request) && fieldsOf(request) !== undefined && reply.status >= 400,
   ),
   'replay-counts-quota': alsoCounting(isReplay),
+  'quota-counts-held-twice': alsoCounting(
+    (exchange) => isAccepted(exchange) && (messageOf(exchange)?.sendAtMs ?? 0) > 0,
+  ),
   'quota-daily': countingOnly(
     () => (message, nowMs) =>
       Math.floor(message.createdAtMs / msPerDay) === Math.floor(nowMs / msPerDay),

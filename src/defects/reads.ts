@@ -67,6 +67,11 @@ export const readDefects: Defects = {
     const latest = key?.account.messages.at(-1);
     return latest === undefined ? reply : { ...reply, body: messageBody(latest, latest.status) };
   }),
+  'held-not-readable': answering((request, simulation) =>
+    namedMessage(request, simulation)?.isHeldAt(simulation.clock.now())
+      ? refusal({ kind: 'not_found' }, simulation)
+      : undefined,
+  ),
   'read-forgotten-after-a-day': answering((request, simulation) => {
     const message = namedMessage(request, simulation);
     const isOld = message !== undefined && simulation.clock.now() - message.createdAtMs > msPerDay;

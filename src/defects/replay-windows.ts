@@ -47,8 +47,12 @@ class LongWindow extends ReplayWindow {
 
   override find(...call: Find): FirstUse | undefined {
     const use = this.#uses.get(call[0]);
-    const isAlive = use !== undefined && this.#time() - use.atMs <= 25 * hourMs;
+    const isAlive = use !== undefined && this.#time() <= this.endsAtMs(use);
     return isAlive ? { ...use, older: undefined } : super.find(...call);
+  }
+
+  protected endsAtMs(use: Kept): number {
+    return use.atMs + 25 * hourMs;
   }
 
   override keep(use: Kept): void {
@@ -117,6 +121,19 @@ function keepingWhile(isKept: (message: Message) => boolean): Planted {
   return window((now) => new PickyWindow(now));
 }
 
+class AsciiWindow extends ReplayWindow {
+  override find(...call: Find): FirstUse | undefined {
+    return /^[ -~]*$/.test(call[0]) ? super.find(...call) : undefined;
+  }
+}
+
+class HeldWindow extends LongWindow {
+  protected override endsAtMs({ atMs, outcome }: Kept): number {
+    const sendAtMs = outcome instanceof Message ? outcome.sendAtMs : 0;
+    return Math.max(atMs, sendAtMs) + 24 * hourMs;
+  }
+}
+
 class NoWindow extends ReplayWindow {
   override find(): undefined {
     return undefined;
@@ -142,6 +159,8 @@ export const replayWindowDefects: Defects = {
   'replay-forgotten-when-failed': keepingWhile(({ status }) => status !== 'failed'),
   'replay-forgotten-when-held': keepingWhile(({ sendAtMs }) => sendAtMs === 0),
   'replay-any-letter-case': folding((requestId) => requestId.toLowerCase()),
+  'replay-ascii-only': window((now) => new AsciiWindow(now)),
+  'replay-window-from-send-at': window((now) => new HeldWindow(now)),
   'replay-id-cut': folding((requestId) => requestId.slice(0, 32)),
   'replay-ignored': window((now) => new NoWindow(now)),
 };

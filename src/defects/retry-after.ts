@@ -30,6 +30,11 @@ function body(write: (seconds: number) => string): Planted {
   return refusing(tooMany, ({ reply }) => ({ ...reply, body: write(secondsOf(reply)) }));
 }
 
+/** Callers without a valid key. */
+function strangers(change: (reply: ApiReply) => ApiReply): Planted {
+  return refusing(tooMany, ({ key, reply }) => (key === undefined ? change(reply) : reply));
+}
+
 function detail(write: (seconds: number) => string): Planted {
   return body((seconds) => JSON.stringify({ detail: write(seconds) }));
 }
@@ -64,6 +69,11 @@ export const retryAfterDefects: Defects = {
   ),
   'retry-after-fraction': header((seconds) => (seconds - 0.5).toFixed(3)),
   'retry-after-missing': header(() => undefined),
+  'stranger-429-without-retry-after': strangers(({ status, body: text }) => ({
+    status,
+    body: text,
+  })),
+  'stranger-429-without-detail': strangers((reply) => ({ ...reply, body: '{}' })),
   'throttle-empty-body': body(() => ''),
   'throttle-no-detail': body((seconds) => JSON.stringify({ error: 'throttled', wait: seconds })),
   'throttle-detail-other-number': detail(
