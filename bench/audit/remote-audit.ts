@@ -14,10 +14,12 @@ export interface RemoteAuditOptions {
   readonly onProgress: (line: string) => void;
 }
 
-const users = 5;
+const users = 3;
+/** So many at least, or the limit would not be reached and nothing would be shown. */
+const fewest = 2 * users * (documentedLimitsPerMinute.send ?? 0);
 /** Requests between two readings of a record that keeps a thousand. */
 const batch = 200;
-const pauseMs = 20;
+const pauseMs = 5;
 
 export async function remoteAudit(
   baseUrl: URL,
@@ -37,7 +39,7 @@ export async function remoteAudit(
     let lastRead = (await control.requests()).at(-1)?.number ?? 0;
     const untilMs = performance.now() + options.durationMs;
     let sent = 0;
-    while (performance.now() < untilMs) {
+    while (performance.now() < untilMs || sent < fewest) {
       await Promise.all(
         Array.from({ length: batch }, () => {
           const user = made[sent % users];
@@ -59,6 +61,8 @@ export async function remoteAudit(
     if (entries.length !== sent) {
       invalid.push(`${sent} requests were sent, the record has ${entries.length} of them`);
     }
+    if (entries.every(({ passed }) => passed))
+      invalid.push('nothing was refused: no limit was reached');
     return auditRun(entries, documentedLimitsPerMinute, invalid);
   } finally {
     for (const user of made) await control.deleteUser(user);

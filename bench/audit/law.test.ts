@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { type AuditEntry, audit } from './law.ts';
+import { ownAudit } from './own-audit.ts';
+
+const startMs = Date.parse('2026-01-01T00:00:00.000Z');
+
+function entry(atMs: number, passed: boolean, user = 'a'): AuditEntry {
+  return { atMs: startMs + atMs, endpoint: 'send', user, passed };
+}
+
+test('LIMIT-1 a full window that refuses the next request breaks nothing', () => {
+  const [found] = audit([entry(0, true), entry(1, true), entry(2, false)], { send: 2 });
+  expect(found).toMatchObject({ passed: 2, refused: 1, over: 0, under: 0, fullestWindow: 2 });
+});
+
+test('LIMIT-1 one request too many is over-admission, with its time and its window', () => {
+  const [found] = audit([entry(0, true), entry(1, true), entry(59_999, true)], { send: 2 });
+  expect(found?.over).toBe(1);
+  expect(found?.firstBreaches).toEqual([
+    { kind: 'over', endpoint: 'send', user: 'a', atMs: startMs + 59_999, passedBefore: 2 },
+  ]);
+});
+
+test('LIMIT-1 a refusal below the limit is under-admission', () => {
+  const [found] = audit([entry(0, true), entry(1, false)], { send: 2 });
+  expect(found).toMatchObject({ over: 0, under: 1 });
+});
+
+test('LIMIT-1 a token is back exactly 60 s after it was spent', () => {
+  const refused = audit([entry(0, true), entry(59_999, false)], { send: 1 });
+  expect(refused[0]).toMatchObject({ over: 0, under: 0 });
+  const passed = audit([entry(0, true), entry(60_000, true)], { send: 1 });
+  expect(passed[0]).toMatchObject({ over: 0, under: 0 });
+  const late = audit([entry(0, true), entry(60_000, false)], { send: 1 });
+  expect(late[0]).toMatchObject({ over: 0, under: 1 });
+});
+
+test('LIMIT-7 each user has a window of its own, and an endpoint without a limit is not counted', () => {
+  const entries = [entry(0, true, 'a'), entry(0, true, 'b')];
+  expect(audit(entries, { send: 1 })[0]).toMatchObject({ users: 2, over: 0 });
+  expect(audit(entries, { send: null })).toEqual([]);
+});
+
+const quiet = { accounts: 4, minutes: 2, onProgress: () => {} };
+
+test('LIMIT-1 the service as documented passes the audit', async () => {
+  const run = await ownAudit({ ...quiet, limits: {} });
+  expect(run.invalid).toEqual([]);
+  expect(run.endpoints.map(({ endpoint }) => endpoint).toSorted()).toEqual([
+    'dashboard_send',
+    'external_send',
+    'received',
+    'send',
+    'tasks',
+  ]);
+  for (const found of run.endpoints) {
+    expect(found).toMatchObject({ over: 0, under: 0, fullestWindow: found.limit });
+  }
+});
+
+test.each([
+  [119, 'under', 'over'],
+  [121, 'over', 'under'],
+] as const)(
+  'LIMIT-1 a planted limit of %i is caught as %s-admission',
+  async (send, kind, other) => {
+    const run = await ownAudit({ ...quiet, limits: { send } });
+    const found = run.endpoints.find(({ endpoint }) => endpoint === 'send');
+    expect(found?.[kind]).toBeGreaterThan(0);
+    expect(found?.[other]).toBe(0);
+    expect(run.endpoints.filter((one) => one.over + one.under > 0)).toHaveLength(1);
+  },
+);

@@ -1,0 +1,75 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import type { Target } from './load.ts';
+import { openLoop } from './open-loop.ts';
+import { saturate } from './saturate.ts';
+import type { Workload } from './workload.ts';
+
+let server: Server | undefined;
+afterEach(async () => {
+  server?.closeAllConnections();
+  await new Promise((resolve) => server?.close(resolve) ?? resolve(undefined));
+});
+
+/** Answers after `delayMs` and remembers the bodies. */
+async function serve(bodies: string[], status = 202, delayMs = 0): Promise<Target> {
+  const made = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      bodies.push(body);
+      setTimeout(() => response.writeHead(status, { 'content-length': 2 }).end('{}'), delayMs);
+    });
+  });
+  server = made;
+  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
+  return { host: '127.0.0.1', port: (made.address() as AddressInfo).port };
+}
+
+const fresh: Workload = {
+  requests: [
+    {
+      method: 'POST',
+      path: '/',
+      headers: { 'content-type': 'application/json' },
+      body: '{"request_id":"0000"}',
+      slot: { text: '0000', next: (n) => String(n).padStart(4, '0') },
+    },
+  ],
+  expects: [202],
+};
+
+test('saturation sends no request_id twice, over all its connections', async () => {
+  const bodies: string[] = [];
+  const target = await serve(bodies);
+  const load = { connections: 4, durationMs: 5_000, requests: 200 };
+  const result = await saturate(target, fresh, load);
+  expect(result).toMatchObject({ requests: 200, errors: 0 });
+  expect(new Set(bodies).size).toBe(bodies.length);
+});
+
+test('open loop sends as many requests as the rate asks for, each with its own text', async () => {
+  const bodies: string[] = [];
+  const target = await serve(bodies);
+  const load = { connections: 4, durationMs: 500, perSecond: 100 };
+  const result = await openLoop(target, fresh, load);
+  expect(result).toMatchObject({ requests: 50, errors: 0, dropped: 0 });
+  expect(new Set(bodies).size).toBe(50);
+});
+
+test('open loop charges a slow server for those it kept waiting', async () => {
+  const target = await serve([], 202, 100);
+  const result = await openLoop(target, fresh, { connections: 1, durationMs: 500, perSecond: 20 });
+  // Ten requests of 100 ms each over one connection, asked for every 50 ms: the last waits for about 450 ms.
+  expect(result.latency.max / 1_000).toBeGreaterThan(400);
+  expect(result.requests).toBe(10);
+});
+
+test('a status that is not expected is an error', async () => {
+  const target = await serve([], 500);
+  const result = await openLoop(target, fresh, { connections: 1, durationMs: 100, perSecond: 50 });
+  expect(result.errors).toBe(5);
+});

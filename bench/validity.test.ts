@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { type LoadResult, Tally } from './load/load-result.ts';
+import { invalidity } from './validity.ts';
+
+function load(changed: Partial<LoadResult>): LoadResult {
+  return { ...new Tally([]).finish(), requests: 1_000, generatorCores: 0.5, ...changed };
+}
+
+test('a load without fault is valid', () => {
+  expect(invalidity([load({})], true)).toEqual([]);
+});
+
+test.each([
+  [{ requests: 0 }, 'no reply came'],
+  [{ errors: 1 }, '1 of 1000 requests failed'],
+  [{ late: 11 }, 'sent 11 of 1000 requests later than intended'],
+  [{ dropped: 1 }, '1 requests found no free connection'],
+  [{ generatorCores: 0.97 }, 'the generator was saturated'],
+])('%o makes an open loop invalid', (changed, why) => {
+  expect(invalidity([load(changed)], true).join()).toContain(why);
+});
+
+test('saturation is meant to keep the generator busy', () => {
+  expect(invalidity([load({ generatorCores: 1 })], false)).toEqual([]);
+});
