@@ -59,7 +59,7 @@ export function addBenchFlags(command: Command): void {
   command.argument('[base_url]', 'the service to load; without it, a simulator of its own');
   const names = scenarioNames.join('|');
   add(`--scenario <name>`, `${names}; repeatable; all by default`, [], scenarioValue);
-  add('--duration <time>', 'of load for each case and server, over all rounds', 10_000, timeValue);
+  add('--duration <time>', 'of load for each case, over all rounds', 10_000, timeValue);
   add('--rounds <n>', 'how many rounds the duration is divided into', 5, countValue);
   add('--connections <n>', 'connections kept open', 64, countValue);
   add(

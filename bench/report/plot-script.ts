@@ -12,12 +12,12 @@ export const plotScript = `
   for (const element of document.querySelectorAll('[data-plot]')) {
     const found = result.cases.find((one) => one.case === element.dataset.case);
     if (element.dataset.plot === 'latency') {
-      draw(element, 'Latency by percentile', [{ label: 'percentile' }, { label: 'ms' }],
+      draw(element, 'Latency by percentile', [{ label: 'percentile' }, { label: 'ms', size: 70 }],
         [{ label: 'percentile' }, line('ms', '#0b5fa5')],
         [found.distribution.map(([percent]) => percent), found.distribution.map(([, ms]) => ms)],
         { y: { distr: 3 } });
     } else if (element.dataset.plot === 'throughput') {
-      draw(element, 'Answered per second', [{ label: 'second of load' }, {}],
+      draw(element, 'Answered per second', [{ label: 'second of load' }, { size: 80 }],
         [{ label: 'second' }, line('accepted', '#1a7f37'), line('refused', '#b35900'), line('failed', '#a00000')],
         overTime(found.seconds, ['accepted', 'refused', 'failed']));
     } else {
@@ -25,7 +25,7 @@ export const plotScript = `
       const send = endpoints.find((one) => one.endpoint === 'send');
       const bound = send ? (send.limit * send.users) / 60 : 0;
       const data = overTime(perSecond, ['accepted', 'refused']);
-      draw(element, 'send: accepted and refused per simulated second, all users', [{ label: 'simulated second' }, {}],
+      draw(element, 'send: accepted and refused per simulated second, all users', [{ label: 'simulated second' }, { size: 80 }],
         [{ label: 'second' }, line('accepted', '#1a7f37'), line('refused', '#b35900'), line('limit, spread evenly', '#555', [6, 4])],
         [...data, perSecond.map(() => bound)]);
     }
