@@ -47,7 +47,8 @@ function perEndpoint(one: Limited): readonly Case[] {
         const account = await t.account();
         const other = await t.account();
         const replies = await flood(most, () => one.call(t, account));
-        verify.given(() => verify.equal('requests that passed', howMany(replies), one.limit));
+        const throttled = replies.some(({ status }) => status === 429);
+        verify.given(() => verify.that(throttled, 'a 429', 'none'));
         const reply = await one.call(t, other);
         verify.that(passed(reply), 'a success for the other account', reply);
         t.count();

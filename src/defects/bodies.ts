@@ -78,6 +78,7 @@ export const bodyDefects: Defects = {
   'request-id-lower-case': describing(({ request_id: id }) => ({
     request_id: String(id).toLowerCase(),
   })),
+  'request-id-lost-on-read': describing(() => ({ request_id: '' }), isRead),
   'request-id-trimmed': describing(({ request_id: id }) => ({ request_id: String(id).trim() })),
   'created-at-no-z': createdAt((created) => created.slice(0, -1)),
   'created-at-offset': createdAt((created) => created.replace('Z', '+00:00')),

@@ -4,8 +4,8 @@
 import { msPerDay } from '../sim/limits.ts';
 import { isoTime } from '../sim/message.ts';
 import { parseSendAt } from '../sim/send-at.ts';
-import { callerOf, fieldsOf, invalid, isSend, withFields } from './edge.ts';
-import { answering, type Defects, type Planted, reading } from './planted.ts';
+import { callerOf, fieldsOf, invalid, isAccepted, isSend, messageOf, withFields } from './edge.ts';
+import { answering, type Defects, type Planted, reading, replying } from './planted.ts';
 
 const msPerMinute = 60_000;
 const fiveMinutesMs = 5 * msPerMinute;
@@ -55,6 +55,16 @@ export const holdDefects: Defects = {
   'send-at-late': moved((at) => at + fiveMinutesMs),
   'send-at-minutes-only': moved((at) => at - (at % msPerMinute)),
   'send-at-day-dropped': moved((at, nowMs) => nowMs + ((at - nowMs) % msPerDay)),
+  'send-at-absent-held': reading((request, simulation) =>
+    isSend(request) && fieldsOf(request)?.['send_at'] === undefined
+      ? withFields(request, { send_at: isoTime(simulation.clock.now() + fiveMinutesMs) })
+      : request,
+  ),
+  'send-at-picked-up-at-once': replying((exchange) => {
+    const message = isAccepted(exchange) ? messageOf(exchange) : undefined;
+    if (message !== undefined && message.sendAtMs > 0) exchange.simulation.fleet.progress(message);
+    return exchange.reply;
+  }),
   'send-at-garbage-accepted': held((sendAt) =>
     instantOf(sendAt) === undefined ? undefined : sendAt,
   ),

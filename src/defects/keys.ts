@@ -73,6 +73,21 @@ class NamelessWorld extends World {
   }
 }
 
+/** One key for each account: a new one takes the place of the others. */
+class SingleKeyWorld extends World {
+  override createKey(...given: Parameters<World['createKey']>): ApiKey {
+    for (const earlier of given[0].keys) this.revokeKey(earlier);
+    return super.createKey(...given);
+  }
+}
+
+/** Who revokes one key revokes all of the account. */
+class ThoroughWorld extends World {
+  override revokeKey(key: ApiKey): void {
+    for (const one of key.account.keys) super.revokeKey(one);
+  }
+}
+
 export const keyDefects: Defects = {
   'revoked-key-works': accepting((given, { key }) => key === given),
   'revoked-key-cached': accepting(
@@ -110,6 +125,8 @@ export const keyDefects: Defects = {
   'read-without-key': withoutKey('read', (request, simulation) => {
     return namedMessage(request, simulation)?.account.keys ?? [];
   }),
+  'new-key-revokes-others': { parts: { World: SingleKeyWorld } },
+  'keys-revoked-together': { parts: { World: ThoroughWorld } },
   'key-listed': { parts: { World: TalkativeWorld } },
   'key-name-lost': { parts: { World: NamelessWorld } },
 };

@@ -7,9 +7,17 @@ import type { ApiRequest } from '../http/messages.ts';
 import { matchRoute } from '../http/routes.ts';
 import type { Device } from '../sim/device.ts';
 import { Limiter } from '../sim/limiter.ts';
-import type { EndpointName } from '../sim/limits.ts';
+import { documentedLimitsPerMinute, type EndpointName } from '../sim/limits.ts';
 import type { Simulation } from '../simulation.ts';
-import { addressMark, addressOf, callerOf, namedDevice, refusal, senderOf } from './edge.ts';
+import {
+  addressMark,
+  addressOf,
+  callerOf,
+  namedDevice,
+  namedMessage,
+  refusal,
+  senderOf,
+} from './edge.ts';
 import { answering, type Defects, endpointOf, type Planted, reading } from './planted.ts';
 
 type Bucket = readonly [EndpointName, string];
@@ -103,6 +111,39 @@ class RacingLimiter extends Limiter {
   }
 }
 
+/** One bucket for all who call this endpoint. */
+function globally(limitedTo: EndpointName): Planted {
+  return counting(({ endpoint, caller, isKnown }) => [
+    endpoint,
+    endpoint === limitedTo && isKnown ? 'everybody' : caller,
+  ]);
+}
+
+/** Reads are counted in a bucket of the defect's own; undefined leaves one uncounted. */
+function readsPerMinute(
+  bucketOf: (request: ApiRequest, simulation: Simulation) => string | undefined,
+): Planted {
+  return {
+    around: (next, simulation) => {
+      const { clock, world } = simulation;
+      const reads = new Limiter(
+        clock.now,
+        { ...documentedLimitsPerMinute, read: 120 },
+        world.assumptions,
+      );
+      return (request) => {
+        const handled = next(request);
+        const bucket = endpointOf(request) === 'read' ? bucketOf(request, simulation) : undefined;
+        if (bucket === undefined || handled.key === undefined) return handled;
+        const retryAfterSeconds = reads.take('read', `${handled.key.account.accountId} ${bucket}`);
+        if (retryAfterSeconds === 0) return handled;
+        const reply = refusal({ kind: 'throttled', retryAfterSeconds }, simulation);
+        return { ...handled, reply };
+      };
+    },
+  };
+}
+
 const sends: readonly EndpointName[] = ['send', 'dashboard_send', 'external_send'];
 
 /** Refuses `request` when that bucket is empty. */
@@ -155,6 +196,22 @@ export const limitDefects: Defects = {
     endpoint,
     device !== undefined && device.account === undefined ? device.deviceId : caller,
   ]),
+  'limit-per-user-and-ip': counting(({ endpoint, caller, request }) => [
+    endpoint,
+    `${caller} ${request.clientIp}`,
+  ]),
+  'limit-dashboard-global': globally('dashboard_send'),
+  'limit-external-global': globally('external_send'),
+  'limit-tasks-global': globally('tasks'),
+  'read-limited-per-message': readsPerMinute(({ path }) => path),
+  'read-unknown-limited': readsPerMinute((request, simulation) =>
+    namedMessage(request, simulation) === undefined ? 'unknown' : undefined,
+  ),
+  'tasks-limit-locks-account': answering((request, simulation) => {
+    const account = callerOf(request, simulation)?.account;
+    if (account === undefined) return undefined;
+    return emptyBucket('tasks', account.accountId, simulation);
+  }),
   'limit-per-ip': counting(({ endpoint, request }) => [endpoint, addressOf(request)]),
   'limit-global': counting(({ endpoint, caller, isKnown }) => [
     endpoint,
