@@ -30,6 +30,7 @@ export async function launchBrowser(): Promise<Browser> {
 export interface PageOptions {
   readonly settings?: SettingsInput;
   readonly token?: string;
+  readonly transport?: 'hyperexpress' | 'node';
   readonly dark?: boolean;
   readonly width?: number;
   /** What the page may write to the console as an error. */
@@ -66,8 +67,8 @@ export function pageTest(
     async () => {
       const simulator = await createSimulator({ clock: 'manual', ...options.settings });
       options.before?.(simulator);
-      const { token } = options;
-      const { controlUrl } = await simulator.listen({ control: { token } });
+      const { token, transport = 'hyperexpress' } = options;
+      const { controlUrl } = await simulator.listen({ control: { token }, transport });
       const page = await (browser as Browser).newPage({
         colorScheme: options.dark === true ? 'dark' : 'light',
         viewport: { width: options.width ?? 1280, height: 800 },
@@ -94,7 +95,7 @@ export function pageTest(
         await simulator.close();
       }
     },
-    20_000,
+    30_000,
   );
 }
 

@@ -160,17 +160,21 @@ export interface Fault {
   readonly fault_id: string;
   readonly seen: number;
   readonly hits: number;
-  readonly times?: number;
+  readonly times?: number | undefined;
   readonly match: {
-    readonly endpoint?: Endpoint;
-    readonly account_id?: string;
-    readonly to?: string;
+    readonly endpoint?: Endpoint | undefined;
+    readonly account_id?: string | undefined;
+    readonly to?: string | undefined;
   };
   readonly when:
     | { readonly nth: readonly number[] }
     | { readonly every: number }
     | { readonly probability: number };
-  readonly fault: { readonly kind: string; readonly ms?: number; readonly status?: number };
+  readonly fault: {
+    readonly kind: string;
+    readonly ms?: number | undefined;
+    readonly status?: number | undefined;
+  };
 }
 
 export interface Outcome {

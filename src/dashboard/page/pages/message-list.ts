@@ -113,9 +113,8 @@ export class MessageList {
   async #loadAgain(): Promise<void> {
     this.#needsAll = false;
     const question = ++this.#question;
-    const wanted = Math.min(largestPage, Math.max(pageSize, this.#ids.length));
     try {
-      const page = await this.#page(wanted, null);
+      const page = await this.#pages(Math.max(pageSize, this.#ids.length));
       if (question !== this.#question) return;
       this.#ids = [];
       this.#messages.clear();
@@ -152,6 +151,16 @@ export class MessageList {
     this.#cursor = cursor;
     this.hasMore.value = cursor !== null;
     this.version.value++;
+  }
+
+  /** So many of the newest, or all there are. */
+  async #pages(count: number): Promise<MessagePage> {
+    let page = await this.#page(Math.min(count, largestPage), null);
+    while (page.messages.length < count && page.next_cursor !== null) {
+      const next = await this.#page(largestPage, page.next_cursor);
+      page = { ...next, messages: [...page.messages, ...next.messages] };
+    }
+    return page;
   }
 
   #page(limit: number, cursor: string | null): Promise<MessagePage> {

@@ -125,7 +125,7 @@ function SimRow({ sim, refresh }: { readonly sim: Sim; readonly refresh: () => v
           >
             {allowed ? 'Forbid' : 'Allow'}
           </Action>
-          <Action act={poll} label={`Poll ${number} now`}>
+          <Action act={poll} label={`Poll now: ${number}`}>
             Poll now
           </Action>
           <span class="dim" role="status">

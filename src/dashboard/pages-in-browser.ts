@@ -3,9 +3,7 @@
  */
 import type { Response } from 'playwright-core';
 import { expect } from 'vitest';
-import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
-
-withBrowser();
+import { gone, pageTest, seen } from './browser-fixture.ts';
 
 /** Nothing for a reply that the end of the page cut off. */
 const textOf = (response: Response) => response.text().catch(() => '');

@@ -1,0 +1,108 @@
+/**
+ * Makes `docs/screenshots/*.png`: each page of the dashboard, over a small world in which things happen.
+ */
+import { mkdirSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { launchBrowser, sendFrom } from '../src/dashboard/browser-fixture.ts';
+import { createSimulator, type Simulator } from '../src/simulator.ts';
+
+const folder = new URL('../docs/screenshots/', import.meta.url).pathname;
+
+const texts = [
+  'Your code is 492 113',
+  'Your table for two at 19:30 is confirmed',
+  'The parcel is on its way',
+  'See you at eight?',
+  'Your appointment is tomorrow at 9:00',
+  'Bitte bestätigen Sie Ihre Anmeldung',
+];
+
+/** Traffic of a few minutes, a burst that meets the limit, a fault, and somebody who writes back. */
+function populate(simulator: Simulator): void {
+  for (let n = 0; n < 60; n++) {
+    const to = n % 11 === 5 ? `+1202555016${n % 7}` : `+1202555${1200 + n * 37}`;
+    const requestId = n % 4 === 0 ? { request_id: `order-${1000 + n}` } : {};
+    sendFrom(simulator, { to, message: texts[n % texts.length], ...requestId }, n % 3);
+    simulator.clock.advance('3s');
+  }
+  for (let n = 0; n < 118; n++) sendFrom(simulator, { from: '+12025550999' }, 1);
+  simulator.clock.advance('5s');
+  simulator.faults.add({
+    match: { endpoint: 'send' },
+    when: { nth: [3] },
+    fault: { kind: 'lost_response' },
+  });
+  simulator.faults.add({ when: { probability: 0.1 }, fault: { kind: 'delay', ms: 250 } });
+  sendFrom(simulator, { message: 'See you at eight?', request_id: 'order-2001' });
+  const [account] = simulator.accounts.list();
+  const inbound = { from: '+12025551274', to: '+12025550101' };
+  for (const message of ['Yes, thank you!', 'Could we make it half past?']) {
+    simulator.sims.receive(account?.account_id ?? '', { ...inbound, message });
+    simulator.clock.advance('2s');
+  }
+  simulator.assumptions.patch({ limiterRefill: 'continuous' });
+}
+
+const shots: readonly {
+  readonly name: string;
+  readonly path: string;
+  readonly prepare?: (page: Page) => Promise<void>;
+}[] = [
+  { name: 'messages', path: 'messages' },
+  {
+    name: 'message',
+    path: 'messages',
+    prepare: async (page) => {
+      await page.getByRole('table').getByRole('link').nth(9).click();
+      await page.getByRole('list', { name: 'Timeline' }).waitFor();
+    },
+  },
+  {
+    name: 'send',
+    path: 'send',
+    prepare: async (page) => {
+      await page.getByRole('textbox', { name: 'request_id' }).fill('order-3001');
+      await page.getByRole('button', { name: 'Send message' }).click();
+      await page.getByRole('region', { name: 'Reply' }).waitFor();
+    },
+  },
+  { name: 'sims', path: 'sims' },
+  { name: 'api-keys', path: 'keys' },
+  { name: 'received', path: 'received' },
+  {
+    name: 'limits',
+    path: 'limits',
+    prepare: (page) => page.locator('.plot canvas').waitFor(),
+  },
+  { name: 'clock-and-faults', path: 'clock' },
+  { name: 'requests', path: 'requests' },
+  { name: 'rules-and-assumptions', path: 'rules' },
+];
+
+const simulator = await createSimulator({ clock: 'manual' });
+populate(simulator);
+const { controlUrl } = await simulator.listen({ control: {} });
+const browser = await launchBrowser();
+mkdirSync(folder, { recursive: true });
+
+async function shoot(name: string, scheme: 'light' | 'dark', width: number): Promise<void> {
+  const shot = shots.find((one) => one.name === name);
+  if (shot === undefined) throw new Error(`no shot is called ${name}`);
+  const page = await browser.newPage({
+    colorScheme: scheme,
+    viewport: { width, height: width < 500 ? 780 : 820 },
+  });
+  await page.goto(`${controlUrl}/#/${shot.path}`);
+  await page.getByText('live', { exact: true }).waitFor();
+  await page.locator('.loading').first().waitFor({ state: 'hidden' });
+  await shot.prepare?.(page);
+  const suffix = `${scheme === 'dark' ? '-dark' : ''}${width < 500 ? '-phone' : ''}`;
+  await page.screenshot({ path: `${folder}${name}${suffix}.png` });
+  await page.close();
+}
+
+for (const { name } of shots) await shoot(name, 'light', 1280);
+for (const name of ['message', 'limits']) await shoot(name, 'dark', 1280);
+for (const name of ['messages', 'message', 'clock-and-faults']) await shoot(name, 'dark', 390);
+await browser.close();
+await simulator.close();

@@ -1,0 +1,215 @@
+/**
+ * The page under conditions: much to show, no connection, no token, no mouse, little room, no sight.
+ */
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { createSimulator } from '../simulator.ts';
+import { gone, pageTest, seen, sendFrom } from './browser-fixture.ts';
+
+const pages = [
+  'Messages',
+  'Send',
+  'SIMs',
+  'API keys',
+  'Received',
+  'Limits',
+  'Clock and Faults',
+  'Requests',
+  'Rules and assumptions',
+];
+
+/** Goes to a page by its link and waits for its content. */
+async function visit(page: Page, name: string): Promise<void> {
+  await page.getByRole('link', { name, exact: true }).first().click();
+  await seen(page.getByRole('heading', { name, level: 1 }));
+  await gone(page.locator('.loading'));
+}
+
+const manyMessages = 10_000;
+
+pageTest(
+  'ten thousand messages make no more rows than are seen, and the oldest is reached',
+  {
+    settings: { noLimits: true },
+    before: (simulator) => {
+      for (let n = 1; n <= manyMessages; n++) sendFrom(simulator, { message: `number ${n}.` });
+    },
+  },
+  async ({ page, controlUrl, send, simulator }) => {
+    await page.goto(controlUrl);
+    const table = page.getByRole('region', { name: 'Messages' });
+    await seen(table.getByText(`number ${manyMessages}.`));
+    const rows = table.getByRole('row');
+    const oldest = table.getByText('number 1.', { exact: true });
+    await expect
+      .poll(
+        async () => {
+          await table.evaluate((element: { scrollTop: number }) => {
+            element.scrollTop = 1e9;
+          });
+          return oldest.count();
+        },
+        { timeout: 10_000 },
+      )
+      .toBe(1);
+    expect(await rows.count()).toBeLessThan(60);
+    // What comes in above does not move what is read; all of it changes its status and the page follows.
+    send({ message: 'one more' });
+    await seen(page.getByText('10,001 messages'));
+    await seen(oldest);
+    simulator.clock.advance('5m');
+    await seen(table.getByRole('row').filter({ hasText: 'number 1.' }).getByText('delivered'));
+    expect(await rows.count()).toBeLessThan(60);
+  },
+);
+
+pageTest('events are taken up after a break where they ended', {}, async ({ page, controlUrl }) => {
+  const asked: (string | undefined)[] = [];
+  await page.route('**/control/events', async (route) => {
+    asked.push(route.request().headers()['last-event-id']);
+    if (asked.length > 1) return route.continue();
+    await route.fulfill({
+      contentType: 'text/event-stream',
+      body: ': open\n\nid: 41\nevent: clock\ndata: {"now":"2026-01-01T00:00:07.000Z","mode":"manual","rate":0,"pending":0,"next_at":null}\n\n',
+    });
+  });
+  await page.goto(controlUrl);
+  await expect.poll(() => asked.slice(0, 2)).toEqual([undefined, '41']);
+  await seen(page.getByText('live', { exact: true }));
+});
+
+pageTest(
+  'a lost connection is told, and the page goes on when the simulator is back',
+  // The other server leaves its port taken for a while after its connections have ended.
+  { mayLog: /ERR_|Failed to load/, transport: 'node' },
+  async ({ page, controlUrl, send, simulator }) => {
+    send({ message: 'before' });
+    await page.goto(controlUrl);
+    await seen(page.getByText('before'));
+    await simulator.close();
+    await seen(page.getByRole('alert').getByText('The simulator does not answer.'));
+    expect(await page.getByText('before').count()).toBe(1);
+    const other = await createSimulator({ clock: 'manual', seed: 2 });
+    const port = Number(new URL(controlUrl).port);
+    await other.listen({ control: { port }, transport: 'node' });
+    sendFrom(other, { message: 'after' });
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await seen(page.getByText('after'));
+    await gone(page.getByText('before'));
+    await gone(page.getByText('The simulator does not answer.'));
+    await page.close();
+    await other.close();
+  },
+);
+
+pageTest(
+  'the control token is asked for once, kept for the tab, and sent with the events too',
+  { token: 'open-sesame', mayLog: /401/ },
+  async ({ page, controlUrl, send }) => {
+    await page.goto(controlUrl);
+    const token = page.getByLabel('Control token', { exact: true }).last();
+    await token.fill('wrong');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await seen(page.getByText('That was not the token.'));
+    await token.fill('open-sesame');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await seen(page.getByText('live', { exact: true }));
+    send({ message: 'told by an event' });
+    await seen(page.getByText('told by an event'));
+    await page.reload();
+    await seen(page.getByText('told by an event'));
+    const kept = await page.evaluate<number[]>('[localStorage.length, sessionStorage.length]');
+    expect(kept).toEqual([0, 1]);
+    expect(await page.evaluate<string>('document.cookie')).toBe('');
+  },
+);
+
+pageTest(
+  'a message is sent and opened with the keyboard alone',
+  {},
+  async ({ page, controlUrl }) => {
+    await page.goto(controlUrl);
+    await seen(page.getByText('No messages yet.'));
+    const focused = () =>
+      page.evaluate<string>(
+        "(document.activeElement?.labels?.[0] ?? document.activeElement)?.textContent?.trim() ?? ''",
+      );
+    const tabTo = async (name: string) => {
+      for (let presses = 0; presses < 40; presses++) {
+        await page.keyboard.press('Tab');
+        if ((await focused()) === name) return;
+      }
+      throw new Error(`the keyboard does not reach ${name}`);
+    };
+    await tabTo('Skip to the page');
+    await tabTo('Send');
+    await page.keyboard.press('Enter');
+    await expect.poll(focused).toBe('Send');
+    await seen(page.getByRole('button', { name: 'Send message' }));
+    await tabTo('Message');
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.type('by hand');
+    await tabTo('Send message');
+    await page.keyboard.press('Enter');
+    await seen(page.getByRole('region', { name: 'Reply' }).getByText('202'));
+    await tabTo('Watch this message');
+    await page.keyboard.press('Enter');
+    await seen(page.getByRole('complementary').getByText('by hand').first());
+  },
+);
+
+pageTest("every page fits a phone's width", { width: 360 }, async ({ page, controlUrl, send }) => {
+  send({ message: 'a'.repeat(400) });
+  await page.goto(controlUrl);
+  for (const name of pages) {
+    await visit(page, name);
+    const widths = '[document.documentElement, document.querySelector("main")]';
+    const overflow = `${widths}.map((one) => one.scrollWidth - one.clientWidth)`;
+    expect(await page.evaluate<number[]>(overflow), name).toEqual([0, 0]);
+  }
+  await visit(page, 'Messages');
+  await page.getByRole('table').getByRole('link').first().click();
+  await seen(page.getByRole('complementary').getByText('a'.repeat(400)).first());
+});
+
+pageTest(
+  'an accessibility checker finds nothing serious on any page, in light and in dark',
+  {},
+  async ({ page, controlUrl, send, simulator }) => {
+    const to = ['+12025550123', '+12025550160', '+12025550163', '+12025550164', '+12025550165'];
+    for (const number of to) send({ to: number });
+    simulator.clock.advance('90s');
+    for (let n = 0; n < 125; n++) send({ from: '+12025550999' });
+    const { message_id: id } = JSON.parse(send({}, 1));
+    simulator.faults.add({ when: { every: 2 }, fault: { kind: 'refuse' } });
+    const [account] = simulator.accounts.list();
+    const inbound = { from: 'Bank', to: '+12025550101', message: 'hello' };
+    simulator.sims.receive(account?.account_id ?? '', inbound);
+    simulator.assumptions.patch({ pollIntervalSeconds: 5 });
+    await page.goto(controlUrl);
+    await page.evaluate(axe.source);
+    for (const name of pages) {
+      await visit(page, name);
+      await expectNothingSerious(page, name);
+    }
+    await page.goto(`${controlUrl}/#/messages/${id}`);
+    await seen(page.getByRole('list', { name: 'Timeline' }));
+    await expectNothingSerious(page, 'a message');
+  },
+);
+
+/** Dark differs from light by colours alone, so only those are looked at again. */
+async function expectNothingSerious(page: Page, name: string): Promise<void> {
+  await page.emulateMedia({ colorScheme: 'light' });
+  expect(await seriousProblems(page, "{ resultTypes: ['violations'] }"), name).toEqual([]);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  expect(await seriousProblems(page, "{ runOnly: ['color-contrast'] }"), name).toEqual([]);
+}
+
+async function seriousProblems(page: Page, options: string): Promise<string[]> {
+  const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(${options})`);
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}

@@ -1,0 +1,41 @@
+/**
+ * The page's own words for what the control API answers, held equal to the levers' types.
+ */
+import { expectTypeOf, test } from 'vitest';
+import type { AccountView, CreatedKey, KeyView } from '../levers/accounts.ts';
+import type { MessageEvent } from '../levers/activity.ts';
+import type { Buckets, LedgerEntry, OutcomesView } from '../levers/behaviour.ts';
+import type { ClockState } from '../levers/clock.ts';
+import type { ExchangeView } from '../levers/exchanges.ts';
+import type { FaultView } from '../levers/faults.ts';
+import type { MessagePage, MessageRecord } from '../levers/messages.ts';
+import type { RequestView } from '../levers/requests.ts';
+import type { SimView } from '../levers/sim-view.ts';
+import type { State } from '../levers/state.ts';
+import { endpointNames, type LimitsPerMinute } from '../sim/limits.ts';
+import { statuses } from '../sim/message.ts';
+import type { ReceivedEntry } from '../sim/received.ts';
+import type * as wire from './page/wire.ts';
+import { endpoints, statuses as pageStatuses } from './page/wire.ts';
+
+test('what the page reads is what the control API answers', ({ expect }) => {
+  expectTypeOf<State>().toExtend<wire.State>();
+  expectTypeOf<ClockState>().toExtend<wire.ClockState>();
+  expectTypeOf<AccountView>().toExtend<wire.Account>();
+  expectTypeOf<KeyView>().toExtend<wire.Key>();
+  expectTypeOf<CreatedKey>().toExtend<wire.CreatedKey>();
+  expectTypeOf<SimView>().toExtend<wire.Sim>();
+  expectTypeOf<MessageRecord>().toExtend<wire.Message>();
+  expectTypeOf<MessagePage>().toExtend<wire.MessagePage>();
+  expectTypeOf<MessageEvent>().toExtend<wire.MessageEvent>();
+  expectTypeOf<ReceivedEntry>().toExtend<wire.Received>();
+  expectTypeOf<ExchangeView>().toExtend<wire.Exchange>();
+  expectTypeOf<RequestView>().toExtend<wire.ServiceRequest>();
+  expectTypeOf<Buckets['buckets'][number]>().toExtend<wire.Bucket>();
+  expectTypeOf<LimitsPerMinute>().toExtend<wire.Limits>();
+  expectTypeOf((view: FaultView): wire.Fault => view).toBeFunction();
+  expectTypeOf<OutcomesView['outcomes'][number]>().toExtend<wire.Outcome>();
+  expectTypeOf<LedgerEntry>().toExtend<wire.LedgerEntry>();
+  expect(endpoints).toEqual(endpointNames);
+  expect(pageStatuses).toEqual(statuses);
+});
