@@ -40,7 +40,7 @@ function populate(simulator: Simulator): void {
     simulator.sims.receive(account?.account_id ?? '', { ...inbound, message });
     simulator.clock.advance('2s');
   }
-  simulator.assumptions.patch({ limiterRefill: 'continuous' });
+  simulator.assumptions.patch({ heldStatus: 'scheduled' });
 }
 
 const shots: readonly {

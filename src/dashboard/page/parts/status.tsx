@@ -5,7 +5,7 @@ const shapes: Readonly<Record<string, string>> = {
   queued: 'M8 3.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9z',
   scheduled: 'M8 3.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9zM8 5.5v2.7l1.8 1.2',
   sending: 'M3 8h8M8 4.5 11.5 8 8 11.5',
-  sent: 'M2 8h5M5 5l3 3-3 3M8 5l3 3-3 3',
+  sent: 'M3.5 4l4 4-4 4M8.5 4l4 4-4 4',
   delivered: 'M3.5 8.5l3 3 6-7',
   failed: 'M4.5 4.5l7 7M11.5 4.5l-7 7',
 };
