@@ -4,6 +4,7 @@
 import type { Settings } from '../sim/settings.ts';
 import type { Simulation } from '../simulation.ts';
 import { bodyDefects } from './bodies.ts';
+import { bucketDefects } from './buckets.ts';
 import { fieldDefects } from './fields.ts';
 import { holdDefects } from './holds.ts';
 import { keyDefects } from './keys.ts';
@@ -21,6 +22,7 @@ import { senderDefects } from './senders.ts';
 
 export const plantedDefects: Defects = {
   ...limitDefects,
+  ...bucketDefects,
   ...retryAfterDefects,
   ...replayWindowDefects,
   ...replayDefects,
