@@ -86,7 +86,6 @@ export async function measure(benchCase: BenchCase, options: MeasureOptions): Pr
         options.onProgress(
           `${benchCase.name}: ${name}, ${isWarmUp ? 'warming up' : `round ${round} of ${options.rounds}`}`,
         );
-        if (name === 'service' && benchCase.isGrowing) await service.reset();
         const { from } = service.started;
         const { apiKey } = service.started;
         const caller = { apiKey, from, to: '+12025550199', messageIds: service.messageIds };

@@ -24,8 +24,6 @@ export interface BenchCase {
   readonly settings: SettingsInput;
   /** Messages that are there before the load. */
   readonly preload: number;
-  /** Whether the load adds messages: then each round starts from the same world. */
-  readonly isGrowing: boolean;
   readonly workload: (caller: Caller) => Workload;
   /** CPU per request over the bare HyperExpress handler's, at most (`interfaces.md`, issue 6). */
   readonly bar: number | undefined;
@@ -45,7 +43,6 @@ export const cases: readonly BenchCase[] = [
     what: 'a send without request_id; no rate limits',
     settings: { noLimits: true, world: restingWorld },
     preload: 0,
-    isGrowing: true,
     workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202] }),
     bar: 1.3,
   },
@@ -55,7 +52,6 @@ export const cases: readonly BenchCase[] = [
     what: 'a send with a request_id of its own; no rate limits',
     settings: { noLimits: true, world: restingWorld },
     preload: 0,
-    isGrowing: true,
     workload: (caller) => ({ requests: [sendTemplate(caller, true)], expects: [202] }),
     bar: 1.5,
   },
@@ -65,7 +61,6 @@ export const cases: readonly BenchCase[] = [
     what: 'a send without request_id, and every message delivered beside it',
     settings: { noLimits: true, world: livingWorld, clock: 'scaled', rate: livingRate },
     preload: 0,
-    isGrowing: true,
     workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202] }),
     bar: 1.7,
   },
@@ -75,7 +70,6 @@ export const cases: readonly BenchCase[] = [
     what: 'a status read among 100,000 messages',
     settings: { noLimits: true, world: restingWorld },
     preload: 100_000,
-    isGrowing: false,
     workload: (caller) => ({ requests: [readTemplate(caller)], expects: [200] }),
     bar: 1.2,
   },
@@ -89,7 +83,6 @@ export const cases: readonly BenchCase[] = [
       },
     },
     preload: 0,
-    isGrowing: true,
     workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202, 429] }),
     bar: 0.9,
   },
@@ -99,7 +92,6 @@ export const cases: readonly BenchCase[] = [
     what: 'one send with a request_id of its own to three status reads; every message delivered',
     settings: { noLimits: true, world: livingWorld, clock: 'scaled', rate: livingRate },
     preload: 20_000,
-    isGrowing: true,
     workload: (caller) => {
       const read = readTemplate(caller);
       return { requests: [sendTemplate(caller, true), read, read, read], expects: [200, 202] };

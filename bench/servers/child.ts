@@ -7,7 +7,6 @@ import { preload } from './preload.ts';
 
 const startedAtMs = performance.timeOrigin;
 let simulator: Simulator | undefined;
-let preloaded = 0;
 
 process.on('disconnect', () => process.exit(0));
 process.on('message', (order: Order) => {
@@ -28,12 +27,6 @@ async function carryOut(order: Order): Promise<Report> {
       const { rss, heapUsed } = process.memoryUsage();
       return { kind: 'usage', cpuMicros: user + system, rssBytes: rss, heapBytes: heapUsed };
     }
-    case 'reset': {
-      simulator?.reset();
-      const messageIds = simulator === undefined ? [] : preload(simulator, preloaded);
-      globalThis.gc?.();
-      return { kind: 'reset', messageIds };
-    }
   }
 }
 
@@ -48,14 +41,13 @@ async function start(spec: ServerSpec): Promise<Report> {
   const { baseUrl } = await simulator.listen();
   const startedMs = sinceStart();
   const [account] = simulator.readyFile().accounts;
-  preloaded = spec.preload;
   return {
     kind: 'started',
     port: Number(new URL(baseUrl).port),
     startedMs,
     apiKey: account?.api_key ?? '',
     from: account?.sims[0]?.number ?? '',
-    messageIds: preload(simulator, preloaded),
+    messageIds: preload(simulator, spec.preload),
   };
 }
 

@@ -16,9 +16,7 @@ export interface FloorReply {
 
 export type Order =
   | { readonly kind: 'start'; readonly spec: ServerSpec }
-  | { readonly kind: 'usage' }
-  /** Back to the state at the start, what was preloaded included. */
-  | { readonly kind: 'reset' };
+  | { readonly kind: 'usage' };
 
 export type Report =
   | {
@@ -35,5 +33,4 @@ export type Report =
       readonly rssBytes: number;
       readonly heapBytes: number;
     }
-  | { readonly kind: 'reset'; readonly messageIds: readonly string[] }
   | { readonly kind: 'failed'; readonly why: string };

@@ -42,7 +42,6 @@ export async function remoteServer(
       const rssBytes = await control.rssBytes();
       return { kind: 'usage', cpuMicros: Number.NaN, rssBytes, heapBytes: Number.NaN };
     },
-    reset: async () => {},
     stop: async () => {
       if (user !== undefined) await control?.deleteUser(user);
     },

@@ -2,6 +2,7 @@
  * The parent's side of a server in a process of its own.
  */
 import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Target } from '../load/load.ts';
 import type { Order, Report, ServerSpec } from './messages.ts';
@@ -18,7 +19,6 @@ export interface LoadedServer {
   readonly messageIds: readonly string[];
   /** Undefined where it cannot be known. */
   usage(): Promise<Usage | undefined>;
-  reset(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export class ServerProcess implements LoadedServer {
   readonly #child: ChildProcess;
   readonly target: Target;
   readonly started: Started;
-  messageIds: readonly string[];
+  readonly messageIds: readonly string[];
 
   private constructor(child: ChildProcess, started: Started) {
     this.#child = child;
@@ -36,8 +36,9 @@ export class ServerProcess implements LoadedServer {
   }
 
   static async start(spec: ServerSpec): Promise<ServerProcess> {
-    const child = fork(fileURLToPath(new URL('./child.ts', import.meta.url)), {
-      execArgv: ['--expose-gc', '--max-old-space-size=4096', '--import', 'tsx'],
+    const { file, loader } = serverProgram();
+    const child = fork(file, {
+      execArgv: ['--expose-gc', '--max-old-space-size=4096', ...loader],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     return new ServerProcess(child, await ask(child, { kind: 'start', spec }, 'started'));
@@ -45,11 +46,6 @@ export class ServerProcess implements LoadedServer {
 
   usage(): Promise<Usage> {
     return ask(this.#child, { kind: 'usage' }, 'usage');
-  }
-
-  /** A fresh world, and the garbage of the last one collected. */
-  async reset(): Promise<void> {
-    this.messageIds = (await ask(this.#child, { kind: 'reset' }, 'reset')).messageIds;
   }
 
   stop(): Promise<void> {
@@ -61,6 +57,13 @@ export class ServerProcess implements LoadedServer {
       }
     });
   }
+}
+
+/** In a checkout the source; in the package what the build made of it, beside this very file. */
+function serverProgram(): { readonly file: string; readonly loader: readonly string[] } {
+  const source = fileURLToPath(new URL('./child.ts', import.meta.url));
+  if (existsSync(source)) return { file: source, loader: ['--import', 'tsx'] };
+  return { file: fileURLToPath(new URL('./bench-server.js', import.meta.url)), loader: [] };
 }
 
 function ask<K extends Report['kind']>(
