@@ -30,7 +30,7 @@ type ScopeAssumptions = Pick<Assumptions, 'replayScope' | 'replayAcrossEndpoints
 
 const smallestWindow = 64;
 /** Each growth moves all that is held, so the steps are large. */
-const growth = 4;
+const growth = 8;
 
 export class ReplayWindow {
   readonly #now: () => number;
@@ -83,7 +83,7 @@ export class ReplayWindow {
 
   /**
    * At the documented rate a window holds 120 × 1,440 uses for each endpoint; reserving that at once
-   * would cost every account megabytes. So it grows fourfold when full, unless half of what it holds is dead:
+   * would cost every account megabytes. So it grows eightfold when full, unless half of what it holds is dead:
    * its size follows the uses of the last day, and clearing up costs each use a constant.
    */
   #withRoom(): LRUCache<string, FirstUse> {
