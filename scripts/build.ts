@@ -17,7 +17,13 @@ const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
 rmSync(`${root}dist`, { recursive: true, force: true });
 await build({
   absWorkingDir: root,
-  entryPoints: ['src/main.ts', 'src/simulator.ts', 'src/vitest.ts'],
+  entryPoints: {
+    main: 'src/main.ts',
+    simulator: 'src/simulator.ts',
+    vitest: 'src/vitest.ts',
+    // The bench starts its servers in processes of their own.
+    'bench-server': 'bench/servers/child.ts',
+  },
   outdir: 'dist',
   bundle: true,
   splitting: true,

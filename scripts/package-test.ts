@@ -102,7 +102,7 @@ const steps: readonly (readonly [string, () => unknown])[] = [
     'npx smstwin conform, assumptions and rules run',
     () =>
       run(
-        'npx smstwin conform SEND-3 && npx smstwin rules && npx smstwin assumptions --json',
+        'npx smstwin conform SEND-3 && npx smstwin rules && npx smstwin assumptions --json && npx smstwin bench --help',
         project,
       ),
   ],
