@@ -41,6 +41,22 @@ export function listen(server: Server): Promise<number> {
   });
 }
 
+/** Echoes the key, hostile text and control characters, which no report may choke on. */
+export function hostile(): Promise<Fake> {
+  return fake((request, response) => {
+    response.writeHead(request.url?.includes('stats') ? 200 : 418, {
+      'content-type': 'application/json',
+      'x-echo': request.headers.authorization ?? '',
+    });
+    response.end(
+      JSON.stringify({
+        detail: `<script>alert(1)</script> & "]]> \u0000\u0007 # | \ud800`,
+        key: request.headers.authorization,
+      }),
+    );
+  });
+}
+
 /** Everything that flags can supply. */
 export const allFlags = [
   ['--api-key', 'smst_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd'],

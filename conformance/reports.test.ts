@@ -1,31 +1,16 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
-import { allFlags, type Fake, fake, type Outcome, run } from './fake-servers.ts';
+import { allFlags, type Fake, fake, hostile, type Outcome, run } from './fake-servers.ts';
 import { conform } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
 const file = (name: string) => join(folder, name);
 const text = (name: string) => readFileSync(file(name), 'utf8');
 const kinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'];
-
-/** Echoes the key, hostile text and control characters, which no report may choke on. */
-function hostile(): Promise<Fake> {
-  return fake((request, response) => {
-    response.writeHead(request.url?.includes('stats') ? 200 : 418, {
-      'content-type': 'application/json',
-      'x-echo': request.headers.authorization ?? '',
-    });
-    response.end(
-      JSON.stringify({
-        detail: `<script>alert(1)</script> & "]]> \u0000\u0007 # | \ud800`,
-        key: request.headers.authorization,
-      }),
-    );
-  });
-}
 
 let server: Fake;
 let outcome: Outcome;
@@ -50,25 +35,13 @@ describe('reports', () => {
 
   test('JSON fits the schema that is shipped', () => {
     const path = new URL('./reports/report.schema.json', import.meta.url);
-    const schema = z.fromJSONSchema(JSON.parse(readFileSync(path, 'utf8')));
+    const ajv = formats.default(new Ajv2020({ strict: true, allowUnionTypes: true }));
+    const fits = ajv.compile(JSON.parse(readFileSync(path, 'utf8')));
     const report: unknown = JSON.parse(text('json'));
-    expect(schema.safeParse(report).error?.issues ?? []).toEqual([]);
+    fits(report);
+    expect(fits.errors ?? []).toEqual([]);
     expect(report).toMatchObject({ exitCode: outcome.code, reachable: true });
-    expect(schema.safeParse({ ...(report as object), extra: 1 }).success).toBe(false);
-  });
-
-  test('JUnit is well-formed and counts what it holds', () => {
-    const xml = text('junit');
-    wellFormed(xml);
-    const sum = (name: string) =>
-      [...xml.matchAll(new RegExp(` ${name}="(\\d+)"`, 'g'))].reduce(
-        (all, [, n]) => all + Number(n),
-        0,
-      );
-    expect(sum('tests')).toBe(xml.match(/<testcase /g)?.length);
-    expect(sum('failures')).toBe(xml.match(/<failure /g)?.length ?? 0);
-    expect(sum('errors')).toBe(xml.match(/<error /g)?.length ?? 0);
-    expect(sum('skipped')).toBe(xml.match(/<skipped /g)?.length ?? 0);
+    expect(fits({ ...(report as object), extra: 1 })).toBe(false);
   });
 
   test('TAP 14 has its plan and its numbers in order', () => {
@@ -102,26 +75,6 @@ describe('reports', () => {
       expect(line).toMatch(/^::(error|warning|notice) title=[^:]+::/);
   });
 });
-
-/** A reader of tags and nothing else: each is closed by its own, and no character is forbidden. */
-function wellFormed(xml: string): void {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what XML cannot hold.
-  expect(xml).not.toMatch(/[\u0000-\u0008\u000B\u000C\u000E-\u001F]/);
-  const open: string[] = [];
-  const rest = xml
-    .replace(/<\?xml[^?]*\?>/, '')
-    .replace(
-      /<(\/?)([a-z-]+)((?: [a-z]+="[^"<]*")*)(\/?)>/g,
-      (_, closes: string, name: string, __: string, empty: string) => {
-        if (closes) expect(open.pop()).toBe(name);
-        else if (!empty) open.push(name);
-        return '';
-      },
-    );
-  expect(open).toEqual([]);
-  expect(rest).not.toMatch(/[<>]/);
-  expect(rest.replaceAll(/&(amp|lt|gt|quot);/g, '')).not.toContain('&');
-}
 
 describe('expected failures', () => {
   const expecting = async (entries: unknown, ...more: string[]) => {

@@ -82,9 +82,9 @@ function exchangeOf(exchange: Exchange): string {
       : `no reply: ${exchange.failure}`;
   return `<div class="exchange">
 <h4>${text(exchange.method)} ${text(exchange.url)} → ${exchange.status || 'no reply'} <small>${exchange.durationMs} ms</small></h4>
-<pre aria-label="request">${text(`${headerLines(exchange.requestHeaders)}\n\n${exchange.requestBody ?? ''}`)}</pre>
-<pre aria-label="reply">${text(reply)}</pre>
-<pre aria-label="curl"><code>${text(curlOf(exchange))}</code></pre>
+<pre role="group" tabindex="0" aria-label="request">${text(`${headerLines(exchange.requestHeaders)}\n\n${exchange.requestBody ?? ''}`)}</pre>
+<pre role="group" tabindex="0" aria-label="reply">${text(reply)}</pre>
+<pre role="group" tabindex="0" aria-label="curl"><code>${text(curlOf(exchange))}</code></pre>
 </div>`;
 }
 

@@ -1,7 +1,8 @@
 /**
- * JUnit XML, as both common schemas of it allow: one suite a rule, no attribute that either lacks.
+ * JUnit XML, as both common schemas of it allow (Ant's and Jenkins'): one suite a rule, no attribute that either lacks.
  * What was observed is a test case that passed; what was not exercised is an error, for it must not look like a success.
  */
+import { sentenceOf } from '../rules.ts';
 import type { Result } from '../suite.ts';
 import { because, bySubject, escapeMarkup, type Summary } from './summary.ts';
 
@@ -38,7 +39,7 @@ function suite(
     `time="${seconds.toFixed(3)}"`,
   ].join(' ');
   const cases = its.map((result) => testCase(result, summary)).join('');
-  return `  <testsuite ${attributes}>\n    <properties/>\n${cases}    <system-out/>\n    <system-err/>\n  </testsuite>\n`;
+  return `  <testsuite ${attributes}>\n    <properties><property name="holds" value="${escapeMarkup(sentenceOf(subject))}"/></properties>\n${cases}    <system-out/>\n    <system-err/>\n  </testsuite>\n`;
 }
 
 function testCase(result: Result, summary: Summary): string {

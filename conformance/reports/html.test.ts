@@ -1,0 +1,143 @@
+/**
+ * The page in a real browser, as who reads it finds things: by role and by visible text.
+ * Where there is no browser the tests are skipped and say so; in CI that is a failure.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allFlags, hostile, run } from '../fake-servers.ts';
+
+const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const executablePath = process.env['CHROMIUM'] ?? places.find((place) => existsSync(place));
+const mayBeMissing = executablePath === undefined && process.env['CI'] === undefined;
+const why = mayBeMissing ? ` (no Chromium at ${places.join(', ')})` : '';
+
+const folder = mkdtempSync(join(tmpdir(), 'conformance-html-'));
+const file = join(folder, 'report.html');
+const caseId = 'SEND-3/new-message-is-202';
+let browser: Browser | undefined;
+
+beforeAll(async () => {
+  const server = await hostile();
+  await run(server.url, ...allFlags, '--timeout', '1s', '--report', `html=${file}`);
+  await server.close();
+  if (mayBeMissing) return;
+  if (executablePath === undefined) throw new Error(`no Chromium at ${places.join(', ')}`);
+  browser = await chromium.launch({
+    executablePath,
+    args: [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+}, 60_000);
+
+afterAll(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Opened {
+  readonly page: Page;
+  /** What the page asked for beyond itself, and what it said of errors. */
+  readonly unwanted: readonly string[];
+}
+
+async function opened(colorScheme: 'light' | 'dark', width = 1280): Promise<Opened> {
+  if (browser === undefined) throw new Error('there is no browser');
+  const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } });
+  page.setDefaultTimeout(6_000);
+  const unwanted: string[] = [];
+  const self = pathToFileURL(file).href;
+  page.on('request', (request) => {
+    if (request.url() !== self) unwanted.push(request.url());
+  });
+  page.on('dialog', (dialog) => {
+    unwanted.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('pageerror', (error) => unwanted.push(error.message));
+  await page.goto(self);
+  return { page, unwanted };
+}
+
+/** Opens a rule's section and its first case's exchanges, as a reader would. */
+async function openCase(page: Page) {
+  const section = page.getByRole('group').filter({ hasText: caseId }).first();
+  const article = section.getByRole('article').filter({ hasText: caseId });
+  if (!(await article.isVisible())) await section.getByText('SEND-3', { exact: true }).click();
+  await article.getByText(/^\d+ exchanges$/).click();
+  return { section, article };
+}
+
+describe.skipIf(mayBeMissing)(`HTML report in a browser${why}`, () => {
+  test.each(['light', 'dark'] as const)(
+    'a rule is read with its sentence, its exchanges and a curl for each, in %s',
+    async (scheme) => {
+      const { page, unwanted } = await opened(scheme);
+      await page.getByRole('heading', { level: 1, name: 'Conformance' }).waitFor();
+      await page.getByRole('heading', { level: 2, name: 'Rules' }).waitFor();
+      await page.getByRole('heading', { level: 2, name: 'Assumptions' }).waitFor();
+      const { section, article } = await openCase(page);
+      await section.getByText('A new message: 202 with the Message body').waitFor();
+      await article.getByText('Expected', { exact: true }).waitFor();
+      await article.getByText('HTTP 418').first().waitFor();
+      await article.getByText('<script>alert(1)</script>').first().waitFor();
+      const curl = article.getByRole('group', { name: 'curl' }).first();
+      expect(await curl.innerText()).toMatch(/^curl -i[\s\S]*\/api\/v1\//);
+      expect(await page.getByText(allFlags[1] ?? '').count()).toBe(0);
+      expect(unwanted).toEqual([]);
+      const [ink, paper] = await page.evaluate<string[]>(
+        '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
+      );
+      const lightness = (color = '') => Number(/\d+/.exec(color)?.[0]);
+      expect(lightness(ink) > lightness(paper)).toBe(scheme === 'dark');
+      await page.close();
+    },
+  );
+
+  test.each([
+    ['light', 1280],
+    ['dark', 1280],
+    ['dark', 360],
+  ] as const)(
+    'axe finds nothing to object to, in %s at %d px',
+    async (scheme, width) => {
+      const { page } = await opened(scheme, width);
+      await openCase(page);
+      const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+      await page.evaluate(readFileSync(axe, 'utf8'));
+      const { violations } = await page.evaluate<{
+        violations: { id: string; impact: string; nodes: { html: string }[] }[];
+      }>('axe.run()');
+      expect(violations.map(({ id, impact, nodes }) => [id, impact, nodes[0]?.html])).toEqual([]);
+      const wide = await page.evaluate<boolean>(
+        'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+      );
+      expect(wide).toBe(false);
+      await page.close();
+    },
+    30_000,
+  );
+
+  test('a section is opened by the keyboard alone', async () => {
+    const { page } = await opened('light');
+    const closed = page.locator('details.subject:not([open]) > summary').first();
+    const section = closed.locator('..');
+    const id = await section.getAttribute('id');
+    await closed.focus();
+    await page.keyboard.press('Enter');
+    await page.locator(`details.subject[open][id="${id}"]`).getByRole('article').first().waitFor();
+    await page.close();
+  });
+});
