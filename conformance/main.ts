@@ -16,7 +16,7 @@ import { dryRun, listing } from './plan.ts';
 import type { Summary } from './reports/summary.ts';
 import { progressLine, textReport } from './reports/text.ts';
 import { writeReports } from './reports/write.ts';
-import { type Run, runSuite, select } from './suite.ts';
+import { type Run, runSuite, select, unreached } from './suite.ts';
 import { fates, type Means, type Profile } from './target.ts';
 
 export interface OwnSimulator {
@@ -101,21 +101,11 @@ async function run(
   for (const key of secretsOf(options)) masks.hide(key);
   const client = new Client({ baseUrl, ...options, masks, signal });
   const control = await reachControl(options, masks, io);
-  if (control === 'unreachable') return 3;
-  const means = meansOf(options);
-  const target = { ...means, client, signal, ...(control === undefined ? {} : { control }) };
-  let ran: Run;
-  try {
-    ran = await runSuite(cases, target, {
-      bail: options.bail,
-      signal,
-      profile: profileOf(options),
-      onResult: (result, done, total) => io.stdout(progressLine(result, done, total)),
-    });
-  } finally {
-    await control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
-    client.close();
-  }
+  const ran =
+    control === 'unreachable'
+      ? unreached(cases, 'the control port does not answer as one')
+      : await runWith(control, cases, options, io, client, signal);
+  client.close();
   const summary = summarise(ran, options, {
     baseUrl: masks.clean(baseUrl),
     startedAt: startedAt.toISOString(),
@@ -127,6 +117,29 @@ async function run(
   writeReports(options.reports, summary, io.stdout);
   if (options.discover !== undefined) writeDiscovered(options.discover, summary.discovered);
   return summary.exitCode;
+}
+
+async function runWith(
+  control: Control | undefined,
+  cases: readonly AnyCase[],
+  options: ConformOptions,
+  io: ConformIo,
+  client: Client,
+  signal: AbortSignal,
+): Promise<Run> {
+  const levers = control === undefined ? {} : { control };
+  const target = { ...meansOf(options), client, signal, ...levers };
+  try {
+    return await runSuite(cases, target, {
+      bail: options.bail,
+      signal,
+      profile: profileOf(options),
+      onResult: (result, done, total) => io.stdout(progressLine(result, done, total)),
+    });
+  } finally {
+    await control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
+    client.close();
+  }
 }
 
 type Facts = Pick<Summary, 'baseUrl' | 'startedAt' | 'durationMs' | 'sends' | 'throttled'>;

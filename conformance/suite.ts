@@ -97,6 +97,12 @@ export async function runSuite(
   return run;
 }
 
+/** A run that could not begin: every case is named, none was exercised. */
+export function unreached(cases: readonly AnyCase[], reason: string): Run {
+  const results = cases.map((one) => notRun(one, reason));
+  return { results, reachable: false, interrupted: false, budgetReached: false };
+}
+
 const meaningless = {
   verdict: 'not_exercised',
   reason: 'the target answers every request alike, so no answer of it says anything',
