@@ -298,7 +298,9 @@ export class ReferenceModel {
     };
     const refuse = (make: () => Expected): Expected => {
       const mayBurn =
-        this.assumptions.failedRequestId === 'burned' && !failing.includes('request_id');
+        this.assumptions.failedRequestId === 'burned' &&
+        !failing.includes('request_id') &&
+        this.#replay(endpoint, body, key) === undefined;
       if (!mayBurn) return make();
       const { errorBody } = this.assumptions;
       const learn = ({ body: bytes }: ApiReply) =>

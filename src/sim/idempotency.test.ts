@@ -10,7 +10,12 @@ import type { EndpointName } from './limits.ts';
 
 const start = Date.parse('2026-01-01T00:00:00.000Z');
 const refusal: ServiceError = { kind: 'quota_exceeded' };
-const shared = { replayScope: 'account', replayAcrossEndpoints: 'shared' } as const;
+const failedRequestId = 'burned';
+const shared = {
+  replayScope: 'account',
+  replayAcrossEndpoints: 'shared',
+  failedRequestId,
+} as const;
 
 function twoKeys(): readonly [ApiKey, ApiKey] {
   const twin = new Twin();
@@ -38,7 +43,7 @@ test.each([
 test('SEND-4 where a scope is widened at run time, the oldest use counts', () => {
   const clock = new VirtualClock(start);
   const window = new ReplayWindow(clock.now);
-  const byKey = { replayScope: 'api_key', replayAcrossEndpoints: 'shared' } as const;
+  const byKey = { ...shared, replayScope: 'api_key' } as const;
   const [first, second] = keys;
   for (const [by, body] of [
     [first, 'old'],
@@ -50,6 +55,25 @@ test('SEND-4 where a scope is widened at run time, the oldest use counts', () =>
   }
   expect(window.find('a', second, 'send', byKey)?.body).toBe('new');
   expect(window.find('a', second, 'send', shared)?.body).toBe('old');
+});
+
+test('SEND-4 a refusal from when ids were burned hides no message once they are free', () => {
+  const twin = Twin.assuming({ failedRequestId: 'burned' });
+  expect(twin.send({ request_id: 'a', message: '' }).status).toBe(400);
+  twin.simulation.assume({ failedRequestId: 'free' });
+  const first = twin.send({ request_id: 'a' });
+  expect(first.status).toBe(202);
+  expect(twin.send({ request_id: 'a' })).toMatchObject({ status: 200, body: first.body });
+});
+
+test('SEND-4 a refused replay burns nothing: past its 24 h the request_id is free', () => {
+  const twin = Twin.assuming({ failedRequestId: 'burned', gateOrder: 'validate_first' });
+  const fields = { request_id: 'a', send_at: new Date(twin.now() + 1).toISOString() };
+  expect(twin.send(fields).status).toBe(202);
+  twin.advance(dayMs - 1);
+  expect(twin.send(fields).status).toBe(400);
+  twin.advance(2);
+  expect(twin.send({ request_id: 'a' }).status).toBe(202);
 });
 
 test('SEND-4 looking a use up does not lengthen its life', () => {
@@ -64,7 +88,10 @@ test('SEND-4 looking a use up does not lengthen its life', () => {
   expect(window.find('a', key, 'send', shared)).toBeUndefined();
 });
 
-const scope: fc.Arbitrary<Pick<Assumptions, 'replayScope' | 'replayAcrossEndpoints'>> = fc.record({
+const scope: fc.Arbitrary<
+  Pick<Assumptions, 'replayScope' | 'replayAcrossEndpoints' | 'failedRequestId'>
+> = fc.record({
+  failedRequestId: fc.constant(failedRequestId),
   replayScope: fc.constantFrom('account', 'api_key'),
   replayAcrossEndpoints: fc.constantFrom('shared', 'separate'),
 });

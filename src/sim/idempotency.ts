@@ -10,7 +10,7 @@ import type { Assumptions } from './assumptions.ts';
 import { assert, type ServiceError } from './errors.ts';
 import type { EndpointName } from './limits.ts';
 import { replayWindowMs } from './limits.ts';
-import type { Message } from './message.ts';
+import { Message } from './message.ts';
 
 /** The first use of a `request_id`, and what it was answered. */
 export interface FirstUse {
@@ -26,7 +26,10 @@ export interface FirstUse {
   readonly older: FirstUse | undefined;
 }
 
-type ScopeAssumptions = Pick<Assumptions, 'replayScope' | 'replayAcrossEndpoints'>;
+type ScopeAssumptions = Pick<
+  Assumptions,
+  'replayScope' | 'replayAcrossEndpoints' | 'failedRequestId'
+>;
 
 const smallestWindow = 64;
 /** Each growth moves all that is held, so the steps are large. */
@@ -41,7 +44,7 @@ export class ReplayWindow {
     this.#now = now;
   }
 
-  /** The first use of `requestId` in the scope of this call that was at most 24 h ago. */
+  /** The first use of `requestId` in the scope of this call that counts and was at most 24 h ago. */
   find(
     requestId: string,
     key: ApiKey,
@@ -52,12 +55,13 @@ export class ReplayWindow {
     let use = this.#uses?.peek(requestId);
     let first: FirstUse | undefined;
     const oldestMs = this.#now() - replayWindowMs;
-    // Several stand here only where a narrower scope was in force when they were made.
+    // Several stand here only where an assumption was switched between them.
     while (use !== undefined && use.atMs >= oldestMs) {
       const inScope =
         (assumptions.replayScope === 'account' || use.key === key) &&
         (assumptions.replayAcrossEndpoints === 'shared' || use.endpoint === endpoint);
-      if (inScope) first = use;
+      const counts = assumptions.failedRequestId === 'burned' || use.outcome instanceof Message;
+      if (inScope && counts) first = use;
       use = use.older;
     }
     return first;

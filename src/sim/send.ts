@@ -61,9 +61,7 @@ export function findReplay(world: World, call: SendCall): SendDecision | undefin
   const { assumptions } = world;
   const use = call.account.replays.find(requestId, call.key, call.endpoint, assumptions);
   if (use === undefined) return undefined;
-  if (!(use.outcome instanceof Message)) {
-    return assumptions.failedRequestId === 'burned' ? use.outcome : undefined;
-  }
+  if (!(use.outcome instanceof Message)) return use.outcome;
   if (
     assumptions.replayDifferentBody === 'conflict' &&
     isDifferent(world, call.body, use.outcome)
