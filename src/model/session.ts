@@ -8,7 +8,6 @@ import {
   type Endpoint,
   type Expected,
   isUuid,
-  type LimitedEndpoint,
   type Outcome,
   ReferenceModel,
 } from './reference-model.ts';
@@ -39,7 +38,7 @@ export interface TraceLine {
 
 interface Person {
   readonly accountId: string;
-  /** Sends that may be repeated: those with a `request_id`. */
+  /** Sends that may be repeated. */
   readonly sends: { via: SendPath; body: string }[];
   lastRefusal: { atMs: number; retryAfterSeconds: number } | undefined;
 }
@@ -59,6 +58,8 @@ const scripted: readonly Outcome[] = [
   { to: '+12025550165', ends: 'stuck', in: 'sent', polls: 1 },
   { to: '+12025550166', ends: 'delivered', polls: 3 },
 ];
+
+const limitedEndpoints = ['send', 'dashboard_send', 'external_send', 'received', 'tasks'] as const;
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
@@ -249,17 +250,35 @@ export class Session {
         return `outcomes: ${JSON.stringify(step.outcomes)}`;
       }
       case 'burst': {
-        const times = Math.max(0, (this.model.limits[step.endpoint] ?? 1) + step.extra);
-        const request = this.#cheapRequest(step.who, step.endpoint, step.key);
-        const replies = Array.from({ length: times }, () => this.call(step.who, request).status);
-        return `${times} times ${said(request)} -> ${replies.at(-1)}`;
+        const { endpoint } = step;
+        const isLimited = endpoint !== 'read' && endpoint !== 'stats';
+        const limit = isLimited ? this.model.limits[endpoint] : 120;
+        const times = Math.max(0, (limit ?? 1) + step.extra);
+        const keys = this.#validKeysOf(step.who);
+        let last: ApiReply | undefined;
+        // From several addresses and with all keys in turn: neither has a bucket of its own.
+        for (let i = 0; i < times; i += 1) {
+          const request = this.#cheapRequest(endpoint, at(keys, i) ?? 'none');
+          last = this.call(step.who, { ...request, clientIp: `203.0.113.${i % 3}` });
+        }
+        return `${times} times ${endpoint} by ${name(step.who)} -> ${last?.status}`;
       }
       case 'stranger': {
-        const request = this.#anyRequest(step.endpoint, step.authorization);
+        const request = {
+          ...this.#anyRequest(step.endpoint),
+          authorization: step.authorization && this.#withKeys(step.authorization),
+          query: this.#withKeys(step.query),
+        };
         const clientIp = `203.0.113.${step.ip}`;
         const forwardedFor = [undefined, '198.51.100.7', '203.0.113.0, 198.51.100.7'][step.ip];
-        for (let i = 1; i < step.times; i += 1) {
+        const limits: Partial<Record<string, number | null>> = this.model.limits;
+        const times = step.times || (limits[limitedEndpoints[step.endpoint] ?? ''] ?? 1) + 1;
+        for (let i = 1; i < times; i += 1) {
           this.call(-1, { ...request, clientIp, forwardedFor });
+        }
+        if (step.times === 0) {
+          this.call(-1, { ...request, clientIp: '203.0.113.9' });
+          this.call(0, { ...request, authorization: `Bearer ${this.#key(0, 0)}` });
         }
         return this.#do(-1, { ...request, clientIp, forwardedFor });
       }
@@ -278,7 +297,7 @@ export class Session {
     const request = this.#post(via, key, body);
     const reply = this.call(who, request);
     const person = this.#person(who);
-    if (JSON.parse(body).request_id !== undefined) person.sends.push({ via, body });
+    person.sends.push({ via, body });
     if (reply.status === 429) {
       const retryAfterSeconds = Number(reply.headers?.['retry-after']);
       person.lastRefusal = { atMs: this.model.nowMs, retryAfterSeconds };
@@ -398,10 +417,12 @@ export class Session {
 
   /** A key of the account; revoked ones too, once in a while. */
   #key(who: number, index: number): string {
-    const { accountId } = this.#person(who);
-    const own = this.model.keys.filter((each) => each.accountId === accountId);
-    const valid = own.filter((each) => !each.revoked);
-    return at(index === 7 ? own : valid, index)?.key ?? 'none';
+    return at(index === 7 ? this.keysOf(who) : this.#validKeysOf(who), index) ?? 'none';
+  }
+
+  #validKeysOf(who: number): readonly string[] {
+    const revoked = new Set(this.model.keys.filter((each) => each.revoked).map(({ key }) => key));
+    return this.keysOf(who).filter((key) => !revoked.has(key));
   }
 
   #numberOf(who: number, choice: SenderChoice): unknown {
@@ -452,27 +473,43 @@ export class Session {
     };
   }
 
-  /** A request that spends a token and does little else. */
-  #cheapRequest(who: number, endpoint: LimitedEndpoint, index: number): ApiRequest {
-    const key = this.#key(who, index % 7);
-    if (endpoint === 'received') return this.#get('/api/v1/sms/received/', key);
-    if (endpoint === 'tasks') return this.#get('/api/devices/none/tasks/', key);
-    return this.#post(endpoint, key, '{}');
+  /** A request that spends a token, where there is one to spend, and does little else. */
+  #cheapRequest(endpoint: Endpoint, key: string): ApiRequest {
+    switch (endpoint) {
+      case 'received':
+        return this.#get('/api/v1/sms/received/', key);
+      case 'tasks':
+        return this.#get('/api/devices/none/tasks/', key);
+      case 'read':
+        return this.#get(`/api/v1/sms/${this.model.messages[0]?.messageId ?? 'none'}/`, key);
+      case 'stats':
+        return this.#get('/api/v1/account/stats/', key);
+      default:
+        return this.#post(endpoint, key, '{}');
+    }
   }
 
-  #anyRequest(index: number, authorization: string | undefined): ApiRequest {
-    const endpoints: readonly Endpoint[] = [
-      ...(['send', 'dashboard_send', 'external_send', 'received', 'tasks'] as const),
-      ...(['read', 'stats'] as const),
-    ];
-    const endpoint = endpoints[index] ?? 'stats';
-    const request =
-      endpoint === 'read'
-        ? this.#get(`/api/v1/sms/${this.model.messages[0]?.messageId ?? 'none'}/`, '')
-        : endpoint === 'stats'
-          ? this.#get('/api/v1/account/stats/', '')
-          : this.#cheapRequest(0, endpoint, 0);
-    return { ...request, authorization };
+  /** A request that would do something, if its caller had a key. */
+  #anyRequest(index: number): ApiRequest {
+    const endpoint = limitedEndpoints[index] ?? (index % 2 === 0 ? 'stats' : 'read');
+    const [simulated, external] = this.#simsOf(0);
+    if (endpoint === 'tasks') return this.#get(`/api/devices/${external?.deviceId}/tasks/`, '');
+    if (!(endpoint in sendPaths)) return this.#cheapRequest(endpoint, '');
+    const body = { to: '+12025550150', from: simulated?.number, message: 'hello' };
+    return this.#post(endpoint as SendPath, '', JSON.stringify(body));
+  }
+
+  /** Puts a key of the first account, or what is left of one, where a text names it. */
+  #withKeys(text: string): string {
+    const { accountId } = this.#person(0);
+    const own = this.model.keys.filter((each) => each.accountId === accountId);
+    const key = own.find((each) => !each.revoked)?.key ?? 'none';
+    const swapped = key.replaceAll(/[a-z]/gi, (c) => (c < 'a' ? c.toLowerCase() : c.toUpperCase()));
+    return text
+      .replaceAll('{key}', key)
+      .replaceAll('{revoked}', own.find((each) => each.revoked)?.key ?? 'none')
+      .replaceAll('{cut}', key.slice(0, -1))
+      .replaceAll('{swapped}', swapped);
   }
 }
 

@@ -68,8 +68,23 @@ export type Step =
   | { kind: 'quota'; who: number; quota: number | 'unlimited' }
   | { kind: 'limit'; endpoint: LimitName; limit: number | null }
   | { kind: 'outcomes'; outcomes: readonly Outcome[] }
-  | { kind: 'burst'; who: number; key: number; endpoint: LimitName; extra: number }
-  | { kind: 'stranger'; ip: number; endpoint: number; authorization?: string; times: number }
+  | {
+      kind: 'burst';
+      who: number;
+      key: number;
+      endpoint: LimitName | 'read' | 'stats';
+      extra: number;
+    }
+  | {
+      kind: 'stranger';
+      ip: number;
+      endpoint: number;
+      /** In both texts, names in braces stand for a key of the first account, or what is left of one. */
+      authorization?: string;
+      query: string;
+      /** 0: until its address is refused; then another address calls, and the account itself. */
+      times: number;
+    }
   | { kind: 'lost'; who: number; method: string; path: string; query: string };
 
 export interface SimPatch {
@@ -154,8 +169,11 @@ const text = mostly<unknown>(
   ),
 );
 
+/** Not the same as each other, however careless one is. */
+const alikeIds = ['A', ' a', 'ä', 'Ä', `${'x'.repeat(254)}y`, `${'x'.repeat(254)}z`];
+
 const requestId = fc.oneof(
-  { weight: 8, arbitrary: fc.constantFrom<unknown>('a', 'b', 'c', 'dd') },
+  { weight: 8, arbitrary: fc.constantFrom<unknown>('a', 'b', 'c', 'dd', ...alikeIds) },
   { weight: 6, arbitrary: fc.constant<unknown>(undefined) },
   {
     weight: 2,
@@ -251,8 +269,8 @@ const plainFields: fc.Arbitrary<SendFields> = fc.record(
     ),
     senderAs: fc.constantFrom<SendFields['senderAs']>('from', 'from_number'),
     alias: fc.constant<SenderChoice>({ own: 0 }),
-    message: fc.constantFrom<unknown>('hello', 'grüße', 'x'.repeat(161)),
-    requestId: fc.constantFrom<unknown>(undefined, 'a', 'b', 'c'),
+    message: fc.constantFrom<unknown>('hello', "it's grüße", 'x'.repeat(161)),
+    requestId: fc.constantFrom<unknown>(undefined, undefined, 'a', 'b', 'c', ...alikeIds),
     sendAt: fc.record({
       aheadMs: fc.constantFrom(1, 20_000, 60_000, 3_600_000),
       zone: fc.constant('Z'),
@@ -466,7 +484,10 @@ export const burstStep: fc.Arbitrary<Step> = fc.record({
   kind: fc.constant('burst' as const),
   who,
   key: position,
-  endpoint: limitName,
+  endpoint: fc.oneof(
+    { weight: 5, arbitrary: limitName },
+    { weight: 1, arbitrary: fc.constantFrom('read' as const, 'stats' as const) },
+  ),
   extra: fc.constantFrom(-1, 0, 1, 2),
 });
 
@@ -476,11 +497,30 @@ export const strangerStep: fc.Arbitrary<Step> = fc.record(
     ip: fc.nat({ max: 2 }),
     endpoint: fc.nat({ max: 6 }),
     authorization: fc.constantFrom(
-      ...['Bearer nonsense', 'bearer', 'Basic abc', '', 'Bearer ', 'Bearer a b', 'x'],
+      ...[
+        'Bearer nonsense',
+        'bearer',
+        'Basic abc',
+        '',
+        'Bearer ',
+        'Bearer a b',
+        'x',
+        'Bearer {cut}',
+      ],
+      ...[
+        'Bearer {revoked}',
+        'Bearer {swapped}',
+        '{key}',
+        'Basic {key}',
+        'Token {key}',
+        'Bearer {key}x',
+      ],
+      ...['Bearer {key} ', 'bEaReR {key}', 'Bearer {key},Bearer {key}', 'Bearer {revoked}'],
     ),
-    times: fc.constantFrom(1, 1, 1, 2, 5),
+    query: fc.constantFrom('', '', 'api_key={key}', 'key={key}', 'access_token={key}'),
+    times: fc.constantFrom(1, 1, 1, 2, 5, 0),
   },
-  { requiredKeys: ['kind', 'ip', 'endpoint', 'times'] },
+  { requiredKeys: ['kind', 'ip', 'endpoint', 'query', 'times'] },
 );
 
 export const lostStep: fc.Arbitrary<Step> = fc.record({

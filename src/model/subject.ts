@@ -37,7 +37,7 @@ export class Subject {
       world: { pool: poolNumbers.map((number) => ({ number })) },
       assumptions,
     };
-    this.#simulator = new Simulator(settings);
+    this.#simulator = new Simulator(settings, { journal: false });
   }
 
   /** At once: `close()` would only do it after the present turn, and tests make thousands in one. */
