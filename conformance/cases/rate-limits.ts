@@ -112,6 +112,10 @@ async function exactlyInRealTime(t: Trial, one: Limited, account: Subject): Prom
   const replies = await spendAll(t, one, account);
   const refusal = replies.find((reply) => reply.status === 429);
   const total = howMany(replies) + spent.passed;
+  if (total === 0 && refusal !== undefined)
+    throw new verify.PreconditionMissing(
+      'the bucket was empty at the start: another run, or another caller, had spent it',
+    );
   // A refusal and a replay may or may not have spent a token (`errorsSpendToken`, `replaySpends`).
   const counts = [0, spent.replayed].flatMap((replays) =>
     [0, spent.refused].map((refusals) => total + replays + refusals),
