@@ -106,6 +106,10 @@ const steps: readonly (readonly [string, () => unknown])[] = [
         project,
       ),
   ],
+  [
+    'the README measures (8: the load generator had no core to itself; no figure is given then)',
+    () => run('npm run bench -- --scenario throttled --duration 2s || [ $? -eq 8 ]', root),
+  ],
   ['publint finds nothing', () => run(`npx publint --strict ${folder}/smstwin-*.tgz`, root)],
   ['are the types wrong? finds nothing', () => run(`npx attw ${folder}/smstwin-*.tgz`, root)],
 ];
