@@ -68,7 +68,12 @@ async function parseYaml(file: string, text: string): Promise<unknown> {
   if (document.errors.length > 0) {
     throw new UsageError(...document.errors.map((error) => `${file}: ${firstLine(error.message)}`));
   }
-  return document.toJS();
+  try {
+    return document.toJS();
+  } catch (error) {
+    // Aliases that would unfold without end are only found here.
+    throw new UsageError(`${file}: ${firstLine((error as Error).message)}`);
+  }
 }
 
 const reasons: Readonly<Record<string, string>> = {

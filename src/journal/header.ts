@@ -81,6 +81,9 @@ export function readHeader(line: string, name: string): JournalHeader {
     const versions = `written by smstwin ${header.smstwin}, and this is ${smstwinVersion()}`;
     throw new JournalError(`${name}: the journal was ${versions}`);
   }
+  if (Number.isNaN(Date.parse(String(header.started_at)))) {
+    throw new JournalError(`${name}: its first line is damaged: started_at is no time`);
+  }
   return header as JournalHeader;
 }
 

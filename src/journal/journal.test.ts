@@ -174,6 +174,10 @@ test('a changed reply and a damaged line are found, by their line', async () => 
   expect(() => new Simulator(settings, { journal: file })).toThrow(/line 2: POST/);
   writeFileSync(file, [lines[0], 'x', lines[2], ''].join('\n'));
   expect(() => replayJournal(file)).toThrow('line 2 is damaged');
+  writeFileSync(file, text.replace(/"at":"20\d\d/, '"at":"zzzz'));
+  expect(() => replayJournal(file)).toThrow('line 2 is damaged');
+  writeFileSync(file, text.replace(/"at":"20\d\d/, '"at":"2006'));
+  expect(replayJournal(file).differences[0]).toMatchObject({ line: 2, input: 'the clock' });
 });
 
 test('without a file the run since the last reset is kept in memory, up to a bound', async () => {

@@ -44,7 +44,9 @@ function* entriesOf(bytes: Buffer, path: string): Generator<Entry> {
     let entry: Entry;
     try {
       entry = JSON.parse(bytes.toString('utf8', at, end)) as Entry;
-      if (!('at' in entry) || !('request' in entry || 'lever' in entry)) throw new Error();
+      if (!('request' in entry || 'lever' in entry) || Number.isNaN(Date.parse(entry.at))) {
+        throw new Error();
+      }
     } catch {
       throw new JournalError(`${path}: line ${line} is damaged`);
     }

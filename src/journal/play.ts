@@ -4,6 +4,7 @@
  */
 import type { ApiRequest } from '../http/messages.ts';
 import { LeverError } from '../sim/lever-error.ts';
+import { isoTime } from '../sim/message.ts';
 import type { Simulator } from '../simulator.ts';
 import {
   type Entry,
@@ -42,8 +43,7 @@ export function play(simulator: Simulator, entries: Iterable<Entry>): Played {
   const differences: Difference[] = [];
   for (const entry of entries) {
     inputs++;
-    simulator.simulation.clock.advanceTo(Date.parse(entry.at));
-    const found = 'request' in entry ? playRequest(simulator, entry) : playLever(simulator, entry);
+    const found = wentBack(simulator, entry) ?? playEntry(simulator, entry);
     if (found === undefined) continue;
     differing++;
     if (differences.length < keptDifferences) {
@@ -51,6 +51,18 @@ export function play(simulator: Simulator, entries: Iterable<Entry>): Played {
     }
   }
   return { inputs, differing, differences };
+}
+
+/** Only a reset or a restore sets simulated time back, and those are inputs themselves. */
+function wentBack({ simulation }: Simulator, { at }: Entry): Found {
+  const nowMs = simulation.clock.now();
+  if (Date.parse(at) >= nowMs) return undefined;
+  return { input: 'the clock', expected: at, actual: `${isoTime(nowMs)} already` };
+}
+
+function playEntry(simulator: Simulator, entry: Entry): Found {
+  simulator.simulation.clock.advanceTo(Date.parse(entry.at));
+  return 'request' in entry ? playRequest(simulator, entry) : playLever(simulator, entry);
 }
 
 type Found = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;

@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { LeverError } from '../sim/lever-error.ts';
 import { isoTime } from '../sim/message.ts';
-import { type ClockMode, clockModes, latestTimeMs } from '../sim/settings.ts';
+import { type ClockMode, clockModes, largestRate, latestTimeMs } from '../sim/settings.ts';
 import { durationMs, timeMs, timeSchema } from './duration.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
@@ -23,7 +23,7 @@ export const clockModeSchema = z.strictObject({
   rate: z
     .number()
     .positive({ error: 'expected a number above 0' })
-    .max(1e6)
+    .max(largestRate)
     .exactOptional()
     .describe('Only with `scaled`; without it, the rate it had.'),
 });

@@ -21,6 +21,8 @@ export const clockModes = ['real', 'scaled', 'manual'] as const;
 export type ClockMode = (typeof clockModes)[number];
 export const logModes = ['off', 'text', 'json'] as const;
 export const defaultRate = 60;
+/** Simulated seconds per second. */
+export const largestRate = 1_000_000;
 export const defaultManualStart = '2026-01-01T00:00:00.000Z';
 
 const startError =
@@ -40,7 +42,7 @@ export const startTimeSchema = z
 const settingsSchema = z
   .strictObject({
     clock: z.enum(clockModes).default('real'),
-    rate: z.number().positive({ error: 'expected a number above 0' }).max(1e6).optional(),
+    rate: z.number().positive({ error: 'expected a number above 0' }).max(largestRate).optional(),
     startTime: startTimeSchema.optional(),
     seed: z
       .int()

@@ -7,8 +7,13 @@ import { faultInputSchema } from '../levers/faults.ts';
 import { unfinishedStatuses } from '../sim/assumptions.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { statuses } from '../sim/message.ts';
-import { clockModes, latestTimeMs } from '../sim/settings.ts';
-import { assumptionsSchema, outcomeSchema, pollingSchema } from '../sim/world-schema.ts';
+import { clockModes, largestRate, latestTimeMs } from '../sim/settings.ts';
+import {
+  assumptionsSchema,
+  numberSchema,
+  outcomeSchema,
+  pollingSchema,
+} from '../sim/world-schema.ts';
 
 export const snapshotFormat = 1;
 
@@ -47,7 +52,7 @@ const messageSchema = z.strictObject({
   device_id: id,
   endpoint,
   request_id: z.string(),
-  to: z.string(),
+  to: numberSchema,
   text: z.string(),
   created_at_ms: timeMs,
   send_at_ms: timeOrNever,
@@ -61,14 +66,22 @@ const messageSchema = z.strictObject({
   due_poll: count,
 });
 
-const useSchema = z.strictObject({
-  request_id: z.string(),
-  key_id: id,
-  endpoint,
-  at_ms: timeMs,
-  message_id: id.nullable(),
-  refusal: z.unknown().describe('Where failedRequestId burns the id.'),
-});
+const useSchema = z
+  .strictObject({
+    request_id: z.string(),
+    key_id: id,
+    endpoint,
+    at_ms: timeMs,
+    message_id: id.nullable(),
+    refusal: z
+      .looseObject({ kind: z.string() })
+      .nullable()
+      .optional()
+      .describe('Where failedRequestId burns the id.'),
+  })
+  .refine((use) => (use.message_id === null) !== ((use.refusal ?? null) === null), {
+    error: 'a use led to a message or to a refusal',
+  });
 
 const receivedSchema = z.strictObject({
   message_id: id,
@@ -90,7 +103,7 @@ const accountSchema = z.strictObject({
 
 const deviceSchema = z.strictObject({
   device_id: id,
-  number: z.string(),
+  number: numberSchema,
   account_id: id.nullable().describe('Null: a number of the shared pool.'),
   first_poll_at_ms: timeMs,
   connected: z.boolean(),
@@ -104,7 +117,9 @@ const deviceSchema = z.strictObject({
   paced: z.array(z.strictObject({ message_id: id, from: z.enum(statuses), due_at_ms: timeMs })),
 });
 
-const bucketsSchema = z.array(z.tuple([z.string(), z.array(z.number())]));
+/** Times, tokens or their fractions; below zero where refused requests count. */
+const bucketNumber = z.int().min(-latestTimeMs).max(latestTimeMs);
+const bucketsSchema = z.array(z.tuple([z.string(), z.array(bucketNumber)]));
 
 const limiterSchema = z.strictObject(
   Object.fromEntries(
@@ -131,7 +146,11 @@ export const snapshotSchema = z.strictObject({
   snapshot: z.literal(snapshotFormat),
   smstwin: z.string().describe('The version that made it.'),
   seed: count,
-  clock: z.strictObject({ now_ms: timeMs, mode: z.enum(clockModes), rate: z.number().positive() }),
+  clock: z.strictObject({
+    now_ms: timeMs,
+    mode: z.enum(clockModes),
+    rate: z.number().positive().max(largestRate),
+  }),
   enforces_quotas: z.boolean(),
   assumptions: assumptionsSchema,
   outcomes: z.array(outcomeSchema),

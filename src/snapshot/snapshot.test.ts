@@ -81,6 +81,29 @@ test('a snapshot that is damaged or does not fit together is refused, and change
   void simulator.close();
 });
 
+test.each([
+  ['a rate that no clock has', (text: string) => text.replace(/"rate":\d+/, '"rate":1e300')],
+  [
+    'a bucket beyond all time',
+    (text: string) => text.replace(/(\[")([^"]+)(",\[)\d+/, '$1$2$31e300'),
+  ],
+  ['a SIM without an E.164 number', (text: string) => text.replace('"number":"+1', '"number":"zz')],
+  ['a recipient that is no number', (text: string) => text.replace('"to":"+1', '"to":"zz')],
+  [
+    'a first use without a message or refusal',
+    (text: string) => text.replace(/("at_ms":\d+,"message_id":)"[^"]+"/, '$1null'),
+  ],
+])('a snapshot with %s is refused', (_, damage) => {
+  const simulator = new Simulator(settings);
+  sendBy(simulator, 0, { request_id: 'a' });
+  const whole = JSON.stringify(simulator.snapshots.take());
+  const damaged = damage(whole);
+  expect(damaged).not.toBe(whole);
+  expect(() => simulator.snapshots.restore(JSON.parse(damaged))).toThrow();
+  expect(JSON.stringify(simulator.snapshots.take())).toBe(whole);
+  void simulator.close();
+});
+
 test('a snapshot brings its clock: with a real one, time goes on from there', async () => {
   const simulator = new Simulator();
   const snapshot = simulator.snapshots.take();
