@@ -351,6 +351,12 @@ test.each([
   },
 );
 
+test("SVC-1 the pool is nobody's own SIM: disconnectedSim does not speak of its numbers", () => {
+  const twin = Twin.assuming({ disconnectedSim: 'device_inactive' });
+  twin.simulation.world.patchDevice(twin.device(poolNumber), { connected: false });
+  expect(outcome(twin.sendAs('initech', { from: poolNumber }))).toBe('202');
+});
+
 test.each([
   [0, ['402 quota_exceeded', '402 quota_exceeded']],
   [1, ['202', '402 quota_exceeded']],

@@ -90,7 +90,7 @@ test('no full key stands in a journal', async () => {
   run(simulator);
   const keys = simulator.readyFile().accounts.map(({ api_key: key }) => key);
   const [first] = simulator.accounts.list();
-  keys.push(simulator.accounts.createKey(first?.account_id ?? '').key);
+  keys.push(simulator.accounts.createKey(first?.account_id ?? '', { name: 'third' }).key);
   await simulator.close();
   const text = readFileSync(file, 'utf8');
   for (const key of keys) expect(text).not.toContain(key);

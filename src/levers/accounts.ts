@@ -20,7 +20,7 @@ export const accountInputSchema = z.strictObject({
   monthly_quota: quotaInput.exactOptional(),
 });
 export const accountPatchSchema = accountInputSchema.partial();
-export const keyInputSchema = z.strictObject({ name: nameSchema.default('default') });
+export const keyInputSchema = z.strictObject({ name: nameSchema });
 
 const countSchema = z.int().min(0);
 
@@ -104,7 +104,7 @@ export class AccountLevers {
     return findAccount(this.#live, accountId).keys.map(keyView);
   }
 
-  createKey(accountId: string, input: KeyInput = {}): CreatedKey {
+  createKey(accountId: string, input: KeyInput): CreatedKey {
     return this.#live.change('accounts.createKey', [accountId, input], () => {
       const account = findAccount(this.#live, accountId);
       const { name } = readInput(keyInputSchema, input);

@@ -378,8 +378,9 @@ export class ReferenceModel {
         (replayScope === 'account' || each.key === key) &&
         (replayAcrossEndpoints === 'shared' || each.endpoint === endpoint),
     );
-    // The oldest use counts; `free` knows of no refusals.
-    const first = uses.find((each) => each.wasAccepted || failedRequestId === 'burned');
+    // An accepted send goes before a refusal, the oldest before younger ones; `free` knows of no refusals.
+    const burned = failedRequestId === 'burned' ? uses[0] : undefined;
+    const first = uses.find((each) => each.wasAccepted) ?? burned;
     if (first === undefined) return undefined;
     const isSame = this.#askedFor(body).every((value, i) => value === first.asked[i]);
     return isSame || !first.wasAccepted || replayDifferentBody === 'return_original'

@@ -66,6 +66,15 @@ test('SEND-4 a refusal from when ids were burned hides no message once they are 
   expect(twin.send({ request_id: 'a' })).toMatchObject({ status: 200, body: first.body });
 });
 
+test('SEND-4 a message goes before an older refusal, burned as that may be', () => {
+  const twin = Twin.assuming({ failedRequestId: 'burned' });
+  expect(twin.send({ request_id: 'a', message: '' }).status).toBe(400);
+  twin.simulation.assume({ failedRequestId: 'free' });
+  const first = twin.send({ request_id: 'a' });
+  twin.simulation.assume({ failedRequestId: 'burned' });
+  expect(twin.send({ request_id: 'a' })).toMatchObject({ status: 200, body: first.body });
+});
+
 test('SEND-4 a refused replay burns nothing: past its 24 h the request_id is free', () => {
   const twin = Twin.assuming({ failedRequestId: 'burned', gateOrder: 'validate_first' });
   const fields = { request_id: 'a', send_at: new Date(twin.now() + 1).toISOString() };

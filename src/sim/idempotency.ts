@@ -53,18 +53,20 @@ export class ReplayWindow {
   ): FirstUse | undefined {
     // peek, not get: recency must stay the order of age.
     let use = this.#uses?.peek(requestId);
-    let first: FirstUse | undefined;
+    let message: FirstUse | undefined;
+    let refusal: FirstUse | undefined;
     const oldestMs = this.#now() - replayWindowMs;
     // Several stand here only where an assumption was switched between them.
     while (use !== undefined && use.atMs >= oldestMs) {
       const inScope =
         (assumptions.replayScope === 'account' || use.key === key) &&
         (assumptions.replayAcrossEndpoints === 'shared' || use.endpoint === endpoint);
-      const counts = assumptions.failedRequestId === 'burned' || use.outcome instanceof Message;
-      if (inScope && counts) first = use;
+      if (inScope && use.outcome instanceof Message) message = use;
+      else if (inScope) refusal = use;
       use = use.older;
     }
-    return first;
+    // SEND-4 is a rule, so a message that was accepted goes before what `failedRequestId` burned.
+    return message ?? (assumptions.failedRequestId === 'burned' ? refusal : undefined);
   }
 
   keep(use: Omit<FirstUse, 'older'>): void {

@@ -157,7 +157,8 @@ function usableDevice(world: World, account: Account, number: string): Device | 
   }
   if (!device.allowed) return { kind: 'number_access_denied' };
   if (!device.active) return { kind: 'device_inactive' };
-  if (!device.connected && assumptions.disconnectedSim === 'device_inactive') {
+  const isOwnUnpaired = !device.connected && device.account !== undefined;
+  if (isOwnUnpaired && assumptions.disconnectedSim === 'device_inactive') {
     return { kind: 'device_inactive' };
   }
   return device;

@@ -40,7 +40,7 @@ test('restored equals never stopped', () => {
 test('no full key is in a snapshot, and a restored simulator accepts the same keys', () => {
   const simulator = new Simulator(settings);
   const [account] = simulator.accounts.list();
-  const { key } = simulator.accounts.createKey(account?.account_id ?? '');
+  const { key } = simulator.accounts.createKey(account?.account_id ?? '', { name: 'second' });
   const snapshot = JSON.stringify(simulator.snapshots.take());
   const keys = [key, ...simulator.readyFile().accounts.map(({ api_key: own }) => own)];
   for (const each of keys) expect(snapshot).not.toContain(each);

@@ -106,11 +106,16 @@ const oneCommand: fc.Arbitrary<Command> = fc.oneof(
     [fc.constantFrom('x', 'y'), fc.nat(3)],
     (s, name, quota) => {
       const { account_id: id } = s.accounts.create({ name, monthly_quota: quota });
-      return [s.accounts.createKey(id).key, s.sims.create(id, { number: `+1202555017${quota}` })];
+      return [
+        s.accounts.createKey(id, { name }).key,
+        s.sims.create(id, { number: `+1202555017${quota}` }),
+      ];
     },
   ),
   command<[number]>('deleteAccount', [index], (s, at) => s.accounts.delete(accountAt(s, at))),
-  command<[number]>('createKey', [index], (s, at) => s.accounts.createKey(accountAt(s, at))),
+  command<[number]>('createKey', [index], (s, at) =>
+    s.accounts.createKey(accountAt(s, at), { name: 'again' }),
+  ),
   command<[number]>('revokeKey', [index], (s, at) => {
     s.accounts.revokeKey(pick(keysOf(s), at)?.keyId ?? '');
   }),

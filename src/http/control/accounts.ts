@@ -74,10 +74,9 @@ export const accountRoutes: readonly Route[] = [
     summary: 'A new key: the only time its full text is shown.',
     status: 201,
     body: keyInputSchema,
-    bodyRequired: false,
     result: createdKeySchema,
     run: ({ simulator, ids: [id = ''], body }) =>
-      simulator.accounts.createKey(id, body as KeyInput | undefined),
+      simulator.accounts.createKey(id, body as KeyInput),
   },
   {
     method: 'DELETE',
