@@ -159,9 +159,7 @@ export class Session {
         return this.#send(step.who, via, this.#key(step.who, step.key), sent.body);
       }
       case 'read': {
-        const { accountId } = this.#person(step.whose);
-        const own = this.model.messages.filter((each) => each.accountId === accountId);
-        const id = step.id ?? at(own, step.message)?.messageId ?? 'none';
+        const id = step.id ?? at(this.#messagesOf(step.whose), step.message)?.messageId ?? 'none';
         const key = this.#key(step.who, step.key);
         return this.#do(step.who, { ...this.#get(`/api/v1/sms/${id}/`, key), method: step.method });
       }
@@ -258,7 +256,7 @@ export class Session {
         let last: ApiReply | undefined;
         // From several addresses and with all keys in turn: neither has a bucket of its own.
         for (let i = 0; i < times; i += 1) {
-          const request = this.#cheapRequest(endpoint, at(keys, i) ?? 'none');
+          const request = this.#cheapRequest(step.who, endpoint, at(keys, i) ?? 'none');
           last = this.call(step.who, { ...request, clientIp: `203.0.113.${i % 3}` });
         }
         return `${times} times ${endpoint} by ${name(step.who)} -> ${last?.status}`;
@@ -435,6 +433,11 @@ export class Session {
     return at(this.#simsOf(who), choice.own)?.number ?? at(poolNumbers, choice.own);
   }
 
+  #messagesOf(who: number) {
+    const { accountId } = this.#person(who);
+    return this.model.messages.filter((each) => each.accountId === accountId);
+  }
+
   #bodyOf(who: number, fields: SendFields): Record<string, unknown> {
     const sender = this.#numberOf(who, fields.sender);
     const { senderAs, sendAt } = fields;
@@ -474,14 +477,14 @@ export class Session {
   }
 
   /** A request that spends a token, where there is one to spend, and does little else. */
-  #cheapRequest(endpoint: Endpoint, key: string): ApiRequest {
+  #cheapRequest(who: number, endpoint: Endpoint, key: string): ApiRequest {
     switch (endpoint) {
       case 'received':
         return this.#get('/api/v1/sms/received/', key);
       case 'tasks':
         return this.#get('/api/devices/none/tasks/', key);
       case 'read':
-        return this.#get(`/api/v1/sms/${this.model.messages[0]?.messageId ?? 'none'}/`, key);
+        return this.#get(`/api/v1/sms/${this.#messagesOf(who)[0]?.messageId ?? 'none'}/`, key);
       case 'stats':
         return this.#get('/api/v1/account/stats/', key);
       default:
@@ -494,7 +497,7 @@ export class Session {
     const endpoint = limitedEndpoints[index] ?? (index % 2 === 0 ? 'stats' : 'read');
     const [simulated, external] = this.#simsOf(0);
     if (endpoint === 'tasks') return this.#get(`/api/devices/${external?.deviceId}/tasks/`, '');
-    if (!(endpoint in sendPaths)) return this.#cheapRequest(endpoint, '');
+    if (!(endpoint in sendPaths)) return this.#cheapRequest(0, endpoint, '');
     const body = { to: '+12025550150', from: simulated?.number, message: 'hello' };
     return this.#post(endpoint as SendPath, '', JSON.stringify(body));
   }
