@@ -39,9 +39,10 @@ test('a case is measured beside its floors, reported, and held against its thres
   const html = join(directory, 'r.html');
   const { io, texts } = newIo();
   const flags = ['--scenario', 'throttled', '--duration', '200ms', '--rounds', '1'];
+  const few = ['--warm-up', '200'];
   const thresholds = ['--slo', 'errors<1', '--slo', 'rps<1'];
   const reports = ['--report', `json=${json}`, '--report', `html=${html}`];
-  expect(await bench([...flags, ...thresholds, ...reports], io)).toBe(7);
+  expect(await bench([...flags, ...few, ...thresholds, ...reports], io)).toBe(7);
   const result = JSON.parse(readFileSync(json, 'utf8')) as BenchResult;
   const [found] = result.cases;
   expect(found?.invalid).toEqual([]);

@@ -63,11 +63,12 @@ async function runCase(
   options: BenchOptions,
   onProgress: (line: string) => void,
 ): Promise<CaseResult> {
-  const { baseUrl, durationMs, rounds, connections, perSecond } = options;
+  const { baseUrl, durationMs, rounds, warmUpRequests, connections, perSecond } = options;
   const measured = baseUrl === undefined ? benchCase : withThrottling(benchCase);
   const measurement = await measure(measured, {
     durationMs,
     rounds,
+    warmUpRequests,
     connections,
     perSecond,
     onProgress,

@@ -16,6 +16,8 @@ export interface MeasureOptions {
   /** Of load for the service, over all rounds. */
   readonly durationMs: number;
   readonly rounds: number;
+  /** By count, not by time: on a busy machine a second may be too short for the compiler to settle. */
+  readonly warmUpRequests: number;
   readonly connections: number;
   readonly perSecond: number | undefined;
   readonly onProgress: (line: string) => void;
@@ -42,8 +44,6 @@ export interface Measurement {
   readonly idleRssBytes: number;
 }
 
-/** By count, not by time: on a busy machine a second may be too short for the compiler to settle. */
-const warmUpRequests = 60_000;
 const warmUpMs = 4_000;
 /** Floors are steadier than the service, so their rounds are shorter. */
 const floorShare = 0.5;
@@ -94,7 +94,7 @@ export async function measure(benchCase: BenchCase, options: MeasureOptions): Pr
           all[name],
           name === 'service' ? workload : { ...workload, expects: [200, reply.postStatus] },
           isWarmUp
-            ? { durationMs: warmUpMs, requests: warmUpRequests }
+            ? { durationMs: warmUpMs, requests: options.warmUpRequests }
             : { durationMs: name === 'service' ? roundMs : roundMs * floorShare },
           options,
         );

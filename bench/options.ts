@@ -18,6 +18,7 @@ export interface BenchOptions {
   readonly scenarios: readonly ScenarioName[];
   readonly durationMs: number;
   readonly rounds: number;
+  readonly warmUpRequests: number;
   readonly connections: number;
   /** Requests per second in open loop; undefined saturates. */
   readonly perSecond: number | undefined;
@@ -34,6 +35,7 @@ interface BenchFlags {
   readonly scenario: readonly ScenarioName[];
   readonly duration: number;
   readonly rounds: number;
+  readonly warmUp: number;
   readonly connections: number;
   readonly rate?: number;
   readonly slo: readonly Slo[];
@@ -61,6 +63,7 @@ export function addBenchFlags(command: Command): void {
   add(`--scenario <name>`, `${names}; repeatable; all by default`, [], scenarioValue);
   add('--duration <time>', 'of load for each case, over all rounds', 10_000, timeValue);
   add('--rounds <n>', 'how many rounds the duration is divided into', 5, countValue);
+  add('--warm-up <n>', 'requests to each server before the first round', 60_000, countValue);
   add('--connections <n>', 'connections kept open', 64, countValue);
   add(
     '--rate <n>',
@@ -112,6 +115,7 @@ export function benchOptions(command: Command): BenchOptions {
     scenarios,
     durationMs: flags.duration,
     rounds: flags.rounds,
+    warmUpRequests: flags.warmUp,
     connections: flags.connections,
     perSecond: flags.rate,
     slos: flags.slo,

@@ -1,10 +1,11 @@
 /**
- * Simulated time as the page shows it, and the simulator's numbers, asked for every two seconds: time that runs
- * makes no events, and a reset shows as fewer messages or an earlier time.
+ * Simulated time as the page shows it, and the simulator's numbers, asked for when a message moved, as that sets
+ * timers, and every two seconds: time that runs makes no events, and a reset shows as fewer messages or an earlier time.
  */
 import { computed, signal } from '@preact/signals';
 import { call } from './control.ts';
 import { announceAnotherWorld, onEvents } from './events.ts';
+import { Reading, settleMs } from './reading.ts';
 import type { ClockState, State } from './wire.ts';
 
 export const state = signal<State | undefined>(undefined);
@@ -39,6 +40,12 @@ export function followClock(): void {
       hearClock(last);
     }
   });
+  const reading = new Reading(
+    readState,
+    () => {},
+    () => {},
+  );
+  onEvents('message', () => reading.soon(settleMs));
   setInterval(() => {
     if (document.visibilityState === 'visible') void readState();
   }, betweenReadsMs);
