@@ -39,8 +39,8 @@ export interface Ports {
 }
 
 const loopback = '127.0.0.1';
-/** A snapshot is as large as the state it holds. */
-const controlBodyLimits = { bodyLimitBytes: 256 * 1024 ** 2, drainLimitBytes: 256 * 1024 ** 2 };
+/** Two snapshots of the largest size; what each path takes is the control API's own matter. */
+const controlHeldLimitBytes = 512 * 1024 ** 2;
 const closeGraceMs = 4_000;
 
 export async function openPorts(simulator: Simulator, options: ListenOptions): Promise<Ports> {
@@ -65,8 +65,8 @@ export async function openPorts(simulator: Simulator, options: ListenOptions): P
     const controlHost = control.host ?? loopback;
     const controlPort = await openTransport(
       kind,
-      { control: controlApi(simulator, { host: controlHost, token: control.token }) },
-      { ...transportOptions, ...controlBodyLimits },
+      controlApi(simulator, { host: controlHost, token: control.token }),
+      { ...transportOptions, heldLimitBytes: controlHeldLimitBytes },
     );
     opened.push(controlPort.transport);
     const controlUrl = urlOf(

@@ -8,7 +8,7 @@ import { bundleDashboard } from './bundle.ts';
 
 async function asked(overrides: Partial<ControlRequest>, token?: string) {
   const simulator = new Simulator({ clock: 'manual' });
-  const reply = await controlApi(simulator, { host: '127.0.0.1', token })({
+  const reply = await controlApi(simulator, { host: '127.0.0.1', token }).control({
     ...plainRequest,
     ...overrides,
   });

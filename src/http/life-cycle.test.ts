@@ -102,8 +102,12 @@ both(
 );
 
 both('a delay longer than the grace does not outlive the server', async (kind) => {
+  let asked = 0;
   const { port, transport } = await start(kind, {
-    service: (request: ApiRequest) => ({ ...echo(request), delivery: { delayMs: 3_600_000 } }),
+    service: (request: ApiRequest) => {
+      asked++;
+      return { ...echo(request), delivery: { delayMs: 3_600_000 } };
+    },
   });
   const timers = (): number =>
     process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
@@ -111,6 +115,7 @@ both('a delay longer than the grace does not outlive the server', async (kind) =
   const [patient, hasty] = [await dial(port), await dial(port)];
   await hasty.write(get());
   await patient.write(get());
+  while (asked < 2) await new Promise((resolve) => setImmediate(resolve));
   expect(timers()).toBeGreaterThanOrEqual(before + 2);
   hasty.destroy();
   await transport.close(20);

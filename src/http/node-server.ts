@@ -7,6 +7,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { ArrivingBody, BodyRoom, type Intake } from './arriving-body.ts';
 import type { EventStream } from './event-stream.ts';
 import type { ApiReply, Delivery } from './messages.ts';
 import { cutShort, openEventStream, writeReply } from './node-reply.ts';
@@ -16,6 +17,8 @@ import {
   checkAddress,
   defaultBodyLimitBytes,
   defaultDrainLimitBytes,
+  defaultHeldLimitBytes,
+  defaultMostDelayed,
   type EventsReply,
   idleTimeoutMs,
   listenError,
@@ -40,20 +43,25 @@ export class NodeTransport implements Transport {
   readonly #server: Server;
   readonly #serve: Serve;
   readonly #replies: TransportReplies;
-  readonly #bodyLimitBytes: number;
-  readonly #drainLimitBytes: number;
+  readonly #intake: Intake;
+  readonly #room: BodyRoom;
   readonly #onInternalError: ((error: unknown) => void) | undefined;
   /** Every request without its whole reply, and the timer of a delayed one. */
   readonly #pending = new Map<ServerResponse, NodeJS.Timeout | undefined>();
+  readonly #mostDelayed: number;
+  #delayed = 0;
   readonly #streams = new Set<EventStream>();
   #closing: Promise<void> | undefined;
 
   constructor(serve: Serve, options: TransportOptions = {}) {
     this.#serve = serve;
-    this.#bodyLimitBytes = options.bodyLimitBytes ?? defaultBodyLimitBytes;
-    this.#drainLimitBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
+    const limitBytes = options.bodyLimitBytes ?? defaultBodyLimitBytes;
+    const drainBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
     this.#onInternalError = options.onInternalError;
-    this.#replies = transportReplies(serve, this.#bodyLimitBytes);
+    this.#replies = transportReplies(serve, limitBytes);
+    this.#intake = { limitBytes, drainBytes, over: this.#replies.tooLarge };
+    this.#mostDelayed = options.mostDelayed ?? defaultMostDelayed;
+    this.#room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, this.#replies.busy);
     const server = createServer({
       maxHeaderSize: 16_384,
       headersTimeout: idleTimeoutMs,
@@ -98,39 +106,53 @@ export class NodeTransport implements Transport {
   #receive(incoming: IncomingMessage, response: ServerResponse): void {
     this.#pending.set(response, undefined);
     response.once('close', () => {
-      clearTimeout(this.#pending.get(response));
+      this.#clearDelay(response);
       this.#pending.delete(response);
     });
     const length = incoming.headers['content-length'];
     const size = length === undefined ? 0 : Number(length);
+    const draft = read(incoming);
     if (size === 0 && incoming.headers['transfer-encoding'] === undefined) {
-      this.#dispatch(read(incoming), response);
-    } else if (size > this.#drainLimitBytes) {
-      this.#put(response, this.#replies.tooLarge, true);
-    } else {
-      this.#collect(incoming, response);
+      this.#dispatch(draft, response);
+      return;
+    }
+    const intake = this.#intakeOf(draft, response);
+    if (intake === undefined) return;
+    if (size > intake.drainBytes) this.#put(response, intake.over, true);
+    else this.#collect(incoming, draft, response, new ArrivingBody(intake, this.#room));
+  }
+
+  /** Undefined where the handler broke; that is answered then. */
+  #intakeOf(draft: Draft, response: ServerResponse): Intake | undefined {
+    if ('service' in this.#serve) return this.#intake;
+    try {
+      return this.#serve.intake?.(draft) ?? this.#intake;
+    } catch (error) {
+      this.#fail(response, error);
+      return undefined;
     }
   }
 
-  #collect(incoming: IncomingMessage, response: ServerResponse): void {
-    const draft = read(incoming);
-    let parts: Buffer[] = [];
-    let size = 0;
+  #collect(
+    incoming: IncomingMessage,
+    draft: Draft,
+    response: ServerResponse,
+    body: ArrivingBody,
+  ): void {
+    response.once('close', () => body.release());
     incoming.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= this.#bodyLimitBytes) parts.push(chunk);
-      else parts = [];
-      if (size > this.#drainLimitBytes && !response.headersSent) {
-        this.#put(response, this.#replies.tooLarge, true);
-      }
+      if (response.headersSent || response.destroyed) return;
+      const refusal = body.take(chunk);
+      if (refusal !== undefined) this.#put(response, refusal, true);
     });
     incoming.on('end', () => {
       if (response.headersSent || response.destroyed) return;
-      if (size > this.#bodyLimitBytes) {
-        this.#put(response, this.#replies.tooLarge, false);
+      if (body.isTooLong) {
+        this.#put(response, body.intake.over, false);
         return;
       }
-      draft.body = parts[0] !== undefined && parts.length === 1 ? parts[0] : Buffer.concat(parts);
+      draft.body = body.bytes;
+      body.release();
       this.#dispatch(draft, response);
     });
     // A client that leaves in the middle of its body; the response's `close` cleans up.
@@ -179,12 +201,24 @@ export class NodeTransport implements Transport {
 
   #mistreat(response: ServerResponse, reply: ApiReply, { delayMs = 0, cut }: Delivery): void {
     const act = (): void => {
+      this.#clearDelay(response);
       if (response.destroyed) return;
       if (cut === undefined) this.#put(response, reply, false);
       else cutShort(response, reply, cut);
     };
-    if (delayMs <= 0) act();
-    else this.#pending.set(response, setTimeout(act, delayMs));
+    if (delayMs <= 0 || this.#delayed >= this.#mostDelayed) act();
+    else {
+      this.#delayed++;
+      this.#pending.set(response, setTimeout(act, delayMs));
+    }
+  }
+
+  #clearDelay(response: ServerResponse): void {
+    const timer = this.#pending.get(response);
+    if (timer === undefined) return;
+    clearTimeout(timer);
+    this.#pending.set(response, undefined);
+    this.#delayed--;
   }
 
   #stream(response: ServerResponse, reply: EventsReply): void {

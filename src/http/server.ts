@@ -11,15 +11,18 @@
 
 import uWS, { type ListenCallback } from 'uWebSockets.js';
 import { type Request, type Response, Server } from 'hyper-express';
+import { ArrivingBody, BodyRoom, type Intake } from './arriving-body.ts';
 import type { EventStream } from './event-stream.ts';
 import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
 import {
-  type ControlHandle,
   type ControlReply,
   type ControlRequest,
+  type ControlService,
   checkAddress,
   defaultBodyLimitBytes,
   defaultDrainLimitBytes,
+  defaultHeldLimitBytes,
+  defaultMostDelayed,
   type EventsReply,
   explainRefusal,
   type Handle,
@@ -47,24 +50,29 @@ export class HyperExpressTransport implements Transport {
     max_body_length: Number.POSITIVE_INFINITY,
   });
   readonly #service: Handle | undefined;
-  readonly #control: ControlHandle | undefined;
+  readonly #control: ControlService | undefined;
   readonly #replies: TransportReplies;
-  readonly #bodyLimitBytes: number;
-  readonly #drainLimitBytes: number;
+  readonly #intake: Intake;
+  readonly #room: BodyRoom;
   readonly #onInternalError: ((error: unknown) => void) | undefined;
   /** Requests that wait: for their body, for a delay (its timer), or for the control handler. */
   readonly #pending = new Map<Response, NodeJS.Timeout | undefined>();
   #sweepAt = 4_096;
+  readonly #mostDelayed: number;
+  #delayed = 0;
   readonly #streams = new Set<EventStream>();
   #closing: Promise<void> | undefined;
 
   constructor(serve: Serve, options: TransportOptions = {}) {
     this.#service = 'service' in serve ? serve.service : undefined;
-    this.#control = 'control' in serve ? serve.control : undefined;
-    this.#bodyLimitBytes = options.bodyLimitBytes ?? defaultBodyLimitBytes;
-    this.#drainLimitBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
+    this.#control = 'control' in serve ? serve : undefined;
+    const limitBytes = options.bodyLimitBytes ?? defaultBodyLimitBytes;
+    const drainBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
     this.#onInternalError = options.onInternalError;
-    this.#replies = transportReplies(serve, this.#bodyLimitBytes);
+    this.#replies = transportReplies(serve, limitBytes);
+    this.#intake = { limitBytes, drainBytes, over: this.#replies.tooLarge };
+    this.#mostDelayed = options.mostDelayed ?? defaultMostDelayed;
+    this.#room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, this.#replies.busy);
     this.#server.any('/*', (request, response) => this.#receive(request, response));
     this.#server.set_error_handler((request, response, error) =>
       this.#fail(response, request.method, error),
@@ -104,6 +112,7 @@ export class HyperExpressTransport implements Transport {
   #sweep(): void {
     for (const [response, timer] of this.#pending) {
       if (!response.completed) continue;
+      if (timer !== undefined) this.#delayed--;
       clearTimeout(timer);
       this.#pending.delete(response);
     }
@@ -119,42 +128,62 @@ export class HyperExpressTransport implements Transport {
     }
     const draft = new UwsRequest(request, response);
     const size = length === undefined ? 0 : Number(length);
-    if (size === 0 && headers['transfer-encoding'] === undefined) this.#dispatch(draft, response);
-    else if (size > this.#drainLimitBytes)
-      this.#refuse(response, draft.method, this.#replies.tooLarge);
-    else this.#collect(draft, response);
+    if (size === 0 && headers['transfer-encoding'] === undefined) {
+      this.#dispatch(draft, response);
+      return;
+    }
+    const intake = this.#control?.intake?.(draft) ?? this.#intake;
+    if (size > intake.drainBytes) this.#refuse(response, draft.method, intake.over);
+    else this.#collect(draft, response, intake);
   }
 
-  #collect(draft: UwsRequest, response: Response): void {
-    let parts: Buffer[] | undefined;
-    let size = 0;
+  /** Nearly every body comes in one piece, of which the service is lent a view. */
+  #collect(draft: UwsRequest, response: Response, intake: Intake): void {
+    let body: ArrivingBody | undefined;
     this.#pending.set(response, undefined);
     if (this.#pending.size > this.#sweepAt) this.#sweep();
     response.raw.onData((chunk, isLast) => {
       if (response.completed) return;
-      size += chunk.byteLength;
-      if (size > this.#drainLimitBytes) {
-        this.#refuse(response, draft.method, this.#replies.tooLarge);
-      } else if (size > this.#bodyLimitBytes) {
-        parts = undefined;
-        if (isLast) this.#write(response, draft.method, this.#replies.tooLarge);
-      } else if (isLast) {
+      if (isLast && body === undefined && chunk.byteLength <= intake.limitBytes) {
         const view = Buffer.from(chunk);
-        if (parts !== undefined) draft.body = Buffer.concat([...parts, view]);
-        else draft.body = this.#service === undefined ? Buffer.from(view) : view;
+        draft.body = this.#service === undefined ? Buffer.from(view) : view;
         this.#dispatch(draft, response);
-      } else if (chunk.byteLength > 0) {
-        parts ??= [];
-        parts.push(Buffer.from(new Uint8Array(chunk)));
+        return;
       }
+      body ??= this.#arriving(response, intake);
+      const refusal = body.take(new Uint8Array(chunk));
+      if (refusal !== undefined) this.#refuse(response, draft.method, refusal);
+      else if (isLast) this.#collected(draft, response, body);
     });
+  }
+
+  #arriving(response: Response, intake: Intake): ArrivingBody {
+    const body = new ArrivingBody(intake, this.#room);
+    // In the place of HyperExpress' own handler, which tells us nothing.
+    response.raw.onAborted(() => {
+      response.completed = true;
+      this.#pending.delete(response);
+      body.release();
+    });
+    return body;
+  }
+
+  #collected(draft: UwsRequest, response: Response, body: ArrivingBody): void {
+    if (body.isTooLong) {
+      this.#write(response, draft.method, body.intake.over);
+      return;
+    }
+    draft.body = body.bytes;
+    body.release();
+    this.#dispatch(draft, response);
   }
 
   /** Nothing may be thrown from here: above it is native code, and the process would end. */
   #dispatch(request: UwsRequest, response: Response): void {
     try {
       if (this.#service !== undefined) this.#deliver(response, request, this.#service(request));
-      else if (this.#control !== undefined) this.#answer(response, request, this.#control(request));
+      else if (this.#control !== undefined)
+        this.#answer(response, request, this.#control.control(request));
     } catch (error) {
       this.#fail(response, request.method, error);
     }
@@ -233,11 +262,16 @@ export class HyperExpressTransport implements Transport {
       if (cut === undefined) this.#write(response, request.method, reply);
       else this.#cut(response, request.method, reply, cut);
     };
-    if (delayMs <= 0) act();
-    else {
-      const timer = setTimeout(() => this.#later(response, request, act), delayMs);
-      this.#pending.set(response, timer);
+    if (delayMs <= 0 || this.#delayed >= this.#mostDelayed) {
+      act();
+      return;
     }
+    this.#delayed++;
+    const timer = setTimeout(() => {
+      this.#delayed--;
+      this.#later(response, request, act);
+    }, delayMs);
+    this.#pending.set(response, timer);
   }
 
   #cut(response: Response, method: string, reply: ApiReply, cut: 'close' | 'truncate'): void {

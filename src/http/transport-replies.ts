@@ -14,6 +14,7 @@ import type {
 
 export interface TransportReplies {
   readonly tooLarge: ApiReply;
+  readonly busy: ApiReply;
   readonly conflictingLength: ApiReply;
   readonly malformed: ApiReply;
   readonly headersTooLarge: ApiReply;
@@ -29,6 +30,7 @@ export function transportReplies(serve: Serve, limitBytes: number): TransportRep
   });
   return {
     tooLarge: reply(413, 'request_too_large', `Request body exceeds ${limitBytes} bytes.`),
+    busy: reply(503, 'busy', 'Too many request bodies are arriving at once.'),
     conflictingLength: reply(400, 'bad_request', 'Conflicting Content-Length headers.'),
     malformed: reply(400, 'bad_request', 'Malformed HTTP request.'),
     headersTooLarge: reply(431, 'headers_too_large', 'Request headers are too large.'),

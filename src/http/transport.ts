@@ -5,6 +5,7 @@
  * The control port may answer later, with other content types, or with a stream of events.
  */
 import { createServer } from 'node:net';
+import type { Intake } from './arriving-body.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
 
 export interface Transport {
@@ -46,20 +47,33 @@ export interface EventsReply {
 /** False once the stream is over. `event` and `id` are ours and hold no line break. */
 export type SendEvent = (event: string, data: unknown, id?: string) => boolean;
 
+/** The control port's handler, and what it takes of a body; asked before any of the body is read. */
+export interface ControlService {
+  readonly control: ControlHandle;
+  /** Without it, every body is taken up to the transport's own limit. */
+  readonly intake?: (request: ControlRequest) => Intake;
+}
+
 /** Which of the two kinds of port is served. */
-export type Serve = { readonly service: Handle } | { readonly control: ControlHandle };
+export type Serve = { readonly service: Handle } | ControlService;
 
 export interface TransportOptions {
   /** A longer body is answered 413. Default 65,536. */
   readonly bodyLimitBytes?: number;
   /** Up to here a body that is too long is read to its end, and the connection lives on. Default 1 MiB. */
   readonly drainLimitBytes?: number;
+  /** What all bodies that are still arriving may hold together; one more piece is answered 503. Default 64 MiB. */
+  readonly heldLimitBytes?: number;
+  /** Replies that faults delay at one time; one more is written at once. Default 10,000. */
+  readonly mostDelayed?: number;
   /** Called with whatever a handler threw; the caller of the service has got a 500. */
   readonly onInternalError?: (error: unknown) => void;
 }
 
 export const defaultBodyLimitBytes = 65_536;
 export const defaultDrainLimitBytes = 1_048_576;
+export const defaultHeldLimitBytes = 64 * 1_048_576;
+export const defaultMostDelayed = 10_000;
 /** What may wait for a slow reader of events before it is cut off. */
 export const eventQueueLimitBytes = 1_048_576;
 /** Both servers drop a connection that stays silent for about so long; uWebSockets.js has it built in. */

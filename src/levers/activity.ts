@@ -3,6 +3,7 @@
  * Nothing is made or kept before somebody listens. From the first stream of events on, the last ones are kept,
  * so that a reader who comes back with the id of the last event it saw misses none of them.
  */
+import { LeverError } from '../sim/lever-error.ts';
 import { isoTime, type Message, type Status } from '../sim/message.ts';
 import type { ClockState } from './clock.ts';
 import type { Live } from './live.ts';
@@ -42,11 +43,14 @@ export type ActivityListener = (event: ActivityEvent) => void;
 
 /** Events kept for readers that come back. */
 export const keptEvents = 1_000;
+/** Streams of events at one time; one more is refused. */
+export const mostStreams = 100;
 
 export class Activity {
   readonly #live: Live;
   readonly #listeners = new Set<ActivityListener>();
   readonly #kept: ActivityEvent[] = [];
+  #streams = 0;
   #keeps = false;
   #lastId = 0;
 
@@ -76,8 +80,15 @@ export class Activity {
     };
   }
 
+  /** Throws where there are as many streams as there may be. */
+  checkStreams(): void {
+    if (this.#streams < mostStreams) return;
+    throw new LeverError('conflict', `there are ${mostStreams} streams of events already`);
+  }
+
   /** As `listen`, but first all that came after the event `lastSeenId`, as far as it is kept. */
   stream(listener: ActivityListener, lastSeenId?: number): () => void {
+    this.checkStreams();
     this.#keeps = true;
     if (lastSeenId !== undefined && lastSeenId < this.#lastId) {
       const missed: ActivityEvent[] = [];
@@ -91,7 +102,15 @@ export class Activity {
       if (lost > 0) listener({ id: before, kind: 'gap', data: { missed: lost } });
       for (const event of missed) listener(event);
     }
-    return this.listen(listener);
+    const unlisten = this.listen(listener);
+    this.#streams++;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#streams--;
+      unlisten();
+    };
   }
 
   /** Binds to the simulation of the present; called again whenever it was replaced. */

@@ -19,6 +19,27 @@ export interface Restorable extends Live {
   replace(simulation: Simulation): void;
 }
 
+/** As large as one may be to leave by the control port, or to come back. */
+export const snapshotLimitBytes = 256 * 1_048_576;
+
+/** A snapshot as it leaves the process; refused where it could not come back. */
+export function snapshotText(snapshot: Snapshot, limitBytes = snapshotLimitBytes): string {
+  const text = textOf(snapshot);
+  if (text !== undefined && Buffer.byteLength(text) <= limitBytes) return text;
+  const message = `the state is larger than the ${limitBytes} bytes of the largest snapshot`;
+  throw new LeverError('conflict', message);
+}
+
+/** Undefined where no string is long enough. */
+function textOf(snapshot: Snapshot): string | undefined {
+  try {
+    return JSON.stringify(snapshot);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
 export class SnapshotLevers {
   readonly #live: Restorable;
 

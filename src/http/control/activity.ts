@@ -19,6 +19,7 @@ export const activityRoutes: readonly Route[] = [
     summary: 'Makes a request of the service with a key of the account, and shows all but the key.',
     status: 200,
     body: exchangeInputSchema,
+    bodyLimitBytes: 1_048_576,
     result: exchangeViewSchema,
     refusals: [409],
     run: ({ simulator, ids: [id = ''], body }) =>
@@ -39,8 +40,10 @@ export const activityRoutes: readonly Route[] = [
     summary: `Server-sent events: ${eventKinds.join(', ')}. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; an event \`gap\` says how many are lost.`,
     status: 200,
     contentType: 'text/event-stream',
+    refusals: [409],
     run: ({ simulator, headers }) => {
       const lastSeenId = readLastEventId(headers['last-event-id']);
+      simulator.activity.checkStreams();
       return new WholeReply({
         status: 200,
         open: (send) =>

@@ -32,6 +32,7 @@ export const behaviourRoutes: readonly Route[] = [
     summary: 'Replaces the scripted fates; those of the fixed recipients stay behind them.',
     status: 200,
     body: outcomesInputSchema,
+    bodyLimitBytes: 4 * 1_048_576,
     result: outcomesInputSchema,
     run: ({ simulator, body }) => simulator.outcomes.put(body as OutcomesInput),
   },

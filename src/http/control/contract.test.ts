@@ -28,6 +28,7 @@ function examples({ account, snapshot }: Targets): Readonly<Record<string, Examp
   return {
     'GET /control/health': {},
     'GET /control/state': {},
+    'GET /control/invariants': { query: 'snapshot=false' },
     'POST /control/reset': {},
     'POST /control/shutdown': {},
     'GET /control/clock': {},
@@ -100,7 +101,7 @@ test.each(operations)('%s answers what its schema says', async (name, route) => 
   const simulator = new Simulator({ clock: 'manual' });
   const targets = targetsOf(simulator);
   const { query = '', body } = examples(targets)[name] ?? {};
-  const reply = await controlApi(simulator, { host: '127.0.0.1', token: undefined })({
+  const reply = await controlApi(simulator, { host: '127.0.0.1', token: undefined }).control({
     ...plainRequest,
     method: route.method,
     path: pathOf(route.path, targets),
@@ -120,7 +121,7 @@ test.each(operations.filter(([, { path }]) => path.includes('{')))(
   async (name, route) => {
     const simulator = new Simulator({ clock: 'manual' });
     const { body } = examples(targetsOf(simulator))[name] ?? {};
-    const reply = await controlApi(simulator, { host: '127.0.0.1', token: undefined })({
+    const reply = await controlApi(simulator, { host: '127.0.0.1', token: undefined }).control({
       ...plainRequest,
       method: route.method,
       path: route.path.replace(/\{\w+\}/, '00000000-0000-4000-8000-000000000000'),

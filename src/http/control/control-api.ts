@@ -6,15 +6,23 @@ import { isUtf8 } from 'node:buffer';
 import { dashboardFile, isDashboardPath } from '../../dashboard/assets.ts';
 import { LeverError } from '../../sim/lever-error.ts';
 import type { Simulator } from '../../simulator.ts';
+import type { Intake } from '../arriving-body.ts';
 import type { ApiReply } from '../messages.ts';
-import type { ControlHandle, ControlReply, ControlRequest } from '../transport.ts';
+import {
+  type ControlReply,
+  type ControlRequest,
+  type ControlService,
+  defaultBodyLimitBytes,
+  defaultDrainLimitBytes,
+} from '../transport.ts';
 import { accountRoutes } from './accounts.ts';
 import { activityRoutes } from './activity.ts';
 import { behaviourRoutes } from './behaviour.ts';
 import { clockRoutes } from './clock.ts';
 import { faultRoutes } from './faults.ts';
-import { createGuard, type GuardOptions } from './guard.ts';
+import { createGuard, type GuardOptions, type Refusal } from './guard.ts';
 import { journalRoutes } from './journal.ts';
+import { errorReply, type Found, lookUpIn, shortened } from './look-up.ts';
 import { messageRoutes } from './messages.ts';
 import { openApiRoute } from './openapi.ts';
 import { type Call, type Route, WholeReply } from './route.ts';
@@ -41,29 +49,44 @@ export const controlRoutes: readonly Route[] = [
 /** The rows, and the document that is made from them. The page is to stand here. */
 const servedRoutes: readonly Route[] = [...controlRoutes, openApiRoute(controlRoutes)];
 
-export function controlApi(simulator: Simulator, options: GuardOptions): ControlHandle {
+/**
+ * The handler, and what it takes of a body: whoever is refused gets none of it held, and a row no more than its own
+ * limit.
+ */
+export function controlApi(simulator: Simulator, options: GuardOptions): Required<ControlService> {
   const guard = createGuard(options);
-  const table = servedRoutes.map((route) => ({ route, parts: route.path.split('/') }));
+  const lookUp = lookUpIn(servedRoutes);
 
-  return (request) => {
+  const find = (request: ControlRequest): Found => {
     const refusal = guard(request);
-    const isPage = isDashboardPath(request.path) && refusal?.status !== 403;
-    if (isPage) return page(request);
-    if (refusal !== undefined) {
-      const { status, code, message } = refusal;
-      const headers = status === 401 ? { 'www-authenticate': 'Bearer' } : undefined;
-      return errorReply(status, code, message, undefined, headers);
-    }
-    const parts = request.path.split('/');
-    const found = table.filter((row) => isPath(row.parts, parts));
-    if (found.length === 0) {
-      return errorReply(404, 'not_found', `the control API has no ${shortened(request.path)}`);
-    }
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const row = found.find(({ route }) => route.method === method);
-    if (row === undefined) return wrongMethod(found.map(({ route }) => route));
-    return answer(row.route, simulator, request, idsOf(row.parts, parts));
+    if (isDashboardPath(request.path) && refusal?.status !== 403) return { kind: 'page' };
+    return refusal === undefined ? lookUp(request) : { kind: 'refused', reply: refused(refusal) };
   };
+  return {
+    control: (request) => {
+      const found = find(request);
+      if (found.kind === 'page') return page(request);
+      if (found.kind === 'refused') return found.reply;
+      return answer(found.route, simulator, request, found.ids);
+    },
+    intake: (request) => intakeOf(find(request)),
+  };
+}
+
+function refused({ status, code, message }: Refusal): ApiReply {
+  const headers = status === 401 ? { 'www-authenticate': 'Bearer' } : undefined;
+  return errorReply(status, code, message, undefined, headers);
+}
+
+function intakeOf(found: Found): Intake {
+  if (found.kind === 'refused') {
+    return { limitBytes: 0, drainBytes: defaultDrainLimitBytes, over: found.reply };
+  }
+  const own = found.kind === 'row' ? found.route.bodyLimitBytes : undefined;
+  const limitBytes = own ?? defaultBodyLimitBytes;
+  const drainBytes = Math.max(limitBytes, defaultDrainLimitBytes);
+  const message = `Request body exceeds ${limitBytes} bytes.`;
+  return { limitBytes, drainBytes, over: errorReply(413, 'request_too_large', message) };
 }
 
 /** The dashboard, which asks for the token itself: its files hold no secret. */
@@ -116,27 +139,6 @@ function failure(error: unknown): ControlReply {
   return errorReply(statusOf[error.code], error.code, error.message, error.path);
 }
 
-function errorReply(
-  status: number,
-  code: string,
-  message: string,
-  path?: string,
-  headers?: ApiReply['headers'],
-): ApiReply {
-  const body = JSON.stringify({
-    error: { code, message, ...(path === undefined ? {} : { path }) },
-  });
-  return headers === undefined ? { status, body } : { status, body, headers };
-}
-
-function wrongMethod(routes: readonly Route[]): ApiReply {
-  const allow = routes
-    .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-    .join(', ');
-  const message = `this path takes ${allow}`;
-  return errorReply(405, 'method_not_allowed', message, undefined, { allow });
-}
-
 /** The body as JSON, whatever type it is declared as: `curl -d` declares none of its own. */
 function bodyOf(route: Route, { body }: ControlRequest): unknown {
   if (route.body === undefined) return undefined;
@@ -162,19 +164,4 @@ function queryOf(query: string): Record<string, string> {
     Object.defineProperty(result, name, { value, enumerable: true });
   }
   return result;
-}
-
-function isPath(pattern: readonly string[], parts: readonly string[]): boolean {
-  return (
-    pattern.length === parts.length &&
-    pattern.every((part, at) => (part.startsWith('{') ? parts[at] !== '' : part === parts[at]))
-  );
-}
-
-function idsOf(pattern: readonly string[], parts: readonly string[]): string[] {
-  return parts.filter((_, at) => pattern[at]?.startsWith('{') === true);
-}
-
-function shortened(path: string): string {
-  return path.length > 100 ? `${path.slice(0, 100)}...` : path;
 }

@@ -27,7 +27,7 @@ export function controlFixture(
 ): ControlFixture {
   const simulator = new Simulator({ clock: 'manual', ...settings });
   const { host = '127.0.0.1', token } = options;
-  const handle = controlApi(simulator, { host, token });
+  const { control: handle } = controlApi(simulator, { host, token });
   const request = async (overrides: Partial<ControlRequest>): Promise<JsonReply> => {
     const reply = await handle({ ...plainRequest, ...overrides });
     if (!('body' in reply)) throw new Error('not a JSON reply');

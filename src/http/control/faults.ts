@@ -20,6 +20,7 @@ export const faultRoutes: readonly Route[] = [
     summary: 'Sets a fault.',
     status: 201,
     body: faultInputSchema,
+    bodyLimitBytes: 1_048_576,
     result: faultViewSchema,
     refusals: [409],
     run: ({ simulator, body }) => simulator.faults.add(body as FaultInput),

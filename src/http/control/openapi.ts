@@ -26,6 +26,7 @@ const meanings: Readonly<Record<number, string>> = {
   404: 'There is none.',
   408: 'Not within the time.',
   409: 'Not in the present state.',
+  413: 'The body is longer than this path takes.',
 };
 
 /** The row that serves the document, itself a part of it. */
@@ -89,6 +90,7 @@ function responses(route: Route): Json {
   const { status, result, contentType = 'application/json', body, query, path } = route;
   const refusals = [401, 403, ...(route.refusals ?? [])];
   if (body !== undefined || query !== undefined) refusals.push(400);
+  if (body !== undefined) refusals.push(413);
   if (path.includes('{')) refusals.push(404);
   const hasContent = status !== 204;
   const schema = result === undefined ? { type: 'string' } : schemaOf(result, 'output');

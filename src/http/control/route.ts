@@ -30,6 +30,8 @@ export interface Route {
   readonly body?: z.ZodType;
   /** False: the body may be left out. */
   readonly bodyRequired?: boolean;
+  /** A longer body is answered 413. Default 65,536. */
+  readonly bodyLimitBytes?: number;
   readonly result?: z.ZodType;
   /** The content type, where it is not JSON. */
   readonly contentType?: string;

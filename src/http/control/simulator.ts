@@ -3,6 +3,11 @@
  */
 import { z } from 'zod';
 import { clockStateSchema } from '../../levers/clock.ts';
+import {
+  type InvariantsQuery,
+  invariantsQuerySchema,
+  invariantsSchema,
+} from '../../levers/invariants.ts';
 import { stateSchema } from '../../levers/state.ts';
 import type { Route } from './route.ts';
 
@@ -22,6 +27,15 @@ export const simulatorRoutes: readonly Route[] = [
     status: 200,
     result: stateSchema,
     run: ({ simulator }) => simulator.state(),
+  },
+  {
+    method: 'GET',
+    path: '/control/invariants',
+    summary: 'Whether all that must hold of the world does; walks its whole state.',
+    status: 200,
+    query: invariantsQuerySchema,
+    result: invariantsSchema,
+    run: ({ simulator, query }) => simulator.invariants(query as InvariantsQuery),
   },
   {
     method: 'POST',

@@ -2,8 +2,9 @@
  * Snapshots on the control port.
  */
 import { clockStateSchema } from '../../levers/clock.ts';
+import { snapshotLimitBytes, snapshotText } from '../../levers/snapshot.ts';
 import { type Snapshot, snapshotSchema } from '../../snapshot/format.ts';
-import type { Route } from './route.ts';
+import { type Route, WholeReply } from './route.ts';
 
 export const snapshotRoutes: readonly Route[] = [
   {
@@ -12,7 +13,9 @@ export const snapshotRoutes: readonly Route[] = [
     summary: 'The whole state. No full key is in it.',
     status: 200,
     result: snapshotSchema,
-    run: ({ simulator }) => simulator.snapshots.take(),
+    refusals: [409],
+    run: ({ simulator }) =>
+      new WholeReply({ status: 200, body: snapshotText(simulator.snapshots.take()) }),
   },
   {
     method: 'PUT',
@@ -20,6 +23,7 @@ export const snapshotRoutes: readonly Route[] = [
     summary: 'Goes on from a snapshot as if the simulator had never stopped.',
     status: 200,
     body: snapshotSchema,
+    bodyLimitBytes: snapshotLimitBytes,
     result: clockStateSchema,
     run: ({ simulator, body }) => {
       simulator.snapshots.restore(body as Snapshot);
