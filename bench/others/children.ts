@@ -1,0 +1,54 @@
+/**
+ * Every process that the comparison starts, so that each of them ends with it, however it ends.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { processTree } from './process-tree.ts';
+
+const alive = new Set<ChildProcess>();
+
+export interface ChildOptions {
+  readonly cwd: string;
+  /** What it complains of. What it prints besides is thrown away: that is how logs are silenced. */
+  readonly errorFile: string;
+}
+
+export function startChild(
+  command: string,
+  argv: readonly string[],
+  { cwd, errorFile }: ChildOptions,
+): ChildProcess {
+  const errors = openSync(errorFile, 'w');
+  const child = spawn(command, argv, { cwd, stdio: ['ignore', 'ignore', errors] });
+  closeSync(errors);
+  alive.add(child);
+  child.once('exit', () => alive.delete(child));
+  child.once('error', () => alive.delete(child));
+  return child;
+}
+
+export function endChild(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (!alive.has(child)) resolve();
+    else {
+      child.once('exit', () => resolve());
+      killTree(child);
+    }
+  });
+}
+
+/** At once and without waiting: it is called while this process ends. */
+export function endAllChildren(): void {
+  for (const child of alive) killTree(child);
+}
+
+function killTree({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  for (const id of processTree(pid)) {
+    try {
+      process.kill(id, 'SIGKILL');
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+}

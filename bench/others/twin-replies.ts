@@ -1,0 +1,57 @@
+/**
+ * What the simulator answers to the bench's send and read, so that every other server can be told to answer the
+ * same; and its own OpenAPI document, for those that read one.
+ */
+import { openApi } from '../../src/http/openapi.ts';
+import { createSimulator } from '../../src/simulator.ts';
+import { type BenchCase, type Caller, cases } from '../scenarios/bench-case.ts';
+import { sendRequest } from '../servers/preload.ts';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+export interface TwinReplies {
+  /** The first account's, which are the same in every process of the same seed. */
+  readonly caller: Omit<Caller, 'messageIds'>;
+  /** Of a send, 202. */
+  readonly queued: Body;
+  /** Of a read, 200. */
+  readonly read: Body;
+  readonly openApi: Body;
+}
+
+export const sendCase = caseOf('send');
+export const readCase = caseOf('read');
+const to = '+12025550199';
+
+export async function twinReplies(): Promise<TwinReplies> {
+  const simulator = await createSimulator(sendCase.settings);
+  try {
+    const [account] = simulator.readyFile().accounts;
+    const caller = { apiKey: account?.api_key ?? '', from: account?.sims[0]?.number ?? '', to };
+    const request = sendRequest(caller.apiKey, { to, from: caller.from, message: 'Hello.' });
+    const queued = bodyOf(simulator.handle(request), 202);
+    const path = `/api/v1/sms/${String(queued['message_id'])}/`;
+    const read = bodyOf(simulator.handle({ ...request, method: 'GET', path, body: '' }), 200);
+    const described = {
+      assumptions: simulator.assumptions.get(),
+      limits: simulator.limits.get(),
+      baseUrl: 'http://127.0.0.1:8080',
+    };
+    return { caller, queued, read, openApi: openApi(described) };
+  } finally {
+    await simulator.close();
+  }
+}
+
+function bodyOf(reply: { readonly status: number; readonly body: string }, status: number): Body {
+  if (reply.status !== status) {
+    throw new Error(`the simulator answered ${reply.status} for ${status}: ${reply.body}`);
+  }
+  return JSON.parse(reply.body) as Body;
+}
+
+function caseOf(name: string): BenchCase {
+  const found = cases.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`the bench has no case ${name}`);
+  return found;
+}
