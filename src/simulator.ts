@@ -13,6 +13,7 @@ import { AssumptionLevers, LimitLevers, OutcomeLevers } from './levers/behaviour
 import { ClockLevers } from './levers/clock.ts';
 import { ExchangeLevers } from './levers/exchanges.ts';
 import { FaultLevers } from './levers/faults.ts';
+import { type Invariants, type InvariantsQuery, invariantsOf } from './levers/invariants.ts';
 import { MessageLevers } from './levers/messages.ts';
 import { RequestLevers } from './levers/requests.ts';
 import { SimLevers } from './levers/sims.ts';
@@ -157,6 +158,11 @@ export class Simulator implements Restorable {
 
   state(): State {
     return stateOf(this, this.#ports?.listening.baseUrl ?? '');
+  }
+
+  /** Whether all that must hold of the world does: what was looked at, and what is broken. */
+  invariants(query: InvariantsQuery = {}): Invariants {
+    return invariantsOf(this, query);
   }
 
   /** The world as it was at start, clock included. */

@@ -561,6 +561,18 @@ test.each(['per_poll', 'own_delay'] as const)(
   },
 );
 
+test('STATE-3 a message that a lever moved into the state in which it stays, stays there', () => {
+  const twin = new Twin();
+  const { fleet } = twin.simulation;
+  const message = twin.accepted({ to: stuckIn.sent });
+  advancePast(twin, 1);
+  expect(fleet.progress(message)).toBe(true);
+  fleet.pollNow(twin.device());
+  fleet.pollNow(twin.device());
+  twin.advanceToQuiet();
+  expect(message.status).toBe('sent');
+});
+
 test('STATE-3 a message that a lever moved goes on by itself from there', () => {
   for (const progressPace of ['per_poll', 'own_delay'] as const) {
     const twin = Twin.assuming({ progressPace });

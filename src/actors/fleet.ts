@@ -126,6 +126,11 @@ export class Fleet implements Dispatch {
     return this.#running.size;
   }
 
+  /** When the device wakes by itself, in epoch milliseconds; undefined while it is not awake. */
+  wakeAtMs(device: Device): number | undefined {
+    return this.#running.get(device)?.wakeAtMs;
+  }
+
   /** The devices that are awake, in the order in which they set their timers: ties fire in it. */
   inWakeOrder(): Device[] {
     return [...this.#running]
@@ -205,7 +210,9 @@ export class Fleet implements Dispatch {
     const changedBeforeMs = this.#clock.now() - (atOnce ? 0 : this.#intervalMs);
     let kept = 0;
     for (const message of work.inFlight) {
-      if (work.pollCount >= message.duePoll && message.changedAtMs <= changedBeforeMs) {
+      const isDue = work.pollCount >= message.duePoll && message.changedAtMs <= changedBeforeMs;
+      // A lever may have failed it, or moved it on into the state in which it stays.
+      if (isDue && isInFlight(message)) {
         this.#takeStep(message);
         message.duePoll = work.pollCount + pollsOf(message);
       }
@@ -313,6 +320,10 @@ class RunningDevice implements DeviceSubject {
 
   get isAwake(): boolean {
     return this.#actor.getSnapshot().value === 'awake';
+  }
+
+  get wakeAtMs(): number | undefined {
+    return this.isAwake ? this.#wakeAtMs : undefined;
   }
 
   /** Wakes the device unless it will be awake by then anyway. */

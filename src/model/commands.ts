@@ -35,10 +35,12 @@ export const setupArbitrary: fc.Arbitrary<Setup> = fc.record({
 /** One step as fast-check plays it: on the simulator and on the model, which a session holds together. */
 class StepCommand implements fc.Command<Session, Session> {
   readonly step: Step;
+  readonly #soundEvery: number;
   #done = '';
 
-  constructor(step: Step) {
+  constructor(step: Step, soundEvery: number) {
     this.step = step;
+    this.#soundEvery = soundEvery;
   }
 
   check(): boolean {
@@ -48,6 +50,7 @@ class StepCommand implements fc.Command<Session, Session> {
   run(session: Session): void {
     this.#done = `failed: ${JSON.stringify(this.step)}`;
     this.#done = session.play(this.step);
+    if (session.step % this.#soundEvery === 0) session.checkSound();
   }
 
   toString(): string {
@@ -55,8 +58,8 @@ class StepCommand implements fc.Command<Session, Session> {
   }
 }
 
-export function commandsOf(steps: readonly fc.Arbitrary<Step>[], replayPath?: string) {
-  const commands = steps.map((each) => each.map((step) => new StepCommand(step)));
+function commandsOf(steps: readonly fc.Arbitrary<Step>[], soundEvery: number, replayPath?: string) {
+  const commands = steps.map((each) => each.map((step) => new StepCommand(step, soundEvery)));
   const constraints = { maxCommands: 50, size: 'max' } as const;
   return fc.commands(
     commands,
@@ -81,9 +84,11 @@ export function checkSequences(options: {
   readonly seed?: number;
   readonly path?: string;
   readonly replayPath?: string;
+  /** After each how many steps the whole state is walked; it is at the end of every sequence. */
+  readonly soundEvery?: number;
 }): void {
-  const { sequences, seed, path, replayPath } = options;
-  fc.assert(fc.property(setupArbitrary, commandsOf(anyStep, replayPath), run), {
+  const { sequences, seed, path, replayPath, soundEvery = 1 } = options;
+  fc.assert(fc.property(setupArbitrary, commandsOf(anyStep, soundEvery, replayPath), run), {
     numRuns: sequences,
     ...(seed === undefined ? {} : { seed }),
     ...(path === undefined ? {} : { path }),

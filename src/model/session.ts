@@ -103,6 +103,12 @@ export class Session {
     return done;
   }
 
+  /** Throws where the simulator's state is not sound. */
+  checkSound(): void {
+    const broken = this.subject.broken();
+    if (broken.length > 0) throw new Error(`the world is broken: ${broken.join('; ')}`);
+  }
+
   /** Sends one request to both and compares. */
   call(who: number, request: ApiRequest): ApiReply {
     const reply = this.subject.handle(request);
@@ -126,8 +132,9 @@ export class Session {
     return this.model.keys.filter((each) => each.accountId === accountId).map(({ key }) => key);
   }
 
-  /** At the end of a run: every message's status and history, and every account's counts. */
+  /** At the end of a run: a sound state, every message's status and history, and every account's counts. */
   audit(): void {
+    this.checkSound();
     for (const message of this.model.messages) {
       const who = this.#people.findIndex((each) => each.accountId === message.accountId);
       this.call(who, this.#get(`/api/v1/sms/${message.messageId}/`, this.#key(who, 0)));

@@ -125,6 +125,11 @@ export class Subject {
     return { ends, in: status, polls };
   }
 
+  /** What is broken in its state; a line each. */
+  broken(): readonly string[] {
+    return this.#simulator.invariants({ snapshot: 'false' }).broken;
+  }
+
   get #world() {
     return this.#simulator.simulation.world;
   }

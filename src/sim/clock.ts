@@ -34,6 +34,11 @@ export class VirtualClock {
     return this.#heap.length;
   }
 
+  /** Timers that have not fired, the next one first and the others in the order of a heap. */
+  get timers(): readonly Timer[] {
+    return this.#heap;
+  }
+
   /** The next deadline in epoch milliseconds, if any timer is pending. */
   get nextAtMs(): number | undefined {
     return this.#heap[0]?.deadlineMs;

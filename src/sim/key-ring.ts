@@ -23,6 +23,18 @@ export class KeyRing {
     return this.#byText.has(text);
   }
 
+  /** Whether the key itself is found by what is known of it. */
+  holds(key: ApiKey): boolean {
+    return key.digest === undefined
+      ? this.#byText.get(key.key) === key
+      : this.#byDigest.get(key.digest.sha256) === key;
+  }
+
+  /** Texts and digests that lead to a key. */
+  get size(): number {
+    return this.#byText.size + this.#byDigest.size;
+  }
+
   add(key: ApiKey): void {
     if (key.digest === undefined) this.#byText.set(key.key, key);
     else this.#byDigest.set(key.digest.sha256, key);

@@ -4,6 +4,7 @@
  */
 import { sha256 } from '../digest.ts';
 import type { FaultState } from '../fault.ts';
+import { walk } from '../invariants/walk.ts';
 import { Account, type ApiKey } from '../sim/account.ts';
 import { Device } from '../sim/device.ts';
 import type { ServiceError } from '../sim/errors.ts';
@@ -24,6 +25,8 @@ export function restoreSimulation(
   const simulation = emptySimulation(snapshot, settings);
   try {
     new Restoring(snapshot, simulation, known).run();
+    const [broken] = walk(simulation).broken;
+    if (broken !== undefined) throw new Error(broken);
   } catch (error) {
     simulation.stop();
     if (error instanceof LeverError) throw error;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sendBy } from '../http/control/control-fixture.ts';
+import { snapshotText } from '../levers/snapshot.ts';
 import { Simulator } from '../simulator.ts';
 import { type Command, outcomeOf, someCommands } from '../testing/random-commands.ts';
 
@@ -114,4 +115,31 @@ test('a snapshot brings its clock: with a real one, time goes on from there', as
   expect(mode).toBe('real');
   expect(Date.parse(now) - snapshot.clock.now_ms).toBeLessThan(60_000);
   await simulator.close();
+});
+
+test('STATE-3 a snapshot whose parts are well-formed but contradict each other is refused', () => {
+  const simulator = new Simulator(settings);
+  sendBy(simulator, 0, {});
+  const before = simulator.snapshots.take();
+  for (const spoil of [
+    { status: 'sent' },
+    { sent_at_ms: before.clock.now_ms + 1 },
+    { status: 'failed', ended_at_ms: before.clock.now_ms, failure_reason: null },
+  ] as const) {
+    const messages = before.messages.map((message) => ({ ...message, ...spoil }));
+    expect(() => simulator.snapshots.restore({ ...before, messages })).toThrow(
+      /does not fit together: STATE-[34] message/,
+    );
+  }
+  expect(simulator.snapshots.take()).toEqual(before);
+  void simulator.close();
+});
+
+test('a snapshot that is too large to come back does not leave', () => {
+  const simulator = new Simulator(settings);
+  const snapshot = simulator.snapshots.take();
+  const size = Buffer.byteLength(JSON.stringify(snapshot));
+  expect(snapshotText(snapshot, size)).toBe(JSON.stringify(snapshot));
+  expect(() => snapshotText(snapshot, size - 1)).toThrow(/^the state is larger than the \d+ bytes/);
+  void simulator.close();
 });

@@ -20,7 +20,10 @@ import {
   snapshotFormat,
 } from './format.ts';
 
-export function takeSnapshot({ simulation, wallClock }: Live): Snapshot {
+export function takeSnapshot({
+  simulation,
+  wallClock,
+}: Pick<Live, 'simulation' | 'wallClock'>): Snapshot {
   const { clock, world, limiter, faults, fleet } = simulation;
   const { arrivals, poolIds, names } = world.counters;
   return {

@@ -1,0 +1,139 @@
+/**
+ * The SIMs: where they are listed, the rows of their work, and whether they will wake for it in time.
+ * Rules: SVC-1, SVC-3, STATE-2, STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds.
+ * A row may outlive what it stands for: whoever takes it looks at the status. Only a row that would be acted upon
+ * counts here, and every message that is to go on has exactly one.
+ */
+import { type Device, isStuckIn } from '../sim/device.ts';
+import { msPerSecond } from '../sim/limits.ts';
+import type { Message } from '../sim/message.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Findings } from './findings.ts';
+
+export function checkDevices(simulation: Simulation, found: Findings): void {
+  const { world, fleet } = simulation;
+  const listed = new Set(world.pool);
+  for (const { devices } of world.accounts.values()) for (const each of devices) listed.add(each);
+  if (listed.size !== world.devices.size) {
+    found.report('SVC-1', `${listed.size} SIMs are listed, the world has ${world.devices.size}`);
+  }
+  if (fleet.size !== world.devices.size) {
+    found.report('SVC-3', `${fleet.size} of ${world.devices.size} SIMs are running`);
+  }
+  for (const [id, device] of world.devices) {
+    found.checked.devices++;
+    const home = device.account?.devices ?? world.pool;
+    if (device.deviceId !== id || !home.includes(device)) {
+      found.report('SVC-1', `SIM ${device.number} is not where it belongs`);
+    }
+    if (world.deviceByNumber(device.number) !== device) {
+      found.report('AUTH-4', `number ${device.number} leads to another SIM`);
+    }
+    checkWake(simulation, device, found);
+  }
+}
+
+/** SVC-3: whatever can go on by itself does so within one poll interval, on a timer that is set. */
+function checkWake({ world, fleet, clock }: Simulation, device: Device, found: Findings): void {
+  const wakeAtMs = fleet.wakeAtMs(device);
+  const isAble = device.connected && device.active;
+  if (wakeAtMs !== undefined && (!isAble || wakeAtMs < clock.now())) {
+    found.report('SVC-3', `SIM ${device.number} is to wake at ${wakeAtMs}, and should not`);
+  }
+  const intervalMs = world.assumptions.pollIntervalSeconds * msPerSecond;
+  const dueMs = isAble ? latestWakeMs(device, clock.now(), intervalMs) : undefined;
+  if (dueMs !== undefined && (wakeAtMs === undefined || wakeAtMs > dueMs)) {
+    found.report('SVC-3', `SIM ${device.number} has work by ${dueMs}, and wakes at ${wakeAtMs}`);
+  }
+}
+
+/** The latest time at which the device must have something done; undefined where nothing waits for it. */
+function latestWakeMs(
+  { work, polling, firstPollAtMs }: Device,
+  nowMs: number,
+  intervalMs: number,
+): number | undefined {
+  let dueMs = Number.POSITIVE_INFINITY;
+  for (const { message, from, dueAtMs } of work.paced.items) {
+    if (message.status === from) dueMs = Math.min(dueMs, dueAtMs);
+  }
+  if (polling === 'simulated') {
+    const waits =
+      work.ready.some(({ status }) => status === 'queued') || work.inFlight.some(isInFlight);
+    if (waits) dueMs = Math.min(dueMs, Math.max(firstPollAtMs, nowMs + intervalMs));
+    for (const { status, sendAtMs } of work.held.items) {
+      if (status !== 'queued') continue;
+      const pollMs = Math.max(sendAtMs, nowMs) + intervalMs;
+      dueMs = Math.min(dueMs, Math.max(firstPollAtMs, pollMs));
+    }
+  }
+  return Number.isFinite(dueMs) ? dueMs : undefined;
+}
+
+export function checkRows(simulation: Simulation, found: Findings): void {
+  const rows = new Map<Message, string>();
+  for (const device of simulation.world.devices.values()) {
+    collectRows(simulation, device, rows, found);
+  }
+  for (const message of simulation.world.messages.values()) {
+    const expected = expectedRow(simulation, message);
+    const row = rows.get(message);
+    const isRight = expected === 'waiting' ? row === 'ready' || row === 'held' : row === expected;
+    if (isRight) continue;
+    const { messageId, status } = message;
+    found.report('SVC-3', `message ${messageId} is ${status} in the row ${row}, not ${expected}`);
+  }
+}
+
+/** The rows of one device that would be acted upon, by their message. */
+function collectRows(
+  { world, clock }: Simulation,
+  device: Device,
+  rows: Map<Message, string>,
+  found: Findings,
+): void {
+  const { work } = device;
+  const add = (message: Message, row: string) => {
+    const { messageId } = message;
+    if (rows.has(message)) found.report('STATE-2', `message ${messageId} stands in two rows`);
+    if (message.device !== device || world.messages.get(messageId) !== message) {
+      found.report('RES-6', `message ${messageId} stands in a row of ${device.number}`);
+    }
+    rows.set(message, row);
+  };
+  const checkDue = ({ messageId, duePoll, fate }: Message) => {
+    if (duePoll > work.pollCount + (fate?.polls ?? 1)) {
+      found.report('SVC-3', `message ${messageId} waits for poll ${duePoll}`);
+    }
+  };
+  for (const message of work.ready) {
+    if (message.status !== 'queued') continue;
+    add(message, 'ready');
+    checkDue(message);
+    if (message.sendAtMs > clock.now()) {
+      found.report('SEND-7', `message ${message.messageId} is held, and ready for pickup`);
+    }
+  }
+  for (const message of work.held.items) if (message.status === 'queued') add(message, 'held');
+  for (const message of work.inFlight) {
+    if (!isInFlight(message)) continue;
+    add(message, 'inFlight');
+    checkDue(message);
+  }
+  for (const { message, from } of work.paced.items) {
+    if (message.status === from) add(message, 'paced');
+  }
+}
+
+function isInFlight(message: Message): boolean {
+  const { status } = message;
+  return (status === 'sending' || status === 'sent') && !isStuckIn(message, status);
+}
+
+/** Where a message must stand; undefined: nowhere, as it is final or stays where it is for ever. */
+function expectedRow({ world }: Simulation, message: Message): string | undefined {
+  const { status } = message;
+  if (isStuckIn(message, status) || status === 'delivered' || status === 'failed') return undefined;
+  if (status === 'queued') return 'waiting';
+  return world.assumptions.progressPace === 'per_poll' ? 'inFlight' : 'paced';
+}

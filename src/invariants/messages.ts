@@ -1,0 +1,76 @@
+/**
+ * Every message by itself: its history and whose it is.
+ * Rules: STATE-1 to STATE-5, SVC-1, RES-2.
+ */
+import { messageEvents, messageSteps } from '../actors/message-machine.ts';
+import { isUuid } from '../sim/ids.ts';
+import type { Message, Status } from '../sim/message.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Findings } from './findings.ts';
+
+export function checkMessages({ world, clock }: Simulation, found: Findings): void {
+  const nowMs = clock.now();
+  let lastArrival = -1;
+  let count = 0;
+  for (const [id, message] of world.messages) {
+    found.checked.messages++;
+    if (!isUuid(id) || message.messageId !== id) {
+      found.report('RES-2', `message ${message.messageId} is kept as ${id}`);
+    }
+    if (message.arrival <= lastArrival || message.arrival >= world.counters.arrivals) {
+      found.report('STATE-1', `message ${id} arrived as number ${message.arrival}, out of order`);
+    }
+    lastArrival = message.arrival;
+    checkHistory(message, nowMs, found);
+    checkOwner(message, found);
+    if (world.accounts.get(message.account.accountId) !== message.account) {
+      found.report('READ-2', `message ${id} belongs to an account that is not there`);
+    }
+    if (world.devices.get(message.device.deviceId) !== message.device) {
+      found.report('RES-6', `message ${id} is assigned to a SIM that is not there`);
+    }
+  }
+  for (const { messages } of world.accounts.values()) count += messages.length;
+  if (count !== world.messages.size) {
+    found.report('STATE-1', `accounts have ${count} messages, the world ${world.messages.size}`);
+  }
+}
+
+/** The history is what the times say; it leads along the table, forward in time, to the present status. */
+function checkHistory(message: Message, nowMs: number, found: Findings): void {
+  const { messageId: id, status, createdAtMs, sendingAtMs, sentAtMs, endedAtMs } = message;
+  const isFinal = status === 'delivered' || status === 'failed';
+  let last: Status = 'queued';
+  if (sendingAtMs > 0) last = checkStep(message, last, 'sending', found);
+  if (sentAtMs > 0) last = checkStep(message, last, 'sent', found);
+  if (endedAtMs > 0 && isFinal) last = checkStep(message, last, status, found);
+  if (endedAtMs > 0 && !isFinal)
+    found.report('STATE-5', `message ${id} had ended, and is ${status}`);
+  if (last !== status && !(endedAtMs > 0 && !isFinal)) {
+    found.report('STATE-3', `message ${id} is ${status}, its history ends in ${last}`);
+  }
+  if ((message.failureReason !== undefined) !== (status === 'failed')) {
+    found.report('STATE-4', `message ${id} is ${status}, its reason ${message.failureReason}`);
+  }
+  let latestMs = createdAtMs;
+  for (const atMs of [sendingAtMs, sentAtMs, endedAtMs, nowMs]) {
+    if (atMs !== 0 && atMs < latestMs) {
+      found.report('STATE-3', `message ${id} went back in time, from ${latestMs} to ${atMs}`);
+    }
+    if (atMs !== 0) latestMs = atMs;
+  }
+}
+
+function checkStep(message: Message, from: Status, to: Status, found: Findings): Status {
+  if (!messageEvents.some((event) => messageSteps[from][event] === to)) {
+    found.report('STATE-3', `message ${message.messageId} went from ${from} to ${to}`);
+  }
+  return to;
+}
+
+/** SVC-1: its SIM is the account's own, or one of the pool. */
+function checkOwner({ messageId, account, device }: Message, found: Findings): void {
+  if (device.account !== undefined && device.account !== account) {
+    found.report('SVC-1', `message ${messageId} of ${account.name} is on another's SIM`);
+  }
+}

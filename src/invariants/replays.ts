@@ -1,0 +1,67 @@
+/**
+ * The replay window of an account: it holds what it must, and nothing that it may not.
+ * Rules: SEND-4.
+ */
+import type { Account } from '../sim/account.ts';
+import type { FirstUse } from '../sim/idempotency.ts';
+import { replayWindowMs } from '../sim/limits.ts';
+import { Message, messageBody } from '../sim/message.ts';
+import type { Simulation } from '../simulation.ts';
+import type { Findings } from './findings.ts';
+
+export function checkReplays(simulation: Simulation, account: Account, found: Findings): void {
+  const oldestMs = simulation.clock.now() - replayWindowMs;
+  const remembered = new Set<Message>();
+  let count = 0;
+  for (const newest of account.replays.entries()) {
+    count++;
+    if (newest.atMs < oldestMs) {
+      found.report('SEND-4', `request_id ${newest.requestId} of ${account.name} outlived 24 h`);
+    }
+    checkChain(simulation, account, newest, remembered, found);
+  }
+  found.checked.replays += count;
+  if (count > account.replays.size) {
+    found.report('SEND-4', `the replay window of ${account.name} holds more than its size`);
+  }
+  // From the youngest back: what is older than the window need not be looked at.
+  for (let at = account.messages.length - 1; at >= 0; at--) {
+    const message = account.messages[at];
+    if (message === undefined || message.createdAtMs < oldestMs) break;
+    if (message.requestId !== '' && !remembered.has(message)) {
+      found.report('SEND-4', `message ${message.messageId} has a request_id that was forgotten`);
+    }
+  }
+}
+
+/** The uses of one id, youngest first: each with its own message and its first bytes, none twice in one scope. */
+function checkChain(
+  { world, clock }: Simulation,
+  account: Account,
+  newest: FirstUse,
+  remembered: Set<Message>,
+  found: Findings,
+): void {
+  const oldestMs = clock.now() - replayWindowMs;
+  const scopes = new Set<string>();
+  let youngerMs = clock.now();
+  for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {
+    const { outcome, key, endpoint, atMs, requestId } = use;
+    if (atMs > youngerMs || requestId !== newest.requestId || key.account !== account) {
+      found.report('SEND-4', `the uses of request_id ${requestId} do not fit together`);
+    }
+    youngerMs = atMs;
+    if (atMs < oldestMs) return;
+    if (!(outcome instanceof Message)) continue;
+    const scope = `${key.keyId} ${endpoint}`;
+    if (scopes.has(scope)) found.report('SEND-4', `request_id ${requestId} made two messages`);
+    scopes.add(scope);
+    remembered.add(outcome);
+    const isOwn = outcome.account === account && outcome.requestId === requestId;
+    const isKnown = world.messages.get(outcome.messageId) === outcome;
+    const isFirst = use.body === messageBody(outcome, 'queued') && outcome.createdAtMs === atMs;
+    if (!isOwn || !isKnown || !isFirst) {
+      found.report('SEND-4', `request_id ${requestId} leads to no message of its own`);
+    }
+  }
+}

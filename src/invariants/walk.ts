@@ -1,0 +1,29 @@
+/**
+ * Walks the whole state of a simulation and names what is broken in it: each line opens with the rule (or the part)
+ * that it breaks, and says of which thing. Nothing is changed by it.
+ * It recounts from the records alone, so it shares no sum, index or row with the code that it looks at.
+ */
+import type { Simulation } from '../simulation.ts';
+import { checkAccount } from './accounts.ts';
+import { checkClock } from './clock.ts';
+import { checkDevices, checkRows } from './devices.ts';
+import { Findings } from './findings.ts';
+import { checkKeys } from './keys.ts';
+import { checkLimiter } from './limiter.ts';
+import { checkMessages } from './messages.ts';
+import { checkReplays } from './replays.ts';
+
+export function walk(simulation: Simulation): Findings {
+  const found = new Findings();
+  checkMessages(simulation, found);
+  checkDevices(simulation, found);
+  checkRows(simulation, found);
+  for (const account of simulation.world.accounts.values()) {
+    checkAccount(simulation, account, found);
+    checkReplays(simulation, account, found);
+  }
+  checkKeys(simulation, found);
+  checkLimiter(simulation, found);
+  checkClock(simulation, found);
+  return found;
+}
