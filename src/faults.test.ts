@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sendBy } from './http/control/control-fixture.ts';
-import type { FaultInput } from './levers/faults.ts';
+import { type FaultInput, mostFaults } from './levers/faults.ts';
 import { Simulator } from './simulator.ts';
 
 function simulatorWith(...faults: FaultInput[]): Simulator {
@@ -123,5 +123,18 @@ test('a mistake in a fault is told with its path', () => {
   const simulator = simulatorWith();
   const wrong = { when: { probability: 2 }, fault: { kind: 'delay', ms: -1 } } as FaultInput;
   expect(() => simulator.faults.add(wrong)).toThrow(/when.*fault\.ms/);
+  void simulator.close();
+});
+
+test('faults are bounded, in number and in what each answers', () => {
+  const simulator = new Simulator({ clock: 'manual' });
+  const fault = { when: { every: 1 }, fault: { kind: 'refuse' } } as const;
+  for (let n = 0; n < mostFaults; n++) simulator.faults.add(fault);
+  expect(() => simulator.faults.add(fault)).toThrow('there are 1000 faults already');
+  simulator.faults.clear();
+  const answering = (body: unknown) => () =>
+    simulator.faults.add({ when: { every: 1 }, fault: { kind: 'status', status: 500, body } });
+  answering('x'.repeat(65_534))();
+  expect(answering('x'.repeat(65_535))).toThrow('expected at most 65536 characters as JSON');
   void simulator.close();
 });

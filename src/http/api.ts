@@ -5,6 +5,7 @@
  * replaySpends, unauthenticatedThrottle, clientIp, receivedShape, tasksShape, statsShape.
  */
 import type { ApiKey } from '../sim/account.ts';
+import { addressCaller } from '../sim/caller.ts';
 import type { ServiceError } from '../sim/errors.ts';
 import type { Limiter } from '../sim/limiter.ts';
 import type { EndpointName } from '../sim/limits.ts';
@@ -111,8 +112,7 @@ function unauthenticated(
   const { assumptions } = world;
   const refusal: ServiceError = { kind: 'invalid_key' };
   if (assumptions.unauthenticatedThrottle === 'always_401') return errorReply(refusal, assumptions);
-  // A forwarded address is text of the caller's: marked, it is never the id of an account.
-  const address = `ip ${clientAddress(request, assumptions.clientIp)}`;
+  const address = addressCaller(clientAddress(request, assumptions.clientIp));
   const retryAfterSeconds = limiter.take(endpoint, address);
   if (retryAfterSeconds > 0) {
     return errorReply({ kind: 'throttled', retryAfterSeconds }, assumptions);

@@ -1,10 +1,17 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sendBy } from '../http/control/control-fixture.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
-import { rememberedInputs } from './journal.ts';
+import { journalTextLimitBytes, rememberedCharacters, rememberedInputs } from './journal.ts';
 import { replayJournal } from './replay.ts';
 
 let folder: string;
@@ -189,5 +196,25 @@ test('without a file the run since the last reset is kept in memory, up to a bou
   const file = newFile();
   writeFileSync(file, simulator.journalText());
   expect(replayJournal(file)).toMatchObject({ inputs: 1, differing: 0 });
+  await simulator.close();
+});
+
+test('what memory keeps is bounded by its characters too, those of the request line among them', async () => {
+  const simulator = new Simulator({ clock: 'manual', noLimits: true });
+  const query = 'x'.repeat(16_000);
+  for (let n = 0; n <= rememberedCharacters / 16_000; n++) {
+    const head = { method: 'GET', path: '/api/v1/account/stats/', query, body: '' };
+    const caller = { authorization: undefined, clientIp: '10.0.0.1', forwardedFor: undefined };
+    simulator.handle({ ...head, ...caller, contentType: undefined });
+  }
+  expect(() => simulator.journalText()).toThrow('too long for memory');
+  await simulator.close();
+});
+
+test('a journal file that is too long for one reply is refused, and can be read itself', async () => {
+  const file = newFile();
+  const simulator = new Simulator(settings, { journal: file });
+  truncateSync(file, journalTextLimitBytes + 1);
+  expect(() => simulator.journalText()).toThrow('has 268435457 bytes: read the file itself');
   await simulator.close();
 });

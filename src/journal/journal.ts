@@ -4,7 +4,7 @@
  * Without a file, the first inputs since the start or the last reset are kept in memory, up to a bound beyond
  * which the whole of it is dropped: half a run cannot be played again.
  */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Handled } from '../http/api.ts';
 import type { ApiRequest } from '../http/messages.ts';
 import { LeverError } from '../sim/lever-error.ts';
@@ -17,6 +17,8 @@ import { JournalError } from './journal-error.ts';
 /** What memory keeps without a file. */
 export const rememberedInputs = 10_000;
 export const rememberedCharacters = 16 * 1024 * 1024;
+/** A longer journal file is not sent over the control port. */
+export const journalTextLimitBytes = 256 * 1024 * 1024;
 
 export interface Journal {
   /** False once nothing more is recorded: nobody then needs to make an entry. */
@@ -42,9 +44,11 @@ export class MemoryJournal implements Journal {
 
   request(atMs: number, request: ApiRequest, handled: Handled): void {
     if (!this.isRecording) return;
+    const { path, query, contentType = '', forwardedFor = '', body } = request;
+    const head = path.length + query.length + contentType.length + forwardedFor.length;
     this.#keep(
       requestEntry(atMs, request, handled),
-      request.body.length + handled.reply.body.length,
+      head + body.length + handled.reply.body.length,
     );
   }
 
@@ -112,7 +116,9 @@ export class FileJournal implements Journal {
   }
 
   text(): string {
-    return readFileSync(this.#path, 'utf8');
+    const { size } = fstatSync(this.#file);
+    if (size <= journalTextLimitBytes) return readFileSync(this.#path, 'utf8');
+    throw new LeverError('conflict', `the journal has ${size} bytes: read the file itself`);
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { sendBy } from '../http/control/control-fixture.ts';
+import { controlFixture, sendBy } from '../http/control/control-fixture.ts';
 import { Simulator } from '../simulator.ts';
-import { type ActivityEvent, keptEvents } from './activity.ts';
+import { type ActivityEvent, keptEvents, mostStreams } from './activity.ts';
 import { keptRequests } from './requests.ts';
 
 test('nothing is made before somebody listens; then messages, requests, SIMs and the clock', () => {
@@ -63,4 +63,32 @@ test('the last requests are kept, newest first, with the code of a refusal and n
   expect(JSON.stringify(requests)).not.toContain(accounts[0]?.api_key);
   expect(simulator.requests.list({ limit: 3 })).toHaveLength(3);
   void simulator.close();
+});
+
+test('streams of events are bounded: one too many is 409, and one that ends makes room', async () => {
+  const { simulator, call } = controlFixture();
+  const ends = Array.from({ length: mostStreams }, () => simulator.activity.stream(() => {}));
+  expect(await call('GET', '/control/events')).toMatchObject({
+    status: 409,
+    json: { error: { code: 'conflict', message: 'there are 100 streams of events already' } },
+  });
+  expect(() => simulator.activity.stream(() => {})).toThrow('100 streams of events already');
+  ends[0]?.();
+  ends[0]?.();
+  simulator.activity.stream(() => {});
+  expect(() => simulator.activity.stream(() => {})).toThrow('100 streams');
+  await simulator.close();
+});
+
+test('an error of a fault may be long, and no more of it is kept than could hold a code', async () => {
+  const { simulator, send } = controlFixture();
+  const set = (text: string, nth: number) => {
+    const body = { code: 'planted', text };
+    simulator.faults.add({ when: { nth: [nth] }, fault: { kind: 'status', status: 500, body } });
+  };
+  set('short', 1);
+  set('x'.repeat(5_000), 2);
+  for (let n = 0; n < 2; n++) send({});
+  expect(simulator.requests.list().map(({ code }) => code)).toEqual([null, 'planted']);
+  await simulator.close();
 });

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { permittedAnswers } from '../sim/assumption-text.ts';
 import { type Assumptions, assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
+import { mostOutcomes } from '../sim/bounds.ts';
 import { outcomesOf } from '../sim/fixture.ts';
 import { endpointNames, type LimitsPerMinute } from '../sim/limits.ts';
 import type { Outcome } from '../sim/outcomes.ts';
@@ -18,7 +19,10 @@ import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 
 export const outcomesInputSchema = z.strictObject({
-  outcomes: z.array(outcomeSchema).max(10_000).describe('The first that fits a recipient counts.'),
+  outcomes: z
+    .array(outcomeSchema)
+    .max(mostOutcomes)
+    .describe('The first that fits a recipient counts.'),
 });
 export type OutcomesInput = z.input<typeof outcomesInputSchema>;
 export type OutcomesView = { readonly outcomes: readonly Outcome[] };

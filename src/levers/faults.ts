@@ -9,6 +9,9 @@ import { recipientSchema } from '../sim/world-schema.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 
+/** Characters of the body that a fault answers, as JSON. */
+export const longestFaultBody = 65_536;
+
 const ordinalSchema = z.int().min(1).max(1_000_000_000);
 
 const whenSchema = z.union(
@@ -32,7 +35,13 @@ const kindSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('status'),
     status: z.int().min(200).max(599),
-    body: z.unknown().optional().describe('JSON, or a string that is sent as it is.'),
+    body: z
+      .unknown()
+      .optional()
+      .refine((body) => (JSON.stringify(body) ?? '').length <= longestFaultBody, {
+        error: `expected at most ${longestFaultBody} characters as JSON`,
+      })
+      .describe('JSON, or a string that is sent as it is.'),
   }),
   z.strictObject({ kind: z.literal('refuse') }),
   z.strictObject({ kind: z.literal('lost_response') }),

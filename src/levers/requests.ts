@@ -11,6 +11,8 @@ import { timeSchema } from './duration.ts';
 import { readInput } from './input.ts';
 
 export const keptRequests = 1_000;
+/** A longer body of an error is a fault's, and is not looked into for a code. */
+const longestCodedBody = 4_096;
 
 export const requestViewSchema = z.strictObject({
   number: z.int().min(1).describe('Counts all requests since the start.'),
@@ -39,7 +41,7 @@ interface Slot {
   accountId: string | null;
   keyId: string | null;
   status: number;
-  /** Kept for refusals alone, whose bodies are small. */
+  /** Kept for refusals alone, as far as it may hold a code. */
   body: string;
   durationMs: number;
 }
@@ -80,7 +82,7 @@ export class RequestLevers {
     slot.accountId = key === undefined ? null : key.account.accountId;
     slot.keyId = key === undefined ? null : key.keyId;
     slot.status = reply.status;
-    slot.body = reply.status < 400 ? '' : reply.body;
+    slot.body = reply.status < 400 || reply.body.length > longestCodedBody ? '' : reply.body;
     slot.durationMs = durationMs;
   }
 

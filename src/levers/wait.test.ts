@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { sendBy } from '../http/control/control-fixture.ts';
 import { Simulator } from '../simulator.ts';
+import { mostWaits } from './wait.ts';
 
 test('with a manual clock, a wait runs simulated time forward until enough match', async () => {
   const simulator = new Simulator({ clock: 'manual' });
@@ -57,4 +58,16 @@ test('only a manual clock is advanced by a wait', async () => {
     path: 'advance',
   });
   await simulator.close();
+});
+
+test('waits in real time are bounded; one too many is refused, and the simulator closes with all others', async () => {
+  const simulator = new Simulator({ clock: 'manual' });
+  const wait = () => simulator.messages.wait({ timeout_ms: 60_000 });
+  const open = Array.from({ length: mostWaits }, () => wait().catch(({ code }) => code));
+  await expect(wait()).rejects.toMatchObject({
+    code: 'conflict',
+    message: 'there are 1000 waits already',
+  });
+  await simulator.close();
+  expect(new Set(await Promise.all(open))).toEqual(new Set(['conflict']));
 });

@@ -36,6 +36,9 @@ export interface Waited {
   readonly messages: readonly MessageRecord[];
 }
 
+/** Waits in real time that are open at once; one more is refused. */
+export const mostWaits = 1_000;
+
 /** A longer delay would make the process' own timers fire at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -53,7 +56,12 @@ export class Waits {
     const wait = readInput(waitInputSchema, input);
     if (wait.advance) return this.advance(input);
     this.#live.wallClock.pump();
-    return this.#found(wait) ?? this.#listen(wait);
+    const found = this.#found(wait);
+    if (found !== undefined) return found;
+    if (this.#open.size >= mostWaits) {
+      throw new LeverError('conflict', `there are ${mostWaits} waits already`);
+    }
+    return this.#listen(wait);
   }
 
   /** Moves simulated time on until so many messages match, at once in real time. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Assumptions } from './assumptions.ts';
+import { addressCaller, mostAddresses } from './caller.ts';
 import { VirtualClock } from './clock.ts';
 import { createBucket, Limiter } from './limiter.ts';
 import { documentedLimitsPerMinute, endpointNames } from './limits.ts';
@@ -368,4 +369,28 @@ test('LIMIT-1 to LIMIT-6 the documented numbers', () => {
     stats: null,
   });
   expect(Object.keys(documentedLimitsPerMinute).sort()).toEqual([...endpointNames].sort());
+});
+
+test('AUTH-6 however many addresses come, those beyond the bound share one bucket, and accounts none', () => {
+  const { clock, limiter } = setUp(2, 'sliding', 'no');
+  limiter.take('send', 'an early account');
+  for (let n = 1; n < mostAddresses; n++) limiter.take('send', addressCaller(`forged ${n}`));
+  expect(limiter.size).toBe(mostAddresses);
+  const stranger = (n: number) => limiter.take('send', addressCaller(`late ${n}`));
+  expect([stranger(1), stranger(2), stranger(3)]).toEqual([0, 0, 60]);
+  expect(limiter.size).toBe(mostAddresses + 1);
+  limiter.giveBack('send', addressCaller('late 2'));
+  expect([stranger(4), stranger(5)]).toEqual([0, 60]);
+  expect(limiter.take('send', 'a late account')).toBe(0);
+  expect(limiter.take('send', addressCaller('forged 1'))).toBe(0);
+  clock.advanceTo(start + 4 * minute);
+  limiter.take('send', 'time');
+  clock.advanceTo(start + 6 * minute);
+  limiter.take('send', 'time');
+  expect(limiter.size).toBe(1);
+});
+
+test('AUTH-6 of an address no more than 64 characters are kept', () => {
+  expect(addressCaller('x'.repeat(16_000))).toBe(`ip ${'x'.repeat(64)}`);
+  expect(addressCaller('2001:0db8:0000:0000:0000:0000:0000:0001')).toHaveLength(42);
 });

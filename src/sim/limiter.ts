@@ -3,9 +3,10 @@
  * Rules: LIMIT-1 to LIMIT-7, AUTH-6, ERR-3. Assumes: limiterRefill, refusedSpendsToken.
  * One token bucket with four ways to refill. A bucket that nobody has used for long enough to be full
  * again equals a new one, so old ones are dropped a generation at a time: memory follows the callers of
- * the last minutes, not all callers ever.
+ * the last minutes, not all callers ever. Addresses beyond `mostAddresses` share one bucket.
  */
 import type { Assumptions } from './assumptions.ts';
+import { isAddress, mostAddresses, otherAddresses } from './caller.ts';
 import { assert } from './errors.ts';
 import type { EndpointName, LimitsPerMinute } from './limits.ts';
 import { endpointNames, limitWindowMs, msPerSecond } from './limits.ts';
@@ -80,7 +81,9 @@ export class Limiter {
 
   /** Undoes the `take` that the same request has just made. */
   giveBack(endpoint: EndpointName, caller: string): void {
-    this.#endpoints[endpoint].recent.get(caller)?.giveBack();
+    const { recent } = this.#endpoints[endpoint];
+    // Only an address has no bucket of its own: see `#bucket`.
+    (recent.get(caller) ?? recent.get(otherAddresses))?.giveBack();
   }
 
   /** What `caller` could still spend now; null where the endpoint is not limited. */
@@ -140,18 +143,26 @@ export class Limiter {
 
   #bucket(buckets: EndpointBuckets, limit: number, caller: string, nowMs: number): Bucket {
     if (nowMs - buckets.turnedAtMs >= generationMs) turnGeneration(buckets, nowMs);
-    let bucket = buckets.recent.get(caller);
-    if (bucket === undefined) {
-      bucket = buckets.older.get(caller) ?? createBucket(this.#refill, limit);
-      buckets.older.delete(caller);
-      buckets.recent.set(caller, bucket);
+    const known = buckets.recent.get(caller);
+    if (known !== undefined) return known;
+    const older = buckets.older.get(caller);
+    if (older === undefined && isFull(buckets) && isAddress(caller) && caller !== otherAddresses) {
+      return this.#bucket(buckets, limit, otherAddresses, nowMs);
     }
+    const bucket = older ?? createBucket(this.#refill, limit);
+    buckets.older.delete(caller);
+    buckets.recent.set(caller, bucket);
     return bucket;
   }
 }
 
 function emptyBuckets(limit: number | null, nowMs: number): EndpointBuckets {
   return { limit, recent: new Map(), older: new Map(), turnedAtMs: nowMs };
+}
+
+/** Accounts are few, so what fills an endpoint's buckets is addresses. */
+function isFull({ recent, older }: EndpointBuckets): boolean {
+  return recent.size + older.size >= mostAddresses;
 }
 
 /** What is dropped here was last used before the previous turn, a whole generation ago: it is full. */

@@ -110,9 +110,10 @@ function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? words : `one of ${words}`;
 }
 
-/** What stands there instead, shortened; never a key. */
+/** What stands there instead, shortened; never a key, nor what stands where keys do. */
 function got(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
-  if (issue.input === undefined || path.at(-1) === 'key' || 'discriminator' in issue) return '';
+  const mayBeKey = path.at(-1) === 'key' || path.includes('keys');
+  if (issue.input === undefined || mayBeKey || 'discriminator' in issue) return '';
   if (Array.isArray(issue.input)) return `; got a list of ${issue.input.length}`;
   if (typeof issue.input === 'object' && issue.input !== null) return '; got an object';
   const text = JSON.stringify(issue.input) ?? String(issue.input);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultAssumptions, unfinishedStatuses } from './assumptions.ts';
-import { isUnprompted, type Outcome, Outcomes } from './outcomes.ts';
+import { isUnprompted, type Outcome, Outcomes, patternShape } from './outcomes.ts';
 import { Rng } from './rng.ts';
 
 const rng = () => Rng.stream(1, 'fates');
@@ -124,4 +124,8 @@ test('outcomes are replaced as a whole', () => {
   outcomes.replace([{ to: '+13', ends: 'delivered' }]);
   expect(outcomes.fateOf('+12', defaultAssumptions, rng())).toBeUndefined();
   expect(outcomes.list).toHaveLength(1);
+});
+
+test('several stars in a row are one, so that no pattern takes long to refuse a number', () => {
+  expect(patternShape('+1**************').source).toBe(patternShape('+1*').source);
 });

@@ -100,6 +100,7 @@ function mayFailFrom(status: UnfinishedStatus | undefined, assumptions: Assumpti
 
 /** The numbers that `pattern` names; `*` stands for any digits. */
 export function patternShape(pattern: string): RegExp {
-  const parts = pattern.split('*').map((part) => part.replace(/[^0-9]/g, '\\$&'));
+  // Several stars in a row are one: apart, they would try every way to share the digits out.
+  const parts = pattern.split(/\*+/).map((part) => part.replace(/[^0-9]/g, '\\$&'));
   return new RegExp(`^${parts.join('[0-9]*')}$`);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isPhoneNumber } from './phone-number.ts';
+import { isPhoneNumber, rememberedVerdicts, verdictCount } from './phone-number.ts';
 
 const checks = ['shape', 'possible', 'valid'] as const;
 
@@ -39,4 +39,10 @@ test.each([
   for (let i = 0; i < 2; i++) {
     expect(checks.map((check) => isPhoneNumber(text, check))).toEqual(expected);
   }
+});
+
+test('verdicts are remembered in a bounded cache', () => {
+  for (let n = 0; n < rememberedVerdicts + 100; n++)
+    isPhoneNumber(`+1202${1_000_000 + n}`, 'valid');
+  expect(verdictCount()).toBe(rememberedVerdicts);
 });

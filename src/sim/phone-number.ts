@@ -8,7 +8,7 @@ import type { Assumptions } from './assumptions.ts';
 
 /** The shape of E.164: a plus sign and at most 15 digits, the first of them not 0. */
 export const e164 = /^\+[1-9][0-9]{1,14}$/;
-const rememberedVerdicts = 20_000;
+export const rememberedVerdicts = 20_000;
 
 type Verdict = 'not_e164' | 'shape' | 'possible' | 'valid';
 const strictness: Record<Verdict, number> = { not_e164: 0, shape: 1, possible: 2, valid: 3 };
@@ -27,6 +27,11 @@ export function isPhoneNumber(text: string, check: Assumptions['numberCheck']): 
     verdicts.set(text, verdict);
   }
   return strictness[verdict] >= strictness[check];
+}
+
+/** Verdicts that are remembered now. */
+export function verdictCount(): number {
+  return verdicts.size;
 }
 
 function judge(text: string): Verdict {

@@ -112,3 +112,18 @@ test('twins are found beside mistakes of another kind', () => {
     'accounts[0].sims[1].number: the same number stands at accounts[0].sims[0].number',
   ]);
 });
+
+test('a world holds no more SIMs than all its accounts may have together', () => {
+  const sims = (of: number) =>
+    Array.from({ length: 10_000 }, (_, n) => ({ number: `+1${of}${String(n).padStart(6, '0')}` }));
+  const accounts = Array.from({ length: 10 }, (_, n) => ({ name: `a${n}`, sims: sims(n + 10) }));
+  expect(mistakes({ accounts, pool: [{ number: '+12025550190' }] })).toEqual([
+    'expected at most 100000 SIMs in all; got 100001',
+  ]);
+});
+
+test('AUTH-2 what stands where keys do is not repeated either', () => {
+  const text = JSON.stringify(mistakes({ accounts: [{ name: 'a', keys: ['smst_secret'] }] }));
+  expect(text).toContain('accounts[0].keys[0]: expected an object');
+  expect(text).not.toContain('smst_secret');
+});

@@ -7,6 +7,14 @@
  */
 import { z } from 'zod';
 import { type Assumptions, assumptionOverridesSchema, unfinishedStatuses } from './assumptions.ts';
+import {
+  mostAccounts,
+  mostDevices,
+  mostKeys,
+  mostOutcomes,
+  mostPoolNumbers,
+  mostSims,
+} from './bounds.ts';
 import { type EndpointName, endpointNames } from './limits.ts';
 import { pathText } from './mistakes.ts';
 
@@ -73,11 +81,11 @@ const accountSchema = z.strictObject({
     .describe('Messages per month; without it, the assumption monthlyQuota.'),
   keys: z
     .array(keySchema)
-    .max(1_000)
+    .max(mostKeys)
     .default(() => [{ name: 'default' }]),
   sims: z
     .array(simSchema)
-    .max(10_000)
+    .max(mostSims)
     .default(() => []),
 });
 
@@ -120,22 +128,23 @@ export const worldSchema = z
     $schema: z.string().exactOptional(),
     accounts: z
       .array(accountSchema)
-      .max(10_000)
+      .max(mostAccounts)
       .default(() => []),
     pool: z
       .array(z.strictObject({ number: numberSchema }))
-      .max(10_000)
+      .max(mostPoolNumbers)
       .default(() => [])
       .describe('Numbers of the platform, for accounts without a connected SIM.'),
     outcomes: z
       .array(outcomeSchema)
-      .max(10_000)
+      .max(mostOutcomes)
       .default(() => [])
       .describe('Fates by recipient; the first that fits counts.'),
     assumptions: assumptionsSchema.default(() => ({})),
     limits: limitOverridesSchema.default(() => ({})),
   })
-  .superRefine(refuseTwins, { when: () => true });
+  .superRefine(refuseTwins, { when: () => true })
+  .superRefine(refuseTooManySims, { when: () => true });
 
 /** What a world file may say: lists and most fields may be left out. */
 export type WorldFixtureInput = DeepReadonly<z.input<typeof worldSchema>>;
@@ -174,6 +183,16 @@ function refuseTwins(value: unknown, context: z.core.$RefinementCtx): void {
   });
   listOf(value, 'pool').forEach((entry, p) => {
     note('number', entry, 'number', ['pool', p]);
+  });
+}
+
+function refuseTooManySims(value: unknown, context: z.core.$RefinementCtx): void {
+  const sims = listOf(value, 'accounts').map((account) => listOf(account, 'sims').length);
+  const count = sims.reduce((sum, one) => sum + one, listOf(value, 'pool').length);
+  if (count <= mostDevices) return;
+  context.addIssue({
+    code: 'custom',
+    message: `expected at most ${mostDevices} SIMs in all; got ${count}`,
   });
 }
 

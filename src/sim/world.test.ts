@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { acmeNumber, Twin, unknownNumber } from '../testing/twin.ts';
 import { keyPrefix } from './account.ts';
+import { mostAccountNames, mostAccounts, mostKeys, mostSims } from './bounds.ts';
 
 test('AUTH-2 a key has the name its user chose, is shown whole once, and afterwards only by its first letters', () => {
   const twin = new Twin();
@@ -107,4 +108,41 @@ test('SVC-1 one account of the same seed and name is the same in every world, wh
   expect(alone.key('globex')).toBe(among.key('globex'));
   expect(alone.device(unknownNumber).deviceId).toBe(among.device(unknownNumber).deviceId);
   expect(alone.device(unknownNumber).firstPollAtMs).toBe(among.device(unknownNumber).firstPollAtMs);
+});
+
+test('a world is bounded: accounts, the names they ever had, and the keys and SIMs of one', () => {
+  const twin = new Twin();
+  const { world } = twin.simulation;
+  const account = twin.account();
+  while (account.keys.length < mostKeys) world.createKey(account, 'another');
+  const before = account.ids.state;
+  expect(() => world.createKey(account, 'one more')).toThrow(
+    'there are 1000 keys of this account already',
+  );
+  expect(account.ids.state).toEqual(before);
+  let number = 12_125_550_000;
+  while (account.devices.length < mostSims) world.createSim(account, `+${number++}`, {});
+  expect(() => world.createSim(account, `+${number}`, {})).toThrow(
+    'there are 10000 SIMs of this account already',
+  );
+});
+
+test('the names of deleted accounts are bounded: a known one may be used again, a new one not', () => {
+  const twin = new Twin();
+  const { world } = twin.simulation;
+  const names = Array.from({ length: mostAccountNames - 3 }, (_, n) => [`name ${n}`, 1] as const);
+  const known = ['acme', 'globex', 'initech'].map((name) => [name, 1] as const);
+  world.adoptCounters({ ...world.counters, names: [...known, ...names] });
+  world.deleteAccount(world.createAccount('name 7'));
+  expect(() => world.createAccount('a new name')).toThrow(
+    'there are 100000 account names since the last reset already',
+  );
+});
+
+test('accounts are bounded', () => {
+  const twin = new Twin();
+  const { world } = twin.simulation;
+  const account = twin.account();
+  for (let n = world.accounts.size; n < mostAccounts; n++) world.accounts.set(`${n}`, account);
+  expect(() => world.createAccount('one more')).toThrow('there are 10000 accounts already');
 });

@@ -4,6 +4,7 @@
  */
 import { Account, type ApiKey, type MonthlyQuota, type ReceivedMessage } from './account.ts';
 import type { Assumptions } from './assumptions.ts';
+import { mostAccountNames, mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
 import { Device, type Polling } from './device.ts';
 import type { Dispatch } from './dispatch.ts';
 import { assert } from './errors.ts';
@@ -81,6 +82,10 @@ export class World {
 
   createAccount(name: string, monthlyQuota?: MonthlyQuota): Account {
     this.#refuseTwin(name);
+    refuseMore(this.accounts.size, mostAccounts, 'accounts');
+    if (!this.#accountsByName.has(name)) {
+      refuseMore(this.#accountsByName.size, mostAccountNames, 'account names since the last reset');
+    }
     // A name used again gets a stream of its own, or a deleted account's keys would be valid once more.
     const earlier = this.#accountsByName.get(name) ?? 0;
     this.#accountsByName.set(name, earlier + 1);
@@ -117,6 +122,7 @@ export class World {
 
   /** `text`: the full key, where a world file gives one. */
   createKey(account: Account, name: string, text?: string): ApiKey {
+    refuseMore(account.keys.length, mostKeys, 'keys of this account');
     const key: ApiKey = {
       keyId: drawUuid(account.ids),
       name,
@@ -145,6 +151,7 @@ export class World {
   }
 
   createSim(account: Account, number: string, state: SimState): Device {
+    refuseMore(account.devices.length, mostSims, 'SIMs of this account');
     const device = this.#createDevice(number, account, account.ids, state);
     account.devices.push(device);
     this.#dispatch.deviceAdded(device);
@@ -272,6 +279,7 @@ export class World {
     if (this.#devicesByNumber.has(number)) {
       throw new LeverError('conflict', `a SIM has the number ${number} already`, 'number');
     }
+    refuseMore(this.devices.size, mostDevices, 'SIMs');
     const intervalMs = this.assumptions.pollIntervalSeconds * msPerSecond;
     const deviceId = drawUuid(ids);
     const device = new Device(deviceId, number, account, this.now() + 1 + ids.below(intervalMs), {
@@ -284,4 +292,8 @@ export class World {
     this.#devicesByNumber.set(number, device);
     return device;
   }
+}
+
+function refuseMore(count: number, most: number, what: string): void {
+  if (count >= most) throw new LeverError('conflict', `there are ${most} ${what} already`);
 }
