@@ -42,7 +42,7 @@ test.each([
 });
 
 test('verdicts are remembered in a bounded cache', () => {
-  for (let n = 0; n < rememberedVerdicts + 100; n++)
-    isPhoneNumber(`+1202${1_000_000 + n}`, 'valid');
+  // No country has the code 999, which is found out soonest.
+  for (let n = 0; n < rememberedVerdicts + 9; n++) isPhoneNumber(`+999${1_000_000 + n}`, 'valid');
   expect(verdictCount()).toBe(rememberedVerdicts);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { acmeNumber, Twin, unknownNumber } from '../testing/twin.ts';
 import { keyPrefix } from './account.ts';
-import { mostAccountNames, mostAccounts, mostKeys, mostSims } from './bounds.ts';
+import { mostAccountNames, mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
 
 test('AUTH-2 a key has the name its user chose, is shown whole once, and afterwards only by its first letters', () => {
   const twin = new Twin();
@@ -110,21 +110,24 @@ test('SVC-1 one account of the same seed and name is the same in every world, wh
   expect(alone.device(unknownNumber).firstPollAtMs).toBe(among.device(unknownNumber).firstPollAtMs);
 });
 
-test('a world is bounded: accounts, the names they ever had, and the keys and SIMs of one', () => {
+test('the keys of an account are bounded, revoked ones included, and so are its SIMs', () => {
   const twin = new Twin();
   const { world } = twin.simulation;
   const account = twin.account();
-  while (account.keys.length < mostKeys) world.createKey(account, 'another');
+  const [key] = account.keys;
+  const [device] = account.devices;
+  if (key === undefined || device === undefined) throw new Error('acme has a key and a SIM');
+  world.revokeKey(key);
+  while (account.keys.length < mostKeys) account.keys.push(key);
+  while (account.devices.length < mostSims) account.devices.push(device);
   const before = account.ids.state;
   expect(() => world.createKey(account, 'one more')).toThrow(
     'there are 1000 keys of this account already',
   );
-  expect(account.ids.state).toEqual(before);
-  let number = 12_125_550_000;
-  while (account.devices.length < mostSims) world.createSim(account, `+${number++}`, {});
-  expect(() => world.createSim(account, `+${number}`, {})).toThrow(
+  expect(() => world.createSim(account, unknownNumber, {})).toThrow(
     'there are 10000 SIMs of this account already',
   );
+  expect(account.ids.state).toEqual(before);
 });
 
 test('the names of deleted accounts are bounded: a known one may be used again, a new one not', () => {
@@ -145,4 +148,15 @@ test('accounts are bounded', () => {
   const account = twin.account();
   for (let n = world.accounts.size; n < mostAccounts; n++) world.accounts.set(`${n}`, account);
   expect(() => world.createAccount('one more')).toThrow('there are 10000 accounts already');
+});
+
+test('the SIMs of all accounts are bounded', () => {
+  const twin = new Twin();
+  const { world } = twin.simulation;
+  const [device] = world.devices.values();
+  if (device === undefined) throw new Error('acme has a SIM');
+  for (let n = world.devices.size; n < mostDevices; n++) world.devices.set(`${n}`, device);
+  expect(() => world.createSim(twin.account(), unknownNumber, {})).toThrow(
+    'there are 100000 SIMs already',
+  );
 });
