@@ -14,7 +14,7 @@ import { Rng } from './sim/rng.ts';
 import { assumptionChoices, judge, singles } from './testing/assumption-choices.ts';
 import { heldTrace } from './testing/held-trace.ts';
 
-const loops = Number(process.env['SMSTWIN_LOOPS'] ?? 2);
+const loops = Number(process.env['SMSTWIN_LOOPS'] ?? 1);
 
 function drawn(seed: number): Partial<Assumptions> {
   const rng = Rng.stream(seed, 'assumptions');

@@ -24,6 +24,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
+const packageTest = readFileSync(join(root, 'scripts/package-test.ts'), 'utf8');
+const vitestFixture = "'smstwin/vitest'";
+
 interface Block {
   readonly language: string;
   readonly text: string;
@@ -99,7 +102,7 @@ test('the README has no command that nothing runs', () => {
   ];
   // Half a minute of load: run with the package.
   const runWithPackage = 'npm run bench -- --scenario throttled --duration 2s';
-  expect(readFileSync(join(root, 'scripts/package-test.ts'), 'utf8')).toContain(runWithPackage);
+  expect(packageTest).toContain(runWithPackage);
   for (const line of commands) {
     const isKnown =
       line === runWithPackage ||
@@ -168,20 +171,15 @@ test('the README checks a simulator of its own, and one that runs', async () => 
 });
 
 test.each(['README.md', 'docs/embedding.md'])('the TypeScript in %s runs', async (page) => {
-  const snippets = blocksOf(page).filter(({ language }) => language === 'ts');
+  const snippets = blocksOf(page).filter(
+    ({ language, text }) => language === 'ts' && !text.includes(vitestFixture),
+  );
   expect(snippets.length).toBeGreaterThan(0);
   for (const [index, { text }] of snippets.entries()) {
-    const source = text
-      .replace("'smstwin'", JSON.stringify(join(root, 'src/simulator.ts')))
-      .replace("'smstwin/vitest'", JSON.stringify(join(root, 'src/vitest.ts')));
-    const isTest = text.includes('smstwin/vitest');
-    const file = join(root, `src/readme-${process.pid}-${index}${isTest ? '.test' : ''}.mts`);
-    writeFileSync(file, source);
+    const file = join(root, `src/readme-${process.pid}-${index}.mts`);
+    writeFileSync(file, text.replace("'smstwin'", JSON.stringify(join(root, 'src/simulator.ts'))));
     try {
-      const run = isTest
-        ? `node node_modules/vitest/vitest.mjs run --config ${vitestConfig()} ${file}`
-        : `node --import tsx ${file}`;
-      const output = await shell(run, { NODE_OPTIONS: '', VITEST: '', VITEST_POOL_ID: '' });
+      const output = await shell(`node --import tsx ${file}`, { NODE_OPTIONS: '' });
       expect(output).not.toContain('Error');
     } finally {
       rmSync(file);
@@ -189,14 +187,11 @@ test.each(['README.md', 'docs/embedding.md'])('the TypeScript in %s runs', async
   }
 });
 
-function vitestConfig(): string {
-  const file = join(folder, 'vitest.config.mjs');
-  writeFileSync(
-    file,
-    `export default { root: ${JSON.stringify(root)}, test: { include: ['src/readme-*.mts'] } };`,
-  );
-  return file;
-}
+test("the snippet with the Vitest fixture is run with the package, where Vitest is a user's own", () => {
+  const snippets = blocksOf('docs/embedding.md').filter(({ text }) => text.includes(vitestFixture));
+  expect(snippets).toHaveLength(1);
+  expect(packageTest).toContain(`snippet('docs/embedding.md', ${vitestFixture})`);
+});
 
 test('the world file of the docs is a world', () => {
   const [world] = blocksOf('docs/world-files.md').filter(({ language }) => language === 'yaml');

@@ -14,7 +14,7 @@ import { digestOf, historiesOf, play, repliesOf, stepsArbitrary } from './trace.
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const runs = { numRuns: 60 };
+const runs = { numRuns: 40 };
 
 function withAssumptions(setup: Setup, assumptions: Setup['assumptions']): Setup {
   return { ...setup, assumptions: { ...setup.assumptions, ...assumptions } };
@@ -245,7 +245,7 @@ test('STATE-3 STATE-5 a status only moves along the table, and no history is rew
 });
 
 test('the same seed and inputs give the same bytes, here and in two other processes', async () => {
-  const [seed, count] = [20_260_115, 40];
+  const [seed, count] = [20_260_115, 15];
   const script = fileURLToPath(new URL('trace.ts', import.meta.url));
   const digestElsewhere = async () => {
     const args = ['--import', 'tsx', script, String(seed), String(count)];
