@@ -113,6 +113,7 @@ export class Simulator implements Restorable {
       else if (journal !== false) this.#journal = new MemoryJournal(this.settings, startMs);
     } catch (error) {
       this.#stop();
+      run?.abandon();
       throw error;
     }
   }

@@ -94,12 +94,14 @@ export class MemoryJournal implements Journal {
 export class FileJournal implements Journal {
   readonly #path: string;
   readonly #file: number;
+  readonly #unlock: () => void;
   readonly isRecording = true;
   #failure: JournalError | undefined;
 
-  /** Appends to what is there. */
-  constructor(path: string) {
+  /** Appends to what is there. `unlock`: called when it is closed. */
+  constructor(path: string, unlock: () => void) {
     this.#path = path;
+    this.#unlock = unlock;
     this.#file = openJournal(path);
   }
 
@@ -123,6 +125,7 @@ export class FileJournal implements Journal {
 
   close(): void {
     closeSync(this.#file);
+    this.#unlock();
   }
 
   /** What could not be recorded must not be answered, nor anything after it: it would be lost or play differently. */

@@ -8,6 +8,7 @@ import { checkSameSettings, headerOf, readHeader } from './header.ts';
 import { FileJournal } from './journal.ts';
 import { JournalError } from './journal-error.ts';
 import { readJournal } from './lines.ts';
+import { lockJournal } from './lock.ts';
 import { play } from './play.ts';
 
 /** A journal file, looked at before the simulator starts. */
@@ -16,10 +17,22 @@ export interface Run {
   readonly startedAtMs: number | undefined;
   /** Plays what is there, tells of a line that was cut short, and goes on recording. */
   resume(simulator: Simulator, onNotice: ((line: string) => void) | undefined): FileJournal;
+  /** Gives the file up, where the run does not come to be. */
+  abandon(): void;
 }
 
-/** Throws a JournalError where the file is of another version or other settings. */
+/** Throws a JournalError where the file is of another version or other settings, or another process writes it. */
 export function openRun(path: string, settings: Settings): Run {
+  const unlock = lockJournal(path);
+  try {
+    return lockedRun(path, settings, unlock);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+function lockedRun(path: string, settings: Settings, unlock: () => void): Run {
   const lines = readJournal(path);
   const header = lines?.header === undefined ? undefined : readHeader(lines.header, path);
   if (header !== undefined) checkSameSettings(header, settings, path);
@@ -42,12 +55,13 @@ export function openRun(path: string, settings: Settings): Run {
         truncateSync(path, lines.wholeBytes);
         onNotice?.(`${path}: the last line was cut short, and is left out`);
       }
-      const journal = new FileJournal(path);
+      const journal = new FileJournal(path, unlock);
       if (header === undefined) {
         journal.begin(headerOf(simulator.settings, simulation.clock.now()));
       }
       wallClock.release();
       return journal;
     },
+    abandon: unlock,
   };
 }

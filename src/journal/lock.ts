@@ -1,0 +1,133 @@
+/**
+ * One process at a time writes a journal: a file beside it names the one that does. A process that was killed leaves
+ * its file behind; whoever comes next sees that it is gone, and takes the journal over.
+ * It holds among the processes of one machine: another one's, on a shared folder, cannot be looked for.
+ */
+import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { JournalError } from './journal-error.ts';
+
+interface Owner {
+  readonly pid: number;
+  /** When it started, as its system counts; a number of a process is used again. Null: the system does not tell. */
+  readonly started: string | null;
+}
+
+/** Several that start at once and find one that is gone; all but one of them then find that one. */
+const tries = 10;
+/** Locks that this process holds, where no system tells whether a process of its number is itself. */
+const held = new Set<string>();
+
+/** Returns what ends it. Throws a JournalError while another process, or another simulator, writes the journal. */
+export function lockJournal(path: string): () => void {
+  const lock = lockFileOf(path);
+  if (lock === undefined) return () => {};
+  for (let n = 0; n < tries; n++) {
+    if (create(lock, path)) {
+      held.add(lock);
+      return () => release(lock);
+    }
+    const owner = ownerOf(lock);
+    if (owner !== undefined && isRunning(owner, lock)) throw refusal(path, owner);
+    const found = takeAside(lock);
+    if (found !== undefined) throw refusal(path, found);
+  }
+  throw new JournalError(
+    `${path}: the journal cannot be locked: ${lock} comes back again and again`,
+  );
+}
+
+function refusal(path: string, { pid }: Owner): JournalError {
+  return new JournalError(
+    `${path}: the process ${pid} writes this journal; stop it first, or record in another file`,
+  );
+}
+
+/** Undefined where there is nothing to lock: a device, or a folder that does not exist. */
+function lockFileOf(path: string): string | undefined {
+  try {
+    const real = realpathSync(path);
+    return statSync(real).isFile() ? `${real}.lock` : undefined;
+  } catch {
+    // A new journal.
+  }
+  try {
+    return join(realpathSync(dirname(path)), `${basename(path)}.lock`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** False where there is one already. */
+function create(lock: string, path: string): boolean {
+  const owner: Owner = { pid: process.pid, started: lookUp(process.pid)?.started ?? null };
+  try {
+    writeFileSync(lock, JSON.stringify(owner), { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    if (code === 'EEXIST') return false;
+    throw new JournalError(`${path}: the journal cannot be locked by ${lock} (${code})`);
+  }
+}
+
+function release(lock: string): void {
+  if (!held.delete(lock)) return;
+  if (ownerOf(lock)?.pid === process.pid) rmSync(lock, { force: true });
+}
+
+/** Undefined where there is none, or where it was cut short. */
+function ownerOf(lock: string): Owner | undefined {
+  try {
+    const { pid, started } = JSON.parse(readFileSync(lock, 'utf8')) as Partial<Owner>;
+    return Number.isInteger(pid) && pid !== undefined
+      ? { pid, started: started ?? null }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Moves away what a process left that is gone; returns the owner where another was quicker, and is running. */
+function takeAside(lock: string): Owner | undefined {
+  const aside = `${lock}.${process.pid}`;
+  try {
+    renameSync(lock, aside);
+  } catch {
+    return undefined;
+  }
+  const owner = ownerOf(aside);
+  if (owner !== undefined && isRunning(owner, lock)) {
+    renameSync(aside, lock);
+    return owner;
+  }
+  rmSync(aside, { force: true });
+  return undefined;
+}
+
+function isRunning({ pid, started }: Owner, lock: string): boolean {
+  const found = lookUp(pid);
+  if (found !== undefined) return found.isAlive && (started === null || started === found.started);
+  // Where the system tells of ourselves, it would tell of any other.
+  if (lookUp(process.pid) !== undefined) return false;
+  if (pid === process.pid) return held.has(lock);
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+/** What Linux tells of a process; undefined where it has none of that number, or there is no such system. */
+function lookUp(pid: number): { readonly isAlive: boolean; readonly started: string } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The name in parentheses may hold anything; the state follows it, and the start is 19 fields on.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const [state = ''] = fields;
+    return { isAlive: !'ZX'.includes(state), started: fields[19] ?? '' };
+  } catch {
+    return undefined;
+  }
+}
