@@ -11,7 +11,10 @@ const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goog
 const executablePath = process.env['CHROMIUM'] ?? places.find((place) => existsSync(place));
 const mayBeMissing = executablePath === undefined && process.env['CI'] === undefined;
 
-export const browserArguments = [
+/** Why a test that needs a browser is skipped, for its name; empty where there is one, and in CI. */
+export const withoutBrowser = mayBeMissing ? ` (no Chromium at ${places.join(', ')})` : '';
+
+const browserArguments = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',
@@ -61,9 +64,8 @@ export function pageTest(
   options: PageOptions,
   run: (opened: Opened) => Promise<void>,
 ): void {
-  const why = mayBeMissing ? ` (no Chromium at ${places.join(', ')})` : '';
   test.skipIf(mayBeMissing)(
-    `${name}${why}`,
+    `${name}${withoutBrowser}`,
     async () => {
       const simulator = await createSimulator({ clock: 'manual', ...options.settings });
       options.before?.(simulator);

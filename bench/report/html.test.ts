@@ -1,0 +1,112 @@
+/**
+ * The page in a real browser: figures as they were measured, plots that are drawn, nothing fetched.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { launchBrowser, withoutBrowser } from '../../src/dashboard/browser-fixture.ts';
+import { auditRun } from '../audit/audit-run.ts';
+import { htmlReport } from './html.ts';
+import type { BenchResult, CaseResult, ServerFigures } from './result.ts';
+
+function figures(cpu: number): ServerFigures {
+  return {
+    cpu_us_per_request: cpu,
+    requests_per_second: cpu * 1_000,
+    latency_ms: { p50: 1, p90: 2, p99: 3, p99_9: 4, max: 5 },
+    rss_bytes: 1e8,
+    statuses: { 202: 1_000 },
+    rounds: [cpu],
+  };
+}
+
+const valid: CaseResult = {
+  case: 'send',
+  scenario: 'send',
+  what: 'a send </script><script>document.title = "broken"</script>',
+  invalid: [],
+  cpu_ratio: 1.25,
+  bar: 1.3,
+  servers: { service: figures(12.5), hyperexpress: figures(10), raw: figures(8) },
+  start_ms: 600,
+  idle_rss_bytes: 9e7,
+  slos: [{ slo: 'p99<50ms', met: true }],
+  generator_cores: 0.5,
+  seconds: [
+    { accepted: 900, refused: 100, failed: 0 },
+    { accepted: 800, refused: 200, failed: 0 },
+  ],
+  distribution: [
+    [0, 0.5],
+    [50, 1],
+    [100, 5],
+  ],
+};
+
+/** One user sends at twice the limit of 2 for three minutes. */
+const entries = Array.from({ length: 12 }, (_, n) => {
+  const entry = { endpoint: 'send' as const, user: 'acme', passed: n % 4 < 2 };
+  return { ...entry, atMs: n * 15_000 };
+});
+
+const result: BenchResult = {
+  node: 'v20',
+  started_at: '2026-01-01T00:00:00.000Z',
+  open_loop_rate: null,
+  connections: 64,
+  duration_ms: 10_000,
+  cases: [valid, { ...valid, case: 'read', invalid: ['the generator was late'], cpu_ratio: null }],
+  audit: auditRun(entries, { send: 2 }),
+};
+
+const inkPerCanvas = `[...document.querySelectorAll('canvas')].map((canvas) =>
+  canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.filter((byte) => byte > 0).length)`;
+
+test.skipIf(withoutBrowser !== '')(
+  `the report shows its figures, draws each plot and fetches nothing${withoutBrowser}`,
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'bench-html-'));
+    const file = join(folder, 'report.html');
+    writeFileSync(file, htmlReport(result));
+    const browser = await launchBrowser();
+    try {
+      const page = await browser.newPage();
+      const unwanted: string[] = [];
+      page.on('pageerror', (error) => unwanted.push(error.message));
+      page.on('request', (request) => {
+        if (!request.url().startsWith('file:')) unwanted.push(request.url());
+      });
+      await page.goto(pathToFileURL(file).href);
+      const text = await page.locator('body').innerText();
+      expect(text).toMatch(
+        /1\.25x the CPU per request of a bare HyperExpress handler \(bar 1\.3x\)/,
+      );
+      expect(text).toMatch(/service\s+12\.5\s+12500\s+1\.00\s+3\.00\s+5\.00/);
+      expect(text).toContain('p99<50ms: met');
+      expect(text).toContain(valid.what);
+      // An invalid run has no headline and no CPU figure.
+      expect(text).toContain('Invalid: the generator was late');
+      expect(text.match(/x the CPU per request/g)).toHaveLength(1);
+      expect(text).toMatch(/service\s+-\s+12500/);
+      const plots = page.getByRole('img');
+      expect(await plots.evaluateAll((all) => all.map((one) => one.ariaLabel))).toEqual([
+        'Latency by percentile of send',
+        'Throughput over time of send',
+        'Latency by percentile of read',
+        'Throughput over time of read',
+        'Accepted and refused per simulated second, and the limit',
+      ]);
+      const drawn = await page.evaluate<number[]>(inkPerCanvas);
+      expect(drawn).toHaveLength(5);
+      expect(Math.min(...drawn)).toBeGreaterThan(1_000);
+      expect(await page.title()).toBe('smstwin bench');
+      expect(unwanted).toEqual([]);
+    } finally {
+      await browser.close();
+      rmSync(folder, { recursive: true });
+    }
+  },
+  30_000,
+);
