@@ -44,7 +44,7 @@ export class Masks {
       method: options.method,
       url: this.clean(baseUrl.replace(/\/$/, '') + options.path),
       requestHeaders,
-      ...(options.body === undefined ? {} : { requestBody: this.clean(cut(options.body)) }),
+      ...(options.body === undefined ? {} : { requestBody: cut(this.clean(options.body)) }),
       status: 0,
       replyHeaders: {},
       replyBody: '',
@@ -57,8 +57,9 @@ export class Masks {
     exchange.replyHeaders = Object.fromEntries(
       Object.entries(reply.headers).map(([name, value]) => [name, this.clean(value)]),
     );
-    exchange.replyBody = this.clean(cut(reply.text));
-    if (reply.failure !== undefined) exchange.failure = reply.failure;
+    // Cleaned first: a key at the cut would be left with most of its letters.
+    exchange.replyBody = cut(this.clean(reply.text));
+    if (reply.failure !== undefined) exchange.failure = this.clean(reply.failure);
   }
 }
 
