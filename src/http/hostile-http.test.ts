@@ -136,9 +136,21 @@ both('broken framing is 400 and ends the connection, never the server', async (k
     await socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${rest}`);
     expect(await socket.rest(), what).toMatch(/^HTTP\/1.1 400 /);
   }
+  for (const hosts of ['', 'Host: a\r\nHost: b\r\n', 'host: x\r\nHost: x\r\n']) {
+    const socket = await dial(port);
+    await socket.write(`GET / HTTP/1.1\r\n${hosts}\r\n`);
+    const reply = await socket.rest();
+    expect(reply, hosts).toMatch(/^HTTP\/1.1 400 /);
+    if (kind === 'node') expect(reply, hosts).toContain('"code":"bad_request"');
+  }
+  await alive(port);
+});
+
+both('CONNECT is refused, and said so', async (kind) => {
+  const { port } = await start(kind, service);
   const socket = await dial(port);
-  await socket.write('GET / HTTP/1.1\r\n\r\n');
-  expect(await socket.rest()).toMatch(/^HTTP\/1.1 400 /);
+  await socket.write('CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n');
+  expect(await socket.rest()).toMatch(kind === 'node' ? /^HTTP\/1.1 400 / : /^HTTP\/1.1 505 /);
   await alive(port);
 });
 

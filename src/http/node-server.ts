@@ -68,10 +68,14 @@ export class NodeTransport implements Transport {
       requestTimeout: idleTimeoutMs,
       keepAliveTimeout: idleTimeoutMs,
       connectionsCheckingInterval: 1_000,
+      // Node's own refusal has no body; ours is JSON, and of two Hosts too.
+      requireHostHeader: false,
     });
     server.on('request', (request, response) => this.#receive(request, response));
     // uWebSockets.js does not know other expectations than 100-continue either, and serves the request.
     server.on('checkExpectation', (request, response) => this.#receive(request, response));
+    // Without a listener Node would close the connection and say nothing.
+    server.on('connect', (_, socket) => this.#malformed(new Error('CONNECT'), socket as Socket));
     server.on('clientError', (error, socket) => this.#malformed(error, socket as Socket));
     this.#server = server;
   }
@@ -109,6 +113,10 @@ export class NodeTransport implements Transport {
       this.#clearDelay(response);
       this.#pending.delete(response);
     });
+    if (!hasItsHost(incoming)) {
+      this.#put(response, this.#replies.malformed, true);
+      return;
+    }
     const length = incoming.headers['content-length'];
     const size = length === undefined ? 0 : Number(length);
     const draft = read(incoming);
@@ -262,6 +270,15 @@ export class NodeTransport implements Transport {
       () => socket.destroy(),
     );
   }
+}
+
+/** One Host, as HTTP/1.1 asks; before it there was none. */
+function hasItsHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
 /** Node joins or drops what is sent twice, so everything is read from the raw list: the last one counts. */
