@@ -1,28 +1,40 @@
 /**
- * Any number of random sequences, simulator against model: `npm run test:deep -- <sequences> <seed>`.
- * The work is spread over one process a core; chunks have seeds of their own, so that the seed of a failure is
- * printed with its path and the shrunk sequence, and `npm run test:deep -- 1 <seed> <path>` plays it again.
+ * Any number of random sequences, simulator against model, and of hostile requests:
+ * `npm run test:deep -- <sequences> <seed> --fuzz <requests>`.
+ * The sequences are spread over one process a core; chunks have seeds of their own, so that the seed of a failure is
+ * printed with its path and the shrunk sequence, and `npm run test:deep -- 1 <seed> --path <path>` plays it again.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { fuzzTransports } from '../fuzz/report.ts';
 import { checkSequences } from './commands.ts';
+import { type DeepOptions, readDeepOptions } from './deep-options.ts';
 
 const chunkSize = 1000;
 const reportEveryMs = 30_000;
 
-const [sequences = 10_000, seed = 1] = process.argv.slice(2, 4).map(Number);
-const third = process.argv[4];
-if (!Number.isSafeInteger(sequences) || sequences < 1 || !Number.isSafeInteger(seed)) {
-  console.error('usage: npm run test:deep -- <sequences> <seed> [path]');
-  process.exit(2);
+await main(optionsOrExit());
+
+function optionsOrExit(): DeepOptions {
+  try {
+    return readDeepOptions(process.argv.slice(2));
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(2);
+  }
 }
-if (third === 'chunk') checkSequences({ sequences, seed });
-else if (third === undefined) await spread();
-else checkSequences({ sequences, seed, path: third });
+
+async function main(options: DeepOptions): Promise<void> {
+  const { sequences, seed, path, alone, fuzz } = options;
+  if (path !== undefined) checkSequences({ sequences, seed, path });
+  else if (alone) checkSequences({ sequences, seed });
+  else if (sequences > 0 && !(await spread(sequences, seed))) process.exitCode = 1;
+  if (fuzz > 0 && !(await fuzzTransports(options))) process.exitCode = 1;
+}
 
 /** Chunks go to whichever process is free; the first disagreement ends the run. */
-async function spread(): Promise<void> {
+async function spread(sequences: number, seed: number): Promise<boolean> {
   const startedMs = performance.now();
   const seconds = () => Math.round((performance.now() - startedMs) / 1000);
   const chunks = Array.from({ length: Math.ceil(sequences / chunkSize) }, (_, i) => ({
@@ -46,12 +58,12 @@ async function spread(): Promise<void> {
   clearInterval(timer);
   const verdict = failures === 0 ? 'no disagreement' : 'DISAGREEMENT, see above';
   console.log(`${done} sequences, seed ${seed}, ${seconds()} s: ${verdict}`);
-  process.exitCode = failures === 0 ? 0 : 1;
+  return failures === 0;
 }
 
 function runChunk(size: number, chunkSeed: number): Promise<boolean> {
   const script = fileURLToPath(import.meta.url);
-  const args = ['--import', 'tsx', script, String(size), String(chunkSeed), 'chunk'];
+  const args = ['--import', 'tsx', script, String(size), String(chunkSeed), '--alone'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
   return new Promise((resolve) => child.on('exit', (code) => resolve(code === 0)));
 }

@@ -1,0 +1,109 @@
+/**
+ * Bodies: sends of the service with mutated fields, and JSON that is deep, doubled, cut or none at all.
+ */
+import fc from 'fast-check';
+import { numbers } from './facts.ts';
+import { type Bytes, damage, rarely, utf8, weighted } from './piece.ts';
+
+/** JSON texts that are rarely what a field takes. */
+const oddValues = [
+  ...['null', 'true', '0', '-1', '1e999', '1e-7', '""', '" "', '[]', '{}', '[null]'],
+  ...[
+    '"\\ud800"',
+    '"\\udc00\\ud800"',
+    '"\\u0000"',
+    '"\u{1F600}"',
+    '"+1"',
+    '"+99999999999999999999"',
+  ],
+  ...['"__proto__"', '{"__proto__":{"a":1}}', '{"toString":1}', `"${'x'.repeat(1_601)}"`],
+  ...[`"${'é'.repeat(300)}"`, `${'['.repeat(200)}${']'.repeat(200)}`, '"2026-01-01T00:00:00Z"'],
+  ...['"9999-12-31T23:59:59.999Z"', '"2026-02-30T00:00:00Z"', '123456789012345678901234567890'],
+];
+
+const odd = fc.constantFrom(...oddValues);
+
+const recipients = fc.integer({ min: 40, max: 69 }).map((last) => `"+120255501${last}"`);
+
+/** Each field is right, odd or absent, and some come twice. */
+const sendText: fc.Arbitrary<string> = fc
+  .tuple(
+    field('to', recipients),
+    field(
+      'from',
+      fc.constantFrom(numbers[0], numbers[0], ...numbers).map((number) => `"${number}"`),
+    ),
+    field('message', fc.constantFrom('"hello"', '"\u{1F600} ü"', `"${'m'.repeat(400)}"`)),
+    optionalField(
+      'request_id',
+      fc.nat(40).map((id) => `"id-${id}"`),
+    ),
+    optionalField(
+      'send_at',
+      fc.constantFrom('"2030-01-01T00:00:00Z"', '"2026-06-01T00:00:00.001Z"'),
+    ),
+    optionalField(
+      'from_number',
+      fc.constantFrom(...numbers).map((number) => `"${number}"`),
+    ),
+    rarely<readonly [string, string] | undefined>(
+      9,
+      undefined,
+      fc.tuple(fc.constantFrom('__proto__', 'constructor', 'to', 'a', ''), odd),
+    ),
+  )
+  .map(([...fields]) => {
+    const last = fields[6];
+    const pairs = fields.slice(0, 6).filter((each) => each !== undefined);
+    if (last !== undefined) pairs.push(`${JSON.stringify(last[0])}:${last[1]}`);
+    return `{${pairs.join(',')}}`;
+  });
+
+function field(name: string, right: fc.Arbitrary<string>): fc.Arbitrary<string | undefined> {
+  return weighted<string | undefined>(
+    [40, right.map((value) => `"${name}":${value}`)],
+    [2, odd.map((value) => `"${name}":${value}`)],
+    [1, fc.constant(undefined)],
+  );
+}
+
+function optionalField(
+  name: string,
+  right: fc.Arbitrary<string>,
+): fc.Arbitrary<string | undefined> {
+  return weighted<string | undefined>([3, fc.constant(undefined)], [1, field(name, right)]);
+}
+
+const wholeBodies = [
+  ...[
+    '',
+    ' ',
+    'null',
+    '[]',
+    '5',
+    '"x"',
+    '{}',
+    '\xef\xbb\xbf{}',
+    '{"a":"\xff"}',
+    '\xc3\x28',
+    '{"a":1,"a":2}',
+  ],
+  ...['{', '[{"a":', '{"a":1}{', '{"a":NaN}', "{'a':1}", '{"a":1,}', '\0', '{"\\u0000":1}'],
+  ...['['.repeat(5_000), '{"a":'.repeat(5_000), `${'[['.repeat(2_000)}${']]'.repeat(2_000)}`],
+];
+
+export const sendBody: fc.Arbitrary<Bytes> = weighted<Bytes>(
+  [10, sendText.map(utf8)],
+  [2, spoilt(sendText)],
+  [1, fc.constantFrom(...wholeBodies)],
+);
+
+/** A body of about the largest size that is taken. */
+export const largeBody: fc.Arbitrary<Bytes> = fc
+  .tuple(sendText, fc.constantFrom(65_535, 65_536, 65_537, 70_000))
+  .map(([text, size]) => utf8(text).padEnd(size, ' '));
+
+/** Text of any kind, damaged. */
+export function spoilt(text: fc.Arbitrary<string>): fc.Arbitrary<Bytes> {
+  return fc.tuple(text, damage).map(([whole, change]) => change(utf8(whole)));
+}

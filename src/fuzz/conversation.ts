@@ -1,0 +1,66 @@
+/**
+ * One connection's life: what moves the world before it, the whole requests that it carries, and how it ends.
+ */
+import fc from 'fast-check';
+import { broken } from './broken.ts';
+import { moves, type Row } from './control-rows.ts';
+import type { Facts } from './facts.ts';
+import { controlPieces, servicePieces } from './framed.ts';
+import { type Bytes, escaped, type Piece, weighted } from './piece.ts';
+
+export interface Conversation {
+  readonly port: 'service' | 'control';
+  readonly moves: readonly Row[];
+  readonly pieces: readonly Piece[];
+  /** How many go out before their replies are waited for. */
+  readonly pipelined: number;
+  /** Broken requests that follow at once, if any. */
+  readonly ending: Bytes | undefined;
+  /** Whether somebody waits for what is answered to the ending, half-closes, or leaves at once. */
+  readonly leaving: 'waits' | 'half-closes' | 'aborts';
+  readonly cuts: readonly number[];
+}
+
+export function conversations(facts: Facts): fc.Arbitrary<Conversation> {
+  const service = conversationOf('service', servicePieces(facts), facts);
+  const control = conversationOf('control', controlPieces(facts), facts);
+  return weighted<Conversation>([3, service], [1, control]);
+}
+
+function conversationOf(
+  port: Conversation['port'],
+  piece: fc.Arbitrary<Piece>,
+  facts: Facts,
+): fc.Arbitrary<Conversation> {
+  return fc.record({
+    port: fc.constant(port),
+    moves: fc.array(moves(facts), { maxLength: 3, size: 'max' }),
+    pieces: fc.array(piece, { maxLength: 60, size: 'max' }),
+    pipelined: fc.constantFrom(1, 2, 7, 60),
+    ending: fc.option(
+      fc
+        .array(broken(piece), { minLength: 1, maxLength: 2, size: 'max' })
+        .map((all) => all.join('')),
+      { freq: 4, nil: undefined },
+    ),
+    leaving: weighted<Conversation['leaving']>(
+      [4, fc.constant('waits')],
+      [1, fc.constantFrom('half-closes', 'aborts')],
+    ),
+    cuts: weighted<readonly number[]>(
+      [3, fc.constant([])],
+      [2, fc.array(fc.nat(20_000), { minLength: 1, maxLength: 3, size: 'max' })],
+    ),
+  });
+}
+
+/** All of it, so that it can be read and sent again. */
+export function told(conversation: Conversation): string {
+  const { port, moves: moved, pieces, pipelined, ending, leaving, cuts } = conversation;
+  return [
+    `on the ${port} port, ${pipelined} at once, cut at ${JSON.stringify(cuts)}, then ${leaving}`,
+    ...moved.map((row) => `  first ${row.method} ${row.target} ${row.body}`),
+    ...pieces.map(({ bytes }) => `  ${escaped(bytes)}`),
+    ...(ending === undefined ? [] : [`  ends on ${escaped(ending)}`]),
+  ].join('\n');
+}

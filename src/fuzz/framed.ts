@@ -1,0 +1,82 @@
+/**
+ * Requests that are whole: one each, whatever is in them, so that exactly one reply must come for each and the
+ * connection lives on.
+ */
+import fc from 'fast-check';
+import { largeBody, sendBody } from './bodies.ts';
+import { controlRows, type Row } from './control-rows.ts';
+import type { Facts } from './facts.ts';
+import { authorization, contentType, extraHeaders } from './headers.ts';
+import { type Bytes, type Piece, rarely, weighted } from './piece.ts';
+import { serviceTargets } from './targets.ts';
+
+export const crlf = '\r\n';
+
+const oddMethods = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'];
+
+/** A body as it goes over the wire: with its length, or in chunks of any size. */
+function framing(body: Bytes, chunk: number | undefined): Bytes {
+  if (chunk === undefined) return `Content-Length: ${body.length}${crlf}${crlf}${body}`;
+  let chunks = '';
+  for (let at = 0; at < body.length; at += chunk) {
+    const part = body.slice(at, at + chunk);
+    chunks += `${part.length.toString(16)}${crlf}${part}${crlf}`;
+  }
+  return `Transfer-Encoding: chunked${crlf}${crlf}${chunks}0${crlf}${crlf}`;
+}
+
+const chunkSizes = rarely<number | undefined>(6, undefined, fc.constantFrom(1, 7, 100, 4_096));
+
+export function servicePieces(facts: Facts): fc.Arbitrary<Piece> {
+  const method = rarely<string | undefined>(10, undefined, fc.constantFrom(...oddMethods));
+  const body = weighted<Bytes>([60, sendBody], [1, largeBody]);
+  const expect = rarely(30, '', fc.constant(`Expect: 100-continue${crlf}`));
+  return fc
+    .tuple(
+      method,
+      serviceTargets(facts),
+      authorization,
+      contentType,
+      extraHeaders,
+      body,
+      chunkSizes,
+      expect,
+    )
+    .map(([oddMethod, target, key, type, extra, bytes, chunk, expected]) => {
+      const verb = oddMethod ?? (target.includes('/send') ? 'POST' : 'GET');
+      const head = `${verb} ${target} HTTP/1.1${crlf}Host: x${crlf}${key}${extra}`;
+      // One byte a chunk is for small bodies: a large one would be six times its size.
+      const size = bytes.length > 2_000 && chunk !== undefined ? 4_096 : chunk;
+      const hasBody = verb === 'POST' || verb === 'PUT' || verb === 'PATCH';
+      const rest = hasBody ? `${type}${bytes === '' ? '' : expected}${framing(bytes, size)}` : crlf;
+      return { method: verb, bytes: head + rest };
+    });
+}
+
+export function controlPieces(facts: Facts): fc.Arbitrary<Piece> {
+  const host = rarely(
+    20,
+    'localhost',
+    fc.constantFrom('evil.example', '127.0.0.1:99999', '[::1', ''),
+  );
+  const origin = rarely(30, '', fc.constant(`Origin: http://evil.example${crlf}`));
+  return fc
+    .tuple(controlRows(facts), host, origin, extraHeaders, chunkSizes)
+    .map(([row, name, other, extra, chunk]) =>
+      pieceOf(
+        row,
+        `Host: ${name}${crlf}${other}${extra}`,
+        row.body.length > 2_000 ? undefined : chunk,
+      ),
+    );
+}
+
+/** A row of the control port as one request. */
+export function pieceOf(
+  { method, target, body }: Row,
+  headers: Bytes = `Host: localhost${crlf}`,
+  chunk?: number,
+): Piece {
+  const rest = body === '' ? crlf : framing(body, chunk);
+  return { method, bytes: `${method} ${target} HTTP/1.1${crlf}${headers}${rest}` };
+}

@@ -1,0 +1,148 @@
+/**
+ * Plays conversations one after the other, and looks after each whether the server still serves, on connections that
+ * it keeps, and whether the world is sound.
+ */
+import type { TransportKind } from '../http/open-transport.ts';
+import { Channel } from './channel.ts';
+import type { Row } from './control-rows.ts';
+import type { Conversation } from './conversation.ts';
+import { keys } from './facts.ts';
+import { pieceOf } from './framed.ts';
+import { escaped, type Piece } from './piece.ts';
+import { checkReply, type Reply, WrongReply } from './reply.ts';
+
+export type Port = Conversation['port'];
+
+/** What a run has seen so far; lanes add to it. */
+export interface Tally {
+  requests: number;
+  connections: number;
+  /** Connections that the server closed on what was broken. */
+  closed: number;
+  readonly replies: Map<number, number>;
+}
+
+export interface Ports {
+  readonly service: number;
+  readonly control: number;
+}
+
+const crlf = '\r\n';
+const sane: Readonly<Record<Port, Piece>> = {
+  service: {
+    method: 'GET',
+    bytes: `GET /api/v1/account/stats/ HTTP/1.1${crlf}Host: x${crlf}Authorization: Bearer ${keys.acme}${crlf}${crlf}`,
+  },
+  control: pieceOf({ method: 'GET', target: '/control/health', body: '' }),
+};
+
+export class Lane {
+  readonly #ports: Ports;
+  readonly #transport: TransportKind;
+  readonly #tally: Tally;
+  readonly #kept: Partial<Record<Port, Channel>> = {};
+  #played = 0;
+
+  constructor(ports: Ports, transport: TransportKind, tally: Tally) {
+    this.#ports = ports;
+    this.#transport = transport;
+    this.#tally = tally;
+  }
+
+  async play(conversation: Conversation): Promise<void> {
+    const { port, moves, pieces, pipelined, ending, cuts } = conversation;
+    for (const move of moves) await this.askControl(move);
+    const channel = await Channel.open(this.#ports[port]);
+    this.#tally.connections++;
+    try {
+      await this.#exchange(channel, port, [sane[port]], []);
+      for (let at = 0; at < pieces.length; at += pipelined) {
+        await this.#exchange(channel, port, pieces.slice(at, at + pipelined), cuts);
+      }
+      if (ending !== undefined) await this.#end(channel, conversation, ending);
+      await this.#checkAlive();
+    } finally {
+      channel.destroy();
+    }
+    this.#played++;
+  }
+
+  /** One whole request of the control port, on the connection that is kept; its body, which must be a success. */
+  async askControl(row: Row): Promise<unknown> {
+    const { status, body } = await this.ask('control', pieceOf(row));
+    // What is moved may have gone meanwhile.
+    if (![200, 201, 204, 404, 409].includes(status)) throw new WrongReply(`${status} ${body}`);
+    return body === '' ? undefined : JSON.parse(Buffer.from(body, 'latin1').toString());
+  }
+
+  async ask(port: Port, piece: Piece): Promise<Reply> {
+    const kept = this.#kept[port];
+    const channel =
+      kept === undefined || kept.isClosed ? await Channel.open(this.#ports[port]) : kept;
+    this.#kept[port] = channel;
+    const [reply] = await this.#exchange(channel, port, [piece], []);
+    if (reply === undefined) throw new Error('one request, one reply');
+    return reply;
+  }
+
+  close(): void {
+    this.#kept.service?.destroy();
+    this.#kept.control?.destroy();
+  }
+
+  /** Whole requests, written at once; each has its reply. */
+  async #exchange(
+    channel: Channel,
+    port: Port,
+    pieces: readonly Piece[],
+    cuts: readonly number[],
+  ): Promise<Reply[]> {
+    const replies: Reply[] = [];
+    await channel.write(pieces.map(({ bytes }) => bytes).join(''), cuts);
+    for (const { method, bytes } of pieces) {
+      const reply = await channel.reply(method).catch((error: unknown) => {
+        throw new WrongReply(
+          `to ${escaped(bytes)}: ${error instanceof Error ? error.message : error}`,
+        );
+      });
+      checkReply(reply, { port, transport: this.#transport, method, isWhole: true });
+      this.#count(reply);
+      replies.push(reply);
+    }
+    return replies;
+  }
+
+  /** What is broken may be answered in several ways, or not at all, but in HTTP. */
+  async #end(channel: Channel, conversation: Conversation, ending: string): Promise<void> {
+    const { port, leaving, cuts } = conversation;
+    await channel.write(ending, cuts);
+    this.#tally.requests++;
+    if (leaving === 'aborts') return;
+    if (leaving === 'half-closes') channel.finish();
+    // Answered after the ending was sent: by then the server has seen it.
+    await this.#checkAlive();
+    // Whether a reply to HEAD is whole cannot be told without knowing which one it is.
+    if (ending.includes('HEAD')) return;
+    for (const reply of channel.leftovers()) {
+      checkReply(reply, { port, transport: this.#transport, method: 'GET', isWhole: false });
+      this.#count(reply, 0);
+    }
+    if (channel.isClosed) this.#tally.closed++;
+  }
+
+  async #checkAlive(): Promise<void> {
+    const { status, body } = await this.ask('service', sane.service);
+    if (status !== 200 && status !== 401) throw new WrongReply(`${status} ${body}`);
+    const isWhole = this.#played % 50 === 0;
+    const target = `/control/invariants?snapshot=${isWhole}`;
+    const world = await this.askControl({ method: 'GET', target, body: '' });
+    if (!(world as { sound: boolean }).sound) {
+      throw new WrongReply(`the world is broken: ${JSON.stringify(world)}`);
+    }
+  }
+
+  #count({ status }: Reply, requests = 1): void {
+    this.#tally.requests += requests;
+    this.#tally.replies.set(status, (this.#tally.replies.get(status) ?? 0) + 1);
+  }
+}

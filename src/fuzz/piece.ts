@@ -1,0 +1,89 @@
+/**
+ * What is sent, as bytes: a text in which each character stands for one byte, so that it can be cut, joined and
+ * damaged like any other text.
+ */
+import fc from 'fast-check';
+
+export type Bytes = string;
+
+/** One request, or what is left of one. */
+export interface Piece {
+  readonly method: string;
+  readonly bytes: Bytes;
+}
+
+export function utf8(text: string): Bytes {
+  return Buffer.from(text).toString('latin1');
+}
+
+/** Readable, exact, and a JavaScript expression; what comes many times is said once. */
+export function escaped(bytes: Bytes): string {
+  const byte = (char: string) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  const text = bytes
+    .replaceAll('\\', '\\\\')
+    .replaceAll("'", "\\'")
+    .replaceAll('\r', '\\r')
+    .replaceAll('\n', '\\n')
+    .replace(/[^\x20-\x7e]/g, byte);
+  // Never from within an escape: what is repeated begins with no back slash and holds none, or is a whole one.
+  const repeated = /((?:\\x[0-9a-f]{2}|\\[rn'\\]|[^\\]){1,20}?)\1{9,}/g;
+  const counted = (all: string, once: string) =>
+    `' + '${once}'.repeat(${all.length / once.length}) + '`;
+  return `'${text.replace(repeated, counted)}'`;
+}
+
+/** A choice by weight. */
+export function weighted<T>(...choices: readonly (readonly [number, fc.Arbitrary<T>])[]) {
+  return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+}
+
+/** `usual`, but once in so many times. */
+export function rarely<T>(once: number, usual: T, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
+  return weighted<T>([once - 1, fc.constant(usual)], [1, odd]);
+}
+
+const anyBytes: fc.Arbitrary<Bytes> = fc
+  .uint8Array({ maxLength: 6, size: 'max' })
+  .map((bytes) => Buffer.from(bytes).toString('latin1'));
+
+/** What breaks parsers sooner than a random byte does. */
+const sharpBytes = fc.constantFrom(
+  ...[
+    '\r\n',
+    '\n',
+    '\0',
+    '"',
+    '\\',
+    '{',
+    '[',
+    '\x7f',
+    '\xff',
+    '\xc3',
+    '%',
+    ' ',
+    ':',
+    '\r\n\r\n',
+    '-',
+    '9',
+  ],
+);
+
+const edit = fc.record({
+  at: fc.nat(65_535),
+  drop: fc.constantFrom(0, 0, 1, 1, 2, 20),
+  repeat: fc.constantFrom(0, 0, 0, 1, 50),
+  insert: fc.oneof(fc.constant(''), sharpBytes, anyBytes),
+});
+
+/** A few places in which bytes are lost, doubled, or put in. */
+export const damage: fc.Arbitrary<(bytes: Bytes) => Bytes> = fc
+  .array(edit, { minLength: 1, maxLength: 4, size: 'max' })
+  .map((edits) => (bytes) => {
+    let result = bytes;
+    for (const { at, drop, repeat, insert } of edits) {
+      const place = at % (result.length + 1);
+      const doubled = result.slice(place, place + 10).repeat(repeat);
+      result = result.slice(0, place) + insert + doubled + result.slice(place + drop);
+    }
+    return result;
+  });
