@@ -136,19 +136,20 @@ export class Simulator implements Restorable {
   }
 
   change<T>(lever: string, args: readonly unknown[], act: () => T): T {
-    this.wallClock.pump();
-    const atMs = this.simulation.clock.now();
-    try {
-      const result = act();
-      this.#journal?.lever(atMs, lever, args, resultDigest(result));
-      return result;
-    } catch (error) {
-      // What is not understood has changed nothing.
-      if (error instanceof LeverError && error.code !== 'invalid') {
-        this.#journal?.lever(atMs, lever, args, error.code);
+    return this.wallClock.atOneMoment(() => {
+      const atMs = this.simulation.clock.now();
+      try {
+        const result = act();
+        this.#journal?.lever(atMs, lever, args, resultDigest(result));
+        return result;
+      } catch (error) {
+        // What is not understood has changed nothing.
+        if (error instanceof LeverError && error.code !== 'invalid') {
+          this.#journal?.lever(atMs, lever, args, error.code);
+        }
+        throw error;
       }
-      throw error;
-    }
+    });
   }
 
   /** The run since the start, or without a journal file since the last reset, as NDJSON. */

@@ -70,6 +70,18 @@ export class WallClock {
     this.#clock().advanceTo(this.#anchorVirtualMs + Math.floor(elapsedMs * this.rate));
   }
 
+  /** Virtual time is pulled to the present first, and stands while `act` runs. */
+  atOneMoment<T>(act: () => T): T {
+    this.pump();
+    const wasHeld = this.#isHeld;
+    this.#isHeld = true;
+    try {
+      return act();
+    } finally {
+      this.#isHeld = wasHeld;
+    }
+  }
+
   /** Virtual time is not pulled until `release`: a recorded run brings its own. */
   hold(): void {
     this.#isHeld = true;

@@ -187,6 +187,19 @@ test('a changed reply and a damaged line are found, by their line', async () => 
   expect(replayJournal(file).differences[0]).toMatchObject({ line: 2, input: 'the clock' });
 });
 
+test('a lever of a clock that runs is of one moment, and plays as it was', async () => {
+  const file = newFile();
+  const fast: SettingsInput = { clock: 'scaled', rate: 1_000_000 };
+  const simulator = new Simulator(fast, { journal: file });
+  for (let n = 0; n < 5; n++) {
+    simulator.clock.setMode('scaled', 500_000 + n);
+    simulator.clock.advance('1h');
+    sendBy(simulator, 0, {});
+  }
+  await simulator.close();
+  expect(replayJournal(file)).toMatchObject({ inputs: 15, differing: 0 });
+});
+
 test('without a file the run since the last reset is kept in memory, up to a bound', async () => {
   const simulator = new Simulator({ clock: 'manual', noLimits: true });
   for (let n = 0; n <= rememberedInputs; n++) call(simulator, undefined, {});
