@@ -8,7 +8,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sendBy } from '../http/control/control-fixture.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
 import { journalTextLimitBytes, rememberedCharacters, rememberedInputs } from './journal.ts';
@@ -189,14 +189,16 @@ test('a changed reply and a damaged line are found, by their line', async () => 
 
 test('a lever of a clock that runs is of one moment, and plays as it was', async () => {
   const file = newFile();
-  const fast: SettingsInput = { clock: 'scaled', rate: 1_000_000 };
-  const simulator = new Simulator(fast, { journal: file });
+  let wallMs = Date.now();
+  const ticking = vi.spyOn(Date, 'now').mockImplementation(() => wallMs++);
+  const simulator = new Simulator({ clock: 'scaled', rate: 1_000 }, { journal: file });
   for (let n = 0; n < 5; n++) {
-    simulator.clock.setMode('scaled', 500_000 + n);
+    simulator.clock.setMode('scaled', 500 + n);
     simulator.clock.advance('1h');
     sendBy(simulator, 0, {});
   }
   await simulator.close();
+  ticking.mockRestore();
   expect(replayJournal(file)).toMatchObject({ inputs: 15, differing: 0 });
 });
 
