@@ -80,6 +80,7 @@ export class Channel {
   }
 
   destroy(): void {
+    this.#isClosed = true;
     this.#socket.destroy();
   }
 

@@ -52,12 +52,19 @@ export class Lane {
   async play(conversation: Conversation): Promise<void> {
     const { port, moves, pieces, pipelined, ending, cuts } = conversation;
     for (const move of moves) await this.askControl(move);
-    const channel = await Channel.open(this.#ports[port]);
-    this.#tally.connections++;
+    let channel = await this.#open(port);
     try {
       await this.#exchange(channel, port, [sane[port]], []);
-      for (let at = 0; at < pieces.length; at += pipelined) {
-        await this.#exchange(channel, port, pieces.slice(at, at + pipelined), cuts);
+      for (let at = 0; at < pieces.length; ) {
+        const replies = await this.#exchange(channel, port, pieces.slice(at, at + pipelined), cuts);
+        for (const reply of replies) this.#count(reply);
+        this.#tally.requests += replies.length;
+        at += replies.length;
+        // A reply may be the last of its connection, if it says so: what was sent after it is sent again.
+        if (replies.at(-1)?.headers.get('connection') === 'close') {
+          channel.destroy();
+          channel = await this.#open(port);
+        }
       }
       if (ending !== undefined) await this.#end(channel, conversation, ending);
       await this.#checkAlive();
@@ -77,11 +84,12 @@ export class Lane {
 
   async ask(port: Port, piece: Piece): Promise<Reply> {
     const kept = this.#kept[port];
-    const channel =
-      kept === undefined || kept.isClosed ? await Channel.open(this.#ports[port]) : kept;
+    const isUsable = kept !== undefined && !kept.isClosed;
+    const channel = isUsable ? kept : await Channel.open(this.#ports[port]);
     this.#kept[port] = channel;
     const [reply] = await this.#exchange(channel, port, [piece], []);
     if (reply === undefined) throw new Error('one request, one reply');
+    if (reply.headers.get('connection') === 'close') channel.destroy();
     return reply;
   }
 
@@ -90,7 +98,12 @@ export class Lane {
     this.#kept.control?.destroy();
   }
 
-  /** Whole requests, written at once; each has its reply. */
+  #open(port: Port): Promise<Channel> {
+    this.#tally.connections++;
+    return Channel.open(this.#ports[port]);
+  }
+
+  /** Whole requests, written at once; each has its reply, up to one that ends the connection. */
   async #exchange(
     channel: Channel,
     port: Port,
@@ -106,8 +119,8 @@ export class Lane {
         );
       });
       checkReply(reply, { port, transport: this.#transport, method, isWhole: true });
-      this.#count(reply);
       replies.push(reply);
+      if (reply.headers.get('connection') === 'close') break;
     }
     return replies;
   }
@@ -125,7 +138,7 @@ export class Lane {
     if (ending.includes('HEAD')) return;
     for (const reply of channel.leftovers()) {
       checkReply(reply, { port, transport: this.#transport, method: 'GET', isWhole: false });
-      this.#count(reply, 0);
+      this.#count(reply);
     }
     if (channel.isClosed) this.#tally.closed++;
   }
@@ -141,8 +154,7 @@ export class Lane {
     }
   }
 
-  #count({ status }: Reply, requests = 1): void {
-    this.#tally.requests += requests;
+  #count({ status }: Reply): void {
     this.#tally.replies.set(status, (this.#tally.replies.get(status) ?? 0) + 1);
   }
 }
