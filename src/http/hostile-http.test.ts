@@ -211,3 +211,49 @@ both('a client that closes its half while its answer waits gets none', async (ki
   expect(await socket.rest()).toBe('');
   await alive(port);
 });
+
+both(
+  'a client that asks on without reading is stopped before its replies pile up',
+  async (kind) => {
+    for (const [request, replies] of [
+      [get(), 4_000],
+      ['HEAD / HTTP/1.1\r\nHost: x\r\n\r\n', 60_000],
+    ] as const) {
+      let answered = 0;
+      const { port } = await start(kind, {
+        service: () => {
+          answered++;
+          return { status: 200, body: 'x'.repeat(10_000) };
+        },
+      });
+      const socket = await dial(port);
+      socket.stall();
+      const block = request.repeat(200);
+      for (let n = 0; n < replies / 200; n++) void socket.write(block);
+      let before = -1;
+      while (answered !== before) {
+        before = answered;
+        await new Promise((resolve) => setTimeout(resolve, 30));
+      }
+      expect(answered).toBeGreaterThan(0);
+      expect(answered).toBeLessThan(replies);
+    }
+  },
+);
+
+both(
+  'a reply too large for the network at once reaches a client that reads slowly, whole',
+  async (kind) => {
+    const { port } = await start(kind, {
+      service: () => ({ status: 200, body: 'x'.repeat(6_000_000) }),
+    });
+    const socket = await dial(port);
+    socket.stall();
+    await socket.write(get());
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    socket.resume();
+    expect((await socket.reply()).body === 'x'.repeat(6_000_000)).toBe(true);
+    await socket.write(get());
+    expect((await socket.reply()).status).toBe(200);
+  },
+);

@@ -39,7 +39,14 @@ import {
   type TransportReplies,
   transportReplies,
 } from './transport-replies.ts';
-import { drop, openEventStream, truncate, writeEventStreamHead, writeReply } from './uws-reply.ts';
+import {
+  drop,
+  HeadCount,
+  openEventStream,
+  truncate,
+  writeEventStreamHead,
+  writeReply,
+} from './uws-reply.ts';
 import { UwsRequest } from './uws-request.ts';
 
 export class HyperExpressTransport implements Transport {
@@ -58,6 +65,7 @@ export class HyperExpressTransport implements Transport {
   /** Requests that wait: for their body, for a delay (its timer), or for the control handler. */
   readonly #pending = new Map<Response, NodeJS.Timeout | undefined>();
   #sweepAt = 4_096;
+  readonly #heads = new HeadCount();
   readonly #mostDelayed: number;
   #delayed = 0;
   readonly #streams = new Set<EventStream>();
@@ -245,7 +253,7 @@ export class HyperExpressTransport implements Transport {
     headers: ApiReply['headers'],
   ): void {
     this.#pending.delete(response);
-    const close = this.#closing !== undefined;
+    const close = this.#closing !== undefined || (method === 'HEAD' && this.#heads.isLast());
     writeReply(response, method, status, payload, contentType, headers, close);
   }
 

@@ -38,12 +38,55 @@ export function writeReply(
   }
   writeHead(raw, status, contentType, headers);
   if (method !== 'HEAD') {
-    raw.end(payload, close);
+    if (close) raw.end(payload, true);
+    else endUnlessBehind(raw, payload);
   } else if (close) {
     raw.endWithoutBody(Buffer.byteLength(payload), true);
   } else {
     raw.writeHeader('content-length', String(Buffer.byteLength(payload)));
     raw.endWithoutBody();
+  }
+}
+
+/** A reply that is longer is always looked at; of the others, by chance, one in so many. */
+const shortReply = 16_384;
+const lookedAtOneIn = 64;
+
+/**
+ * Ends a reply, all of it at once unless the client is behind with what was written before. Then the rest waits here,
+ * and a client that asks on without reading is disconnected by uWebSockets.js: `end` would hold its replies back
+ * without a bound, and without a word. To look costs a tenth of a read, so it is not done at every reply; by chance,
+ * so that nobody can count on not being looked at.
+ */
+function endUnlessBehind(raw: HttpResponse, payload: string | Uint8Array): void {
+  if (payload.length <= shortReply && Math.random() * lookedAtOneIn >= 1) {
+    raw.end(payload, false);
+    return;
+  }
+  const size = Buffer.byteLength(payload);
+  const [, isDone] = raw.tryEnd(payload, size);
+  if (isDone) return;
+  const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
+  raw.onAborted(() => {});
+  raw.onWritable((offset) => raw.tryEnd(bytes.subarray(offset), size)[0]);
+}
+
+/**
+ * Nothing tells how far behind a client is that asks for heads alone. So one in some thousands ends its connection,
+ * and with it goes what waits for a client that does not read.
+ */
+export class HeadCount {
+  #left = HeadCount.#some();
+
+  isLast(): boolean {
+    this.#left--;
+    if (this.#left > 0) return false;
+    this.#left = HeadCount.#some();
+    return true;
+  }
+
+  static #some(): number {
+    return 2_048 + Math.floor(Math.random() * 4_096);
   }
 }
 
