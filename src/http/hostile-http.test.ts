@@ -215,10 +215,10 @@ both('a client that closes its half while its answer waits gets none', async (ki
 both(
   'a client that asks on without reading is stopped before its replies pile up',
   async (kind) => {
-    for (const [request, replies] of [
-      [get(), 4_000],
-      ['HEAD / HTTP/1.1\r\nHost: x\r\n\r\n', 60_000],
-    ] as const) {
+    const asks: [string, number][] = [[get(), 4_000]];
+    // Heads are small: of Node's server, which stops reading, the network holds tens of thousands.
+    if (kind === 'hyperexpress') asks.push(['HEAD / HTTP/1.1\r\nHost: x\r\n\r\n', 20_000]);
+    for (const [request, count] of asks) {
       let answered = 0;
       const { port } = await start(kind, {
         service: () => {
@@ -229,14 +229,14 @@ both(
       const socket = await dial(port);
       socket.stall();
       const block = request.repeat(200);
-      for (let n = 0; n < replies / 200; n++) void socket.write(block);
+      for (let n = 0; n < count / 200; n++) void socket.write(block);
       let before = -1;
       while (answered !== before) {
         before = answered;
         await new Promise((resolve) => setTimeout(resolve, 30));
       }
       expect(answered).toBeGreaterThan(0);
-      expect(answered).toBeLessThan(replies);
+      expect(answered).toBeLessThan(count);
     }
   },
 );
