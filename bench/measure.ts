@@ -125,11 +125,16 @@ async function runRound(
       : await openLoop(server.target, workload, { ...load, perSecond });
   const usage = await after;
   const cpu = (usage?.cpuMicros ?? Number.NaN) - (before?.cpuMicros ?? Number.NaN);
+  return roundOf(result, cpu, usage?.rssBytes ?? Number.NaN);
+}
+
+/** `cpuMicros`: what the server's process spent on the whole load. */
+export function roundOf(load: LoadResult, cpuMicros: number, rssBytes: number): Round {
   return {
-    load: result,
-    cpuMicrosPerRequest: cpu / Math.max(1, result.requests),
-    rssBytes: usage?.rssBytes ?? Number.NaN,
-    serverCores: cpu / 1_000 / result.durationMs,
+    load,
+    cpuMicrosPerRequest: cpuMicros / Math.max(1, load.requests),
+    rssBytes,
+    serverCores: cpuMicros / 1_000 / load.durationMs,
   };
 }
 

@@ -2,9 +2,8 @@
  * The comparison: each is started several times by itself; then all are alive at once and loaded in turn, in short
  * rounds whose order is reversed each time.
  */
-import type { LoadResult } from '../load/load-result.ts';
 import { saturate } from '../load/saturate.ts';
-import type { Round } from '../measure.ts';
+import { type Round, roundOf } from '../measure.ts';
 import { ContenderProcess, type Kind } from './contender-process.ts';
 import type { Contender } from './contenders.ts';
 import type { Installed } from './install.ts';
@@ -153,15 +152,6 @@ function rssOf(server: ContenderProcess): number {
 
 function endedByItself({ contender }: ContenderProcess): Error {
   return new Error(`${contender.name} ended by itself`);
-}
-
-function roundOf(load: LoadResult, cpuMicros: number, rssBytes: number): Round {
-  return {
-    load,
-    cpuMicrosPerRequest: cpuMicros / Math.max(1, load.requests),
-    rssBytes,
-    serverCores: cpuMicros / 1_000 / load.durationMs,
-  };
 }
 
 function nothingYet(): Findings {
