@@ -1,14 +1,16 @@
 /**
  * The lines of a journal file. The last one may be cut short, where the process was killed while it wrote it;
  * such a line was never acknowledged, and is left out.
+ * Read block by block: a journal may be longer than any buffer, and no more than a line of it is held.
  */
-import { readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { Entry } from './entry.ts';
 import { JournalError } from './journal-error.ts';
 
 export interface JournalLines {
   /** Undefined: the file is empty, or killed while it began. */
   readonly header: string | undefined;
+  /** Read when they are asked for. */
   readonly entries: Iterable<Entry>;
   /** Bytes up to the end of the last whole line. */
   readonly wholeBytes: number;
@@ -16,41 +18,96 @@ export interface JournalLines {
   readonly isTruncated: boolean;
 }
 
+const blockBytes = 1_048_576;
+const lineEnd = 10;
+
 /** Undefined where there is no such file. */
 export function readJournal(path: string): JournalLines | undefined {
-  let bytes: Buffer;
+  let file: number;
   try {
-    bytes = readFileSync(path);
+    file = openSync(path, 'r');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new JournalError(`${path}: the journal cannot be read (${code})`);
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw unreadable(path, error);
   }
-  const wholeBytes = bytes.lastIndexOf(10) + 1;
-  const headerEnd = bytes.indexOf(10);
-  return {
-    header: headerEnd < 0 ? undefined : bytes.toString('utf8', 0, headerEnd),
-    entries: entriesOf(bytes.subarray(headerEnd + 1, Math.max(wholeBytes, headerEnd + 1)), path),
-    wholeBytes,
-    isTruncated: wholeBytes < bytes.length,
-  };
+  try {
+    const { size } = fstatSync(file);
+    const wholeBytes = wholeBytesOf(file, size);
+    const [header] = linesOf(file, wholeBytes);
+    return {
+      header,
+      entries: { [Symbol.iterator]: () => entriesOf(path, wholeBytes) },
+      wholeBytes,
+      isTruncated: wholeBytes < size,
+    };
+  } catch (error) {
+    throw unreadable(path, error);
+  } finally {
+    closeSync(file);
+  }
 }
 
-function* entriesOf(bytes: Buffer, path: string): Generator<Entry> {
-  let line = 1;
-  for (let at = 0; at < bytes.length; ) {
-    line++;
-    const end = bytes.indexOf(10, at);
-    let entry: Entry;
-    try {
-      entry = JSON.parse(bytes.toString('utf8', at, end)) as Entry;
-      if (!('request' in entry || 'lever' in entry) || Number.isNaN(Date.parse(entry.at))) {
-        throw new Error();
-      }
-    } catch {
-      throw new JournalError(`${path}: line ${line} is damaged`);
-    }
-    yield entry;
-    at = end + 1;
+/** Looks for the last end of a line, from behind. */
+function wholeBytesOf(file: number, size: number): number {
+  for (let end = size; end > 0; end -= blockBytes) {
+    const from = Math.max(0, end - blockBytes);
+    const at = readBlock(file, from, end).lastIndexOf(lineEnd);
+    if (at >= 0) return from + at + 1;
   }
+  return 0;
+}
+
+function readBlock(file: number, from: number, to: number): Buffer {
+  const block = Buffer.allocUnsafeSlow(Math.min(blockBytes, to - from));
+  return block.subarray(0, readSync(file, block, 0, block.length, from));
+}
+
+function* linesOf(file: number, to: number): Generator<string> {
+  /** What has been read of a line that goes on in the next block. */
+  let begun: Buffer[] = [];
+  for (let from = 0; from < to; ) {
+    const block = readBlock(file, from, to);
+    if (block.length === 0) return;
+    from += block.length;
+    let start = 0;
+    for (let end = block.indexOf(lineEnd); end >= 0; end = block.indexOf(lineEnd, start)) {
+      const last = block.subarray(start, end);
+      yield begun.length === 0 ? last.toString('utf8') : Buffer.concat([...begun, last]).toString();
+      begun = [];
+      start = end + 1;
+    }
+    if (start < block.length) begun.push(block.subarray(start));
+  }
+}
+
+function* entriesOf(path: string, to: number): Generator<Entry> {
+  const file = openSync(path, 'r');
+  try {
+    let number = 0;
+    for (const line of linesOf(file, to)) {
+      number++;
+      if (number > 1) yield entryOf(line, number, path);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function entryOf(line: string, number: number, path: string): Entry {
+  try {
+    const entry = JSON.parse(line) as Entry;
+    if (('request' in entry || 'lever' in entry) && !Number.isNaN(Date.parse(entry.at)))
+      return entry;
+  } catch {
+    // Told below.
+  }
+  throw new JournalError(`${path}: line ${number} is damaged`);
+}
+
+function unreadable(path: string, error: unknown): JournalError {
+  return new JournalError(`${path}: the journal cannot be read (${codeOf(error)})`);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
