@@ -25,17 +25,26 @@ export function wordFlag<W extends string>(flag: string, text: string, words: re
   throw new FlagError(`--${flag} ${text}: expected one of ${words.join(', ')}`);
 }
 
+type Program = (argv: string[]) => Promise<number>;
+
 /** Runs a program on the flags of the command line; its answer is the exit code. */
-export async function runProgram(
+export async function runProgram(name: string, run: Program): Promise<void> {
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  process.exitCode = await exitCodeOf(name, run, process.argv.slice(2), say);
+}
+
+export async function exitCodeOf(
   name: string,
-  run: (argv: string[]) => Promise<number>,
-): Promise<void> {
+  run: Program,
+  argv: string[],
+  say: (line: string) => void,
+): Promise<number> {
   try {
-    process.exitCode = await run(process.argv.slice(2));
+    return await run(argv);
   } catch (error) {
     if (!isFlagError(error)) throw error;
-    process.stderr.write(`${name}: ${error.message.split('\n')[0]}\n`);
-    process.exitCode = 2;
+    say(`${name}: ${error.message.split('\n')[0]}`);
+    return 2;
   }
 }
 

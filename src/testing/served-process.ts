@@ -103,4 +103,20 @@ export class ServedProcess {
       this.#child.send('holdings');
     });
   }
+
+  /** What it holds once its handles no longer change. */
+  async settledHoldings(): Promise<Holdings> {
+    let held = await this.holdings();
+    for (;;) {
+      const next = await this.holdings();
+      if (handlesOf(next) === handlesOf(held)) return next;
+      held = next;
+    }
+  }
+}
+
+/** Handles and open files, as text that can be compared. */
+export function handlesOf({ resources, descriptors }: Holdings): string {
+  const kinds = Object.entries(resources).sort(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify({ resources: Object.fromEntries(kinds), descriptors });
 }

@@ -1,0 +1,138 @@
+import { expect, test } from 'vitest';
+import { audit, type Evidence } from './audit.ts';
+
+const startMs = Date.parse('2026-03-01T00:00:00.000Z');
+const at = (ms: number) => new Date(startMs + ms).toISOString();
+const dayMs = 24 * 60 * 60 * 1_000;
+
+const booked = {
+  token: 'soak 1',
+  account: 'alpha',
+  requestId: '',
+  isStuck: false,
+  outcome: 'accepted',
+  messageId: 'id-1',
+} as const;
+
+const found = {
+  message_id: 'id-1',
+  status: 'delivered',
+  request_id: '',
+  created_at: at(0),
+  send_at: null,
+  message: 'soak 1',
+  history: [
+    { status: 'queued', at: at(0) },
+    { status: 'sending', at: at(9_000) },
+    { status: 'sent', at: at(29_000) },
+    { status: 'delivered', at: at(49_000) },
+  ],
+};
+
+const sound: Evidence = {
+  sends: [booked],
+  messageIds: new Set(['id-1']),
+  messages: [found],
+  admitted: Array.from({ length: 240 }, (_, index) => ({
+    endpoint: 'send' as const,
+    account: 'alpha',
+    atMs: startMs + Math.floor(index / 120) * 60_000,
+  })),
+  answered: [
+    { account: 'alpha', requestId: 'a', atMs: startMs, status: 202, body: '{"n":1}' },
+    { account: 'alpha', requestId: 'a', atMs: startMs + dayMs, status: 200, body: '{"n":1}' },
+    { account: 'alpha', requestId: 'a', atMs: startMs + dayMs + 1, status: 202, body: '{"n":2}' },
+  ],
+};
+const [first = sound.answered[0], , last = sound.answered[0]] = sound.answered;
+
+test('a sound run has no complaint', () => {
+  expect(audit(sound)).toEqual([]);
+});
+
+const message = (changes: object) => ({ messages: [{ ...found, ...changes }] });
+const admittedAt = (ms: number) =>
+  ({ endpoint: 'send', account: 'alpha', atMs: startMs + ms }) as const;
+
+test.each<[string, Partial<Evidence>, string]>([
+  ['lost', { messages: [] }, 'lost: soak 1'],
+  [
+    'lost that only a replay told of',
+    { messageIds: new Set(['id-1', 'id-2']) },
+    'lost: message id-2',
+  ],
+  ['doubled', { messages: [found, { ...found, message_id: 'id-2' }] }, 'doubled: soak 1'],
+  ['invented', { sends: [] }, 'invented: soak 1'],
+  [
+    'refused and yet there',
+    { sends: [{ ...booked, outcome: 'refused' }] },
+    'accepted though refused: soak 1',
+  ],
+  ['there under another id', message({ message_id: 'id-2' }), 'another id: soak 1'],
+  [
+    'that skips a state',
+    message({ history: [found.history[0], found.history[3]] }),
+    'illegal: soak 1 queued is followed by delivered',
+  ],
+  [
+    'that goes on after its end',
+    message({
+      history: [...found.history, { status: 'failed', at: at(60_000) }],
+      status: 'failed',
+    }),
+    'illegal: soak 1 delivered is followed by failed',
+  ],
+  [
+    'whose times go back',
+    message({ history: [...found.history.slice(0, 3), { status: 'delivered', at: at(28_000) }] }),
+    `illegal: soak 1 goes back to ${at(28_000)}`,
+  ],
+  [
+    'that begins elsewhere',
+    message({ history: found.history.slice(1) }),
+    'illegal: soak 1 begins wrongly',
+  ],
+  [
+    'sent before its send_at',
+    message({ send_at: at(9_001) }),
+    `illegal: soak 1 is picked up at ${at(9_000)}, held until ${at(9_001)}`,
+  ],
+  [
+    'whose status is not its last',
+    message({ status: 'failed' }),
+    'illegal: soak 1 ends in another status than failed',
+  ],
+  [
+    'unfinished',
+    message({ status: 'sent', history: found.history.slice(0, 3) }),
+    'unfinished: soak 1 is sent',
+  ],
+])('a message %s is named', (_, damage, complaint) => {
+  expect(audit({ ...sound, ...damage })).toContain(complaint);
+});
+
+test('a message that is stuck by its fate need not end', () => {
+  const stuck = message({ status: 'sent', history: found.history.slice(0, 3) });
+  expect(audit({ ...sound, ...stuck, sends: [{ ...booked, isStuck: true }] })).toEqual([]);
+});
+
+test('the 121st of 60 s is over-admitted, and the 121st after exactly 60 s is not', () => {
+  const full = sound.admitted.slice(0, 120);
+  expect(audit({ ...sound, admitted: [...full, admittedAt(60_000)] })).toEqual([]);
+  expect(audit({ ...sound, admitted: [...full, admittedAt(59_999)] })).toEqual([
+    `over-admitted: send of alpha: 121 from ${at(0)} in 59999 ms`,
+  ]);
+});
+
+test.each<[string, object, string]>([
+  ['as new', { ...last, atMs: startMs + dayMs }, `replayed as new: alpha a after ${dayMs} ms`],
+  [
+    'too late',
+    { ...last, status: 200, body: '{"n":1}' },
+    `replayed too late: alpha a after ${dayMs + 1} ms`,
+  ],
+  ['otherwise', { ...last, atMs: startMs + 1, status: 200 }, 'replayed otherwise: alpha a'],
+])('a request_id that is replayed %s is named', (_, damage, complaint) => {
+  const answered = [first, damage] as Evidence['answered'];
+  expect(audit({ ...sound, answered })).toEqual([complaint]);
+});

@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest';
+import { soak } from './soak.ts';
+
+test('two days of mixed load, a kill, faults and a snapshot: nothing is lost, doubled, illegal or left behind', async () => {
+  const report = await soak({ days: 2, loadMs: 600, seed: 1, transport: 'hyperexpress' });
+  expect(report.complaints).toEqual([]);
+  expect(report.restarts).toEqual({ SIGKILL: 1, SIGTERM: 0, snapshot: 1 });
+  expect(report.acknowledged).toBeGreaterThan(50);
+  expect(report.answers['429']).toBeGreaterThan(0);
+}, 60_000);

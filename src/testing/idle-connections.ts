@@ -1,0 +1,180 @@
+/**
+ * Holds thousands of idle connections open against a served process while callers at the pace of their limit are
+ * served, and tells what the callers wait: `npm run test:connections -- --count 10000 --seconds 20`.
+ * Exit code 1: the 99th percentile is 50 ms or more, a reply was not the expected one, a connection was lost, or
+ * fewer than asked for were open. The crowd lives in a process of its own, so that it does not delay the callers.
+ */
+import { fork } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { transports } from '../commands/serve-options.ts';
+import { type CrowdPlan, type CrowdReport, IdleCrowd } from './idle-crowd.ts';
+import { FlagError, runProgram, wholeFlag, wordFlag } from './program-flags.ts';
+import { ServedProcess } from './served-process.ts';
+import { type CallersReport, callSteadily, percentile } from './steady-callers.ts';
+
+const thisFile = fileURLToPath(import.meta.url);
+const mostP99Ms = 50;
+const perMinute = 120;
+/** So many more clients than connections: some are always just coming back after their timeout. */
+const clientsPerConnection = 1.125;
+/** After a sweep of timeouts, for a moment, no fewer than this may be open. */
+const leastShare = 0.95;
+/** Descriptors of a process beside its connections. */
+const ownDescriptors = 500;
+
+interface Plan {
+  readonly count: number;
+  readonly seconds: number;
+  readonly callers: number;
+  readonly streams: number;
+  readonly transport: (typeof transports)[number];
+}
+
+/** Once a second: the crowd, and how many files the server has open, where the system tells. */
+interface Sighting extends CrowdReport {
+  readonly descriptors: number | undefined;
+}
+
+async function main(argv: string[]): Promise<number> {
+  if (argv[0] === 'crowd') return beCrowd(argv[1] ?? '', argv[2] ?? '');
+  const plan = planOf(argv);
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-connections-'));
+  writeFileSync(join(folder, 'world.json'), JSON.stringify(worldOf(plan.callers)));
+  const flags = ['--world', join(folder, 'world.json'), '--transport', plan.transport];
+  let served: ServedProcess | undefined;
+  try {
+    served = await ServedProcess.start(folder, flags);
+    const crowd = crowdProcess(served, plan);
+    await crowd.opened;
+    const { ready } = served;
+    const called = await callSteadily({ ready, perMinute, seconds: plan.seconds });
+    return report(plan, await crowd.leave(), called);
+  } finally {
+    await served?.kill();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function report(plan: Plan, seen: readonly Sighting[], called: CallersReport): number {
+  const { latencies, unexpected } = called;
+  const last = seen.at(-1);
+  const open = seen.map((sighting) => sighting.open);
+  const descriptors = seen.flatMap(({ descriptors: held }) => held ?? []);
+  const p99 = percentile(latencies, 0.99);
+  const ms = (value: number) => `${value.toFixed(1)} ms`;
+  const lines = [
+    `transport ${plan.transport}, ${plan.callers} callers at ${perMinute} a minute, ${plan.seconds} s`,
+    `open connections: ${Math.min(...open)} to ${Math.max(...open)} of ${plan.count}, ${plan.streams} of them event streams; files of the server: ${Math.min(...descriptors)} to ${Math.max(...descriptors)}`,
+    `closed by the idle timeout and opened again: ${last?.timedOut ?? 0}; lost: ${last?.lost.length ?? 0}`,
+    `replies: ${latencies.length}, unexpected: ${unexpected.length}`,
+    `latency from the intended start: p50 ${ms(percentile(latencies, 0.5))}, p99 ${ms(p99)}, max ${ms(percentile(latencies, 1))}`,
+    ...[...(last?.lost ?? []), ...unexpected].slice(0, 10),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  const isEnough = [open, descriptors].every(
+    (counts) =>
+      counts.length === 0 ||
+      (Math.max(...counts) >= plan.count && Math.min(...counts) >= plan.count * leastShare),
+  );
+  const isSound = last?.lost.length === 0 && unexpected.length === 0 && isEnough;
+  return isSound && p99 < mostP99Ms ? 0 : 1;
+}
+
+interface CrowdProcess {
+  /** All are connected. */
+  readonly opened: Promise<void>;
+  /** Ends it, and gives what it saw. */
+  leave(): Promise<readonly Sighting[]>;
+}
+
+function crowdProcess(served: ServedProcess, { count, streams }: Plan): CrowdProcess {
+  const { baseUrl, controlUrl } = served;
+  const clients = Math.ceil(count * clientsPerConnection);
+  const plan: CrowdPlan = { baseUrl, controlUrl, count: clients, streams };
+  const args = ['crowd', JSON.stringify(plan), String(served.ready.pid)];
+  const child = fork(thisFile, args, { execArgv: ['--import', 'tsx'] });
+  const seen: Sighting[] = [];
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const opened = new Promise<void>((resolve, reject) => {
+    child.once('exit', () => reject(new Error('the crowd did not gather')));
+    child.on('message', (sighting: Sighting) => {
+      seen.push(sighting);
+      resolve();
+    });
+  });
+  return {
+    opened,
+    leave: async () => {
+      child.disconnect();
+      await ended;
+      return seen;
+    },
+  };
+}
+
+async function beCrowd(planText: string, serverPid: string): Promise<number> {
+  const crowd = new IdleCrowd(JSON.parse(planText) as CrowdPlan);
+  process.on('disconnect', () => process.exit(0));
+  await crowd.open();
+  const look = (): void => {
+    process.send?.({ ...crowd.report(), descriptors: descriptorsOf(serverPid) });
+  };
+  look();
+  setInterval(look, 1_000);
+  return 0;
+}
+
+function descriptorsOf(pid: string): number | undefined {
+  const folder = `/proc/${pid}/fd`;
+  return existsSync(folder) ? readdirSync(folder).length : undefined;
+}
+
+function worldOf(callers: number): object {
+  const accounts = Array.from({ length: callers }, (_, index) => ({
+    name: `caller ${index}`,
+    monthly_quota: 'unlimited',
+    sims: [{ number: `+1202555${1000 + index}` }],
+  }));
+  return { accounts };
+}
+
+function planOf(argv: string[]): Plan {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      count: { type: 'string', default: '10000' },
+      seconds: { type: 'string', default: '20' },
+      callers: { type: 'string', default: '50' },
+      streams: { type: 'string', default: '20' },
+      transport: { type: 'string', default: 'hyperexpress' },
+    },
+  });
+  const count = wholeFlag('count', values.count, 1, 25_000);
+  const files = Math.ceil(count * clientsPerConnection) + ownDescriptors;
+  const mostFiles = openFilesLimit();
+  if (files > mostFiles) {
+    throw new FlagError(`--count ${count} needs ${files} open files; ulimit -Hn is ${mostFiles}`);
+  }
+  return {
+    count,
+    seconds: wholeFlag('seconds', values.seconds, 1, 3_600),
+    callers: wholeFlag('callers', values.callers, 1, 1_000),
+    streams: wholeFlag('streams', values.streams, 0, count),
+    transport: wordFlag('transport', values.transport, transports),
+  };
+}
+
+/** Node raises its own soft limit to the hard one when it starts. */
+function openFilesLimit(): number {
+  const report = process.report?.getReport() as
+    | { userLimits?: { open_files?: { hard: number | 'unlimited' } } }
+    | undefined;
+  const limit = report?.userLimits?.open_files?.hard;
+  return typeof limit === 'number' ? limit : Number.POSITIVE_INFINITY;
+}
+
+await runProgram('test:connections', main);
