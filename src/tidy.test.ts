@@ -99,7 +99,9 @@ test('conformance/ imports nothing from src/', () => {
 test('code imports no test and nothing of testing/', () => {
   const isAllowed = (name: string) =>
     !name.endsWith('.test.ts') && !name.startsWith('src/testing/');
-  const shipped = code.filter(({ path }) => !/^src\/(testing|soak|model)\/|-fixture\.ts$/.test(path));
+  const shipped = code.filter(
+    ({ path }) => !/^src\/(testing|soak|model)\/|-fixture\.ts$/.test(path),
+  );
   expect(strays(shipped, isAllowed)).toEqual([]);
 });
 
