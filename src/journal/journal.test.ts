@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -11,7 +12,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sendBy } from '../http/control/control-fixture.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
-import { journalTextLimitBytes, rememberedCharacters, rememberedInputs } from './journal.ts';
+import {
+  FileJournal,
+  journalTextLimitBytes,
+  rememberedCharacters,
+  rememberedInputs,
+} from './journal.ts';
 import { replayJournal } from './replay.ts';
 
 let folder: string;
@@ -233,3 +239,15 @@ test('a journal file that is too long for one reply is refused, and can be read 
   expect(() => simulator.journalText()).toThrow('has 268435457 bytes: read the file itself');
   await simulator.close();
 });
+
+test.runIf(existsSync('/dev/full'))(
+  'what cannot be recorded is not answered, nor is anything after it',
+  () => {
+    const journal = new FileJournal('/dev/full', () => {});
+    const record = (name: string) => () => journal.lever(1, name, [], '');
+    expect(record('first')).toThrow(/^\/dev\/full: cannot be written: .*ENOSPC/);
+    expect(record('second')).toThrow('cannot be written');
+    journal.close();
+    expect(() => new Simulator(settings, { journal: '/dev/full' })).toThrow('cannot be written');
+  },
+);

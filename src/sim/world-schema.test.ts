@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { mostAccounts, mostKeys, mostOutcomes, mostSims } from './bounds.ts';
 import { mistakeLine, mistakesOf } from './mistakes.ts';
 import { worldSchema } from './world-schema.ts';
 
@@ -126,4 +127,26 @@ test('AUTH-2 what stands where keys do is not repeated either', () => {
   const text = JSON.stringify(mistakes({ accounts: [{ name: 'a', keys: ['smst_secret'] }] }));
   expect(text).toContain('accounts[0].keys[0]: expected an object');
   expect(text).not.toContain('smst_secret');
+});
+
+test('the lists of a world are bounded', () => {
+  const many = <T>(length: number, each: (n: number) => T) =>
+    Array.from({ length: length + 1 }, (_, n) => each(n));
+  const accounts = many(mostAccounts, (n) => ({ name: `a${n}`, keys: [] }));
+  const keys = many(mostKeys, (n) => ({ name: `k${n}` }));
+  const sims = many(mostSims, (n) => ({ number: `+1${n + 1_000_000}` }));
+  const outcomes = many(mostOutcomes, () => ({ to: '+1*', ends: 'delivered' }) as const);
+  expect(mistakes({ accounts })).toEqual([
+    'accounts: expected at most 10000 entries; got a list of 10001',
+  ]);
+  expect(mistakes({ pool: sims })).toEqual([
+    'pool: expected at most 10000 entries; got a list of 10001',
+  ]);
+  expect(mistakes({ outcomes })).toEqual([
+    'outcomes: expected at most 10000 entries; got a list of 10001',
+  ]);
+  expect(mistakes({ accounts: [{ name: 'a', keys, sims }] })).toEqual([
+    'accounts[0].keys: expected at most 1000 entries',
+    'accounts[0].sims: expected at most 10000 entries; got a list of 10001',
+  ]);
 });
