@@ -169,7 +169,9 @@ function switching(): fc.Arbitrary<Row> {
     fc.constant(row('POST', '/control/limits/reset')),
     fc.constant(row('POST', '/control/faults', never)),
     fc.constant(row('DELETE', '/control/faults')),
-    fc.constant(row('PUT', '/control/clock', { mode: 'manual' })),
+    fc
+      .constantFrom({ mode: 'manual' }, { mode: 'real' }, { mode: 'scaled', rate: 60 })
+      .map((mode) => row('PUT', '/control/clock', mode)),
     fc.constant(row('POST', '/control/shutdown')),
   );
 }
