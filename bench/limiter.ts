@@ -1,9 +1,11 @@
 /**
  * What does a limiter check cost, and what do its keys hold? Nanoseconds for a known key that passes and one
- * that is refused; bytes for each of a million keys that came once, and what is left of them two windows on.
+ * that is refused; bytes for each of a million keys that came once, and what is left of them two windows on; buckets of
+ * a million forged addresses while time stands still.
  * Run: node --expose-gc --import tsx bench/limiter.ts
  */
 import { defaultAssumptions } from '../src/sim/assumptions.ts';
+import { addressCaller } from '../src/sim/caller.ts';
 import { Limiter } from '../src/sim/limiter.ts';
 import { documentedLimitsPerMinute } from '../src/sim/limits.ts';
 import { heapBytes } from './heap.ts';
@@ -52,3 +54,8 @@ for (let turn = 0; turn < 2; turn++) {
 }
 const left = ((heapBytes() - empty) / keys).toFixed(0);
 process.stdout.write(`two generations later    ${left} bytes, ${limiter.size} keys\n`);
+
+for (let n = 0; n < keys; n++) limiter.take('send', addressCaller(`2001:db8::${n.toString(16)}`));
+process.stdout.write(
+  `a million addresses      ${limiter.size} buckets, ${((heapBytes() - empty) / 1_048_576).toFixed(0)} MiB\n`,
+);

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, test, vi } from 'vitest';
+import { lockJournal } from './journal/lock.ts';
 import type { ReadyFile } from './simulator.ts';
 
 // Several processes start at once, on whatever machine runs the tests.
@@ -60,11 +61,15 @@ const anyPorts = ['--port', '0', '--control-port', '0'];
 test('what cannot be carried out as typed ends with 2 and a line that names it', async () => {
   const world = join(folder, 'world.json');
   writeFileSync(world, '{"accounts":[{"name":"a","sims":[{"number":"1"}]}],"pol":[]}');
+  const journal = join(folder, 'run.ndjson');
+  const unlock = lockJournal(journal);
   const ends = await Promise.all([
     run('sevre'),
     run('rules', '--jsn'),
     run('serve', '--world', world),
+    run('serve', ...anyPorts, '--journal', journal),
   ]);
+  unlock();
   expect(ends.map(({ code, out }) => ({ code, out }))).toEqual(
     ends.map(() => ({ code: 2, out: '' })),
   );
@@ -73,6 +78,7 @@ test('what cannot be carried out as typed ends with 2 and a line that names it',
     "smstwin rules: unknown option '--jsn' (Did you mean --json?)\n",
     'smstwin serve: world.json: accounts[0].sims[0].number: expected an E.164 number such as "+12025550101"; got "1"\n' +
       'smstwin serve: world.json: pol: this key is not known here\n',
+    `smstwin serve: ${journal}: the process ${process.pid} writes this journal; stop it first, or record in another file\n`,
   ]);
 });
 
