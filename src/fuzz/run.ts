@@ -32,6 +32,7 @@ export class FuzzFailure extends Error {
 const lanesBeside = 4;
 const conversationsPerChunk = 40;
 const warmUpShare = 0.2;
+const lastWordsWithinMs = 200;
 const reportEveryMs = 30_000;
 
 export async function fuzz(plan: FuzzPlan, served: Served): Promise<FuzzReport> {
@@ -112,6 +113,8 @@ class Run {
           } catch (error) {
             hasFailed = true;
             playing.delete(lane);
+            // The end of a process is told later than that of its connections.
+            await new Promise((resolve) => setTimeout(resolve, lastWordsWithinMs));
             throw this.#failure(number, error, each, [...playing.values()]);
           }
           playing.delete(lane);
@@ -130,8 +133,8 @@ class Run {
     const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
     return new FuzzFailure(
       [
-        why,
         this.#served.complaint() ?? '',
+        why,
         told(failed),
         ...beside.map((each) => `beside it ${told(each)}`),
         `seed ${seed}, chunk ${chunk}; again with: npm run test:deep -- 0 ${seed} --fuzz 1 --transport ${transport} --chunk ${chunk}`,

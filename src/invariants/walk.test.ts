@@ -399,7 +399,7 @@ test('whatever levers and callers do, the world stays sound, and its snapshot co
       simulator.wallClock.stop();
       simulator.simulation.stop();
     }),
-    { numRuns: 60 },
+    { numRuns: 25 },
   );
 });
 
