@@ -83,3 +83,15 @@ test('a file that cannot be read is named, and so is the flag', async () => {
     `--assumptions ${folder}: it is a folder`,
   ]);
 });
+
+test('AUTH-2 a key in a world file that is no JSON or YAML is not repeated', async () => {
+  const texts = {
+    'key.json': '{"accounts":[{"name":"a","keys":[{"name":"k","key": smst_secret}]}]}',
+    'key.yaml': 'accounts:\n  - name: a\n    keys: [{ name: k, key: "smst_secret }]\n',
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    const lines = await mistakes(readWorldFile(file(name, text)));
+    expect(lines.join()).toContain(`${name}: `);
+    expect(lines.join()).not.toMatch(/smst/);
+  }
+});
