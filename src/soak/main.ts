@@ -17,7 +17,10 @@ async function main(argv: string[]): Promise<number> {
   const seconds = () => Math.round((performance.now() - startedMs) / 1_000);
   const say = (line: string) =>
     process.stdout.write(`${String(seconds()).padStart(4)} s  ${line}\n`);
-  const report = await soak({ ...plan, tell: say });
+  const report = await soak({ ...plan, tell: say }).catch((error: unknown) => {
+    say(`the run broke off: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  if (report === undefined) return 1;
   for (const line of summaryOf(plan, report)) say(line);
   return report.complaints.length === 0 ? 0 : 1;
 }

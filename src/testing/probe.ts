@@ -12,11 +12,14 @@ export interface Holdings {
   readonly resources: Readonly<Record<string, number>>;
   /** Open files and sockets, those of the native transport too; undefined where the system does not tell. */
   readonly descriptors: number | undefined;
+  /** Since its start. */
+  readonly cpuMicros: number;
 }
 
 const ownDescriptors = '/proc/self/fd';
 
 function holdings(): Holdings {
+  const { user, system } = process.cpuUsage();
   const resources: Record<string, number> = {};
   for (const kind of process.getActiveResourcesInfo()) {
     resources[kind] = (resources[kind] ?? 0) + 1;
@@ -26,6 +29,7 @@ function holdings(): Holdings {
     heapBytes: process.memoryUsage().heapUsed,
     resources,
     descriptors: existsSync(ownDescriptors) ? readdirSync(ownDescriptors).length : undefined,
+    cpuMicros: user + system,
   };
 }
 

@@ -15,6 +15,8 @@ export interface CallersPlan {
 export interface CallersReport {
   /** Milliseconds, in rising order. */
   readonly latencies: readonly number[];
+  /** By how much a timer of ours was late, in rising order: the share of the waiting that is not the server's. */
+  readonly lateness: readonly number[];
   /** Replies that are not a 202. */
   readonly unexpected: readonly string[];
 }
@@ -22,6 +24,7 @@ export interface CallersReport {
 /** One caller for each account. */
 export async function callSteadily({ ready, ...pace }: CallersPlan): Promise<CallersReport> {
   const latencies: number[] = [];
+  const lateness: number[] = [];
   const unexpected: string[] = [];
   const everyMs = 60_000 / pace.perMinute;
   const requests = Math.floor((pace.seconds * 1_000) / everyMs);
@@ -33,7 +36,8 @@ export async function callSteadily({ ready, ...pace }: CallersPlan): Promise<Cal
     const firstMs = startMs + (index * everyMs) / ready.accounts.length;
     for (let turn = 0; turn < requests; turn++) {
       const intendedMs = firstMs + turn * everyMs;
-      await until(intendedMs);
+      const lateMs = await until(intendedMs);
+      if (lateMs !== undefined) lateness.push(lateMs);
       await socket.write(bytes);
       const reply = await socket.reply();
       latencies.push(performance.now() - intendedMs);
@@ -48,7 +52,8 @@ export async function callSteadily({ ready, ...pace }: CallersPlan): Promise<Cal
       }),
     ),
   );
-  return { latencies: latencies.sort((one, other) => one - other), unexpected };
+  const rising = (one: number, other: number): number => one - other;
+  return { latencies: latencies.sort(rising), lateness: lateness.sort(rising), unexpected };
 }
 
 /** The smallest latency that `share` of all do not exceed. */
@@ -69,7 +74,10 @@ function sendOf({ api_key: key, sims }: ReadyFile['accounts'][number]): string {
   ].join('\r\n');
 }
 
-async function until(atMs: number): Promise<void> {
+/** By how much it woke too late; undefined where it is past already. */
+async function until(atMs: number): Promise<number | undefined> {
   const leftMs = atMs - performance.now();
-  if (leftMs > 0) await new Promise((resolve) => setTimeout(resolve, leftMs));
+  if (leftMs <= 0) return undefined;
+  await new Promise((resolve) => setTimeout(resolve, leftMs));
+  return performance.now() - atMs;
 }
