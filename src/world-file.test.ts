@@ -87,6 +87,7 @@ test('a file that cannot be read is named, and so is the flag', async () => {
 test('AUTH-2 a key in a world file that is no JSON or YAML is not repeated', async () => {
   const texts = {
     'key.json': '{"accounts":[{"name":"a","keys":[{"name":"k","key": smst_secret}]}]}',
+    'lines.json': '{"accounts": [],\n"key": smst_secret\n}',
     'key.yaml': 'accounts:\n  - name: a\n    keys: [{ name: k, key: "smst_secret }]\n',
   };
   for (const [name, text] of Object.entries(texts)) {

@@ -57,13 +57,13 @@ function parseJson(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new UsageError(`${file}: ${withoutText(firstLine(String((error as Error).message)))}`);
+    throw new UsageError(`${file}: ${firstLine(withoutText(String((error as Error).message)))}`);
   }
 }
 
 /** Node shows some of the text that it cannot read, which may be a key. */
 function withoutText(message: string): string {
-  return message.replace(/, (?:\.{3})?".*is not valid JSON$/, ' is not valid JSON');
+  return message.replace(/, (?:\.{3})?".*is not valid JSON$/s, ' is not valid JSON');
 }
 
 /** The parser is only loaded for those who write YAML. */
