@@ -58,9 +58,14 @@ class StepCommand implements fc.Command<Session, Session> {
   }
 }
 
-function commandsOf(steps: readonly fc.Arbitrary<Step>[], soundEvery: number, replayPath?: string) {
+function commandsOf(
+  steps: readonly fc.Arbitrary<Step>[],
+  soundEvery: number,
+  maxCommands: number,
+  replayPath?: string,
+) {
   const commands = steps.map((each) => each.map((step) => new StepCommand(step, soundEvery)));
-  const constraints = { maxCommands: 50, size: 'max' } as const;
+  const constraints = { maxCommands, size: 'max' } as const;
   return fc.commands(
     commands,
     replayPath === undefined ? constraints : { ...constraints, replayPath },
@@ -86,9 +91,11 @@ export function checkSequences(options: {
   readonly replayPath?: string;
   /** After each how many steps the whole state is walked; it is at the end of every sequence. */
   readonly soundEvery?: number;
+  readonly maxCommands?: number;
 }): void {
-  const { sequences, seed, path, replayPath, soundEvery = 1 } = options;
-  fc.assert(fc.property(setupArbitrary, commandsOf(anyStep, soundEvery, replayPath), run), {
+  const { sequences, seed, path, replayPath, soundEvery = 1, maxCommands = 50 } = options;
+  const commands = commandsOf(anyStep, soundEvery, maxCommands, replayPath);
+  fc.assert(fc.property(setupArbitrary, commands, run), {
     numRuns: sequences,
     ...(seed === undefined ? {} : { seed }),
     ...(path === undefined ? {} : { path }),
