@@ -1,23 +1,22 @@
 /**
  * Holds thousands of idle connections open against a served process while callers at the pace of their limit are
  * served, and tells what the callers wait: `npm run test:connections -- --count 10000 --seconds 20`.
- * Exit code 1: the 99th percentile is 50 ms or more, a reply was not the expected one, a connection was lost, or
- * fewer than asked for were open. The crowd lives in a process of its own, so that it does not delay the callers.
+ * Exit code 1: the 99th percentile is 50 ms or more, a reply was not the expected one, a connection was lost,
+ * fewer than asked for were open, or SIGTERM did not end the server within 5 s.
  */
-import { fork } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { transports } from '../commands/serve-options.ts';
-import { type CrowdPlan, type CrowdReport, IdleCrowd } from './idle-crowd.ts';
+import { crowdProcess, type Sighting } from './crowd-process.ts';
 import { FlagError, runProgram, wholeFlag, wordFlag } from './program-flags.ts';
 import { ServedProcess } from './served-process.ts';
 import { type CallersReport, callSteadily, percentile } from './steady-callers.ts';
 
-const thisFile = fileURLToPath(import.meta.url);
 const mostP99Ms = 50;
+/** The promise of `serve` for SIGTERM. */
+const endWithinMs = 5_000;
 /** Timers that wake later than this belong to a machine that is busy with something else. */
 const busyMs = 10;
 const perMinute = 120;
@@ -36,13 +35,7 @@ interface Plan {
   readonly transport: (typeof transports)[number];
 }
 
-/** Once a second: the crowd, and how many files the server has open, where the system tells. */
-interface Sighting extends CrowdReport {
-  readonly descriptors: number | undefined;
-}
-
 async function main(argv: string[]): Promise<number> {
-  if (argv[0] === 'crowd') return beCrowd(argv[1] ?? '', argv[2] ?? '');
   const plan = planOf(argv);
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-connections-'));
   writeFileSync(join(folder, 'world.json'), JSON.stringify(worldOf(plan.callers)));
@@ -50,14 +43,17 @@ async function main(argv: string[]): Promise<number> {
   let served: ServedProcess | undefined;
   try {
     served = await ServedProcess.start(folder, flags);
-    const crowd = crowdProcess(served, plan);
+    const count = Math.ceil(plan.count * clientsPerConnection);
+    const crowd = crowdProcess(served, count, plan.streams);
     await crowd.opened;
     const { ready } = served;
     const before = await served.holdings();
     const called = await callSteadily({ ready, perMinute, seconds: plan.seconds });
-    const seen = await crowd.leave();
     const after = await served.holdings();
-    return report(plan, seen, called, after.cpuMicros - before.cpuMicros);
+    const seen = crowd.seen();
+    const endMs = await endOf(served);
+    await crowd.leave();
+    return report(plan, seen, called, { cpuMicros: after.cpuMicros - before.cpuMicros, endMs });
   } finally {
     await served?.kill();
     rmSync(folder, { recursive: true });
@@ -68,7 +64,7 @@ function report(
   plan: Plan,
   seen: readonly Sighting[],
   called: CallersReport,
-  cpuMicros: number,
+  { cpuMicros, endMs }: { readonly cpuMicros: number; readonly endMs: number },
 ): number {
   const { latencies, lateness, unexpected } = called;
   const last = seen.at(-1);
@@ -83,6 +79,7 @@ function report(
     `replies: ${latencies.length}, unexpected: ${unexpected.length}`,
     `latency from the intended start: p50 ${ms(percentile(latencies, 0.5))}, p99 ${ms(p99)}, max ${ms(percentile(latencies, 1))}`,
     `of a core the server took ${Math.round(cpuMicros / plan.seconds / 10_000)} %; timers of the callers were late by p50 ${ms(percentile(lateness, 0.5))}, p99 ${ms(percentile(lateness, 0.99))}`,
+    `SIGTERM while all of them were open: ended in ${ms(endMs)}`,
     ...(percentile(lateness, 0.99) > busyMs
       ? ['the machine is busy: the latencies are not valid']
       : []),
@@ -95,58 +92,15 @@ function report(
       (Math.max(...counts) >= plan.count && Math.min(...counts) >= plan.count * leastShare),
   );
   const isSound = last?.lost.length === 0 && unexpected.length === 0 && isEnough;
-  return isSound && p99 < mostP99Ms ? 0 : 1;
+  return isSound && p99 < mostP99Ms && endMs < endWithinMs ? 0 : 1;
 }
 
-interface CrowdProcess {
-  /** All are connected. */
-  readonly opened: Promise<void>;
-  /** Ends it, and gives what it saw. */
-  leave(): Promise<readonly Sighting[]>;
-}
-
-function crowdProcess(served: ServedProcess, { count, streams }: Plan): CrowdProcess {
-  const { baseUrl, controlUrl } = served;
-  const clients = Math.ceil(count * clientsPerConnection);
-  const plan: CrowdPlan = { baseUrl, controlUrl, count: clients, streams };
-  const args = ['crowd', JSON.stringify(plan), String(served.ready.pid)];
-  const child = fork(thisFile, args, { execArgv: ['--import', 'tsx'] });
-  const seen: Sighting[] = [];
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  const opened = new Promise<void>((resolve, reject) => {
-    child.once('exit', () => reject(new Error('the crowd did not gather')));
-    child.on('message', (sighting: Sighting) => {
-      seen.push(sighting);
-      resolve();
-    });
-  });
-  return {
-    opened,
-    leave: async () => {
-      child.disconnect();
-      await ended;
-      return seen;
-    },
-  };
-}
-
-async function beCrowd(planText: string, serverPid: string): Promise<number> {
-  const crowd = new IdleCrowd(JSON.parse(planText) as CrowdPlan);
-  process.on('disconnect', () => process.exit(0));
-  await crowd.open();
-  const look = (): void => {
-    const sighting = { ...crowd.report(), descriptors: descriptorsOf(serverPid) };
-    // The parent may have left meanwhile.
-    if (process.connected) process.send?.(sighting);
-  };
-  look();
-  setInterval(look, 1_000);
-  return 0;
-}
-
-function descriptorsOf(pid: string): number | undefined {
-  const folder = `/proc/${pid}/fd`;
-  return existsSync(folder) ? readdirSync(folder).length : undefined;
+/** How long SIGTERM takes; not a number where it does not end in good order. */
+async function endOf(served: ServedProcess): Promise<number> {
+  const startedMs = performance.now();
+  served.signal('SIGTERM');
+  const { code } = await served.ended;
+  return code === 0 ? performance.now() - startedMs : Number.NaN;
 }
 
 function worldOf(callers: number): object {
