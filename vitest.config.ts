@@ -3,11 +3,12 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Looks at what happens when a module is loaded for the first time, so it needs a process of its own. */
 const alone = ['src/http/open-transport.test.ts'];
+/** Starts, loads and kills whole processes: left out of `npm test`, part of `npm run test:all`. */
+const system = ['src/**/*.system.test.ts'];
 
 /** A long file that starts last leaves the other cores idle. Vitest knows this of a former run only. */
 const longest = [
   'src/dashboard/in-browser.test.ts',
-  'src/readme.test.ts',
   'src/model/model.test.ts',
   'conformance/reports/html.test.ts',
 ];
@@ -41,10 +42,11 @@ export default defineConfig({
           // No test mocks a module, so files may share a process: loading everything anew for each costs a third of the run.
           isolate: false,
           include: ['src/**/*.test.ts', 'conformance/**/*.test.ts', 'bench/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...alone],
+          exclude: [...configDefaults.exclude, ...alone, ...system],
         },
       },
       { test: { ...shared, name: 'alone', include: alone } },
+      { test: { ...shared, name: 'system', include: system } },
     ],
   },
 });
