@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Looks at what happens when a module is loaded for the first time, so it needs a process of its own. */
 const alone = ['src/http/open-transport.test.ts'];
 /** Starts, loads and kills whole processes: left out of `npm test`, part of `npm run test:all`. */
-const system = ['src/**/*.system.test.ts'];
+const system = ['src/**/*.system.test.ts', 'bench/**/*.system.test.ts'];
 
 /** A long file that starts last leaves the other cores idle. Vitest knows this of a former run only. */
 const longest = [

@@ -1,25 +1,7 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createSimulator } from '../src/simulator.ts';
+import { newIo } from './io-fixture.ts';
 import { bench } from './main.ts';
-import type { BenchResult } from './report/result.ts';
-
-function newIo() {
-  const texts = { out: '', error: '' };
-  const io = {
-    out: (text: string) => {
-      texts.out += text;
-    },
-    error: (text: string) => {
-      texts.error += text;
-    },
-    env: {},
-    version: 'test',
-  };
-  return { io, texts };
-}
 
 test.each([
   [['--scenario', 'sends'], 'Known are send, read'],
@@ -32,30 +14,6 @@ test.each([
 ])('%j is refused', async (argv, why) => {
   await expect(bench(argv, newIo().io)).rejects.toThrow(why);
 });
-
-test('a case is measured beside its floors, reported, and held against its thresholds', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'bench-'));
-  const json = join(directory, 'r.json');
-  const html = join(directory, 'r.html');
-  const { io, texts } = newIo();
-  const flags = ['--scenario', 'throttled', '--duration', '200ms', '--rounds', '1'];
-  const few = ['--warm-up', '200'];
-  const thresholds = ['--slo', 'errors<1', '--slo', 'rps<1'];
-  const reports = ['--report', `json=${json}`, '--report', `html=${html}`];
-  expect(await bench([...flags, ...few, ...thresholds, ...reports], io)).toBe(7);
-  const result = JSON.parse(readFileSync(json, 'utf8')) as BenchResult;
-  const [found] = result.cases;
-  expect(found?.invalid).toEqual([]);
-  expect(found?.cpu_ratio).toBeGreaterThan(0);
-  expect(Object.keys(found?.servers.service.statuses ?? {})).toContain('429');
-  expect(found?.slos).toEqual([
-    { slo: 'errors<1', met: true },
-    { slo: 'rps<1', met: false },
-  ]);
-  expect(readFileSync(html, 'utf8')).not.toMatch(/(src|href)=/);
-  expect(texts.out).toContain('CPU per request:');
-  expect(texts.error).toContain('throttled: service, round 1 of 1');
-}, 60_000);
 
 test.each([
   [{}, 0, 'every bound was met'],

@@ -57,6 +57,30 @@ export interface Opened {
 }
 
 let browser: Browser | undefined;
+/**
+ * One for all tests: Chromium spends half a second of a core on each new one. Each simulator has a port of its own,
+ * so what a page keeps for its origin is not seen by the next.
+ */
+let onlyPage: Page | undefined;
+
+async function blankPage({ dark = false, width = 1280 }: PageOptions): Promise<Page> {
+  if (onlyPage === undefined || onlyPage.isClosed()) {
+    onlyPage = await (browser as Browser).newPage();
+    onlyPage.setDefaultTimeout(6_000);
+  }
+  await onlyPage.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+  await onlyPage.setViewportSize({ width, height: 800 });
+  return onlyPage;
+}
+
+/** What a test set up on the page ends with it. */
+async function leave(page: Page): Promise<void> {
+  page.removeAllListeners();
+  if (page.isClosed()) return;
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.context().clearPermissions();
+  await page.goto('about:blank');
+}
 
 export function withBrowser(): void {
   beforeAll(async () => {
@@ -77,11 +101,7 @@ export function pageTest(
       options.before?.(simulator);
       const { token, transport = 'hyperexpress' } = options;
       const { controlUrl } = await simulator.listen({ control: { token }, transport });
-      const page = await (browser as Browser).newPage({
-        colorScheme: options.dark === true ? 'dark' : 'light',
-        viewport: { width: options.width ?? 1280, height: 800 },
-      });
-      page.setDefaultTimeout(6_000);
+      const page = await blankPage(options);
       const errors: string[] = [];
       page.on('pageerror', (error) => errors.push(error.message));
       page.on('console', (line) => {
@@ -99,7 +119,7 @@ export function pageTest(
         // A file that the content policy kept away would show here.
         expect(errors).toEqual([]);
       } finally {
-        await page.close();
+        await leave(page);
         await simulator.close();
       }
     },

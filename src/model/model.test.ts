@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 test('simulator and model agree over 2,000 random sequences', () => {
   // `npm run test:deep` plays longer ones, any number of them, and looks at the whole state after every step.
-  checkSequences({ sequences: 2_000, soundEvery: 10, maxCommands: 30 });
+  checkSequences({ sequences: 2_000, soundEvery: 10, maxCommands: 25 });
 });
 
 test('SEND-7 SVC-3 a held message is picked up at the first poll after its hold, not at the second', () => {

@@ -1,0 +1,31 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { newIo } from './io-fixture.ts';
+import { bench } from './main.ts';
+import type { BenchResult } from './report/result.ts';
+
+test('a case is measured beside its floors, reported, and held against its thresholds', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'bench-'));
+  const json = join(directory, 'r.json');
+  const html = join(directory, 'r.html');
+  const { io, texts } = newIo();
+  const flags = ['--scenario', 'throttled', '--duration', '200ms', '--rounds', '1'];
+  const few = ['--warm-up', '200'];
+  const thresholds = ['--slo', 'errors<1', '--slo', 'rps<1'];
+  const reports = ['--report', `json=${json}`, '--report', `html=${html}`];
+  expect(await bench([...flags, ...few, ...thresholds, ...reports], io)).toBe(7);
+  const result = JSON.parse(readFileSync(json, 'utf8')) as BenchResult;
+  const [found] = result.cases;
+  expect(found?.invalid).toEqual([]);
+  expect(found?.cpu_ratio).toBeGreaterThan(0);
+  expect(Object.keys(found?.servers.service.statuses ?? {})).toContain('429');
+  expect(found?.slos).toEqual([
+    { slo: 'errors<1', met: true },
+    { slo: 'rps<1', met: false },
+  ]);
+  expect(readFileSync(html, 'utf8')).not.toMatch(/(src|href)=/);
+  expect(texts.out).toContain('CPU per request:');
+  expect(texts.error).toContain('throttled: service, round 1 of 1');
+}, 60_000);

@@ -1,0 +1,17 @@
+/**
+ * What a bench prints, kept for a test.
+ */
+export function newIo() {
+  const texts = { out: '', error: '' };
+  const io = {
+    out: (text: string) => {
+      texts.out += text;
+    },
+    error: (text: string) => {
+      texts.error += text;
+    },
+    env: {},
+    version: 'test',
+  };
+  return { io, texts };
+}

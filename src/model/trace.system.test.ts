@@ -1,0 +1,16 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { digestOf } from './trace.ts';
+
+test('the same seed and inputs give the same bytes, here and in two other processes', async () => {
+  const [seed, count] = [20_260_115, 40];
+  const script = fileURLToPath(new URL('trace.ts', import.meta.url));
+  const digestElsewhere = async () => {
+    const args = ['--import', 'tsx', script, String(seed), String(count)];
+    return (await promisify(execFile)(process.execPath, args)).stdout;
+  };
+  const digests = await Promise.all([digestElsewhere(), digestElsewhere()]);
+  expect(digests).toEqual([digestOf(seed, count), digestOf(seed, count)]);
+}, 60_000);
