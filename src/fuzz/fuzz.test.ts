@@ -41,6 +41,8 @@ test('escaped bytes are an expression for the same bytes', () => {
   );
   const twice = `${'a'.repeat(50)}\\x00${'\r\n'.repeat(20)}'${'\\'.repeat(30)}`;
   expect(new Function(`return ${escaped(twice)}`)()).toBe(twice);
+  const withinAnEscape = `\x03${'3'.repeat(20)}`;
+  expect(new Function(`return ${escaped(withinAnEscape)}`)()).toBe(withinAnEscape);
   expect(escaped('x'.repeat(100))).toBe("'' + 'x'.repeat(100) + ''");
 });
 

@@ -25,10 +25,10 @@ export function escaped(bytes: Bytes): string {
     .replaceAll('\r', '\\r')
     .replaceAll('\n', '\\n')
     .replace(/[^\x20-\x7e]/g, byte);
-  // Never from within an escape: what is repeated begins with no back slash and holds none, or is a whole one.
-  const repeated = /((?:\\x[0-9a-f]{2}|\\[rn'\\]|[^\\]){1,20}?)\1{9,}/g;
-  const counted = (all: string, once: string) =>
-    `' + '${once}'.repeat(${all.length / once.length}) + '`;
+  // An escape that does not repeat is passed over whole: nothing that repeats may begin within it.
+  const repeated = /((?:\\x[0-9a-f]{2}|\\[rn'\\]|[^\\]){1,20}?)\1{9,}|\\x[0-9a-f]{2}|\\./g;
+  const counted = (all: string, once: string | undefined) =>
+    once === undefined ? all : `' + '${once}'.repeat(${all.length / once.length}) + '`;
   return `'${text.replace(repeated, counted)}'`;
 }
 
