@@ -617,6 +617,7 @@ test('SEND-7 100,000 messages held a year ahead cost one timer and no poll until
   const sendAtMs = twin.now() + 365 * dayMs;
   const send = {
     account: twin.account(),
+    key: undefined,
     device: twin.device(),
     endpoint: 'send' as const,
     to: recipient,

@@ -131,6 +131,6 @@ export function acceptAnyway(
   if (validation.kind !== 'valid') return undefined;
   const { to, message: text, requestId, sendAtMs } = validation.request;
   const { account } = key;
-  const send = { account, device, endpoint: 'send', to, text, requestId, sendAtMs } as const;
+  const send = { account, key, device, endpoint: 'send', to, text, requestId, sendAtMs } as const;
   return { status: 202, body: messageBody(world.acceptMessage(send), 'queued') };
 }

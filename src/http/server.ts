@@ -64,6 +64,8 @@ export class HyperExpressTransport implements Transport {
   readonly #onInternalError: ((error: unknown) => void) | undefined;
   /** Requests that wait: for their body, for a delay (its timer), or for the control handler. */
   readonly #pending = new Map<Response, NodeJS.Timeout | undefined>();
+  /** The last one that waits for its body, which nearly always comes before another head: it spares the map. */
+  #next: Response | undefined;
   #sweepAt = 4_096;
   readonly #heads = new HeadCount();
   readonly #mostDelayed: number;
@@ -109,15 +111,17 @@ export class HyperExpressTransport implements Transport {
     for (const stream of this.#streams) stream.finish();
     await quiet(() => {
       this.#sweep();
-      return this.#pending.size > 0;
+      return this.#pending.size > 0 || this.#next !== undefined;
     }, graceMs);
     for (const timer of this.#pending.values()) clearTimeout(timer);
     this.#pending.clear();
+    this.#next = undefined;
     this.#server.uws_instance.close();
   }
 
   /** Forgets the requests whose clients went away. */
   #sweep(): void {
+    if (this.#next?.completed) this.#next = undefined;
     for (const [response, timer] of this.#pending) {
       if (!response.completed) continue;
       if (timer !== undefined) this.#delayed--;
@@ -148,13 +152,13 @@ export class HyperExpressTransport implements Transport {
   /** Nearly every body comes in one piece, of which the service is lent a view. */
   #collect(draft: UwsRequest, response: Response, intake: Intake): void {
     let body: ArrivingBody | undefined;
-    this.#pending.set(response, undefined);
-    if (this.#pending.size > this.#sweepAt) this.#sweep();
+    if (this.#next !== undefined) this.#pend(this.#next);
+    this.#next = response;
     response.raw.onData((chunk, isLast) => {
       if (response.completed) return;
       if (isLast && body === undefined && chunk.byteLength <= intake.limitBytes) {
-        const view = Buffer.from(chunk);
-        draft.body = this.#service === undefined ? Buffer.from(view) : view;
+        if (this.#service === undefined) draft.body = Buffer.from(new Uint8Array(chunk));
+        else draft.lend(chunk);
         this.#dispatch(draft, response);
         return;
       }
@@ -165,12 +169,23 @@ export class HyperExpressTransport implements Transport {
     });
   }
 
+  #pend(response: Response): void {
+    if (!response.completed) this.#pending.set(response, undefined);
+    if (this.#pending.size > this.#sweepAt) this.#sweep();
+  }
+
+  /** What is answered waits no longer. */
+  #settle(response: Response): void {
+    if (this.#next === response) this.#next = undefined;
+    if (this.#pending.size > 0) this.#pending.delete(response);
+  }
+
   #arriving(response: Response, intake: Intake): ArrivingBody {
     const body = new ArrivingBody(intake, this.#room);
     // In the place of HyperExpress' own handler, which tells us nothing.
     response.raw.onAborted(() => {
       response.completed = true;
-      this.#pending.delete(response);
+      this.#settle(response);
       body.release();
     });
     return body;
@@ -216,7 +231,7 @@ export class HyperExpressTransport implements Transport {
 
   /** What is written outside of a native callback is corked by hand; a client that left is left alone. */
   #later(response: Response, request: ApiRequest, write: () => void): void {
-    this.#pending.delete(response);
+    this.#settle(response);
     if (response.completed) return;
     response.raw.cork(() => {
       try {
@@ -252,14 +267,14 @@ export class HyperExpressTransport implements Transport {
     contentType: string,
     headers: ApiReply['headers'],
   ): void {
-    this.#pending.delete(response);
+    this.#settle(response);
     const close = this.#closing !== undefined || (method === 'HEAD' && this.#heads.isLast());
     writeReply(response, method, status, payload, contentType, headers, close);
   }
 
   /** Answers before the body has arrived; what is still to come has no reader, so the connection ends. */
   #refuse(response: Response, method: string, reply: ApiReply): void {
-    this.#pending.delete(response);
+    this.#settle(response);
     response.raw.onData(() => {});
     writeReply(response, method, reply.status, reply.body, jsonType, reply.headers, true);
   }
@@ -283,13 +298,13 @@ export class HyperExpressTransport implements Transport {
   }
 
   #cut(response: Response, method: string, reply: ApiReply, cut: 'close' | 'truncate'): void {
-    this.#pending.delete(response);
+    this.#settle(response);
     if (cut === 'close' || method === 'HEAD' || reply.body.length < 2) drop(response);
     else truncate(response, reply);
   }
 
   #stream(response: Response, method: string, reply: EventsReply): void {
-    this.#pending.delete(response);
+    this.#settle(response);
     if (method === 'HEAD' || this.#closing !== undefined) {
       writeEventStreamHead(response, this.#closing !== undefined);
       return;

@@ -91,6 +91,8 @@ export class HeadCount {
 }
 
 const statusLines: string[] = [];
+/** A status line with the header that follows it nearly always: what is written as status is written as it stands. */
+const jsonStatusLines: string[] = [];
 
 function writeHead(
   raw: HttpResponse,
@@ -99,9 +101,14 @@ function writeHead(
   headers: ApiReply['headers'],
 ): void {
   statusLines[status] ??= `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
-  raw.writeStatus(statusLines[status]);
-  if (contentType !== undefined && headers?.['content-type'] === undefined) {
-    raw.writeHeader('content-type', contentType);
+  if (contentType === jsonType && headers?.['content-type'] === undefined) {
+    jsonStatusLines[status] ??= `${statusLines[status]}\r\ncontent-type: ${jsonType}`;
+    raw.writeStatus(jsonStatusLines[status]);
+  } else {
+    raw.writeStatus(statusLines[status]);
+    if (contentType !== undefined && headers?.['content-type'] === undefined) {
+      raw.writeHeader('content-type', contentType);
+    }
   }
   for (const name in headers) raw.writeHeader(name, headers[name] ?? '');
 }

@@ -24,7 +24,8 @@ export class UwsRequest implements ControlRequest {
   readonly contentType: string | undefined;
   readonly forwardedFor: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  body: string | Uint8Array = '';
+  #body: string | Uint8Array = '';
+  #lent: ArrayBuffer | undefined;
   readonly #raw: HttpResponse;
   #clientIp: string | undefined;
 
@@ -43,6 +44,21 @@ export class UwsRequest implements ControlRequest {
     this.forwardedFor = headers['x-forwarded-for'];
     this.headers = headers;
     this.#raw = response.raw;
+  }
+
+  /** A body that is there until the native callback returns; a view of it is made for who reads it. */
+  lend(chunk: ArrayBuffer): void {
+    this.#lent = chunk;
+  }
+
+  get body(): string | Uint8Array {
+    if (this.#lent !== undefined) this.body = Buffer.from(this.#lent);
+    return this.#body;
+  }
+
+  set body(body: string | Uint8Array) {
+    this.#body = body;
+    this.#lent = undefined;
   }
 
   get clientIp(): string {

@@ -39,9 +39,15 @@ function keyOf(twin: Twin): ApiKey {
 }
 
 function useOf(twin: Twin, requestId: string): FirstUse {
-  const use = [...twin.account().replays.entries()].find((each) => each.requestId === requestId);
-  if (use === undefined) throw new Error(`no use ${requestId}`);
-  return use;
+  const { replays } = twin.account();
+  const found = () => {
+    const use = [...replays.entries()].find((each) => each.requestId === requestId);
+    if (use === undefined) throw new Error(`no use ${requestId}`);
+    return use;
+  };
+  // Kept once more it is an object of its own, which can be spoilt.
+  replays.keep(found());
+  return Object.assign(found(), { older: undefined });
 }
 
 test('a lively world is sound, and everything in it was looked at', () => {

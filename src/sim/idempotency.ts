@@ -26,6 +26,9 @@ export interface FirstUse {
   readonly older: FirstUse | undefined;
 }
 
+/** A use whose message tells all of it stands as that message alone: an object less for each send. */
+type Kept = Message | FirstUse;
+
 type ScopeAssumptions = Pick<
   Assumptions,
   'replayScope' | 'replayAcrossEndpoints' | 'failedRequestId'
@@ -38,7 +41,7 @@ const growth = 8;
 export class ReplayWindow {
   readonly #now: () => number;
   /** Made on the first `request_id`, and made larger before anything would fall out too early. */
-  #uses: LRUCache<string, FirstUse> | undefined;
+  #uses: LRUCache<string, Kept> | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -52,7 +55,7 @@ export class ReplayWindow {
     assumptions: ScopeAssumptions,
   ): FirstUse | undefined {
     // peek, not get: recency must stay the order of age.
-    let use = this.#uses?.peek(requestId);
+    let use = asUse(this.#uses?.peek(requestId));
     let message: FirstUse | undefined;
     let refusal: FirstUse | undefined;
     const oldestMs = this.#now() - replayWindowMs;
@@ -72,8 +75,19 @@ export class ReplayWindow {
   keep(use: Omit<FirstUse, 'older'>): void {
     const { requestId, key, endpoint, atMs, body, outcome } = use;
     const uses = this.#withRoom();
-    const older = this.#living(uses.peek(requestId));
-    uses.set(requestId, { requestId, key, endpoint, atMs, body, outcome, older }, { start: atMs });
+    const older = this.#living(asUse(uses.peek(requestId)));
+    const isToldByMessage =
+      older === undefined &&
+      outcome instanceof Message &&
+      outcome.requestId === requestId &&
+      outcome.key === key &&
+      outcome.endpoint === endpoint &&
+      outcome.createdAtMs === atMs &&
+      outcome.firstReply === body;
+    const kept = isToldByMessage
+      ? outcome
+      : { requestId, key, endpoint, atMs, body, outcome, older };
+    uses.set(requestId, kept, { start: atMs });
   }
 
   /** Entries held, dead ones that nothing has pushed out yet included. */
@@ -84,7 +98,10 @@ export class ReplayWindow {
   /** All that is held and alive, oldest first. */
   *entries(): IterableIterator<FirstUse> {
     if (this.#uses === undefined) return;
-    for (const use of this.#uses.rvalues()) if (use !== undefined) yield use;
+    for (const kept of this.#uses.rvalues()) {
+      const use = asUse(kept);
+      if (use !== undefined) yield use;
+    }
   }
 
   /**
@@ -92,26 +109,28 @@ export class ReplayWindow {
    * would cost every account megabytes. So it grows eightfold when full, unless half of what it holds is dead:
    * its size follows the uses of the last day, and clearing up costs each use a constant.
    */
-  #withRoom(): LRUCache<string, FirstUse> {
+  #withRoom(): LRUCache<string, Kept> {
     this.#uses ??= this.#create(smallestWindow);
     if (this.#uses.size < this.#uses.max) return this.#uses;
     this.#uses.purgeStale();
     if (this.#uses.size <= this.#uses.max / 2) return this.#uses;
     const larger = this.#create(growth * this.#uses.max);
-    for (const use of this.entries()) larger.set(use.requestId, use, { start: use.atMs });
+    for (const kept of this.#uses.rvalues()) {
+      if (kept !== undefined) larger.set(kept.requestId, kept, { start: keptAtMs(kept) });
+    }
     this.#uses = larger;
     return larger;
   }
 
-  #create(max: number): LRUCache<string, FirstUse> {
-    return new LRUCache<string, FirstUse>({
+  #create(max: number): LRUCache<string, Kept> {
+    return new LRUCache<string, Kept>({
       max,
       ttl: replayWindowMs,
       ttlResolution: 0,
       perf: { now: this.#now },
-      dispose: (use, _requestId, reason) => {
+      dispose: (kept, _requestId, reason) => {
         assert(
-          reason !== 'evict' || this.#isDead(use),
+          reason !== 'evict' || this.#isDead(keptAtMs(kept)),
           'no request_id is forgotten inside its window',
         );
       },
@@ -120,12 +139,23 @@ export class ReplayWindow {
 
   /** A chain without its dead end; older uses stand behind younger ones. */
   #living(use: FirstUse | undefined): FirstUse | undefined {
-    if (use === undefined || this.#isDead(use)) return undefined;
+    if (use === undefined || this.#isDead(use.atMs)) return undefined;
     const older = this.#living(use.older);
     return older === use.older ? use : { ...use, older };
   }
 
-  #isDead(use: FirstUse): boolean {
-    return this.#now() - use.atMs > replayWindowMs;
+  #isDead(atMs: number): boolean {
+    return this.#now() - atMs > replayWindowMs;
   }
+}
+
+function keptAtMs(kept: Kept): number {
+  return kept instanceof Message ? kept.createdAtMs : kept.atMs;
+}
+
+function asUse(kept: Kept | undefined): FirstUse | undefined {
+  if (!(kept instanceof Message)) return kept;
+  const { requestId, key, endpoint, createdAtMs: atMs, firstReply: body } = kept;
+  assert(key !== undefined, 'a message that stands for its use knows its key');
+  return { requestId, key, endpoint, atMs, body, outcome: kept, older: undefined };
 }

@@ -3,7 +3,7 @@
  * Rules: RES-1 to RES-6. Assumes: heldStatus.
  * One flat object for each message and nothing beside it: a million of them cost what a table costs.
  */
-import type { Account } from './account.ts';
+import type { Account, ApiKey } from './account.ts';
 import type { Device } from './device.ts';
 import type { EndpointName } from './limits.ts';
 import type { Fate } from './outcomes.ts';
@@ -18,6 +18,8 @@ export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'ex
 export class Message {
   readonly messageId: string;
   readonly account: Account;
+  /** The key that sent it; undefined where a snapshot does not tell. */
+  readonly key: ApiKey | undefined;
   readonly device: Device;
   readonly endpoint: SendEndpoint;
   readonly requestId: string;
@@ -41,10 +43,13 @@ export class Message {
   failureReason: string | undefined = undefined;
   /** The device's poll, by number, from which on the next step may be taken. */
   duePoll = 0;
+  /** The body of its 202, byte for byte; empty where no `request_id` may ask for it again. */
+  firstReply = '';
 
   constructor(
     messageId: string,
     account: Account,
+    key: ApiKey | undefined,
     device: Device,
     endpoint: SendEndpoint,
     requestId: string,
@@ -58,6 +63,7 @@ export class Message {
   ) {
     this.messageId = messageId;
     this.account = account;
+    this.key = key;
     this.device = device;
     this.endpoint = endpoint;
     this.requestId = requestId;

@@ -84,6 +84,7 @@ function queue(world: World, call: SendCall, request: SendRequest, device: Devic
   const { account } = call;
   const message = world.acceptMessage({
     account,
+    key: call.key,
     device,
     endpoint: call.endpoint,
     to: request.to,
@@ -93,7 +94,10 @@ function queue(world: World, call: SendCall, request: SendRequest, device: Devic
   });
   // SEND-3: the state is `queued` whatever `heldStatus` calls it later.
   const body = messageBody(message, 'queued');
-  if (request.requestId !== '') keepUse(call, request.requestId, world.now(), body, message);
+  if (request.requestId !== '') {
+    message.firstReply = body;
+    keepUse(call, request.requestId, world.now(), body, message);
+  }
   return { kind: 'queued', body };
 }
 

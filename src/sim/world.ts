@@ -26,6 +26,7 @@ export interface SimState {
 /** What an accepted send says; numbers are E.164, `sendAtMs` is 0 or in the future. */
 export interface AcceptedSend {
   readonly account: Account;
+  readonly key: ApiKey | undefined;
   readonly device: Device;
   readonly endpoint: SendEndpoint;
   readonly to: string;
@@ -184,6 +185,7 @@ export class World {
     const message = new Message(
       drawUuid(account.ids),
       account,
+      send.key,
       send.device,
       send.endpoint,
       send.requestId,

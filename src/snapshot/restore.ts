@@ -127,6 +127,7 @@ class Restoring {
     const made = new Message(
       message.message_id,
       account,
+      undefined,
       found(world.devices, message.device_id),
       message.endpoint as SendEndpoint,
       message.request_id,
