@@ -45,6 +45,7 @@ test('RES-4 a time is ISO 8601 UTC with milliseconds and a trailing Z', () => {
       for (const at of [ms, ms + 1, ms]) {
         expect(isoTime(at)).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
         expect(Date.parse(isoTime(at))).toBe(at);
+        expect(isoTime(at + 1)).toBe(new Date(at + 1).toISOString());
       }
     }),
   );
