@@ -48,23 +48,21 @@ const warmUpMs = 4_000;
 /** Floors are steadier than the service, so their rounds are shorter. */
 const floorShare = 0.5;
 
-/** The seven fields of a message, as both floors answer them. */
-const floorBody = {
-  status: 'queued',
-  message_id: '0f8fad5b-d9cb-469f-a165-70867728950e',
-  request_id: '',
-  device_id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
-  from_number: '+12025550101',
-  to: '+12025550199',
-  created_at: '2026-01-01T00:00:00.000Z',
+/** The seven fields of a message, as both floors answer them; a 429 too is held against a send that passed. */
+const reply: FloorReply = {
+  postStatus: 202,
+  body: {
+    status: 'queued',
+    message_id: '0f8fad5b-d9cb-469f-a165-70867728950e',
+    request_id: '',
+    device_id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+    from_number: '+12025550101',
+    to: '+12025550199',
+    created_at: '2026-01-01T00:00:00.000Z',
+  },
 };
-const throttledBody = { detail: 'Request was throttled. Expected available in 60 seconds.' };
 
 export async function measure(benchCase: BenchCase, options: MeasureOptions): Promise<Measurement> {
-  const reply: FloorReply = {
-    postStatus: benchCase.scenario === 'throttled' ? 429 : 202,
-    body: benchCase.scenario === 'throttled' ? throttledBody : floorBody,
-  };
   const processes: Partial<Record<ServerName, LoadedServer>> = {};
   try {
     const service = await (options.startService ?? startOwn)(benchCase);
