@@ -45,8 +45,6 @@ export interface Measurement {
 }
 
 const warmUpMs = 4_000;
-/** Floors are steadier than the service, so their rounds are shorter. */
-const floorShare = 0.5;
 
 /** The seven fields of a message, as both floors answer them; a 429 too is held against a send that passed. */
 const reply: FloorReply = {
@@ -93,7 +91,7 @@ export async function measure(benchCase: BenchCase, options: MeasureOptions): Pr
           name === 'service' ? workload : { ...workload, expects: [200, reply.postStatus] },
           isWarmUp
             ? { durationMs: warmUpMs, requests: options.warmUpRequests }
-            : { durationMs: name === 'service' ? roundMs : roundMs * floorShare },
+            : { durationMs: roundMs },
           options,
         );
         if (!isWarmUp) rounds[name].push(result);

@@ -62,7 +62,7 @@ export function addBenchFlags(command: Command): void {
   const names = scenarioNames.join('|');
   add(`--scenario <name>`, `${names}; repeatable; all by default`, [], scenarioValue);
   add('--duration <time>', 'of load for each case, over all rounds', 10_000, timeValue);
-  add('--rounds <n>', 'how many rounds the duration is divided into', 5, countValue);
+  add('--rounds <n>', 'how many rounds the duration is divided into', 10, countValue);
   add('--warm-up <n>', 'requests to each server before the first round', 60_000, countValue);
   add('--connections <n>', 'connections kept open', 64, countValue);
   add(
