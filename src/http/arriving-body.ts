@@ -60,8 +60,8 @@ export class ArrivingBody {
     return this.#size > this.intake.limitBytes;
   }
 
-  /** What has arrived. Where it came in pieces, a copy. */
-  get bytes(): Buffer {
+  /** What has arrived. No Buffer by its type: this stands in the types of the package, whose users may lack those of Node. */
+  get bytes(): Uint8Array {
     return this.#buffer?.subarray(0, this.#size) ?? Buffer.alloc(0);
   }
 
