@@ -3,14 +3,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Looks at what happens when a module is loaded for the first time, so it needs a process of its own. */
 const alone = ['src/http/open-transport.test.ts'];
-/** Starts, loads and kills whole processes: left out of `npm test`, part of `npm run test:all`. */
-const system = ['src/**/*.system.test.ts', 'bench/**/*.system.test.ts'];
+/** Starts, loads and kills whole processes, or looks long at whole pages: left out of `npm test`, part of `npm run test:all`. */
+const system = ['src', 'conformance', 'bench'].map((folder) => `${folder}/**/*.system.test.ts`);
 
 /** A long file that starts last leaves the other cores idle. Vitest knows this of a former run only. */
 const longest = [
   'src/dashboard/in-browser.test.ts',
   'src/model/model.test.ts',
   'conformance/reports/html.test.ts',
+  'src/dashboard/in-browser.system.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -3,7 +3,8 @@
  */
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { launchBrowser, sendFrom } from '../src/dashboard/browser-fixture.ts';
+import { launchBrowser } from '../conformance/reports/browser.ts';
+import { sendFrom } from '../src/dashboard/browser-fixture.ts';
 import { createSimulator, type Simulator } from '../src/simulator.ts';
 
 const folder = new URL('../docs/screenshots/', import.meta.url).pathname;

@@ -1,92 +1,11 @@
 /**
  * The page in a real browser, as who reads it finds things: by role and by visible text.
- * Where there is no browser the tests are skipped and say so; in CI that is a failure.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { allFlags, hostile, run } from '../fake-servers.ts';
+import { expect, test } from 'vitest';
+import { allFlags } from '../fake-servers.ts';
+import { openCase, opened, withReport } from './html-in-browser.ts';
 
-const places = [
-  // Chromium without windows: the same pages for half the work.
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-];
-const executablePath = process.env['CHROMIUM'] ?? places.find((place) => existsSync(place));
-const mayBeMissing = executablePath === undefined && process.env['CI'] === undefined;
-const why = mayBeMissing ? ` (no Chromium at ${places.join(', ')})` : '';
-
-const folder = mkdtempSync(join(tmpdir(), 'conformance-html-'));
-const file = join(folder, 'report.html');
-const caseId = 'SEND-3/new-message-is-202';
-let browser: Browser | undefined;
-
-beforeAll(async () => {
-  const server = await hostile();
-  await run(server.url, ...allFlags, '--timeout', '1s', '--report', `html=${file}`);
-  await server.close();
-  if (mayBeMissing) return;
-  if (executablePath === undefined) throw new Error(`no Chromium at ${places.join(', ')}`);
-  browser = await chromium.launch({
-    executablePath,
-    args: [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
-}, 60_000);
-
-afterAll(async () => {
-  await browser?.close();
-  rmSync(folder, { recursive: true });
-});
-
-interface Opened {
-  readonly page: Page;
-  /** What the page asked for beyond itself, and what it said of errors. */
-  readonly unwanted: readonly string[];
-}
-
-async function opened(colorScheme: 'light' | 'dark', width = 1280): Promise<Opened> {
-  if (browser === undefined) throw new Error('there is no browser');
-  const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } });
-  page.setDefaultTimeout(6_000);
-  const unwanted: string[] = [];
-  const self = pathToFileURL(file).href;
-  page.on('request', (request) => {
-    if (request.url() !== self) unwanted.push(request.url());
-  });
-  page.on('dialog', (dialog) => {
-    unwanted.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on('pageerror', (error) => unwanted.push(error.message));
-  await page.goto(self);
-  return { page, unwanted };
-}
-
-/** Opens a rule's section and its first case's exchanges, as a reader would. */
-async function openCase(page: Page) {
-  const section = page.getByRole('group').filter({ hasText: caseId }).first();
-  const article = section.getByRole('article').filter({ hasText: caseId });
-  if (!(await article.isVisible())) await section.getByText('SEND-3', { exact: true }).click();
-  await article.getByText(/^\d+ exchanges$/).click();
-  return { section, article };
-}
-
-describe.skipIf(mayBeMissing)(`HTML report in a browser${why}`, () => {
+withReport(() => {
   test('a rule is read with its sentence, its exchanges and a curl for each', async () => {
     const { page, unwanted } = await opened('light');
     await page.getByRole('heading', { level: 1, name: 'Conformance' }).waitFor();
@@ -103,35 +22,6 @@ describe.skipIf(mayBeMissing)(`HTML report in a browser${why}`, () => {
     expect(unwanted).toEqual([]);
     await page.close();
   });
-
-  // Dark differs from light by colours alone, so only those are looked at again.
-  test.each([
-    ['light', 1280, "{ resultTypes: ['violations'] }"],
-    ['dark', 360, "{ runOnly: ['color-contrast'] }"],
-  ] as const)(
-    "in %s at %d px the colours are the scheme's, and axe finds nothing to object to, looking at %s",
-    async (scheme, width, options) => {
-      const { page } = await opened(scheme, width);
-      const [ink, paper] = await page.evaluate<string[]>(
-        '[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]',
-      );
-      const lightness = (color = '') => Number(/\d+/.exec(color)?.[0]);
-      expect(lightness(ink) > lightness(paper)).toBe(scheme === 'dark');
-      await openCase(page);
-      const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-      await page.evaluate(readFileSync(axe, 'utf8'));
-      const { violations } = await page.evaluate<{
-        violations: { id: string; impact: string; nodes: { html: string }[] }[];
-      }>(`axe.run(${options})`);
-      expect(violations.map(({ id, impact, nodes }) => [id, impact, nodes[0]?.html])).toEqual([]);
-      const wide = await page.evaluate<boolean>(
-        'document.documentElement.scrollWidth > document.documentElement.clientWidth',
-      );
-      expect(wide).toBe(false);
-      await page.close();
-    },
-    30_000,
-  );
 
   test('a section is opened by the keyboard alone', async () => {
     const { page } = await opened('light');

@@ -1,40 +1,10 @@
 /**
  * For the tests of the page: one browser for all of them, and a simulator with a page for each.
- * Where there is no browser the tests are skipped and say so; in CI that is a failure.
  */
-import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser, withoutBrowser } from '../../conformance/reports/browser.ts';
 import { createSimulator, type SettingsInput, type Simulator } from '../simulator.ts';
-
-const places = [
-  // Chromium without windows: the same pages for half the work.
-  '/usr/bin/chromium-headless-shell',
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-];
-const executablePath = process.env['CHROMIUM'] ?? places.find((place) => existsSync(place));
-const mayBeMissing = executablePath === undefined && process.env['CI'] === undefined;
-
-/** Why a test that needs a browser is skipped, for its name; empty where there is one, and in CI. */
-export const withoutBrowser = mayBeMissing ? ` (no Chromium at ${places.join(', ')})` : '';
-
-const browserArguments = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-export async function launchBrowser(): Promise<Browser> {
-  if (executablePath === undefined) throw new Error(`no Chromium at ${places.join(', ')}`);
-  return chromium.launch({ executablePath, args: browserArguments });
-}
 
 export interface PageOptions {
   readonly settings?: SettingsInput;
@@ -84,7 +54,7 @@ async function leave(page: Page): Promise<void> {
 
 export function withBrowser(): void {
   beforeAll(async () => {
-    if (!mayBeMissing) browser = await launchBrowser();
+    if (withoutBrowser === '') browser = await launchBrowser();
   });
   afterAll(() => browser?.close());
 }
@@ -94,7 +64,7 @@ export function pageTest(
   options: PageOptions,
   run: (opened: Opened) => Promise<void>,
 ): void {
-  test.skipIf(mayBeMissing)(
+  test.skipIf(withoutBrowser !== '')(
     `${name}${withoutBrowser}`,
     async () => {
       const simulator = await createSimulator({ clock: 'manual', ...options.settings });
