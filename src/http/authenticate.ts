@@ -9,11 +9,8 @@ const bearer = /^bearer[ \t]+(\S+)$/i;
 /** The key that the request carries; undefined when it is missing, malformed, wrong or revoked. */
 export function authenticate(world: World, authorization: string | undefined): ApiKey | undefined {
   if (authorization === undefined) return undefined;
-  // The usual spelling, without the cost of a match.
-  if (authorization.startsWith('Bearer ')) {
-    const key = world.validKey(authorization.slice(7));
-    if (key !== undefined) return key;
-  }
+  const key = world.validKeyOfHeader(authorization);
+  if (key !== undefined) return key;
   const token = bearer.exec(authorization)?.[1];
   return token === undefined ? undefined : world.validKey(token);
 }

@@ -83,7 +83,10 @@ export class HyperExpressTransport implements Transport {
     this.#intake = { limitBytes, drainBytes, over: this.#replies.tooLarge };
     this.#mostDelayed = options.mostDelayed ?? defaultMostDelayed;
     this.#room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, this.#replies.busy);
-    this.#server.any('/*', (request, response) => this.#receive(request, response));
+    // A route of its own for each usual method: on the route for any, the method is read from the request.
+    this.#server.get('/*', (request, response) => this.#receive(request, response, 'GET'));
+    this.#server.post('/*', (request, response) => this.#receive(request, response, 'POST'));
+    this.#server.any('/*', (request, response) => this.#receive(request, response, request.method));
     this.#server.set_error_handler((request, response, error) =>
       this.#fail(response, request.method, error),
     );
@@ -131,21 +134,21 @@ export class HyperExpressTransport implements Transport {
     this.#sweepAt = Math.max(4_096, 2 * this.#pending.size);
   }
 
-  #receive(request: Request, response: Response): void {
+  #receive(request: Request, response: Response, method: string): void {
     const { headers, raw } = request;
     const length = headers['content-length'];
     if (length !== undefined && raw.getHeader('content-length') !== length) {
-      this.#refuse(response, request.method, this.#replies.conflictingLength);
+      this.#refuse(response, method, this.#replies.conflictingLength);
       return;
     }
-    const draft = new UwsRequest(request, response);
+    const draft = new UwsRequest(method, request, response);
     const size = length === undefined ? 0 : Number(length);
     if (size === 0 && headers['transfer-encoding'] === undefined) {
       this.#dispatch(draft, response);
       return;
     }
     const intake = this.#control?.intake?.(draft) ?? this.#intake;
-    if (size > intake.drainBytes) this.#refuse(response, draft.method, intake.over);
+    if (size > intake.drainBytes) this.#refuse(response, method, intake.over);
     else this.#collect(draft, response, intake);
   }
 

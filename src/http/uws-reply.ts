@@ -90,27 +90,29 @@ export class HeadCount {
   }
 }
 
-const statusLines: string[] = [];
-/** A status line with the header that follows it nearly always: what is written as status is written as it stands. */
-const jsonStatusLines: string[] = [];
-
+/** All in one call, as what is written as status goes out as it stands: a call costs more than its text. */
 function writeHead(
   raw: HttpResponse,
   status: number,
   contentType: string | undefined,
   headers: ApiReply['headers'],
 ): void {
-  statusLines[status] ??= `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
-  if (contentType === jsonType && headers?.['content-type'] === undefined) {
-    jsonStatusLines[status] ??= `${statusLines[status]}\r\ncontent-type: ${jsonType}`;
-    raw.writeStatus(jsonStatusLines[status]);
-  } else {
-    raw.writeStatus(statusLines[status]);
-    if (contentType !== undefined && headers?.['content-type'] === undefined) {
-      raw.writeHeader('content-type', contentType);
-    }
-  }
-  for (const name in headers) raw.writeHeader(name, headers[name] ?? '');
+  let head = statusLine(status, headers?.['content-type'] === undefined ? contentType : undefined);
+  for (const name in headers) head += `\r\n${name}: ${headers[name]}`;
+  raw.writeStatus(head);
+}
+
+const statusLines: string[] = [];
+const jsonStatusLines: string[] = [];
+
+/** With the header that nearly always follows it. */
+function statusLine(status: number, contentType: string | undefined): string {
+  const plain = statusLines[status] ?? `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
+  statusLines[status] = plain;
+  if (contentType === undefined) return plain;
+  if (contentType !== jsonType) return `${plain}\r\ncontent-type: ${contentType}`;
+  jsonStatusLines[status] ??= `${plain}\r\ncontent-type: ${jsonType}`;
+  return jsonStatusLines[status];
 }
 
 /** Ends the connection without a byte. */

@@ -10,7 +10,6 @@ import { type ControlRequest, plainIp } from './transport.ts';
 /** HyperExpress' request, as far as it concerns us. */
 interface Head {
   readonly headers: Readonly<Record<string, string>>;
-  readonly method: string;
   readonly path: string;
   readonly path_query: string;
   readonly raw: HttpRequest;
@@ -30,7 +29,8 @@ export class UwsRequest implements ControlRequest {
   #clientIp: string | undefined;
 
   constructor(
-    { headers, method, path, path_query, raw }: Head,
+    method: string,
+    { headers, path, path_query, raw }: Head,
     response: { readonly raw: HttpResponse },
   ) {
     const authorization = headers['authorization'];

@@ -8,40 +8,49 @@ import { assert } from './errors.ts';
 
 type DigestOf = (text: string) => string;
 
+/** The header as nearly every client writes it. */
+const headerOf = (text: string): string => `Bearer ${text}`;
+
 export class KeyRing {
-  readonly #byText = new Map<string, ApiKey>();
+  /** By the header that carries the text: to cut the text out of a header and look that up costs twice as much. */
+  readonly #byHeader = new Map<string, ApiKey>();
   readonly #byDigest = new Map<string, ApiKey>();
   #digestOf: DigestOf | undefined;
 
+  /** The key of an Authorization header in its usual spelling; any other, and a digest, is left to `find`. */
+  findHeader(header: string): ApiKey | undefined {
+    return this.#byHeader.get(header);
+  }
+
   find(text: string): ApiKey | undefined {
-    const key = this.#byText.get(text);
+    const key = this.findHeader(headerOf(text));
     if (key !== undefined || this.#digestOf === undefined) return key;
     return this.#byDigest.size === 0 ? undefined : this.#byDigest.get(this.#digestOf(text));
   }
 
   has(text: string): boolean {
-    return this.#byText.has(text);
+    return this.#byHeader.has(headerOf(text));
   }
 
   /** Whether the key itself is found by what is known of it. */
   holds(key: ApiKey): boolean {
     return key.digest === undefined
-      ? this.#byText.get(key.key) === key
+      ? this.findHeader(headerOf(key.key)) === key
       : this.#byDigest.get(key.digest.sha256) === key;
   }
 
   /** Texts and digests that lead to a key. */
   get size(): number {
-    return this.#byText.size + this.#byDigest.size;
+    return this.#byHeader.size + this.#byDigest.size;
   }
 
   add(key: ApiKey): void {
-    if (key.digest === undefined) this.#byText.set(key.key, key);
+    if (key.digest === undefined) this.#byHeader.set(headerOf(key.key), key);
     else this.#byDigest.set(key.digest.sha256, key);
   }
 
   delete(key: ApiKey): void {
-    if (key.digest === undefined) this.#byText.delete(key.key);
+    if (key.digest === undefined) this.#byHeader.delete(headerOf(key.key));
     else this.#byDigest.delete(key.digest.sha256);
   }
 
@@ -60,11 +69,11 @@ export class KeyRing {
 
   /** Another text that stands for a key, until it is dropped: for playing a recorded run. */
   alias(alias: string, key: ApiKey): void {
-    assert(!this.#byText.has(alias), 'an alias is no key');
-    this.#byText.set(alias, key);
+    assert(!this.has(alias), 'an alias is no key');
+    this.#byHeader.set(headerOf(alias), key);
   }
 
   dropAlias(alias: string): void {
-    this.#byText.delete(alias);
+    this.#byHeader.delete(headerOf(alias));
   }
 }

@@ -147,8 +147,12 @@ export class World {
 
   /** The key with this full text, unless it was revoked (AUTH-3). */
   validKey(text: string): ApiKey | undefined {
-    const key = this.keyRing.find(text);
-    return key === undefined || key.revokedAtMs !== undefined ? undefined : key;
+    return unrevoked(this.keyRing.find(text));
+  }
+
+  /** The valid key of an Authorization header in its usual spelling; of any other, `validKey` knows. */
+  validKeyOfHeader(header: string): ApiKey | undefined {
+    return unrevoked(this.keyRing.findHeader(header));
   }
 
   createSim(account: Account, number: string, state: SimState): Device {
@@ -298,4 +302,8 @@ export class World {
 
 function refuseMore(count: number, most: number, what: string): void {
   if (count >= most) throw new LeverError('conflict', `there are ${most} ${what} already`);
+}
+
+function unrevoked(key: ApiKey | undefined): ApiKey | undefined {
+  return key === undefined || key.revokedAtMs !== undefined ? undefined : key;
 }
