@@ -11,6 +11,8 @@ type Kept = Parameters<ReplayWindow['keep']>[0];
 
 const hourMs = 3_600_000;
 const crowd = 50;
+/** Real milliseconds: less than what a polite client leaves between two sends, more than a burst takes to arrive. */
+const lateMs = 5;
 
 /** Every account has a window that `create` makes. */
 function window(create: (now: () => number) => ReplayWindow): Planted {
@@ -76,10 +78,10 @@ class ProlongedWindow extends ReplayWindow {
   }
 }
 
-/** A use is written at the end of the turn: whoever looks before finds nothing. */
+/** A use is written a moment later: whoever looks before finds nothing. */
 class LateWindow extends ReplayWindow {
   override keep(use: Kept): void {
-    setImmediate(() => super.keep(use));
+    setTimeout(() => super.keep(use), lateMs);
   }
 }
 
