@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,4 +29,18 @@ test('a case is measured beside its floors, reported, and held against its thres
   expect(readFileSync(html, 'utf8')).not.toMatch(/(src|href)=/);
   expect(texts.out).toContain('CPU per request:');
   expect(texts.error).toContain('throttled: service, round 1 of 1');
+}, 60_000);
+
+test('where the native server cannot be loaded, the service is measured alone, and the reason is said', () => {
+  const program = ['--import', 'tsx', 'src/main.ts', 'bench', '--scenario', 'throttled'];
+  const few = ['--duration', '200ms', '--rounds', '1', '--warm-up', '200', '--slo', 'errors<1'];
+  const { status, stdout } = spawnSync('node', [...program, ...few], {
+    encoding: 'utf8',
+    env: { ...process.env, SMSTWIN_UWS: '/nowhere' },
+  });
+  expect(stdout).toMatch(/No ratio: there is no floor\. No usable uWebSockets\.js for /);
+  expect(stdout).toMatch(/\n {2}service +\d/);
+  expect(stdout).not.toMatch(/\n {2}(hyperexpress|raw) /);
+  expect(stdout).toMatch(/throttled +unknown/);
+  expect(status).toBe(0);
 }, 60_000);

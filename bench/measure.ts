@@ -3,6 +3,8 @@
  * rounds whose order is reversed each time. Medians of rounds and ratios within the run are what counts: other
  * work on the machine hits all three alike.
  */
+
+import { whyNoNativeServer } from '../src/http/open-transport.ts';
 import type { LoadResult } from './load/load-result.ts';
 import { openLoop } from './load/open-loop.ts';
 import { saturate } from './load/saturate.ts';
@@ -39,7 +41,10 @@ export type ServerName = (typeof servers)[number];
 
 export interface Measurement {
   readonly case: BenchCase;
+  /** None of the floors where there are none. */
   readonly rounds: Readonly<Record<ServerName, readonly Round[]>>;
+  /** Why there are no floors: the native server cannot be loaded here. */
+  readonly withoutFloors: string | undefined;
   readonly startMs: number;
   readonly idleRssBytes: number;
 }
@@ -66,11 +71,11 @@ export async function measure(benchCase: BenchCase, options: MeasureOptions): Pr
     const service = await (options.startService ?? startOwn)(benchCase);
     processes.service = service;
     const idleRssBytes = (await service.usage())?.rssBytes ?? Number.NaN;
-    const hyperexpress = await ServerProcess.start({ kind: 'hyperexpress', reply });
-    processes.hyperexpress = hyperexpress;
-    const raw = await ServerProcess.start({ kind: 'raw', reply });
-    processes.raw = raw;
-    const all = { service, hyperexpress, raw };
+    const withoutFloors = await whyNoNativeServer();
+    if (withoutFloors === undefined) {
+      processes.hyperexpress = await ServerProcess.start({ kind: 'hyperexpress', reply });
+      processes.raw = await ServerProcess.start({ kind: 'raw', reply });
+    }
     const rounds: Record<ServerName, Round[]> = { service: [], hyperexpress: [], raw: [] };
     const roundMs = options.durationMs / options.rounds;
     for (let round = 0; round <= options.rounds; round++) {
@@ -79,15 +84,16 @@ export async function measure(benchCase: BenchCase, options: MeasureOptions): Pr
       for (const name of order) {
         // The raw floor is context, not the yardstick: every other round is enough.
         if (name === 'raw' && !isWarmUp && round % 2 === 0) continue;
+        const server = processes[name];
+        if (server === undefined) continue;
         options.onProgress(
           `${benchCase.name}: ${name}, ${isWarmUp ? 'warming up' : `round ${round} of ${options.rounds}`}`,
         );
-        const { from } = service.started;
-        const { apiKey } = service.started;
+        const { apiKey, from } = service.started;
         const caller = { apiKey, from, to: '+12025550199', messageIds: service.messageIds };
         const workload = benchCase.workload(caller);
         const result = await runRound(
-          all[name],
+          server,
           name === 'service' ? workload : { ...workload, expects: [200, reply.postStatus] },
           isWarmUp
             ? { durationMs: warmUpMs, requests: options.warmUpRequests }
@@ -97,7 +103,8 @@ export async function measure(benchCase: BenchCase, options: MeasureOptions): Pr
         if (!isWarmUp) rounds[name].push(result);
       }
     }
-    return { case: benchCase, rounds, startMs: service.started.startedMs, idleRssBytes };
+    const startMs = service.started.startedMs;
+    return { case: benchCase, rounds, withoutFloors, startMs, idleRssBytes };
   } finally {
     await Promise.all(Object.values(processes).map((process) => process.stop()));
   }

@@ -30,8 +30,11 @@ interface Ended {
 }
 
 /** A started command: `banner` once it serves, `ended` when it is over. */
-function start(argv: readonly string[]) {
-  const child = spawn(process.execPath, [bin, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] });
+function start(argv: readonly string[], settings: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [bin, ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...settings },
+  });
   children.push(child);
   let out = '';
   let error = '';
@@ -131,6 +134,21 @@ test('the ready file is the same for the same seed, and SIGTERM and SIGINT end w
     child.kill(index === 0 ? 'SIGINT' : 'SIGTERM');
   });
   for (const { ended } of runs) expect(await ended).toMatchObject({ code: 0, error: '' });
+});
+
+test('where the native server cannot be loaded, both ports are served all the same, and the log says why', async () => {
+  const { child, ended, banner } = start(['serve', ...anyPorts], { SMSTWIN_UWS: '/nowhere' });
+  const ports = (await banner).match(/http:\/\/127\.0\.0\.1:\d+$/gm) ?? [];
+  expect(ports).toHaveLength(2);
+  const replies = await Promise.all(ports.map((url) => fetch(url)));
+  expect(replies.map(({ status }) => status)).toEqual([404, 200]);
+  child.kill('SIGTERM');
+  expect(await ended).toMatchObject({
+    code: 0,
+    error: expect.stringMatching(
+      /^smstwin: No usable uWebSockets\.js for [^\n]*own HTTP server\.\n$/,
+    ),
+  });
 });
 
 test('what the banner says to paste works as pasted, and the log has a line for each request', async () => {

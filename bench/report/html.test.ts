@@ -28,6 +28,7 @@ const valid: CaseResult = {
   what: 'a send </script><script>document.title = "broken"</script>',
   invalid: [],
   cpu_ratio: 1.25,
+  without_floors: null,
   bar: 1.3,
   servers: { service: figures(12.5), hyperexpress: figures(10), raw: figures(8) },
   start_ms: 600,

@@ -41,14 +41,12 @@ function caseSection(result: CaseResult): string {
     result.invalid.length > 0
       ? `<p class="invalid">Invalid: ${asHtml(result.invalid.join('; '))}</p>`
       : result.cpu_ratio === null
-        ? ''
+        ? `<p>${result.without_floors === null ? '' : asHtml(`No ratio: there is no floor. ${result.without_floors}`)}</p>`
         : `<p><strong>${result.cpu_ratio.toFixed(2)}x</strong> the CPU per request of a bare HyperExpress handler${result.bar === null ? '' : ` (bar ${result.bar}x)`}</p>`;
   const rows = servers.map((name) => {
-    const {
-      cpu_us_per_request: cpu,
-      requests_per_second: rate,
-      latency_ms: ms,
-    } = result.servers[name];
+    const figures = result.servers[name];
+    if (figures === undefined) return '';
+    const { cpu_us_per_request: cpu, requests_per_second: rate, latency_ms: ms } = figures;
     const isShown = cpu !== null && result.invalid.length === 0;
     const cells = [
       isShown ? cpu.toFixed(1) : '-',

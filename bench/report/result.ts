@@ -33,8 +33,12 @@ export interface CaseResult {
   readonly invalid: readonly string[];
   /** CPU per request over the bare HyperExpress handler's: the headline. */
   readonly cpu_ratio: number | null;
+  /** Why there is no floor, and so no ratio. */
+  readonly without_floors: string | null;
   readonly bar: number | null;
-  readonly servers: Readonly<Record<ServerName, ServerFigures>>;
+  readonly servers: { readonly service: ServerFigures } & Readonly<
+    Partial<Record<ServerName, ServerFigures>>
+  >;
   readonly start_ms: number | null;
   readonly idle_rss_bytes: number | null;
   readonly slos: readonly { readonly slo: string; readonly met: boolean }[];
@@ -70,7 +74,9 @@ export function caseResult(
   const floors = [...rounds.hyperexpress, ...rounds.raw].map(({ load }) => load);
   const invalid = [
     ...invalidity(loads, isOpenLoop),
-    ...invalidity(floors, isOpenLoop).map((why) => `floor: ${why}`),
+    ...(measurement.withoutFloors === undefined ? invalidity(floors, isOpenLoop) : []).map(
+      (why) => `floor: ${why}`,
+    ),
   ];
   const ratio = cpuOf(rounds.service) / cpuOf(rounds.hyperexpress);
   const figures = figuresOf(rounds.service, ratio);
@@ -81,9 +87,15 @@ export function caseResult(
     invalid,
     cpu_ratio: invalid.length > 0 ? null : known(ratio),
     bar: benchCase.bar ?? null,
-    servers: Object.fromEntries(
-      servers.map((name) => [name, serverFigures(rounds[name])]),
-    ) as Record<ServerName, ServerFigures>,
+    without_floors: measurement.withoutFloors ?? null,
+    servers: {
+      ...Object.fromEntries(
+        servers
+          .filter((name) => rounds[name].length > 0)
+          .map((name) => [name, serverFigures(rounds[name])]),
+      ),
+      service: serverFigures(rounds.service),
+    },
     start_ms: known(measurement.startMs),
     idle_rss_bytes: known(measurement.idleRssBytes),
     slos: slos.map((slo) => ({ slo: slo.text, met: slo.isMet(figures) })),

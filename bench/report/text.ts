@@ -14,10 +14,13 @@ export function caseText(result: CaseResult): string {
     lines.push(
       `  CPU per request: ${result.cpu_ratio.toFixed(2)}x the bare HyperExpress handler${bar}\n`,
     );
+  } else if (result.without_floors !== null) {
+    lines.push(`  No ratio: there is no floor. ${result.without_floors}\n`);
   }
   lines.push('                 CPU us/req      req/s   p50 ms   p99 ms   max ms   RSS MB\n');
   for (const name of servers) {
     const figures = result.servers[name];
+    if (figures === undefined) continue;
     const { p50, p99, max } = figures.latency_ms;
     // No headline from an invalid run.
     const cpu = result.invalid.length > 0 ? '-' : number(figures.cpu_us_per_request, 1);

@@ -41,7 +41,13 @@ export class ServerProcess implements LoadedServer {
       execArgv: ['--expose-gc', '--max-old-space-size=4096', ...loader],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    return new ServerProcess(child, await ask(child, { kind: 'start', spec }, 'started'));
+    try {
+      return new ServerProcess(child, await ask(child, { kind: 'start', spec }, 'started'));
+    } catch (error) {
+      // Left alive, it would hold this process too.
+      child.kill('SIGKILL');
+      throw error;
+    }
   }
 
   usage(): Promise<Usage> {

@@ -3,11 +3,11 @@
  */
 import { expect, test } from 'vitest';
 import { openTransport } from './open-transport.ts';
-import { echo } from './transport-fixture.ts';
 
 test('without a native build the service runs on Node, and says why in one line', async () => {
   process.env['SMSTWIN_UWS'] = '/no/such/build';
-  const opened = await openTransport('hyperexpress', { service: echo });
+  const service = () => ({ status: 200, body: '{}' });
+  const opened = await openTransport('hyperexpress', { service });
   expect(opened.kind).toBe('node');
   expect(opened.fallbackReason).toMatch(/^No usable uWebSockets.js for .*own HTTP server\.$/);
   const port = await opened.transport.listen(0, '127.0.0.1');

@@ -25,17 +25,20 @@ export async function openTransport(
   if (typeof loaded !== 'string') {
     return { transport: new loaded.HyperExpressTransport(serve, options), kind };
   }
-  return { transport: new NodeTransport(serve, options), kind: 'node', fallbackReason: loaded };
+  const fallbackReason = `${loaded} Serving with Node's own HTTP server.`;
+  return { transport: new NodeTransport(serve, options), kind: 'node', fallbackReason };
+}
+
+/** One line; undefined where the native server can be loaded. */
+export async function whyNoNativeServer(): Promise<string | undefined> {
+  const loaded = await loadHyperExpress();
+  return typeof loaded === 'string' ? loaded : undefined;
 }
 
 async function loadHyperExpress(): Promise<typeof import('./server.ts') | string> {
-  try {
-    return await import('./server.ts');
-  } catch (error) {
-    const [cause = '', ...rest] = String(error instanceof Error ? error.message : error).split(
-      '\n',
-    );
-    const remedy = rest.find((line) => line.startsWith('This build needs'));
-    return `${cause.replace(/:$/, '.')}${remedy === undefined ? '' : ` ${remedy}`} Serving with Node's own HTTP server.`;
-  }
+  const server = await import('./server.ts');
+  if (server.unusableNative === undefined) return server;
+  const [cause = '', ...rest] = server.unusableNative.split('\n');
+  const remedy = rest.find((line) => line.startsWith('This build needs'));
+  return `${cause.replace(/:$/, '.')}${remedy === undefined ? '' : ` ${remedy}`}`;
 }

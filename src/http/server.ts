@@ -49,6 +49,9 @@ import {
 } from './uws-reply.ts';
 import { UwsRequest } from './uws-request.ts';
 
+/** Why nothing of this file can be used: no build of the native server loads here. */
+export const unusableNative = uWS.unusable;
+
 export class HyperExpressTransport implements Transport {
   readonly #server = new Server({
     auto_close: false,

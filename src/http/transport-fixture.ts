@@ -4,18 +4,13 @@
  */
 import { afterEach, expect, test } from 'vitest';
 import type { ApiReply, ApiRequest } from './messages.ts';
-import { openTransport, type TransportKind } from './open-transport.ts';
+import { openTransport, type TransportKind, whyNoNativeServer } from './open-transport.ts';
 import { RawSocket } from './raw-socket.ts';
 import type { Serve, Transport, TransportOptions } from './transport.ts';
 
 /** Why there is no native transport to test, for a test's name; empty where there is one, and in CI. */
-export const withoutNative =
-  process.env['CI'] === undefined
-    ? await import('./server.ts').then(
-        () => '',
-        (error: unknown) => ` (${String(error).split('\n').at(-1)})`,
-      )
-    : '';
+const reason = process.env['CI'] === undefined ? await whyNoNativeServer() : undefined;
+export const withoutNative = reason === undefined ? '' : ` (${reason})`;
 
 export const kinds: readonly TransportKind[] =
   withoutNative === '' ? ['hyperexpress', 'node'] : ['node'];

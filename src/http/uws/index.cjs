@@ -1,6 +1,7 @@
 'use strict';
 /*
- * The native uWebSockets.js build that HyperExpress runs on: the first candidate that loads wins.
+ * The native uWebSockets.js build that HyperExpress runs on: the first candidate that loads wins. Where none does,
+ * all there is is `unusable`, which says why.
  * HyperExpress asks for uWebSockets.js from GitHub, which many networks cannot reach and which npm
  * republishes only in parts; `overrides` in package.json points it here instead. Every request that
  * the native code reads passes through this choice, so native.test.ts holds the loaded file's digest.
@@ -34,8 +35,9 @@ if (!native) {
   const glibc = failures.some((failure) => failure.includes('GLIBC_'))
     ? '\nThis build needs glibc >= 2.38 (Debian 13, Ubuntu 24.04). Use Node 20 or 22, or a newer base image.'
     : '';
-  throw new Error(
-    `No usable uWebSockets.js for ${process.platform}-${process.arch}, Node ${process.version}:\n  ${failures.join('\n  ')}${glibc}`,
-  );
+  // Said, not thrown: in Node 20, a module that fails while it is imported ends the process at the next import.
+  native = {
+    unusable: `No usable uWebSockets.js for ${process.platform}-${process.arch}, Node ${process.version}:\n  ${failures.join('\n  ')}${glibc}`,
+  };
 }
 module.exports = native;

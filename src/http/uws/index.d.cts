@@ -51,3 +51,5 @@ export interface TemplatedApp {
 export const LIBUS_LISTEN_EXCLUSIVE_PORT: number;
 export function us_listen_socket_close(socket: us_listen_socket): void;
 export function us_socket_local_port(socket: us_listen_socket): number;
+/** Why no native build loads here; undefined where one does, and then all the rest is there. */
+export const unusable: string | undefined;
