@@ -6,7 +6,7 @@ import { authenticate } from './http/authenticate.ts';
 import type { ApiRequest } from './http/messages.ts';
 import { matchRoute } from './http/routes.ts';
 import type { EndpointName } from './sim/limits.ts';
-import { patternShape } from './sim/outcomes.ts';
+import { type NumberTest, numberTest } from './sim/outcomes.ts';
 import type { Rng, RngState } from './sim/rng.ts';
 import type { World } from './sim/world.ts';
 
@@ -48,7 +48,7 @@ export interface FaultState {
 export class Fault {
   readonly ordinal: number;
   readonly spec: FaultSpec;
-  readonly #to: RegExp | undefined;
+  readonly #to: NumberTest | undefined;
   readonly #rng: Rng;
   /** Requests that it matched, and those that it acted on. */
   seen = 0;
@@ -57,7 +57,7 @@ export class Fault {
   constructor(ordinal: number, spec: FaultSpec, rng: Rng) {
     this.ordinal = ordinal;
     this.spec = spec;
-    this.#to = spec.match.to === undefined ? undefined : patternShape(spec.match.to);
+    this.#to = spec.match.to === undefined ? undefined : numberTest(spec.match.to);
     this.#rng = rng;
   }
 
@@ -76,7 +76,7 @@ export class Fault {
     const isMatch =
       (match.endpoint === undefined || match.endpoint === subject.endpoint) &&
       (match.account_id === undefined || match.account_id === subject.accountId) &&
-      (this.#to === undefined || this.#to.test(subject.to));
+      (this.#to === undefined || this.#to(subject.to));
     if (!isMatch) return false;
     this.seen++;
     const fires =

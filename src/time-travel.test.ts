@@ -80,3 +80,19 @@ test.each(transports)('SEND-7 a year passes: send_at holds until then, %s', asyn
   await advance({ until_idle: true });
   expect((await read(json['message_id'])).json['status']).toBe('delivered');
 });
+
+test('simulated time ends with the year 8999, whatever is still to come, and what it leaves is sound', async () => {
+  const { send, advance } = await travel('node');
+  const last = '9000-01-01T00:00:00.000Z';
+  await send({ send_at: '8999-12-31T23:59:59.000Z' });
+  await send({ send_at: '9999-12-31T23:59:59.000Z' });
+  expect((await advance({ until_idle: true })).json['now']).toBe(last);
+  expect((await advance({ until_idle: true })).json).toEqual({ now: last, fired: 0 });
+  expect((await send()).json).toMatchObject({ status: 'queued', created_at: last });
+  expect((await advance({ by: '1s' })).status).toBe(400);
+  simulator?.clock.setMode('scaled', 1_000_000);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  simulator?.snapshots.restore(simulator.snapshots.take());
+  expect(simulator?.clock.state()).toMatchObject({ now: last, next_at: null });
+  expect(simulator?.invariants()).toMatchObject({ sound: true });
+});

@@ -2,9 +2,10 @@
  * Time that users can move: the clock's modes and its jumps.
  */
 import { z } from 'zod';
+import { latestTimeMs } from '../sim/clock.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { isoTime } from '../sim/message.ts';
-import { type ClockMode, clockModes, largestRate, latestTimeMs } from '../sim/settings.ts';
+import { type ClockMode, clockModes, largestRate } from '../sim/settings.ts';
 import { durationMs, timeMs, timeSchema } from './duration.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
@@ -105,7 +106,8 @@ export function clockState({ simulation, wallClock }: Live): ClockState {
     mode: wallClock.mode,
     rate: wallClock.rate,
     pending: clock.pending,
-    next_at: nextAtMs === undefined ? null : isoTime(nextAtMs),
+    // What is due after the end of time never comes.
+    next_at: nextAtMs === undefined || nextAtMs > latestTimeMs ? null : isoTime(nextAtMs),
   };
 }
 
@@ -131,11 +133,12 @@ function targetOf(how: Advance, nowMs: number): number | 'idle' {
   return targetMs;
 }
 
-/** Every timer belongs to work that ends, so this does too. */
+/** Every timer belongs to work that ends, so this does too: with the last of them, or with time itself. */
 function runUntilIdle({ clock }: Live['simulation']): number {
   let fired = 0;
   for (let nextAtMs = clock.nextAtMs; nextAtMs !== undefined; nextAtMs = clock.nextAtMs) {
     fired += clock.advanceTo(nextAtMs);
+    if (nextAtMs > latestTimeMs) break;
   }
   return fired;
 }

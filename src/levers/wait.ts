@@ -3,8 +3,8 @@
  * where every status that is written may end the wait.
  */
 import { z } from 'zod';
+import { latestTimeMs } from '../sim/clock.ts';
 import { LeverError } from '../sim/lever-error.ts';
-import { latestTimeMs } from '../sim/settings.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 import { countMessages, findMessages, largestPage, matchSchema } from './message-query.ts';

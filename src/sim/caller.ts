@@ -15,7 +15,8 @@ export const mostAddresses = 100_000;
 export const otherAddresses = `${addressMark}any other`;
 
 export function addressCaller(address: string): string {
-  return `${addressMark}${address.slice(0, longestAddress)}`;
+  // Character by character: a slice would keep the whole header in memory, for as long as the bucket is there.
+  return addressMark + Array.from(address.slice(0, longestAddress)).join('');
 }
 
 export function isAddress(caller: string): boolean {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Timer, VirtualClock } from './clock.ts';
+import { latestTimeMs, type Timer, VirtualClock } from './clock.ts';
 
 const start = Date.parse('2026-01-01T00:00:00.000Z');
 
@@ -200,4 +200,15 @@ test('a heap of timers, some cleared, fires as a sorted list of the others would
     }),
     { numRuns: 200 },
   );
+});
+
+test('time ends: it moves no further, and what is due later never fires', () => {
+  const clock = new VirtualClock(latestTimeMs - 10);
+  const fired: string[] = [];
+  clock.setTimeout(() => fired.push('at the end'), 10);
+  clock.setTimeout(() => fired.push('later'), 11);
+  expect(clock.advanceTo(latestTimeMs + 1_000)).toBe(1);
+  expect(clock.advanceTo(latestTimeMs + 2_000)).toBe(0);
+  expect(clock.now()).toBe(latestTimeMs);
+  expect(fired).toEqual(['at the end']);
 });

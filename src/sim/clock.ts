@@ -5,6 +5,9 @@
  * It has the shape of XState's `Clock` and is handed to every actor.
  */
 
+/** Simulated time ends here, so that every time keeps a year of four digits: the clock stands, and nothing later fires. */
+export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');
+
 /** A pending call. `index` is its place in the heap, or -1 once fired or cleared. */
 export interface Timer {
   readonly deadlineMs: number;
@@ -61,10 +64,11 @@ export class VirtualClock {
 
   /**
    * Moves time forward to `targetMs`, firing all that falls due on the way; a target in the past
-   * moves nothing. Returns how many timers fired.
+   * moves nothing, and one behind the end of time moves to that end. Returns how many timers fired.
    */
-  advanceTo(targetMs: number): number {
-    if (!Number.isSafeInteger(targetMs)) throw new RangeError(`not a time: ${targetMs}`);
+  advanceTo(wantedMs: number): number {
+    if (!Number.isSafeInteger(wantedMs)) throw new RangeError(`not a time: ${wantedMs}`);
+    const targetMs = Math.min(wantedMs, latestTimeMs);
     let fired = 0;
     for (let next = this.#heap[0]; next && next.deadlineMs <= targetMs; next = this.#heap[0]) {
       if (next.deadlineMs > this.#nowMs) this.#nowMs = next.deadlineMs;

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Assumptions } from './assumptions.ts';
@@ -393,4 +395,20 @@ test('AUTH-6 however many addresses come, those beyond the bound share one bucke
 test('AUTH-6 of an address no more than 64 characters are kept', () => {
   expect(addressCaller('x'.repeat(16_000))).toBe(`ip ${'x'.repeat(64)}`);
   expect(addressCaller('2001:0db8:0000:0000:0000:0000:0000:0001')).toHaveLength(42);
+});
+
+test('AUTH-6 a counted address keeps nothing else of the header that it came in', () => {
+  setFlagsFromString('--expose-gc');
+  const heap = () => {
+    (runInNewContext('gc') as () => void)();
+    return process.memoryUsage().heapUsed;
+  };
+  const { limiter } = setUp(2, 'sliding', 'no');
+  const before = heap();
+  for (let n = 0; n < 2_000; n++) {
+    const header = Buffer.from(`address ${n} ${'x'.repeat(15_000)}`).toString();
+    limiter.take('send', addressCaller(header));
+  }
+  expect(heap() - before).toBeLessThan(5e6);
+  expect(limiter.size).toBe(2_000);
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defaultAssumptions, unfinishedStatuses } from './assumptions.ts';
-import { isUnprompted, type Outcome, Outcomes, patternShape } from './outcomes.ts';
+import { isUnprompted, numberTest, type Outcome, Outcomes } from './outcomes.ts';
 import { Rng } from './rng.ts';
 
 const rng = () => Rng.stream(1, 'fates');
@@ -126,6 +126,22 @@ test('outcomes are replaced as a whole', () => {
   expect(outcomes.list).toHaveLength(1);
 });
 
-test('several stars in a row are one, so that no pattern takes long to refuse a number', () => {
-  expect(patternShape('+1**************').source).toBe(patternShape('+1*').source);
+test('a pattern names the numbers that its stars make of digits', () => {
+  const patterns = fc.stringMatching(/^\+[12*]{1,8}$/);
+  fc.assert(
+    fc.property(patterns, fc.stringMatching(/^\+?[12+x]{0,9}$/), (pattern, number) => {
+      const shape = new RegExp(`^\\${pattern.replaceAll('*', '[0-9]*')}$`);
+      expect(numberTest(pattern)(number), `${pattern} ${number}`).toBe(shape.test(number));
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('no pattern takes long to refuse what a client calls a number', () => {
+  const endless = `+${'1'.repeat(60_000)}x`;
+  for (const pattern of ['+*5*5*5', '+*1*1*1*1*1*1*2', '+1**************2']) {
+    // With a backtracking expression this would outlast every test.
+    expect(numberTest(pattern)(endless)).toBe(false);
+    expect(numberTest(pattern)(endless.slice(0, -1))).toBe(false);
+  }
 });

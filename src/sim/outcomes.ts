@@ -42,7 +42,7 @@ export function isUnprompted(fate: Fate): boolean {
 export class Outcomes {
   #outcomes: readonly Outcome[] = [];
   #exact = new Map<string, Fate>();
-  #patterns: readonly { readonly shape: RegExp; readonly fate: Fate }[] = [];
+  #patterns: readonly { readonly names: NumberTest; readonly fate: Fate }[] = [];
 
   constructor(outcomes: readonly Outcome[]) {
     this.replace(outcomes);
@@ -56,12 +56,12 @@ export class Outcomes {
   replace(outcomes: readonly Outcome[]): void {
     this.#outcomes = outcomes;
     this.#exact = new Map();
-    const patterns: { shape: RegExp; fate: Fate }[] = [];
+    const patterns: { names: NumberTest; fate: Fate }[] = [];
     for (const outcome of outcomes) {
       const fate = { ends: outcome.ends, in: outcome.in, polls: outcome.polls ?? 1 };
       if (outcome.to.includes('*') || patterns.length > 0) {
         // Once there is a pattern, order decides, so what follows it is looked up in order too.
-        patterns.push({ shape: patternShape(outcome.to), fate });
+        patterns.push({ names: numberTest(outcome.to), fate });
       } else if (!this.#exact.has(outcome.to)) {
         this.#exact.set(outcome.to, fate);
       }
@@ -71,7 +71,7 @@ export class Outcomes {
 
   /** Which outcome of the list a recipient's fate is; -1 for none. */
   placeOf(to: string): number {
-    return this.#outcomes.findIndex((one) => patternShape(one.to).test(to));
+    return this.#outcomes.findIndex((one) => numberTest(one.to)(to));
   }
 
   /** The fate of a message accepted now. `failsFrom` bounds scripts and chance alike. */
@@ -89,7 +89,7 @@ export class Outcomes {
   }
 
   #matching(to: string): Fate | undefined {
-    for (const { shape, fate } of this.#patterns) if (shape.test(to)) return fate;
+    for (const { names, fate } of this.#patterns) if (names(to)) return fate;
     return undefined;
   }
 }
@@ -98,9 +98,26 @@ function mayFailFrom(status: UnfinishedStatus | undefined, assumptions: Assumpti
   return status !== undefined && assumptions.failsFrom.includes(status);
 }
 
-/** The numbers that `pattern` names; `*` stands for any digits. */
-export function patternShape(pattern: string): RegExp {
-  // Several stars in a row are one: apart, they would try every way to share the digits out.
-  const parts = pattern.split(/\*+/).map((part) => part.replace(/[^0-9]/g, '\\$&'));
-  return new RegExp(`^${parts.join('[0-9]*')}$`);
+export type NumberTest = (number: string) => boolean;
+
+const plainNumber = /^\+[0-9]*$/;
+
+/**
+ * Whether a number is one of those that `pattern` names; `*` stands for any digits. In time that grows with the
+ * number's length alone: what is looked at may be any text that a client calls a number.
+ */
+export function numberTest(pattern: string): NumberTest {
+  const [first = '', ...rest] = pattern.split(/\*+/);
+  const last = rest.pop();
+  return (number) => {
+    if (last === undefined) return number === first;
+    if (!number.startsWith(first) || !plainNumber.test(number)) return false;
+    let at = first.length;
+    for (const part of rest) {
+      const found = number.indexOf(part, at);
+      if (found < 0) return false;
+      at = found + part.length;
+    }
+    return number.length >= at + last.length && number.endsWith(last);
+  };
 }

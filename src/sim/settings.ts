@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { type Assumptions, defaultAssumptions } from './assumptions.ts';
+import { latestTimeMs } from './clock.ts';
 import { defaultWorld } from './fixture.ts';
 import { documentedLimitsPerMinute, endpointNames, type LimitsPerMinute } from './limits.ts';
 import { mistakesOf, SettingsError } from './mistakes.ts';
@@ -29,8 +30,6 @@ const startError =
   'expected an ISO 8601 time with its zone, such as "2026-01-01T00:00:00.000Z", or milliseconds since 1970';
 /** Virtual time never starts at 0, which lru-cache takes for "no expiry", nor beyond four-digit years. */
 const earliestStartMs = Date.parse('1970-01-02T00:00:00.000Z');
-/** Simulated time ends here, so that every time keeps a year of four digits. */
-export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');
 
 export const startTimeSchema = z
   .union([z.number(), z.iso.datetime({ offset: true, error: startError })], { error: startError })

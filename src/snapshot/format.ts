@@ -5,9 +5,10 @@
 import { z } from 'zod';
 import { faultInputSchema } from '../levers/faults.ts';
 import { unfinishedStatuses } from '../sim/assumptions.ts';
+import { latestTimeMs } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { statuses } from '../sim/message.ts';
-import { clockModes, largestRate, latestTimeMs } from '../sim/settings.ts';
+import { clockModes, largestRate } from '../sim/settings.ts';
 import {
   assumptionsSchema,
   numberSchema,
