@@ -242,6 +242,47 @@ both(
 );
 
 both(
+  'a client that asks for much in one breath and reads nothing makes the server hold one reply',
+  async (kind) => {
+    let answered = 0;
+    const { port } = await start(kind, {
+      service: () => {
+        answered++;
+        return { status: 200, body: 'x'.repeat(8_000_000) };
+      },
+    });
+    const socket = await dial(port);
+    socket.stall();
+    // Small enough to arrive in one piece, and to be read in one.
+    await socket.write(get().repeat(100));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(answered).toBeGreaterThan(0);
+    expect(answered).toBeLessThan(5);
+  },
+);
+
+both('requests in one breath are answered in order, and their bodies reach them', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  const numbers = Array.from({ length: 500 }, (_, n) => n);
+  const post = (n: number) =>
+    `POST /${n} HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n${1_000 + n}`;
+  void socket.write(numbers.map(post).join(''));
+  for (const n of numbers) {
+    const { body } = await socket.reply();
+    expect(JSON.parse(body)).toMatchObject({ path: `/${n}`, body: `${1_000 + n}` });
+  }
+});
+
+both('a header counts wherever it stands', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  const many = Array.from({ length: kind === 'node' ? 1_500 : 90 }, (_, n) => `x${n}: y`);
+  await socket.write(get('/', ...many, 'Authorization: Bearer last'));
+  expect(JSON.parse((await socket.reply()).body).authorization).toBe('Bearer last');
+});
+
+both(
   'a reply too large for the network at once reaches a client that reads slowly, whole',
   async (kind) => {
     const { port } = await start(kind, {

@@ -39,6 +39,19 @@ import {
 
 type Draft = { -readonly [K in keyof ControlRequest]: ControlRequest[K] };
 
+/** The requests of one connection. */
+interface Line {
+  last: ServerResponse;
+  /** How many wait for a reply before theirs. */
+  waiting: number;
+}
+const mostInLine = 64;
+
+function holdOrResume(socket: Socket, { waiting }: Line): void {
+  if (waiting >= mostInLine) socket.pause();
+  else socket.resume();
+}
+
 export class NodeTransport implements Transport {
   readonly #server: Server;
   readonly #serve: Serve;
@@ -48,6 +61,7 @@ export class NodeTransport implements Transport {
   readonly #onInternalError: ((error: unknown) => void) | undefined;
   /** Every request without its whole reply, and the timer of a delayed one. */
   readonly #pending = new Map<ServerResponse, NodeJS.Timeout | undefined>();
+  readonly #lines = new WeakMap<Socket, Line>();
   readonly #mostDelayed: number;
   #delayed = 0;
   readonly #streams = new Set<EventStream>();
@@ -71,12 +85,18 @@ export class NodeTransport implements Transport {
       // Node's own refusal has no body; ours is JSON, and of two Hosts too.
       requireHostHeader: false,
     });
-    server.on('request', (request, response) => this.#receive(request, response));
+    server.on('request', (request, response) => this.#inTurn(request, response));
     // uWebSockets.js does not know other expectations than 100-continue either, and serves the request.
-    server.on('checkExpectation', (request, response) => this.#receive(request, response));
+    server.on('checkExpectation', (request, response) => this.#inTurn(request, response));
     // Without a listener Node would close the connection and say nothing.
     server.on('connect', (_, socket) => this.#malformed(new Error('CONNECT'), socket as Socket));
     server.on('clientError', (error, socket) => this.#malformed(error, socket as Socket));
+    // Of all that is not read, not of all that is silent: an event stream may be.
+    server.setTimeout(idleTimeoutMs, (socket) => {
+      if (socket.writableLength > 0) socket.destroy();
+    });
+    // Node would leave out what comes after the first 1,000; `maxHeaderSize` bounds them all.
+    server.maxHeadersCount = 0;
     this.#server = server;
   }
 
@@ -105,6 +125,29 @@ export class NodeTransport implements Transport {
     for (const timer of this.#pending.values()) clearTimeout(timer);
     this.#server.closeAllConnections();
     await closed;
+  }
+
+  /**
+   * A client may ask on before it has read. Node would make all those replies and keep them; so the next request is
+   * looked at when the reply before it is out, and from a connection where many wait nothing more is read meanwhile.
+   */
+  #inTurn(incoming: IncomingMessage, response: ServerResponse): void {
+    const { socket } = incoming;
+    const line = this.#lines.get(socket);
+    if (line === undefined || line.last.closed) {
+      this.#lines.set(socket, { last: response, waiting: 0 });
+      this.#receive(incoming, response);
+      return;
+    }
+    line.waiting++;
+    // Not at once: at the end of each request, Node itself reads on.
+    if (line.waiting >= mostInLine) process.nextTick(() => holdOrResume(socket, line));
+    line.last.once('close', () => {
+      line.waiting--;
+      holdOrResume(socket, line);
+      if (!response.destroyed && !socket.destroyed) this.#receive(incoming, response);
+    });
+    line.last = response;
   }
 
   #receive(incoming: IncomingMessage, response: ServerResponse): void {
