@@ -135,6 +135,11 @@ test('faults are bounded, in number and in what each answers', () => {
   const answering = (body: unknown) => () =>
     simulator.faults.add({ when: { every: 1 }, fault: { kind: 'status', status: 500, body } });
   answering('x'.repeat(65_534))();
-  expect(answering('x'.repeat(65_535))).toThrow('expected at most 65536 characters as JSON');
+  const refused = 'expected JSON of at most 65536 characters and 100 levels';
+  expect(answering('x'.repeat(65_535))).toThrow(refused);
+  const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+  expect(answering(nested(101))).toThrow(refused);
+  expect(answering(nested(20_000))).toThrow(refused);
+  expect(answering(nested(100))).not.toThrow();
   void simulator.close();
 });

@@ -274,6 +274,24 @@ both('requests in one breath are answered in order, and their bodies reach them'
   }
 });
 
+both('behind an empty length nothing is served', async (kind) => {
+  const seen: string[] = [];
+  const { port } = await start(kind, {
+    service: (request: ApiRequest) => {
+      seen.push(request.path);
+      return echo(request);
+    },
+  });
+  const names = ['Content-Length', ...(kind === 'hyperexpress' ? ['Transfer-Encoding'] : [])];
+  for (const name of names) {
+    const socket = await dial(port);
+    await socket.write(`POST /outer HTTP/1.1\r\nHost: x\r\n${name}:\r\n\r\n${get('/inner')}`);
+    expect(await socket.rest()).not.toContain('HTTP/1.1 2');
+  }
+  await alive(port);
+  expect(seen).toEqual(['/alive']);
+});
+
 both('a header counts wherever it stands', async (kind) => {
   const { port } = await start(kind, service);
   const socket = await dial(port);

@@ -335,7 +335,7 @@ function read(incoming: IncomingMessage): Draft {
     if (name === 'authorization' && headers['authorization'] !== value) authorizations += 1;
     headers[name] = value;
   }
-  const url = incoming.url ?? '';
+  const url = originForm(incoming.url ?? '');
   const mark = url.indexOf('?');
   return {
     method: incoming.method ?? '',
@@ -348,4 +348,12 @@ function read(incoming: IncomingMessage): Draft {
     body: '',
     headers,
   };
+}
+
+/** A client may name the whole address as its target, as to a proxy. */
+function originForm(target: string): string {
+  const scheme = /^https?:\/\/[^/?]*/i.exec(target)?.[0];
+  if (scheme === undefined) return target;
+  const rest = target.slice(scheme.length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }

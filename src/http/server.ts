@@ -140,6 +140,11 @@ export class HyperExpressTransport implements Transport {
   #receive(request: Request, response: Response, method: string): void {
     const { headers, raw } = request;
     const length = headers['content-length'];
+    if (length === '' || headers['transfer-encoding'] === '') {
+      // The parser takes what follows for the next request, and would serve it behind an answer.
+      drop(response);
+      return;
+    }
     if (length !== undefined && raw.getHeader('content-length') !== length) {
       this.#refuse(response, method, this.#replies.conflictingLength);
       return;

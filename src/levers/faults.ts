@@ -11,6 +11,8 @@ import type { Live } from './live.ts';
 
 /** Characters of the body that a fault answers, as JSON. */
 export const longestFaultBody = 65_536;
+/** Levels of objects and arrays in it: journals, snapshots and replies walk it by recursion. */
+export const deepestFaultBody = 100;
 
 const ordinalSchema = z.int().min(1).max(1_000_000_000);
 
@@ -38,8 +40,8 @@ const kindSchema = z.discriminatedUnion('kind', [
     body: z
       .unknown()
       .optional()
-      .refine((body) => (JSON.stringify(body) ?? '').length <= longestFaultBody, {
-        error: `expected at most ${longestFaultBody} characters as JSON`,
+      .refine(isFaultBody, {
+        error: `expected JSON of at most ${longestFaultBody} characters and ${deepestFaultBody} levels`,
       })
       .describe('JSON, or a string that is sent as it is.'),
   }),
@@ -112,4 +114,23 @@ export class FaultLevers {
 
 function faultView({ faultId, spec, seen, hits }: Fault): FaultView {
   return { fault_id: faultId, ...spec, seen, hits };
+}
+
+function isFaultBody(body: unknown): boolean {
+  try {
+    if ((JSON.stringify(body) ?? '').length > longestFaultBody) return false;
+  } catch {
+    // It holds itself, or is deeper than the stack.
+    return false;
+  }
+  let level = [body].filter(isNested);
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > deepestFaultBody) return false;
+    level = level.flatMap((value) => Object.values(value)).filter(isNested);
+  }
+  return true;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
