@@ -278,6 +278,14 @@ test.each([7, 45, 3_600])(
   },
 );
 
+test('SVC-3 a shorter pollIntervalSeconds holds at once, also before the first poll of the longer one', () => {
+  const twin = Twin.assuming({ pollIntervalSeconds: 86_400 });
+  const message = twin.accepted();
+  twin.simulation.assume({ pollIntervalSeconds: 20 });
+  twin.advance(20 * secondMs);
+  expect(message.status).toBe('sending');
+});
+
 test('SVC-3 pollIntervalSeconds switched in flight: the next polls are those of the new interval', () => {
   const twin = new Twin();
   const message = twin.accepted();

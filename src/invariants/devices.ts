@@ -49,7 +49,7 @@ function checkWake({ world, fleet, clock }: Simulation, device: Device, found: F
 
 /** The latest time at which the device must have something done; undefined where nothing waits for it. */
 function latestWakeMs(
-  { work, polling, firstPollAtMs }: Device,
+  { work, polling }: Device,
   nowMs: number,
   intervalMs: number,
 ): number | undefined {
@@ -60,11 +60,10 @@ function latestWakeMs(
   if (polling === 'simulated') {
     const waits =
       work.ready.some(({ status }) => status === 'queued') || work.inFlight.some(isInFlight);
-    if (waits) dueMs = Math.min(dueMs, Math.max(firstPollAtMs, nowMs + intervalMs));
+    if (waits) dueMs = Math.min(dueMs, nowMs + intervalMs);
     for (const { status, sendAtMs } of work.held.items) {
       if (status !== 'queued') continue;
-      const pollMs = Math.max(sendAtMs, nowMs) + intervalMs;
-      dueMs = Math.min(dueMs, Math.max(firstPollAtMs, pollMs));
+      dueMs = Math.min(dueMs, Math.max(sendAtMs, nowMs) + intervalMs);
     }
   }
   return Number.isFinite(dueMs) ? dueMs : undefined;

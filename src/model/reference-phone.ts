@@ -91,9 +91,8 @@ export function pollUntil(
   }
 }
 
-/** The first poll later than `after`. */
+/** The first poll later than `after`; `firstPollAtMs` is one of all polls before and after it. */
 function pollAfter(firstPollAtMs: number, intervalMs: number, after: number): number {
-  if (after < firstPollAtMs) return firstPollAtMs;
   return firstPollAtMs + (Math.floor((after - firstPollAtMs) / intervalMs) + 1) * intervalMs;
 }
 

@@ -40,12 +40,10 @@ export class Device {
     this.polling = state.polling;
   }
 
-  /** The first poll instant at `fromMs` or later. */
+  /** The first poll instant at `fromMs` or later; also before the first, where the interval was longer when that was drawn. */
   pollAtOrAfter(fromMs: number, intervalMs: number): number {
     const behindMs = fromMs - this.firstPollAtMs;
-    return behindMs <= 0
-      ? this.firstPollAtMs
-      : this.firstPollAtMs + Math.ceil(behindMs / intervalMs) * intervalMs;
+    return this.firstPollAtMs + Math.ceil(behindMs / intervalMs) * intervalMs;
   }
 }
 
