@@ -71,3 +71,12 @@ function heapBytes(): number {
   collect();
   return process.memoryUsage().heapUsed;
 }
+
+test('a transport that is not one is refused by name', async () => {
+  const simulator = new Simulator({ clock: 'manual' });
+  const listening = simulator.listen({ transport: 'http3' as 'node' });
+  await expect(listening).rejects.toThrow(
+    'transport: expected "hyperexpress" or "node"; got "http3"',
+  );
+  await simulator.close();
+});

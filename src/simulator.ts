@@ -28,6 +28,7 @@ import { Simulation } from './simulation.ts';
 import { WallClock } from './wall-clock.ts';
 
 export type { ApiReply, ApiRequest } from './http/messages.ts';
+export { ListenError, PortInUseError } from './http/transport.ts';
 export { JournalError } from './journal/journal-error.ts';
 export { LeverError } from './sim/lever-error.ts';
 export { SettingsError } from './sim/mistakes.ts';

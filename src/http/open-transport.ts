@@ -3,7 +3,7 @@
  * this machine or this Node, the service still starts, on Node's own server, and the caller says why.
  */
 import { NodeTransport } from './node-server.ts';
-import type { Serve, Transport, TransportOptions } from './transport.ts';
+import { ListenError, type Serve, type Transport, type TransportOptions } from './transport.ts';
 
 export type TransportKind = 'hyperexpress' | 'node';
 
@@ -21,6 +21,11 @@ export async function openTransport(
   options: TransportOptions = {},
 ): Promise<OpenedTransport> {
   if (kind === 'node') return { transport: new NodeTransport(serve, options), kind };
+  if (kind !== 'hyperexpress') {
+    throw new ListenError(
+      `transport: expected "hyperexpress" or "node"; got ${JSON.stringify(kind)}`,
+    );
+  }
   const loaded = await loadHyperExpress();
   if (typeof loaded !== 'string') {
     return { transport: new loaded.HyperExpressTransport(serve, options), kind };
