@@ -10,7 +10,7 @@ import { Control, LeverFailed } from './control.ts';
 import { discovered, writeDiscovered } from './discover.ts';
 import { Masks } from './exchange.ts';
 import { weigh } from './expected.ts';
-import { Answered, type ConformOptions, parseOptions, UsageError } from './options.ts';
+import { type ConformOptions, parseOptions } from './options.ts';
 import { counts, exitCode, ruleVerdicts } from './outcome.ts';
 import { dryRun, listing } from './plan.ts';
 import type { Summary } from './reports/summary.ts';
@@ -18,6 +18,7 @@ import { progressLine, textReport } from './reports/text.ts';
 import { writeReports } from './reports/write.ts';
 import { type Run, runSuite, select, unreached } from './suite.ts';
 import { fates, type Means, type Profile } from './target.ts';
+import { Answered, UsageError } from './usage-error.ts';
 
 export interface OwnSimulator {
   readonly baseUrl: string;
@@ -40,7 +41,7 @@ export async function conform(argv: readonly string[], io: ConformIo): Promise<n
   } catch (error) {
     if (error instanceof Answered) return 0;
     if (!(error instanceof UsageError)) throw error;
-    io.stderr(`smstwin conform: ${error.message}\n`);
+    for (const line of error.lines) io.stderr(`smstwin conform: ${line}\n`);
     return 2;
   }
 }

@@ -4,14 +4,10 @@
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { refuseOtherRecipient, refuseWithoutBaseUrl } from './contradictions.ts';
 import { type Expectation, readExpectations } from './expected.ts';
 import { type Profile, profiles, type TargetFlags } from './target.ts';
-
-/** Exit 2, and this one line. */
-export class UsageError extends Error {}
-
-/** The command line was answered by help or version: exit 0. */
-export class Answered extends Error {}
+import { Answered, UsageError } from './usage-error.ts';
 
 export const reportKinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'] as const;
 export type ReportKind = (typeof reportKinds)[number];
@@ -205,14 +201,15 @@ export function parseOptions(
   }
   const given = program.opts<Record<string, unknown>>();
   const { baseUrl, patterns } = splitArguments(program.args);
+  // A list of cases is the same for every target.
+  if (baseUrl === undefined && given['list'] !== true) refuseWithoutBaseUrl(program);
   const flags = Object.fromEntries(
     [...keyFlags, ...numberFlags]
-      .filter((name) => given[name] !== undefined)
+      // An empty key is none: CI sets a variable so where it has no secret to hand over.
+      .filter((name) => given[name] !== undefined && given[name] !== '')
       .map((name) => [name, given[name]]),
   ) as TargetFlags;
-  const allowTo = given['allowTo'] as readonly string[] | undefined;
-  if (flags.to !== undefined && allowTo !== undefined && !allowTo.includes(flags.to))
-    throw new UsageError(`option '--to' is ${flags.to}, which is not among those of --allow-to`);
+  refuseOtherRecipient(flags, given['allowTo'] as readonly string[] | undefined);
   return {
     ...(baseUrl === undefined ? {} : { baseUrl }),
     patterns,
@@ -234,11 +231,17 @@ function pick(given: Record<string, unknown>, ...names: string[]): Partial<Confo
   );
 }
 
+/** What is meant as an address, though it may be no good one; no rule, assumption or case is called so. */
+const addressLike = /:\/|^https?:|^[\w.-]+:\d+|^localhost|^\d+\.\d+\.\d+\.\d+/i;
+
 function splitArguments(args: readonly string[]): { baseUrl?: string; patterns: string[] } {
   const [first, ...rest] = args;
   if (first === undefined) return { patterns: [] };
+  const late = rest.find((argument) => addressLike.test(argument));
+  if (late !== undefined)
+    throw new UsageError(`base_url '${late}' has to be the first argument, before all patterns`);
   if (/^https?:\/\//i.test(first) && URL.canParse(first)) return { baseUrl: first, patterns: rest };
-  if (/:\/|^https?:|^[\w.-]+:\d+|^localhost|^\d+\.\d+\.\d+\.\d+/i.test(first))
+  if (addressLike.test(first))
     throw new UsageError(`base_url '${first}' is no URL that starts with http:// or https://`);
   return { patterns: [...args] };
 }

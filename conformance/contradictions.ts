@@ -1,0 +1,53 @@
+/**
+ * What cannot be meant by flags that are each well-formed, told before anything is started or sent.
+ * A flag that came from the environment is called by its variable, which is where to look for it.
+ */
+import type { Command } from 'commander';
+import type { TargetFlags } from './target.ts';
+import { UsageError } from './usage-error.ts';
+
+/** What a run without a base_url makes itself, on a simulator of its own; it does send to `--to`. */
+const ofATarget = [
+  'apiKey',
+  'secondApiKey',
+  'revokedKey',
+  'exhaustedApiKey',
+  'deviceId',
+  'from',
+  'inactiveFrom',
+  'foreignFrom',
+  'unknownFrom',
+  'controlUrl',
+  'controlToken',
+];
+
+/** Whoever says what a target is like means that target, and must not be told of another one. */
+export function refuseWithoutBaseUrl(program: Command): void {
+  for (const name of ofATarget) {
+    const value: unknown = program.getOptionValue(name);
+    if (value === undefined || value === '') continue;
+    // `serve` reads the same variable, so that it says nothing of a target.
+    if (name === 'controlToken' && isOfEnvironment(program, name)) continue;
+    throw new UsageError(
+      `${givenAs(program, name)} needs a base_url; without one a simulator of its own is checked`,
+    );
+  }
+}
+
+/** One recipient at most is written to, and it is one of those that are allowed. */
+export function refuseOtherRecipient(
+  { to }: TargetFlags,
+  allowTo: readonly string[] | undefined,
+): void {
+  if (to !== undefined && allowTo !== undefined && !allowTo.includes(to))
+    throw new UsageError(`option '--to' is ${to}, which is not among those of --allow-to`);
+}
+
+function givenAs(program: Command, name: string): string {
+  const option = program.options.find((one) => one.attributeName() === name);
+  return (isOfEnvironment(program, name) ? option?.envVar : option?.long) ?? name;
+}
+
+function isOfEnvironment(program: Command, name: string): boolean {
+  return program.getOptionValueSource(name) === 'env';
+}

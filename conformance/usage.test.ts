@@ -1,0 +1,70 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { conform } from './main.ts';
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** Runs the command where it could start a simulator of its own, and says whether it did. */
+async function call(...argv: string[]) {
+  let err = '';
+  let started = 0;
+  const code = await conform(argv, {
+    stdout: () => {},
+    stderr: (text) => {
+      err += text;
+    },
+    startOwn: async () => {
+      started++;
+      return {
+        baseUrl: 'http://127.0.0.1:9',
+        controlUrl: 'http://127.0.0.1:9',
+        close: async () => {},
+      };
+    },
+    signal: new AbortController().signal,
+  });
+  return { code, err, started };
+}
+
+const needless = 'needs a base_url; without one a simulator of its own is checked';
+const number = '+12025550101';
+
+test.each([
+  [['--api-key', 'k'], '--api-key'],
+  [['--second-api-key', 'k'], '--second-api-key'],
+  [['--revoked-key', 'k'], '--revoked-key'],
+  [['--exhausted-api-key', 'k'], '--exhausted-api-key'],
+  [['--device-id', 'd'], '--device-id'],
+  [['--from', number], '--from'],
+  [['--inactive-from', number], '--inactive-from'],
+  [['--foreign-from', number], '--foreign-from'],
+  [['--unknown-from', number], '--unknown-from'],
+  [['--control-url', 'http://127.0.0.1:1'], '--control-url'],
+  [['--control-token', 't'], '--control-token'],
+  [['--dry-run', '--api-key', 'k'], '--api-key'],
+])('%j says what a target is like, so it is not answered by another target', async (argv, flag) => {
+  const found = await call('RES-1', ...argv);
+  expect(found).toEqual({ code: 2, err: `smstwin conform: ${flag} ${needless}\n`, started: 0 });
+});
+
+test('such a flag of the environment is called by its variable', async () => {
+  vi.stubEnv('SMSTWIN_CONTROL_URL', 'http://127.0.0.1:1');
+  const found = await call('RES-1');
+  const err = `smstwin conform: SMSTWIN_CONTROL_URL ${needless}\n`;
+  expect(found).toEqual({ code: 2, err, started: 0 });
+});
+
+test('what a run without a base_url does heed, or has no use for, is no mistake', async () => {
+  vi.stubEnv('SMSTWIN_CONTROL_TOKEN', 'for-serve');
+  vi.stubEnv('SMSTWIN_API_KEY', '');
+  expect(await call('RES-1', '--to', number, '--allow-to', number)).toMatchObject({ started: 1 });
+  expect(await call('RES-1', '--list', '--api-key', 'k')).toMatchObject({ code: 0, err: '' });
+});
+
+test.each([
+  [['RES-1', 'http://127.0.0.1:1'], 'http://127.0.0.1:1'],
+  [['http://127.0.0.1:1', 'http://127.0.0.1:2'], 'http://127.0.0.1:2'],
+  [['http://127.0.0.1:1', 'RES-1', 'localhost:8080'], 'localhost:8080'],
+])('%j: an address behind the first argument is no pattern', async (argv, address) => {
+  const line = `base_url '${address}' has to be the first argument, before all patterns`;
+  expect(await call(...argv)).toEqual({ code: 2, err: `smstwin conform: ${line}\n`, started: 0 });
+});
