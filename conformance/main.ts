@@ -47,11 +47,13 @@ export async function conform(argv: readonly string[], io: ConformIo): Promise<n
 }
 
 async function prepared(options: ConformOptions, io: ConformIo): Promise<number> {
-  const cases = select(allCases, options.patterns);
-  if (cases.length === 0) {
-    io.stderr(`smstwin conform: no case matches ${options.patterns.join(' ')}\n`);
+  const idle = options.patterns.filter((pattern) => select(allCases, [pattern]).length === 0);
+  if (idle.length > 0) {
+    // Not run without them: a misspelt rule would look like one that was checked.
+    io.stderr(`smstwin conform: no case matches ${idle.join(' ')}\n`);
     return 4;
   }
+  const cases = select(allCases, options.patterns);
   if (options.list) {
     io.stdout(listing(cases));
     return 0;

@@ -68,3 +68,16 @@ test.each([
   const line = `base_url '${address}' has to be the first argument, before all patterns`;
   expect(await call(...argv)).toEqual({ code: 2, err: `smstwin conform: ${line}\n`, started: 0 });
 });
+
+test.each([
+  [['ZZZ-99'], 'ZZZ-99'],
+  [['RES-1', 'ZZZ-99'], 'ZZZ-99'],
+  [['http://127.0.0.1:9', 'ZZZ-99', 'RES-1', 'SEMD'], 'ZZZ-99 SEMD'],
+  [['RES-1', 'ZZZ-99', '--list'], 'ZZZ-99'],
+])(
+  '%j: a pattern that matches nothing is named, and nothing is run: exit 4',
+  async (argv, idle) => {
+    const err = `smstwin conform: no case matches ${idle}\n`;
+    expect(await call(...argv)).toEqual({ code: 4, err, started: 0 });
+  },
+);
