@@ -1,3 +1,5 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { createSimulator } from '../src/simulator.ts';
 import { newIo } from './io-fixture.ts';
@@ -36,3 +38,43 @@ test.each([
   },
   30_000,
 );
+
+/** An address where nobody listens any more. */
+async function deserted(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
+test.each([
+  ['--api-key', 'k', '--from', '+12025550101'],
+  ['--control-url', 'http://127.0.0.1:1'],
+])('a target where nobody answers is named, and nothing is measured: exit 3', async (...flags) => {
+  const target = await deserted();
+  const { io, texts } = newIo();
+  expect(await bench([target, ...flags], io)).toBe(3);
+  expect(texts).toEqual({
+    out: '',
+    error: `smstwin bench: ${target} is not reachable: ECONNREFUSED\n`,
+  });
+});
+
+test('a control port where nobody answers is named, and one that is none: exit 3', async () => {
+  const simulator = await createSimulator();
+  try {
+    const { baseUrl } = await simulator.listen();
+    const nobody = await deserted();
+    for (const [url, line] of [
+      [nobody, `${nobody} is not reachable: ECONNREFUSED`],
+      [baseUrl, `the control port ${baseUrl} is of no use: answered 404`],
+    ] as const) {
+      const { io, texts } = newIo();
+      expect(await bench([baseUrl, '--control-url', url], io)).toBe(3);
+      expect(texts).toEqual({ out: '', error: `smstwin bench: ${line}\n` });
+    }
+  } finally {
+    await simulator.close();
+  }
+});

@@ -1,6 +1,7 @@
 /**
  * `smstwin bench`: what the service costs beside a bare handler, and whether its rate limits hold to the
- * request. Exit codes: 7 where a threshold or a limit was broken, 8 where the run is not valid.
+ * request. Exit codes: 3 where nobody answers at the base_url, 7 where a threshold or a limit was broken, 8 where the
+ * run is not valid.
  */
 import { writeFileSync } from 'node:fs';
 import { type CommandIo, newCommand, readFlags } from '../src/commands/flags.ts';
@@ -9,12 +10,14 @@ import { ownAudit } from './audit/own-audit.ts';
 import { remoteAudit } from './audit/remote-audit.ts';
 import { measure } from './measure.ts';
 import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
+import { NotReachable, reach } from './reach.ts';
 import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import { auditText, caseText, summaryText } from './report/text.ts';
 import { type BenchCase, cases } from './scenarios/bench-case.ts';
 import { remoteServer } from './servers/remote-server.ts';
 
+const notReachable = 3;
 const thresholdCrossed = 7;
 const notValid = 8;
 const auditedAccounts = 200;
@@ -25,6 +28,17 @@ export async function bench(argv: readonly string[], io: CommandIo): Promise<num
   addBenchFlags(command);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const options = benchOptions(command);
+  try {
+    await reach(options);
+  } catch (error) {
+    if (!(error instanceof NotReachable)) throw error;
+    io.error(`smstwin bench: ${error.message}\n`);
+    return notReachable;
+  }
+  return run(options, io);
+}
+
+async function run(options: BenchOptions, io: CommandIo): Promise<number> {
   const startedAt = new Date().toISOString();
   const onProgress = progress(io);
   const results: CaseResult[] = [];

@@ -1,0 +1,45 @@
+/**
+ * Whether a service that runs already can be measured at all: asked once, before minutes of load are spent on
+ * nothing. Exit code 3 where nobody answers, 2 where the key is refused.
+ */
+import { get } from 'node:http';
+import { UsageError } from '../src/commands/usage-error.ts';
+import type { BenchOptions } from './options.ts';
+
+/** Nobody answers there. Its message is one line that names the address. */
+export class NotReachable extends Error {}
+
+const patienceMs = 10_000;
+
+export async function reach({ baseUrl, controlUrl, apiKey }: BenchOptions): Promise<void> {
+  if (baseUrl === undefined) return;
+  const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  const status = await statusOf(new URL('/api/v1/account/stats/', baseUrl), headers);
+  if (apiKey !== undefined && status === 401) {
+    throw new UsageError(`--api-key: ${baseUrl.origin} refuses this key (401)`);
+  }
+  if (controlUrl === undefined) return;
+  const health = await statusOf(new URL('/control/health', controlUrl), {});
+  if (health !== 200) {
+    throw new NotReachable(
+      `the control port ${controlUrl.origin} is of no use: answered ${health}`,
+    );
+  }
+}
+
+/** By Node's own client: `fetch` refuses a number of ports that a service may well listen on. */
+function statusOf(url: URL, headers: Readonly<Record<string, string>>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = get(url, { headers, agent: false, timeout: patienceMs }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    const refuse = (why: string): void =>
+      reject(new NotReachable(`${url.origin} is not reachable: ${why}`));
+    request.on('timeout', () => {
+      refuse(`no answer within ${patienceMs / 1_000} s`);
+      request.destroy();
+    });
+    request.on('error', (error: NodeJS.ErrnoException) => refuse(error.code ?? error.message));
+  });
+}
