@@ -1,9 +1,11 @@
+import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { createSimulator } from '../src/simulator.ts';
 import { newIo } from './io-fixture.ts';
 import { bench } from './main.ts';
+import { scenarioNames } from './scenarios/bench-case.ts';
 
 test.each([
   [['--scenario', 'sends'], 'Known are send, read'],
@@ -78,3 +80,49 @@ test('a control port where nobody answers is named, and one that is none: exit 3
     await simulator.close();
   }
 });
+
+test.each(scenarioNames)(
+  'AUTH-3 a wrong key is a mistake of the call in the scenario %s',
+  async (name) => {
+    const simulator = await createSimulator();
+    try {
+      const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
+      const caller = ['--api-key', 'wrong-key', '--from', '+12025550101'];
+      const argv = [baseUrl, '--scenario', name, ...caller, '--control-url', controlUrl ?? ''];
+      const failure: unknown = await bench(argv, newIo().io).catch((error: unknown) => error);
+      expect(failure).toMatchObject({
+        name: 'UsageError',
+        lines: [`--api-key: ${baseUrl} refuses this key (401)`],
+      });
+    } finally {
+      await simulator.close();
+    }
+  },
+);
+
+test.each([
+  [401, 'throttled', 'throttled: the API key was refused (401)'],
+  [403, 'read', /^http\S+ answered a send from \+12025550101 with 403$/],
+] as const)(
+  'sends that are answered %i in the scenario %s are a mistake of the call',
+  async (status, name, line) => {
+    const server = createHttpServer((request, response) => {
+      response.writeHead(request.method === 'GET' ? 200 : status).end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const caller = ['--api-key', 'k', '--from', '+12025550101', '--warm-up', '10'];
+    const argv = [`http://127.0.0.1:${port}`, '--scenario', name, ...caller];
+    try {
+      const failure: unknown = await bench(argv, newIo().io).catch((error: unknown) => error);
+      expect(failure).toMatchObject({
+        name: 'UsageError',
+        lines: [typeof line === 'string' ? line : expect.stringMatching(line)],
+      });
+    } finally {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  },
+  30_000,
+);

@@ -4,6 +4,7 @@
  * work on the machine hits all three alike.
  */
 
+import { UsageError } from '../src/commands/usage-error.ts';
 import { whyNoNativeServer } from '../src/http/open-transport.ts';
 import type { LoadResult } from './load/load-result.ts';
 import { openLoop } from './load/open-loop.ts';
@@ -100,6 +101,9 @@ export async function measure(benchCase: BenchCase, options: MeasureOptions): Pr
             : { durationMs: roundMs },
           options,
         );
+        // Who is refused for long is throttled in the end, and a 429 may be expected: the warm-up tells.
+        if (name === 'service' && result.load.statuses['401'] !== undefined)
+          throw new UsageError(`${benchCase.name}: the API key was refused (401)`);
         if (!isWarmUp) rounds[name].push(result);
       }
     }

@@ -1,6 +1,7 @@
 /**
  * A service that runs already. Its CPU is not ours to ask; its memory only where it has a control port.
  */
+import { UsageError } from '../../src/commands/usage-error.ts';
 import type { BenchOptions } from '../options.ts';
 import type { BenchCase } from '../scenarios/bench-case.ts';
 import { ControlClient, unusedName } from './control-client.ts';
@@ -30,7 +31,10 @@ export async function remoteServer(
     const reply = (await response.json()) as { message_id?: string };
     if (response.status === 202 && reply.message_id !== undefined)
       messageIds.push(reply.message_id);
-    else if (messageIds.length === 0) throw new Error(`a send was answered ${response.status}`);
+    else if (messageIds.length === 0)
+      throw new UsageError(
+        `${baseUrl.origin} answered a send from ${from} with ${response.status}`,
+      );
     else break;
   }
   return {
