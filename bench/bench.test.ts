@@ -11,6 +11,8 @@ test.each([
   [['--scenario', 'sends'], 'Known are send, read'],
   [['--slo', 'p99'], 'Expected a threshold'],
   [['--report', 'pdf=x'], 'Expected json=FILE or html=FILE'],
+  [['--report', 'html=/nonexistent/x'], '/nonexistent/x cannot be written.'],
+  [['--report', 'json=/'], '/ cannot be written.'],
   [['--duration', '10'], 'Expected a time'],
   [['--api-key', 'k'], '--api-key needs a base_url'],
   [['http://192.0.2.1/', '--api-key', 'k', '--from', '+1'], 'is not this machine'],

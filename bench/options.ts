@@ -2,6 +2,7 @@
  * The flags of `smstwin bench`, and what they ask for.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { isWritable } from '../conformance/writable.ts';
 import { isLoopback, limitValue } from '../src/commands/flag-values.ts';
 import { UsageError } from '../src/commands/usage-error.ts';
 import type { LimitOverrides } from '../src/sim/world-schema.ts';
@@ -149,10 +150,11 @@ function countValue(text: string): number {
 
 function reportValue(text: string, earlier: readonly ReportFile[]): readonly ReportFile[] {
   const [, format, path] = /^(json|html)=(.+)$/.exec(text) ?? [];
-  if ((format === 'json' || format === 'html') && path !== undefined) {
-    return [...earlier, { format, path }];
+  if ((format !== 'json' && format !== 'html') || path === undefined) {
+    throw new InvalidArgumentError('Expected json=FILE or html=FILE.');
   }
-  throw new InvalidArgumentError('Expected json=FILE or html=FILE.');
+  if (!isWritable(path)) throw new InvalidArgumentError(`${path} cannot be written.`);
+  return [...earlier, { format, path }];
 }
 
 function urlValue(text: string): URL {

@@ -1,13 +1,13 @@
 /**
  * The command line of `conform`: every flag also as SMSTWIN_<FLAG>. A mistake becomes a UsageError of one line.
  */
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { refuseOtherRecipient, refuseWithoutBaseUrl } from './contradictions.ts';
 import { type Expectation, readExpectations } from './expected.ts';
 import { type Profile, profiles, type TargetFlags } from './target.ts';
 import { Answered, UsageError } from './usage-error.ts';
+import { isWritable } from './writable.ts';
 
 export const reportKinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'] as const;
 export type ReportKind = (typeof reportKinds)[number];
@@ -84,13 +84,8 @@ function report(value: string): Report {
 }
 
 function writable(file: string): string {
-  try {
-    if (existsSync(file) && statSync(file).isDirectory()) throw new Error('is a directory');
-    accessSync(existsSync(file) ? file : dirname(file), constants.W_OK);
-    return file;
-  } catch {
-    throw new InvalidArgumentError(`${file} cannot be written.`);
-  }
+  if (isWritable(file)) return file;
+  throw new InvalidArgumentError(`${file} cannot be written.`);
 }
 
 function expectations(file: string): readonly Expectation[] {
