@@ -10,6 +10,10 @@ import { scenarioNames } from './scenarios/bench-case.ts';
 test.each([
   [['--scenario', 'sends'], 'Known are send, read'],
   [['--slo', 'p99'], 'Expected a threshold'],
+  [
+    ['--scenario', 'limit-audit', '--slo', 'p99<1us'],
+    '--slo p99<1us: no case of this run measures it',
+  ],
   [['--report', 'pdf=x'], 'Expected json=FILE or html=FILE'],
   [['--report', 'html=/nonexistent/x'], '/nonexistent/x cannot be written.'],
   [['--report', 'json=/'], '/ cannot be written.'],

@@ -6,7 +6,7 @@ import { isWritable } from '../conformance/writable.ts';
 import { isLoopback, limitValue } from '../src/commands/flag-values.ts';
 import { UsageError } from '../src/commands/usage-error.ts';
 import type { LimitOverrides } from '../src/sim/world-schema.ts';
-import { type ScenarioName, scenarioNames } from './scenarios/bench-case.ts';
+import { cases, type ScenarioName, scenarioNames } from './scenarios/bench-case.ts';
 import { type Slo, sloValue } from './slo.ts';
 
 export interface ReportFile {
@@ -91,6 +91,7 @@ export function benchOptions(command: Command): BenchOptions {
   const [address] = command.args;
   const baseUrl = address === undefined ? undefined : baseUrlOf(address);
   const scenarios = flags.scenario.length === 0 ? scenarioNames : [...new Set(flags.scenario)];
+  refuseIdleThresholds(flags.slo, scenarios);
   if (baseUrl === undefined) {
     for (const name of ['apiKey', 'from', 'controlUrl'] as const) {
       if (flags[name] !== undefined) throw new UsageError(`--${dashed(name)} needs a base_url`);
@@ -127,6 +128,12 @@ export function benchOptions(command: Command): BenchOptions {
     to: flags.to,
     controlUrl: flags.controlUrl,
   };
+}
+
+/** A threshold that nothing is held against would look like one that was met. */
+function refuseIdleThresholds([first]: readonly Slo[], scenarios: readonly ScenarioName[]): void {
+  if (first === undefined || cases.some(({ scenario }) => scenarios.includes(scenario))) return;
+  throw new UsageError(`--slo ${first.text}: no case of this run measures it`);
 }
 
 function scenarioValue(text: string, earlier: readonly ScenarioName[]): readonly ScenarioName[] {
