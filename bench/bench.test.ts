@@ -14,6 +14,8 @@ test.each([
     ['--scenario', 'limit-audit', '--slo', 'p99<1us'],
     '--slo p99<1us: no case of this run measures it',
   ],
+  [['--rate', '10000000'], 'Expected a whole number from 1 to 9999999.'],
+  [['--connections', '99999999999'], 'Expected a whole number from 1 to 9999999.'],
   [['--report', 'pdf=x'], 'Expected json=FILE or html=FILE'],
   [['--report', 'html=/nonexistent/x'], '/nonexistent/x cannot be written.'],
   [['--report', 'json=/'], '/ cannot be written.'],

@@ -149,10 +149,12 @@ function timeValue(text: string): number {
   throw new InvalidArgumentError('Expected a time from 100ms to 60m, such as 10s.');
 }
 
+const mostCounted = 9_999_999;
+
 function countValue(text: string): number {
-  const count = /^\d{1,7}$/.test(text) ? Number(text) : 0;
-  if (count >= 1) return count;
-  throw new InvalidArgumentError('Expected a whole number from 1.');
+  const count = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= mostCounted) return count;
+  throw new InvalidArgumentError(`Expected a whole number from 1 to ${mostCounted}.`);
 }
 
 function reportValue(text: string, earlier: readonly ReportFile[]): readonly ReportFile[] {

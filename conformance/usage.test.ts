@@ -81,3 +81,9 @@ test.each([
     expect(await call(...argv)).toEqual({ code: 4, err, started: 0 });
   },
 );
+
+test.each(['--seed', '--max-sends'])('%s beyond its bound is told the bound', async (flag) => {
+  const { code, err } = await call(flag, '1000000000');
+  expect(code).toBe(2);
+  expect(err).toContain('Expected a whole number from 0 to 999999999.');
+});
