@@ -1,35 +1,10 @@
 /**
- * Known deviations of a target: a file of entries, each with a reason.
+ * Known deviations of a target, each with a reason, held against what a run has found.
  * An expected failure does not fail the run; one that has healed, or that names nothing, does (exit 5).
  */
-import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
-import { z } from 'zod';
 import { type AnyCase, idOf, subjectOf } from './case.ts';
+import type { Expectation } from './expected-file.ts';
 import { isFailure, type Result } from './suite.ts';
-
-const entrySchema = z
-  .strictObject({
-    /** A case's id, or a rule's for all of its cases. */
-    case: z.string().min(1).optional(),
-    rule: z.string().min(1).optional(),
-    reason: z.string().trim().min(1),
-  })
-  .refine((entry) => (entry.case === undefined) !== (entry.rule === undefined), {
-    message: 'needs either `case` or `rule`',
-  });
-
-const fileSchema = z.strictObject({ expected: z.array(entrySchema) });
-
-export type Expectation = z.infer<typeof entrySchema>;
-
-/** Reads a JSON or YAML file; throws with one line that names what is wrong. */
-export function readExpectations(file: string): Expectation[] {
-  const parsed = fileSchema.safeParse(parse(readFileSync(file, 'utf8')));
-  if (parsed.success) return parsed.data.expected;
-  const [issue] = parsed.error.issues;
-  throw new Error(`${issue?.path.join('.') || 'the file'}: ${issue?.message ?? 'not valid'}`);
-}
 
 export interface Weighed {
   /** By case id: the reason why its failure was expected. */

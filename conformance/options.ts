@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { refuseOtherRecipient, refuseWithoutBaseUrl } from './contradictions.ts';
-import { type Expectation, readExpectations } from './expected.ts';
+import { type Expectation, readExpectations } from './expected-file.ts';
 import { type Profile, profiles, type TargetFlags } from './target.ts';
 import { Answered, UsageError } from './usage-error.ts';
 import { isWritable } from './writable.ts';
@@ -88,15 +88,6 @@ function writable(file: string): string {
   throw new InvalidArgumentError(`${file} cannot be written.`);
 }
 
-function expectations(file: string): readonly Expectation[] {
-  try {
-    return readExpectations(file);
-  } catch (error) {
-    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
-    throw new InvalidArgumentError(`${file}: ${line}`);
-  }
-}
-
 function versionOfPackage(): string {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   return String((JSON.parse(text) as { version?: unknown }).version ?? '0.0.0');
@@ -156,7 +147,7 @@ function command(): Command {
       flag('--report <kind=file>', `${reportKinds.join(', ')}`).argParser(repeated(report)),
     )
     .addOption(
-      flag('--expected <file>', 'known failures, each with a reason').argParser(expectations),
+      flag('--expected <file>', 'known failures, each with a reason').argParser(readExpectations),
     )
     .addOption(
       flag('--discover <file>', 'writes what was observed, for serve --assumptions').argParser(
