@@ -21,6 +21,10 @@ test.each([
   [['--report', 'json=/'], '/ cannot be written.'],
   [['--duration', '10'], 'Expected a time'],
   [['--api-key', 'k'], '--api-key needs a base_url'],
+  [
+    ['http://127.0.0.1:1', '--api-key', 'k\n', '--from', '+1'],
+    '--api-key holds a character that no header can carry',
+  ],
   [['http://192.0.2.1/', '--api-key', 'k', '--from', '+1'], 'is not this machine'],
   [['http://127.0.0.1:1'], 'needs --api-key and --from, or --control-url'],
 ])('%j is refused', async (argv, why) => {

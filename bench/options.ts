@@ -2,6 +2,7 @@
  * The flags of `smstwin bench`, and what they ask for.
  */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { fitsHeader } from '../conformance/header-text.ts';
 import { isWritable } from '../conformance/writable.ts';
 import { isLoopback, limitValue } from '../src/commands/flag-values.ts';
 import { UsageError } from '../src/commands/usage-error.ts';
@@ -92,6 +93,10 @@ export function benchOptions(command: Command): BenchOptions {
   const baseUrl = address === undefined ? undefined : baseUrlOf(address);
   const scenarios = flags.scenario.length === 0 ? scenarioNames : [...new Set(flags.scenario)];
   refuseIdleThresholds(flags.slo, scenarios);
+  // Not while it is parsed: that line would repeat the key.
+  if (!fitsHeader(flags.apiKey ?? '')) {
+    throw new UsageError('--api-key holds a character that no header can carry');
+  }
   if (baseUrl === undefined) {
     for (const name of ['apiKey', 'from', 'controlUrl'] as const) {
       if (flags[name] !== undefined) throw new UsageError(`--${dashed(name)} needs a base_url`);

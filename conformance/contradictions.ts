@@ -1,8 +1,9 @@
 /**
- * What cannot be meant by flags that are each well-formed, told before anything is started or sent.
+ * What cannot be meant by flags that commander takes, told before anything is started or sent.
  * A flag that came from the environment is called by its variable, which is where to look for it.
  */
 import type { Command } from 'commander';
+import { fitsHeader } from './header-text.ts';
 import type { TargetFlags } from './target.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -30,6 +31,20 @@ export function refuseWithoutBaseUrl(program: Command): void {
     if (name === 'controlToken' && isOfEnvironment(program, name)) continue;
     throw new UsageError(
       `${givenAs(program, name)} needs a base_url; without one a simulator of its own is checked`,
+    );
+  }
+}
+
+/** What is sent in a header. */
+const secrets = ['apiKey', 'secondApiKey', 'revokedKey', 'exhaustedApiKey', 'controlToken'];
+
+/** Not asked of commander, whose line would repeat the key. */
+export function refuseUnsendable(program: Command): void {
+  for (const name of secrets) {
+    const value: unknown = program.getOptionValue(name);
+    if (typeof value !== 'string' || fitsHeader(value)) continue;
+    throw new UsageError(
+      `${givenAs(program, name)} holds a character that no header can carry, such as a line break`,
     );
   }
 }

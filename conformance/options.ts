@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { refuseOtherRecipient, refuseWithoutBaseUrl } from './contradictions.ts';
+import { refuseOtherRecipient, refuseUnsendable, refuseWithoutBaseUrl } from './contradictions.ts';
 import { type Expectation, readExpectations } from './expected-file.ts';
 import { type Profile, profiles, type TargetFlags } from './target.ts';
 import { Answered, UsageError } from './usage-error.ts';
@@ -187,6 +187,7 @@ export function parseOptions(
   }
   const given = program.opts<Record<string, unknown>>();
   const { baseUrl, patterns } = splitArguments(program.args);
+  refuseUnsendable(program);
   // A list of cases is the same for every target.
   if (baseUrl === undefined && given['list'] !== true) refuseWithoutBaseUrl(program);
   const flags = Object.fromEntries(

@@ -87,3 +87,26 @@ test.each(['--seed', '--max-sends'])('%s beyond its bound is told the bound', as
   expect(code).toBe(2);
   expect(err).toContain('Expected a whole number from 0 to 999999999.');
 });
+
+test.each([
+  ['API_KEY', 'smst_secret\n'],
+  ['SECOND_API_KEY', 'smst_\u0007secret'],
+  ['REVOKED_KEY', 'smst_secret\u200b'],
+  ['EXHAUSTED_API_KEY', 'smst_secret\u007f'],
+  ['DEVICE_ID', 'secret\r'],
+  ['CONTROL_TOKEN', 'smst_\tsecret'],
+])(
+  'AUTH-2 SMSTWIN_%s that no header can carry is refused and not repeated',
+  async (name, value) => {
+    vi.stubEnv(`SMSTWIN_${name}`, value);
+    const line = `SMSTWIN_${name} holds a character that no header can carry, such as a line break`;
+    const err = `smstwin conform: ${line}\n`;
+    expect(await call('http://127.0.0.1:9', 'AUTH-2')).toEqual({ code: 2, err, started: 0 });
+  },
+);
+
+test('AUTH-2 such a key on the command line is called by its flag', async () => {
+  const { code, err } = await call('http://127.0.0.1:9', '--api-key', 'smst_secret\n');
+  expect(code).toBe(2);
+  expect(err).toMatch(/^smstwin conform: --api-key holds .*\n$/);
+});
