@@ -9,6 +9,8 @@ import { smstwinVersion } from '../version.ts';
 import { JournalError } from './journal-error.ts';
 
 export const journalFormat = 1;
+/** What every journal begins with, as `headerOf` orders it. */
+const opening = `{"journal":${journalFormat},"smstwin":"`;
 
 export interface JournalHeader {
   readonly journal: typeof journalFormat;
@@ -63,6 +65,15 @@ function digestOf(key: string): { key_sha256: string; prefix: string } {
   return { key_sha256: sha256(key), prefix: shownPrefix(key) };
 }
 
+/** Whether a first line that was cut short can be a journal's: what else a file holds is never written over. */
+export function canBeHeader(begun: string): boolean {
+  return begun.startsWith(opening) || opening.startsWith(begun);
+}
+
+export function notAJournal(name: string): JournalError {
+  return new JournalError(`${name}: this is not a journal of smstwin`);
+}
+
 /** `name`: the file, for the message of a refusal. */
 export function readHeader(line: string, name: string): JournalHeader {
   let header: Partial<JournalHeader> | null = null;
@@ -72,7 +83,7 @@ export function readHeader(line: string, name: string): JournalHeader {
     // Told below.
   }
   if (typeof header !== 'object' || header === null || header.journal === undefined) {
-    throw new JournalError(`${name}: this is not a journal of smstwin`);
+    throw notAJournal(name);
   }
   if (header.journal !== journalFormat) {
     throw new JournalError(`${name}: journal format ${header.journal}, expected ${journalFormat}`);

@@ -173,6 +173,42 @@ test('a journal of another seed, world or version, and what is no journal, are r
   expect(() => replayJournal(join(folder, 'missing'))).toThrow('there is no such file');
 });
 
+test.each([
+  ['precious JSON', Buffer.from('{"precious":"data"}')],
+  ['zeros', Buffer.alloc(100)],
+  ['an image', Buffer.from('89504e470d1a000d49484452ff', 'hex')],
+  ['an image with its line breaks', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
+  ['a word', Buffer.from('x')],
+  ['a journal of another format', Buffer.from('{"journal":2,"smstwin":"0.1.0"')],
+])('%s, which is no journal, is refused and stays as it is', (_, bytes) => {
+  const file = newFile();
+  writeFileSync(file, bytes);
+  expect(() => new Simulator(settings, { journal: file })).toThrow(
+    `${file}: this is not a journal of smstwin`,
+  );
+  expect(() => replayJournal(file)).toThrow(`${file}: this is not a journal of smstwin`);
+  expect(readFileSync(file)).toEqual(bytes);
+  expect(existsSync(`${file}.lock`)).toBe(false);
+});
+
+test.each([
+  [0, 'the journal is empty'],
+  [1, 'the journal was cut short in its first line'],
+  [12, 'the journal was cut short in its first line'],
+  [200, 'the journal was cut short in its first line'],
+])('a journal of which %i bytes were written is taken over', async (length, replayed) => {
+  const file = newFile();
+  await new Simulator(settings, { journal: file }).close();
+  truncateSync(file, length);
+  expect(() => replayJournal(file)).toThrow(`${file}: ${replayed}`);
+  const notices: string[] = [];
+  const again = new Simulator(settings, { journal: file, onNotice: (line) => notices.push(line) });
+  expect(notices).toHaveLength(length === 0 ? 0 : 1);
+  sendBy(again, 0, {});
+  await again.close();
+  expect(replayJournal(file)).toMatchObject({ inputs: 1, differing: 0 });
+});
+
 test('a changed reply and a damaged line are found, by their line', async () => {
   const file = newFile();
   const simulator = new Simulator(settings, { journal: file });

@@ -5,6 +5,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import type { Entry } from './entry.ts';
+import { canBeHeader, notAJournal } from './header.ts';
 import { JournalError } from './journal-error.ts';
 
 export interface JournalLines {
@@ -19,9 +20,11 @@ export interface JournalLines {
 }
 
 const blockBytes = 1_048_576;
+/** More than what all journals begin with. */
+const openingBytes = 64;
 const lineEnd = 10;
 
-/** Undefined where there is no such file. */
+/** Undefined where there is no such file. Throws a JournalError where it holds what no journal begins with. */
 export function readJournal(path: string): JournalLines | undefined {
   let file: number;
   try {
@@ -33,6 +36,7 @@ export function readJournal(path: string): JournalLines | undefined {
   try {
     const { size } = fstatSync(file);
     const wholeBytes = wholeBytesOf(file, size);
+    if (wholeBytes === 0 && !canBeHeader(openingOf(file, size))) throw notAJournal(path);
     const [header] = linesOf(file, wholeBytes);
     return {
       header,
@@ -41,7 +45,7 @@ export function readJournal(path: string): JournalLines | undefined {
       isTruncated: wholeBytes < size,
     };
   } catch (error) {
-    throw unreadable(path, error);
+    throw error instanceof JournalError ? error : unreadable(path, error);
   } finally {
     closeSync(file);
   }
@@ -55,6 +59,11 @@ function wholeBytesOf(file: number, size: number): number {
     if (at >= 0) return from + at + 1;
   }
   return 0;
+}
+
+/** Byte for byte, so that what is no text is not taken for any. */
+function openingOf(file: number, size: number): string {
+  return readBlock(file, 0, Math.min(size, openingBytes)).toString('latin1');
 }
 
 function readBlock(file: number, from: number, to: number): Buffer {

@@ -17,7 +17,10 @@ export interface Replayed extends Played {
 export function replayJournal(path: string): Replayed {
   const lines = readJournal(path);
   if (lines === undefined) throw new JournalError(`${path}: there is no such file`);
-  if (lines.header === undefined) throw new JournalError(`${path}: the journal is empty`);
+  if (lines.header === undefined) {
+    const state = lines.isTruncated ? 'was cut short in its first line' : 'is empty';
+    throw new JournalError(`${path}: the journal ${state}`);
+  }
   const header = readHeader(lines.header, path);
   const { settings, keyDigests } = settingsOfHeader(header, path);
   const simulator = new Simulator(settings, {
