@@ -2,7 +2,7 @@
  * The command as a process: exit codes, what it prints, the ready file, signals.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -96,15 +96,30 @@ test('a port in use ends with 3 and one line that names it', async () => {
   await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
   const address = holder.address();
   const port = typeof address === 'object' && address !== null ? String(address.port) : '';
+  const journals = [join(folder, 'in-use-1.ndjson'), join(folder, 'in-use-2.ndjson')] as const;
   const [service, control] = await Promise.all([
-    run('serve', '--port', port, '--control-port', '0'),
-    run('serve', '--port', '0', '--control-port', port),
+    run('serve', '--port', port, '--control-port', '0', '--journal', journals[0]),
+    run('serve', '--port', '0', '--control-port', port, '--journal', journals[1]),
   ]);
   holder.close();
   for (const { code, out, error } of [service, control]) {
     expect({ code, out }).toEqual({ code: 3, out: '' });
     expect(error).toMatch(new RegExp(`^smstwin serve: [^\\n]*\\b${port}\\b[^\\n]*\\n$`));
   }
+  for (const journal of journals) expect(existsSync(`${journal}.lock`)).toBe(false);
+});
+
+test('a ready file that cannot be written once the ports are open ends the process with 2 and one line', async () => {
+  // The name can be looked up, but is too long as soon as that of the unfinished file is built on it.
+  const file = join(folder, 'r'.repeat(254));
+  const journal = join(folder, 'unready.ndjson');
+  const { code, out, error } = await run(
+    ...['serve', ...anyPorts, '--journal', journal, '--ready-file', file],
+  );
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(error).toBe(`smstwin serve: --ready-file ${file}: it cannot be written (ENAMETOOLONG)\n`);
+  expect(existsSync(`${journal}.lock`)).toBe(false);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });
 
 test('the ready file is the same for the same seed, and SIGTERM and SIGINT end with 0', async () => {

@@ -36,18 +36,24 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
     });
   }
   const { stopped, stop } = stopSignal();
-  await simulator.listen({
-    host: options.host,
-    port: options.port,
-    control: options.control,
-    transport: options.transport,
-    onNotice: notice,
-    onInternalError: (error) => notice(stackOf(error)),
-    onShutdown: stop,
-  });
-  const served = simulator.readyFile();
-  if (options.readyFile !== undefined) writeReadyFile(options.readyFile, served);
-  io.out(banner(served, options, io.version));
+  try {
+    await simulator.listen({
+      host: options.host,
+      port: options.port,
+      control: options.control,
+      transport: options.transport,
+      onNotice: notice,
+      onInternalError: (error) => notice(stackOf(error)),
+      onShutdown: stop,
+    });
+    const served = simulator.readyFile();
+    if (options.readyFile !== undefined) writeReadyFile(options.readyFile, served);
+    io.out(banner(served, options, io.version));
+  } catch (error) {
+    // Open ports would keep the process, and the journal's lock would outlive it.
+    await simulator.close();
+    throw error;
+  }
   await stopped;
   setTimeout(() => process.exit(0), closeWithinMs).unref();
   await simulator.close();

@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process';
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { prepareReadyFile, writeReadyFile } from './ready-file.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'smstwin-ready-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test('what an earlier run left is taken away, and the file appears whole', () => {
+  const file = join(folder, 'ready.json');
+  writeFileSync(file, 'old');
+  prepareReadyFile(file);
+  expect(readdirSync(folder)).toEqual([]);
+  writeReadyFile(file, { seed: 1 });
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ seed: 1 });
+  expect(readdirSync(folder)).toEqual(['ready.json']);
+});
+
+test.each([
+  ['a folder', mkdirSync],
+  ['a pipe', (path: string) => void execFileSync('mkfifo', [path])],
+  ['a link to a file', (path: string) => symlinkSync(import.meta.filename, path)],
+  ['a link to nothing', (path: string) => symlinkSync(join(path, 'nowhere'), path)],
+])('%s is refused in one line, and stays as it is', (_, make) => {
+  const path = join(folder, 'ready');
+  make(path);
+  const before = lstatSync(path);
+  expect(() => prepareReadyFile(path)).toThrow(
+    `--ready-file ${path}: what is there is not a plain file`,
+  );
+  expect(lstatSync(path)).toMatchObject({ ino: before.ino, mode: before.mode });
+});
+
+test('a file that cannot be written after all leaves nothing unfinished behind', () => {
+  const path = join(folder, 'ready');
+  prepareReadyFile(path);
+  mkdirSync(path);
+  expect(() => writeReadyFile(path, {})).toThrow(
+    /^--ready-file \S+: it cannot be written \(E[A-Z]+\)$/,
+  );
+  expect(readdirSync(folder)).toEqual(['ready']);
+});
