@@ -1,5 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -46,6 +56,27 @@ test.each([
   const simulator = open(file);
   expect(JSON.parse(readFileSync(`${file}.lock`, 'utf8'))).toMatchObject({ pid: process.pid });
   await simulator.close();
+});
+
+test('a lock without a word in it may be one that is just being written, for a second', async () => {
+  const file = newFile();
+  writeFileSync(`${file}.lock`, '');
+  expect(() => open(file)).toThrow(`${file}: another process writes this journal`);
+  const secondAgo = Date.now() / 1_000 - 1.1;
+  utimesSync(`${file}.lock`, secondAgo, secondAgo);
+  await open(file).close();
+});
+
+test('what a gone process left is taken over by one at a time, and leaves nothing behind', async () => {
+  mkdirSync(join(folder, 'alone'));
+  const file = join(folder, 'alone', 'run.ndjson');
+  const left = JSON.stringify({ pid: gone, started: '1' });
+  writeFileSync(`${file}.lock`, left);
+  writeFileSync(`${file}.lock.takeover`, JSON.stringify({ pid: process.ppid, started: null }));
+  expect(() => open(file)).toThrow(`the process ${process.ppid} writes this journal`);
+  writeFileSync(`${file}.lock.takeover`, left);
+  await open(file).close();
+  expect(readdirSync(join(folder, 'alone'))).toEqual(['run.ndjson']);
 });
 
 const isLinux = process.platform === 'linux';

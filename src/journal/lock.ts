@@ -3,8 +3,10 @@
  * its file behind; whoever comes next sees that it is gone, and takes the journal over.
  * It holds among the processes of one machine: another one's, on a shared folder, cannot be looked for.
  */
-import { readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { linkSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { WallClock } from '../wall-clock.ts';
 import { JournalError } from './journal-error.ts';
 
 interface Owner {
@@ -15,31 +17,53 @@ interface Owner {
 
 /** Several that start at once and find one that is gone; all but one of them then find that one. */
 const tries = 10;
+/** A lock without a word in it may be one that is just being written. */
+const writtenWithinMs = 1_000;
 /** Locks that this process holds, where no system tells whether a process of its number is itself. */
 const held = new Set<string>();
 
 /** Returns what ends it. Throws a JournalError while another process, or another simulator, writes the journal. */
 export function lockJournal(path: string): () => void {
   const lock = lockFileOf(path);
-  if (lock === undefined) return () => {};
+  return lock === undefined ? () => {} : acquire(lock, path);
+}
+
+function acquire(lock: string, path: string): () => void {
   for (let n = 0; n < tries; n++) {
     if (create(lock, path)) {
       held.add(lock);
       return () => release(lock);
     }
-    const owner = ownerOf(lock);
-    if (owner !== undefined && isRunning(owner, lock)) throw refusal(path, owner);
-    const found = takeAside(lock);
-    if (found !== undefined) throw refusal(path, found);
+    refuseIfHeld(lock, path);
+    removeLeftBehind(lock, path);
   }
   throw new JournalError(
     `${path}: the journal cannot be locked: ${lock} comes back again and again`,
   );
 }
 
-function refusal(path: string, { pid }: Owner): JournalError {
+function refuseIfHeld(lock: string, path: string): void {
+  const owner = ownerOf(lock);
+  if (owner === undefined ? isBeingWritten(lock) : isRunning(owner, lock)) {
+    throw refusal(path, owner);
+  }
+}
+
+/** Under a lock of its own, as what is removed could otherwise be what another has just put there. */
+function removeLeftBehind(lock: string, path: string): void {
+  const unlock = acquire(`${lock}.takeover`, path);
+  try {
+    refuseIfHeld(lock, path);
+    rmSync(lock, { force: true });
+  } finally {
+    unlock();
+  }
+}
+
+function refusal(path: string, owner: Owner | undefined): JournalError {
+  const writer = owner === undefined ? 'another process' : `the process ${owner.pid}`;
   return new JournalError(
-    `${path}: the process ${pid} writes this journal; stop it first, or record in another file`,
+    `${path}: ${writer} writes this journal; stop it first, or record in another file`,
   );
 }
 
@@ -61,14 +85,40 @@ function lockFileOf(path: string): string | undefined {
 /** False where there is one already. */
 function create(lock: string, path: string): boolean {
   const owner: Owner = { pid: process.pid, started: lookUp(process.pid)?.started ?? null };
+  const text = JSON.stringify(owner);
   try {
-    writeFileSync(lock, JSON.stringify(owner), { flag: 'wx', mode: 0o600 });
+    return createWhole(lock, text) ?? createNew(lock, text);
+  } catch (error) {
+    throw new JournalError(`${path}: the journal cannot be locked by ${lock} (${codeOf(error)})`);
+  }
+}
+
+/** Nobody finds it without its text, as it is linked once that is written. Undefined where there are no links. */
+function createWhole(lock: string, text: string): boolean | undefined {
+  const own = join(dirname(lock), `.smstwin-lock-${randomUUID()}`);
+  try {
+    writeFileSync(own, text, { flag: 'wx', mode: 0o600 });
+    linkSync(own, lock);
     return true;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    if (code === 'EEXIST') return false;
-    throw new JournalError(`${path}: the journal cannot be locked by ${lock} (${code})`);
+    return codeOf(error) === 'EEXIST' ? false : undefined;
+  } finally {
+    rmSync(own, { force: true });
   }
+}
+
+function createNew(lock: string, text: string): boolean {
+  try {
+    writeFileSync(lock, text, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
 function release(lock: string): void {
@@ -88,21 +138,14 @@ function ownerOf(lock: string): Owner | undefined {
   }
 }
 
-/** Moves away what a process left that is gone; returns the owner where another was quicker, and is running. */
-function takeAside(lock: string): Owner | undefined {
-  const aside = `${lock}.${process.pid}`;
+function isBeingWritten(lock: string): boolean {
   try {
-    renameSync(lock, aside);
+    const { size, mtimeMs } = statSync(lock);
+    // A file's time may be ahead of ours by as much.
+    return size === 0 && Math.abs(WallClock.nowMs() - mtimeMs) < writtenWithinMs;
   } catch {
-    return undefined;
+    return false;
   }
-  const owner = ownerOf(aside);
-  if (owner !== undefined && isRunning(owner, lock)) {
-    renameSync(aside, lock);
-    return owner;
-  }
-  rmSync(aside, { force: true });
-  return undefined;
 }
 
 function isRunning({ pid, started }: Owner, lock: string): boolean {
