@@ -103,7 +103,12 @@ export class Simulator implements Restorable {
     const { journal } = options;
     const run = typeof journal === 'string' ? openRun(journal, this.settings) : undefined;
     const startMs = options.startAtMs ?? run?.startedAtMs ?? this.#startMs();
-    this.simulation = this.#newSimulation(startMs);
+    try {
+      this.simulation = this.#newSimulation(startMs);
+    } catch (error) {
+      run?.abandon();
+      throw error;
+    }
     this.wallClock = new WallClock(
       () => this.simulation.clock,
       this.settings.clock,

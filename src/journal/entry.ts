@@ -46,6 +46,26 @@ export interface RecordedReply {
   readonly delivery?: ApiReply['delivery'];
 }
 
+/** Whether a line that was read can be played: what else stands in it is compared or checked where it is used. */
+export function isEntry(line: unknown): line is Entry {
+  if (!isObject(line)) return false;
+  const { at, request, reply, lever, args, result } = line;
+  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return false;
+  if ('request' in line) return isRecordedRequest(request) && isObject(reply);
+  return typeof lever === 'string' && Array.isArray(args) && typeof result === 'string';
+}
+
+/** All texts, and two of them always there. */
+function isRecordedRequest(request: unknown): boolean {
+  if (!isObject(request)) return false;
+  for (const field in request) if (typeof request[field] !== 'string') return false;
+  return request['method'] !== undefined && request['path'] !== undefined;
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Copies all it needs: a request is only valid during its call. */
 export function requestEntry(atMs: number, request: ApiRequest, handled: Handled): RequestEntry {
   const { method, path, query, contentType, forwardedFor } = request;

@@ -4,9 +4,15 @@
  */
 import { sha256 } from '../digest.ts';
 import { type KeyDigest, shownPrefix } from '../sim/account.ts';
-import { parseSettings, type Settings, type SettingsInput } from '../sim/settings.ts';
+import {
+  parseSettings,
+  type Settings,
+  type SettingsInput,
+  startTimeSchema,
+} from '../sim/settings.ts';
 import { smstwinVersion } from '../version.ts';
-import { JournalError } from './journal-error.ts';
+import { isObject } from './entry.ts';
+import { firstLine, JournalError } from './journal-error.ts';
 
 export const journalFormat = 1;
 /** What every journal begins with, as `headerOf` orders it. */
@@ -92,8 +98,16 @@ export function readHeader(line: string, name: string): JournalHeader {
     const versions = `written by smstwin ${header.smstwin}, and this is ${smstwinVersion()}`;
     throw new JournalError(`${name}: the journal was ${versions}`);
   }
-  if (Number.isNaN(Date.parse(String(header.started_at)))) {
-    throw new JournalError(`${name}: its first line is damaged: started_at is no time`);
+  if (
+    typeof header.started_at !== 'string' ||
+    !startTimeSchema.safeParse(header.started_at).success
+  ) {
+    throw new JournalError(
+      `${name}: its first line is damaged: a run cannot start at its started_at`,
+    );
+  }
+  if (!isObject(header.settings)) {
+    throw new JournalError(`${name}: its first line is damaged: there are no settings`);
   }
   return header as JournalHeader;
 }
@@ -133,8 +147,4 @@ export function settingsOfHeader(
   } catch (error) {
     throw new JournalError(`${name}: its settings cannot be read: ${firstLine(error)}`);
   }
-}
-
-function firstLine(error: unknown): string {
-  return String(error instanceof Error ? error.message : error).split('\n', 1)[0] ?? '';
 }

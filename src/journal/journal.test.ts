@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sendBy } from '../http/control/control-fixture.ts';
-import { type SettingsInput, Simulator } from '../simulator.ts';
+import { JournalError, type SettingsInput, Simulator } from '../simulator.ts';
 import {
   FileJournal,
   journalTextLimitBytes,
@@ -227,6 +227,72 @@ test('a changed reply and a damaged line are found, by their line', async () => 
   expect(() => replayJournal(file)).toThrow('line 2 is damaged');
   writeFileSync(file, text.replace(/"at":"20\d\d/, '"at":"2006'));
   expect(replayJournal(file).differences[0]).toMatchObject({ line: 2, input: 'the clock' });
+});
+
+test.each([
+  ['null', 'is damaged'],
+  ['5', 'is damaged'],
+  ['[]', 'is damaged'],
+  ['{}', 'is damaged'],
+  ['{"at":0,"lever":"faults.clear","args":[],"result":""}', 'is damaged'],
+  ['{"at":"AT","request":null,"reply":{}}', 'is damaged'],
+  ['{"at":"AT","request":{},"reply":{}}', 'is damaged'],
+  ['{"at":"AT","request":{"method":"GET","path":5},"reply":{}}', 'is damaged'],
+  ['{"at":"AT","request":{"method":"GET","path":"/","body":5},"reply":{}}', 'is damaged'],
+  ['{"at":"AT","request":{"method":"GET","path":"/"}}', 'is damaged'],
+  [
+    '{"at":"AT","request":null,"reply":{},"lever":"faults.clear","args":[],"result":""}',
+    'is damaged',
+  ],
+  ['{"at":"AT","lever":"faults.clear","result":""}', 'is damaged'],
+  ['{"at":"AT","lever":"faults.clear","args":{},"result":""}', 'is damaged'],
+  ['{"at":"AT","lever":7,"args":[],"result":""}', 'is damaged'],
+  ['{"at":"AT","lever":"faults.clear","args":[]}', 'is damaged'],
+  ['{"at":"AT","lever":"reset","args":[],"result":""}', 'cannot be played: '],
+  ['{"at":"AT","lever":"reset","args":[-1],"result":""}', 'cannot be played: '],
+])('a line %s ends the playing with one line that names it', async (line, complaint) => {
+  const file = newFile();
+  await new Simulator(settings, { journal: file }).close();
+  appendFileSync(file, `${line.replace('AT', '2026-01-01T00:00:00.000Z')}\n`);
+  for (const playing of [
+    () => replayJournal(file),
+    () => new Simulator(settings, { journal: file }),
+  ]) {
+    const error = thrownBy(playing);
+    expect(error).toBeInstanceOf(JournalError);
+    expect(String(error)).toContain(`${file}: line 2 ${complaint}`);
+    expect(String(error)).not.toContain('\n');
+  }
+  expect(existsSync(`${file}.lock`)).toBe(false);
+});
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+const noStart = 'a run cannot start at its started_at';
+test.each([
+  [{ settings: undefined }, 'there are no settings'],
+  [{ settings: null }, 'there are no settings'],
+  [{ settings: [] }, 'there are no settings'],
+  [{ started_at: '1960-01-01T00:00:00.000Z' }, noStart],
+  [{ started_at: '9999-01-01T00:00:00.000Z' }, noStart],
+  [{ started_at: 1e12 }, noStart],
+  [{ started_at: null }, noStart],
+])('a first line with %j is damaged, and the journal is given back', async (change, complaint) => {
+  const file = newFile();
+  await new Simulator(settings, { journal: file }).close();
+  const header = { ...JSON.parse(readFileSync(file, 'utf8')), ...change };
+  writeFileSync(file, `${JSON.stringify(header)}\n`);
+  const refusal = `${file}: its first line is damaged: ${complaint}`;
+  expect(() => replayJournal(file)).toThrow(refusal);
+  expect(() => new Simulator(settings, { journal: file })).toThrow(refusal);
+  expect(existsSync(`${file}.lock`)).toBe(false);
 });
 
 test('a lever of a clock that runs is of one moment, and plays as it was', async () => {

@@ -4,7 +4,7 @@
  * Read block by block: a journal may be longer than any buffer, and no more than a line of it is held.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import type { Entry } from './entry.ts';
+import { type Entry, isEntry } from './entry.ts';
 import { canBeHeader, notAJournal } from './header.ts';
 import { JournalError } from './journal-error.ts';
 
@@ -97,6 +97,8 @@ function* entriesOf(path: string, to: number): Generator<Entry> {
       number++;
       if (number > 1) yield entryOf(line, number, path);
     }
+  } catch (error) {
+    throw error instanceof JournalError ? error : unreadable(path, error);
   } finally {
     closeSync(file);
   }
@@ -104,9 +106,8 @@ function* entriesOf(path: string, to: number): Generator<Entry> {
 
 function entryOf(line: string, number: number, path: string): Entry {
   try {
-    const entry = JSON.parse(line) as Entry;
-    if (('request' in entry || 'lever' in entry) && !Number.isNaN(Date.parse(entry.at)))
-      return entry;
+    const entry: unknown = JSON.parse(line);
+    if (isEntry(entry)) return entry;
   } catch {
     // Told below.
   }

@@ -43,6 +43,13 @@ test('a run that does not come to be gives its journal up', async () => {
     'another seed',
   );
   expect(existsSync(`${file}.lock`)).toBe(false);
+  const simulation = () => {
+    throw new Error('no life');
+  };
+  expect(() => new Simulator({ clock: 'manual' }, { journal: file, simulation })).toThrow(
+    'no life',
+  );
+  expect(existsSync(`${file}.lock`)).toBe(false);
   await open(file).close();
 });
 

@@ -15,6 +15,7 @@ import {
   resultDigest,
 } from './entry.ts';
 import { inputOf } from './inputs.ts';
+import { firstLine, JournalError } from './journal-error.ts';
 
 export interface Difference {
   /** In the file, from 1. */
@@ -36,14 +37,15 @@ export interface Played {
 
 const keptDifferences = 20;
 
-/** The simulator's wall clock must be held. */
-export function play(simulator: Simulator, entries: Iterable<Entry>): Played {
+/** The simulator's wall clock must be held. `name`: the file, for the message of a JournalError. */
+export function play(simulator: Simulator, entries: Iterable<Entry>, name: string): Played {
   let inputs = 0;
   let differing = 0;
   const differences: Difference[] = [];
   for (const entry of entries) {
     inputs++;
-    const found = wentBack(simulator, entry) ?? playEntry(simulator, entry);
+    const found =
+      wentBack(simulator, entry) ?? playLine(simulator, entry, `${name}: line ${inputs + 1}`);
     if (found === undefined) continue;
     differing++;
     if (differences.length < keptDifferences) {
@@ -58,6 +60,15 @@ function wentBack({ simulation }: Simulator, { at }: Entry): Found {
   const nowMs = simulation.clock.now();
   if (Date.parse(at) >= nowMs) return undefined;
   return { input: 'the clock', expected: at, actual: `${isoTime(nowMs)} already` };
+}
+
+/** What a run records has been answered before, so what throws now was not recorded by one. */
+function playLine(simulator: Simulator, entry: Entry, place: string): Found {
+  try {
+    return playEntry(simulator, entry);
+  } catch (error) {
+    throw new JournalError(`${place} cannot be played: ${firstLine(error)}`, { cause: error });
+  }
 }
 
 function playEntry(simulator: Simulator, entry: Entry): Found {

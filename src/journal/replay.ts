@@ -30,7 +30,7 @@ export function replayJournal(path: string): Replayed {
   });
   try {
     simulator.wallClock.hold();
-    const played = play(simulator, lines.entries);
+    const played = play(simulator, lines.entries, path);
     return { ...played, header, isTruncated: lines.isTruncated };
   } finally {
     void simulator.close();

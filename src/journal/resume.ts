@@ -42,7 +42,7 @@ function lockedRun(path: string, settings: Settings, unlock: () => void): Run {
       const { wallClock, simulation } = simulator;
       if (lines !== undefined && header !== undefined) {
         wallClock.hold();
-        const { differing, differences } = play(simulator, lines.entries);
+        const { differing, differences } = play(simulator, lines.entries, path);
         const [first] = differences;
         if (first !== undefined) {
           const others = differing > 1 ? ` (and ${differing - 1} others)` : '';
@@ -51,11 +51,11 @@ function lockedRun(path: string, settings: Settings, unlock: () => void): Run {
           );
         }
       }
+      const journal = new FileJournal(path, unlock);
       if (lines?.isTruncated === true) {
         truncateSync(path, lines.wholeBytes);
         onNotice?.(`${path}: the last line was cut short, and is left out`);
       }
-      const journal = new FileJournal(path, unlock);
       if (header === undefined) {
         journal.begin(headerOf(simulator.settings, simulation.clock.now()));
       }
