@@ -1,6 +1,6 @@
 /**
  * How every command reads its flags: commander for the command line, the environment beneath it,
- * and a mistake as one line.
+ * and a mistake as one line, in which no token or key stands.
  * A flag `--control-port` is also `SMSTWIN_CONTROL_PORT`; the command line wins over the
  * environment. Repeatable flags are separated by commas there, switches are 1 or 0.
  */
@@ -42,8 +42,25 @@ export function readFlags(
     if (error.code === 'commander.excessArguments') {
       throw new UsageError(`unexpected argument '${command.args.join(' ')}'`);
     }
-    throw new UsageError(oneLine(error.message.replace(/^error: /, '')));
+    throw new UsageError(oneLine(withoutSecrets(error, command.options)));
   }
+}
+
+/** Commander repeats what was typed, which may be a token or a key. */
+function withoutSecrets({ code, message }: CommanderError, options: readonly Option[]): string {
+  const line = message.replace(/^error: /, '');
+  // Behind the `=` of a flag that is not known stands what was meant for one that is.
+  if (code === 'commander.unknownOption') return line.replace(/^([^=]*)=[\s\S]*'/, "$1'");
+  const secret = options.find(
+    ({ flags, long }) => isSecret(long ?? '') && line.startsWith(`option '${flags}' argument '`),
+  );
+  if (secret === undefined) return line;
+  const reason = line.slice(line.lastIndexOf("' is invalid.") + 1);
+  return `option '${secret.flags}' argument${reason}`;
+}
+
+function isSecret(flag: string): boolean {
+  return /-(?:token|key)$/.test(flag);
 }
 
 /** The flags that the environment sets, as arguments. A flag whose default is a list repeats. */

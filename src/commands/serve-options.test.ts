@@ -121,7 +121,18 @@ test.each([
   [['--limit', 'sned=5'], /No endpoint is named "sned"\. Did you mean send\.$/],
   [['--limit', 'send=0'], /Expected endpoint=N with N from 1 to 1000000, or endpoint=off\.$/],
   [['--host', ''], /^option '--host <host>' argument '' is invalid/],
-  [['--control-token', 'a b'], /^option '--control-token <token>'/],
+  [
+    ['--control-token', 'TOK with space'],
+    "option '--control-token <token>' argument is invalid. Expected 1 to 200 of A-Z a-z 0-9 _ . ~ + / = -",
+  ],
+  [
+    ["--control-token=TOK' is invalid."],
+    /^option '--control-token <token>' argument is invalid\. E/,
+  ],
+  [['--control-tokn=TOK'], "unknown option '--control-tokn'"],
+  [["--control-tokn=TOK'='\nTOK'"], "unknown option '--control-tokn'"],
+  [['--no-control=TOK'], "unknown option '--no-control'"],
+  [['-t=TOK'], "unknown option '-t'"],
   [['--port', '9', '--control-port', '9'], '--port and --control-port are both 9'],
   [
     ['--control-host', '0.0.0.0'],
@@ -133,9 +144,11 @@ test.each([
   const lines = await mistakes(argv);
   expect(lines).toEqual([typeof line === 'string' ? line : expect.stringMatching(line)]);
   expect(String(lines)).not.toContain('\n');
+  expect(String(lines)).not.toContain('TOK');
 });
 
 test.each([
+  [{ SMSTWIN_CONTROL_TOKEN: 'a b' }, /^SMSTWIN_CONTROL_TOKEN: Expected 1 to 200 of [^b]*$/],
   [{ SMSTWIN_PORT: 'x' }, 'SMSTWIN_PORT: Expected a whole number from 0 to 65535.'],
   [{ SMSTWIN_CLOCK: 'x' }, 'SMSTWIN_CLOCK: Allowed choices are real, scaled, manual.'],
   [{ SMSTWIN_NO_LIMITS: 'x' }, 'SMSTWIN_NO_LIMITS: expected 1 or 0, got "x"'],
