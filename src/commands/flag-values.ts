@@ -23,6 +23,12 @@ export function hostValue(text: string): string {
   throw new InvalidArgumentError('Expected a host name or an IP address.');
 }
 
+/** Whatever it names; an empty one, as of a variable of a script that is not set, would be named by no error. */
+export function fileValue(text: string): string {
+  if (text !== '') return text;
+  throw new InvalidArgumentError('Expected the name of a file.');
+}
+
 export function rateValue(text: string): number {
   const rate = /^[0-9]*\.?[0-9]+$/.test(text) ? Number(text) : 0;
   if (rate > 0) return rate;

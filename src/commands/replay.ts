@@ -3,11 +3,12 @@
  * Exit codes: 0 when all are the same, 1 when one differs, 2 for a journal that cannot be played.
  */
 import { replayJournal } from '../journal/replay.ts';
+import { fileValue } from './flag-values.ts';
 import { type CommandIo, newCommand, readFlags } from './flags.ts';
 
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('replay', 'Play a recorded run again and compare every reply.', io);
-  command.argument('<journal>', 'the file that serve --journal wrote');
+  command.argument('<journal>', 'the file that serve --journal wrote', fileValue);
   command.option('--json', 'as JSON');
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const [file = ''] = command.args;

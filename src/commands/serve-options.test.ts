@@ -139,6 +139,10 @@ test.each([
     '--control-host 0.0.0.0 is not this machine alone: give a --control-token, or use 127.0.0.1',
   ],
   [['--world', 'none.json'], '--world none.json: there is no such file'],
+  ...['world', 'assumptions', 'journal', 'ready-file'].map((flag): [string[], string] => [
+    [`--${flag}`, ''],
+    `option '--${flag} <file>' argument '' is invalid. Expected the name of a file.`,
+  ]),
   [['--assumptions', 'none.json'], '--assumptions none.json: there is no such file'],
 ])('%j is refused in one line', async (argv, line) => {
   const lines = await mistakes(argv);

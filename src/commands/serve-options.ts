@@ -10,6 +10,7 @@ import { readAssumptionsFile, readWorldFile } from '../world-file.ts';
 import { defectValue } from './defects.ts';
 import {
   assumptionValue,
+  fileValue,
   hostValue,
   isLoopback,
   limitValue,
@@ -74,6 +75,8 @@ export function addServeFlags(command: Command): void {
     const option = new Option(flags, description).default(fallback, described);
     command.addOption(parse === undefined ? option : option.argParser(parse as never));
   };
+  const addFile = (flags: string, description: string) =>
+    add(flags, description, undefined, fileValue);
   const choose = (flags: string, description: string, words: readonly string[]) =>
     command.addOption(new Option(flags, description).choices(words).default(words[0]));
   add('--host <host>', 'where the service listens', '127.0.0.1', hostValue);
@@ -96,13 +99,13 @@ export function addServeFlags(command: Command): void {
   );
   add('--start-time <ISO>', 'where a manual clock starts', undefined, startTimeValue);
   add('--seed <n>', 'decides keys, ids and chance', 1, seedValue);
-  add('--world <file>', 'accounts, SIMs and fates, JSON or YAML (world.schema.json)');
+  addFile('--world <file>', 'accounts, SIMs and fates, JSON or YAML (world.schema.json)');
   add('--assume <name=value>', 'answer to an assumption; repeatable', [], assumptionValue);
-  add('--assumptions <file>', 'answers to assumptions, JSON or YAML');
+  addFile('--assumptions <file>', 'answers to assumptions, JSON or YAML');
   add('--limit <endpoint=N|off>', 'requests per minute; repeatable', [], limitValue);
   add('--no-limits', 'neither rate limits nor quotas');
-  add('--journal <file>', 'record every input here; an earlier run in it goes on');
-  add('--ready-file <file>', 'written once both ports listen: URLs, keys, numbers');
+  addFile('--journal <file>', 'record every input here; an earlier run in it goes on');
+  addFile('--ready-file <file>', 'written once both ports listen: URLs, keys, numbers');
   choose('--transport <name>', 'the HTTP server', transports);
   add('--trust-proxy', 'take a client IP from X-Forwarded-For');
   choose('--log <format>', 'a line per request on stderr', logModes);
