@@ -183,7 +183,10 @@ export function parseOptions(
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) throw new Answered();
     const [line = error.message] = complaint.split('\n');
-    throw new UsageError(line.replace(/^error: /, ''));
+    // Behind the `=` of a flag that is not known stands what was meant for one that is: a key, perhaps.
+    throw new UsageError(
+      line.replace(/^error: /, '').replace(/^(unknown option '[^=]*)=.*$/, "$1'"),
+    );
   }
   const given = program.opts<Record<string, unknown>>();
   const { baseUrl, patterns } = splitArguments(program.args);

@@ -93,7 +93,6 @@ test.each([
   ['SECOND_API_KEY', 'smst_\u0007secret'],
   ['REVOKED_KEY', 'smst_secret\u200b'],
   ['EXHAUSTED_API_KEY', 'smst_secret\u007f'],
-  ['DEVICE_ID', 'secret\r'],
   ['CONTROL_TOKEN', 'smst_\tsecret'],
 ])(
   'AUTH-2 SMSTWIN_%s that no header can carry is refused and not repeated',
@@ -109,4 +108,11 @@ test('AUTH-2 such a key on the command line is called by its flag', async () => 
   const { code, err } = await call('http://127.0.0.1:9', '--api-key', 'smst_secret\n');
   expect(code).toBe(2);
   expect(err).toMatch(/^smstwin conform: --api-key holds .*\n$/);
+});
+
+test('AUTH-2 what stands behind a flag that is not known is not repeated', async () => {
+  const { code, err } = await call('--apikey=smst_secret');
+  expect(code).toBe(2);
+  expect(err).toMatch(/^smstwin conform: unknown option '--apikey'/);
+  expect(err).not.toContain('smst_secret');
 });
