@@ -29,6 +29,9 @@ const shared = {
   pool: 'forks' as const,
   // Vitest leaves one core idle by default, which on a machine of two is half of it.
   maxWorkers: '100%',
+  // A test that hangs shall end; one that others on the machine slow down shall not fail.
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
 };
 
 export default defineConfig({

@@ -64,4 +64,4 @@ test('the held trace shows every switched assumption, so that equal traces mean 
   const plain = heldTrace({}).join('\n');
   const unseen = singles().filter((one) => heldTrace(one).join('\n') === plain);
   expect(unseen).toEqual([]);
-}, 30_000);
+});

@@ -156,6 +156,15 @@ test.each([
   },
 );
 
+test('SEND-1 nullFields absent: null under either name of the sender is no sender', () => {
+  const under = (fields: Fields) =>
+    validate({ from: undefined, ...fields }, { nullFields: 'absent' });
+  const missing = under({});
+  expect(missing).toMatchObject({ failures: [{ field: 'from' }] });
+  expect(under({ from: null })).toEqual(missing);
+  expect(under({ from_number: null })).toEqual(missing);
+});
+
 test.each([
   [iso(now - 1), ['send_at']],
   [iso(now), ['send_at']],

@@ -157,13 +157,13 @@ export function readRequestId(body: Readonly<Record<string, unknown>>): string |
 /** The sender as it stands in the body, valid or not: what a replay is compared by. */
 export function chooseSender(
   body: Readonly<Record<string, unknown>>,
-  { bothSenderFields, nullFields }: Pick<Assumptions, 'bothSenderFields' | 'nullFields'>,
+  assumptions: Pick<Assumptions, 'bothSenderFields' | 'nullFields'>,
 ): { sender: unknown; field: 'from' | 'from_number'; conflict?: FieldFailure } {
-  const from = body['from'];
-  const alias = body['from_number'];
-  if (!isGiven(alias, nullFields)) return { sender: from, field: 'from' };
-  if (!isGiven(from, nullFields)) return { sender: alias, field: 'from_number' };
-  switch (bothSenderFields) {
+  const from = optional(body['from'], assumptions);
+  const alias = optional(body['from_number'], assumptions);
+  if (alias === undefined) return { sender: from, field: 'from' };
+  if (from === undefined) return { sender: alias, field: 'from_number' };
+  switch (assumptions.bothSenderFields) {
     case 'from_wins':
       return { sender: from, field: 'from' };
     case 'alias_wins':
@@ -179,10 +179,6 @@ export function chooseSender(
         ? { sender: from, field: 'from' }
         : { sender: from, field: 'from', conflict: bothGiven('Differs from `from`.') };
   }
-}
-
-function isGiven(value: unknown, nullFields: Assumptions['nullFields']): boolean {
-  return value !== undefined && (value !== null || nullFields === 'reject');
 }
 
 function bothGiven(detail: string): FieldFailure {
