@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -44,3 +46,30 @@ test('where the native server cannot be loaded, the service is measured alone, a
   expect(stdout).toMatch(/throttled +unknown/);
   expect(status).toBe(0);
 }, 60_000);
+
+test.each([
+  [401, 'throttled', 'throttled: the API key was refused (401)'],
+  [403, 'read', /^http\S+ answered a send from \+12025550101 with 403$/],
+] as const)(
+  'sends that are answered %i in the scenario %s are a mistake of the call',
+  async (status, name, line) => {
+    const server = createServer((request, response) => {
+      response.writeHead(request.method === 'GET' ? 200 : status).end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const caller = ['--api-key', 'k', '--from', '+12025550101', '--warm-up', '10'];
+    const argv = [`http://127.0.0.1:${port}`, '--scenario', name, ...caller];
+    try {
+      const failure: unknown = await bench(argv, newIo().io).catch((error: unknown) => error);
+      expect(failure).toMatchObject({
+        name: 'UsageError',
+        lines: [typeof line === 'string' ? line : expect.stringMatching(line)],
+      });
+    } finally {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  },
+  30_000,
+);

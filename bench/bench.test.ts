@@ -1,4 +1,3 @@
-import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
@@ -110,31 +109,4 @@ test.each(scenarioNames)(
       await simulator.close();
     }
   },
-);
-
-test.each([
-  [401, 'throttled', 'throttled: the API key was refused (401)'],
-  [403, 'read', /^http\S+ answered a send from \+12025550101 with 403$/],
-] as const)(
-  'sends that are answered %i in the scenario %s are a mistake of the call',
-  async (status, name, line) => {
-    const server = createHttpServer((request, response) => {
-      response.writeHead(request.method === 'GET' ? 200 : status).end('{}');
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    const caller = ['--api-key', 'k', '--from', '+12025550101', '--warm-up', '10'];
-    const argv = [`http://127.0.0.1:${port}`, '--scenario', name, ...caller];
-    try {
-      const failure: unknown = await bench(argv, newIo().io).catch((error: unknown) => error);
-      expect(failure).toMatchObject({
-        name: 'UsageError',
-        lines: [typeof line === 'string' ? line : expect.stringMatching(line)],
-      });
-    } finally {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    }
-  },
-  30_000,
 );
