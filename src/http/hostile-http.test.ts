@@ -4,6 +4,7 @@
  */
 import { expect } from 'vitest';
 import type { ApiRequest } from './messages.ts';
+import type { TransportKind } from './open-transport.ts';
 import { get, post } from './raw-socket.ts';
 import { both, dial, echo, start } from './transport-fixture.ts';
 
@@ -93,7 +94,8 @@ both('a chunked flood is refused once the drain limit is passed', async (kind) =
   await alive(port);
 });
 
-both('two lengths that differ are 400, and nothing of it reaches the service', async (kind) => {
+/** `seen`: the paths that reached the service. */
+async function startSeeing(kind: TransportKind) {
   const seen: string[] = [];
   const { port } = await start(kind, {
     service: (request: ApiRequest) => {
@@ -101,6 +103,11 @@ both('two lengths that differ are 400, and nothing of it reaches the service', a
       return echo(request);
     },
   });
+  return { port, seen };
+}
+
+both('two lengths that differ are 400, and nothing of it reaches the service', async (kind) => {
+  const { port, seen } = await startSeeing(kind);
   for (const [first, second] of [
     [1, 50],
     [50, 1],
@@ -275,13 +282,7 @@ both('requests in one breath are answered in order, and their bodies reach them'
 });
 
 both('behind an empty length nothing is served', async (kind) => {
-  const seen: string[] = [];
-  const { port } = await start(kind, {
-    service: (request: ApiRequest) => {
-      seen.push(request.path);
-      return echo(request);
-    },
-  });
+  const { port, seen } = await startSeeing(kind);
   const names = ['Content-Length', ...(kind === 'hyperexpress' ? ['Transfer-Encoding'] : [])];
   for (const name of names) {
     const socket = await dial(port);
