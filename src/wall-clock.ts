@@ -2,7 +2,7 @@
  * The one place that reads the wall clock: it pulls virtual time along, from a short interval and before
  * each request. A manual clock is never pulled.
  */
-// The global of the same name is behind a getter that costs as much as the reading.
+// Not the global of the same name, which is behind a getter: this is read twice a request.
 import { performance } from 'node:perf_hooks';
 import type { VirtualClock } from './sim/clock.ts';
 import type { ClockMode } from './sim/settings.ts';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { servers } from '../measure.ts';
 import { plotScript } from './plot-script.ts';
-import type { BenchResult, CaseResult } from './result.ts';
+import { type BenchResult, type CaseResult, withoutRatio } from './result.ts';
 import { auditText } from './text.ts';
 
 export function htmlReport(result: BenchResult): string {
@@ -41,7 +41,7 @@ function caseSection(result: CaseResult): string {
     result.invalid.length > 0
       ? `<p class="invalid">Invalid: ${asHtml(result.invalid.join('; '))}</p>`
       : result.cpu_ratio === null
-        ? `<p>${result.without_floors === null ? '' : asHtml(`No ratio: there is no floor. ${result.without_floors}`)}</p>`
+        ? `<p>${asHtml(withoutRatio(result))}</p>`
         : `<p><strong>${result.cpu_ratio.toFixed(2)}x</strong> the CPU per request of a bare HyperExpress handler${result.bar === null ? '' : ` (bar ${result.bar}x)`}</p>`;
   const rows = servers.map((name) => {
     const figures = result.servers[name];

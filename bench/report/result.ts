@@ -74,9 +74,7 @@ export function caseResult(
   const floors = [...rounds.hyperexpress, ...rounds.raw].map(({ load }) => load);
   const invalid = [
     ...invalidity(loads, isOpenLoop),
-    ...(measurement.withoutFloors === undefined ? invalidity(floors, isOpenLoop) : []).map(
-      (why) => `floor: ${why}`,
-    ),
+    ...(floors.length === 0 ? [] : invalidity(floors, isOpenLoop)).map((why) => `floor: ${why}`),
   ];
   const ratio = cpuOf(rounds.service) / cpuOf(rounds.hyperexpress);
   const figures = figuresOf(rounds.service, ratio);
@@ -105,6 +103,11 @@ export function caseResult(
     ),
     distribution: plotted.map((percent) => [percent, percentile(rounds.service, percent)] as const),
   };
+}
+
+/** Empty where there is a floor. */
+export function withoutRatio({ without_floors: why }: CaseResult): string {
+  return why === null ? '' : `No ratio: there is no floor. ${why}`;
 }
 
 function serverFigures(rounds: readonly Round[]): ServerFigures {

@@ -3,7 +3,7 @@
  */
 import { type AuditRun, isBroken } from '../audit/audit-run.ts';
 import { servers } from '../measure.ts';
-import type { BenchResult, CaseResult } from './result.ts';
+import { type BenchResult, type CaseResult, withoutRatio } from './result.ts';
 
 export function caseText(result: CaseResult): string {
   const lines = [`\n${result.case}: ${result.what}\n`];
@@ -15,7 +15,7 @@ export function caseText(result: CaseResult): string {
       `  CPU per request: ${result.cpu_ratio.toFixed(2)}x the bare HyperExpress handler${bar}\n`,
     );
   } else if (result.without_floors !== null) {
-    lines.push(`  No ratio: there is no floor. ${result.without_floors}\n`);
+    lines.push(`  ${withoutRatio(result)}\n`);
   }
   lines.push('                 CPU us/req      req/s   p50 ms   p99 ms   max ms   RSS MB\n');
   for (const name of servers) {

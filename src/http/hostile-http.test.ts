@@ -2,7 +2,7 @@
  * What broken, slow and hostile clients send, byte for byte, to both transports.
  * Each test ends by showing that the server still serves, or why it closed the connection.
  */
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ApiRequest } from './messages.ts';
 import type { TransportKind } from './open-transport.ts';
 import { get, post } from './raw-socket.ts';
@@ -291,6 +291,17 @@ both('behind an empty length nothing is served', async (kind) => {
   }
   await alive(port);
   expect(seen).toEqual(['/alive']);
+});
+
+test.each([
+  ['http://x/a/b?c=d', '/a/b', 'c=d'],
+  ['HTTP://x:80?c', '/', 'c'],
+  ['/http://x/', '/http://x/', ''],
+])('node: the target %s is the path %s', async (target, path, query) => {
+  const { port } = await start('node', service);
+  const socket = await dial(port);
+  await socket.write(get(target));
+  expect(JSON.parse((await socket.reply()).body)).toMatchObject({ path, query });
 });
 
 both('a header counts wherever it stands', async (kind) => {

@@ -34,27 +34,28 @@ function acquire(lock: string, path: string): () => void {
       held.add(lock);
       return () => release(lock);
     }
-    refuseIfHeld(lock, path);
-    removeLeftBehind(lock, path);
+    if (isLeftBehind(lock, path)) removeLeftBehind(lock, path);
   }
   throw new JournalError(
     `${path}: the journal cannot be locked: ${lock} comes back again and again`,
   );
 }
 
-function refuseIfHeld(lock: string, path: string): void {
-  const owner = ownerOf(lock);
-  if (owner === undefined ? isBeingWritten(lock) : isRunning(owner, lock)) {
-    throw refusal(path, owner);
-  }
+/** Whether what the dead left is there; of one reading, as the next may find another's. Throws where the lock is held. */
+function isLeftBehind(lock: string, path: string): boolean {
+  const text = textOf(lock);
+  if (text === undefined) return false;
+  const owner = ownerIn(text);
+  const isHeld = owner === undefined ? isBeingWritten(lock, text) : isRunning(owner, lock);
+  if (isHeld) throw refusal(path, owner);
+  return true;
 }
 
-/** Under a lock of its own, as what is removed could otherwise be what another has just put there. */
+/** Under a lock of its own, so that nothing takes the place of what is removed between the look and the removal. */
 function removeLeftBehind(lock: string, path: string): void {
   const unlock = acquire(`${lock}.takeover`, path);
   try {
-    refuseIfHeld(lock, path);
-    rmSync(lock, { force: true });
+    if (isLeftBehind(lock, path)) rmSync(lock, { force: true });
   } finally {
     unlock();
   }
@@ -123,13 +124,22 @@ function codeOf(error: unknown): string {
 
 function release(lock: string): void {
   if (!held.delete(lock)) return;
-  if (ownerOf(lock)?.pid === process.pid) rmSync(lock, { force: true });
+  if (ownerIn(textOf(lock) ?? '')?.pid === process.pid) rmSync(lock, { force: true });
 }
 
-/** Undefined where there is none, or where it was cut short. */
-function ownerOf(lock: string): Owner | undefined {
+/** Undefined where there is none. */
+function textOf(lock: string): string | undefined {
   try {
-    const { pid, started } = JSON.parse(readFileSync(lock, 'utf8')) as Partial<Owner>;
+    return readFileSync(lock, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined where the text was cut short. */
+function ownerIn(text: string): Owner | undefined {
+  try {
+    const { pid, started } = JSON.parse(text) as Partial<Owner>;
     return Number.isInteger(pid) && pid !== undefined
       ? { pid, started: started ?? null }
       : undefined;
@@ -138,13 +148,14 @@ function ownerOf(lock: string): Owner | undefined {
   }
 }
 
-function isBeingWritten(lock: string): boolean {
+function isBeingWritten(lock: string, text: string): boolean {
+  if (text !== '') return false;
   try {
-    const { size, mtimeMs } = statSync(lock);
     // A file's time may be ahead of ours by as much.
-    return size === 0 && Math.abs(WallClock.nowMs() - mtimeMs) < writtenWithinMs;
+    return Math.abs(WallClock.nowMs() - statSync(lock).mtimeMs) < writtenWithinMs;
   } catch {
-    return false;
+    // Gone since it was read: it is not what was looked at that would be removed.
+    return true;
   }
 }
 

@@ -12,7 +12,7 @@ type DigestOf = (text: string) => string;
 const headerOf = (text: string): string => `Bearer ${text}`;
 
 export class KeyRing {
-  /** By the header that carries the text: to cut the text out of a header and look that up costs twice as much. */
+  /** By the header that carries the text, so that no request has to cut it out. */
   readonly #byHeader = new Map<string, ApiKey>();
   readonly #byDigest = new Map<string, ApiKey>();
   #digestOf: DigestOf | undefined;
