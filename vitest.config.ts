@@ -2,16 +2,18 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Looks at what happens when a module is loaded for the first time, so it needs a process of its own. */
-const alone = ['src/http/open-transport.test.ts'];
+const alone = ['src/http/transport/open-transport.test.ts'];
 /** Starts, loads and kills whole processes, or looks long at whole pages: left out of `npm test`, part of `npm run test:all`. */
-const system = ['src', 'conformance', 'bench'].map((folder) => `${folder}/**/*.system.test.ts`);
+const system = ['src', 'conformance', 'bench', 'verify'].map(
+  (folder) => `${folder}/**/*.system.test.ts`,
+);
 
 /** A long file that starts last leaves the other cores idle. Vitest knows this of a former run only. */
 const longest = [
-  'src/dashboard/in-browser.test.ts',
-  'src/model/model.test.ts',
+  'verify/browser/in-browser.test.ts',
+  'verify/model/model.test.ts',
   'conformance/reports/html.test.ts',
-  'src/dashboard/in-browser.system.test.ts',
+  'verify/browser/in-browser.system.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -45,7 +47,9 @@ export default defineConfig({
           name: 'shared',
           // No test mocks a module, so files may share a process: loading everything anew for each costs a third of the run.
           isolate: false,
-          include: ['src/**/*.test.ts', 'conformance/**/*.test.ts', 'bench/**/*.test.ts'],
+          include: ['src', 'conformance', 'bench', 'verify'].map(
+            (folder) => `${folder}/**/*.test.ts`,
+          ),
           exclude: [...configDefaults.exclude, ...alone, ...system],
         },
       },

@@ -3,8 +3,8 @@
  * rounds whose order is reversed each time. Medians of rounds and ratios within the run are what counts: other
  * work on the machine hits all three alike.
  */
-import { UsageError } from '../src/commands/usage-error.ts';
-import { whyNoNativeServer } from '../src/http/open-transport.ts';
+import { UsageError } from '../src/cli/usage-error.ts';
+import { whyNoNativeServer } from '../src/http/transport/open-transport.ts';
 import type { LoadResult } from './load/load-result.ts';
 import { openLoop } from './load/open-loop.ts';
 import { saturate } from './load/saturate.ts';

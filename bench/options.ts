@@ -4,9 +4,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { fitsHeader } from '../conformance/header-text.ts';
 import { isWritable } from '../conformance/writable.ts';
-import { isLoopback, limitValue } from '../src/commands/flag-values.ts';
-import { UsageError } from '../src/commands/usage-error.ts';
-import type { LimitOverrides } from '../src/sim/world-schema.ts';
+import { isLoopback, limitValue } from '../src/cli/flag-values.ts';
+import { UsageError } from '../src/cli/usage-error.ts';
+import type { LimitOverrides } from '../src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames } from './scenarios/bench-case.ts';
 import { type Slo, sloValue } from './slo.ts';
 

@@ -3,7 +3,7 @@
  * nothing. Exit code 3 where nobody answers, 2 where the key is refused.
  */
 import { get } from 'node:http';
-import { UsageError } from '../src/commands/usage-error.ts';
+import { UsageError } from '../src/cli/usage-error.ts';
 import type { BenchOptions } from './options.ts';
 
 /** Nobody answers there. Its message is one line that names the address. */

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { allFlags, type Fake, fake, hostile, type Outcome, run } from './fake-servers.ts';
+import {
+  allFlags,
+  type Fake,
+  fake,
+  hostile,
+  type Outcome,
+  run,
+} from '../verify/harness/fake-servers.ts';
 import { conform } from './main.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'));

@@ -37,7 +37,7 @@ await build({
     // Only a checkout makes the dashboard when it is asked for.
     'esbuild',
   ],
-  alias: { 'uWebSockets.js': './src/http/uws/index.cjs' },
+  alias: { 'uWebSockets.js': './src/http/transport/uws/index.cjs' },
   // HyperExpress is CommonJS and asks for Node's modules by `require`.
   banner: {
     js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);",

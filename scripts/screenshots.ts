@@ -4,8 +4,8 @@
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { launchBrowser } from '../conformance/reports/browser.ts';
-import { sendFrom } from '../src/dashboard/browser-fixture.ts';
 import { createSimulator, type Simulator } from '../src/simulator.ts';
+import { sendFrom } from '../verify/browser/browser-fixture.ts';
 
 const folder = new URL('../docs/screenshots/', import.meta.url).pathname;
 

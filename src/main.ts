@@ -3,8 +3,8 @@
  * Each subcommand is loaded when it is called, so that none pays for the others' packages.
  * Exit codes: 2 for a call that cannot be carried out as typed, 3 for a port in use.
  */
-import { readFileSync } from 'node:fs';
-import type { CommandIo } from './commands/flags.ts';
+import type { CommandIo } from './cli/flags.ts';
+import { smstwinVersion } from './config/version.ts';
 
 interface Subcommand {
   readonly summary: string;
@@ -14,11 +14,11 @@ interface Subcommand {
 const subcommands: Readonly<Record<string, Subcommand>> = {
   serve: {
     summary: 'run the simulator',
-    run: async (argv, io) => (await import('./commands/serve.ts')).serve(argv, io),
+    run: async (argv, io) => (await import('./cli/serve.ts')).serve(argv, io),
   },
   conform: {
     summary: 'check a target rule by rule; without a base_url, a simulator of its own',
-    run: async (argv, io) => (await import('./commands/conform.ts')).conform(argv, io),
+    run: async (argv, io) => (await import('./cli/conform.ts')).conform(argv, io),
   },
   bench: {
     summary: 'load a service and audit its rate limits; without a base_url, a simulator of its own',
@@ -26,15 +26,15 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
   },
   replay: {
     summary: 'play a recorded run again and compare every reply',
-    run: async (argv, io) => (await import('./commands/replay.ts')).replay(argv, io),
+    run: async (argv, io) => (await import('./cli/replay.ts')).replay(argv, io),
   },
   rules: {
     summary: 'print the rules that the document states',
-    run: async (argv, io) => (await import('./commands/rules.ts')).rules(argv, io),
+    run: async (argv, io) => (await import('./cli/rules.ts')).rules(argv, io),
   },
   assumptions: {
     summary: 'print what the document leaves open, and every answer',
-    run: async (argv, io) => (await import('./commands/assumptions.ts')).assumptions(argv, io),
+    run: async (argv, io) => (await import('./cli/assumptions.ts')).assumptions(argv, io),
   },
 };
 
@@ -89,11 +89,6 @@ function help(): string {
   ].join('');
 }
 
-function readVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
-}
-
 // Whoever reads our output may leave early, as `head` does.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
@@ -101,5 +96,5 @@ process.exitCode = await main(process.argv.slice(2), {
   out: (text) => void process.stdout.write(text),
   error: (text) => void process.stderr.write(text),
   env: process.env,
-  version: readVersion(),
+  version: smstwinVersion(),
 });

@@ -4,8 +4,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { sendBy } from './http/control/control-fixture.ts';
-import { kinds } from './http/transport-fixture.ts';
+import { sendBy } from '../verify/testkit/control-fixture.ts';
+import { kinds } from '../verify/testkit/transport-fixture.ts';
 import { createSimulator, Simulator } from './simulator.ts';
 
 test('two hundred simulators have each their own clock, limits, ids and fates', async () => {

@@ -2,37 +2,38 @@
  * The composition root: a simulator as a value that a test or a process holds.
  * Everything the control port can do is a method here first, in the same words and shapes.
  */
-import { sha256 } from './digest.ts';
-import type { ApiReply, ApiRequest } from './http/messages.ts';
-import { resultDigest } from './journal/entry.ts';
-import { type Journal, MemoryJournal } from './journal/journal.ts';
-import { openRun } from './journal/resume.ts';
-import { AccountLevers } from './levers/accounts.ts';
-import { Activity } from './levers/activity.ts';
-import { AssumptionLevers, LimitLevers, OutcomeLevers } from './levers/behaviour.ts';
-import { ClockLevers } from './levers/clock.ts';
-import { ExchangeLevers } from './levers/exchanges.ts';
-import { FaultLevers } from './levers/faults.ts';
-import { type Invariants, type InvariantsQuery, invariantsOf } from './levers/invariants.ts';
-import { MessageLevers } from './levers/messages.ts';
-import { RequestLevers } from './levers/requests.ts';
-import { SimLevers } from './levers/sims.ts';
-import { type Restorable, SnapshotLevers } from './levers/snapshot.ts';
-import { type State, stateOf } from './levers/state.ts';
-import { Waits } from './levers/wait.ts';
-import { type Listening, type ListenOptions, openPorts, type Ports } from './ports.ts';
+
+import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
+import { type Listening, type ListenOptions, openPorts, type Ports } from './http/ports.ts';
+import type { ApiReply, ApiRequest } from './http/service/messages.ts';
+import { AccountLevers } from './operations/accounts.ts';
+import { Activity } from './operations/activity.ts';
+import { AssumptionLevers, LimitLevers, OutcomeLevers } from './operations/behaviour.ts';
+import { ClockLevers } from './operations/clock.ts';
+import { ExchangeLevers } from './operations/exchanges.ts';
+import { FaultLevers } from './operations/faults.ts';
+import { type Invariants, type InvariantsQuery, invariantsOf } from './operations/invariants.ts';
+import { MessageLevers } from './operations/messages.ts';
+import { RequestLevers } from './operations/requests.ts';
+import { SimLevers } from './operations/sims.ts';
+import { type Restorable, SnapshotLevers } from './operations/snapshot.ts';
+import { type State, stateOf } from './operations/state.ts';
+import { Waits } from './operations/wait.ts';
+import { sha256 } from './recording/digest.ts';
+import { type Journal, MemoryJournal } from './recording/journal.ts';
+import { resultDigest } from './recording/journal-entry.ts';
+import { openRun } from './recording/resume.ts';
 import type { KeyDigest } from './sim/account.ts';
 import { LeverError } from './sim/lever-error.ts';
-import { parseSettings, type Settings, type SettingsInput } from './sim/settings.ts';
-import { Simulation } from './simulation.ts';
-import { WallClock } from './wall-clock.ts';
+import { Simulation } from './simulation/simulation.ts';
+import { WallClock } from './simulation/wall-clock.ts';
 
-export type { ApiReply, ApiRequest } from './http/messages.ts';
-export { ListenError, PortInUseError } from './http/transport.ts';
-export { JournalError } from './journal/journal-error.ts';
+export { SettingsError } from './config/mistakes.ts';
+export type { SettingsInput } from './config/settings.ts';
+export type { ApiReply, ApiRequest } from './http/service/messages.ts';
+export { ListenError, PortInUseError } from './http/transport/transport.ts';
+export { JournalError } from './recording/journal-error.ts';
 export { LeverError } from './sim/lever-error.ts';
-export { SettingsError } from './sim/mistakes.ts';
-export type { SettingsInput } from './sim/settings.ts';
 
 /** What `--ready-file` holds: where the simulator listens, and what to use it with. */
 export interface ReadyFile {

@@ -4,14 +4,14 @@
  * What is counted is the server's own record of requests, read before its ring overflows.
  */
 
-import type { RequestView } from '../../src/levers/requests.ts';
+import type { LimitOverrides } from '../../src/config/world-schema.ts';
+import type { RequestView } from '../../src/operations/requests.ts';
 import {
   documentedLimitsPerMinute,
   type EndpointName,
   endpointNames,
 } from '../../src/sim/limits.ts';
 import { Rng } from '../../src/sim/rng.ts';
-import type { LimitOverrides } from '../../src/sim/world-schema.ts';
 import { type ApiRequest, createSimulator, type Simulator } from '../../src/simulator.ts';
 import { type AuditRun, auditRun } from './audit-run.ts';
 import { type AuditEntry, windowMs } from './law.ts';

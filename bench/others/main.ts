@@ -5,9 +5,9 @@
  */
 import { writeFileSync } from 'node:fs';
 import { constants, cpus, loadavg } from 'node:os';
-import { type CommandIo, newCommand, readFlags } from '../../src/commands/flags.ts';
-import { UsageError } from '../../src/commands/usage-error.ts';
-import { smstwinVersion } from '../../src/version.ts';
+import { type CommandIo, newCommand, readFlags } from '../../src/cli/flags.ts';
+import { UsageError } from '../../src/cli/usage-error.ts';
+import { smstwinVersion } from '../../src/config/version.ts';
 import { endAllChildren } from './children.ts';
 import { Comparison, connections, type Entrant } from './compare.ts';
 import { type Contender, contenders } from './contenders.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { newCommand, readFlags } from '../../src/commands/flags.ts';
+import { newCommand, readFlags } from '../../src/cli/flags.ts';
 import type { Round } from '../measure.ts';
 import type { Findings } from './compare.ts';
 import { ContenderProcess, differenceOf } from './contender-process.ts';

@@ -2,7 +2,7 @@
  * What the simulator answers to the bench's send and read, so that every other server can be told to answer the
  * same; and its own OpenAPI document, for those that read one.
  */
-import { openApi } from '../../src/http/openapi.ts';
+import { openApi } from '../../src/http/openapi/service-document.ts';
 import { createSimulator } from '../../src/simulator.ts';
 import { type BenchCase, type Caller, cases } from '../scenarios/bench-case.ts';
 import { sendRequest } from '../servers/preload.ts';

@@ -1,7 +1,7 @@
 /**
  * A simulator elsewhere, over its control port: makes callers of the bench's own there, and removes them.
  */
-import type { RequestView } from '../../src/levers/requests.ts';
+import type { RequestView } from '../../src/operations/requests.ts';
 
 export interface RemoteUser {
   readonly accountId: string;

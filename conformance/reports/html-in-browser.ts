@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { allFlags, hostile, run } from '../fake-servers.ts';
+import { allFlags, hostile, run } from '../../verify/harness/fake-servers.ts';
 import { launchBrowser, withoutBrowser } from './browser.ts';
 
 let folder = '';

@@ -2,7 +2,7 @@
  * The page in a real browser, as who reads it finds things: by role and by visible text.
  */
 import { expect, test } from 'vitest';
-import { allFlags } from '../fake-servers.ts';
+import { allFlags } from '../../verify/harness/fake-servers.ts';
 import { openCase, opened, withReport } from './html-in-browser.ts';
 
 withReport(() => {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { XMLParser } from 'fast-xml-parser';
 import { afterAll, expect, test } from 'vitest';
 import { validateXML } from 'xmllint-wasm';
-import { allFlags, hostile, run } from '../fake-servers.ts';
+import { allFlags, hostile, run } from '../../verify/harness/fake-servers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'conformance-junit-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Message, messageHistory, type Status } from '../sim/message.ts';
-import type { SettingsInput } from '../sim/settings.ts';
 import {
   acmeNumber,
   acmeOtherNumber,
@@ -13,7 +11,9 @@ import {
   recipient,
   secondMs,
   Twin,
-} from '../testing/twin.ts';
+} from '../../verify/testkit/twin.ts';
+import type { SettingsInput } from '../config/settings.ts';
+import { type Message, messageHistory, type Status } from '../sim/message.ts';
 import { messageEvents } from './message-machine.ts';
 
 const failsIn = { queued: '+12025550160', sending: '+12025550161', sent: '+12025550162' } as const;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { Twin } from '../../verify/testkit/twin.ts';
 import { messageHistory, type Status } from '../sim/message.ts';
-import { Twin } from '../testing/twin.ts';
 import { messageEvents, messageSteps } from './message-machine.ts';
 
 const event = fc.constantFrom(...messageEvents);

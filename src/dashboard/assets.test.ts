@@ -1,8 +1,8 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { plainRequest } from '../../verify/testkit/control-fixture.ts';
 import { controlApi } from '../http/control/control-api.ts';
-import { plainRequest } from '../http/control/control-fixture.ts';
-import type { ContentReply, ControlRequest } from '../http/transport.ts';
+import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
 import { Simulator } from '../simulator.ts';
 import { bundleDashboard } from './bundle.ts';
 

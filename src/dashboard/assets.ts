@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import type { ContentReply, ControlRequest } from '../http/transport.ts';
+import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
 import type { DashboardFile } from './bundle.ts';
 
 const typeOf: Readonly<Record<string, string>> = {

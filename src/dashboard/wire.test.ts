@@ -2,16 +2,16 @@
  * The page's own words for what the control API answers, held equal to the levers' types.
  */
 import { expectTypeOf, test } from 'vitest';
-import type { AccountView, CreatedKey, KeyView } from '../levers/accounts.ts';
-import type { MessageEvent } from '../levers/activity.ts';
-import type { Buckets, LedgerEntry, OutcomesView } from '../levers/behaviour.ts';
-import type { ClockState } from '../levers/clock.ts';
-import type { ExchangeView } from '../levers/exchanges.ts';
-import type { FaultView } from '../levers/faults.ts';
-import type { MessagePage, MessageRecord } from '../levers/messages.ts';
-import type { RequestView } from '../levers/requests.ts';
-import type { SimView } from '../levers/sim-view.ts';
-import type { State } from '../levers/state.ts';
+import type { AccountView, CreatedKey, KeyView } from '../operations/accounts.ts';
+import type { MessageEvent } from '../operations/activity.ts';
+import type { Buckets, LedgerEntry, OutcomesView } from '../operations/behaviour.ts';
+import type { ClockState } from '../operations/clock.ts';
+import type { ExchangeView } from '../operations/exchanges.ts';
+import type { FaultView } from '../operations/faults.ts';
+import type { MessagePage, MessageRecord } from '../operations/messages.ts';
+import type { RequestView } from '../operations/requests.ts';
+import type { SimView } from '../operations/sim-view.ts';
+import type { State } from '../operations/state.ts';
 import { endpointNames, type LimitsPerMinute } from '../sim/limits.ts';
 import { statuses } from '../sim/message.ts';
 import type { ReceivedEntry } from '../sim/received.ts';

@@ -1,8 +1,8 @@
 /**
- * Every defect by its name in the catalogue (`conformance/defects.ts`), and the wrong server that it makes.
+ * Every defect by its name in the catalogue (`catalogue.ts`), and the wrong server that it makes.
  */
-import type { Settings } from '../sim/settings.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Settings } from '../config/settings.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import { bodyDefects } from './bodies.ts';
 import { bucketDefects } from './buckets.ts';
 import { fieldDefects } from './fields.ts';

@@ -2,8 +2,8 @@
  * Buckets kept for the wrong caller: by key, by SIM, by address, for everybody, across endpoints.
  * Rules: AUTH-6, LIMIT-1, LIMIT-5, LIMIT-7.
  */
-import type { ApiRequest } from '../http/messages.ts';
-import { matchRoute } from '../http/routes.ts';
+import type { ApiRequest } from '../http/service/messages.ts';
+import { matchRoute } from '../http/service/routes.ts';
 import type { Device } from '../sim/device.ts';
 import { Limiter } from '../sim/limiter.ts';
 import type { EndpointName } from '../sim/limits.ts';

@@ -1,16 +1,16 @@
 /**
  * What defects do to requests and replies at the edge: look into them, write them anew.
  */
-import { authenticate } from '../http/authenticate.ts';
-import { errorReply } from '../http/error-replies.ts';
-import type { ApiReply, ApiRequest } from '../http/messages.ts';
-import { matchRoute } from '../http/routes.ts';
+import { authenticate } from '../http/service/authenticate.ts';
+import { errorReply } from '../http/service/error-replies.ts';
+import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
+import { matchRoute } from '../http/service/routes.ts';
 import type { ApiKey } from '../sim/account.ts';
 import type { Device } from '../sim/device.ts';
 import type { ServiceError } from '../sim/errors.ts';
 import { type Message, messageBody } from '../sim/message.ts';
 import { validateSend } from '../sim/send-request.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import { type Exchange, endpointOf, type Planted, replying } from './planted.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;

@@ -2,10 +2,10 @@
  * Fields of a send that are read otherwise than they are written: lengths, types, numbers, the alias.
  * Rules: SEND-1, SEND-2, SEND-5, SEND-6.
  */
-import type { Handled } from '../http/api.ts';
-import type { ApiReply, ApiRequest } from '../http/messages.ts';
+import type { Handled } from '../http/service/api.ts';
+import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { isPhoneNumber } from '../sim/phone-number.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import {
   acceptAnyway,
   callerOf,

@@ -1,12 +1,12 @@
 /**
  * Keys that open too much, and a dashboard that shows too much of them. Rules: AUTH-1, AUTH-2, AUTH-3.
  */
-import type { ApiRequest } from '../http/messages.ts';
-import { matchRoute } from '../http/routes.ts';
+import type { ApiRequest } from '../http/service/messages.ts';
+import { matchRoute } from '../http/service/routes.ts';
 import type { ApiKey } from '../sim/account.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import { World } from '../sim/world.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import { namedDevice, namedMessage } from './edge.ts';
 import { type Defects, endpointOf, type Planted, reading } from './planted.ts';
 

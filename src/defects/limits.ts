@@ -2,10 +2,10 @@
  * Wrong limits: off by one, missing, of the wrong length, or where there should be none.
  * Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3.
  */
-import type { ApiRequest } from '../http/messages.ts';
+import type { ApiRequest } from '../http/service/messages.ts';
 import { Limiter } from '../sim/limiter.ts';
 import { documentedLimitsPerMinute, type EndpointName } from '../sim/limits.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import { addressMark, addressOf, callerOf, namedMessage, refusal } from './edge.ts';
 import { answering, type Defects, endpointOf, type Planted, reading } from './planted.ts';
 

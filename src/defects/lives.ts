@@ -9,7 +9,7 @@ import type { Assumptions } from '../sim/assumptions.ts';
 import type { Device } from '../sim/device.ts';
 import type { Message, Status } from '../sim/message.ts';
 import { World } from '../sim/world.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import { callerOf, describing, isAccepted, messageOf, namedMessage, refusal } from './edge.ts';
 import { answering, type Defects, type Planted, reading, replying } from './planted.ts';
 

@@ -2,12 +2,13 @@
  * How a defect is planted: other parts where the simulation is put together, or another answer at its edge.
  * The sound simulator knows nothing of it: what it runs is its own classes, unwrapped.
  */
-import type { Handled } from '../http/api.ts';
-import type { ApiReply, ApiRequest } from '../http/messages.ts';
-import { matchRoute } from '../http/routes.ts';
+
+import type { Settings } from '../config/settings.ts';
+import type { Handled } from '../http/service/api.ts';
+import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
+import { matchRoute } from '../http/service/routes.ts';
 import type { EndpointName } from '../sim/limits.ts';
-import type { Settings } from '../sim/settings.ts';
-import { type Parts, Simulation } from '../simulation.ts';
+import { type Parts, Simulation } from '../simulation/simulation.ts';
 
 export type Answer = (request: ApiRequest) => Handled;
 

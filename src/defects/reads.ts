@@ -2,7 +2,7 @@
  * Reads that find too much, too little, or tell too much. Rules: READ-1, READ-2.
  */
 
-import type { ApiReply } from '../http/messages.ts';
+import type { ApiReply } from '../http/service/messages.ts';
 import { msPerDay } from '../sim/limits.ts';
 import { type Message, messageBody } from '../sim/message.ts';
 import { callerOf, describing, namedMessage, refusal } from './edge.ts';

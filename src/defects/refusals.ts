@@ -1,7 +1,7 @@
 /**
  * Refusals under another code, another status, or without either. Rules: AUTH-3 to AUTH-5, ERR-1, ERR-2, SEND-5.
  */
-import type { ApiReply } from '../http/messages.ts';
+import type { ApiReply } from '../http/service/messages.ts';
 import {
   acceptAnyway,
   fieldsOf,

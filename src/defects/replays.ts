@@ -2,10 +2,10 @@
  * Wrong answers to a `request_id` that was used before. Rules: SEND-4.
  */
 
-import type { ApiReply, ApiRequest } from '../http/messages.ts';
+import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { isoTime, Message, messageBody } from '../sim/message.ts';
 import { findReplay } from '../sim/send.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import {
   callerOf,
   describing,

@@ -6,7 +6,7 @@ import type { Account } from '../sim/account.ts';
 import { msPerDay } from '../sim/limits.ts';
 import { statuses } from '../sim/message.ts';
 import { unitsOf } from '../sim/quota.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkAccount(simulation: Simulation, account: Account, found: Findings): void {

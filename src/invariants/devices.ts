@@ -7,7 +7,7 @@
 import { type Device, isStuckIn } from '../sim/device.ts';
 import { msPerSecond } from '../sim/limits.ts';
 import type { Message } from '../sim/message.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkDevices(simulation: Simulation, found: Findings): void {

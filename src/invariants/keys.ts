@@ -2,7 +2,7 @@
  * The API keys: each is found by its text as long as it is valid, and by nothing once it is revoked.
  * Rules: AUTH-2, AUTH-3.
  */
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkKeys({ world, clock }: Simulation, found: Findings): void {

@@ -4,7 +4,7 @@
  */
 import type { Assumptions } from '../sim/assumptions.ts';
 import { type EndpointName, endpointNames, limitWindowMs } from '../sim/limits.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkLimiter(simulation: Simulation, found: Findings): void {

@@ -5,7 +5,7 @@
 import { messageEvents, messageSteps } from '../actors/message-machine.ts';
 import { isUuid } from '../sim/ids.ts';
 import type { Message, Status } from '../sim/message.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkMessages({ world, clock }: Simulation, found: Findings): void {

@@ -6,7 +6,7 @@ import type { Account } from '../sim/account.ts';
 import type { FirstUse } from '../sim/idempotency.ts';
 import { replayWindowMs } from '../sim/limits.ts';
 import { Message, messageBody } from '../sim/message.ts';
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkReplays(simulation: Simulation, account: Account, found: Findings): void {

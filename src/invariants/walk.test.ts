@@ -3,13 +3,13 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { outcomeOf, someCommands } from '../../verify/testkit/random-commands.ts';
+import { acmeNumber, globexNumber, recipient, Twin } from '../../verify/testkit/twin.ts';
+import { parseSettings } from '../config/settings.ts';
 import { wrongSimulation } from '../defects/all.ts';
 import type { ApiKey } from '../sim/account.ts';
 import { type FirstUse, ReplayWindow } from '../sim/idempotency.ts';
-import { parseSettings } from '../sim/settings.ts';
 import { Simulator } from '../simulator.ts';
-import { outcomeOf, someCommands } from '../testing/random-commands.ts';
-import { acmeNumber, globexNumber, recipient, Twin } from '../testing/twin.ts';
 import { mostLines } from './findings.ts';
 import { walk } from './walk.ts';
 

@@ -3,7 +3,7 @@
  * that it breaks, and says of which thing. Nothing is changed by it.
  * It recounts from the records alone, so it shares no sum, index or row with the code that it looks at.
  */
-import type { Simulation } from '../simulation.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import { checkAccount } from './accounts.ts';
 import { checkClock } from './clock.ts';
 import { checkDevices, checkRows } from './devices.ts';

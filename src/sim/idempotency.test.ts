@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayMs, minuteMs, Twin } from '../testing/twin.ts';
+import { dayMs, minuteMs, Twin } from '../../verify/testkit/twin.ts';
 import type { ApiKey } from './account.ts';
 import type { Assumptions } from './assumptions.ts';
 import { VirtualClock } from './clock.ts';

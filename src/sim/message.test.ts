@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { acmeNumber, recipient, Twin } from '../testing/twin.ts';
+import { acmeNumber, recipient, Twin } from '../../verify/testkit/twin.ts';
 import { isoTime, messageBody, messageHistory, shownStatus, statuses } from './message.ts';
 
 test('RES-1 a body has exactly the seven fields, in the order of the document', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dayMs, hourMs, recipient, Twin } from '../testing/twin.ts';
+import { dayMs, hourMs, recipient, Twin } from '../../verify/testkit/twin.ts';
 import type { Account } from './account.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { Message } from './message.ts';

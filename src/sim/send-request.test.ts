@@ -7,7 +7,7 @@ import {
   plainSend,
   poolNumber,
   recipient,
-} from '../testing/twin.ts';
+} from '../../verify/testkit/twin.ts';
 import { type Assumptions, defaultAssumptions } from './assumptions.ts';
 import { readRequestId, type SendValidation, validateSend } from './send-request.ts';
 

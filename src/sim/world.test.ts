@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acmeNumber, Twin, unknownNumber } from '../testing/twin.ts';
+import { acmeNumber, Twin, unknownNumber } from '../../verify/testkit/twin.ts';
 import { keyPrefix } from './account.ts';
 import { mostAccountNames, mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
 

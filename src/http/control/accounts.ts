@@ -12,7 +12,7 @@ import {
   type KeyInput,
   keyInputSchema,
   keyViewSchema,
-} from '../../levers/accounts.ts';
+} from '../../operations/accounts.ts';
 import type { Route } from './route.ts';
 
 export const accountRoutes: readonly Route[] = [

@@ -2,13 +2,13 @@
  * What happens on the service, on the control port: the last requests, and events as they happen.
  */
 import { z } from 'zod';
-import { type ActivityEvent, eventKinds, keptEvents } from '../../levers/activity.ts';
+import { type ActivityEvent, eventKinds, keptEvents } from '../../operations/activity.ts';
 import {
   type ExchangeInput,
   exchangeInputSchema,
   exchangeViewSchema,
-} from '../../levers/exchanges.ts';
-import { requestsQuerySchema, requestViewSchema } from '../../levers/requests.ts';
+} from '../../operations/exchanges.ts';
+import { requestsQuerySchema, requestViewSchema } from '../../operations/requests.ts';
 import { LeverError } from '../../sim/lever-error.ts';
 import { type Route, WholeReply } from './route.ts';
 

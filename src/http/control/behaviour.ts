@@ -3,18 +3,18 @@
  */
 import { z } from 'zod';
 import {
+  assumptionsSchema,
+  type LimitOverrides,
+  limitOverridesSchema,
+} from '../../config/world-schema.ts';
+import {
   bucketsSchema,
   ledgerEntrySchema,
   type OutcomesInput,
   outcomeHitsSchema,
   outcomesInputSchema,
-} from '../../levers/behaviour.ts';
+} from '../../operations/behaviour.ts';
 import type { Assumptions } from '../../sim/assumptions.ts';
-import {
-  assumptionsSchema,
-  type LimitOverrides,
-  limitOverridesSchema,
-} from '../../sim/world-schema.ts';
 import type { Route } from './route.ts';
 
 export const behaviourRoutes: readonly Route[] = [

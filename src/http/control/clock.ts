@@ -7,8 +7,8 @@ import {
   advanceSchema,
   clockModeSchema,
   clockStateSchema,
-} from '../../levers/clock.ts';
-import { readInput } from '../../levers/input.ts';
+} from '../../operations/clock.ts';
+import { readInput } from '../../operations/input.ts';
 import type { Route } from './route.ts';
 
 export const clockRoutes: readonly Route[] = [

@@ -2,10 +2,10 @@
  * Every operation of `/control/openapi.json` is called with an example, and answers what the document says.
  */
 import { expect, test } from 'vitest';
+import { plainRequest, sendBy } from '../../../verify/testkit/control-fixture.ts';
 import { Simulator } from '../../simulator.ts';
+import { openApi } from '../openapi/control-document.ts';
 import { controlApi, controlRoutes } from './control-api.ts';
-import { plainRequest, sendBy } from './control-fixture.ts';
-import { openApi } from './openapi.ts';
 
 interface Targets {
   readonly account: string;

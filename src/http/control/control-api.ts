@@ -6,15 +6,16 @@ import { isUtf8 } from 'node:buffer';
 import { dashboardFile, isDashboardPath } from '../../dashboard/assets.ts';
 import { LeverError } from '../../sim/lever-error.ts';
 import type { Simulator } from '../../simulator.ts';
-import type { Intake } from '../arriving-body.ts';
-import type { ApiReply } from '../messages.ts';
+import { openApiRoute } from '../openapi/control-document.ts';
+import type { ApiReply } from '../service/messages.ts';
+import type { Intake } from '../transport/arriving-body.ts';
 import {
   type ControlReply,
   type ControlRequest,
   type ControlService,
   defaultBodyLimitBytes,
   defaultDrainLimitBytes,
-} from '../transport.ts';
+} from '../transport/transport.ts';
 import { accountRoutes } from './accounts.ts';
 import { activityRoutes } from './activity.ts';
 import { behaviourRoutes } from './behaviour.ts';
@@ -24,9 +25,8 @@ import { createGuard, type GuardOptions, type Refusal } from './guard.ts';
 import { journalRoutes } from './journal.ts';
 import { errorReply, type Found, lookUpIn, shortened } from './look-up.ts';
 import { messageRoutes } from './messages.ts';
-import { openApiRoute } from './openapi.ts';
 import { type Call, type Route, WholeReply } from './route.ts';
-import { serviceDocumentRoutes } from './service-document.ts';
+import { serviceDocumentRoutes } from './service-document-route.ts';
 import { simRoutes } from './sims.ts';
 import { simulatorRoutes } from './simulator.ts';
 import { snapshotRoutes } from './snapshot.ts';

@@ -2,7 +2,7 @@
  * Faults on the control port.
  */
 import { z } from 'zod';
-import { type FaultInput, faultInputSchema, faultViewSchema } from '../../levers/faults.ts';
+import { type FaultInput, faultInputSchema, faultViewSchema } from '../../operations/faults.ts';
 import type { Route } from './route.ts';
 
 export const faultRoutes: readonly Route[] = [

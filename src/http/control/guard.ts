@@ -4,7 +4,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { ControlRequest } from '../transport.ts';
+import type { ControlRequest } from '../transport/transport.ts';
 
 export interface GuardOptions {
   /** The address that the control port was bound to. */

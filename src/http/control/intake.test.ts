@@ -2,11 +2,11 @@
  * Before any of a body is read, the control port knows whether it is wanted, and how much of it.
  */
 import { afterEach, expect, test } from 'vitest';
+import { plainRequest } from '../../../verify/testkit/control-fixture.ts';
+import type { RawSocket } from '../../../verify/testkit/raw-socket.ts';
+import { dial, kinds } from '../../../verify/testkit/transport-fixture.ts';
 import { Simulator } from '../../simulator.ts';
-import type { RawSocket } from '../raw-socket.ts';
-import { dial, kinds } from '../transport-fixture.ts';
 import { controlApi } from './control-api.ts';
-import { plainRequest } from './control-fixture.ts';
 
 const open: Simulator[] = [];
 afterEach(async () => {

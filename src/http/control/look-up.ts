@@ -1,8 +1,8 @@
 /**
  * Which row of the control API a request asks for, or why none.
  */
-import type { ApiReply } from '../messages.ts';
-import type { ControlRequest } from '../transport.ts';
+import type { ApiReply } from '../service/messages.ts';
+import type { ControlRequest } from '../transport/transport.ts';
 import type { Route } from './route.ts';
 
 export type Found =

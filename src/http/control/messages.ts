@@ -1,14 +1,14 @@
 /**
  * Messages on the control port.
  */
-import { type MessageQuery, querySchema } from '../../levers/message-query.ts';
+import { type MessageQuery, querySchema } from '../../operations/message-query.ts';
 import {
   type FailInput,
   failInputSchema,
   messagePageSchema,
   messageRecordSchema,
-} from '../../levers/messages.ts';
-import { type WaitInput, waitedSchema, waitInputSchema } from '../../levers/wait.ts';
+} from '../../operations/messages.ts';
+import { type WaitInput, waitedSchema, waitInputSchema } from '../../operations/wait.ts';
 import type { Route } from './route.ts';
 
 export const messageRoutes: readonly Route[] = [

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import type { Simulator } from '../../simulator.ts';
-import type { ControlReply } from '../transport.ts';
+import type { ControlReply } from '../transport/transport.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

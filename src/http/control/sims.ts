@@ -2,7 +2,7 @@
  * SIMs and inbound messages on the control port.
  */
 import { z } from 'zod';
-import { simViewSchema } from '../../levers/sim-view.ts';
+import { simViewSchema } from '../../operations/sim-view.ts';
 import {
   pollViewSchema,
   type ReceivedInput,
@@ -13,7 +13,7 @@ import {
   type SimPatch,
   simInputSchema,
   simPatchSchema,
-} from '../../levers/sims.ts';
+} from '../../operations/sims.ts';
 import type { Route } from './route.ts';
 
 export const simRoutes: readonly Route[] = [

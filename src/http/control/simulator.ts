@@ -2,13 +2,13 @@
  * The simulator as a whole: is it up, what is in it, start over, stop.
  */
 import { z } from 'zod';
-import { clockStateSchema } from '../../levers/clock.ts';
+import { clockStateSchema } from '../../operations/clock.ts';
 import {
   type InvariantsQuery,
   invariantsQuerySchema,
   invariantsSchema,
-} from '../../levers/invariants.ts';
-import { stateSchema } from '../../levers/state.ts';
+} from '../../operations/invariants.ts';
+import { stateSchema } from '../../operations/state.ts';
 import type { Route } from './route.ts';
 
 export const simulatorRoutes: readonly Route[] = [

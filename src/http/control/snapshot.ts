@@ -1,9 +1,9 @@
 /**
  * Snapshots on the control port.
  */
-import { clockStateSchema } from '../../levers/clock.ts';
-import { snapshotLimitBytes, snapshotText } from '../../levers/snapshot.ts';
-import { type Snapshot, snapshotSchema } from '../../snapshot/format.ts';
+import { clockStateSchema } from '../../operations/clock.ts';
+import { snapshotLimitBytes, snapshotText } from '../../operations/snapshot.ts';
+import { type Snapshot, snapshotSchema } from '../../recording/snapshot-format.ts';
 import { type Route, WholeReply } from './route.ts';
 
 export const snapshotRoutes: readonly Route[] = [

@@ -3,8 +3,8 @@
  */
 import { request as httpRequest } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
+import { kinds } from '../../../verify/testkit/transport-fixture.ts';
 import { type SettingsInput, Simulator } from '../../simulator.ts';
-import { kinds } from '../transport-fixture.ts';
 
 const open: Simulator[] = [];
 afterEach(async () => {

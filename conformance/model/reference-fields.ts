@@ -1,0 +1,182 @@
+/**
+ * The fields of a send body, checked one by one as the document's table lists them.
+ * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-2. Assumes: bothSenderFields, unknownFields, nullFields,
+ * emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck, sendAtZone, sendAtMaxAheadDays.
+ */
+import { isPossiblePhoneNumber } from 'libphonenumber-js';
+import { isValidPhoneNumber } from 'libphonenumber-js/max';
+import type { Assumptions } from './assumptions.ts';
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** What a valid body asks for. */
+export interface Wanted {
+  readonly to: string;
+  readonly sender: string;
+  readonly message: string;
+  readonly requestId: string;
+  readonly sendAtMs: number | undefined;
+}
+
+const known = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
+
+/** The failing fields, first one first; or, when there is none, what is wanted. */
+export function checkFields(
+  body: Body,
+  now: number,
+  assumptions: Assumptions,
+): { failing: readonly string[]; wanted: Wanted } {
+  const failing: string[] = [];
+  const to = given(body, 'to', assumptions);
+  if (!isNumber(to, assumptions)) failing.push('to');
+
+  const sender = senderOf(body, assumptions);
+  if (sender.isAmbiguous) failing.push('from_number');
+  else if (!isNumber(sender.value, assumptions)) failing.push(sender.name);
+
+  const message = given(body, 'message', assumptions);
+  if (!isText(message, assumptions)) failing.push('message');
+
+  const requestId = given(body, 'request_id', assumptions);
+  if (requestId !== undefined && !isRequestId(requestId, assumptions)) failing.push('request_id');
+
+  const sendAt = given(body, 'send_at', assumptions);
+  const sendAtMs = sendAt === undefined ? undefined : instantOf(sendAt, assumptions);
+  if (sendAt !== undefined && !isAhead(sendAtMs, now, assumptions)) failing.push('send_at');
+
+  if (assumptions.unknownFields === 'reject') {
+    failing.push(...Object.keys(body).filter((name) => !known.includes(name)));
+  }
+  return {
+    failing,
+    wanted: {
+      to: textOf(to),
+      sender: textOf(sender.value),
+      message: textOf(message),
+      requestId: textOf(requestId),
+      sendAtMs,
+    },
+  };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** SEND-1: the sender, under the name that the caller gave it. */
+export function senderOf(
+  body: Body,
+  assumptions: Assumptions,
+): { value: unknown; name: 'from' | 'from_number'; isAmbiguous: boolean } {
+  const from = given(body, 'from', assumptions);
+  const alias = given(body, 'from_number', assumptions);
+  if (alias === undefined) return { value: from, name: 'from', isAmbiguous: false };
+  if (from === undefined) return { value: alias, name: 'from_number', isAmbiguous: false };
+  switch (assumptions.bothSenderFields) {
+    case 'from_wins':
+      return { value: from, name: 'from', isAmbiguous: false };
+    case 'alias_wins':
+      return { value: alias, name: 'from_number', isAmbiguous: false };
+    case 'reject':
+      return { value: from, name: 'from', isAmbiguous: true };
+    case 'reject_if_different':
+      return { value: from, name: 'from', isAmbiguous: from !== alias };
+  }
+}
+
+function given(body: Body, name: string, assumptions: Assumptions): unknown {
+  const value = Object.hasOwn(body, name) ? body[name] : undefined;
+  return value === null && assumptions.nullFields === 'absent' ? undefined : value;
+}
+
+/** RES-2: E.164, as strictly as `numberCheck` says. */
+function isNumber(value: unknown, { numberCheck }: Assumptions): boolean {
+  if (typeof value !== 'string' || !/^\+[1-9][0-9]{1,14}$/.test(value)) return false;
+  if (numberCheck === 'shape') return true;
+  return numberCheck === 'possible' ? isPossiblePhoneNumber(value) : isValidPhoneNumber(value);
+}
+
+/** SEND-6: at most 1,600 characters. */
+function isText(value: unknown, { characterUnit, blankMessage }: Assumptions): boolean {
+  if (typeof value !== 'string') return false;
+  if (value.trim() === '' && blankMessage === 'reject') return false;
+  if (characterUnit === 'utf16_units') return value.length <= 1600;
+  if (characterUnit === 'code_points') return [...value].length <= 1600;
+  // Counted no further than needed: every segment costs a copy of the whole text.
+  let graphemes = 0;
+  for (const _ of new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(value)) {
+    graphemes += 1;
+    if (graphemes > 1600) return false;
+  }
+  return true;
+}
+
+function isRequestId(value: unknown, { emptyRequestId, requestIdMaxLength }: Assumptions): boolean {
+  if (typeof value !== 'string') return false;
+  if (value === '') return emptyRequestId === 'none_supplied';
+  return [...value].length <= Number(requestIdMaxLength);
+}
+
+/** SEND-7: in the future, and not further ahead than allowed. */
+function isAhead(
+  atMs: number | undefined,
+  now: number,
+  { sendAtMaxAheadDays }: Assumptions,
+): boolean {
+  if (atMs === undefined || atMs <= now) return false;
+  return (
+    sendAtMaxAheadDays === 'unlimited' || atMs - now <= Number(sendAtMaxAheadDays) * 86_400_000
+  );
+}
+
+const iso8601 =
+  /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:\d\d)?$/;
+
+/** The instant that an ISO 8601 text names, to the millisecond; undefined where it names none. */
+export function instantOf(value: unknown, { sendAtZone }: Assumptions): number | undefined {
+  const parts = typeof value === 'string' ? iso8601.exec(value) : null;
+  if (parts === null) return undefined;
+  const [, year, month, day, hour, minute, second = '0', fraction = '', zone = ''] = parts;
+  const [y, mo, d] = [Number(year), Number(month), Number(day)];
+  const [h, mi, s] = [Number(hour), Number(minute), Number(second)];
+  const daysInMonth = new Date(Date.UTC(2000 + (y % 400), mo, 0)).getUTCDate();
+  if (mo < 1 || mo > 12 || d < 1 || d > daysInMonth || h > 23 || mi > 59 || s > 59) {
+    return undefined;
+  }
+  const isUtc = zone === 'Z' || zone === '+00:00';
+  if (zone === '' && sendAtZone !== 'naive_is_utc') return undefined;
+  if (zone !== '' && !isUtc && sendAtZone !== 'any_offset') return undefined;
+  const wallMs =
+    new Date(0).setUTCFullYear(y, mo - 1, d) +
+    ((h * 60 + mi) * 60 + s) * 1000 +
+    Number(fraction.slice(0, 3).padEnd(3, '0'));
+  if (zone === '' || isUtc) return wallMs;
+  const [offsetHours, offsetMinutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))];
+  if (offsetHours > 23 || offsetMinutes > 59) return undefined;
+  const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000;
+  return zone.startsWith('-') ? wallMs + offsetMs : wallMs - offsetMs;
+}
+
+const gsm7 = new Set(
+  '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
+);
+const gsm7Extension = new Set('\f^{}\\[~]|€');
+
+/** SMS segments of a text (GSM 03.38, else UCS-2); a character is never split over two. */
+export function segmentsOf(text: string): number {
+  const characters = [...text];
+  const isGsm = characters.every((c) => gsm7.has(c) || gsm7Extension.has(c));
+  const units = characters.map((c) => (isGsm ? (gsm7Extension.has(c) ? 2 : 1) : c.length));
+  const [alone, joined] = isGsm ? [160, 153] : [70, 67];
+  if (units.reduce((sum, n) => sum + n, 0) <= alone) return 1;
+  let segments = 1;
+  let used = 0;
+  for (const n of units) {
+    if (used + n > joined) {
+      segments += 1;
+      used = 0;
+    }
+    used += n;
+  }
+  return segments;
+}

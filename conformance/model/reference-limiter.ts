@@ -1,0 +1,87 @@
+/**
+ * One bucket of N tokens, as plainly as it can be said.
+ * Rules: ERR-3, LIMIT-1 to LIMIT-5. Assumes: limiterRefill, refusedSpendsToken.
+ * Every refill is worked out from the times written down, in whole numbers, when somebody asks.
+ */
+import type { Assumptions } from './assumptions.ts';
+
+const minuteMs = 60_000;
+
+export interface ReferenceBucket {
+  /** `sliding`: when each token was spent, oldest first. */
+  spentAt: number[];
+  /** `continuous`: what is missing, in 60,000ths of a token, at the time of the last look. */
+  missing: number;
+  lookedAt: number;
+  /** The two intervals: how many tokens were spent in the window that began then. */
+  windowStart: number;
+  spentInWindow: number;
+}
+
+export function fullBucket(): ReferenceBucket {
+  return { spentAt: [], missing: 0, lookedAt: 0, windowStart: 0, spentInWindow: 0 };
+}
+
+/** Spends a token, or says how many seconds later the next one would be there. */
+export function spendToken(
+  bucket: ReferenceBucket,
+  limit: number,
+  now: number,
+  assumptions: Assumptions,
+): { spent: true } | { spent: false; retryAfterSeconds: number } {
+  const waitMs = waitForToken(bucket, limit, now, assumptions);
+  return waitMs === 0
+    ? { spent: true }
+    : { spent: false, retryAfterSeconds: Math.ceil(waitMs / 1000) };
+}
+
+function waitForToken(
+  bucket: ReferenceBucket,
+  limit: number,
+  now: number,
+  { limiterRefill, refusedSpendsToken }: Assumptions,
+): number {
+  const refusalCounts = refusedSpendsToken === 'yes';
+  if (limiterRefill === 'sliding') {
+    bucket.spentAt = bucket.spentAt.filter((at) => at > now - minuteMs);
+    if (bucket.spentAt.length < limit) {
+      bucket.spentAt.push(now);
+      return 0;
+    }
+    if (refusalCounts) {
+      bucket.spentAt.shift();
+      bucket.spentAt.push(now);
+    }
+    return (bucket.spentAt[0] ?? now) + minuteMs - now;
+  }
+  if (limiterRefill === 'continuous') {
+    // In one millisecond `limit` 60,000ths of a token come back.
+    bucket.missing = Math.max(0, bucket.missing - (now - bucket.lookedAt) * limit);
+    bucket.lookedAt = now;
+    const roomLeft = limit * minuteMs - bucket.missing;
+    if (roomLeft >= minuteMs) {
+      bucket.missing += minuteMs;
+      return 0;
+    }
+    if (refusalCounts) {
+      bucket.missing = Math.min(bucket.missing + minuteMs, (2 * limit - 1) * minuteMs);
+    }
+    const lacking = minuteMs - (limit * minuteMs - bucket.missing);
+    return Math.ceil(lacking / limit);
+  }
+  const windowStart =
+    limiterRefill === 'interval_aligned'
+      ? Math.floor(now / minuteMs) * minuteMs
+      : now >= bucket.windowStart + minuteMs || bucket.spentInWindow === 0
+        ? now
+        : bucket.windowStart;
+  if (windowStart !== bucket.windowStart) {
+    bucket.windowStart = windowStart;
+    bucket.spentInWindow = 0;
+  }
+  if (bucket.spentInWindow < limit) {
+    bucket.spentInWindow += 1;
+    return 0;
+  }
+  return bucket.windowStart + minuteMs - now;
+}

@@ -1,0 +1,632 @@
+/**
+ * The service a second time, as plainly as it can be said: from what went in, and when, the reply to any
+ * request. Written from the document and `docs/semantics.md` alone; it shares no code with the simulator.
+ * Rules: all of `docs/rules.md`. Assumes: every assumption, by name.
+ * What the simulator draws (ids, keys, poll phases, texts for people) it is told, and checks for shape.
+ */
+
+import type { Assumptions } from './assumptions.ts';
+import type { ModelReply, ModelRequest } from './messages.ts';
+import { type Body, checkFields, segmentsOf, senderOf } from './reference-fields.ts';
+import { fullBucket, type ReferenceBucket, spendToken } from './reference-limiter.ts';
+import {
+  change,
+  deactivated,
+  type Fate,
+  followingStatus,
+  isInFlight,
+  lastChange,
+  poll,
+  pollUntil,
+  type ReferenceMessage,
+  type ReferenceSim,
+  type Status,
+} from './reference-phone.ts';
+
+export type Endpoint =
+  | 'send'
+  | 'dashboard_send'
+  | 'external_send'
+  | 'received'
+  | 'tasks'
+  | 'read'
+  | 'stats';
+export type LimitedEndpoint = Exclude<Endpoint, 'read' | 'stats'>;
+
+/** What a reply must be: `body` is JSON to be equal to, in which a function tests the value in its place. */
+export interface Expected {
+  readonly status: number;
+  readonly body: unknown;
+  /** Where the very bytes are known. */
+  readonly bytes?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** To be called with the actual reply once it has been found right. */
+  readonly learn?: (actual: ModelReply) => void;
+}
+
+export interface ReferenceAccount {
+  readonly accountId: string;
+  /** Undefined: that of the plan, `monthlyQuota`. */
+  quota: number | 'unlimited' | undefined;
+}
+
+export interface ReferenceKey {
+  readonly keyId: string;
+  readonly key: string;
+  readonly accountId: string;
+  revoked: boolean;
+}
+
+export interface ReferenceReceived {
+  readonly messageId: string;
+  readonly deviceId: string;
+  readonly accountId: string;
+  readonly from: string;
+  readonly to: string;
+  readonly message: string;
+  readonly receivedAtMs: number;
+}
+
+/** A scripted fate; in `to`, an asterisk stands for any digits. */
+export type Outcome = Fate & { readonly to: string };
+
+/** A `request_id` that was used, and what was answered. */
+interface Used {
+  readonly requestId: string;
+  readonly atMs: number;
+  readonly key: ReferenceKey;
+  readonly endpoint: Endpoint;
+  /** What is answered the next time. */
+  readonly again: () => Expected;
+  readonly wasAccepted: boolean;
+  readonly asked: readonly unknown[];
+}
+
+const dayMs = 86_400_000;
+
+/** Stands for a text for people: any, but not none. */
+export function anyText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+export class ReferenceModel {
+  nowMs: number;
+  assumptions: Assumptions;
+  limits: Record<LimitedEndpoint, number | null> = {
+    send: 120,
+    dashboard_send: 120,
+    external_send: 120,
+    received: 120,
+    tasks: 60,
+  };
+  accounts: ReferenceAccount[] = [];
+  keys: ReferenceKey[] = [];
+  sims: ReferenceSim[] = [];
+  messages: ReferenceMessage[] = [];
+  received: ReferenceReceived[] = [];
+  outcomes: readonly Outcome[] = [];
+  #used: Used[] = [];
+  #buckets = new Map<string, ReferenceBucket>();
+  /** When `progressPace` was last switched: what is in flight goes on at the new pace from there. */
+  #pacedFromMs = 0;
+
+  constructor(nowMs: number, assumptions: Assumptions) {
+    this.nowMs = nowMs;
+    this.assumptions = assumptions;
+  }
+
+  // ── Levers ──
+
+  advanceTo(ms: number): void {
+    for (const sim of this.sims) {
+      pollUntil(sim, this.messages, this.nowMs, ms, this.assumptions);
+    }
+    this.nowMs = ms;
+  }
+
+  assume(changes: Partial<Assumptions>): void {
+    const before = this.assumptions;
+    this.assumptions = { ...before, ...changes };
+    if (this.assumptions.limiterRefill !== before.limiterRefill) this.#buckets.clear();
+    if (this.assumptions.progressPace !== before.progressPace) this.#pacedFromMs = this.nowMs;
+  }
+
+  setLimit(endpoint: LimitedEndpoint, limit: number | null): void {
+    this.limits[endpoint] = limit;
+    for (const name of this.#buckets.keys()) {
+      if (name.startsWith(`${endpoint} `)) this.#buckets.delete(name);
+    }
+  }
+
+  patchSim(deviceId: string, changes: Partial<ReferenceSim>): void {
+    const sim = this.sims.find((each) => each.deviceId === deviceId);
+    if (sim === undefined) return;
+    const { active: wasActive, connected: wasConnected } = sim;
+    Object.assign(sim, changes);
+    if (!(wasActive && wasConnected)) sim.ableSinceMs = this.nowMs;
+    if (wasActive && !sim.active) deactivated(sim, this.messages, this.nowMs, this.assumptions);
+  }
+
+  /** The ids of the messages that it picked up. */
+  pollNow(deviceId: string): readonly string[] {
+    const sim = this.sims.find((each) => each.deviceId === deviceId);
+    if (!sim?.active || !sim.connected) return [];
+    const taken = poll(sim, this.messages, this.nowMs, this.assumptions, 'at_once');
+    return taken.map((message) => message.messageId);
+  }
+
+  /** What the simulator drew for the message just accepted: it must have been possible. */
+  learnFate(message: ReferenceMessage, told: Fate): void {
+    const { failureRate, failsFrom } = this.assumptions;
+    if (this.#scriptFor(message.to) !== undefined) return;
+    const states: readonly string[] = failsFrom;
+    const isFailure = told.ends === 'failed' && told.polls === 1 && states.includes(told.in);
+    const isDelivery = told.ends === 'delivered' && told.polls === 1;
+    const mayBeDelivered = failureRate !== 1 || states.length === 0;
+    if (!isFailure && !(isDelivery && mayBeDelivered)) {
+      throw new Error(`a fate that cannot be drawn: ${JSON.stringify(told)}`);
+    }
+    message.fate = told;
+  }
+
+  /** The steps that a message took at its own pace: legal ones, each 1 to 10 s after the last. */
+  learnChanges(
+    message: ReferenceMessage,
+    history: readonly { status: Status; atMs: number }[],
+  ): void {
+    const sim = this.sims.find((each) => each.deviceId === message.deviceId);
+    const isAble = sim?.active === true && sim.connected;
+    const { polls } = message.fate;
+    // What fell due while the SIM was away happens when it is back.
+    const sinceMs = () => Math.max(lastChange(message), this.#pacedFromMs);
+    const latestMs = () => Math.max(sinceMs(), sim?.ableSinceMs ?? 0) + 10_000 * polls;
+    for (const { status, atMs } of history.slice(message.history.length)) {
+      const isInTime = atMs >= sinceMs() + 1000 * polls && atMs <= Math.min(latestMs(), this.nowMs);
+      if (!isAble || !isInTime || status !== followingStatus(message)) {
+        throw new Error(`${message.messageId} became ${status} at ${atMs}`);
+      }
+      change(message, status, atMs);
+    }
+    if (isAble && isInFlight(message) && this.nowMs > latestMs()) {
+      throw new Error(`${message.messageId} is still ${message.status}`);
+    }
+  }
+
+  // ── Requests ──
+
+  handle(request: ModelRequest): Expected {
+    const length =
+      typeof request.body === 'string' ? Buffer.byteLength(request.body) : request.body.byteLength;
+    if (length > 65_536) return this.#error(413);
+    const route = routeOf(request.path);
+    if (route === undefined) {
+      const canRedirect = routeOf(`${request.path}/`) !== undefined;
+      if (canRedirect && this.assumptions.trailingSlash === 'redirect') {
+        const query = request.query === '' ? '' : `?${request.query}`;
+        return { status: 301, body: {}, headers: { location: `${request.path}/${query}` } };
+      }
+      return this.#notFound();
+    }
+    // HEAD wherever GET is, but for tasks: they would be handed out and lost.
+    const methods = !route.isGet
+      ? ['POST']
+      : route.endpoint === 'tasks'
+        ? ['GET']
+        : ['GET', 'HEAD'];
+    if (!methods.includes(request.method)) {
+      if (this.assumptions.methodNotAllowed === '404') return this.#notFound();
+      return this.#error(405, { headers: { allow: methods.join(', ') } });
+    }
+    const { endpoint } = route;
+    const key = this.#keyOf(request.authorization);
+    if (key === undefined) return this.#unauthenticated(endpoint, request);
+
+    if (endpoint === 'read') return this.#read(route.id, key);
+    if (endpoint === 'stats') return this.#stats(key);
+    const isSend = endpoint !== 'received' && endpoint !== 'tasks';
+    if (isSend && this.assumptions.replaySpends === 'nothing') {
+      const replayed = this.#replayBeforeThrottle(endpoint, request, key);
+      if (replayed !== undefined) return replayed;
+    }
+    return this.#throttled(endpoint, `account ${key.accountId}`, () => {
+      if (endpoint === 'received') return this.#received(request.query, key);
+      if (endpoint === 'tasks') return this.#tasks(route.id, key);
+      return this.#send(endpoint, request, key);
+    });
+  }
+
+  #keyOf(authorization: string | undefined): ReferenceKey | undefined {
+    const token = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
+    return this.keys.find((each) => each.key === token && !each.revoked);
+  }
+
+  #unauthenticated(endpoint: Endpoint, request: ModelRequest): Expected {
+    const refused = this.#error(401, {
+      code: 'auth_invalid_keyy',
+      headers: { 'www-authenticate': 'Bearer' },
+    });
+    if (endpoint === 'read' || endpoint === 'stats') return refused;
+    if (this.assumptions.unauthenticatedThrottle === 'always_401') return refused;
+    // The last address is the one that the nearest proxy saw.
+    const forwarded = request.forwardedFor?.split(',').at(-1)?.trim();
+    const isForwarded = this.assumptions.clientIp === 'x_forwarded_for' && forwarded;
+    const ip = isForwarded ? forwarded : request.clientIp;
+    return this.#throttled(endpoint, `ip ${ip}`, () => refused);
+  }
+
+  #throttled(endpoint: LimitedEndpoint, whose: string, reply: () => Expected): Expected {
+    const limit = this.limits[endpoint];
+    if (limit === null) return reply();
+    const name = `${endpoint} ${whose}`;
+    const bucket = this.#buckets.get(name) ?? fullBucket();
+    this.#buckets.set(name, bucket);
+    const before = { ...bucket, spentAt: [...bucket.spentAt] };
+    const token = spendToken(bucket, limit, this.nowMs, this.assumptions);
+    if (!token.spent) return tooMany(token.retryAfterSeconds);
+    const expected = reply();
+    if (expected.status >= 400 && this.assumptions.errorsSpendToken === 'no') {
+      this.#buckets.set(name, before);
+    }
+    return expected;
+  }
+
+  // ── The three sends ──
+
+  #send(endpoint: Endpoint, request: ModelRequest, key: ReferenceKey): Expected {
+    if (!this.#isJson(request)) return this.#error(415);
+    const body = parseObject(request.body);
+    if (body === undefined) {
+      return this.assumptions.malformedJson === 'detail_400'
+        ? { status: 400, body: { detail: anyText }, headers: {} }
+        : this.#error(400);
+    }
+    if (this.assumptions.gateOrder === 'replay_first') {
+      const replayed = this.#replay(endpoint, body, key);
+      if (replayed !== undefined) return replayed;
+    }
+    const { failing, wanted } = checkFields(body, this.nowMs, this.assumptions);
+    if (failing.length === 0 && this.assumptions.gateOrder === 'validate_first') {
+      const replayed = this.#replay(endpoint, body, key);
+      if (replayed !== undefined) return replayed;
+    }
+    const asked = this.#askedFor(body);
+    const use = (wasAccepted: boolean, again: () => Expected) => {
+      const { requestId } = wanted;
+      if (requestId === '') return;
+      const atMs = this.nowMs;
+      this.#used.push({ requestId, atMs, key, endpoint, asked, wasAccepted, again });
+    };
+    const refuse = (make: () => Expected): Expected => {
+      const mayBurn =
+        this.assumptions.failedRequestId === 'burned' &&
+        !failing.includes('request_id') &&
+        this.#replay(endpoint, body, key) === undefined;
+      if (!mayBurn) return make();
+      const { errorBody } = this.assumptions;
+      const learn = ({ body: bytes }: ModelReply) =>
+        use(false, () => {
+          // The same refusal; told in another form where `errorBody` was switched meanwhile.
+          const isSameForm = this.assumptions.errorBody === errorBody;
+          return isSameForm ? { ...make(), bytes } : make();
+        });
+      return { ...make(), learn };
+    };
+    if (failing.length > 0) return refuse(() => this.#invalid(failing));
+
+    const sim = this.sims.find((each) => each.number === wanted.sender);
+    const code = this.#senderRefusal(sim, key);
+    if (code !== undefined) return refuse(() => this.#error(403, { code }));
+    if (sim === undefined) return this.#error(500);
+    const isAway = sim.accountId !== undefined && !sim.connected;
+    if (!sim.active || (isAway && this.assumptions.disconnectedSim === 'device_inactive')) {
+      return refuse(() => this.#error(503, { code: 'device_inactive' }));
+    }
+    const segments = segmentsOf(wanted.message);
+    const quota = this.#quotaOf(key.accountId);
+    const cost = this.assumptions.quotaUnit === 'segments' ? segments : 1;
+    if (quota !== null && this.#quotaUsed(key.accountId) + cost > quota) {
+      return refuse(() => this.#error(402, { code: 'quota_exceeded' }));
+    }
+
+    const createdAtMs = this.nowMs;
+    const messageId = (value: unknown) =>
+      isUuid(value) && !this.messages.some((each) => each.messageId === value);
+    return {
+      status: 202,
+      body: {
+        status: 'queued',
+        message_id: messageId,
+        request_id: wanted.requestId,
+        device_id: sim.deviceId,
+        from_number: wanted.sender,
+        to: wanted.to,
+        created_at: new Date(createdAtMs).toISOString(),
+      },
+      headers: {},
+      learn: (actual) => {
+        const { body: bytes } = actual;
+        use(true, () => ({ status: 200, body: JSON.parse(bytes), bytes, headers: {} }));
+        this.messages.push({
+          messageId: String(JSON.parse(actual.body).message_id),
+          accountId: key.accountId,
+          deviceId: sim.deviceId,
+          requestId: wanted.requestId,
+          from: wanted.sender,
+          to: wanted.to,
+          text: wanted.message,
+          segments,
+          createdAtMs,
+          dueAtMs: wanted.sendAtMs ?? createdAtMs,
+          fate: this.#scriptFor(wanted.to) ?? { ends: 'delivered', polls: 1 },
+          status: 'queued',
+          history: [{ status: 'queued', atMs: createdAtMs }],
+          polls: 0,
+        });
+      },
+    };
+  }
+
+  /** SEND-4: what was answered the first time, while it is not older than 24 hours. */
+  #replay(endpoint: Endpoint, body: Body, key: ReferenceKey): Expected | undefined {
+    const { replayScope, replayAcrossEndpoints, replayDifferentBody, failedRequestId } =
+      this.assumptions;
+    const uses = this.#used.filter(
+      (each) =>
+        each.requestId === body['request_id'] &&
+        this.nowMs - each.atMs <= dayMs &&
+        each.key.accountId === key.accountId &&
+        (replayScope === 'account' || each.key === key) &&
+        (replayAcrossEndpoints === 'shared' || each.endpoint === endpoint),
+    );
+    // An accepted send goes before a refusal, the oldest before younger ones; `free` knows of no refusals.
+    const burned = failedRequestId === 'burned' ? uses[0] : undefined;
+    const first = uses.find((each) => each.wasAccepted) ?? burned;
+    if (first === undefined) return undefined;
+    const isSame = this.#askedFor(body).every((value, i) => value === first.asked[i]);
+    return isSame || !first.wasAccepted || replayDifferentBody === 'return_original'
+      ? first.again()
+      : this.#error(409, { code: 'request_id_conflict' });
+  }
+
+  #replayBeforeThrottle(
+    endpoint: Endpoint,
+    request: ModelRequest,
+    key: ReferenceKey,
+  ): Expected | undefined {
+    const body = parseObject(request.body);
+    if (body === undefined || !this.#isJson(request)) return undefined;
+    const mustBeValid = this.assumptions.gateOrder === 'validate_first';
+    const isValid = checkFields(body, this.nowMs, this.assumptions).failing.length === 0;
+    return mustBeValid && !isValid ? undefined : this.#replay(endpoint, body, key);
+  }
+
+  #isJson({ contentType }: ModelRequest): boolean {
+    const declared = (contentType ?? '').split(';')[0]?.trim().toLowerCase();
+    return declared === 'application/json' || this.assumptions.contentType === 'ignore';
+  }
+
+  #askedFor(body: Body): readonly unknown[] {
+    const sender = senderOf(body, this.assumptions).value;
+    return [body['to'], sender, body['message'], body['send_at']];
+  }
+
+  #senderRefusal(sim: ReferenceSim | undefined, key: ReferenceKey): string | undefined {
+    if (sim === undefined) return 'from_number_not_found';
+    if (sim.accountId === key.accountId) {
+      return sim.allowed ? undefined : 'from_number_access_deniedd';
+    }
+    if (sim.accountId !== undefined) {
+      return this.assumptions.foreignNumber === 'not_found'
+        ? 'from_number_not_found'
+        : 'from_number_access_deniedd';
+    }
+    const hasOwn = this.sims.some((each) => each.accountId === key.accountId && each.connected);
+    const isBesideOwn = hasOwn && this.assumptions.poolBesideOwnSim === 'access_denied';
+    return isBesideOwn || !sim.allowed ? 'from_number_access_deniedd' : undefined;
+  }
+
+  /** The scripted fate of a recipient; a failure outside `failsFrom` has no effect. */
+  #scriptFor(to: string): Fate | undefined {
+    const scripted = this.outcomes.find((outcome) =>
+      new RegExp(`^\\${outcome.to.replaceAll('*', '[0-9]*')}$`).test(to),
+    );
+    const states: readonly unknown[] = this.assumptions.failsFrom;
+    const isEmpty = scripted?.ends === 'failed' && !states.includes(scripted.in);
+    return isEmpty ? { ends: 'delivered', polls: scripted.polls } : scripted;
+  }
+
+  #quotaOf(accountId: string): number | null {
+    const own = this.accounts.find((each) => each.accountId === accountId)?.quota;
+    const quota = own ?? this.assumptions.monthlyQuota;
+    return quota === 'unlimited' ? null : Number(quota);
+  }
+
+  #quotaUsed(accountId: string): number {
+    const { quotaMonth, quotaRefund, quotaUnit } = this.assumptions;
+    const month = new Date(this.nowMs).toISOString().slice(0, 7);
+    let used = 0;
+    for (const message of this.messages) {
+      if (message.accountId !== accountId) continue;
+      if (quotaRefund === 'yes' && message.status === 'failed') continue;
+      const counts =
+        quotaMonth === 'calendar_utc'
+          ? new Date(message.createdAtMs).toISOString().startsWith(month)
+          : this.nowMs - message.createdAtMs < 30 * dayMs;
+      if (counts) used += quotaUnit === 'segments' ? message.segments : 1;
+    }
+    return used;
+  }
+
+  // ── The four reads ──
+
+  #read(messageId: string, key: ReferenceKey): Expected {
+    const message = this.messages.find(
+      (each) => each.messageId === messageId && each.accountId === key.accountId,
+    );
+    if (message === undefined) return this.#notFound();
+    const isHeld = message.status === 'queued' && this.nowMs < message.dueAtMs;
+    return {
+      status: 200,
+      body: {
+        status:
+          isHeld && this.assumptions.heldStatus === 'scheduled' ? 'scheduled' : message.status,
+        message_id: message.messageId,
+        request_id: message.requestId,
+        device_id: message.deviceId,
+        from_number: message.from,
+        to: message.to,
+        created_at: new Date(message.createdAtMs).toISOString(),
+      },
+      headers: {},
+    };
+  }
+
+  #stats(key: ReferenceKey): Expected {
+    const counts = { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 };
+    for (const message of this.messages) {
+      if (message.accountId === key.accountId) counts[message.status] += 1;
+    }
+    const own = this.sims.filter((sim) => sim.accountId === key.accountId && sim.connected);
+    const inbound = this.received.filter((each) => each.accountId === key.accountId);
+    return {
+      status: 200,
+      body: {
+        messages: counts,
+        quota: { used: this.#quotaUsed(key.accountId), limit: this.#quotaOf(key.accountId) },
+        sims_connected: own.length,
+        received: inbound.length,
+      },
+      headers: {},
+    };
+  }
+
+  #received(query: string, key: ReferenceKey): Expected {
+    const asked = new URLSearchParams(query);
+    const page = asked.get('page') ?? '1';
+    const pageSize = asked.get('page_size') ?? '50';
+    const isCount = (text: string) =>
+      /^[0-9]+$/.test(text) && Number(text) >= 1 && Number.isSafeInteger(Number(text));
+    const failing: string[] = [];
+    if (!isCount(page)) failing.push('page');
+    if (!isCount(pageSize) || Number(pageSize) > 200) failing.push('page_size');
+    if (failing.length > 0) return this.#invalid(failing);
+
+    const all = this.received.filter((each) => each.accountId === key.accountId).reverse();
+    const [n, size] = [Number(page), Number(pageSize)];
+    const results = all.slice((n - 1) * size, n * size).map((each) => ({
+      message_id: each.messageId,
+      device_id: each.deviceId,
+      from_number: each.from,
+      to: each.to,
+      message: each.message,
+      received_at: new Date(each.receivedAtMs).toISOString(),
+    }));
+    if (results.length === 0 && n > 1) return this.#notFound();
+    const link = (to: number) => `/api/v1/sms/received/?page=${to}&page_size=${size}`;
+    const body =
+      this.assumptions.receivedShape === 'array'
+        ? results
+        : {
+            count: all.length,
+            next: n * size < all.length ? link(n + 1) : null,
+            previous: n > 1 ? link(n - 1) : null,
+            results,
+          };
+    return { status: 200, body, headers: {} };
+  }
+
+  #tasks(deviceId: string, key: ReferenceKey): Expected {
+    const sim = this.sims.find((each) => each.deviceId === deviceId);
+    if (sim === undefined || sim.accountId !== key.accountId) return this.#notFound();
+    const isAtWork = sim.polling === 'external' && sim.connected && sim.active;
+    const taken = isAtWork ? poll(sim, this.messages, this.nowMs, this.assumptions, 'asked') : [];
+    const tasks = taken.map((message) => ({
+      message_id: message.messageId,
+      to: message.to,
+      from_number: message.from,
+      message: message.text,
+    }));
+    const body = this.assumptions.tasksShape === 'array' ? tasks : { tasks };
+    return { status: 200, body, headers: {} };
+  }
+
+  // ── Errors ──
+
+  #invalid(fields: readonly string[]): Expected {
+    if (this.assumptions.errorBody === 'field_map') {
+      const isList = (value: unknown) =>
+        Array.isArray(value) && value.length > 0 && value.every(anyText);
+      const body = Object.fromEntries(fields.map((name) => [name, isList]));
+      return { status: 400, body, headers: {} };
+    }
+    return this.#error(400, { code: fields[0] });
+  }
+
+  #notFound(): Expected {
+    const detail = 'Not found.';
+    return this.assumptions.notFoundBody === 'detail_only'
+      ? { status: 404, body: { detail }, headers: {} }
+      : this.#error(404, { code: 'not_found' });
+  }
+
+  #error(
+    status: number,
+    {
+      code = anyText,
+      headers = {},
+    }: { code?: unknown; headers?: Readonly<Record<string, string>> } = {},
+  ): Expected {
+    const body =
+      this.assumptions.errorBody === 'nested'
+        ? { error: { code, message: anyText } }
+        : { code, detail: anyText };
+    return { status, body, headers };
+  }
+}
+
+/** ERR-3, ERR-4. */
+function tooMany(seconds: number): Expected {
+  const detail = (value: unknown) =>
+    typeof value === 'string' && (value.match(/\d+/g) ?? []).join() === String(seconds);
+  return { status: 429, body: { detail }, headers: { 'retry-after': String(seconds) } };
+}
+
+interface Route {
+  readonly endpoint: Endpoint;
+  readonly isGet: boolean;
+  readonly id: string;
+}
+
+function routeOf(path: string): Route | undefined {
+  if (path === '/api/v1/sms/send/') return { endpoint: 'send', isGet: false, id: '' };
+  if (path === '/api/sms/send/') return { endpoint: 'dashboard_send', isGet: false, id: '' };
+  if (path === '/api/external/send/') return { endpoint: 'external_send', isGet: false, id: '' };
+  if (path === '/api/v1/sms/received/') return { endpoint: 'received', isGet: true, id: '' };
+  if (path === '/api/v1/account/stats/') return { endpoint: 'stats', isGet: true, id: '' };
+  const device = /^\/api\/devices\/([^/]+)\/tasks\/$/.exec(path)?.[1];
+  if (device !== undefined) return { endpoint: 'tasks', isGet: true, id: device };
+  const message = /^\/api\/v1\/sms\/([^/]+)\/$/.exec(path)?.[1];
+  if (message !== undefined) return { endpoint: 'read', isGet: true, id: message };
+  return undefined;
+}
+
+function parseObject(body: string | Uint8Array): Body | undefined {
+  try {
+    const text =
+      typeof body === 'string'
+        ? body
+        : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Body) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isUuid(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(value)
+  );
+}

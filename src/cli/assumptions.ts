@@ -1,0 +1,32 @@
+/**
+ * `smstwin assumptions`: the ledger of what the document leaves open, with every answer.
+ */
+import { permittedAnswers } from '../config/assumption-text.ts';
+import { assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
+import { type CommandIo, newCommand, readFlags } from './flags.ts';
+import { table } from './table.ts';
+
+export async function assumptions(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('assumptions', 'Print what the document leaves open.', io);
+  command.option('--json', 'as JSON');
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  io.out(command.opts()['json'] === true ? asJson() : asText());
+  return 0;
+}
+
+function asJson(): string {
+  const rows = assumptionNames.map((name) => {
+    const { open, answers, default: fallback } = assumptionLedger[name];
+    return { name, open, default: fallback, answers, permitted: permittedAnswers(name) };
+  });
+  return `${JSON.stringify(rows, null, 2)}\n`;
+}
+
+function asText(): string {
+  const rows = assumptionNames.map((name) => {
+    const { open, default: fallback } = assumptionLedger[name];
+    return [name, String(fallback), permittedAnswers(name).replace(/^one of |"/g, ''), open];
+  });
+  const head = ['NAME', 'DEFAULT', 'PERMITTED', 'WHAT THE DOCUMENT LEAVES OPEN'];
+  return `${table([head, ...rows])}\nSet one with: smstwin serve --assume name=value\n`;
+}

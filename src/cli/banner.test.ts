@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import type { SettingsInput } from '../config/settings.ts';
+import type { ReadyFile } from '../simulator.ts';
+import { createSimulator } from '../simulator.ts';
+import { banner } from './banner.ts';
+import type { ServeOptions } from './serve-options.ts';
+
+async function bannerOf(settings: SettingsInput, control: ServeOptions['control'] = false) {
+  const simulator = await createSimulator(settings);
+  const served: ReadyFile = {
+    ...simulator.readyFile(),
+    base_url: 'http://127.0.0.1:1',
+    control_url: control === false ? null : 'http://127.0.0.1:2',
+  };
+  await simulator.close();
+  const options: ServeOptions = {
+    settings,
+    host: '127.0.0.1',
+    port: 1,
+    control,
+    transport: 'node',
+    readyFile: undefined,
+  };
+  return { served, text: banner(served, options, '1.2.3') };
+}
+
+const number = '+12025550101';
+
+test('the banner of the default world is at most a dozen lines and sends from the first SIM', async () => {
+  const { served, text } = await bannerOf({});
+  expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(12);
+  expect(text).toContain(`${served.accounts[0]?.api_key} (acme)`);
+  expect(text).toContain('"from":"+12025550101"');
+});
+
+test('SVC-1 an account without a connected SIM is shown the pool number', async () => {
+  const world = {
+    accounts: [{ name: 'a', sims: [{ number, connected: false }] }],
+    pool: [{ number: '+12025550190' }],
+  };
+  expect((await bannerOf({ world })).text).toContain('"from":"+12025550190"');
+});
+
+test('ERR-2 a deactivated SIM is not shown', async () => {
+  const sims = [
+    { number, active: false },
+    { number: '+12025550102', connected: true },
+  ];
+  expect((await bannerOf({ world: { accounts: [{ name: 'a', sims }] } })).text).toContain(
+    '"from":"+12025550102"',
+  );
+});
+
+test.each([
+  ['no account', {}],
+  ['no key', { accounts: [{ name: 'a', keys: [], sims: [{ number }] }] }],
+  ['no working number', { accounts: [{ name: 'a', sims: [{ number, active: false }] }] }],
+])('a world with %s is told so, without a command to paste', async (_, world) => {
+  const { text } = await bannerOf({ world });
+  expect(text).toContain('This world has no key with a number to send from.');
+  expect(text).not.toContain('curl');
+});
+
+test('a manual clock comes with the command that moves it, its token unsaid', async () => {
+  const { text } = await bannerOf({ clock: 'manual' }, { host: '::', port: 2, token: 'T0KEN' });
+  expect(text).toContain('curl -sS http://127.0.0.1:2/control/clock/advance');
+  expect(text).toContain('"Authorization: Bearer $SMSTWIN_CONTROL_TOKEN"');
+  expect(text).not.toContain('T0KEN');
+});

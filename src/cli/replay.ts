@@ -1,0 +1,41 @@
+/**
+ * `smstwin replay`: plays a recorded run again and compares every reply, byte for byte.
+ * Exit codes: 0 when all are the same, 1 when one differs, 2 for a journal that cannot be played.
+ */
+import { replayJournal } from '../recording/replay.ts';
+import { fileValue } from './flag-values.ts';
+import { type CommandIo, newCommand, readFlags } from './flags.ts';
+
+export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('replay', 'Play a recorded run again and compare every reply.', io);
+  command.argument('<journal>', 'the file that serve --journal wrote', fileValue);
+  command.option('--json', 'as JSON');
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const [file = ''] = command.args;
+  const { header, inputs, differing, differences, isTruncated } = replayJournal(file);
+  if (command.opts()['json'] === true) {
+    const { started_at: startedAt } = header;
+    const report = {
+      started_at: startedAt,
+      inputs,
+      differing,
+      differences,
+      truncated: isTruncated,
+    };
+    io.out(`${JSON.stringify(report, null, 2)}\n`);
+    return differing === 0 ? 0 : 1;
+  }
+  if (isTruncated)
+    io.error(`smstwin replay: ${file}: the last line is cut short; it is left out\n`);
+  for (const { line, at, input, expected, actual } of differences) {
+    io.out(`line ${line}, ${at}, ${input}\n  recorded ${expected}\n  replayed ${actual}\n`);
+  }
+  if (differing > differences.length) io.out(`… and ${differing - differences.length} more\n`);
+  const inputCount = `${inputs} ${inputs === 1 ? 'input' : 'inputs'}`;
+  io.out(
+    differing === 0
+      ? `${inputCount} played again: every reply is the same, byte for byte.\n`
+      : `${inputCount} played again: ${differing} answered otherwise.\n`,
+  );
+  return differing === 0 ? 0 : 1;
+}

@@ -1,0 +1,13 @@
+/**
+ * `--log`: one line per request of the service. Which key called is said by its id, never by the key.
+ */
+import type { RequestView } from '../operations/requests.ts';
+
+export type LogFormat = 'text' | 'json';
+
+export function requestLine(format: LogFormat, request: RequestView): string {
+  if (format === 'json') return `${JSON.stringify(request)}\n`;
+  const { at, method, endpoint, status, code, account_id: account, duration_ms: ms } = request;
+  const words = [at, method, endpoint ?? 'unknown', status, code ?? '-', account ?? 'anonymous'];
+  return `${words.join(' ')} ${ms.toFixed(3)}ms\n`;
+}

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
+import { parseAssumption, permittedAnswers } from './assumption-text.ts';
+
+test.each([
+  ['limiterRefill=interval', { limiterRefill: 'interval' }],
+  [' limiterRefill = interval ', { limiterRefill: 'interval' }],
+  ['methodNotAllowed=404', { methodNotAllowed: '404' }],
+  ['pollIntervalSeconds=5', { pollIntervalSeconds: 5 }],
+  ['failureRate=0.25', { failureRate: 0.25 }],
+  ['sendsPerPoll=all', { sendsPerPoll: 'all' }],
+  ['sendsPerPoll=3', { sendsPerPoll: 3 }],
+  ['monthlyQuota=0', { monthlyQuota: 0 }],
+  ['failsFrom=sent,queued', { failsFrom: ['queued', 'sent'] }],
+  ['failsFrom=', { failsFrom: [] }],
+  ['keyFormat=', { keyFormat: '' }],
+  ['keyFormat=42', { keyFormat: '42' }],
+])('%s is read', (text, override) => {
+  expect(parseAssumption(text)).toEqual({ kind: 'assumption', override });
+});
+
+test.each([
+  ['limiterRefill', 'expected name=value, got "limiterRefill"'],
+  ['limiterrefil=sliding', 'no assumption is named "limiterrefil"; did you mean limiterRefill?'],
+  ['=x', 'no assumption is named ""; `smstwin assumptions` lists them'],
+  ['__proto__=x', 'no assumption is named "__proto__"; `smstwin assumptions` lists them'],
+  ['replayScope=user', 'replayScope: expected one of "account", "api_key"; got "user"'],
+  [
+    'pollIntervalSeconds=1.5',
+    'pollIntervalSeconds: expected a whole number from 1 to 86400; got "1.5"',
+  ],
+  ['failureRate=-1', 'failureRate: expected a number from 0 to 1; got "-1"'],
+  [
+    'failsFrom=delivered',
+    'failsFrom: expected a list of queued, sending, sent, which may be empty; got "delivered"',
+  ],
+  ['tasksAccess=anyone', 'tasksAccess: expected "owner"; got "anyone"'],
+])('%s is refused', (text, message) => {
+  expect(parseAssumption(text)).toEqual({ kind: 'mistake', message });
+});
+
+test.each(assumptionNames)('the default of %s can be typed', (name) => {
+  const text = `${name}=${String(assumptionLedger[name].default)}`;
+  expect(parseAssumption(text)).toEqual({
+    kind: 'assumption',
+    override: { [name]: assumptionLedger[name].default },
+  });
+});
+
+test.each(assumptionNames)('%s says what it permits', (name) => {
+  expect(permittedAnswers(name)).not.toBe('');
+});

@@ -1,0 +1,89 @@
+/**
+ * Assumptions as people type them: `name=value`, and what to say when the name or the answer is
+ * not one of the ledger's.
+ */
+import {
+  type AssumptionName,
+  type Assumptions,
+  assumptionLedger,
+  assumptionNames,
+} from '../sim/assumptions.ts';
+
+export type AssumptionReading =
+  | { readonly kind: 'assumption'; readonly override: Partial<Assumptions> }
+  | { readonly kind: 'mistake'; readonly message: string };
+
+/** Reads `pollIntervalSeconds=5`, `limiterRefill=interval`, `failsFrom=queued,sent`, `failsFrom=`. */
+export function parseAssumption(text: string): AssumptionReading {
+  const equals = text.indexOf('=');
+  if (equals < 0) return mistake(`expected name=value, got "${text}"`);
+  const name = text.slice(0, equals).trim();
+  const answer = text.slice(equals + 1).trim();
+  if (!isAssumptionName(name)) return mistake(unknownAssumption(name));
+  for (const candidate of candidates(name, answer)) {
+    const reading = assumptionLedger[name].schema.safeParse(candidate);
+    if (reading.success) return { kind: 'assumption', override: { [name]: reading.data } };
+  }
+  return mistake(`${name}: expected ${permittedAnswers(name)}; got "${answer}"`);
+}
+
+export function isAssumptionName(name: string): name is AssumptionName {
+  return Object.hasOwn(assumptionLedger, name);
+}
+
+/** `one of sliding, continuous`, or `"all", or a whole number from 1 to 100`. */
+export function permittedAnswers(name: AssumptionName): string {
+  const { answers } = assumptionLedger[name];
+  const numberOrList = alsoAccepts(name);
+  const words = answers.map((answer) => `"${answer}"`).join(', ');
+  if (numberOrList === undefined) return answers.length === 1 ? words : `one of ${words}`;
+  return answers.length === 0 ? numberOrList : `${words}, or ${numberOrList}`;
+}
+
+export function unknownAssumption(name: string): string {
+  const near = nearestName(name, assumptionNames);
+  const hint = near === undefined ? '`smstwin assumptions` lists them' : `did you mean ${near}?`;
+  return `no assumption is named "${name}"; ${hint}`;
+}
+
+/** The name that a typing mistake most likely meant, if one is near. */
+export function nearestName(typed: string, names: readonly string[]): string | undefined {
+  const lower = typed.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Math.max(2, Math.floor(typed.length / 3)) + 1;
+  for (const name of names) {
+    const distance = editDistance(lower, name.toLowerCase());
+    if (distance < bestDistance) [best, bestDistance] = [name, distance];
+  }
+  return best;
+}
+
+/** The answer as text, as a number and as a list: the ledger's schema says which of them it is. */
+function candidates(name: AssumptionName, answer: string): readonly unknown[] {
+  if (name === 'failsFrom') {
+    return [answer === '' ? [] : answer.split(',').map((status) => status.trim())];
+  }
+  return /^[0-9]+(\.[0-9]+)?$/.test(answer) ? [answer, Number(answer)] : [answer];
+}
+
+function alsoAccepts(name: AssumptionName): string | undefined {
+  const entry = assumptionLedger[name];
+  return 'alsoAccepts' in entry ? entry.alsoAccepts : undefined;
+}
+
+function mistake(message: string): AssumptionReading {
+  return { kind: 'mistake', message };
+}
+
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= other.length; j++) {
+      const change = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

@@ -1,0 +1,129 @@
+/**
+ * What is wrong with settings, a world or an assumptions file: every mistake, each with its path.
+ * zod finds them; here they become sentences a person can act on.
+ */
+import type { z } from 'zod';
+import { endpointNames } from '../sim/limits.ts';
+import {
+  isAssumptionName,
+  nearestName,
+  permittedAnswers,
+  unknownAssumption,
+} from './assumption-text.ts';
+
+export interface Mistake {
+  /** `accounts[0].sims[1].number`; empty for the value as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Settings that cannot be used. Its message lists every mistake, one per line. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  readonly mistakes: readonly Mistake[];
+
+  constructor(mistakes: readonly Mistake[]) {
+    super(mistakes.map(mistakeLine).join('\n'));
+    this.mistakes = mistakes;
+  }
+}
+
+export function mistakeLine({ path, message }: Mistake): string {
+  return path === '' ? message : `${path}: ${message}`;
+}
+
+/**
+ * The mistakes of one parse, in the order of the value. `at` says where the parsed value lies.
+ * Parse with `reportInput: true`, so that a sentence can say what stands there.
+ */
+export function mistakesOf(error: z.ZodError, at: readonly PropertyKey[] = []): Mistake[] {
+  return error.issues.flatMap((issue) => {
+    const path = [...at, ...issue.path];
+    if (issue.code !== 'unrecognized_keys') {
+      return [{ path: pathText(path), message: sentence(issue, path) }];
+    }
+    return issue.keys.map((key) => ({
+      path: pathText([...path, key]),
+      message: unknownKey(key, path),
+    }));
+  });
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[]): string {
+  const parent = path.at(-1);
+  if (parent === 'assumptions') return unknownAssumption(key);
+  if (parent === 'limits') {
+    const near = nearestName(key, endpointNames);
+    const hint =
+      near === undefined ? `known are ${endpointNames.join(', ')}` : `did you mean ${near}?`;
+    return `no endpoint is named "${key}"; ${hint}`;
+  }
+  return 'this key is not known here';
+}
+
+function sentence(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
+  const place = path.indexOf('assumptions');
+  const name = place < 0 ? undefined : path[place + 1];
+  if (typeof name === 'string' && isAssumptionName(name)) {
+    return `expected ${permittedAnswers(name)}${got(issue, path)}`;
+  }
+  if (issue.code === 'custom') return issue.message;
+  return `${issue.input === undefined ? 'is missing: ' : ''}${expectation(issue)}${got(issue, path)}`;
+}
+
+function expectation(issue: z.core.$ZodIssue): string {
+  if (issue.message.startsWith('expected')) return issue.message;
+  switch (issue.code) {
+    case 'invalid_type':
+      // YAML reads a number without quotes as one, its plus sign included.
+      return issue.expected === 'string' && typeof issue.input === 'number'
+        ? 'expected a string, in quotes'
+        : `expected ${typeNames[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `expected ${oneOf(issue.values)}`;
+    case 'invalid_union':
+      return 'options' in issue && issue.options
+        ? `expected ${oneOf(issue.options)}`
+        : issue.message;
+    case 'too_small':
+      return `expected at least ${issue.minimum}${units[issue.origin] ?? ''}`;
+    case 'too_big':
+      return `expected at most ${issue.maximum}${units[issue.origin] ?? ''}`;
+    default:
+      return issue.message;
+  }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+};
+
+const units: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
+
+function oneOf(values: readonly unknown[]): string {
+  const words = values.map((value) => JSON.stringify(value)).join(', ');
+  return values.length === 1 ? words : `one of ${words}`;
+}
+
+/** What stands there instead, shortened; never a key, nor what stands where keys do. */
+function got(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
+  const mayBeKey = path.at(-1) === 'key' || path.includes('keys');
+  if (issue.input === undefined || mayBeKey || 'discriminator' in issue) return '';
+  if (Array.isArray(issue.input)) return `; got a list of ${issue.input.length}`;
+  if (typeof issue.input === 'object' && issue.input !== null) return '; got an object';
+  const text = JSON.stringify(issue.input) ?? String(issue.input);
+  return `; got ${text.length > 60 ? `${text.slice(0, 57)}...` : text}`;
+}
+
+/** `accounts[0].sims[1].number`: a place in a file, as people write it. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    return text === '' ? String(step) : `${text}.${String(step)}`;
+  }, '');
+}

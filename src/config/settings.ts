@@ -1,0 +1,119 @@
+/**
+ * Everything that decides how a simulator behaves, as one value: parsed once, readonly after.
+ * Rules: LIMIT-1 to LIMIT-7, ERR-1. Assumes: any, by override.
+ * What `createSimulator` is given wins over what the world says, and that over the document's
+ * numbers and the ledger's defaults.
+ */
+import { z } from 'zod';
+import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
+import { latestTimeMs } from '../sim/clock.ts';
+import { documentedLimitsPerMinute, endpointNames, type LimitsPerMinute } from '../sim/limits.ts';
+import { defaultWorld } from './default-world.ts';
+import { mistakesOf, SettingsError } from './mistakes.ts';
+import {
+  assumptionsSchema,
+  type DeepReadonly,
+  limitOverridesSchema,
+  type WorldFixtureInput,
+  worldSchema,
+} from './world-schema.ts';
+
+export const clockModes = ['real', 'scaled', 'manual'] as const;
+export type ClockMode = (typeof clockModes)[number];
+export const logModes = ['off', 'text', 'json'] as const;
+export const defaultRate = 60;
+/** Simulated seconds per second. */
+export const largestRate = 1_000_000;
+export const defaultManualStart = '2026-01-01T00:00:00.000Z';
+
+const startError =
+  'expected an ISO 8601 time with its zone, such as "2026-01-01T00:00:00.000Z", or milliseconds since 1970';
+/** Virtual time never starts at 0, which lru-cache takes for "no expiry", nor beyond four-digit years. */
+const earliestStartMs = Date.parse('1970-01-02T00:00:00.000Z');
+
+export const startTimeSchema = z
+  .union([z.number(), z.iso.datetime({ offset: true, error: startError })], { error: startError })
+  .transform((time) => (typeof time === 'number' ? Math.trunc(time) : Date.parse(time)))
+  .refine((ms) => ms >= earliestStartMs && ms <= latestTimeMs, {
+    error: 'expected a time between the years 1970 and 9000',
+  });
+
+const settingsSchema = z
+  .strictObject({
+    clock: z.enum(clockModes).default('real'),
+    rate: z.number().positive({ error: 'expected a number above 0' }).max(largestRate).optional(),
+    startTime: startTimeSchema.optional(),
+    seed: z
+      .int()
+      .min(0)
+      .max(2 ** 32 - 1)
+      .default(1),
+    world: worldSchema.prefault(defaultWorld as unknown as z.input<typeof worldSchema>),
+    assumptions: assumptionsSchema.default(() => ({})),
+    limits: limitOverridesSchema.default(() => ({})),
+    noLimits: z.boolean().default(false),
+    trustProxy: z.boolean().default(false),
+    log: z.enum(logModes).default('off'),
+  })
+  .superRefine(
+    (given, context) => {
+      if (given.rate !== undefined && isOther(given.clock, 'scaled')) {
+        context.addIssue({ code: 'custom', path: ['rate'], message: onlyWith('scaled') });
+      }
+      if (given.startTime !== undefined && isOther(given.clock, 'manual')) {
+        context.addIssue({ code: 'custom', path: ['startTime'], message: onlyWith('manual') });
+      }
+    },
+    { when: ({ value }) => typeof value === 'object' && value !== null },
+  )
+  .transform(({ startTime, rate, ...rest }) => ({
+    ...rest,
+    /** Simulated milliseconds per millisecond, should the clock be scaled. */
+    rate: rate ?? defaultRate,
+    /** Where a manual clock starts; the other modes start at the present. */
+    startTimeMs: startTime ?? Date.parse(defaultManualStart),
+  }));
+
+/** What `createSimulator` takes; everything may be left out. */
+export type SettingsInput = Omit<DeepReadonly<z.input<typeof settingsSchema>>, 'world'> & {
+  readonly world?: WorldFixtureInput | undefined;
+};
+export type Settings = DeepReadonly<z.output<typeof settingsSchema>>;
+
+const unlimited = Object.fromEntries(
+  endpointNames.map((name) => [name, null]),
+) as unknown as LimitsPerMinute;
+
+/** Throws a SettingsError that lists every mistake with its path. */
+export function parseSettings(input: unknown = {}): Settings {
+  const reading = settingsSchema.safeParse(input, { reportInput: true });
+  if (!reading.success) throw new SettingsError(mistakesOf(reading.error));
+  return reading.data;
+}
+
+/**
+ * One answer per gap: the ledger's default, unless the world or the settings say otherwise. `trustProxy` is
+ * another way to say `clientIp: x_forwarded_for`.
+ */
+export function assumptionsOf(settings: Settings): Assumptions {
+  return {
+    ...defaultAssumptions,
+    ...settings.world.assumptions,
+    ...(settings.trustProxy ? { clientIp: 'x_forwarded_for' } : {}),
+    ...settings.assumptions,
+  };
+}
+
+/** Requests per minute, or null where nothing is throttled. */
+export function limitsOf(settings: Settings): LimitsPerMinute {
+  if (settings.noLimits) return unlimited;
+  return { ...documentedLimitsPerMinute, ...settings.world.limits, ...settings.limits };
+}
+
+function isOther(clock: ClockMode | undefined, mode: ClockMode): boolean {
+  return clock !== mode && (clock === undefined || clockModes.includes(clock));
+}
+
+function onlyWith(mode: ClockMode): string {
+  return `only a ${mode} clock takes it: set clock to "${mode}"`;
+}

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { UsageError } from '../cli/usage-error.ts';
+import { readAssumptionsFile, readWorldFile } from './world-file.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'smstwin-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+async function mistakes(reading: Promise<unknown>): Promise<readonly string[]> {
+  try {
+    await reading;
+  } catch (error) {
+    if (error instanceof UsageError) return error.lines;
+    throw error;
+  }
+  return [];
+}
+
+const yaml = `
+accounts:
+  - name: acme
+    monthly_quota: unlimited
+    sims: [{ number: "+12025550101" }]
+assumptions: { limiterRefill: interval }
+`;
+
+test('a world is read from YAML, and the same from JSON', async () => {
+  const fromYaml = await readWorldFile(file('world.yaml', yaml));
+  expect(fromYaml.accounts[0]?.sims[0]?.number).toBe('+12025550101');
+  expect(fromYaml.assumptions).toEqual({ limiterRefill: 'interval' });
+  const json = file('world.json', `\uFEFF${JSON.stringify(fromYaml)}`);
+  expect(await readWorldFile(json)).toEqual(fromYaml);
+});
+
+test('every mistake of a world file is one line with its path in the file', async () => {
+  const path = file('bad.yaml', 'accounts: [{ sims: [{ number: +12025550101 }] }]\npol: []\n');
+  expect(await mistakes(readWorldFile(path))).toEqual([
+    'bad.yaml: accounts[0].name: is missing: expected a string',
+    'bad.yaml: accounts[0].sims[0].number: expected a string, in quotes; got 12025550101',
+    'bad.yaml: pol: this key is not known here',
+  ]);
+});
+
+test('every mistake of an assumptions file is one line with its name', async () => {
+  const path = file('answers.json', '{"replayScope":"user","failsFrom":["x"],"gateOrdr":1}');
+  expect(await mistakes(readAssumptionsFile(path))).toEqual([
+    'answers.json: replayScope: expected one of "account", "api_key"; got "user"',
+    'answers.json: failsFrom[0]: expected a list of queued, sending, sent, which may be empty; got "x"',
+    'answers.json: gateOrdr: no assumption is named "gateOrdr"; did you mean gateOrder?',
+  ]);
+});
+
+test('an assumptions file is an object of names to answers', async () => {
+  const path = file('answers.yaml', 'failsFrom: [sent]\nmonthlyQuota: 5\n');
+  expect(await readAssumptionsFile(path)).toEqual({ failsFrom: ['sent'], monthlyQuota: 5 });
+});
+
+test.each([
+  ['list.yaml', '- 1\n', 'list.yaml: expected an object; got a list of 1'],
+  ['empty.yaml', '', 'empty.yaml: expected an object; got null'],
+  ['broken.json', '{"accounts":', /^broken\.json: .*JSON/],
+  ['broken.yaml', 'a: [1\n', /^broken\.yaml: .* at line 2, column 1$/],
+  ['twice.yaml', 'pool: []\npool: []\n', /^twice\.yaml: Map keys must be unique at line/],
+])('%s is refused in one line', async (name, text, line) => {
+  const lines = await mistakes(readWorldFile(file(name, text)));
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(line);
+});
+
+test('a file that cannot be read is named, and so is the flag', async () => {
+  expect(await mistakes(readWorldFile(join(folder, 'none.json')))).toEqual([
+    `--world ${join(folder, 'none.json')}: there is no such file`,
+  ]);
+  expect(await mistakes(readAssumptionsFile(folder))).toEqual([
+    `--assumptions ${folder}: it is a folder`,
+  ]);
+});
+
+test('AUTH-2 a key in a world file that is no JSON or YAML is not repeated', async () => {
+  const texts = {
+    'key.json': '{"accounts":[{"name":"a","keys":[{"name":"k","key": smst_secret}]}]}',
+    'lines.json': '{"accounts": [],\n"key": smst_secret\n}',
+    'key.yaml': 'accounts:\n  - name: a\n    keys: [{ name: k, key: "smst_secret }]\n',
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    const lines = await mistakes(readWorldFile(file(name, text)));
+    expect(lines.join()).toContain(`${name}: `);
+    expect(lines.join()).not.toMatch(/smst/);
+  }
+});

@@ -1,0 +1,97 @@
+/**
+ * Files that settings are read from: a world, or answers to assumptions, in JSON or YAML.
+ * A mistake is reported with its path in the file, all mistakes at once.
+ */
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { z } from 'zod';
+import { UsageError } from '../cli/usage-error.ts';
+import type { Assumptions } from '../sim/assumptions.ts';
+import { mistakeLine, mistakesOf } from './mistakes.ts';
+import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
+
+/** `flag` names what asked for the file, should it be unreadable. */
+export async function readWorldFile(path: string, flag = '--world'): Promise<WorldFixture> {
+  return readChecked(path, flag, worldSchema, []);
+}
+
+/** An object of names to answers, as `conform --discover` writes it. */
+export async function readAssumptionsFile(
+  path: string,
+  flag = '--assumptions',
+): Promise<Partial<Assumptions>> {
+  return readChecked(path, flag, assumptionsSchema, ['assumptions']);
+}
+
+async function readChecked<Schema extends z.ZodType>(
+  path: string,
+  flag: string,
+  schema: Schema,
+  at: readonly string[],
+): Promise<z.output<Schema>> {
+  const file = basename(path);
+  const value = path.endsWith('.json')
+    ? parseJson(file, readText(path, flag))
+    : await parseYaml(file, readText(path, flag));
+  const reading = schema.safeParse(value, { reportInput: true });
+  if (reading.success) return reading.data;
+  const mistakes = mistakesOf(reading.error, at);
+  const own = at.length === 0 ? '' : `${at.join('.')}.`;
+  throw new UsageError(
+    ...mistakes.map((mistake) => {
+      const place = mistake.path.startsWith(own) ? mistake.path.slice(own.length) : '';
+      return `${file}: ${mistakeLine({ ...mistake, path: place })}`;
+    }),
+  );
+}
+
+function readText(path: string, flag: string): string {
+  try {
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+  } catch (error) {
+    throw new UsageError(`${flag} ${path}: ${reasonOf(error)}`);
+  }
+}
+
+function parseJson(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${file}: ${firstLine(withoutText(String((error as Error).message)))}`);
+  }
+}
+
+/** Node shows some of the text that it cannot read, which may be a key. */
+function withoutText(message: string): string {
+  return message.replace(/, (?:\.{3})?".*is not valid JSON$/s, ' is not valid JSON');
+}
+
+/** The parser is only loaded for those who write YAML. */
+async function parseYaml(file: string, text: string): Promise<unknown> {
+  const { parseDocument } = await import('yaml');
+  const document = parseDocument(text);
+  if (document.errors.length > 0) {
+    throw new UsageError(...document.errors.map((error) => `${file}: ${firstLine(error.message)}`));
+  }
+  try {
+    return document.toJS();
+  } catch (error) {
+    // Aliases that would unfold without end are only found here.
+    throw new UsageError(`${file}: ${firstLine((error as Error).message)}`);
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'it may not be read',
+  EISDIR: 'it is a folder',
+};
+
+function reasonOf(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return reasons[code] ?? firstLine(message);
+}
+
+function firstLine(text: string): string {
+  return (text.split('\n', 1)[0] ?? '').replace(/:$/, '');
+}

@@ -1,0 +1,212 @@
+/**
+ * The world a simulator starts with, as settings and world files give it: accounts with their keys
+ * and SIMs, the shared pool, the scripted fates, and overrides of assumptions and limits.
+ * Rules: AUTH-2, SVC-1, STATE-3, STATE-4. Assumes: monthlyQuota, failsFrom.
+ * The field names are those of the file, so that one schema serves the file, the control port and
+ * the shipped JSON Schema.
+ */
+import { z } from 'zod';
+import {
+  type Assumptions,
+  assumptionOverridesSchema,
+  unfinishedStatuses,
+} from '../sim/assumptions.ts';
+import {
+  mostAccounts,
+  mostDevices,
+  mostKeys,
+  mostOutcomes,
+  mostPoolNumbers,
+  mostSims,
+} from '../sim/bounds.ts';
+import { type EndpointName, endpointNames } from '../sim/limits.ts';
+import { pathText } from './mistakes.ts';
+
+/** Plain data that nobody changes any more. */
+export type DeepReadonly<T> = T extends readonly (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+
+/** Overrides of the limits: requests per minute, or null for none. */
+export type LimitOverrides = { readonly [E in EndpointName]?: number | null };
+
+const quotaError = 'expected a whole number from 0 to 1000000000, or "unlimited"';
+const limitError = 'expected a whole number from 1 to 1000000, or null for no limit';
+const pollsError = 'expected a whole number from 1 to 1000000';
+
+export const nameSchema = z.string().min(1).max(100);
+
+export const numberSchema = z
+  .string()
+  .regex(/^\+[1-9][0-9]{1,14}$/, { error: 'expected an E.164 number such as "+12025550101"' });
+
+export const recipientSchema = z.string().regex(/^\+[1-9*][0-9*]{0,14}$/, {
+  error: 'expected an E.164 number, in which "*" stands for any digits, such as "+1202555016*"',
+});
+
+const keySchema = z.strictObject({
+  name: nameSchema,
+  key: z
+    .string()
+    .regex(/^[A-Za-z0-9_.~+/=-]{1,200}$/, {
+      error:
+        'expected 1 to 200 characters that a bearer token may carry: A-Z a-z 0-9 _ . ~ + / = -',
+    })
+    .exactOptional()
+    .describe('Drawn from the seed where it is left out.'),
+});
+
+/** Whether the SIM polls by itself, or a device of yours does, over HTTP. */
+export const pollingSchema = z.enum(['simulated', 'external']);
+
+export const monthlyQuotaSchema = z.union(
+  [
+    z.int({ error: quotaError }).min(0, { error: quotaError }).max(1e9, { error: quotaError }),
+    z.enum(['unlimited'], { error: quotaError }),
+  ],
+  { error: quotaError },
+);
+
+const simSchema = z.strictObject({
+  number: numberSchema,
+  connected: z.boolean().default(true).describe('A SIM that is not connected picks up nothing.'),
+  active: z.boolean().default(true).describe('Sending from one that is not active is a 503.'),
+  polling: pollingSchema
+    .default('simulated')
+    .describe('Whether the SIM polls by itself, or a device of yours does, over HTTP.'),
+});
+
+const accountSchema = z.strictObject({
+  name: nameSchema,
+  monthly_quota: monthlyQuotaSchema
+    .exactOptional()
+    .describe('Messages per month; without it, the assumption monthlyQuota.'),
+  keys: z
+    .array(keySchema)
+    .max(mostKeys)
+    .default(() => [{ name: 'default' }]),
+  sims: z
+    .array(simSchema)
+    .max(mostSims)
+    .default(() => []),
+});
+
+const pollsSchema = z
+  .int({ error: pollsError })
+  .min(1, { error: pollsError })
+  .max(1_000_000, { error: pollsError })
+  .default(1)
+  .describe('How many polls each step takes.');
+
+/** A scripted fate: how the messages to some recipients end, and how many polls each step takes. */
+export const outcomeSchema = z.discriminatedUnion('ends', [
+  z.strictObject({ to: recipientSchema, ends: z.literal('delivered'), polls: pollsSchema }),
+  z.strictObject({
+    to: recipientSchema,
+    ends: z.enum(['failed', 'stuck']),
+    in: z.enum(unfinishedStatuses).describe('Where it fails, or stays.'),
+    polls: pollsSchema,
+  }),
+]);
+
+const limitSchema = z
+  .int({ error: limitError })
+  .min(1, { error: limitError })
+  .max(1_000_000, { error: limitError })
+  .nullable()
+  .exactOptional();
+
+export const limitOverridesSchema = z.strictObject(
+  Object.fromEntries(endpointNames.map((name) => [name, limitSchema])),
+) as unknown as z.ZodType<LimitOverrides, LimitOverrides>;
+
+export const assumptionsSchema = assumptionOverridesSchema as z.ZodType<
+  Partial<Assumptions>,
+  Partial<Assumptions>
+>;
+
+export const worldSchema = z
+  .strictObject({
+    $schema: z.string().exactOptional(),
+    accounts: z
+      .array(accountSchema)
+      .max(mostAccounts)
+      .default(() => []),
+    pool: z
+      .array(z.strictObject({ number: numberSchema }))
+      .max(mostPoolNumbers)
+      .default(() => [])
+      .describe('Numbers of the platform, for accounts without a connected SIM.'),
+    outcomes: z
+      .array(outcomeSchema)
+      .max(mostOutcomes)
+      .default(() => [])
+      .describe('Fates by recipient; the first that fits counts.'),
+    assumptions: assumptionsSchema.default(() => ({})),
+    limits: limitOverridesSchema.default(() => ({})),
+  })
+  .superRefine(refuseTwins, { when: () => true })
+  .superRefine(refuseTooManySims, { when: () => true });
+
+/** What a world file may say: lists and most fields may be left out. */
+export type WorldFixtureInput = DeepReadonly<z.input<typeof worldSchema>>;
+export type WorldFixture = DeepReadonly<z.output<typeof worldSchema>>;
+export type WorldAccount = WorldFixture['accounts'][number];
+export type WorldKey = WorldAccount['keys'][number];
+export type WorldSim = WorldAccount['sims'][number];
+export type Outcome = DeepReadonly<z.output<typeof outcomeSchema>>;
+
+/**
+ * Names, numbers and keys stand once in a world. Runs even where the shape is wrong elsewhere,
+ * so that a file's mistakes come out all at once; hence it trusts nothing about the value.
+ */
+function refuseTwins(value: unknown, context: z.core.$RefinementCtx): void {
+  const seen = { account: new Map<unknown, string>(), number: new Map(), key: new Map() };
+  const note = (kind: keyof typeof seen, entry: unknown, field: string, path: PropertyKey[]) => {
+    const text = fieldOf(entry, field);
+    if (typeof text !== 'string') return;
+    const first = seen[kind].get(text);
+    if (first === undefined) seen[kind].set(text, pathText(path));
+    else
+      context.addIssue({
+        code: 'custom',
+        path: [...path, field],
+        message: `the same ${kind === 'account' ? 'account name' : kind} stands at ${first}.${field}`,
+      });
+  };
+  listOf(value, 'accounts').forEach((account, a) => {
+    note('account', account, 'name', ['accounts', a]);
+    listOf(account, 'keys').forEach((key, k) => {
+      note('key', key, 'key', ['accounts', a, 'keys', k]);
+    });
+    listOf(account, 'sims').forEach((sim, s) => {
+      note('number', sim, 'number', ['accounts', a, 'sims', s]);
+    });
+  });
+  listOf(value, 'pool').forEach((entry, p) => {
+    note('number', entry, 'number', ['pool', p]);
+  });
+}
+
+function refuseTooManySims(value: unknown, context: z.core.$RefinementCtx): void {
+  const sims = listOf(value, 'accounts').map((account) => listOf(account, 'sims').length);
+  const count = sims.reduce((sum, one) => sum + one, listOf(value, 'pool').length);
+  if (count <= mostDevices) return;
+  context.addIssue({
+    code: 'custom',
+    message: `expected at most ${mostDevices} SIMs in all; got ${count}`,
+  });
+}
+
+function fieldOf(value: unknown, field: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? (value as Record<string, unknown>)[field]
+    : undefined;
+}
+
+function listOf(value: unknown, field: string): readonly unknown[] {
+  const list = fieldOf(value, field);
+  return Array.isArray(list) ? list : [];
+}

@@ -1,0 +1,199 @@
+/**
+ * The refusals, as responses of the OpenAPI document: their bodies in the shape that the assumptions give
+ * them, their headers, and as an example what the error table itself answers.
+ * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, notFoundBody, malformedJson,
+ * unknownFields.
+ */
+import { z } from 'zod';
+import type { Assumptions } from '../../sim/assumptions.ts';
+import type { ServiceError } from '../../sim/errors.ts';
+import { receivedParameters } from '../../sim/received.ts';
+import { documentedFields } from '../../sim/send-request.ts';
+import { errorReplies, errorReply } from '../service/error-replies.ts';
+import type { ApiReply } from '../service/messages.ts';
+import { transportReplies } from '../transport/transport-replies.ts';
+import { componentRef, type Json, schemaOf } from './json-schema.ts';
+
+/** A refusal as one endpoint gives it. */
+export interface Refusal {
+  /** Of its schema among the components. */
+  readonly name: string;
+  readonly status: number;
+  readonly description: string;
+  readonly schema: z.ZodType;
+  readonly headers?: Readonly<Record<string, Json>>;
+  /** What is really answered. */
+  readonly reply: ApiReply;
+}
+
+type Kind = ServiceError['kind'];
+type PlainKind = Exclude<Kind, 'invalid_field' | 'not_found' | 'throttled' | 'malformed_json'>;
+
+/** Refusals whose code is fixed. */
+export function refusalOf(error: ServiceError & { kind: PlainKind }, assumptions: Assumptions) {
+  const { status, code } = errorReplies[error.kind];
+  return {
+    name: pascal(error.kind),
+    status,
+    schema: coded(z.literal(code), assumptions),
+    reply: errorReply(error, assumptions),
+    ...plainTexts[error.kind],
+  } satisfies Refusal;
+}
+
+const plainTexts = {
+  invalid_key: {
+    description: 'The API key is missing, wrong or revoked (AUTH-3; the spelling is the contract).',
+    headers: {
+      'WWW-Authenticate': header('The scheme that is asked for.', z.literal('Bearer')),
+    },
+  },
+  quota_exceeded: { description: 'The monthly SMS limit of the plan is reached (ERR-1).' },
+  number_not_found: { description: 'No SIM of the account has the sender number (AUTH-4).' },
+  number_access_denied: {
+    description:
+      'The number exists, but the account may not send from it (AUTH-5; the spelling is the contract).',
+  },
+  device_inactive: { description: 'The SIM behind the sender number is deactivated (ERR-2).' },
+  method_not_allowed: {
+    description: 'Another method on this path (`methodNotAllowed`).',
+    headers: { Allow: header('The methods that this path takes.', z.string()) },
+  },
+  request_id_conflict: {
+    description:
+      'The `request_id` was used within 24 hours for another message (`replayDifferentBody`).',
+  },
+  unsupported_media_type: {
+    description: 'The body is not declared as `application/json` (`contentType`).',
+  },
+} as const satisfies Record<PlainKind, Pick<Refusal, 'description' | 'headers'>>;
+
+/** SEND-5: the body names the failing field. `failure`: what a mistake of the endpoint's really leads to. */
+export function invalidField(
+  endpoint: 'send' | 'received',
+  failure: ServiceError & { kind: 'invalid_field' },
+  assumptions: Assumptions,
+): Refusal {
+  const names: readonly string[] =
+    endpoint === 'send' ? documentedFields : Object.keys(receivedParameters);
+  const anyField = endpoint === 'send' && assumptions.unknownFields === 'reject';
+  return {
+    name: endpoint === 'send' ? 'InvalidField' : 'InvalidParameter',
+    status: errorReplies.invalid_field.status,
+    description:
+      endpoint === 'send'
+        ? 'A field failed validation: its name is the code (SEND-5).'
+        : 'A parameter is no whole number of its range: its name is the code.',
+    schema:
+      assumptions.errorBody === 'field_map'
+        ? fieldMap(anyField ? undefined : names)
+        : coded(anyField ? z.string() : z.enum(names), assumptions),
+    reply: errorReply(failure, assumptions),
+  };
+}
+
+export function malformedJson(
+  error: ServiceError & { kind: 'malformed_json' },
+  assumptions: Assumptions,
+): Refusal {
+  const { status, code } = errorReplies.malformed_json;
+  return {
+    name: 'MalformedJson',
+    status,
+    description: 'The body is not a JSON object (`malformedJson`).',
+    schema:
+      assumptions.malformedJson === 'detail_400' ? detailOnly : coded(z.literal(code), assumptions),
+    reply: errorReply(error, assumptions),
+  };
+}
+
+export function notFound(description: string, assumptions: Assumptions): Refusal {
+  const { status, code } = errorReplies.not_found;
+  return {
+    name: 'NotFound',
+    status,
+    description,
+    schema:
+      assumptions.notFoundBody === 'detail_only' ? detailOnly : coded(z.literal(code), assumptions),
+    reply: errorReply({ kind: 'not_found' }, assumptions),
+  };
+}
+
+const exampleWaitSeconds = 42;
+
+export function throttled(limitPerMinute: number, assumptions: Assumptions): Refusal {
+  return {
+    name: 'Throttled',
+    status: errorReplies.throttled.status,
+    description: `More than ${limitPerMinute} requests per minute. The wait of \`Retry-After\` is authoritative (ERR-3, ERR-4).`,
+    schema: z.strictObject({
+      detail: z.string().describe('States the wait in seconds, the number of the header.'),
+    }),
+    headers: {
+      'Retry-After': header('Seconds until a request would succeed (ERR-3).', z.int().min(1)),
+    },
+    reply: errorReply({ kind: 'throttled', retryAfterSeconds: exampleWaitSeconds }, assumptions),
+  };
+}
+
+/** Said by the transport, before any handler: the assumptions do not reach it. */
+export function tooLarge(limitBytes: number): Refusal {
+  const serve = { service: (): ApiReply => reply };
+  const { tooLarge: reply } = transportReplies(serve, limitBytes);
+  return {
+    name: 'TooLarge',
+    status: reply.status,
+    description: `The body is longer than ${limitBytes} bytes.`,
+    schema: z.strictObject({ code: z.literal('request_too_large'), detail: z.string() }),
+    reply,
+  };
+}
+
+/** One response for each status, in order; where refusals share one, the body tells them apart. */
+export function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
+  const responses: Record<string, Json> = {};
+  for (const status of [...new Set(refusals.map((refusal) => refusal.status))].sort()) {
+    const those = refusals.filter((refusal) => refusal.status === status);
+    const refs = those.map(({ name }) => componentRef(name));
+    const headers: Json = Object.assign({}, ...those.map((refusal) => refusal.headers));
+    responses[status] = {
+      description: those.map(({ description }) => description).join('\n\n'),
+      ...(Object.keys(headers).length > 0 && { headers }),
+      content: {
+        'application/json': {
+          schema: refs.length === 1 ? refs[0] : { anyOf: refs },
+          examples: Object.fromEntries(
+            those.map(({ name, reply }) => [name, { value: JSON.parse(reply.body) as Json }]),
+          ),
+        },
+      },
+    };
+  }
+  return responses;
+}
+
+export function header(description: string, schema: z.ZodType): Json {
+  return { description, required: true, schema: schemaOf(schema, 'output') };
+}
+
+const detailOnly = z.strictObject({ detail: z.string() });
+
+function coded(code: z.ZodType, { errorBody }: Assumptions): z.ZodType {
+  return errorBody === 'nested'
+    ? z.strictObject({ error: z.strictObject({ code, message: z.string() }) })
+    : z.strictObject({ code, detail: z.string() });
+}
+
+/** Every failing field with its one reason. */
+function fieldMap(names: readonly string[] | undefined): z.ZodType {
+  const reasons = z.array(z.string()).length(1);
+  const map =
+    names === undefined
+      ? z.record(z.string(), reasons)
+      : z.strictObject(Object.fromEntries(names.map((name) => [name, reasons.optional()])));
+  return map.meta({ minProperties: 1 });
+}
+
+function pascal(kind: string): string {
+  return kind.replace(/(^|_)([a-z])/g, (_, __, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,129 @@
+/**
+ * The seven operations of the OpenAPI document: what each takes and answers, and the rules behind it.
+ */
+import type { AssumptionName } from '../../sim/assumptions.ts';
+import type { EndpointName } from '../../sim/limits.ts';
+import type { ReplyName } from './replies.ts';
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tag: keyof typeof tags;
+  readonly summary: string;
+  readonly description: string;
+  readonly rules: readonly string[];
+  /** What the document leaves open here. */
+  readonly assumes: readonly AssumptionName[];
+  /** By status. */
+  readonly success: Readonly<Record<number, Success>>;
+  /** What is not found, beside paths that are none of the service's. */
+  readonly notFound?: string;
+}
+
+interface Success {
+  readonly description: string;
+  readonly reply: ReplyName;
+}
+
+export const tags = {
+  Messages: 'Queuing outbound messages and following them.',
+  Received: 'Inbound messages.',
+  Devices: 'The work of a SIM that polls for itself.',
+  Account: 'Figures of the account.',
+} as const;
+
+const queuing = {
+  tag: 'Messages',
+  success: {
+    200: {
+      description:
+        'A replay: the body is identical to the original 202 body, whatever has become of the message (SEND-4).',
+      reply: 'QueuedMessage',
+    },
+    202: { description: 'Queued, not yet sent (SEND-3).', reply: 'QueuedMessage' },
+  },
+} as const;
+
+const sendRules = ['SVC-1', 'SVC-2', 'SEND-1', 'SEND-2', 'SEND-3', 'SEND-4', 'SEND-5'];
+const sendAssumptions = [
+  'gateOrder',
+  'bothSenderFields',
+  'unknownFields',
+  'nullFields',
+  'failedRequestId',
+  'replayScope',
+  'replayDifferentBody',
+  'replayAcrossEndpoints',
+  'replaySpends',
+] as const satisfies readonly AssumptionName[];
+
+export const operations: Readonly<Record<EndpointName, Operation>> = {
+  send: {
+    ...queuing,
+    operationId: 'sendMessage',
+    summary: 'Queue one outbound message',
+    description:
+      'Answers when the message is queued, not when it is sent. Keep `message_id` and poll its status.',
+    rules: [...sendRules, 'SEND-6', 'SEND-7', 'STATE-1', 'LIMIT-1'],
+    assumes: sendAssumptions,
+  },
+  dashboard_send: {
+    ...queuing,
+    operationId: 'sendDashboardMessage',
+    summary: 'Queue one outbound message, as the dashboard does',
+    description:
+      'The document names this endpoint and its limit, not its shape: it takes and answers what `sendMessage` does.',
+    rules: ['LIMIT-2', 'VER-1'],
+    assumes: ['dashboardSendShape', ...sendAssumptions],
+  },
+  external_send: {
+    ...queuing,
+    operationId: 'sendExternalMessage',
+    summary: 'Queue one outbound message from outside',
+    description:
+      'The document names this endpoint and its limit, not its shape: it takes and answers what `sendMessage` does.',
+    rules: ['LIMIT-3', 'VER-1'],
+    assumes: ['externalSendShape', ...sendAssumptions],
+  },
+  received: {
+    operationId: 'listReceivedMessages',
+    tag: 'Received',
+    summary: 'List the inbound messages',
+    description: 'Newest first. Polling every 15 to 30 seconds is recommended.',
+    rules: ['LIMIT-4'],
+    assumes: ['receivedShape'],
+    success: {
+      200: { description: 'One page of the inbound messages.', reply: 'ReceivedMessages' },
+    },
+    notFound: 'There is no such page.',
+  },
+  tasks: {
+    operationId: 'pollDeviceTasks',
+    tag: 'Devices',
+    summary: 'Take the queued work of one device',
+    description:
+      'Polled by devices. Being handed a task is its pickup: no task is ever handed out twice. A SIM that the simulator polls itself is handed nothing.',
+    rules: ['STATE-2', 'SVC-3', 'LIMIT-5', 'VER-1'],
+    assumes: ['tasksShape', 'tasksAccess', 'sendsPerPoll'],
+    success: { 200: { description: 'The work handed out by this poll.', reply: 'Tasks' } },
+    notFound: 'The account has no such device (`tasksAccess`).',
+  },
+  read: {
+    operationId: 'readMessage',
+    tag: 'Messages',
+    summary: 'Read one message and its current status',
+    description: 'Not rate-limited; polling a message every 15 to 20 seconds is recommended.',
+    rules: ['READ-1', 'READ-2', 'READ-3', 'LIMIT-6', 'STATE-3', 'STATE-4', 'STATE-5'],
+    assumes: ['heldStatus', 'notFoundBody'],
+    success: { 200: { description: "The caller's own message (READ-1).", reply: 'Message' } },
+    notFound: "The id is unknown or another account's; the two cannot be told apart (READ-2).",
+  },
+  stats: {
+    operationId: 'readAccountStats',
+    tag: 'Account',
+    summary: 'Read the statistics of the account',
+    description: 'Not rate-limited.',
+    rules: ['LIMIT-6'],
+    assumes: ['statsShape', 'quotaUnit', 'quotaMonth', 'quotaRefund'],
+    success: { 200: { description: 'The figures of this moment.', reply: 'AccountStats' } },
+  },
+};

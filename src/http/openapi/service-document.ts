@@ -1,0 +1,159 @@
+/**
+ * The service as an OpenAPI 3.1 document, made from the schemas that validate, the error table and the routes,
+ * under the assumptions and limits in force. Served as `GET /openapi.json` on the control port.
+ * Assumes: keyFormat.
+ */
+import { z } from 'zod';
+import { type Assumptions, assumptionLedger } from '../../sim/assumptions.ts';
+import { type EndpointName, endpointNames, type LimitsPerMinute } from '../../sim/limits.ts';
+import { receivedParameters } from '../../sim/received.ts';
+import { type Route, routes } from '../service/routes.ts';
+import { type Refusal, refusalResponses } from './errors.ts';
+import { exampleOf, exampleSendByAlias, exampleSendUnder } from './examples.ts';
+import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
+import { type Operation, operations, tags } from './operations.ts';
+import { redirectResponse, refusalsOf } from './refusals.ts';
+import { replySchemas } from './replies.ts';
+import { sendBodySchema } from './send.ts';
+
+/** What the document depends on. */
+export interface Described {
+  readonly assumptions: Assumptions;
+  readonly limits: LimitsPerMinute;
+  /** Where the service listens. */
+  readonly baseUrl: string;
+}
+
+const remembered = new WeakMap<Assumptions, { readonly key: string; readonly text: string }>();
+
+/** The document as text. Assumptions are replaced as a whole, so the last text for each is remembered. */
+export function openApiText(described: Described): string {
+  const { assumptions, limits, baseUrl } = described;
+  const key = JSON.stringify([limits, baseUrl]);
+  const known = remembered.get(assumptions);
+  if (known?.key === key) return known.text;
+  const text = JSON.stringify(openApi(described));
+  remembered.set(assumptions, { key, text });
+  return text;
+}
+
+export function openApi({ assumptions, limits, baseUrl }: Described): Json {
+  const described = endpointNames.map((endpoint) => {
+    const refusals = refusalsOf(endpoint, limits[endpoint], assumptions);
+    return { endpoint, refusals, operation: operationOf(endpoint, refusals, assumptions) };
+  });
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Outbound SMS Service',
+      version: 'v1',
+      summary: 'Queue SMS messages that go out through a SIM of the account, and follow them.',
+      description: `Simulated by smstwin. Ids such as SEND-4 are rules that the service's document states; names such as \`errorBody\` are assumptions where it is silent, and those in force stand under \`x-assumptions\`. HEAD is answered wherever GET is. The limits are per endpoint, and keyed by user or, without a valid key, by client IP (AUTH-6, LIMIT-7).`,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(
+      described.map(({ endpoint, operation }) => {
+        const { pattern, method } = routes[endpoint];
+        return [pattern, { [method.toLowerCase()]: operation }];
+      }),
+    ),
+    components: {
+      schemas: componentSchemas(
+        described.flatMap(({ refusals }) => refusals),
+        assumptions,
+      ),
+      securitySchemes: { apiKey: securityScheme(assumptions) },
+    },
+    security: [{ apiKey: [] }],
+    'x-assumptions': assumptions,
+  };
+}
+
+function componentSchemas(refusals: readonly Refusal[], assumptions: Assumptions): Json {
+  const replies = { ...replySchemas(assumptions) };
+  const errors = Object.fromEntries(refusals.map(({ name, schema }) => [name, schema]));
+  return {
+    SendRequest: schemaOf(sendBodySchema(assumptions), 'input'),
+    ...Object.fromEntries(
+      Object.entries({ ...replies, ...errors }).map(([name, schema]) => [
+        name,
+        schemaOf(schema, 'output'),
+      ]),
+    ),
+  };
+}
+
+function securityScheme({ keyFormat }: Assumptions): Json {
+  return {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: `${keyFormat}<40 letters and digits>`,
+    description:
+      'Every request carries `Authorization: Bearer <API_KEY>` (AUTH-1). A key is displayed once, at its creation (AUTH-2).',
+  };
+}
+
+function operationOf(
+  endpoint: EndpointName,
+  refusals: readonly Refusal[],
+  assumptions: Assumptions,
+): Json {
+  const { operationId, tag, summary, success } = operations[endpoint];
+  const route: Route = routes[endpoint];
+  const parameters = [...pathParameters(route), ...queryParameters(endpoint)];
+  const successes = Object.entries(success).map(([status, { description, reply }]) => {
+    const examples = { [reply]: { value: exampleOf(endpoint, assumptions) } };
+    return [status, { description, ...jsonContent(componentRef(reply), { examples }) }];
+  });
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description: describe(operations[endpoint], assumptions),
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.method === 'POST' && {
+      requestBody: {
+        required: true,
+        ...jsonContent(componentRef('SendRequest'), {
+          examples: {
+            from: { summary: 'The sender as `from`', value: exampleSendUnder(assumptions) },
+            from_number: { summary: 'By its alias', value: exampleSendByAlias },
+          },
+        }),
+      },
+    }),
+    responses: {
+      ...Object.fromEntries(successes),
+      ...(assumptions.trailingSlash === 'redirect' && redirectResponse(route)),
+      ...refusalResponses(refusals),
+    },
+  };
+}
+
+function describe({ description, rules, assumes }: Operation, assumptions: Assumptions): string {
+  const assumed = assumes.map(
+    (name) => `- \`${name}\`: \`${String(assumptions[name])}\` (${assumptionLedger[name].open})`,
+  );
+  return `${description}\n\nRules: ${rules.join(', ')}.\n\nAssumed where the document is silent:\n\n${assumed.join('\n')}`;
+}
+
+function pathParameters({ pattern }: Route): Json[] {
+  return [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: schemaOf(z.uuid(), 'input'),
+  }));
+}
+
+function queryParameters(endpoint: EndpointName): Json[] {
+  if (endpoint !== 'received') return [];
+  return Object.entries(receivedParameters).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema: schemaOf(schema, 'input'),
+  }));
+}

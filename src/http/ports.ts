@@ -1,0 +1,88 @@
+/**
+ * The two ports of a simulator: the service, and the control port beside it.
+ */
+
+import type { Simulator } from '../simulator.ts';
+import { openTransport, type TransportKind } from './transport/open-transport.ts';
+import type { Transport } from './transport/transport.ts';
+
+export interface ListenOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free one. */
+  readonly port?: number;
+  /** Absent or false: no control port. */
+  readonly control?: ControlOptions | false;
+  readonly transport?: TransportKind;
+  /** What `POST /control/shutdown` does; without it, the simulator closes. */
+  readonly onShutdown?: () => void;
+  /** Told, in one line, what the user should know, such as a transport that could not be loaded. */
+  readonly onNotice?: (line: string) => void;
+  /** Told what a request threw; the caller has got a 500. */
+  readonly onInternalError?: (error: unknown) => void;
+}
+
+export interface ControlOptions {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  /** Asked of every request when set; needed where the host is not a loopback address. */
+  readonly token?: string | undefined;
+}
+
+export interface Listening {
+  readonly baseUrl: string;
+  readonly controlUrl: string | null;
+}
+
+export interface Ports {
+  readonly listening: Listening;
+  close(): Promise<void>;
+}
+
+const loopback = '127.0.0.1';
+/** Two snapshots of the largest size; what each path takes is the control API's own matter. */
+const controlHeldLimitBytes = 512 * 1024 ** 2;
+const closeGraceMs = 4_000;
+
+export async function openPorts(simulator: Simulator, options: ListenOptions): Promise<Ports> {
+  const { host = loopback, port = 0, control = false, transport: kind = 'hyperexpress' } = options;
+  const opened: Transport[] = [];
+  const close = async () => {
+    await Promise.all(opened.map((transport) => transport.close(closeGraceMs)));
+  };
+  const transportOptions =
+    options.onInternalError === undefined ? {} : { onInternalError: options.onInternalError };
+  try {
+    const service = await openTransport(
+      kind,
+      { service: (request) => simulator.handle(request) },
+      transportOptions,
+    );
+    if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
+    opened.push(service.transport);
+    const baseUrl = urlOf(host, await service.transport.listen(port, host));
+    if (control === false) return { listening: { baseUrl, controlUrl: null }, close };
+    const { controlApi } = await import('./control/control-api.ts');
+    const controlHost = control.host ?? loopback;
+    const controlPort = await openTransport(
+      kind,
+      controlApi(simulator, { host: controlHost, token: control.token }),
+      { ...transportOptions, heldLimitBytes: controlHeldLimitBytes },
+    );
+    opened.push(controlPort.transport);
+    const controlUrl = urlOf(
+      controlHost,
+      await controlPort.transport.listen(control.port ?? 0, controlHost),
+    );
+    return { listening: { baseUrl, controlUrl }, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** What a client on this machine connects to. */
+function urlOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}

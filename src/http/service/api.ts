@@ -1,0 +1,163 @@
+/**
+ * The service: one request in, one reply out, synchronous to the end.
+ * The order of the gates is written here, top to bottom: route, authenticate, throttle, then the endpoint's own.
+ * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
+ * replaySpends, unauthenticatedThrottle, clientIp, receivedShape, tasksShape, statsShape.
+ */
+import type { ApiKey } from '../../sim/account.ts';
+import { addressCaller } from '../../sim/caller.ts';
+import type { ServiceError } from '../../sim/errors.ts';
+import type { Limiter } from '../../sim/limiter.ts';
+import type { EndpointName } from '../../sim/limits.ts';
+import type { SendEndpoint } from '../../sim/message.ts';
+import { read } from '../../sim/read.ts';
+import { listReceived } from '../../sim/received.ts';
+import { accountStats } from '../../sim/stats.ts';
+import { pollTasks } from '../../sim/tasks.ts';
+import type { World } from '../../sim/world.ts';
+import { authenticate } from './authenticate.ts';
+import { errorReply } from './error-replies.ts';
+import type { ApiReply, ApiRequest } from './messages.ts';
+import { allowedMethods, matchRoute, type RouteMatch, routes, takesMethod } from './routes.ts';
+import { replayBeforeThrottle, sendMessage } from './send-message.ts';
+
+const ok = 200;
+const movedPermanently = 301;
+
+/** Whom a handled request came from and where it went, for logs and journals. */
+export interface Handled {
+  readonly endpoint: EndpointName | undefined;
+  readonly key: ApiKey | undefined;
+  readonly reply: ApiReply;
+}
+
+export function handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
+  const match = matchRoute(request.path);
+  if (match === undefined) {
+    return { endpoint: undefined, key: undefined, reply: unknownPath(world, request) };
+  }
+  const { endpoint } = match.route;
+  if (!takesMethod(match.route, request.method)) {
+    return { endpoint, key: undefined, reply: wrongMethod(world, match) };
+  }
+  const key = authenticate(world, request.authorization);
+  if (key === undefined) {
+    return { endpoint, key, reply: unauthenticated(world, limiter, endpoint, request) };
+  }
+  return { endpoint, key, reply: authenticated(world, limiter, match, key, request) };
+}
+
+function authenticated(
+  world: World,
+  limiter: Limiter,
+  match: RouteMatch,
+  key: ApiKey,
+  request: ApiRequest,
+): ApiReply {
+  const { endpoint } = match.route;
+  if (world.assumptions.replaySpends === 'nothing' && isSend(endpoint)) {
+    const replay = replayBeforeThrottle(world, key, endpoint, request);
+    if (replay !== undefined) return replay;
+  }
+  const user = key.account.accountId;
+  const retryAfterSeconds = limiter.take(endpoint, user);
+  if (retryAfterSeconds > 0) {
+    return errorReply({ kind: 'throttled', retryAfterSeconds }, world.assumptions);
+  }
+  const reply = answer(world, match, key, request);
+  if (reply.status >= 400 && world.assumptions.errorsSpendToken === 'no') {
+    limiter.giveBack(endpoint, user);
+  }
+  return reply;
+}
+
+function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiRequest): ApiReply {
+  const { account } = key;
+  const { assumptions } = world;
+  const { endpoint } = match.route;
+  switch (endpoint) {
+    case 'read': {
+      const decision = read(world, account, match.id);
+      return decision.kind === 'read'
+        ? { status: ok, body: decision.body }
+        : errorReply(decision, assumptions);
+    }
+    case 'received': {
+      const parameters = new URLSearchParams(request.query);
+      const query = { page: parameters.get('page'), page_size: parameters.get('page_size') };
+      const decision = listReceived(account, routes.received.pattern, query);
+      if (decision.kind !== 'received') return errorReply(decision, assumptions);
+      return json(assumptions.receivedShape === 'page' ? decision.page : decision.page.results);
+    }
+    case 'tasks': {
+      const decision = pollTasks(world, account, match.id);
+      if (decision.kind !== 'tasks') return errorReply(decision, assumptions);
+      const { tasks } = decision;
+      return json(assumptions.tasksShape === 'tasks' ? { tasks } : tasks);
+    }
+    case 'stats':
+      return json(accountStats(world, account));
+    default:
+      return sendMessage(world, key, endpoint, request);
+  }
+}
+
+/** AUTH-6: an unauthenticated call spends from its client IP's bucket. */
+function unauthenticated(
+  world: World,
+  limiter: Limiter,
+  endpoint: EndpointName,
+  request: ApiRequest,
+): ApiReply {
+  const { assumptions } = world;
+  const refusal: ServiceError = { kind: 'invalid_key' };
+  if (assumptions.unauthenticatedThrottle === 'always_401') return errorReply(refusal, assumptions);
+  const address = addressCaller(clientAddress(request, assumptions.clientIp));
+  const retryAfterSeconds = limiter.take(endpoint, address);
+  if (retryAfterSeconds > 0) {
+    return errorReply({ kind: 'throttled', retryAfterSeconds }, assumptions);
+  }
+  if (assumptions.errorsSpendToken === 'no') limiter.giveBack(endpoint, address);
+  return errorReply(refusal, assumptions);
+}
+
+/** The nearest proxy appends the address it saw, so the last entry is the only one it vouches for. */
+function clientAddress(request: ApiRequest, source: World['assumptions']['clientIp']): string {
+  if (source === 'peer' || request.forwardedFor === undefined) return request.clientIp;
+  const last = request.forwardedFor.slice(request.forwardedFor.lastIndexOf(',') + 1).trim();
+  return last === '' ? request.clientIp : last;
+}
+
+function unknownPath(world: World, request: ApiRequest): ApiReply {
+  if (world.assumptions.trailingSlash === 'redirect') {
+    const location = redirectTarget(request);
+    if (location !== undefined)
+      return { status: movedPermanently, body: '{}', headers: { location } };
+  }
+  return errorReply({ kind: 'not_found' }, world.assumptions);
+}
+
+/** Only plain characters are echoed, so that no header can be broken out of. */
+const plainPath = /^[A-Za-z0-9/_-]+$/;
+const plainQuery = /^[A-Za-z0-9_=&.%+-]*$/;
+
+function redirectTarget({ path, query }: ApiRequest): string | undefined {
+  if (!plainPath.test(path) || matchRoute(`${path}/`) === undefined) return undefined;
+  return query !== '' && plainQuery.test(query) ? `${path}/?${query}` : `${path}/`;
+}
+
+function wrongMethod(world: World, { route }: RouteMatch): ApiReply {
+  const refusal: ServiceError =
+    world.assumptions.methodNotAllowed === '405'
+      ? { kind: 'method_not_allowed', allow: allowedMethods(route) }
+      : { kind: 'not_found' };
+  return errorReply(refusal, world.assumptions);
+}
+
+function isSend(endpoint: EndpointName): endpoint is SendEndpoint {
+  return endpoint === 'send' || endpoint === 'dashboard_send' || endpoint === 'external_send';
+}
+
+function json(value: unknown): ApiReply {
+  return { status: ok, body: JSON.stringify(value) };
+}

@@ -1,0 +1,179 @@
+/**
+ * ServiceError -> status, code, body: one table.
+ * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, notFoundBody, malformedJson,
+ * replayDifferentBody, contentType, methodNotAllowed. Status and code stand nowhere else in `src/`.
+ */
+import type { Assumptions } from '../../sim/assumptions.ts';
+import type { ServiceError } from '../../sim/errors.ts';
+import type { ApiReply } from './messages.ts';
+
+interface ErrorRow {
+  readonly status: number;
+  /** Undefined: the body carries none, or another part of the refusal names it. */
+  readonly code: string | undefined;
+  readonly detail: string;
+  /** True for the rows of the document's Errors part. */
+  readonly documented: boolean;
+}
+
+export const errorReplies = {
+  // The code is the name of the failing field.
+  invalid_field: {
+    status: 400,
+    code: undefined,
+    detail: 'A field failed validation.',
+    documented: true,
+  },
+  // sic: the document's spelling.
+  invalid_key: {
+    status: 401,
+    code: 'auth_invalid_keyy',
+    detail: 'The API key is missing, wrong or revoked.',
+    documented: true,
+  },
+  quota_exceeded: {
+    status: 402,
+    code: 'quota_exceeded',
+    detail: 'The monthly SMS limit of the plan is reached.',
+    documented: true,
+  },
+  number_not_found: {
+    status: 403,
+    code: 'from_number_not_found',
+    detail: 'The sender number is not registered to any SIM on the account.',
+    documented: true,
+  },
+  // sic: the document's spelling.
+  number_access_denied: {
+    status: 403,
+    code: 'from_number_access_deniedd',
+    detail: 'The account is not allowed to send from this number.',
+    documented: true,
+  },
+  not_found: { status: 404, code: 'not_found', detail: 'Not found.', documented: true },
+  // The body carries `detail` alone, and the header Retry-After.
+  throttled: { status: 429, code: undefined, detail: 'Request was throttled.', documented: true },
+  device_inactive: {
+    status: 503,
+    code: 'device_inactive',
+    detail: 'The SIM behind the sender number has been deactivated.',
+    documented: true,
+  },
+  malformed_json: {
+    status: 400,
+    code: 'malformed_json',
+    detail: 'The body is not a JSON object.',
+    documented: false,
+  },
+  method_not_allowed: {
+    status: 405,
+    code: 'method_not_allowed',
+    detail: 'This path does not take this method.',
+    documented: false,
+  },
+  request_id_conflict: {
+    status: 409,
+    code: 'request_id_conflict',
+    detail: 'This request_id was used for another message.',
+    documented: false,
+  },
+  unsupported_media_type: {
+    status: 415,
+    code: 'unsupported_media_type',
+    detail: 'The body must be declared as application/json.',
+    documented: false,
+  },
+} as const satisfies Record<ServiceError['kind'], ErrorRow>;
+
+/** The reply to a refusal, in the shape that the assumptions give it. */
+export function errorReply(error: ServiceError, assumptions: Assumptions): ApiReply {
+  switch (error.kind) {
+    case 'throttled':
+      return throttledReply(error.retryAfterSeconds);
+    case 'not_found':
+      return assumptions.notFoundBody === 'detail_only'
+        ? notFoundDetail
+        : plain('not_found', assumptions);
+    case 'invalid_field':
+      return invalidFieldReply(error.failures, assumptions);
+    case 'malformed_json':
+      return {
+        status: errorReplies.malformed_json.status,
+        body:
+          assumptions.malformedJson === 'detail_400'
+            ? JSON.stringify({ detail: error.detail })
+            : codedBody(errorReplies.malformed_json.code, error.detail, assumptions),
+      };
+    case 'method_not_allowed':
+      return { ...plain('method_not_allowed', assumptions), headers: { allow: error.allow } };
+    case 'invalid_key':
+      return { ...plain('invalid_key', assumptions), headers: authenticateHeader };
+    default:
+      return plain(error.kind, assumptions);
+  }
+}
+
+const authenticateHeader = { 'www-authenticate': 'Bearer' };
+
+const notFoundDetail: ApiReply = {
+  status: errorReplies.not_found.status,
+  body: JSON.stringify({ detail: errorReplies.not_found.detail }),
+};
+
+/** Replies by their wait, which is one minute at most under the documented window. */
+const throttledReplies: ApiReply[] = [];
+
+/** ERR-3, ERR-4: header and body state the same whole number of seconds. */
+function throttledReply(seconds: number): ApiReply {
+  const known = throttledReplies[seconds];
+  if (known !== undefined) return known;
+  const unit = seconds === 1 ? 'second' : 'seconds';
+  const reply = {
+    status: errorReplies.throttled.status,
+    body: JSON.stringify({
+      detail: `${errorReplies.throttled.detail} Expected available in ${seconds} ${unit}.`,
+    }),
+    headers: { 'retry-after': String(seconds) },
+  };
+  throttledReplies[seconds] = reply;
+  return reply;
+}
+
+function invalidFieldReply(
+  failures: Extract<ServiceError, { kind: 'invalid_field' }>['failures'],
+  assumptions: Assumptions,
+): ApiReply {
+  const { status } = errorReplies.invalid_field;
+  if (assumptions.errorBody === 'field_map') {
+    // Put together as text: a field called __proto__ would not survive an object literal.
+    const members = failures.map(
+      ({ field, detail }) => `${JSON.stringify(field)}:${JSON.stringify([detail])}`,
+    );
+    return { status, body: `{${members.join(',')}}` };
+  }
+  const [{ field, detail }] = failures;
+  return { status, body: codedBody(field, `${field}: ${detail}`, assumptions) };
+}
+
+type PlainKind = Exclude<ServiceError['kind'], 'invalid_field' | 'throttled'>;
+
+/** A refusal that says nothing but its kind is serialised once for each shape. */
+const plainReplies = new Map<string, ApiReply>();
+
+function plain(kind: PlainKind, assumptions: Assumptions): ApiReply {
+  const shape = assumptions.errorBody === 'nested' ? 'nested' : 'flat';
+  const name = `${kind}:${shape}`;
+  let reply = plainReplies.get(name);
+  if (reply === undefined) {
+    const { status, code, detail } = errorReplies[kind];
+    reply = { status, body: codedBody(code, detail, assumptions) };
+    plainReplies.set(name, reply);
+  }
+  return reply;
+}
+
+function codedBody(code: string, detail: string, { errorBody }: Assumptions): string {
+  return errorBody === 'nested'
+    ? JSON.stringify({ error: { code, message: detail } })
+    : JSON.stringify({ code, detail });
+}

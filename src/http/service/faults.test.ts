@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { sendBy } from '../../../verify/testkit/control-fixture.ts';
+import { type FaultInput, mostFaults } from '../../operations/faults.ts';
+import { Simulator } from '../../simulator.ts';
+
+function simulatorWith(...faults: FaultInput[]): Simulator {
+  const simulator = new Simulator({ clock: 'manual', noLimits: true });
+  for (const fault of faults) simulator.faults.add(fault);
+  return simulator;
+}
+
+/** Which of `count` sends, from 1, a fault of status 500 has hit. */
+function victims(simulator: Simulator, count: number): number[] {
+  const hit: number[] = [];
+  for (let n = 1; n <= count; n++) if (sendBy(simulator, 0, {}).status === 500) hit.push(n);
+  void simulator.close();
+  return hit;
+}
+
+const broken = { kind: 'status', status: 500 } as const;
+
+test.each<[string, Omit<FaultInput, 'fault'>, number[]]>([
+  ['nth', { when: { nth: [2, 5] } }, [2, 5]],
+  ['every', { when: { every: 3 } }, [3, 6, 9]],
+  ['every, at most twice', { when: { every: 3 }, times: 2 }, [3, 6]],
+  ['probability 0', { when: { probability: 0 } }, []],
+  ['probability 1', { when: { probability: 1 } }, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
+  ['another endpoint', { match: { endpoint: 'read' }, when: { every: 1 } }, []],
+  ['another recipient', { match: { to: '+1303*' }, when: { every: 1 } }, []],
+  ['this recipient', { match: { to: '+1202555*' }, when: { nth: [1] } }, [1]],
+])('a fault by %s hits exactly its victims', (_name, fault, expected) => {
+  expect(victims(simulatorWith({ ...fault, fault: broken }), 10)).toEqual(expected);
+});
+
+test('the same seed has the same victims, whatever other faults there are', () => {
+  fc.assert(
+    fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (probability) => {
+      const chance: FaultInput = { when: { probability }, fault: broken };
+      const other: FaultInput = { when: { every: 2 }, fault: { kind: 'delay', ms: 1 } };
+      const alone = victims(simulatorWith(chance), 40);
+      expect(victims(simulatorWith(chance, other), 40)).toEqual(alone);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('a fault by probability hits about its share', () => {
+  const hit = victims(simulatorWith({ when: { probability: 0.3 }, fault: broken }), 1_000).length;
+  expect(hit).toBeGreaterThan(250);
+  expect(hit).toBeLessThan(350);
+});
+
+test('refuse: nothing happens and nothing is spent', () => {
+  const simulator = new Simulator({ clock: 'manual', limits: { send: 1 } });
+  simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'refuse' } });
+  expect(sendBy(simulator, 0, {}).delivery).toEqual({ cut: 'close' });
+  expect(simulator.state().messages.total).toBe(0);
+  expect(sendBy(simulator, 0, {}).status).toBe(202);
+  void simulator.close();
+});
+
+test('SEND-4 lost_response: accepted, then closed; the retry gets 200 and the one message', () => {
+  const simulator = simulatorWith({ when: { nth: [1] }, fault: { kind: 'lost_response' } });
+  const lost = sendBy(simulator, 0, { request_id: 'a' });
+  expect([lost.status, lost.delivery]).toEqual([202, { cut: 'close' }]);
+  const retry = sendBy(simulator, 0, { request_id: 'a' });
+  expect([retry.status, retry.body, retry.delivery]).toEqual([200, lost.body, undefined]);
+  expect(simulator.state().messages.total).toBe(1);
+  void simulator.close();
+});
+
+test('truncate and malformed alter the reply of a request that was handled', () => {
+  const simulator = simulatorWith(
+    { when: { nth: [1] }, fault: { kind: 'truncate' } },
+    { when: { nth: [2] }, fault: { kind: 'malformed' } },
+  );
+  expect(sendBy(simulator, 0, {}).delivery).toEqual({ cut: 'truncate' });
+  const malformed = sendBy(simulator, 0, {});
+  expect(malformed.status).toBe(202);
+  expect(() => JSON.parse(malformed.body)).toThrow(SyntaxError);
+  expect(simulator.state().messages.total).toBe(2);
+  void simulator.close();
+});
+
+test('delays add up, and of the rest the first acts; hits are counted for those that acted', () => {
+  const always = { when: { every: 1 } };
+  const simulator = simulatorWith(
+    { ...always, fault: { kind: 'delay', ms: 20 } },
+    { ...always, fault: { kind: 'status', status: 503, body: { code: 'x' } } },
+    { ...always, fault: { kind: 'delay', ms: 5 } },
+    { ...always, fault: { kind: 'refuse' } },
+  );
+  expect(sendBy(simulator, 0, {})).toEqual({
+    status: 503,
+    body: '{"code":"x"}',
+    delivery: { delayMs: 25 },
+  });
+  expect(simulator.faults.list().map(({ seen, hits }) => [seen, hits])).toEqual([
+    [1, 1],
+    [1, 1],
+    [1, 1],
+    [1, 0],
+  ]);
+  void simulator.close();
+});
+
+test('one fault is taken away, then all; a fault of one account spares the others', () => {
+  const simulator = simulatorWith();
+  const [{ account_id = '' } = {}] = simulator.accounts.list();
+  const one = simulator.faults.add({ match: { account_id }, when: { every: 1 }, fault: broken });
+  expect([sendBy(simulator, 0, {}).status, sendBy(simulator, 1, {}).status]).toEqual([500, 202]);
+  simulator.faults.remove(one.fault_id);
+  expect(sendBy(simulator, 0, {}).status).toBe(202);
+  expect(() => simulator.faults.remove(one.fault_id)).toThrow('no fault has the id');
+  simulator.faults.add({ when: { every: 1 }, fault: broken });
+  simulator.faults.clear();
+  expect(simulator.faults.list()).toEqual([]);
+  void simulator.close();
+});
+
+test('a mistake in a fault is told with its path', () => {
+  const simulator = simulatorWith();
+  const wrong = { when: { probability: 2 }, fault: { kind: 'delay', ms: -1 } } as FaultInput;
+  expect(() => simulator.faults.add(wrong)).toThrow(/when.*fault\.ms/);
+  void simulator.close();
+});
+
+test('faults are bounded, in number and in what each answers', () => {
+  const simulator = new Simulator({ clock: 'manual' });
+  const fault = { when: { every: 1 }, fault: { kind: 'refuse' } } as const;
+  for (let n = 0; n < mostFaults; n++) simulator.faults.add(fault);
+  expect(() => simulator.faults.add(fault)).toThrow('there are 1000 faults already');
+  simulator.faults.clear();
+  const answering = (body: unknown) => () =>
+    simulator.faults.add({ when: { every: 1 }, fault: { kind: 'status', status: 500, body } });
+  answering('x'.repeat(65_534))();
+  const refused = 'expected JSON of at most 65536 characters and 100 levels';
+  expect(answering('x'.repeat(65_535))).toThrow(refused);
+  const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+  expect(answering(nested(101))).toThrow(refused);
+  expect(answering(nested(20_000))).toThrow(refused);
+  expect(answering(nested(100))).not.toThrow();
+  void simulator.close();
+});

@@ -1,0 +1,113 @@
+/**
+ * The faults that are set, and a request handled under them. Where several hit one request, their delays add up,
+ * and of the rest the first that was created acts.
+ */
+
+import type { Limiter } from '../../sim/limiter.ts';
+import { Rng } from '../../sim/rng.ts';
+import type { World } from '../../sim/world.ts';
+import { type Handled, handle } from './api.ts';
+import { authenticate } from './authenticate.ts';
+import { Fault, type FaultKind, type FaultSpec, type FaultState, Subject } from './fault.ts';
+import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
+
+export class Faults {
+  readonly #seed: number;
+  #faults: Fault[] = [];
+  #created = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  get isEmpty(): boolean {
+    return this.#faults.length === 0;
+  }
+
+  get list(): readonly Fault[] {
+    return this.#faults;
+  }
+
+  /** How many there ever were: their ordinals, and with them their chance, are never used twice. */
+  get created(): number {
+    return this.#created;
+  }
+
+  add(spec: FaultSpec): Fault {
+    const ordinal = ++this.#created;
+    const fault = new Fault(ordinal, spec, Rng.stream(this.#seed, `fault:${ordinal}`));
+    this.#faults.push(fault);
+    return fault;
+  }
+
+  remove(faultId: string): boolean {
+    const left = this.#faults.filter((fault) => fault.faultId !== faultId);
+    const isFound = left.length < this.#faults.length;
+    this.#faults = left;
+    return isFound;
+  }
+
+  clear(): void {
+    this.#faults = [];
+  }
+
+  restore(created: number, states: readonly FaultState[]): void {
+    this.#created = created;
+    this.#faults = states.map(({ ordinal, spec, seen, hits, rng }) =>
+      Object.assign(new Fault(ordinal, spec, new Rng(rng)), { seen, hits }),
+    );
+  }
+
+  /** Handles a request as the service would, but for the faults that hit it. */
+  handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
+    const subject = new Subject(world, request);
+    let delayMs = 0;
+    let acting: FaultKind | undefined;
+    for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {
+      const { fault } = due.spec;
+      if (fault.kind !== 'delay' && acting !== undefined) continue;
+      due.hits++;
+      if (fault.kind === 'delay') delayMs += fault.ms;
+      else acting = fault;
+    }
+    const handled = isHandled(acting)
+      ? handle(world, limiter, request)
+      : { endpoint: subject.endpoint, key: keyOf(world, request), reply: unhandled(acting) };
+    const reply = mistreated(handled.reply, acting);
+    if (delayMs === 0) return { ...handled, reply };
+    const delivery: Delivery = { ...reply.delivery, delayMs };
+    return { ...handled, reply: { ...reply, delivery } };
+  }
+}
+
+type Unhandled = Extract<FaultKind, { kind: 'status' | 'refuse' }>;
+
+function isHandled(
+  fault: FaultKind | undefined,
+): fault is Exclude<FaultKind, Unhandled> | undefined {
+  return fault === undefined || (fault.kind !== 'status' && fault.kind !== 'refuse');
+}
+
+function unhandled(fault: Unhandled): ApiReply {
+  if (fault.kind === 'refuse') return { status: 503, body: '', delivery: { cut: 'close' } };
+  const { status, body = { detail: 'Injected fault.' } } = fault;
+  return { status, body: typeof body === 'string' ? body : JSON.stringify(body) };
+}
+
+function mistreated(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
+  switch (fault?.kind) {
+    case 'lost_response':
+      return { ...reply, delivery: { cut: 'close' } };
+    case 'truncate':
+      return { ...reply, delivery: { cut: 'truncate' } };
+    case 'malformed':
+      // Half of a JSON text is never JSON; an empty body becomes one that is not either.
+      return { ...reply, body: reply.body.slice(0, Math.floor(reply.body.length / 2)) || '{' };
+    default:
+      return reply;
+  }
+}
+
+function keyOf(world: World, request: ApiRequest): Handled['key'] {
+  return authenticate(world, request.authorization);
+}

@@ -1,0 +1,51 @@
+/**
+ * A request's body as a JSON object. Rules: SVC-4. Assumes: malformedJson, contentType.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { Assumptions } from '../../sim/assumptions.ts';
+import type { UndocumentedError } from '../../sim/errors.ts';
+import type { ApiRequest } from './messages.ts';
+
+export type JsonBody =
+  | { readonly kind: 'object'; readonly object: Readonly<Record<string, unknown>> }
+  | UndocumentedError;
+
+const jsonType = /^application\/json[ \t]*(;|$)/i;
+
+export function readJsonBody(
+  request: Pick<ApiRequest, 'contentType' | 'body'>,
+  assumptions: Assumptions,
+): JsonBody {
+  if (assumptions.contentType === 'reject_415' && !isJsonType(request.contentType)) {
+    return { kind: 'unsupported_media_type' };
+  }
+  const text = decode(request.body);
+  if (text === undefined) return malformed('The body is not valid UTF-8.');
+  if (text === '') return malformed('The body is empty; a JSON object is expected.');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return malformed('The body is not valid JSON.');
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    return malformed('The body is not a JSON object.');
+  }
+  return { kind: 'object', object: value as Record<string, unknown> };
+}
+
+function isJsonType(contentType: string | undefined): boolean {
+  return (
+    contentType === 'application/json' || (contentType !== undefined && jsonType.test(contentType))
+  );
+}
+
+function decode(body: string | Uint8Array): string | undefined {
+  if (typeof body === 'string') return body;
+  if (!isUtf8(body)) return undefined;
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+}
+
+function malformed(detail: string): UndocumentedError {
+  return { kind: 'malformed_json', detail };
+}

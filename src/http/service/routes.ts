@@ -1,0 +1,66 @@
+/**
+ * The service's paths: which endpoint a request is for. Rules: VER-1. Assumes: trailingSlash, methodNotAllowed.
+ * Paths are compared as sent: nothing is decoded, folded or normalised.
+ */
+import type { EndpointName } from '../../sim/limits.ts';
+
+export interface Route {
+  readonly endpoint: EndpointName;
+  readonly method: 'GET' | 'POST';
+  /** The path as documentation and OpenAPI write it. */
+  readonly pattern: string;
+}
+
+export const routes = {
+  send: { endpoint: 'send', method: 'POST', pattern: '/api/v1/sms/send/' },
+  dashboard_send: { endpoint: 'dashboard_send', method: 'POST', pattern: '/api/sms/send/' },
+  external_send: { endpoint: 'external_send', method: 'POST', pattern: '/api/external/send/' },
+  received: { endpoint: 'received', method: 'GET', pattern: '/api/v1/sms/received/' },
+  tasks: { endpoint: 'tasks', method: 'GET', pattern: '/api/devices/{device_id}/tasks/' },
+  read: { endpoint: 'read', method: 'GET', pattern: '/api/v1/sms/{message_id}/' },
+  stats: { endpoint: 'stats', method: 'GET', pattern: '/api/v1/account/stats/' },
+} as const satisfies Record<EndpointName, Route>;
+
+/** What a path leads to; `id` is its variable part, undecoded. */
+export interface RouteMatch {
+  readonly route: Route;
+  readonly id: string;
+}
+
+const literalRoutes = new Map<string, RouteMatch>(
+  Object.values(routes)
+    .filter(({ pattern }) => !pattern.includes('{'))
+    .map((route) => [route.pattern, { route, id: '' }]),
+);
+
+const readPrefix = '/api/v1/sms/';
+const tasksPrefix = '/api/devices/';
+const tasksSuffix = '/tasks/';
+
+/** Literal paths win over ids, so `received` and `send` are never message ids. */
+export function matchRoute(path: string): RouteMatch | undefined {
+  const literal = literalRoutes.get(path);
+  if (literal !== undefined) return literal;
+  if (path.startsWith(readPrefix) && path.endsWith('/')) {
+    return withId(routes.read, path.slice(readPrefix.length, -1));
+  }
+  if (path.startsWith(tasksPrefix) && path.endsWith(tasksSuffix)) {
+    return withId(routes.tasks, path.slice(tasksPrefix.length, -tasksSuffix.length));
+  }
+  return undefined;
+}
+
+/** `GET, HEAD` or `POST`: what `Allow` says. */
+export function allowedMethods(route: Route): string {
+  return takesMethod(route, 'HEAD') ? 'GET, HEAD' : route.method;
+}
+
+/** HEAD goes wherever GET does, but for tasks: a reply without a body would lose the work it hands out. */
+export function takesMethod(route: Route, method: string): boolean {
+  if (method === 'HEAD') return route.method === 'GET' && route.endpoint !== 'tasks';
+  return method === route.method;
+}
+
+function withId(route: Route, id: string): RouteMatch | undefined {
+  return id === '' || id.includes('/') ? undefined : { route, id };
+}

@@ -1,0 +1,226 @@
+/**
+ * What a well-behaved client sees of both transports: the same request in, the same bytes out.
+ */
+import { expect, test } from 'vitest';
+import { get, post } from '../../../verify/testkit/raw-socket.ts';
+import { both, dial, echo, start } from '../../../verify/testkit/transport-fixture.ts';
+import type { ApiReply, ApiRequest } from '../service/messages.ts';
+import { plainIp } from './transport.ts';
+
+const service = { service: echo };
+
+both('the handler gets method, undecoded path, query, headers and body', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  await socket.write(
+    'PATCH /api//v1/%zz/rece%69ved/../?a=%20&b HTTP/1.1\r\nHost: x\r\nauthorization:   bearer  k \r\nContent-Type: text/x\r\nX-Forwarded-For: 9.9.9.9, 8.8.8.8\r\nContent-Length: 2\r\n\r\nhi',
+  );
+  const { status, headers, body } = await socket.reply();
+  expect(status).toBe(200);
+  expect(headers['content-type']).toBe('application/json');
+  expect(JSON.parse(body)).toEqual({
+    method: 'PATCH',
+    path: '/api//v1/%zz/rece%69ved/../',
+    query: 'a=%20&b',
+    authorization: 'bearer  k',
+    contentType: 'text/x',
+    clientIp: '127.0.0.1',
+    forwardedFor: '9.9.9.9, 8.8.8.8',
+    body: 'hi',
+  });
+});
+
+both('a bare GET has an empty query and body, and no key', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  await socket.write(get('/x'));
+  expect(JSON.parse((await socket.reply()).body)).toEqual({
+    method: 'GET',
+    path: '/x',
+    query: '',
+    clientIp: '127.0.0.1',
+    body: '',
+  });
+});
+
+both('two keys that differ are no key; the same one twice is one', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  await socket.write(get('/', 'Authorization: Bearer a', 'Authorization: Bearer b'));
+  expect(JSON.parse((await socket.reply()).body)).not.toHaveProperty('authorization');
+  await socket.write(get('/', 'Authorization: Bearer a', 'Authorization: Bearer a'));
+  expect(JSON.parse((await socket.reply()).body)).toMatchObject({ authorization: 'Bearer a' });
+});
+
+both('every known method reaches the handler', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']) {
+    await socket.write(`${method} /m HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect(JSON.parse((await socket.reply()).body)).toMatchObject({ method, path: '/m' });
+  }
+});
+
+both('an unknown method reaches the handler where the parser knows it', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  await socket.write('FOO /m HTTP/1.1\r\nHost: x\r\n\r\n');
+  const reply = await socket.reply();
+  if (kind === 'node')
+    expect(reply).toMatchObject({ status: 400, headers: { connection: 'close' } });
+  else expect(JSON.parse(reply.body)).toMatchObject({ method: 'FOO' });
+});
+
+both('any status keeps the connection, with its headers', async (kind) => {
+  let status = 0;
+  const reply = (): ApiReply => ({
+    status,
+    body: `{"s":${status}}`,
+    headers: { 'retry-after': '7' },
+  });
+  const { port } = await start(kind, { service: reply });
+  const socket = await dial(port);
+  for (status of [200, 202, 301, 400, 401, 402, 403, 404, 405, 413, 415, 429, 500, 503]) {
+    await socket.write(post('{"a":1}'));
+    const got = await socket.reply();
+    expect(got).toMatchObject({ status, body: `{"s":${status}}`, headers: { 'retry-after': '7' } });
+    expect(got.headers['connection']).not.toBe('close');
+  }
+});
+
+both('a content type of the reply replaces the default, once', async (kind) => {
+  const headers = { 'content-type': 'application/x-ndjson' };
+  const { port } = await start(kind, { service: () => ({ status: 200, body: '1', headers }) });
+  const socket = await dial(port);
+  await socket.write(get());
+  const head = await socket.until('\r\n\r\n');
+  expect(head.match(/content-type: .*/gi)).toEqual(['content-type: application/x-ndjson']);
+});
+
+both('HEAD has the length of the body and not the body', async (kind) => {
+  const { port } = await start(kind, { service: () => ({ status: 200, body: '{"ü":1}' }) });
+  const socket = await dial(port);
+  await socket.write('HEAD / HTTP/1.1\r\nHost: x\r\n\r\n');
+  expect((await socket.reply('HEAD')).headers['content-length']).toBe('8');
+  await socket.write(get());
+  expect((await socket.reply()).body).toBe('{"ü":1}');
+});
+
+both('204 has neither a body nor a length, and the next reply is whole', async (kind) => {
+  const status = (request: ApiRequest): number => (request.method === 'DELETE' ? 204 : 200);
+  const { port } = await start(kind, {
+    service: (request: ApiRequest) => ({ status: status(request), body: '{}' }),
+  });
+  const socket = await dial(port);
+  await socket.write('DELETE / HTTP/1.1\r\nHost: x\r\n\r\n');
+  const head = await socket.until('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1.1 204 No Content\r\n/);
+  expect(head).not.toMatch(/content-length|transfer-encoding|content-type/i);
+  await socket.write(get());
+  expect(await socket.reply()).toMatchObject({ status: 200, body: '{}' });
+});
+
+both('pipelined requests are answered in order', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  const bodies = Array.from({ length: 50 }, (_, index) => `body ${index}`);
+  await socket.write(bodies.map((body) => post(body)).join(''));
+  for (const body of bodies) expect(JSON.parse((await socket.reply()).body).body).toBe(body);
+});
+
+both('100-continue is sent before the body comes', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  await socket.write(
+    'POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n',
+  );
+  expect(await socket.until('\r\n\r\n')).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+  await socket.write('hi');
+  expect(JSON.parse((await socket.reply()).body)).toMatchObject({ body: 'hi' });
+});
+
+both(
+  'a handler that throws is a 500 and is reported, and the connection lives on',
+  async (kind) => {
+    const reported: unknown[] = [];
+    const bug = new Error('bug');
+    const { port } = await start(
+      kind,
+      {
+        service: (request: ApiRequest) => {
+          if (request.path === '/alive') return echo(request);
+          throw bug;
+        },
+      },
+      {
+        onInternalError: (error) => {
+          reported.push(error);
+          throw new Error('and so does its reporter');
+        },
+      },
+    );
+    const socket = await dial(port);
+    for (const request of [get(), post('{}')]) {
+      await socket.write(request);
+      expect(await socket.reply()).toMatchObject({
+        status: 500,
+        body: '{"code":"internal_error","detail":"Internal server error."}',
+      });
+    }
+    await socket.write(get('/alive'));
+    expect((await socket.reply()).status).toBe(200);
+    expect(reported).toEqual([bug, bug]);
+  },
+);
+
+both(
+  'a delayed reply comes late and whole; a client that left meanwhile does no harm',
+  async (kind) => {
+    const { port } = await start(kind, {
+      service: (request: ApiRequest) => ({ ...echo(request), delivery: { delayMs: 30 } }),
+    });
+    const [patient, hasty] = [await dial(port), await dial(port)];
+    const before = performance.now();
+    await hasty.write(get());
+    await patient.write(post('late'));
+    hasty.destroy();
+    expect(JSON.parse((await patient.reply()).body)).toMatchObject({ body: 'late' });
+    expect(performance.now() - before).toBeGreaterThan(28);
+    await patient.write(post('again'));
+    expect((await patient.reply()).status).toBe(200);
+  },
+);
+
+both('a reply that is cut: no byte at all, or half of what was announced', async (kind) => {
+  const { port } = await start(kind, {
+    service: ({ path, body }: ApiRequest): ApiReply => ({
+      status: 202,
+      body: '0123456789',
+      delivery: {
+        cut: path === '/close' ? 'close' : 'truncate',
+        ...(body.length === 0 && { delayMs: 5 }),
+      },
+    }),
+  });
+  for (const request of [get('/close'), post('x').replace('/p', '/close')]) {
+    const socket = await dial(port);
+    await socket.write(request);
+    expect(await socket.rest()).toBe('');
+  }
+  for (const request of [get('/half'), post('x')]) {
+    const socket = await dial(port);
+    await socket.write(request);
+    const received = await socket.rest();
+    expect(received).toMatch(/^HTTP\/1.1 202 Accepted\r\n/);
+    expect(received).toMatch(/content-length: 10\r\n/i);
+    expect(received.endsWith('\r\n\r\n01234')).toBe(true);
+  }
+});
+
+test('an IPv4 address on an IPv6 socket is printed as IPv4, in either spelling', () => {
+  expect(plainIp('::ffff:127.0.0.1')).toBe('127.0.0.1');
+  expect(plainIp('0000:0000:0000:0000:0000:ffff:7f00:0001')).toBe('127.0.0.1');
+  expect(plainIp('0000:0000:0000:0000:0000:ffff:fffe:fdfc')).toBe('255.254.253.252');
+  expect(plainIp('10.0.0.1')).toBe('10.0.0.1');
+  expect(plainIp('::1')).toBe('::1');
+});

@@ -1,0 +1,58 @@
+/**
+ * Whose address counts: the service believes no header about it, unless it was told to trust its proxy.
+ */
+import { afterEach, expect, test } from 'vitest';
+import { kinds } from '../../../verify/testkit/transport-fixture.ts';
+import { Simulator } from '../../simulator.ts';
+
+const open: Simulator[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((simulator) => simulator.close()));
+});
+
+/** Statuses of calls without a key where each address has one a minute. */
+async function statuses(
+  transport: (typeof kinds)[number],
+  trustProxy: boolean,
+  headers: readonly Readonly<Record<string, string>>[],
+): Promise<number[]> {
+  const simulator = new Simulator({ clock: 'manual', trustProxy, limits: { received: 1 } });
+  open.push(simulator);
+  const { baseUrl } = await simulator.listen({ transport });
+  const found: number[] = [];
+  for (const each of headers) {
+    const reply = await fetch(`${baseUrl}/api/v1/sms/received/`, { headers: each });
+    found.push(reply.status);
+  }
+  return found;
+}
+
+const forwarded = (address: string) => ({ 'x-forwarded-for': address });
+
+test.each(kinds)(
+  '%s: AUTH-6 without --trust-proxy no forwarded header is believed',
+  async (kind) => {
+    const forged = [
+      {},
+      forwarded('198.51.100.1'),
+      { 'x-real-ip': '198.51.100.2' },
+      { forwarded: 'for=198.51.100.3' },
+      { 'x-client-ip': '198.51.100.4', 'true-client-ip': '198.51.100.4' },
+    ];
+    expect(await statuses(kind, false, forged)).toEqual([401, 429, 429, 429, 429]);
+  },
+);
+
+test.each(kinds)(
+  '%s: AUTH-6 with --trust-proxy the last X-Forwarded-For counts, and no other header',
+  async (kind) => {
+    const sent = [
+      forwarded('198.51.100.1'),
+      forwarded('203.0.113.9, 198.51.100.1'),
+      forwarded('198.51.100.1, 198.51.100.2'),
+      {},
+      { 'x-real-ip': '198.51.100.3' },
+    ];
+    expect(await statuses(kind, true, sent)).toEqual([401, 429, 401, 401, 429]);
+  },
+);

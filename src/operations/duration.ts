@@ -1,0 +1,40 @@
+/**
+ * Durations and times as people write them: `24h`, `90s`, 1500, `2026-01-01T00:00:00.000Z`.
+ */
+import { z } from 'zod';
+import { startTimeSchema } from '../config/settings.ts';
+import { LeverError } from '../sim/lever-error.ts';
+
+/** A time in what is shown. */
+export const timeSchema = z.iso.datetime().describe('ISO 8601 UTC, in simulated time.');
+
+const units: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Whole milliseconds of `24h`, `1.5s`, `200ms`, or of a number, which is milliseconds already. */
+export function durationMs(duration: string | number, path: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration));
+  const ms =
+    typeof duration === 'number'
+      ? duration
+      : Number(match?.[1]) * (units[match?.[2] ?? ''] ?? Number.NaN);
+  if (Number.isSafeInteger(ms) && ms >= 0) return ms;
+  throw new LeverError(
+    'invalid',
+    `${JSON.stringify(duration)} is no duration: expected a number with ms, s, m, h or d, such as "24h"`,
+    path,
+  );
+}
+
+/** Epoch milliseconds of an ISO 8601 time with its zone, or of a number, which is that already. */
+export function timeMs(time: string | number, path: string): number {
+  const reading = startTimeSchema.safeParse(time);
+  if (reading.success) return reading.data;
+  const why = reading.error.issues[0]?.message ?? 'expected a time';
+  throw new LeverError('invalid', `${JSON.stringify(time)} is no time: ${why}`, path);
+}

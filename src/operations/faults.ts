@@ -1,0 +1,136 @@
+/**
+ * Faults, set and taken away.
+ */
+import { z } from 'zod';
+import { recipientSchema } from '../config/world-schema.ts';
+import type { Fault, FaultSpec } from '../http/service/fault.ts';
+import { LeverError } from '../sim/lever-error.ts';
+import { endpointNames } from '../sim/limits.ts';
+import { readInput } from './input.ts';
+import type { Live } from './live.ts';
+
+/** Characters of the body that a fault answers, as JSON. */
+export const longestFaultBody = 65_536;
+/** Levels of objects and arrays in it: journals, snapshots and replies walk it by recursion. */
+export const deepestFaultBody = 100;
+
+const ordinalSchema = z.int().min(1).max(1_000_000_000);
+
+const whenSchema = z.union(
+  [
+    z.strictObject({
+      nth: z.array(ordinalSchema).min(1).max(10_000).describe('Counted from 1.'),
+    }),
+    z.strictObject({ every: ordinalSchema }),
+    z.strictObject({
+      probability: z.number().min(0).max(1).describe('Drawn from the seed; 0 never, 1 always.'),
+    }),
+  ],
+  { error: 'expected one of {"nth":[1]}, {"every":2} and {"probability":0.5}' },
+);
+
+const kindSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('delay'),
+    ms: z.int().min(0).max(600_000).describe('Real milliseconds before the reply is written.'),
+  }),
+  z.strictObject({
+    kind: z.literal('status'),
+    status: z.int().min(200).max(599),
+    body: z
+      .unknown()
+      .optional()
+      .refine(isFaultBody, {
+        error: `expected JSON of at most ${longestFaultBody} characters and ${deepestFaultBody} levels`,
+      })
+      .describe('JSON, or a string that is sent as it is.'),
+  }),
+  z.strictObject({ kind: z.literal('refuse') }),
+  z.strictObject({ kind: z.literal('lost_response') }),
+  z.strictObject({ kind: z.literal('truncate') }),
+  z.strictObject({ kind: z.literal('malformed') }),
+]);
+
+export const faultInputSchema = z.strictObject({
+  match: z
+    .strictObject({
+      endpoint: z.enum(endpointNames).exactOptional(),
+      account_id: z.uuid().exactOptional(),
+      to: recipientSchema.exactOptional(),
+    })
+    .default({}),
+  when: whenSchema,
+  times: ordinalSchema.exactOptional().describe('How often it acts at most.'),
+  fault: kindSchema,
+});
+export type FaultInput = Readonly<z.input<typeof faultInputSchema>>;
+
+export const faultViewSchema = faultInputSchema.extend({
+  fault_id: z.string(),
+  seen: z.int().min(0).describe('Requests that it matched.'),
+  hits: z.int().min(0).describe('Requests that it acted on.'),
+});
+export type FaultView = FaultSpec & {
+  readonly fault_id: string;
+  readonly seen: number;
+  readonly hits: number;
+};
+
+export const mostFaults = 1_000;
+
+export class FaultLevers {
+  readonly #live: Live;
+
+  constructor(live: Live) {
+    this.#live = live;
+  }
+
+  list(): FaultView[] {
+    return this.#live.simulation.faults.list.map(faultView);
+  }
+
+  add(input: FaultInput): FaultView {
+    return this.#live.change('faults.add', [input], () => {
+      const { faults } = this.#live.simulation;
+      const spec = readInput(faultInputSchema, input);
+      if (faults.list.length >= mostFaults) {
+        throw new LeverError('conflict', `there are ${mostFaults} faults already`);
+      }
+      return faultView(faults.add(spec));
+    });
+  }
+
+  remove(faultId: string): void {
+    this.#live.change('faults.remove', [faultId], () => {
+      if (this.#live.simulation.faults.remove(faultId)) return;
+      throw new LeverError('not_found', `no fault has the id ${faultId}`);
+    });
+  }
+
+  clear(): void {
+    this.#live.change('faults.clear', [], () => this.#live.simulation.faults.clear());
+  }
+}
+
+function faultView({ faultId, spec, seen, hits }: Fault): FaultView {
+  return { fault_id: faultId, ...spec, seen, hits };
+}
+
+function isFaultBody(body: unknown): boolean {
+  try {
+    if ((JSON.stringify(body) ?? '').length > longestFaultBody) return false;
+  } catch {
+    // It holds itself, or is deeper than the stack.
+    return false;
+  }
+  let level = [body].filter(isNested);
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > deepestFaultBody) return false;
+    level = level.flatMap((value) => Object.values(value)).filter(isNested);
+  }
+  return true;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,24 @@
+/**
+ * What users hand to levers, checked: one LeverError names every mistake with its path.
+ */
+import type { z } from 'zod';
+import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
+import { LeverError } from '../sim/lever-error.ts';
+
+/** `at`: what the value is in a world file, where its mistakes have words of their own. */
+export function readInput<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  at: readonly PropertyKey[] = [],
+): z.output<Schema> {
+  const reading = schema.safeParse(value, { reportInput: true });
+  if (reading.success) return reading.data;
+  const own = at.length === 0 ? '' : `${at.join('.')}.`;
+  const mistakes = mistakesOf(reading.error, at).map(({ path, message }) => ({
+    path: path.startsWith(own) ? path.slice(own.length) : '',
+    message,
+  }));
+  const [first] = mistakes;
+  const message = mistakes.length === 1 ? first?.message : mistakes.map(mistakeLine).join('; ');
+  throw new LeverError('invalid', message ?? 'not understood', first?.path || undefined);
+}

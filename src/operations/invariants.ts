@@ -1,0 +1,67 @@
+/**
+ * Whether the world is sound: what `invariants/` finds broken in it, and whether its snapshot comes back as it was.
+ * Rules: STATE-1 to STATE-5, SEND-4.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { Findings, mostLines } from '../invariants/findings.ts';
+import { walk } from '../invariants/walk.ts';
+import { restoreSimulation } from '../recording/restore.ts';
+import { type Snapshot, snapshotSchema } from '../recording/snapshot-format.ts';
+import { takeSnapshot } from '../recording/take-snapshot.ts';
+import { readInput } from './input.ts';
+import type { Restorable } from './snapshot.ts';
+
+const countSchema = z.int().min(0);
+
+export const invariantsQuerySchema = z.strictObject({
+  snapshot: z
+    .enum(['true', 'false'])
+    .default('true')
+    .describe('Whether the state is also written down, restored beside itself, and compared.'),
+});
+export type InvariantsQuery = Readonly<z.input<typeof invariantsQuerySchema>>;
+
+export const invariantsSchema = z.strictObject({
+  sound: z.boolean(),
+  checked: z
+    .strictObject(
+      Object.fromEntries(
+        Object.keys(new Findings().checked).map((name) => [name, countSchema]),
+      ) as Record<keyof Findings['checked'], typeof countSchema>,
+    )
+    .describe('How many of each were looked at.'),
+  broken: z
+    .array(z.string())
+    .max(mostLines)
+    .describe('The rule and the thing, a line each; empty where the state is sound.'),
+});
+export type Invariants = Readonly<z.output<typeof invariantsSchema>>;
+
+export function invariantsOf(live: Restorable, query: InvariantsQuery): Invariants {
+  const { snapshot } = readInput(invariantsQuerySchema, query);
+  live.wallClock.pump();
+  const found = walk(live.simulation);
+  if (snapshot === 'true') checkRoundTrip(live, found);
+  const { checked, broken } = found;
+  return { sound: broken.length === 0, checked, broken };
+}
+
+/** Its own snapshot is understood, and what is restored from it has the same one. */
+function checkRoundTrip({ simulation, settings, wallClock }: Restorable, found: Findings): void {
+  try {
+    const snapshot = readInput(
+      snapshotSchema,
+      JSON.parse(JSON.stringify(takeSnapshot({ simulation, wallClock }))),
+    );
+    const restored = restoreSimulation(snapshot, settings, new Map());
+    const again = takeSnapshot({ simulation: restored, wallClock });
+    restored.stop();
+    for (const part of Object.keys(snapshot) as (keyof Snapshot)[]) {
+      if (isDeepStrictEqual(JSON.parse(JSON.stringify(again[part])), snapshot[part])) continue;
+      found.report('snapshot', `restored, its ${part} are others`);
+    }
+  } catch (error) {
+    found.report('snapshot', `is refused: ${error instanceof Error ? error.message : error}`);
+  }
+}

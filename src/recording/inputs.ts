@@ -1,0 +1,50 @@
+/**
+ * Every lever by the name under which journals record it, so that a recorded input can be made again.
+ */
+
+import type { ClockMode } from '../config/settings.ts';
+import type { LimitOverrides } from '../config/world-schema.ts';
+import type { AccountInput, AccountPatch, KeyInput } from '../operations/accounts.ts';
+import type { OutcomesInput } from '../operations/behaviour.ts';
+import type { Advance } from '../operations/clock.ts';
+import type { FaultInput } from '../operations/faults.ts';
+import type { FailInput } from '../operations/messages.ts';
+import type { ReceivedInput, SimInput, SimPatch } from '../operations/sims.ts';
+import type { WaitInput } from '../operations/wait.ts';
+import type { Assumptions } from '../sim/assumptions.ts';
+import type { Simulator } from '../simulator.ts';
+import type { Snapshot } from './snapshot-format.ts';
+
+type Input = (simulator: Simulator, args: readonly unknown[]) => unknown;
+
+/** The levers check what they are given, so the casts promise nothing that is not looked at. */
+const inputs: Readonly<Record<string, Input>> = {
+  reset: (s, [startMs]) => s.resetAt(startMs as number),
+  'clock.setMode': (s, [mode, rate]) => s.clock.setMode(mode as ClockMode, rate as number),
+  'clock.advance': (s, [how]) => s.clock.advance(how as Advance),
+  'accounts.create': (s, [input]) => s.accounts.create(input as AccountInput),
+  'accounts.patch': (s, [id, input]) => s.accounts.patch(id as string, input as AccountPatch),
+  'accounts.delete': (s, [id]) => s.accounts.delete(id as string),
+  'accounts.createKey': (s, [id, input]) => s.accounts.createKey(id as string, input as KeyInput),
+  'accounts.revokeKey': (s, [id]) => s.accounts.revokeKey(id as string),
+  'sims.create': (s, [id, input]) => s.sims.create(id as string, input as SimInput),
+  'sims.patch': (s, [id, input]) => s.sims.patch(id as string, input as SimPatch),
+  'sims.poll': (s, [id]) => s.sims.poll(id as string),
+  'sims.receive': (s, [id, input]) => s.sims.receive(id as string, input as ReceivedInput),
+  'messages.progress': (s, [id]) => s.messages.progress(id as string),
+  'messages.fail': (s, [id, input]) => s.messages.fail(id as string, input as FailInput),
+  'messages.wait': (s, [input]) => s.messages.advanceUntil(input as WaitInput),
+  'limits.patch': (s, [input]) => s.limits.patch(input as LimitOverrides),
+  'limits.reset': (s) => s.limits.reset(),
+  'assumptions.patch': (s, [input]) => s.assumptions.patch(input as Partial<Assumptions>),
+  'outcomes.put': (s, [input]) => s.outcomes.put(input as OutcomesInput),
+  'faults.add': (s, [input]) => s.faults.add(input as FaultInput),
+  'faults.remove': (s, [id]) => s.faults.remove(id as string),
+  'snapshot.restore': (s, [snapshot]) => s.snapshots.restore(snapshot as Snapshot),
+  'faults.clear': (s) => s.faults.clear(),
+};
+
+/** Makes a recorded input again; undefined where no lever has that name. */
+export function inputOf(lever: string): Input | undefined {
+  return Object.hasOwn(inputs, lever) ? inputs[lever] : undefined;
+}

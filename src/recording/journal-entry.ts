@@ -1,0 +1,117 @@
+/**
+ * One input of a run as a line of its journal: a request of the service with its reply, or a lever that was
+ * moved. No line holds a full key: a request names the key it authenticated as, a credential that is no key
+ * stands as its digest, and of what a lever answered only the digest is kept.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { Handled } from '../http/service/api.ts';
+import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
+import { isoTime } from '../sim/message.ts';
+import { sha256 } from './digest.ts';
+
+export interface RequestEntry {
+  readonly at: string;
+  readonly request: RecordedRequest;
+  readonly reply: RecordedReply;
+}
+
+export interface LeverEntry {
+  readonly at: string;
+  readonly lever: string;
+  readonly args: readonly unknown[];
+  /** The digest of what it answered, or the code it was refused with. */
+  readonly result: string;
+}
+
+export type Entry = RequestEntry | LeverEntry;
+
+export interface RecordedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: string;
+  readonly key_id?: string;
+  readonly credential?: string;
+  readonly client_ip?: string;
+  readonly forwarded_for?: string;
+  readonly content_type?: string;
+  readonly body?: string;
+  /** A body that is not UTF-8. */
+  readonly body_base64?: string;
+}
+
+export interface RecordedReply {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly delivery?: ApiReply['delivery'];
+}
+
+/** Whether a line that was read can be played: what else stands in it is compared or checked where it is used. */
+export function isEntry(line: unknown): line is Entry {
+  if (!isObject(line)) return false;
+  const { at, request, reply, lever, args, result } = line;
+  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return false;
+  if ('request' in line) return isRecordedRequest(request) && isObject(reply);
+  return typeof lever === 'string' && Array.isArray(args) && typeof result === 'string';
+}
+
+/** All texts, and two of them always there. */
+function isRecordedRequest(request: unknown): boolean {
+  if (!isObject(request)) return false;
+  for (const field in request) if (typeof request[field] !== 'string') return false;
+  return request['method'] !== undefined && request['path'] !== undefined;
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Copies all it needs: a request is only valid during its call. */
+export function requestEntry(atMs: number, request: ApiRequest, handled: Handled): RequestEntry {
+  const { method, path, query, contentType, forwardedFor } = request;
+  const { key, reply } = handled;
+  return {
+    at: isoTime(atMs),
+    request: {
+      method,
+      path,
+      ...(query !== '' && { query }),
+      ...(key === undefined
+        ? { ...credentialOf(request), client_ip: request.clientIp }
+        : { key_id: key.keyId }),
+      ...(forwardedFor !== undefined && { forwarded_for: forwardedFor }),
+      ...(contentType !== undefined && { content_type: contentType }),
+      ...bodyOf(request.body),
+    },
+    reply: recordedReply(reply),
+  };
+}
+
+export function recordedReply({ status, body, headers, delivery }: ApiReply): RecordedReply {
+  return {
+    status,
+    body,
+    ...(headers !== undefined && { headers }),
+    ...(delivery !== undefined && { delivery }),
+  };
+}
+
+/** What a lever answered, as the journal keeps it. */
+export function resultDigest(result: unknown): string {
+  return `sha256:${sha256(JSON.stringify(result) ?? '')}`;
+}
+
+function credentialOf({ authorization }: ApiRequest): { credential: string } | undefined {
+  return authorization === undefined
+    ? undefined
+    : { credential: `sha256:${sha256(authorization)}` };
+}
+
+function bodyOf(body: ApiRequest['body']): { body: string } | { body_base64: string } | undefined {
+  if (body.length === 0) return undefined;
+  if (typeof body === 'string') return { body };
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return isUtf8(bytes)
+    ? { body: bytes.toString('utf8') }
+    : { body_base64: bytes.toString('base64') };
+}

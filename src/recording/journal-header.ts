@@ -1,0 +1,151 @@
+/**
+ * The first line of a journal: what the run started from, enough to start it again in another process.
+ * A world's explicit keys stand there as digests, so a replay accepts the same keys without knowing them.
+ */
+
+import {
+  parseSettings,
+  type Settings,
+  type SettingsInput,
+  startTimeSchema,
+} from '../config/settings.ts';
+import { smstwinVersion } from '../config/version.ts';
+import { type KeyDigest, shownPrefix } from '../sim/account.ts';
+import { sha256 } from './digest.ts';
+import { isObject } from './journal-entry.ts';
+import { firstLine, JournalError } from './journal-error.ts';
+
+export const journalFormat = 1;
+/** What every journal begins with, as `headerOf` orders it. */
+const opening = `{"journal":${journalFormat},"smstwin":"`;
+
+export interface JournalHeader {
+  readonly journal: typeof journalFormat;
+  readonly smstwin: string;
+  readonly seed: number;
+  /** ISO 8601: where simulated time started. */
+  readonly started_at: string;
+  readonly settings: JournalSettings;
+}
+
+type JournalSettings = Readonly<Record<string, unknown>>;
+
+export function headerOf(settings: Settings, startedAtMs: number): JournalHeader {
+  const startedAt = new Date(startedAtMs).toISOString();
+  const { seed } = settings;
+  const smstwin = smstwinVersion();
+  return {
+    journal: journalFormat,
+    smstwin,
+    seed,
+    started_at: startedAt,
+    settings: journalSettings(settings),
+  };
+}
+
+/** The settings that decide what a run does, as `parseSettings` reads them. */
+function journalSettings(settings: Settings): JournalSettings {
+  const { clock, rate, startTimeMs, seed, world, assumptions, limits, noLimits, trustProxy } =
+    settings;
+  return {
+    clock,
+    ...(clock === 'scaled' && { rate }),
+    ...(clock === 'manual' && { startTime: startTimeMs }),
+    seed,
+    assumptions,
+    limits,
+    noLimits,
+    trustProxy,
+    world: {
+      ...world,
+      accounts: world.accounts.map((account) => ({
+        ...account,
+        keys: account.keys.map(({ name, key }) =>
+          key === undefined ? { name } : { name, ...digestOf(key) },
+        ),
+      })),
+    },
+  };
+}
+
+function digestOf(key: string): { key_sha256: string; prefix: string } {
+  return { key_sha256: sha256(key), prefix: shownPrefix(key) };
+}
+
+/** Whether a first line that was cut short can be a journal's: what else a file holds is never written over. */
+export function canBeHeader(begun: string): boolean {
+  return begun.startsWith(opening) || opening.startsWith(begun);
+}
+
+export function notAJournal(name: string): JournalError {
+  return new JournalError(`${name}: this is not a journal of smstwin`);
+}
+
+/** `name`: the file, for the message of a refusal. */
+export function readHeader(line: string, name: string): JournalHeader {
+  let header: Partial<JournalHeader> | null = null;
+  try {
+    header = JSON.parse(line) as Partial<JournalHeader> | null;
+  } catch {
+    // Told below.
+  }
+  if (typeof header !== 'object' || header === null || header.journal === undefined) {
+    throw notAJournal(name);
+  }
+  if (header.journal !== journalFormat) {
+    throw new JournalError(`${name}: journal format ${header.journal}, expected ${journalFormat}`);
+  }
+  if (header.smstwin !== smstwinVersion()) {
+    const versions = `written by smstwin ${header.smstwin}, and this is ${smstwinVersion()}`;
+    throw new JournalError(`${name}: the journal was ${versions}`);
+  }
+  if (
+    typeof header.started_at !== 'string' ||
+    !startTimeSchema.safeParse(header.started_at).success
+  ) {
+    throw new JournalError(
+      `${name}: its first line is damaged: a run cannot start at its started_at`,
+    );
+  }
+  if (!isObject(header.settings)) {
+    throw new JournalError(`${name}: its first line is damaged: there are no settings`);
+  }
+  return header as JournalHeader;
+}
+
+/** Refuses a journal whose run had other settings. */
+export function checkSameSettings(found: JournalHeader, settings: Settings, name: string): void {
+  const own = JSON.parse(JSON.stringify(journalSettings(settings))) as JournalSettings;
+  for (const part of new Set([...Object.keys(own), ...Object.keys(found.settings)])) {
+    if (JSON.stringify(own[part]) === JSON.stringify(found.settings[part])) continue;
+    throw new JournalError(
+      `${name}: the journal is of a run with another ${part}; start with the same settings, or with a new file`,
+    );
+  }
+}
+
+/** The settings of a journal, and what stands in them for keys whose text it does not know. */
+export function settingsOfHeader(
+  header: JournalHeader,
+  name: string,
+): { readonly settings: SettingsInput; readonly keyDigests: ReadonlyMap<string, KeyDigest> } {
+  const keyDigests = new Map<string, KeyDigest>();
+  const settings = structuredClone(header.settings) as unknown as {
+    world: { accounts: { keys: Record<string, string>[] }[] };
+  };
+  try {
+    for (const key of settings.world.accounts.flatMap(({ keys }) => keys)) {
+      const { key_sha256: digest, prefix = '' } = key;
+      if (digest === undefined) continue;
+      // Nobody can call with it: it is replaced by the digest before the first request.
+      key['key'] = `sha256=${digest}`;
+      keyDigests.set(key['key'], { sha256: digest, prefix });
+      delete key['key_sha256'];
+      delete key['prefix'];
+    }
+    parseSettings(settings);
+    return { settings: settings as unknown as SettingsInput, keyDigests };
+  } catch (error) {
+    throw new JournalError(`${name}: its settings cannot be read: ${firstLine(error)}`);
+  }
+}

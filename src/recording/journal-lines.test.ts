@@ -1,0 +1,38 @@
+import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readJournal } from './journal-lines.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'smstwin-lines-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const entry = (text: string) =>
+  JSON.stringify({ at: '2026-01-01T00:00:00.000Z', lever: text, args: [], result: '' });
+
+test('lines are read whole however they lie in the blocks', () => {
+  const file = join(folder, 'long');
+  const texts = ['a', 'é'.repeat(1_500_000), 'b', 'x'.repeat(1_048_576), ''];
+  writeFileSync(file, `header\n${texts.map((text) => `${entry(text)}\n`).join('')}{"cut`);
+  const lines = readJournal(file);
+  expect(lines?.header).toBe('header');
+  expect(lines?.isTruncated).toBe(true);
+  const read = [...(lines?.entries ?? [])].map((one) => ('lever' in one ? one.lever : ''));
+  expect(read.length).toBe(texts.length);
+  expect(read.every((text, n) => text === texts[n])).toBe(true);
+  truncateSync(file, lines?.wholeBytes ?? 0);
+  expect(readJournal(file)?.isTruncated).toBe(false);
+});
+
+test('a journal may be longer than a buffer can be', () => {
+  const file = join(folder, 'sparse');
+  writeFileSync(file, 'header\n');
+  truncateSync(file, 5 * 2 ** 30);
+  appendFileSync(file, '\n');
+  const lines = readJournal(file);
+  expect(lines?.header).toBe('header');
+  expect(lines?.wholeBytes).toBe(5 * 2 ** 30 + 1);
+});

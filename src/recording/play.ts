@@ -1,0 +1,138 @@
+/**
+ * Plays the inputs of a journal on a simulator that stands at the run's start, and compares what comes back:
+ * replies byte for byte, levers by their digest.
+ */
+import type { ApiRequest } from '../http/service/messages.ts';
+import { LeverError } from '../sim/lever-error.ts';
+import { isoTime } from '../sim/message.ts';
+import type { Simulator } from '../simulator.ts';
+import { inputOf } from './inputs.ts';
+import {
+  type Entry,
+  type LeverEntry,
+  type RecordedRequest,
+  type RequestEntry,
+  recordedReply,
+  resultDigest,
+} from './journal-entry.ts';
+import { firstLine, JournalError } from './journal-error.ts';
+
+export interface Difference {
+  /** In the file, from 1. */
+  readonly line: number;
+  readonly at: string;
+  /** `POST /api/v1/sms/send/`, or the lever's name. */
+  readonly input: string;
+  readonly expected: string;
+  readonly actual: string;
+}
+
+export interface Played {
+  readonly inputs: number;
+  /** How many inputs were answered otherwise than recorded. */
+  readonly differing: number;
+  /** The first of them. */
+  readonly differences: readonly Difference[];
+}
+
+const keptDifferences = 20;
+
+/** The simulator's wall clock must be held. `name`: the file, for the message of a JournalError. */
+export function play(simulator: Simulator, entries: Iterable<Entry>, name: string): Played {
+  let inputs = 0;
+  let differing = 0;
+  const differences: Difference[] = [];
+  for (const entry of entries) {
+    inputs++;
+    const found =
+      wentBack(simulator, entry) ?? playLine(simulator, entry, `${name}: line ${inputs + 1}`);
+    if (found === undefined) continue;
+    differing++;
+    if (differences.length < keptDifferences) {
+      differences.push({ line: inputs + 1, at: entry.at, ...found });
+    }
+  }
+  return { inputs, differing, differences };
+}
+
+/** Only a reset or a restore sets simulated time back, and those are inputs themselves. */
+function wentBack({ simulation }: Simulator, { at }: Entry): Found {
+  const nowMs = simulation.clock.now();
+  if (Date.parse(at) >= nowMs) return undefined;
+  return { input: 'the clock', expected: at, actual: `${isoTime(nowMs)} already` };
+}
+
+/** What a run records has been answered before, so what throws now was not recorded by one. */
+function playLine(simulator: Simulator, entry: Entry, place: string): Found {
+  try {
+    return playEntry(simulator, entry);
+  } catch (error) {
+    throw new JournalError(`${place} cannot be played: ${firstLine(error)}`, { cause: error });
+  }
+}
+
+function playEntry(simulator: Simulator, entry: Entry): Found {
+  simulator.simulation.clock.advanceTo(Date.parse(entry.at));
+  return 'request' in entry ? playRequest(simulator, entry) : playLever(simulator, entry);
+}
+
+type Found = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;
+
+function playRequest(simulator: Simulator, { request, reply }: RequestEntry): Found {
+  const expected = JSON.stringify(reply);
+  const made = withCaller(simulator, request, (ready) => simulator.handle(ready));
+  const actual = JSON.stringify(recordedReply(made));
+  if (actual === expected) return undefined;
+  return { input: `${request.method} ${request.path}`, expected, actual };
+}
+
+function playLever(simulator: Simulator, { lever, args, result }: LeverEntry): Found {
+  const input = inputOf(lever);
+  const actual = input === undefined ? 'no lever of this name' : outcome(simulator, input, args);
+  return actual === result ? undefined : { input: lever, expected: result, actual };
+}
+
+function outcome(
+  simulator: Simulator,
+  input: NonNullable<ReturnType<typeof inputOf>>,
+  args: readonly unknown[],
+): string {
+  try {
+    return resultDigest(input(simulator, args));
+  } catch (error) {
+    if (error instanceof LeverError) return error.code;
+    throw error;
+  }
+}
+
+/** A key whose text is not known is called by a name that holds for this one request. */
+function withCaller<T>(
+  simulator: Simulator,
+  recorded: RecordedRequest,
+  run: (request: ApiRequest) => T,
+): T {
+  const { world } = simulator.simulation;
+  const key = recorded.key_id === undefined ? undefined : world.keys.get(recorded.key_id);
+  if (key === undefined || key.key !== '') return run(requestOf(recorded, key?.key));
+  const alias = `replayed-${key.keyId}`;
+  world.keyRing.alias(alias, key);
+  try {
+    return run(requestOf(recorded, alias));
+  } finally {
+    world.keyRing.dropAlias(alias);
+  }
+}
+
+function requestOf(recorded: RecordedRequest, key: string | undefined): ApiRequest {
+  const { body_base64: bytes } = recorded;
+  return {
+    method: recorded.method,
+    path: recorded.path,
+    query: recorded.query ?? '',
+    authorization: key === undefined ? recorded.credential : `Bearer ${key}`,
+    contentType: recorded.content_type,
+    clientIp: recorded.client_ip ?? '',
+    forwardedFor: recorded.forwarded_for,
+    body: bytes === undefined ? (recorded.body ?? '') : Buffer.from(bytes, 'base64'),
+  };
+}

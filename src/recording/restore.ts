@@ -1,0 +1,203 @@
+/**
+ * Makes a simulation that goes on from a snapshot as if the one it was taken of had never stopped.
+ * It is made whole before it takes the place of the present one, so a snapshot that does not fit changes nothing.
+ */
+
+import type { Settings } from '../config/settings.ts';
+import type { FaultState } from '../http/service/fault.ts';
+import { walk } from '../invariants/walk.ts';
+import { Account, type ApiKey } from '../sim/account.ts';
+import { Device } from '../sim/device.ts';
+import type { ServiceError } from '../sim/errors.ts';
+import { LeverError } from '../sim/lever-error.ts';
+import { endpointNames } from '../sim/limits.ts';
+import { Message, messageBody, type SendEndpoint } from '../sim/message.ts';
+import { unpromptedFate } from '../sim/outcomes.ts';
+import { Simulation } from '../simulation/simulation.ts';
+import { sha256 } from './digest.ts';
+import type {
+  Snapshot,
+  SnapshotAccount,
+  SnapshotDevice,
+  SnapshotMessage,
+} from './snapshot-format.ts';
+
+/** `known`: full texts of keys by their digest; a key that is not among them is known by its digest alone. */
+export function restoreSimulation(
+  snapshot: Snapshot,
+  settings: Settings,
+  known: ReadonlyMap<string, string>,
+): Simulation {
+  const simulation = emptySimulation(snapshot, settings);
+  try {
+    new Restoring(snapshot, simulation, known).run();
+    const [broken] = walk(simulation).broken;
+    if (broken !== undefined) throw new Error(broken);
+  } catch (error) {
+    simulation.stop();
+    if (error instanceof LeverError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new LeverError('invalid', `the snapshot does not fit together: ${why}`);
+  }
+  return simulation;
+}
+
+function emptySimulation(snapshot: Snapshot, settings: Settings): Simulation {
+  const limits = Object.fromEntries(
+    endpointNames.map((name) => [name, snapshot.limiter[name].limit]),
+  );
+  const { seed, assumptions, enforces_quotas: enforcesQuotas } = snapshot;
+  const world = { accounts: [], pool: [], outcomes: [], assumptions: {}, limits: {} };
+  return new Simulation(
+    { ...settings, seed, assumptions, limits, noLimits: !enforcesQuotas, world },
+    snapshot.clock.now_ms,
+  );
+}
+
+class Restoring {
+  readonly #snapshot: Snapshot;
+  readonly #simulation: Simulation;
+  readonly #known: ReadonlyMap<string, string>;
+
+  constructor(snapshot: Snapshot, simulation: Simulation, known: ReadonlyMap<string, string>) {
+    this.#snapshot = snapshot;
+    this.#simulation = simulation;
+    this.#known = known;
+  }
+
+  run(): void {
+    const { accounts, devices, messages, faults, outcomes, limiter, counters, awake } =
+      this.#snapshot;
+    const { world, fleet } = this.#simulation;
+    world.keyRing.digestWith(sha256);
+    for (const account of accounts) this.#account(account);
+    for (const device of devices) world.adoptDevice(this.#device(device));
+    for (const message of messages) world.adoptMessage(this.#message(message));
+    for (const account of accounts) this.#past(account);
+    // The work stands before the device starts, and decides what it waits for.
+    for (const device of devices) this.#work(device);
+    for (const device of world.devices.values()) fleet.deviceAdded(device);
+    fleet.wakeInOrder(awake.map((deviceId) => found(world.devices, deviceId)));
+    world.outcomes.replace(outcomes);
+    this.#simulation.faults.restore(faults.created, faults.list as readonly FaultState[]);
+    for (const name of endpointNames) {
+      const { limit, turned_at_ms: turnedAtMs, recent, older } = limiter[name];
+      this.#simulation.limiter.restore(name, { limit, turnedAtMs, recent, older });
+    }
+    const { arrivals, pool_ids: poolIds, names } = counters;
+    world.adoptCounters({ arrivals, poolIds, names });
+  }
+
+  #account({ account_id: id, name, monthly_quota: quota, chance, keys }: SnapshotAccount): void {
+    const { world } = this.#simulation;
+    if (world.accounts.has(id)) throw new Error(`two accounts have the id ${id}`);
+    const account = new Account(world.seed, '', () => id, name, quota ?? undefined, world.now);
+    account.ids.restore(chance.ids);
+    account.fates.restore(chance.fates);
+    account.paces.restore(chance.paces);
+    world.accounts.set(id, account);
+    for (const key of keys) world.adoptKey(this.#key(account, key));
+  }
+
+  #key(account: Account, key: SnapshotAccount['keys'][number]): ApiKey {
+    const text = this.#known.get(key.sha256);
+    return {
+      keyId: key.key_id,
+      name: key.name,
+      account,
+      key: text ?? '',
+      digest: text === undefined ? { sha256: key.sha256, prefix: key.prefix } : undefined,
+      createdAtMs: key.created_at_ms,
+      revokedAtMs: key.revoked_at_ms ?? undefined,
+    };
+  }
+
+  #device(device: SnapshotDevice): Device {
+    const { connected, active, polling } = device;
+    const { accounts } = this.#simulation.world;
+    const made = new Device(
+      device.device_id,
+      device.number,
+      device.account_id === null ? undefined : found(accounts, device.account_id),
+      device.first_poll_at_ms,
+      { connected, active, polling },
+    );
+    made.allowed = device.allowed;
+    made.work.pollCount = device.poll_count;
+    return made;
+  }
+
+  #message(message: SnapshotMessage): Message {
+    const { world } = this.#simulation;
+    const account = found(world.accounts, message.account_id);
+    const made = new Message(
+      message.message_id,
+      account,
+      undefined,
+      found(world.devices, message.device_id),
+      message.endpoint as SendEndpoint,
+      message.request_id,
+      message.to,
+      message.text,
+      message.created_at_ms,
+      message.send_at_ms,
+      fateOf(message.fate),
+      account.messages.length,
+      message.arrival,
+    );
+    made.status = message.status;
+    made.sendingAtMs = message.sending_at_ms;
+    made.sentAtMs = message.sent_at_ms;
+    made.endedAtMs = message.ended_at_ms;
+    made.failureReason = message.failure_reason ?? undefined;
+    made.duePoll = message.due_poll;
+    return made;
+  }
+
+  #past({ account_id: id, received, replays }: SnapshotAccount): void {
+    const { world } = this.#simulation;
+    const account = found(world.accounts, id);
+    for (const { message_id: messageId, device_id: deviceId, ...rest } of received) {
+      const { from, message, received_at_ms: receivedAtMs } = rest;
+      const device = found(world.devices, deviceId);
+      account.received.push({ messageId, device, from, message, receivedAtMs });
+    }
+    for (const use of replays) {
+      const message = use.message_id === null ? undefined : found(world.messages, use.message_id);
+      account.replays.keep({
+        requestId: use.request_id,
+        key: found(world.keys, use.key_id),
+        endpoint: use.endpoint,
+        atMs: use.at_ms,
+        body: message === undefined ? '' : messageBody(message, 'queued'),
+        outcome: message ?? (use.refusal as ServiceError),
+      });
+    }
+  }
+
+  #work(device: SnapshotDevice): void {
+    const { world } = this.#simulation;
+    const { work } = found(world.devices, device.device_id);
+    const message = (messageId: string) => found(world.messages, messageId);
+    work.ready = device.ready.map(message);
+    work.inFlight = device.in_flight.map(message);
+    // Pushed in the order of a heap, each stays where it is pushed.
+    for (const messageId of device.held) work.held.push(message(messageId));
+    for (const { message_id: messageId, from, due_at_ms: dueAtMs } of device.paced) {
+      work.paced.push({ message: message(messageId), from, dueAtMs });
+    }
+  }
+}
+
+function fateOf(fate: SnapshotMessage['fate']): Message['fate'] {
+  if (fate === null) return undefined;
+  return fate.unprompted && fate.in !== null
+    ? unpromptedFate(fate.in)
+    : { ends: fate.ends, in: fate.in ?? undefined, polls: fate.polls };
+}
+
+function found<T>(map: ReadonlyMap<string, T>, id: string): T {
+  const value = map.get(id);
+  if (value === undefined) throw new Error(`there is no ${id}`);
+  return value;
+}

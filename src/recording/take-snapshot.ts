@@ -1,0 +1,166 @@
+/**
+ * Writes down the whole state of a simulator.
+ */
+
+import { smstwinVersion } from '../config/version.ts';
+import type { Live } from '../operations/live.ts';
+import { type Account, type ApiKey, keyPrefix } from '../sim/account.ts';
+import type { Device } from '../sim/device.ts';
+import type { FirstUse } from '../sim/idempotency.ts';
+import type { Limiter } from '../sim/limiter.ts';
+import { type EndpointName, endpointNames, replayWindowMs } from '../sim/limits.ts';
+import { Message } from '../sim/message.ts';
+import { isUnprompted } from '../sim/outcomes.ts';
+import { sha256 } from './digest.ts';
+import {
+  type Snapshot,
+  type SnapshotAccount,
+  type SnapshotDevice,
+  type SnapshotMessage,
+  type SnapshotUse,
+  snapshotFormat,
+} from './snapshot-format.ts';
+
+export function takeSnapshot({
+  simulation,
+  wallClock,
+}: Pick<Live, 'simulation' | 'wallClock'>): Snapshot {
+  const { clock, world, limiter, faults, fleet } = simulation;
+  const { arrivals, poolIds, names } = world.counters;
+  return {
+    snapshot: snapshotFormat,
+    smstwin: smstwinVersion(),
+    seed: world.seed,
+    clock: { now_ms: clock.now(), mode: wallClock.mode, rate: wallClock.scaledRate },
+    enforces_quotas: world.enforcesQuotas,
+    assumptions: world.assumptions,
+    outcomes: [...world.outcomes.list] as Snapshot['outcomes'],
+    limiter: Object.fromEntries(
+      endpointNames.map((name) => [name, bucketsOf(limiter, name)]),
+    ) as Snapshot['limiter'],
+    faults: {
+      created: faults.created,
+      list: faults.list.map(({ state }) => state) as unknown as Snapshot['faults']['list'],
+    },
+    counters: {
+      arrivals,
+      pool_ids: [...poolIds],
+      names: names.map(([name, count]) => [name, count]),
+    },
+    accounts: [...world.accounts.values()].map((account) => accountOf(account, clock.now())),
+    devices: [...world.devices.values()].map(deviceOf),
+    awake: fleet.inWakeOrder().map(({ deviceId }) => deviceId),
+    messages: [...world.messages.values()].map(messageOf),
+  };
+}
+
+function bucketsOf(limiter: Limiter, endpoint: EndpointName): Snapshot['limiter'][EndpointName] {
+  const { limit, turnedAtMs, recent, older } = limiter.stateOf(endpoint);
+  return { limit, turned_at_ms: turnedAtMs, recent, older };
+}
+
+function accountOf(account: Account, nowMs: number): SnapshotAccount {
+  const { ids, fates, paces } = account;
+  return {
+    account_id: account.accountId,
+    name: account.name,
+    monthly_quota: account.monthlyQuota ?? null,
+    chance: { ids: [...ids.state], fates: [...fates.state], paces: [...paces.state] },
+    keys: account.keys.map(keyOf),
+    received: account.received.map(({ messageId, device, from, message, receivedAtMs }) => ({
+      message_id: messageId,
+      device_id: device.deviceId,
+      from,
+      message,
+      received_at_ms: receivedAtMs,
+    })),
+    replays: [...account.replays.entries()].flatMap((use) => usesOf(use, nowMs)),
+  };
+}
+
+function keyOf(key: ApiKey): SnapshotAccount['keys'][number] {
+  return {
+    key_id: key.keyId,
+    name: key.name,
+    sha256: key.digest?.sha256 ?? sha256(key.key),
+    prefix: keyPrefix(key),
+    created_at_ms: key.createdAtMs,
+    revoked_at_ms: key.revokedAtMs ?? null,
+  };
+}
+
+/** A use and the earlier ones of the same id in other scopes, oldest first, as far as they still count. */
+function usesOf(newest: FirstUse, nowMs: number): SnapshotUse[] {
+  const uses: SnapshotUse[] = [];
+  for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {
+    if (nowMs - use.atMs > replayWindowMs) continue;
+    const { outcome } = use;
+    uses.unshift({
+      request_id: use.requestId,
+      key_id: use.key.keyId,
+      endpoint: use.endpoint,
+      at_ms: use.atMs,
+      message_id: outcome instanceof Message ? outcome.messageId : null,
+      refusal: outcome instanceof Message ? null : outcome,
+    });
+  }
+  return uses;
+}
+
+function deviceOf(device: Device): SnapshotDevice {
+  const { work } = device;
+  return {
+    device_id: device.deviceId,
+    number: device.number,
+    account_id: device.account?.accountId ?? null,
+    first_poll_at_ms: device.firstPollAtMs,
+    connected: device.connected,
+    active: device.active,
+    polling: device.polling,
+    allowed: device.allowed,
+    poll_count: work.pollCount,
+    held: work.held.items.map(idOf),
+    ready: work.ready.map(idOf),
+    in_flight: work.inFlight.map(idOf),
+    paced: work.paced.items.map(({ message, from, dueAtMs }) => ({
+      message_id: message.messageId,
+      from,
+      due_at_ms: dueAtMs,
+    })),
+  };
+}
+
+function messageOf(message: Message): SnapshotMessage {
+  const { fate } = message;
+  return {
+    message_id: message.messageId,
+    account_id: message.account.accountId,
+    device_id: message.device.deviceId,
+    endpoint: message.endpoint,
+    request_id: message.requestId,
+    to: message.to,
+    text: message.text,
+    created_at_ms: message.createdAtMs,
+    send_at_ms: message.sendAtMs,
+    fate:
+      fate === undefined
+        ? null
+        : {
+            ends: fate.ends,
+            in: fate.in ?? null,
+            polls: fate.polls,
+            unprompted: isUnprompted(fate),
+          },
+    arrival: message.arrival,
+    status: message.status,
+    sending_at_ms: message.sendingAtMs,
+    sent_at_ms: message.sentAtMs,
+    ended_at_ms: message.endedAtMs,
+    failure_reason: message.failureReason ?? null,
+    due_poll: message.duePoll,
+  };
+}
+
+function idOf({ messageId }: Message): string {
+  return messageId;
+}

@@ -1,0 +1,83 @@
+/**
+ * One life of the simulated service, from its start to a reset: clock, world, limiter and devices joined.
+ * Everything in it is virtual time and seeded chance, so the same settings and calls give the same bytes.
+ */
+import { Fleet } from '../actors/fleet.ts';
+import { Lifecycle } from '../actors/lifecycle.ts';
+import { outcomesOf } from '../config/default-world.ts';
+import { assumptionsOf, limitsOf, type Settings } from '../config/settings.ts';
+import { type Handled, handle } from '../http/service/api.ts';
+import { Faults } from '../http/service/faults.ts';
+import type { ApiRequest } from '../http/service/messages.ts';
+import type { Assumptions } from '../sim/assumptions.ts';
+import { VirtualClock } from '../sim/clock.ts';
+import { Limiter } from '../sim/limiter.ts';
+import { Outcomes } from '../sim/outcomes.ts';
+import { World } from '../sim/world.ts';
+
+/** The classes that a simulation is put together from; each may give way to one that behaves otherwise. */
+export interface Parts {
+  readonly Fleet: typeof Fleet;
+  readonly Lifecycle: typeof Lifecycle;
+  readonly Limiter: typeof Limiter;
+  readonly World: typeof World;
+}
+
+const soundParts: Parts = { Fleet, Lifecycle, Limiter, World };
+
+export class Simulation {
+  readonly clock: VirtualClock;
+  readonly lifecycle: Lifecycle;
+  readonly fleet: Fleet;
+  readonly limiter: Limiter;
+  readonly world: World;
+  readonly faults: Faults;
+
+  /** `startMs`: epoch milliseconds at which the virtual clock starts. */
+  constructor(settings: Settings, startMs: number, parts: Partial<Parts> = {}) {
+    const made = { ...soundParts, ...parts };
+    const assumptions = assumptionsOf(settings);
+    this.clock = new VirtualClock(startMs);
+    this.lifecycle = new made.Lifecycle(this.clock.now);
+    this.fleet = new made.Fleet(this.clock, this.lifecycle, assumptions);
+    this.limiter = new made.Limiter(this.clock.now, limitsOf(settings), assumptions);
+    this.world = new made.World({
+      seed: settings.seed,
+      now: this.clock.now,
+      assumptions,
+      outcomes: new Outcomes(outcomesOf(settings.world)),
+      dispatch: this.fleet,
+      enforcesQuotas: !settings.noLimits,
+    });
+    this.faults = new Faults(settings.seed);
+    this.#populate(settings.world);
+  }
+
+  /** Answers one request at the present simulated time. */
+  handle(request: ApiRequest): Handled {
+    return this.faults.isEmpty
+      ? handle(this.world, this.limiter, request)
+      : this.faults.handle(this.world, this.limiter, request);
+  }
+
+  /** Switches assumptions, for all that happens from now on. */
+  assume(overrides: Partial<Assumptions>): void {
+    const assumptions = { ...this.world.assumptions, ...overrides };
+    this.world.assumptions = assumptions;
+    this.limiter.assume(assumptions);
+    this.fleet.assume(assumptions);
+  }
+
+  stop(): void {
+    this.fleet.stop();
+  }
+
+  #populate(fixture: Settings['world']): void {
+    for (const { name, monthly_quota: quota, keys, sims } of fixture.accounts) {
+      const account = this.world.createAccount(name, quota);
+      for (const key of keys) this.world.createKey(account, key.name, key.key);
+      for (const sim of sims) this.world.createSim(account, sim.number, sim);
+    }
+    for (const { number } of fixture.pool) this.world.createPoolNumber(number);
+  }
+}

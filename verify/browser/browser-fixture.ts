@@ -1,0 +1,132 @@
+/**
+ * For the tests of the page: one browser for all of them, and a simulator with a page for each.
+ */
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launchBrowser, withoutBrowser } from '../../conformance/reports/browser.ts';
+import { createSimulator, type SettingsInput, type Simulator } from '../../src/simulator.ts';
+
+export interface PageOptions {
+  readonly settings?: SettingsInput;
+  readonly token?: string;
+  readonly transport?: 'hyperexpress' | 'node';
+  readonly dark?: boolean;
+  readonly width?: number;
+  /** What the page may write to the console as an error. */
+  readonly mayLog?: RegExp;
+  /** Done to the simulator before the page is opened. */
+  readonly before?: (simulator: Simulator) => void;
+}
+
+export interface Opened {
+  readonly simulator: Simulator;
+  readonly page: Page;
+  readonly controlUrl: string;
+  /** Sends from the first SIM of an account, by its first key. */
+  readonly send: (body?: Readonly<Record<string, unknown>>, account?: number) => string;
+}
+
+let browser: Browser | undefined;
+/**
+ * One for all tests: Chromium spends half a second of a core on each new one. Each simulator has a port of its own,
+ * so what a page keeps for its origin is not seen by the next.
+ */
+let onlyPage: Page | undefined;
+
+async function blankPage({ dark = false, width = 1280 }: PageOptions): Promise<Page> {
+  if (onlyPage === undefined || onlyPage.isClosed()) {
+    onlyPage = await (browser as Browser).newPage();
+    onlyPage.setDefaultTimeout(6_000);
+  }
+  await onlyPage.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
+  await onlyPage.setViewportSize({ width, height: 800 });
+  return onlyPage;
+}
+
+/** What a test set up on the page ends with it. */
+async function leave(page: Page): Promise<void> {
+  page.removeAllListeners();
+  if (page.isClosed()) return;
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+  await page.context().clearPermissions();
+  await page.goto('about:blank');
+}
+
+export function withBrowser(): void {
+  beforeAll(async () => {
+    if (withoutBrowser === '') browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+}
+
+export function pageTest(
+  name: string,
+  options: PageOptions,
+  run: (opened: Opened) => Promise<void>,
+): void {
+  test.skipIf(withoutBrowser !== '')(
+    `${name}${withoutBrowser}`,
+    async () => {
+      const simulator = await createSimulator({ clock: 'manual', ...options.settings });
+      options.before?.(simulator);
+      const { token, transport = 'hyperexpress' } = options;
+      const { controlUrl } = await simulator.listen({ control: { token }, transport });
+      const page = await blankPage(options);
+      const errors: string[] = [];
+      page.on('pageerror', (error) => errors.push(error.message));
+      page.on('console', (line) => {
+        if (line.type() === 'error' && options.mayLog?.test(line.text()) !== true) {
+          errors.push(line.text());
+        }
+      });
+      try {
+        await run({
+          simulator,
+          page,
+          controlUrl: controlUrl ?? '',
+          send: (body, account) => sendFrom(simulator, body, account),
+        });
+        // A file that the content policy kept away would show here.
+        expect(errors).toEqual([]);
+      } finally {
+        await leave(page);
+        await simulator.close();
+      }
+    },
+    30_000,
+  );
+}
+
+/** Resolves when it is seen. */
+export function seen(locator: Locator): Promise<void> {
+  return locator.first().waitFor();
+}
+
+/** Resolves when it is no longer seen. */
+export function gone(locator: Locator): Promise<void> {
+  return locator.first().waitFor({ state: 'hidden' });
+}
+
+/** Returns the body of the reply. */
+export function sendFrom(
+  simulator: Simulator,
+  body: Readonly<Record<string, unknown>> = {},
+  account = 0,
+): string {
+  const caller = simulator.readyFile().accounts[account];
+  return simulator.handle({
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    query: '',
+    authorization: `Bearer ${caller?.api_key}`,
+    contentType: 'application/json',
+    clientIp: '127.0.0.1',
+    forwardedFor: undefined,
+    body: JSON.stringify({
+      to: '+12025550123',
+      from: caller?.sims[0]?.number ?? '+12025550190',
+      message: 'Hello',
+      ...body,
+    }),
+  }).body;
+}

@@ -1,0 +1,150 @@
+/**
+ * Holds thousands of idle connections open against a served process while callers at the pace of their limit are
+ * served, and tells what the callers wait: `npm run test:connections -- --count 10000 --seconds 20`.
+ * Exit code 1: the 99th percentile is 50 ms or more, a reply was not the expected one, a connection was lost,
+ * fewer than asked for were open, or SIGTERM did not end the server within 5 s.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { transports } from '../../src/cli/serve-options.ts';
+import { FlagError, runProgram, wholeFlag, wordFlag } from '../testkit/program-flags.ts';
+import { ServedProcess } from '../testkit/served-process.ts';
+import { crowdProcess, type Sighting } from './crowd-process.ts';
+import { type CallersReport, callSteadily, percentile } from './steady-callers.ts';
+
+const mostP99Ms = 50;
+/** The promise of `serve` for SIGTERM. */
+const endWithinMs = 5_000;
+/** Timers that wake later than this belong to a machine that is busy with something else. */
+const busyMs = 10;
+const perMinute = 120;
+/** So many more clients than connections: some are always just coming back after their timeout. */
+const clientsPerConnection = 1.125;
+/** After a sweep of timeouts, for a moment, no fewer than this may be open. */
+const leastShare = 0.95;
+/** Descriptors of a process beside its connections. */
+const ownDescriptors = 500;
+
+interface Plan {
+  readonly count: number;
+  readonly seconds: number;
+  readonly callers: number;
+  readonly streams: number;
+  readonly transport: (typeof transports)[number];
+}
+
+async function main(argv: string[]): Promise<number> {
+  const plan = planOf(argv);
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-connections-'));
+  writeFileSync(join(folder, 'world.json'), JSON.stringify(worldOf(plan.callers)));
+  const flags = ['--world', join(folder, 'world.json'), '--transport', plan.transport];
+  let served: ServedProcess | undefined;
+  try {
+    served = await ServedProcess.start(folder, flags);
+    const count = Math.ceil(plan.count * clientsPerConnection);
+    const crowd = crowdProcess(served, count, plan.streams);
+    await crowd.opened;
+    const { ready } = served;
+    const before = await served.holdings();
+    const called = await callSteadily({ ready, perMinute, seconds: plan.seconds });
+    const after = await served.holdings();
+    const seen = crowd.seen();
+    const endMs = await endOf(served);
+    await crowd.leave();
+    return report(plan, seen, called, { cpuMicros: after.cpuMicros - before.cpuMicros, endMs });
+  } finally {
+    await served?.kill();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function report(
+  plan: Plan,
+  seen: readonly Sighting[],
+  called: CallersReport,
+  { cpuMicros, endMs }: { readonly cpuMicros: number; readonly endMs: number },
+): number {
+  const { latencies, lateness, unexpected } = called;
+  const last = seen.at(-1);
+  const open = seen.map((sighting) => sighting.open);
+  const descriptors = seen.flatMap(({ descriptors: held }) => held ?? []);
+  const p99 = percentile(latencies, 0.99);
+  const ms = (value: number) => `${value.toFixed(1)} ms`;
+  const lines = [
+    `transport ${plan.transport}, ${plan.callers} callers at ${perMinute} a minute, ${plan.seconds} s`,
+    `open connections: ${Math.min(...open)} to ${Math.max(...open)} of ${plan.count}, ${plan.streams} of them event streams; files of the server: ${Math.min(...descriptors)} to ${Math.max(...descriptors)}`,
+    `closed by the idle timeout and opened again: ${last?.timedOut ?? 0}; lost: ${last?.lost.length ?? 0}`,
+    `replies: ${latencies.length}, unexpected: ${unexpected.length}`,
+    `latency from the intended start: p50 ${ms(percentile(latencies, 0.5))}, p99 ${ms(p99)}, max ${ms(percentile(latencies, 1))}`,
+    `of a core the server took ${Math.round(cpuMicros / plan.seconds / 10_000)} %; timers of the callers were late by p50 ${ms(percentile(lateness, 0.5))}, p99 ${ms(percentile(lateness, 0.99))}`,
+    `SIGTERM while all of them were open: ended in ${ms(endMs)}`,
+    ...(percentile(lateness, 0.99) > busyMs
+      ? ['the machine is busy: the latencies are not valid']
+      : []),
+    ...[...(last?.lost ?? []), ...unexpected].slice(0, 10),
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+  const isEnough = [open, descriptors].every(
+    (counts) =>
+      counts.length === 0 ||
+      (Math.max(...counts) >= plan.count && Math.min(...counts) >= plan.count * leastShare),
+  );
+  const isSound = last?.lost.length === 0 && unexpected.length === 0 && isEnough;
+  return isSound && p99 < mostP99Ms && endMs < endWithinMs ? 0 : 1;
+}
+
+/** How long SIGTERM takes; not a number where it does not end in good order. */
+async function endOf(served: ServedProcess): Promise<number> {
+  const startedMs = performance.now();
+  served.signal('SIGTERM');
+  const { code } = await served.ended;
+  return code === 0 ? performance.now() - startedMs : Number.NaN;
+}
+
+function worldOf(callers: number): object {
+  const accounts = Array.from({ length: callers }, (_, index) => ({
+    name: `caller ${index}`,
+    monthly_quota: 'unlimited',
+    sims: [{ number: `+1202555${1000 + index}` }],
+  }));
+  return { accounts };
+}
+
+function planOf(argv: string[]): Plan {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      count: { type: 'string', default: '10000' },
+      seconds: { type: 'string', default: '20' },
+      callers: { type: 'string', default: '50' },
+      streams: { type: 'string', default: '5' },
+      transport: { type: 'string', default: 'hyperexpress' },
+    },
+  });
+  const count = wholeFlag('count', values.count, 1, 25_000);
+  const files = Math.ceil(count * clientsPerConnection) + ownDescriptors;
+  const mostFiles = openFilesLimit();
+  if (files > mostFiles) {
+    throw new FlagError(`--count ${count} needs ${files} open files; ulimit -Hn is ${mostFiles}`);
+  }
+  return {
+    count,
+    seconds: wholeFlag('seconds', values.seconds, 1, 3_600),
+    callers: wholeFlag('callers', values.callers, 1, 1_000),
+    streams: wholeFlag('streams', values.streams, 0, count),
+    transport: wordFlag('transport', values.transport, transports),
+  };
+}
+
+/** Node raises its own soft limit to the hard one when it starts. */
+function openFilesLimit(): number {
+  const report = process.report?.getReport() as
+    | { userLimits?: { open_files?: { hard: number | 'unlimited' } } }
+    | undefined;
+  const limit = report?.userLimits?.open_files?.hard;
+  return typeof limit === 'number' ? limit : Number.POSITIVE_INFINITY;
+}
+
+await runProgram('test:connections', main);

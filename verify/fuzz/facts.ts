@@ -1,0 +1,52 @@
+/**
+ * The world that is fuzzed, and what a hostile caller knows of it: ids and keys that are right, so that requests
+ * get past the first gate. A reset brings the same ones back.
+ */
+import type { SettingsInput } from '../../src/simulator.ts';
+
+export const keys: Readonly<Record<'acme' | 'second' | 'revoked' | 'globex' | 'pooled', string>> = {
+  acme: 'smst_fuzzAcme0000000000000000000000000000000000',
+  second: 'smst_fuzzSecond00000000000000000000000000000000',
+  revoked: 'smst_fuzzRevoked0000000000000000000000000000000',
+  globex: 'smst_fuzzGlobex00000000000000000000000000000000',
+  pooled: 'smst_fuzzPooled00000000000000000000000000000000',
+};
+
+export const numbers = ['+12025550101', '+12025550102', '+12025550111', '+12025550190'] as const;
+
+export const fuzzedSettings: SettingsInput = {
+  clock: 'manual',
+  seed: 1,
+  limits: { external_send: 5, tasks: 9, stats: null },
+  world: {
+    accounts: [
+      {
+        name: 'acme',
+        keys: [
+          { name: 'main', key: keys.acme },
+          { name: 'second', key: keys.second },
+          { name: 'revoked', key: keys.revoked },
+        ],
+        sims: [{ number: numbers[0] }, { number: numbers[1], polling: 'external' }],
+      },
+      {
+        name: 'globex',
+        keys: [{ name: 'main', key: keys.globex }],
+        sims: [{ number: numbers[2] }],
+      },
+      { name: 'pooled', monthly_quota: 40, keys: [{ name: 'main', key: keys.pooled }], sims: [] },
+    ],
+    pool: [{ number: numbers[3] }],
+  },
+};
+
+export interface Facts {
+  readonly accountIds: readonly string[];
+  readonly deviceIds: readonly string[];
+  readonly keyIds: readonly string[];
+  readonly revokedKeyId: string;
+  /** Of the first messages that are accepted after a reset. */
+  readonly messageIds: readonly string[];
+  /** The whole state just after a reset, as text. */
+  readonly snapshot: string;
+}

@@ -1,0 +1,103 @@
+/**
+ * A short fuzz run on both transports, and that what must be seen is seen.
+ * Rules: SVC-4, SEND-5. `npm run test:deep` runs any number of requests against a server in a process of its own.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { both } from '../testkit/transport-fixture.ts';
+import { damage, escaped } from './piece.ts';
+import { checkReply, type Expectation, type Reply, ReplyReader } from './reply.ts';
+import { reportText } from './report.ts';
+import { FuzzFailure, fuzz } from './run.ts';
+import { type Served, serveHere } from './served.ts';
+
+both('hostile requests are answered in HTTP, and the world stays sound', async (transport) => {
+  const served = await serveHere(transport);
+  const seed = Math.floor(Math.random() * 1_000);
+  const report = await fuzz({ requests: 300, seed, transport }, served).finally(served.stop);
+  expect(report.requests).toBeGreaterThanOrEqual(300);
+  expect(report.replies.get(200)).toBeGreaterThan(0);
+  expect(reportText(transport, seed, report)).toMatch(/ a second: sound\n {2}replies 20\d: \d+, /);
+});
+
+test('a request that throws fails the run, with its bytes and a command that plays it again', async () => {
+  const served = await serveHere('node');
+  const broken: Served = { ...served, complaint: () => 'it broke' };
+  const run = fuzz({ requests: 300, seed: 7, transport: 'node' }, broken).finally(served.stop);
+  const failure = await run.catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(FuzzFailure);
+  const text = String(failure);
+  expect(text).toMatch(/^FuzzFailure: it broke\n/);
+  expect(text).toMatch(/^ {2}'(?:POST|GET) .*HTTP\/1\.1\\r\\n/m);
+  expect(text).toContain('npm run test:deep -- 0 7 --fuzz 1 --transport node --chunk 0');
+});
+
+test('escaped bytes are an expression for the same bytes', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), damage, (bytes, change) => {
+      const text = change(Buffer.from(bytes).toString('latin1'));
+      expect(new Function(`return ${escaped(text)}`)()).toBe(text);
+    }),
+  );
+  const twice = `${'a'.repeat(50)}\\x00${'\r\n'.repeat(20)}'${'\\'.repeat(30)}`;
+  expect(new Function(`return ${escaped(twice)}`)()).toBe(twice);
+  const withinAnEscape = `\x03${'3'.repeat(20)}`;
+  expect(new Function(`return ${escaped(withinAnEscape)}`)()).toBe(withinAnEscape);
+  expect(escaped('x'.repeat(100))).toBe("'' + 'x'.repeat(100) + ''");
+});
+
+function replyOf(bytes: string, method = 'GET', isClosed = true): Reply | undefined {
+  const reader = new ReplyReader();
+  reader.add(bytes);
+  return reader.next(method, isClosed);
+}
+
+test.each([
+  ['no HTTP', 'nonsense\r\n\r\n'],
+  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n'],
+  ['a split header', 'HTTP/1.1 200 OK\r\na\nb: c\r\ncontent-length: 0\r\n\r\n'],
+  ['a header twice', 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\ncontent-length: 0\r\n\r\n'],
+  ['no length', 'HTTP/1.1 200 OK\r\na: b\r\n\r\n'],
+  ['an odd length', 'HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n'],
+])('a reply with %s is wrong', (_, bytes) => {
+  expect(() => replyOf(bytes)).toThrow();
+});
+
+test('a reply is whole once its body is there; what is interim is passed over', () => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n';
+  expect(replyOf(`HTTP/1.1 100 Continue\r\n\r\n${head}{`)).toBeUndefined();
+  expect(replyOf(`HTTP/1.1 100 Continue\r\n\r\n${head}{}`)).toMatchObject({ body: '{}' });
+  expect(replyOf(head, 'HEAD')).toMatchObject({ status: 200, body: '' });
+  const open = 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n<h1>';
+  expect(replyOf(open, 'GET', false)).toBeUndefined();
+  expect(replyOf(open)).toMatchObject({ status: 400, body: '<h1>' });
+});
+
+const whole: Expectation = {
+  port: 'service',
+  transport: 'hyperexpress',
+  method: 'GET',
+  isWhole: true,
+};
+const json = new Map([['content-type', 'application/json']]);
+const html = { status: 505, headers: new Map<string, string>(), body: '<h1>' };
+
+test.each<[string, Reply, Partial<Expectation>]>([
+  ['500', { status: 500, headers: json, body: '{}' }, {}],
+  ['500 without HTTP', { status: 500, headers: json, body: '{}' }, { isWhole: false }],
+  ['502', { status: 502, headers: json, body: '{}' }, {}],
+  ['503 that no SIM explains', { status: 503, headers: json, body: '{}' }, {}],
+  ['503 of the control port', { status: 503, headers: json, body: '{}' }, { port: 'control' }],
+  ['200 that is no JSON', { status: 200, headers: json, body: '{' }, {}],
+  ['200 of another type', { status: 200, headers: new Map(), body: '{}' }, {}],
+  ["the native parser's page for a whole request", html, {}],
+  ["the native parser's page on the other transport", html, { isWhole: false, transport: 'node' }],
+])('%s may not be', (_, reply, differing) => {
+  expect(() => checkReply(reply, { ...whole, ...differing })).toThrow();
+});
+
+test('ERR-2 503 may be, and the page of the native parser for what is no HTTP', () => {
+  const inactive = { status: 503, headers: json, body: '{"code":"device_inactive"}' };
+  expect(() => checkReply(inactive, whole)).not.toThrow();
+  expect(() => checkReply(html, { ...whole, isWhole: false })).not.toThrow();
+});

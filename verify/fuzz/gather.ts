@@ -1,0 +1,59 @@
+/**
+ * Learns what a hostile caller knows, from the world just after a reset.
+ */
+import type { ReadyFile } from '../../src/simulator.ts';
+import { type Facts, keys } from './facts.ts';
+import { pieceOf } from './framed.ts';
+import type { Lane } from './lane.ts';
+import { WrongReply } from './reply.ts';
+
+const crlf = '\r\n';
+const messagesEach = 8;
+
+export async function gatherFacts(lane: Lane, { accounts, pool }: ReadyFile): Promise<Facts> {
+  const accountIds = accounts.map((account) => account.account_id);
+  const sims = [...accounts.flatMap((account) => account.sims), ...pool];
+  const found: { key_id: string; name: string }[] = [];
+  for (const id of accountIds) {
+    const target = `/control/accounts/${id}/keys`;
+    const reply = await lane.askControl({ method: 'GET', target, body: '' });
+    found.push(...(reply as { keys: typeof found }).keys);
+  }
+  const revokedKeyId = found.find(({ name }) => name === 'revoked')?.key_id ?? '';
+  const messageIds = await sendSome(lane);
+  await resetWorld(lane, revokedKeyId);
+  const snapshot = await lane.askControl({ method: 'GET', target: '/control/snapshot', body: '' });
+  return {
+    accountIds,
+    deviceIds: sims.map((sim) => sim.device_id),
+    keyIds: found.map(({ key_id: id }) => id),
+    revokedKeyId,
+    messageIds,
+    snapshot: JSON.stringify(snapshot),
+  };
+}
+
+/** The world as it was at start, but for the key that is revoked. */
+export async function resetWorld(lane: Lane, revokedKeyId: string): Promise<void> {
+  await lane.askControl({ method: 'POST', target: '/control/reset', body: '' });
+  await lane.askControl({ method: 'DELETE', target: `/control/keys/${revokedKeyId}`, body: '' });
+}
+
+/** Ids are drawn from the seed: those of the first messages come again after every reset. */
+async function sendSome(lane: Lane): Promise<string[]> {
+  const ids: string[] = [];
+  for (const [key, from] of [
+    [keys.acme, '+12025550101'],
+    [keys.globex, '+12025550111'],
+  ]) {
+    for (let i = 0; i < messagesEach; i++) {
+      const body = JSON.stringify({ to: '+12025550160', from, message: 'hello' });
+      const headers = `Host: x${crlf}Authorization: Bearer ${key}${crlf}Content-Type: application/json${crlf}`;
+      const piece = pieceOf({ method: 'POST', target: '/api/v1/sms/send/', body }, headers);
+      const reply = await lane.ask('service', piece);
+      if (reply.status !== 202) throw new WrongReply(`${reply.status} ${reply.body}`);
+      ids.push(JSON.parse(reply.body).message_id);
+    }
+  }
+  return ids;
+}

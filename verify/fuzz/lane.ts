@@ -1,0 +1,166 @@
+/**
+ * Plays conversations one after the other, and looks after each whether the server still serves, on connections that
+ * it keeps, and whether the world is sound.
+ */
+import type { TransportKind } from '../../src/http/transport/open-transport.ts';
+import { Channel } from './channel.ts';
+import type { Row } from './control-rows.ts';
+import type { Conversation } from './conversation.ts';
+import { keys } from './facts.ts';
+import { pieceOf } from './framed.ts';
+import { escaped, type Piece } from './piece.ts';
+import { checkReply, type Reply, WrongReply } from './reply.ts';
+
+export type Port = Conversation['port'];
+
+/** What a run has seen so far; lanes add to it. */
+export interface Tally {
+  requests: number;
+  connections: number;
+  /** Connections that the server closed on what was broken. */
+  closed: number;
+  readonly replies: Map<number, number>;
+}
+
+export interface Ports {
+  readonly service: number;
+  readonly control: number;
+}
+
+const crlf = '\r\n';
+const sane: Readonly<Record<Port, Piece>> = {
+  service: {
+    method: 'GET',
+    bytes: `GET /api/v1/account/stats/ HTTP/1.1${crlf}Host: x${crlf}Authorization: Bearer ${keys.acme}${crlf}${crlf}`,
+  },
+  control: pieceOf({ method: 'GET', target: '/control/health', body: '' }),
+};
+
+export class Lane {
+  readonly #ports: Ports;
+  readonly #transport: TransportKind;
+  readonly #tally: Tally;
+  readonly #kept: Partial<Record<Port, Channel>> = {};
+  #played = 0;
+
+  constructor(ports: Ports, transport: TransportKind, tally: Tally) {
+    this.#ports = ports;
+    this.#transport = transport;
+    this.#tally = tally;
+  }
+
+  async play(conversation: Conversation): Promise<void> {
+    const { port, moves, pieces, pipelined, ending, cuts } = conversation;
+    for (const move of moves) await this.#move(move);
+    let channel = await this.#open(port);
+    try {
+      await this.#exchange(channel, port, [sane[port]], []);
+      for (let at = 0; at < pieces.length; ) {
+        const replies = await this.#exchange(channel, port, pieces.slice(at, at + pipelined), cuts);
+        for (const reply of replies) this.#count(reply);
+        this.#tally.requests += replies.length;
+        at += replies.length;
+        // A reply may be the last of its connection, if it says so: what was sent after it is sent again.
+        if (replies.at(-1)?.headers.get('connection') === 'close') {
+          channel.destroy();
+          channel = await this.#open(port);
+        }
+      }
+      if (ending !== undefined) await this.#end(channel, conversation, ending);
+      await this.#checkAlive();
+    } finally {
+      channel.destroy();
+    }
+    this.#played++;
+  }
+
+  /** One whole request of the control port, on the connection that is kept; its body, which must be a success. */
+  async askControl(row: Row): Promise<unknown> {
+    const { status, body } = await this.ask('control', pieceOf(row));
+    if (status !== 200 && status !== 204) throw new WrongReply(`${status} ${body}`);
+    return body === '' ? undefined : JSON.parse(Buffer.from(body, 'latin1').toString());
+  }
+
+  /** What is moved may be gone, or not as it was, and a snapshot may have been of the last day of all. */
+  async #move(row: Row): Promise<void> {
+    const { status, body } = await this.ask('control', pieceOf(row));
+    const isRefused = [404, 409].includes(status) || body.includes('simulated time ends at');
+    if (status !== 200 && !isRefused) throw new WrongReply(`${status} ${body}`);
+  }
+
+  async ask(port: Port, piece: Piece): Promise<Reply> {
+    const kept = this.#kept[port];
+    const isUsable = kept !== undefined && !kept.isClosed;
+    const channel = isUsable ? kept : await Channel.open(this.#ports[port]);
+    this.#kept[port] = channel;
+    const [reply] = await this.#exchange(channel, port, [piece], []);
+    if (reply === undefined) throw new Error('one request, one reply');
+    if (reply.headers.get('connection') === 'close') channel.destroy();
+    return reply;
+  }
+
+  close(): void {
+    this.#kept.service?.destroy();
+    this.#kept.control?.destroy();
+  }
+
+  #open(port: Port): Promise<Channel> {
+    this.#tally.connections++;
+    return Channel.open(this.#ports[port]);
+  }
+
+  /** Whole requests, written at once; each has its reply, up to one that ends the connection. */
+  async #exchange(
+    channel: Channel,
+    port: Port,
+    pieces: readonly Piece[],
+    cuts: readonly number[],
+  ): Promise<Reply[]> {
+    const replies: Reply[] = [];
+    await channel.write(pieces.map(({ bytes }) => bytes).join(''), cuts);
+    for (const { method, bytes } of pieces) {
+      const reply = await channel.reply(method).catch((error: unknown) => {
+        throw new WrongReply(
+          `to ${escaped(bytes)}: ${error instanceof Error ? error.message : error}`,
+        );
+      });
+      checkReply(reply, { port, transport: this.#transport, method, isWhole: true });
+      replies.push(reply);
+      if (reply.headers.get('connection') === 'close') break;
+    }
+    return replies;
+  }
+
+  /** What is broken may be answered in several ways, or not at all, but in HTTP. */
+  async #end(channel: Channel, conversation: Conversation, ending: string): Promise<void> {
+    const { port, leaving, cuts } = conversation;
+    await channel.write(ending, cuts);
+    this.#tally.requests++;
+    if (leaving === 'aborts') return;
+    if (leaving === 'half-closes') channel.finish();
+    // Answered after the ending was sent: by then the server has seen it.
+    await this.#checkAlive();
+    // Whether a reply to HEAD is whole cannot be told without knowing which one it is.
+    if (ending.includes('HEAD')) return;
+    for (const reply of channel.leftovers()) {
+      checkReply(reply, { port, transport: this.#transport, method: 'GET', isWhole: false });
+      this.#count(reply);
+    }
+    if (channel.isClosed) this.#tally.closed++;
+  }
+
+  async #checkAlive(): Promise<void> {
+    const { status, body } = await this.ask('service', sane.service);
+    if (status !== 200 && status !== 401) throw new WrongReply(`${status} ${body}`);
+    const isWhole = this.#played % 50 === 0;
+    const target = `/control/invariants?snapshot=${isWhole}`;
+    const world = await this.askControl({ method: 'GET', target, body: '' });
+    if (!(world as { sound: boolean }).sound) {
+      throw new WrongReply(`the world is broken: ${JSON.stringify(world)}`);
+    }
+  }
+
+  #count({ status }: Reply): void {
+    this.#tally.replies.set(status, (this.#tally.replies.get(status) ?? 0) + 1);
+  }
+}

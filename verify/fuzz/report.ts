@@ -1,0 +1,47 @@
+/**
+ * A fuzz run against a server in a process of its own, on one transport after the other, and what it came to.
+ */
+import type { TransportKind } from '../../src/http/transport/open-transport.ts';
+import { type FuzzReport, fuzz } from './run.ts';
+import { serveInChild } from './served.ts';
+
+export interface FuzzOptions {
+  /** Over all transports. */
+  readonly fuzz: number;
+  readonly seed: number;
+  readonly transports: readonly TransportKind[];
+  readonly chunk: number | undefined;
+}
+
+/** Prints a report for each transport, or what went wrong; false for the latter. */
+export async function fuzzTransports(options: FuzzOptions): Promise<boolean> {
+  const { seed, transports, chunk } = options;
+  const requests = Math.ceil(options.fuzz / transports.length);
+  let isSound = true;
+  for (const transport of transports) {
+    const served = await serveInChild(transport);
+    try {
+      const onProgress = (line: string) => console.log(line);
+      const report = await fuzz({ requests, seed, transport, chunk, onProgress }, served);
+      console.log(reportText(transport, seed, report));
+    } catch (error) {
+      isSound = false;
+      console.error(`${transport}: ${error instanceof Error ? error.message : error}`);
+    } finally {
+      await served.stop();
+    }
+  }
+  return isSound;
+}
+
+export function reportText(transport: TransportKind, seed: number, report: FuzzReport): string {
+  const { requests, connections, closed, seconds, replies, rssBytes } = report;
+  const [warm, end] = rssBytes.map((bytes) => `${Math.round(bytes / 2 ** 20)} MiB`);
+  const statuses = [...replies].sort(([a], [b]) => a - b).map(([status, n]) => `${status}: ${n}`);
+  const rate = Math.round(requests / seconds);
+  return [
+    `${transport}: ${requests} requests on ${connections} connections, seed ${seed}, ${seconds.toFixed(1)} s, ${rate} a second: sound`,
+    `  replies ${statuses.join(', ')}; ${closed} connections closed by the server on broken HTTP`,
+    `  memory of the server ${warm} after the warm-up, ${end} at the end`,
+  ].join('\n');
+}

@@ -1,0 +1,161 @@
+/**
+ * A fuzz run: conversations in chunks, each with a seed of its own and a world that was just reset, played on
+ * several connections side by side. The inputs follow from the seed; the order in which connections meet does not.
+ */
+import fc from 'fast-check';
+import type { TransportKind } from '../../src/http/transport/open-transport.ts';
+import { type Conversation, conversations, told } from './conversation.ts';
+import type { Facts } from './facts.ts';
+import { gatherFacts, resetWorld } from './gather.ts';
+import { Lane, type Port, type Tally } from './lane.ts';
+import type { Served } from './served.ts';
+
+export interface FuzzPlan {
+  readonly requests: number;
+  readonly seed: number;
+  readonly transport: TransportKind;
+  /** This chunk alone. */
+  readonly chunk?: number | undefined;
+  readonly onProgress?: ((line: string) => void) | undefined;
+}
+
+export interface FuzzReport extends Tally {
+  readonly seconds: number;
+  /** After the warm-up, and at the end. */
+  readonly rssBytes: readonly [number, number];
+}
+
+export class FuzzFailure extends Error {
+  override readonly name = 'FuzzFailure';
+}
+
+const lanesBeside = 4;
+const conversationsPerChunk = 40;
+const warmUpShare = 0.2;
+const lastWordsWithinMs = 200;
+const reportEveryMs = 30_000;
+
+export async function fuzz(plan: FuzzPlan, served: Served): Promise<FuzzReport> {
+  const tally: Tally = { requests: 0, connections: 0, closed: 0, replies: new Map() };
+  const { base_url: service, control_url: control } = served.ready;
+  const portOf = (url: string | null) => Number(new URL(url ?? '').port);
+  const ports = { service: portOf(service), control: portOf(control) } satisfies Record<
+    Port,
+    number
+  >;
+  const lanes = Array.from({ length: lanesBeside }, () => new Lane(ports, plan.transport, tally));
+  try {
+    return await new Run(plan, served, lanes, tally).run();
+  } finally {
+    for (const lane of lanes) lane.close();
+  }
+}
+
+class Run {
+  readonly #plan: FuzzPlan;
+  readonly #served: Served;
+  readonly #lanes: readonly Lane[];
+  readonly #tally: Tally;
+  readonly #startedMs = performance.now();
+  #reportedMs = performance.now();
+
+  constructor(plan: FuzzPlan, served: Served, lanes: readonly Lane[], tally: Tally) {
+    this.#plan = plan;
+    this.#served = served;
+    this.#lanes = lanes;
+    this.#tally = tally;
+  }
+
+  async run(): Promise<FuzzReport> {
+    const { requests, chunk } = this.#plan;
+    const [first] = this.#lanes;
+    if (first === undefined) throw new Error('no lane');
+    const facts = await gatherFacts(first, this.#served.ready);
+    const arbitrary = conversations(facts);
+    let warmRss = await rssOf(first);
+    for (let i = chunk ?? 0; this.#tally.requests < requests; i++) {
+      const isWarm = this.#tally.requests < warmUpShare * requests;
+      await this.#chunk(i, arbitrary, facts, first);
+      if (isWarm) warmRss = await rssOf(first);
+      this.#progress();
+      if (chunk !== undefined) break;
+    }
+    const seconds = (performance.now() - this.#startedMs) / 1000;
+    return { ...this.#tally, seconds, rssBytes: [warmRss, await rssOf(first)] };
+  }
+
+  async #chunk(
+    number: number,
+    arbitrary: fc.Arbitrary<Conversation>,
+    facts: Facts,
+    first: Lane,
+  ): Promise<void> {
+    const all = fc.sample(arbitrary, {
+      seed: this.#plan.seed * 1_000_000 + number,
+      numRuns: conversationsPerChunk,
+    });
+    await resetWorld(first, facts.revokedKeyId);
+    const { requests } = this.#plan;
+    // Played again, a chunk is played whole.
+    const isAlone = this.#plan.chunk !== undefined;
+    const playing = new Map<Lane, Conversation>();
+    let next = 0;
+    let hasFailed = false;
+    await Promise.all(
+      this.#lanes.map(async (lane) => {
+        const goesOn = () => !hasFailed && (isAlone || this.#tally.requests < requests);
+        for (let each = all[next++]; each !== undefined && goesOn(); each = all[next++]) {
+          playing.set(lane, each);
+          try {
+            await lane.play(each);
+            const complaint = this.#served.complaint();
+            if (complaint !== undefined) throw new Error(complaint);
+          } catch (error) {
+            hasFailed = true;
+            playing.delete(lane);
+            // The end of a process is told later than that of its connections.
+            await new Promise((resolve) => setTimeout(resolve, lastWordsWithinMs));
+            throw this.#failure(number, error, each, [...playing.values()]);
+          }
+          playing.delete(lane);
+        }
+      }),
+    );
+  }
+
+  #failure(
+    chunk: number,
+    error: unknown,
+    failed: Conversation,
+    beside: readonly Conversation[],
+  ): FuzzFailure {
+    const { seed, transport } = this.#plan;
+    const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    return new FuzzFailure(
+      [
+        this.#served.complaint() ?? '',
+        why,
+        told(failed),
+        ...beside.map((each) => `beside it ${told(each)}`),
+        `seed ${seed}, chunk ${chunk}; again with: npm run test:deep -- 0 ${seed} --fuzz 1 --transport ${transport} --chunk ${chunk}`,
+      ]
+        .filter(Boolean)
+        .join('\n'),
+    );
+  }
+
+  #progress(): void {
+    if (performance.now() - this.#reportedMs < reportEveryMs) return;
+    this.#reportedMs = performance.now();
+    const seconds = Math.round((performance.now() - this.#startedMs) / 1000);
+    const { requests, transport } = this.#plan;
+    this.#plan.onProgress?.(
+      `${transport}: ${this.#tally.requests} of ${requests} requests, ${seconds} s`,
+    );
+  }
+}
+
+async function rssOf(lane: Lane): Promise<number> {
+  const state = await lane.askControl({ method: 'GET', target: '/control/state', body: '' });
+  return (state as { memory: { rss_bytes: number } }).memory.rss_bytes;
+}

@@ -1,0 +1,129 @@
+/**
+ * `npm run conform:assumptions [-- part-of-a-name …]`: the harness against sound simulators, under every single
+ * switched assumption and under a set that covers all pairs of answers. Exit 1 where one is found to fail, or is
+ * told wrongly. Two processes share the work, as the harness is bound by the processor.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import {
+  assumptionChoices,
+  judge,
+  misjudged,
+  pairs,
+  singles,
+} from '../testkit/assumption-choices.ts';
+import type { Row } from '../testkit/pairwise.ts';
+
+const workers = 2;
+const self = fileURLToPath(import.meta.url);
+
+interface Tried {
+  readonly title: string;
+  readonly complaints: readonly string[];
+  readonly untold: readonly string[];
+  readonly tookMs: number;
+}
+
+interface Task {
+  readonly title: string;
+  /** What is switched. */
+  readonly assumptions: Row;
+}
+
+if (process.send === undefined) process.exitCode = await printAll(process.argv.slice(2));
+else {
+  process.on('message', (task) => {
+    void tryOne(task as Task).then((tried) => process.send?.(tried));
+  });
+}
+
+async function tryOne({ title, assumptions }: Task): Promise<Tried> {
+  const startedMs = performance.now();
+  const end = (complaints: readonly string[], untold: readonly string[]) => ({
+    title,
+    complaints,
+    untold,
+    tookMs: Math.round(performance.now() - startedMs),
+  });
+  try {
+    const judged = await judge(assumptions);
+    const troubled = judged.results.filter(
+      ({ verdict, kind }) =>
+        ['failed', 'spelling', 'error'].includes(verdict) ||
+        (kind === 'rule' && verdict === 'not_exercised'),
+    );
+    const complaints = troubled.map(({ id, verdict, reason = '', expected, actual }) => {
+      const facts = expected === undefined ? reason : `expected ${expected}; actual ${actual}`;
+      return `${verdict} ${id}: ${facts}`;
+    });
+    if (judged.exitCode !== 0) complaints.unshift(`exit code ${judged.exitCode}`);
+    const untold = Object.keys(judged.assumptions.untold);
+    return end([...complaints, ...misjudged(assumptions, judged)], untold);
+  } catch (error) {
+    return end([String(error)], []);
+  }
+}
+
+async function printAll(parts: readonly string[]): Promise<number> {
+  const startedMs = performance.now();
+  const tasks = [
+    ...singles().map((assumptions) => ({ title: JSON.stringify(assumptions), assumptions })),
+    ...pairs().map((row, n) => ({ title: `pairs ${n + 1}`, assumptions: switchedIn(row) })),
+  ].filter(({ title }) => parts.length === 0 || parts.some((part) => title.includes(part)));
+  const queue = tasks.values();
+  const tried = (await Promise.all(Array.from({ length: workers }, () => work(queue)))).flat();
+  const bad = tried.filter(({ complaints }) => complaints.length > 0);
+  const rows = new Map(tasks.map(({ title, assumptions }) => [title, assumptions]));
+  for (const { title, complaints } of bad) {
+    console.log(`\n${title}`);
+    if (title.startsWith('pairs')) console.log(`  ${JSON.stringify(rows.get(title))}`);
+    for (const line of complaints) console.log(`  ${line}`);
+  }
+  const seconds = Math.round((performance.now() - startedMs) / 1_000);
+  const many = tasks.filter(({ title }) => title.startsWith('pairs')).length;
+  console.log(
+    `\n${tried.length - bad.length} of ${tasks.length} sound simulators found sound and told rightly: ` +
+      `${tasks.length - many} with one switched assumption, ${many} that cover all pairs; ${seconds} s`,
+  );
+  return bad.length === 0 && tasks.length > 0 ? 0 : 1;
+}
+
+/** A row without the defaults in it. */
+function switchedIn(row: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).filter(([name, answer]) => assumptionChoices[name]?.[0] !== answer),
+  );
+}
+
+async function work(queue: Iterator<Task>): Promise<Tried[]> {
+  const child = fork(self, { execArgv: process.execArgv });
+  const tried: Tried[] = [];
+  try {
+    for (let next = queue.next(); next.done !== true; next = queue.next()) {
+      const one = await ask(child, next.value);
+      tried.push(one);
+      const verdict = one.complaints.length === 0 ? 'sound' : 'WRONG';
+      const untold = one.untold.length === 0 ? '' : `  untold: ${one.untold.join(', ')}`;
+      console.log(
+        `${one.title.padEnd(48)} ${verdict} ${String(one.tookMs).padStart(6)} ms${untold}`,
+      );
+    }
+    return tried;
+  } finally {
+    child.disconnect();
+  }
+}
+
+function ask(child: ChildProcess, task: Task): Promise<Tried> {
+  return new Promise((resolve) => {
+    const { title } = task;
+    const ended = () =>
+      resolve({ title, complaints: ['its process ended'], untold: [], tookMs: 0 });
+    child.once('exit', ended);
+    child.once('message', (tried) => {
+      child.off('exit', ended);
+      resolve(tried as Tried);
+    });
+    child.send(task);
+  });
+}

@@ -1,0 +1,67 @@
+/**
+ * The loop of discovery: a simulator with drawn assumptions is discovered from outside, another is started from the
+ * file as `serve --assumptions` does, and both answer the held trace with the same bytes.
+ * `SMSTWIN_LOOPS=20 npx vitest run verify/harness/conformance-loop.test.ts` draws more of them.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { newCommand, readFlags } from '../../src/cli/flags.ts';
+import { addServeFlags, serveOptions } from '../../src/cli/serve-options.ts';
+import { type Assumptions, assumptionNames } from '../../src/sim/assumptions.ts';
+import { Rng } from '../../src/sim/rng.ts';
+import { heldTrace } from '../connections/held-trace.ts';
+import { assumptionChoices, judge, singles } from '../testkit/assumption-choices.ts';
+
+const loops = Number(process.env['SMSTWIN_LOOPS'] ?? 1);
+
+function drawn(seed: number): Partial<Assumptions> {
+  const rng = Rng.stream(seed, 'assumptions');
+  return Object.fromEntries(
+    Object.entries(assumptionChoices).map(([name, answers]) => [
+      name,
+      answers[rng.uint32() % answers.length],
+    ]),
+  );
+}
+
+/** What `serve --assumptions FILE` starts with. */
+async function assumptionsFrom(file: string): Promise<Partial<Assumptions>> {
+  const command = newCommand('serve', '', {
+    out: () => {},
+    error: () => {},
+    env: {},
+    version: '1',
+  });
+  addServeFlags(command);
+  readFlags(command, ['--assumptions', file], {});
+  return (await serveOptions(command)).settings.assumptions ?? {};
+}
+
+test.each(Array.from({ length: loops }, (_, n) => n + 1))(
+  'what was discovered of a service behaves as that service did (seed %d)',
+  async (seed) => {
+    const original = drawn(seed);
+    const { discovered, assumptions } = await judge(original, ...assumptionNames);
+    const folder = mkdtempSync(join(tmpdir(), 'smstwin-loop-'));
+    const file = join(folder, 'assumptions.json');
+    writeFileSync(file, JSON.stringify(discovered));
+    const fromFile = await assumptionsFrom(file);
+    rmSync(folder, { recursive: true });
+    const untold = assumptionNames.filter((name) => !(name in fromFile));
+    expect(untold.length).toBeLessThanOrEqual(6);
+    for (const name of untold) expect(assumptions.untold[name], name).toMatch(/\w+ \w+/);
+    // What cannot be told from outside is carried over by hand, as whoever reads the report would.
+    const carried = Object.fromEntries(untold.map((name) => [name, original[name]]));
+    const second = heldTrace({ ...fromFile, ...carried });
+    expect(second).toEqual(heldTrace(original));
+  },
+  180_000,
+);
+
+test('the held trace shows every switched assumption, so that equal traces mean something', () => {
+  const plain = heldTrace({}).join('\n');
+  const unseen = singles().filter((one) => heldTrace(one).join('\n') === plain);
+  expect(unseen).toEqual([]);
+});

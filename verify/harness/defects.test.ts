@@ -1,0 +1,55 @@
+/**
+ * The wrong servers against the harness: a dozen here, all of them by `npm run conform:defects`.
+ */
+import { expect, test } from 'vitest';
+import { rules } from '../../conformance/rules.ts';
+import { plantedDefects, wrongSimulation } from '../../src/defects/all.ts';
+import { defects } from '../../src/defects/catalogue.ts';
+import { resultsOn, tryDefect } from './kill.ts';
+
+test('the catalogue and what is planted have the same names', () => {
+  expect(Object.keys(plantedDefects).sort()).toEqual(defects.map(({ name }) => name).sort());
+});
+
+test('every rule of the document has a defect that breaks it', () => {
+  const broken = new Set<string>(defects.map(({ rule }) => rule));
+  expect(rules.map(({ id }) => id).filter((id) => !broken.has(id))).toEqual([]);
+});
+
+test('a name that no defect has makes no simulation', () => {
+  expect(wrongSimulation('toString')).toBeUndefined();
+  expect(wrongSimulation('limit-118')).toBeUndefined();
+});
+
+test.each([
+  'limit-tasks-per-device',
+  'unauthenticated-locks-users',
+  'retry-after-rounded-down',
+  'throttle-detail-other-number',
+  'replay-current-status',
+  'replay-lost-under-concurrency',
+  'replay-kept-25-hours',
+  'read-foreign-404-differs',
+  'right-spelling-access-denied',
+  'revoked-key-reads',
+  'pool-refused-when-disconnected',
+  'quota-counts-refusals',
+  'length-in-bytes',
+  'send-at-now-accepted',
+  'state-regresses',
+  'created-at-local',
+])(
+  '%s is caught by a case of the rule that it breaks',
+  async (name) => {
+    const defect = defects.find((one) => one.name === name);
+    expect(defect).toBeDefined();
+    const kill = await tryDefect({ name, rule: defect?.rule ?? 'SVC-1' });
+    expect(kill.caughtBy, kill.verdicts.join('\n')).not.toEqual([]);
+  },
+  30_000,
+);
+
+test('the same cases pass on the sound simulator', async () => {
+  const results = await resultsOn(undefined, ['READ-2', 'SEND-4', 'AUTH-3', 'LIMIT-5', 'STATE-3']);
+  expect(results.filter(({ verdict }) => verdict !== 'passed')).toEqual([]);
+}, 30_000);

@@ -1,0 +1,98 @@
+/** Servers that obey nothing, for the harness's own tests: none of them may get a single `passed`. */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { conform } from '../../conformance/main.ts';
+import type { Verdict } from '../../conformance/suite.ts';
+
+export interface Fake {
+  readonly url: string;
+  /** Bodies of all POSTs, as they came. */
+  readonly posts: string[];
+  close(): Promise<void>;
+}
+
+export async function fake(listener: RequestListener): Promise<Fake> {
+  const posts: string[] = [];
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on('end', () => {
+      if (request.method === 'POST') posts.push(body);
+    });
+    listener(request, response);
+  });
+  const port = await listen(server);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    posts,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** Echoes the key, hostile text and control characters, which no report may choke on. */
+export function hostile(): Promise<Fake> {
+  return fake((request, response) => {
+    response.writeHead(request.url?.includes('stats') ? 200 : 418, {
+      'content-type': 'application/json',
+      'x-echo': request.headers.authorization ?? '',
+    });
+    response.end(
+      JSON.stringify({
+        detail: `<script>alert(1)</script> & "]]> \u0000\u0007 # | \ud800`,
+        key: request.headers.authorization,
+      }),
+    );
+  });
+}
+
+/** Everything that flags can supply. */
+export const allFlags = [
+  ['--api-key', 'smst_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd'],
+  ['--from', '+12025550101'],
+  ['--to', '+12125550150'],
+  ['--second-api-key', 'smst_second0000000000000000000000000000000000'],
+  ['--revoked-key', 'smst_revoked000000000000000000000000000000000'],
+  ['--inactive-from', '+12025550103'],
+  ['--foreign-from', '+12025550111'],
+  ['--unknown-from', '+12025550199'],
+  ['--exhausted-api-key', 'smst_spent00000000000000000000000000000000000'],
+  ['--device-id', '00000000-0000-4000-8000-000000000001'],
+].flat();
+
+export interface Outcome {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  readonly verdicts: Readonly<Record<string, Verdict>>;
+}
+
+/** Runs the harness as the command does. */
+export async function run(...argv: string[]): Promise<Outcome> {
+  let out = '';
+  let err = '';
+  const code = await conform(argv, {
+    stdout: (text) => {
+      out += text;
+    },
+    stderr: (text) => {
+      err += text;
+    },
+    signal: new AbortController().signal,
+  });
+  const verdicts: Record<string, Verdict> = {};
+  for (const [, verdict, id] of out.matchAll(/^ *\d+\/\d+ {2}(\w+) +(\S+\/\S+)/gm))
+    if (verdict !== undefined && id !== undefined) verdicts[id] = verdict as Verdict;
+  return { code, out, err, verdicts };
+}

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { idOf, subjectOf } from '../../conformance/case.ts';
+import { allCases } from '../../conformance/cases/all.ts';
+import { assumptions, rules } from '../../conformance/rules.ts';
+import { select } from '../../conformance/suite.ts';
+import { defects } from '../../src/defects/catalogue.ts';
+
+/** The rows of all tables of the shipped page, cell by cell. */
+const rows = readFileSync(new URL('../../docs/rules.md', import.meta.url), 'utf8')
+  .split('\n')
+  .filter((line) => line.startsWith('|'))
+  .map((line) =>
+    line
+      .slice(1, line.lastIndexOf('|'))
+      .split('|')
+      .map((cell) => cell.trim()),
+  );
+
+const documentedRules = rows.filter(([id = '']) => /^[A-Z]+-\d+$/.test(id));
+const documentedAssumptions = rows
+  .filter(([name = '']) => name.startsWith('`'))
+  .flatMap(([names = '', ...rest]) =>
+    names.split(',').map((name) => [name.replaceAll('`', '').trim(), ...rest]),
+  );
+
+describe('the ledger says what docs/rules.md says', () => {
+  test('same rules in the same order', () => {
+    expect(rules.map(({ id }) => id)).toEqual(documentedRules.map(([id]) => id));
+    expect(rules).toHaveLength(43);
+  });
+
+  test.each(documentedRules)('%s', (id, sentence) => {
+    expect(rules.find((rule) => rule.id === id)?.sentence).toBe(sentence);
+  });
+
+  test('same assumptions in the same order', () => {
+    expect(assumptions.map(({ name }) => name)).toEqual(
+      documentedAssumptions.map(([name]) => name),
+    );
+  });
+
+  test.each(documentedAssumptions)('%s', (name, open, answers) => {
+    const own = assumptions.find((assumption) => assumption.name === name);
+    expect(own?.open).toBe(open);
+    expect(own?.answers).toBe(answers);
+  });
+});
+
+describe('nothing is left out', () => {
+  test.each(rules.map(({ id }) => id))('%s has a case', (id) => {
+    expect(allCases.filter((one) => subjectOf(one) === id).length).toBeGreaterThan(0);
+  });
+
+  test.each(assumptions.map(({ name }) => name))('%s has an observation', (name) => {
+    expect(allCases.some((one) => 'assumption' in one && one.assumption === name)).toBe(true);
+  });
+
+  test.each(rules.map(({ id }) => id))('%s has a defect that breaks it', (id) => {
+    expect(defects.some(({ rule }) => rule === id)).toBe(true);
+  });
+
+  test('ids are unique and kebab-case', () => {
+    const ids = allCases.map(idOf);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const one of allCases) expect(one.name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+    const names = defects.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
+  });
+});
+
+describe('selection', () => {
+  test.each([
+    [['SEND-4'], (subject: string) => subject === 'SEND-4'],
+    [['send-4'], (subject: string) => subject === 'SEND-4'],
+    [['LIMIT-*'], (subject: string) => subject.startsWith('LIMIT-')],
+    [['AUTH'], (subject: string) => subject.startsWith('AUTH-')],
+    [['limiterRefill'], (subject: string) => subject === 'limiterRefill'],
+    [['ERR-1', 'ERR-2'], (subject: string) => subject === 'ERR-1' || subject === 'ERR-2'],
+  ])('%j', (patterns, wanted) => {
+    expect(select(allCases, patterns)).toEqual(allCases.filter((one) => wanted(subjectOf(one))));
+  });
+
+  test('a case by its id or a part of its name', () => {
+    expect(select(allCases, ['SEND-4/fifty-at-once']).map(idOf)).toEqual(['SEND-4/fifty-at-once']);
+    expect(select(allCases, ['fifty']).map(idOf)).toEqual(['SEND-4/fifty-at-once']);
+  });
+
+  test('nothing', () => {
+    expect(select(allCases, ['nonsense'])).toEqual([]);
+  });
+});

@@ -1,0 +1,139 @@
+/**
+ * Every assumption switches what its row speaks of, and nothing else. Rules: all; assumes: all, by name.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { afterAll, expect, test, vi } from 'vitest';
+import {
+  type AssumptionName,
+  assumptionLedger,
+  assumptionNames,
+} from '../../src/sim/assumptions.ts';
+import { answers } from './answers.ts';
+import { assumptionExamples } from './assumption-examples.ts';
+import { speaksOf } from './assumption-reach.ts';
+import { setupArbitrary } from './commands.ts';
+import { Scene, startMs } from './scene.ts';
+import type { TraceLine } from './session.ts';
+import type { Step } from './steps.ts';
+import { play, stepsArbitrary } from './trace.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const examples = assumptionNames.flatMap((name) =>
+  (assumptionExamples[name]?.shows ?? []).map(([answer, shown]) => ({
+    name,
+    answer,
+    shown,
+    asText: JSON.stringify(answer),
+  })),
+);
+
+test.each(examples)('$name $asText: $shown', ({ name, answer, shown }) => {
+  const { scene, startsAt } = assumptionExamples[name];
+  const stage = new Scene(
+    { [name]: answer },
+    startsAt === undefined ? startMs : Date.parse(startsAt),
+  );
+  try {
+    expect(scene(stage)).toBe(shown);
+  } finally {
+    stage.session.subject.stop();
+  }
+});
+
+test.each(examples)('$name $asText, switched while it runs: $shown', ({ name, answer, shown }) => {
+  const { scene, startsAt } = assumptionExamples[name];
+  // Only what is drawn at creation, keys and phases of polls, is not drawn again.
+  if (name === 'keyFormat' || name === 'pollIntervalSeconds') return;
+  const stage = new Scene({}, startsAt === undefined ? startMs : Date.parse(startsAt));
+  try {
+    stage.play({ kind: 'assume', name, answer });
+    expect(scene(stage)).toBe(shown);
+  } finally {
+    stage.session.subject.stop();
+  }
+});
+
+test('the answers of an assumption show themselves differently', () => {
+  for (const name of assumptionNames) {
+    const shown = assumptionExamples[name]?.shows.map(([, text]) => text) ?? [];
+    expect(new Set(shown).size, name).toBe(shown.length);
+  }
+});
+
+test('every name of the ledger has an example for each of its answers, the default first', () => {
+  for (const name of assumptionNames) {
+    const { answers: named, default: fallback } = assumptionLedger[name];
+    const shown = assumptionExamples[name]?.shows.map(([answer]) => answer) ?? [];
+    expect(shown[0], name).toEqual(fallback);
+    expect(shown, name).toEqual(expect.arrayContaining([...named]));
+    expect(answers[name][0], name).toEqual(fallback);
+    expect(answers[name], name).toEqual(expect.arrayContaining([...named]));
+    if (named.length === 0) expect(shown.length, name).toBeGreaterThan(1);
+  }
+});
+
+test('every name of the ledger that leaves a choice is read by the code', () => {
+  const source = ['sim', 'actors', 'http'].map(codeUnder).join('\n');
+  const unread = assumptionNames.filter((name) => !new RegExp(`\\b${name}\\b`).test(source));
+  expect(unread.filter((name) => answers[name].length > 1)).toEqual([]);
+});
+
+/** All code of a folder that acts: neither the ledger nor what describes the service, no comments, no tests. */
+function codeUnder(folder: string): string {
+  const root = new URL(`../../src/${folder}/`, import.meta.url);
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .filter((path) => !/^(assumption|openapi)/.test(path))
+    .map((path) => readFileSync(new URL(path, root), 'utf8'))
+    .join('\n')
+    .replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+}
+
+test('every name of the ledger is documented', () => {
+  const page = readFileSync(new URL('../../docs/assumptions.md', import.meta.url), 'utf8');
+  expect(assumptionNames.filter((name) => !page.includes(`\n### ${name}\n`))).toEqual([]);
+});
+
+const withChoice = assumptionNames.filter((name) => answers[name].length > 1);
+/** How often a run showed a difference at all. */
+const seen = new Map<AssumptionName, number>();
+
+test.each(withChoice)('flipping %s changes only the replies that its row speaks of', (name) => {
+  const anyAnswers = fc.uniqueArray(fc.constantFrom(...answers[name].keys()), {
+    minLength: 2,
+    maxLength: 2,
+  });
+  const property = fc.property(setupArbitrary, stepsArbitrary, anyAnswers, (setup, any, two) => {
+    const steps = any.filter((step) => !isAbout(name, step));
+    const [a = [], b = []] = two.map((i) => {
+      const assumptions = { ...setup.assumptions, [name]: answers[name][i] };
+      return play({ ...setup, assumptions }, steps).trace;
+    });
+    const first = a.findIndex((line, i) => textOf(line) !== textOf(b[i]));
+    const [before, after] = [a[first], b[first]];
+    if (before === undefined || after === undefined) return;
+    seen.set(name, (seen.get(name) ?? 0) + 1);
+    expect(
+      speaksOf[name](before, after),
+      `${before.request.method} ${before.request.path} ${before.request.body}\n${textOf(before)}\n${textOf(after)}`,
+    ).toBe(true);
+  });
+  fc.assert(property, { numRuns: 12 });
+});
+
+/** Steps that switch the assumption again, or whose own meaning hangs on it. */
+function isAbout(name: AssumptionName, step: Step): boolean {
+  if (step.kind === 'advance_to') return name === 'pollIntervalSeconds' && step.what === 'poll';
+  return step.kind === 'assume' && step.name === name;
+}
+
+afterAll(() => {
+  const neverSeen = withChoice.filter((name) => !seen.has(name));
+  if (process.env['MODEL_REPORT']) console.log('no difference seen:', neverSeen.join(' '));
+});
+
+function textOf(line: TraceLine | undefined): string {
+  return JSON.stringify([line?.reply.status, line?.reply.headers, line?.reply.body]);
+}

@@ -1,0 +1,84 @@
+/**
+ * The command line of `npm run test:deep`.
+ */
+import { parseArgs } from 'node:util';
+import type { TransportKind } from '../../src/http/transport/open-transport.ts';
+
+export interface DeepOptions {
+  readonly sequences: number;
+  readonly seed: number;
+  /** Of a failure that is to be played again. */
+  readonly path: string | undefined;
+  /** In this process, not spread over several. */
+  readonly alone: boolean;
+  /** Hostile requests, over all transports. */
+  readonly fuzz: number;
+  readonly transports: readonly TransportKind[];
+  /** One chunk of a fuzz run. */
+  readonly chunk: number | undefined;
+}
+
+const usage =
+  'npm run test:deep -- <sequences> <seed> [--path <path>] [--fuzz <requests>] [--transport hyperexpress|node] [--chunk <n>]';
+
+const defaultSequences = 10_000;
+const fuzzPerSequence = 5;
+const kinds: readonly TransportKind[] = ['hyperexpress', 'node'];
+
+/** Throws an Error whose message is the one line for the user. */
+export function readDeepOptions(args: readonly string[]): DeepOptions {
+  const { values, positionals } = parsed(args);
+  const [first = String(defaultSequences), second = '1', ...more] = positionals;
+  if (more.length > 0) throw mistake(`unexpected ${more[0]}`);
+  const sequences = wholeNumber('sequences', first);
+  const replays = values.path !== undefined || values.alone === true;
+  const { transport } = values;
+  const chosen = kinds.filter((kind) => transport === undefined || transport === kind);
+  if (chosen.length === 0) throw mistake(`--transport is ${kinds.join(' or ')}, not ${transport}`);
+  const fuzz =
+    values.fuzz === undefined
+      ? replays
+        ? 0
+        : fuzzPerSequence * sequences
+      : wholeNumber('--fuzz', values.fuzz);
+  if (sequences === 0 && fuzz === 0) throw mistake('0 sequences and no --fuzz: nothing to do');
+  return {
+    sequences,
+    seed: wholeNumber('seed', second),
+    path: values.path,
+    alone: values.alone === true,
+    fuzz,
+    transports: chosen,
+    chunk: values.chunk === undefined ? undefined : wholeNumber('--chunk', values.chunk),
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        path: { type: 'string' },
+        fuzz: { type: 'string' },
+        transport: { type: 'string' },
+        chunk: { type: 'string' },
+        alone: { type: 'boolean' },
+      },
+    });
+  } catch (error) {
+    throw mistake(error instanceof Error ? (error.message.split('. ')[0] ?? '') : String(error));
+  }
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
+    throw mistake(`${name}: expected a whole number, not ${text}`);
+  }
+  return value;
+}
+
+function mistake(what: string): Error {
+  return new Error(`${what}; usage: ${usage}`);
+}

@@ -1,0 +1,264 @@
+/**
+ * Hostile values in every place that a caller writes: each gives the reply that the model expects, a documented
+ * 4xx or data accepted as data, and never a 500. Rules: SEND-2, SEND-5, SEND-6, RES-3, READ-2, AUTH-3, SVC-4.
+ */
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
+import { assumptionsArbitrary } from './commands.ts';
+import { numbers, Scene } from './scene.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const texts: readonly string[] = [
+  ...['', ' ', '\0', '\n', '\r\n', '\t', '\u007f', '\u200b', '\u202e', '\ufeff', '\uffff'],
+  ...['\ud800', '\udfff', 'a\ud83d', '\ude00b', '👋', '👨‍👩‍👧', 'e\u0301', 'ẞ', '٣', '１２', 'İ'],
+  ...['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf', 'length'],
+  ...['null', 'undefined', 'NaN', '[object Object]', 'true', '0', '-1', '1e309', '0x10'],
+  ...[
+    "' OR 1=1 --",
+    '<script>',
+    '$(id)',
+    '{{7*7}}',
+    '../../etc/passwd',
+    '%00',
+    '%2e%2e',
+    '\\',
+    '"',
+  ],
+  ...[
+    '+',
+    '+0',
+    '+1',
+    '++1',
+    '+1\n',
+    '+12025550150\0',
+    '+12025550150\n',
+    ' +12025550150',
+    '+1.2e5',
+  ],
+  ...[
+    `+${'9'.repeat(15)}`,
+    `+${'1'.repeat(10_000)}`,
+    '+٠١٢٣٤٥٦٧٨٩',
+    '+１２０２５５５０１５０',
+    'tel:+12025550150',
+  ],
+  ...[
+    '2026-01-15',
+    '2026-01-15T10:00:00',
+    '2026-01-15T10:00:00z',
+    '2026-W03-4T10:00:00Z',
+    '20270115T100000Z',
+  ],
+  ...[
+    '+275760-09-13T00:00:00Z',
+    '275760-09-13T00:00:00Z',
+    '9999-12-31T23:59:59.999Z',
+    '10000-01-01T00:00:00Z',
+  ],
+  ...[
+    '2027-02-30T00:00:00Z',
+    '2027-01-01T00:00:00.Z',
+    '2027-01-01T00:00:00,5Z',
+    '-002027-01-01T00:00:00Z',
+  ],
+  ...['2027-01-01T00:00:00.123456789123456789Z', '2027-01-01t00:00:00Z', '2027-01-01 00:00:00Z'],
+  ...['2027-01-01T00:00Z', '2027-01-01T00:00:00+99:99', '2027-01-01T00:00:00−01:00', 'now'],
+  ...[
+    'x'.repeat(1600),
+    'x'.repeat(1601),
+    'x'.repeat(60_000),
+    '👋'.repeat(15_000),
+    '\ud800'.repeat(1600),
+  ],
+  ...[`e${'\u0301'.repeat(20_000)}`, '\0'.repeat(9000)],
+];
+
+const values: readonly unknown[] = [
+  ...texts,
+  ...[null, true, false, 0, -0, 1, -1, 0.1, 1e308, 2 ** 53, 12025550150],
+  ...[[], [[]], [null], ['+12025550150'], {}, { a: 1 }, { length: 3 }, { toString: 1 }],
+  ...[{ valueOf: null }, { toJSON: 'x' }, Array(3000).fill(0), { $ne: null }],
+  JSON.parse('{"__proto__":{"admin":true}}'),
+  JSON.parse('{"constructor":{"prototype":{"admin":true}}}'),
+  JSON.parse(`${'['.repeat(2000)}${']'.repeat(2000)}`),
+];
+
+const fieldNames = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'] as const;
+
+function expectProper(reply: ApiReply): void {
+  expect([200, 202, 301, 400, 401, 402, 403, 404, 405, 409, 413, 415, 429, 503]).toContain(
+    reply.status,
+  );
+  expect(() => JSON.parse(reply.body)).not.toThrow();
+  // Nothing that a request says may become a header of its own.
+  for (const value of Object.values(reply.headers ?? {})) expect(value).toMatch(/^[ -~]*$/);
+}
+
+/** A scene without limits or quota, so that every request gets as far as it can. */
+function unlimited(): Scene {
+  const scene = new Scene({ monthlyQuota: 'unlimited' });
+  for (const endpoint of [
+    'send',
+    'dashboard_send',
+    'external_send',
+    'received',
+    'tasks',
+  ] as const) {
+    scene.play({ kind: 'limit', endpoint, limit: null });
+  }
+  return scene;
+}
+
+test.each(fieldNames)('SEND-5 hostile values of `%s` are refused or kept as data', (field) => {
+  const scene = unlimited();
+  for (const via of ['send', 'dashboard_send', 'external_send'] as const) {
+    for (const value of values) {
+      const from = field === 'from_number' ? { from: undefined } : {};
+      const reply = scene.send({ ...from, [field]: value }, { via });
+      expectProper(reply);
+      if (reply.status === 202) expectProper(scene.read(reply));
+    }
+  }
+  scene.session.audit();
+  scene.session.subject.stop();
+});
+
+test('SEND-5 hostile names of fields are ignored or named', () => {
+  const scene = unlimited();
+  for (const unknownFields of ['ignore', 'reject'] as const) {
+    for (const errorBody of ['code_detail', 'field_map', 'nested'] as const) {
+      for (const [name, answer] of Object.entries({ unknownFields, errorBody })) {
+        scene.play({ kind: 'assume', name: name as 'errorBody', answer });
+      }
+      for (const text of texts) {
+        if ((fieldNames as readonly string[]).includes(text)) continue;
+        const usual = { to: '+12025550150', from: numbers.ada, message: 'hello' };
+        const body = JSON.stringify(usual).replace('}', `,${JSON.stringify(text)}:1}`);
+        const reply = scene.send({}, { changes: { body } });
+        expectProper(reply);
+        expect(reply.status).toBe(unknownFields === 'ignore' ? 202 : 400);
+      }
+    }
+  }
+  scene.session.subject.stop();
+});
+
+test('SVC-4 hostile bodies are refused', () => {
+  const scene = unlimited();
+  const bodies: readonly (string | Uint8Array)[] = [
+    ...texts,
+    ...values.map((value) => JSON.stringify(value)),
+    ...['{', '}', '{"to"', '{"to":}', '{to:1}', "{'to':1}", '{"to":1,}', '{"a":01}', '{"a":NaN}'],
+    ...['{"a":"\\x"}', '{"a":"\n"}', '/**/{}', '{}{}', '\ufeff{}', '{"\\u0000":1}', '1e999', '-'],
+    ...['{"a":1e999}', '{"a":-1e999}', '"\\ud800"', '{"to":"a","to":"b"}'],
+    '['.repeat(65_536),
+    '{"a":'.repeat(13_000),
+    `{"message":"${'\\u0000'.repeat(10_000)}"}`,
+    ...[[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf5, 0x80, 0x80, 0x80], [0x7b, 0x7d, 0xfe]].map(
+      (bytes) => new Uint8Array(bytes),
+    ),
+    new Uint8Array([0xef, 0xbb, 0xbf, 0x7b, 0x7d]),
+    new Uint8Array(65_536),
+    new Uint8Array(),
+  ];
+  for (const body of bodies) {
+    const reply = scene.send({}, { changes: { body } });
+    expectProper(reply);
+    expect(reply.status).toBe(400);
+  }
+  scene.session.subject.stop();
+});
+
+test('hostile paths, methods, queries and headers give what their gate says', () => {
+  const scene = unlimited();
+  const accepted = scene.send();
+  const path = `/api/v1/sms/${JSON.parse(accepted.body).message_id}/`;
+  const isHeaderText = (text: string) => /^[\t -~\u0080-\u00ff]*$/.test(text);
+  // A path and a query reach the service as the request line carries them: printable ASCII.
+  for (const text of texts.filter((each) => /^[!-~]*$/.test(each))) {
+    expectProper(scene.get(`/api/v1/sms/${text}/`));
+    expectProper(scene.get(`/api/devices/${text}/tasks/`));
+    expectProper(scene.get(`/${text}`));
+    expectProper(scene.get(path, { changes: { query: text } }));
+    for (const name of ['page', 'page_size']) {
+      const query = `${name}=${text.replaceAll(/[&+%#;=]/g, '')}`;
+      expectProper(scene.get('/api/v1/sms/received/', { changes: { query } }));
+    }
+  }
+  for (const text of texts.filter(isHeaderText)) {
+    const headers: readonly Partial<ApiRequest>[] = [
+      { authorization: text },
+      { authorization: `Bearer ${text}` },
+      { contentType: text },
+      { forwardedFor: text },
+      { method: text },
+    ];
+    for (const changes of headers) {
+      expectProper(scene.get(path, { changes }));
+      expectProper(scene.get('/api/v1/sms/received/', { changes }));
+    }
+    expectProper(scene.send({}, { changes: { contentType: text } }));
+  }
+  scene.session.subject.stop();
+});
+
+test('RES-3 any text that is accepted comes back as it went in', () => {
+  const scene = unlimited();
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 100 }),
+      fc.string({ unit: 'binary', minLength: 1, maxLength: 300 }),
+      (requestId, message) => {
+        const reply = scene.send({ request_id: requestId, message, from: numbers.adaExternal });
+        const tasks = scene.get(`/api/devices/${scene.deviceOf(numbers.adaExternal)}/tasks/`);
+        if (reply.status !== 202) return;
+        expect(JSON.parse(reply.body).request_id).toBe(requestId);
+        expect(JSON.parse(tasks.body).tasks[0].message).toBe(message);
+      },
+    ),
+    { numRuns: 100 },
+  );
+  scene.session.subject.stop();
+});
+
+test('any JSON at all, under any answers, is met as the model expects', () => {
+  fc.assert(
+    fc.property(
+      assumptionsArbitrary,
+      fc.array(
+        fc.record(
+          Object.fromEntries(
+            fieldNames.map((name) => [
+              name,
+              fc.oneof(
+                fc.constantFrom(...values),
+                fc.jsonValue({ noUnicodeString: false }),
+                fc.constant(numbers.ada),
+              ),
+            ]),
+          ),
+          { requiredKeys: [] },
+        ),
+        { minLength: 1, maxLength: 8 },
+      ),
+      (assumptions, bodies) => {
+        const scene = new Scene(assumptions);
+        try {
+          for (const body of bodies) {
+            const text = JSON.stringify(body);
+            // The transport refuses longer ones before anybody reads them.
+            if (Buffer.byteLength(text) > 60_000) continue;
+            expectProper(scene.send({}, { changes: { body: text } }));
+            expectProper(scene.send(body));
+          }
+          scene.session.audit();
+        } finally {
+          scene.session.subject.stop();
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+});

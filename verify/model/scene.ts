@@ -1,0 +1,101 @@
+/**
+ * A short scene between an account and the service, for examples: each reply is also compared with the model's.
+ */
+import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
+import type { Assumptions } from '../../src/sim/assumptions.ts';
+import { Session } from './session.ts';
+import type { SendPath, Step } from './steps.ts';
+
+/** Who calls, and how, where it is not ada with her first key. */
+export interface Call {
+  readonly who?: number;
+  readonly key?: number;
+  readonly via?: SendPath;
+  readonly changes?: Partial<ApiRequest>;
+}
+
+export const startMs = Date.parse('2026-01-15T10:00:00.000Z');
+
+const paths: Readonly<Record<SendPath, string>> = {
+  send: '/api/v1/sms/send/',
+  dashboard_send: '/api/sms/send/',
+  external_send: '/api/external/send/',
+};
+
+/** Numbers of ada, of bert, and of the pool; cora has none. */
+export const numbers = {
+  ada: '+12025550101',
+  adaExternal: '+12025550102',
+  bert: '+12025550111',
+  pool: '+12025550190',
+} as const;
+
+export class Scene {
+  readonly session: Session;
+
+  constructor(assumptions: Partial<Assumptions> = {}, startsAtMs = startMs) {
+    this.session = new Session({ seed: 1, startMs: startsAtMs, assumptions });
+  }
+
+  /** A send that is accepted, but for what is said; `undefined` leaves a field out. */
+  send(body: Readonly<Record<string, unknown>> = {}, call: Call = {}): ApiReply {
+    const usual = { to: '+12025550150', from: numbers.ada, message: 'hello' };
+    return this.call(paths[call.via ?? 'send'], call, {
+      method: 'POST',
+      contentType: 'application/json',
+      body: JSON.stringify({ ...usual, ...body }),
+    });
+  }
+
+  get(path: string, call: Call = {}): ApiReply {
+    return this.call(path, call, {});
+  }
+
+  read({ body }: ApiReply, call: Call = {}): ApiReply {
+    return this.get(`/api/v1/sms/${JSON.parse(body).message_id}/`, call);
+  }
+
+  /** The status that a read of an accepted send shows now. */
+  statusOf(accepted: ApiReply): string {
+    return JSON.parse(this.read(accepted).body).status;
+  }
+
+  stats(): { quota: { used: number; limit: number | null } } {
+    return JSON.parse(this.get('/api/v1/account/stats/').body);
+  }
+
+  call(path: string, { who = 0, key = 0, changes }: Call, more: Partial<ApiRequest>): ApiReply {
+    const text = this.session.keysOf(who)[key] ?? 'none';
+    return this.session.call(who, {
+      method: 'GET',
+      path,
+      query: '',
+      authorization: `Bearer ${text}`,
+      contentType: undefined,
+      clientIp: '203.0.113.1',
+      forwardedFor: undefined,
+      body: '',
+      ...more,
+      ...changes,
+    });
+  }
+
+  advance(byMs: number): void {
+    this.session.play({ kind: 'advance', byMs });
+  }
+
+  play(step: Step): void {
+    this.session.play(step);
+  }
+
+  deviceOf(number: string): string {
+    return this.session.model.sims.find((sim) => sim.number === number)?.deviceId ?? 'none';
+  }
+}
+
+/** A reply in a few characters: its status, and its code where it has one. */
+export function brief({ status, body }: ApiReply): string {
+  const parsed: unknown = JSON.parse(body);
+  const code = typeof parsed === 'object' && parsed !== null && 'code' in parsed ? parsed.code : '';
+  return `${status} ${code}`.trim();
+}

@@ -1,0 +1,56 @@
+/**
+ * Holds `docs/bounds.md` to the code: each test that it names is there, and each number is the constant's.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const root = new URL('../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+const page = read('docs/bounds.md');
+const rows = page
+  .split('\n')
+  .filter((line) => line.startsWith('| ') && !line.startsWith('| what'))
+  .map((line) => line.slice(2, -2).split(' | '));
+const source = readdirSync(new URL('src/', root), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+  .map((name) => read(`src/${name}`))
+  .join('\n');
+
+test('every row says what it holds, its bound, what happens there, and which test shows it', () => {
+  expect(rows.length).toBeGreaterThan(30);
+  expect(rows.filter((cells) => cells.length !== 4 || cells.some((cell) => cell === ''))).toEqual(
+    [],
+  );
+});
+
+test.each(rows.map(([what = '', , , shown = '']) => [what, shown]))(
+  'the test of %s is there',
+  (_, shown) => {
+    const [, path = '', title = ''] =
+      /^`((?:src|verify)\/[\w./-]+\.test\.ts)`: (.+)$/.exec(shown) ?? [];
+    expect(path).not.toBe('');
+    const text = read(path);
+    expect(text.includes(`'${title}'`) || text.includes(`'%s: ${title}'`)).toBe(true);
+  },
+);
+
+const numbers = [
+  ...page.matchAll(/([\d,]+|\d+ Mi?B|\d+ Mi characters|[\d,]+ characters each) \(`(\w+)`\)/g),
+];
+
+test.each(numbers.map(([, number = '', name = '']) => [name, number]))(
+  '%s is %s',
+  (name, number) => {
+    const [, value = ''] = new RegExp(`const ${name} = ([\\d_ *]+);`).exec(source) ?? [];
+    const factors = value.replaceAll('_', '').split('*').map(Number);
+    const mebi = number.includes('Mi') ? 1_048_576 : 1;
+    expect(factors.reduce((product, factor) => product * factor, 1)).toBe(
+      Number.parseInt(number.replaceAll(',', ''), 10) * mebi,
+    );
+  },
+);
+
+test('every constant that the page names is compared', () => {
+  const named = [...page.matchAll(/\(`(\w+)`\)/g)].map(([, name]) => name);
+  expect(numbers.map(([, , name]) => name)).toEqual(named);
+});

@@ -1,0 +1,198 @@
+/**
+ * The command as a process: exit codes, what it prints, the ready file, signals.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, expect, test, vi } from 'vitest';
+import { lockJournal } from '../../src/recording/journal-lock.ts';
+import type { ReadyFile } from '../../src/simulator.ts';
+
+// Several processes start at once, on whatever machine runs the tests.
+vi.setConfig({ testTimeout: 20_000 });
+
+const bin = fileURLToPath(new URL('../../bin/smstwin.js', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'smstwin-'));
+const children: ChildProcess[] = [];
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true });
+});
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly error: string;
+}
+
+/** A started command: `banner` once it serves, `ended` when it is over. */
+function start(argv: readonly string[], settings: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [bin, ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...settings },
+  });
+  children.push(child);
+  let out = '';
+  let error = '';
+  child.stderr.on('data', (text) => {
+    error += text;
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    child.on('close', (code) => resolve({ code, out, error }));
+  });
+  const banner = new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (text) => {
+      out += text;
+      if (/\n\n(SIMs poll|Time stands[^\n]*\n {2}curl)[^\n]*\n$/.test(out)) resolve(out);
+    });
+    ended.then((end) => reject(new Error(`ended with ${end.code}: ${end.error}`)));
+  });
+  banner.catch(() => {});
+  return { child, ended, banner };
+}
+
+function run(...argv: readonly string[]): Promise<Ended> {
+  return start(argv).ended;
+}
+
+const anyPorts = ['--port', '0', '--control-port', '0'];
+
+test('what cannot be carried out as typed ends with 2 and a line that names it', async () => {
+  const world = join(folder, 'world.json');
+  writeFileSync(world, '{"accounts":[{"name":"a","sims":[{"number":"1"}]}],"pol":[]}');
+  const journal = join(folder, 'run.ndjson');
+  const unlock = lockJournal(journal);
+  const ends = await Promise.all([
+    run('sevre'),
+    run('rules', '--jsn'),
+    run('serve', '--world', world),
+    run('serve', ...anyPorts, '--journal', journal),
+  ]);
+  unlock();
+  expect(ends.map(({ code, out }) => ({ code, out }))).toEqual(
+    ends.map(() => ({ code: 2, out: '' })),
+  );
+  expect(ends.map(({ error }) => error)).toEqual([
+    expect.stringMatching(/^smstwin: unknown command 'sevre'; there are serve, .*\n$/),
+    "smstwin rules: unknown option '--jsn' (Did you mean --json?)\n",
+    'smstwin serve: world.json: accounts[0].sims[0].number: expected an E.164 number such as "+12025550101"; got "1"\n' +
+      'smstwin serve: world.json: pol: this key is not known here\n',
+    `smstwin serve: ${journal}: the process ${process.pid} writes this journal; stop it first, or record in another file\n`,
+  ]);
+});
+
+test('help and version are printed with exit code 0', async () => {
+  const [help, version] = await Promise.all([run('--help'), run('serve', '--version')]);
+  expect(help).toMatchObject({ code: 0, error: '', out: expect.stringContaining('  conform ') });
+  expect(version).toEqual({ code: 0, error: '', out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+test('a port in use ends with 3 and one line that names it', async () => {
+  const holder = createServer();
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  const address = holder.address();
+  const port = typeof address === 'object' && address !== null ? String(address.port) : '';
+  const journals = [join(folder, 'in-use-1.ndjson'), join(folder, 'in-use-2.ndjson')] as const;
+  const [service, control] = await Promise.all([
+    run('serve', '--port', port, '--control-port', '0', '--journal', journals[0]),
+    run('serve', '--port', '0', '--control-port', port, '--journal', journals[1]),
+  ]);
+  holder.close();
+  for (const { code, out, error } of [service, control]) {
+    expect({ code, out }).toEqual({ code: 3, out: '' });
+    expect(error).toMatch(new RegExp(`^smstwin serve: [^\\n]*\\b${port}\\b[^\\n]*\\n$`));
+  }
+  for (const journal of journals) expect(existsSync(`${journal}.lock`)).toBe(false);
+});
+
+test('a ready file that cannot be written once the ports are open ends the process with 2 and one line', async () => {
+  // The name can be looked up, but is too long as soon as that of the unfinished file is built on it.
+  const file = join(folder, 'r'.repeat(254));
+  const journal = join(folder, 'unready.ndjson');
+  const { code, out, error } = await run(
+    ...['serve', ...anyPorts, '--journal', journal, '--ready-file', file],
+  );
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(error).toBe(`smstwin serve: --ready-file ${file}: it cannot be written (ENAMETOOLONG)\n`);
+  expect(existsSync(`${journal}.lock`)).toBe(false);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+});
+
+test('the ready file is the same for the same seed, and SIGTERM and SIGINT end with 0', async () => {
+  const runs = [1, 1, 2].map((seed, index) => {
+    const file = join(folder, `ready-${index}.json`);
+    return { file, ...start(['serve', ...anyPorts, '--seed', `${seed}`, '--ready-file', file]) };
+  });
+  await Promise.all(runs.map(({ banner }) => banner));
+  const [one, again, other] = runs.map(({ file, child }) => {
+    const { base_url, control_url, pid, ...rest }: ReadyFile = JSON.parse(
+      readFileSync(file, 'utf8'),
+    );
+    expect(base_url).toMatch(/^http:\/\/127\.0\.0\.1:[0-9]+$/);
+    expect(control_url).toMatch(/^http:\/\/127\.0\.0\.1:[0-9]+$/);
+    expect(pid).toBe(child.pid);
+    return rest;
+  });
+  expect(one).toEqual(again);
+  expect(one?.accounts.map(({ name }) => name)).toEqual(['acme', 'globex', 'initech']);
+  expect(one?.accounts[0]?.sims.map(({ number }) => number)).toEqual([
+    '+12025550101',
+    '+12025550102',
+  ]);
+  expect(one?.pool).toEqual([{ number: '+12025550190', device_id: expect.any(String) }]);
+  expect(other?.accounts[0]?.api_key).not.toBe(one?.accounts[0]?.api_key);
+  runs.forEach(({ child }, index) => {
+    child.kill(index === 0 ? 'SIGINT' : 'SIGTERM');
+  });
+  for (const { ended } of runs) expect(await ended).toMatchObject({ code: 0, error: '' });
+});
+
+test('where the native server cannot be loaded, both ports are served all the same, and the log says why', async () => {
+  const { child, ended, banner } = start(['serve', ...anyPorts], { SMSTWIN_UWS: '/nowhere' });
+  const ports = (await banner).match(/http:\/\/127\.0\.0\.1:\d+$/gm) ?? [];
+  expect(ports).toHaveLength(2);
+  const replies = await Promise.all(ports.map((url) => fetch(url)));
+  expect(replies.map(({ status }) => status)).toEqual([404, 200]);
+  child.kill('SIGTERM');
+  expect(await ended).toMatchObject({
+    code: 0,
+    error: expect.stringMatching(
+      /^smstwin: No usable uWebSockets\.js for [^\n]*own HTTP server\.\n$/,
+    ),
+  });
+});
+
+test('what the banner says to paste works as pasted, and the log has a line for each request', async () => {
+  const { child, ended, banner } = start([
+    'serve',
+    ...anyPorts,
+    '--clock',
+    'manual',
+    '--log',
+    'json',
+  ]);
+  const commands = (await banner).split('\n').filter((line) => line.startsWith('  curl '));
+  const [send = '', read = '', advance = ''] = commands;
+  const shell = async (command: string) => {
+    const { stdout } = await promisify(execFile)('sh', ['-c', command]);
+    return JSON.parse(stdout);
+  };
+  const queued = await shell(send);
+  expect(queued).toMatchObject({ status: 'queued', from_number: '+12025550101' });
+  const readIt = read.replace('MESSAGE_ID', queued.message_id);
+  expect(await shell(readIt)).toEqual(queued);
+  await shell(advance);
+  expect(await shell(readIt)).toEqual({ ...queued, status: 'delivered' });
+  child.kill('SIGTERM');
+  const { code, error } = await ended;
+  expect(code).toBe(0);
+  const logged = error.trimEnd().split('\n');
+  expect(logged.map((line) => JSON.parse(line).endpoint)).toEqual(['send', 'read', 'read']);
+  const key = /Bearer (\w+)/.exec(send)?.[1] ?? '';
+  expect(key).not.toBe('');
+  expect(error).not.toContain(key);
+});

@@ -1,0 +1,84 @@
+/**
+ * The lockfile pins every package by its digest, and names no registry: whichever one a machine uses, what comes from
+ * it must be these bytes. What is bundled into the package is listed here, so that no other joins it unseen.
+ */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+interface Locked {
+  readonly version?: string;
+  readonly integrity?: string;
+  readonly resolved?: string;
+  readonly link?: boolean;
+  readonly dev?: boolean;
+  readonly hasInstallScript?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+const read = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'));
+const { packages } = read('package-lock.json') as { packages: Record<string, Locked> };
+/** Of this repository: itself, and the shim for the native module. */
+const own = ['', 'node_modules/uWebSockets.js', 'src/http/transport/uws'];
+const foreign = Object.entries(packages).filter(([path]) => !own.includes(path));
+
+test('every package is pinned by a SHA-512 digest', () => {
+  expect(foreign.length).toBeGreaterThan(100);
+  const loose = foreign.filter(
+    ([, { integrity = '' }]) => !/^sha512-[\w+/]{86}==$/.test(integrity),
+  );
+  expect(loose.map(([path]) => path)).toEqual([]);
+});
+
+test('no package is tied to the host it was fetched from, and none is fetched from elsewhere than a registry', () => {
+  const tied = Object.entries(packages).filter(
+    ([path, { resolved, link }]) =>
+      resolved !== undefined &&
+      !(own.includes(path) && link === true && resolved === 'src/http/transport/uws'),
+  );
+  expect(tied.map(([path]) => path)).toEqual([]);
+  expect(readFileSync(new URL('../../.npmrc', import.meta.url), 'utf8')).toContain(
+    'omit-lockfile-registry-resolved=true',
+  );
+  expect(JSON.stringify(packages)).not.toMatch(/git\+|https?:\/\/[^"]*\.tgz/);
+});
+
+test('what is installed with the package runs nothing when it is installed', () => {
+  const scripted = foreign.filter(
+    ([, { dev, hasInstallScript }]) => dev !== true && hasInstallScript,
+  );
+  expect(scripted.map(([path]) => path)).toEqual([]);
+});
+
+/** What the build puts into `dist/` of others' code: the HTTP server, the load generator and the page's parts. */
+const bundled = ['hyper-express', 'autocannon', 'preact', '@preact/signals'];
+/** Looked at, with all that they bring along. Of them uWebSockets.js is our own shim. */
+const lookedAt =
+  '@assemblyscript/loader @minimistjs/subarg @preact/signals @preact/signals-core ansi-regex ansi-styles async-function async-generator-function asynckit autocannon base64-js buffer busboy call-bind-apply-helpers chalk char-spinner cli-table3 color-convert color-name color-support combined-stream content-type cookie cookie-signature cross-argv delayed-stream dunder-proto emoji-regex es-define-property es-errors es-object-atoms es-set-tostringtag form-data function-bind generator-function get-intrinsic get-proto gopd has-async-hooks has-flag has-symbols has-tostringtag hasown hdr-histogram-js hdr-histogram-percentiles-obj http-parser-js hyper-express hyperid ieee754 is-fullwidth-code-point lodash.chunk lodash.clonedeep lodash.flatten manage-path math-intrinsics media-typer mime-db mime-types minimist negotiator on-net-listen pako preact pretty-bytes progress range-parser reinterval retimer semver streamsearch string-width strip-ansi supports-color timestring type-is uWebSockets.js';
+const installed =
+  '@uwsjs/linux-x64-20 @uwsjs/linux-x64-22 @uwsjs/linux-x64-24 @uwsjs/linux-x64-26 commander libphonenumber-js lru-cache uplot xstate yaml zod';
+
+test('what is bundled into the package, and what is installed with it, is what was looked at', () => {
+  const found = new Set<string>();
+  for (const name of bundled) collect(name, '', found);
+  const names = [...found].map((path) => path.replace(/^.*node_modules\//, ''));
+  expect([...new Set(names)].sort().join(' ')).toBe(lookedAt);
+  const production = foreign.filter(([, { dev }]) => dev !== true).map(([path]) => path.slice(13));
+  expect(production.sort().join(' ')).toBe(installed);
+});
+
+/** A package and all that it depends on, as paths of the lockfile: the nearest one of a name counts. */
+function collect(name: string, from: string, found: Set<string>): void {
+  const path = nearest(name, from);
+  if (path === undefined || found.has(path)) return;
+  found.add(path);
+  for (const each of Object.keys(packages[path]?.dependencies ?? {})) collect(each, path, found);
+}
+
+/** Undefined for what is optional, and not there. */
+function nearest(name: string, from: string): string | undefined {
+  const path = `${from === '' ? '' : `${from}/`}node_modules/${name}`;
+  if (packages[path] !== undefined) return path;
+  if (from === '') return undefined;
+  return nearest(name, from.slice(0, Math.max(0, from.lastIndexOf('/node_modules/'))));
+}

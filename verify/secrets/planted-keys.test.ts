@@ -1,0 +1,191 @@
+/**
+ * A key leaves the process in the reply that creates it, in the start banner and in the ready file. This plants keys,
+ * runs a session with everything on, and looks for them in every byte that left otherwise.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { conform } from '../../conformance/main.ts';
+import { banner } from '../../src/cli/banner.ts';
+import { requestLine } from '../../src/cli/request-log.ts';
+import { SettingsError } from '../../src/config/mistakes.ts';
+import { controlRoutes } from '../../src/http/control/control-api.ts';
+import type { ApiKey } from '../../src/sim/account.ts';
+import { World } from '../../src/sim/world.ts';
+import { Simulation } from '../../src/simulation/simulation.ts';
+import { type SettingsInput, Simulator } from '../../src/simulator.ts';
+import { sendBy } from '../testkit/control-fixture.ts';
+
+const explicitKey = 'a-key-that-stands-in-the-world-file-0123456789';
+const settings: SettingsInput = {
+  clock: 'manual',
+  seed: 11,
+  world: {
+    accounts: [
+      {
+        name: 'acme',
+        keys: [{ name: 'explicit', key: explicitKey }, { name: 'drawn' }],
+        sims: [{ number: '+12025550101' }],
+      },
+      { name: 'globex', sims: [{ number: '+12025550111' }] },
+    ],
+    pool: [{ number: '+12025550190' }],
+  },
+};
+const reportKinds = ['text', 'junit', 'json', 'html', 'tap', 'markdown', 'github'];
+
+/** Every key that was ever made, the harness's own included. */
+const keys = new Set<string>();
+
+class WatchedWorld extends World {
+  override createKey(...given: Parameters<World['createKey']>): ApiKey {
+    const key = super.createKey(...given);
+    keys.add(key.key);
+    return key;
+  }
+}
+
+/** What left, by where. */
+const left = new Map<string, string>();
+let folder: string;
+let createdReply: string;
+let shown: string;
+
+function note(where: string, text: string): void {
+  left.set(where, `${left.get(where) ?? ''}${text}\n`);
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'smstwin-keys-'));
+  const simulator = new Simulator(settings, {
+    journal: join(folder, 'run.ndjson'),
+    onNotice: (line) => note('notices', line),
+    simulation: (parsed, startMs) => new Simulation(parsed, startMs, { World: WatchedWorld }),
+  });
+  for (const format of ['text', 'json'] as const) {
+    simulator.activity.listen((event) => {
+      note('events', JSON.stringify(event));
+      if (event.kind === 'request') note(`log ${format}`, requestLine(format, event.data));
+    });
+  }
+  const { baseUrl, controlUrl } = await simulator.listen({
+    control: {},
+    onInternalError: (error) => note('internal errors', String(error)),
+  });
+  const control = controlUrl ?? '';
+  const ready = simulator.readyFile();
+  const options = { settings, host: '127.0.0.1', port: 0, control: false } as const;
+  const rest = { transport: 'node', readyFile: undefined } as const;
+  shown = JSON.stringify(ready) + banner(ready, { ...options, ...rest }, '1');
+  await useService(simulator, baseUrl);
+  createdReply = await useControl(simulator, control);
+  await useHarness(baseUrl, control);
+  // The world that a restore makes is another class, so the harness makes its keys before.
+  await readControl(simulator, control, 'before a restore');
+  const snapshot = await (await fetch(`${control}/control/snapshot`)).text();
+  await fetch(`${control}/control/snapshot`, { method: 'PUT', body: snapshot });
+  await readControl(simulator, control, 'after a restore');
+  await simulator.close();
+  for (const name of readdirSync(folder))
+    note(`file ${name}`, readFileSync(join(folder, name), 'utf8'));
+}, 30_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function useService(simulator: Simulator, baseUrl: string): Promise<void> {
+  const [acme] = simulator.readyFile().accounts;
+  sendBy(simulator, 0, { request_id: 'a' });
+  sendBy(simulator, 0, { to: 'nonsense' });
+  const schemes = ['Bearer', 'bearer', 'Basic', 'Bearer Bearer', 'Token'];
+  const faults = [{ kind: 'malformed' }, { kind: 'status', status: 418 }] as const;
+  for (const fault of faults) simulator.faults.add({ when: { every: 3 }, fault });
+  for (const scheme of schemes) {
+    for (const key of [acme?.api_key ?? '', (acme?.api_key ?? '').toUpperCase()]) {
+      const headers = { authorization: `${scheme} ${key}`, 'content-type': 'application/json' };
+      for (const path of ['/api/v1/account/stats/', '/api/v1/sms/x/', '/api/v1/account/stats']) {
+        const reply = await fetch(`${baseUrl}${path}`, { headers });
+        note('service', `${JSON.stringify([...reply.headers])} ${await reply.text()}`);
+      }
+    }
+  }
+  simulator.faults.clear();
+}
+
+/** The reply that shows a new key. */
+async function useControl(simulator: Simulator, control: string): Promise<string> {
+  const [acme] = simulator.accounts.list();
+  const account = `${control}/control/accounts/${acme?.account_id}`;
+  const post = async (path: string, body: unknown) =>
+    (await fetch(`${account}${path}`, { method: 'POST', body: JSON.stringify(body) })).text();
+  const created = await post('/keys', { name: 'planted' });
+  note('exchange', await post('/requests', { method: 'GET', path: '/api/v1/account/stats/' }));
+  note('twice', await post('/sims', { number: '+12025550101' }));
+  simulator.accounts.revokeKey(simulator.accounts.keys(acme?.account_id ?? '')[1]?.key_id ?? '');
+  simulator.clock.advance('1d');
+  return created;
+}
+
+/** Every row that only reads, with its ids filled in. */
+async function readControl(simulator: Simulator, control: string, when: string): Promise<void> {
+  const [account] = simulator.accounts.list();
+  const [message] = simulator.messages.list().messages;
+  const ids = { '{account_id}': account?.account_id, '{message_id}': message?.message_id };
+  for (const { method, path } of [
+    ...controlRoutes,
+    { method: 'GET', path: '/control/openapi.json' },
+  ]) {
+    if (method !== 'GET' || path === '/control/events') continue;
+    const filled = Object.entries(ids).reduce(
+      (all, [name, id]) => all.replace(name, id ?? ''),
+      path,
+    );
+    const reply = await fetch(`${control}${filled}`);
+    expect([path, reply.status]).toEqual([path, 200]);
+    note(`${path} ${when}`, await reply.text());
+  }
+}
+
+/** On a simulator of its flags, and on one whose control port it is given. */
+async function useHarness(baseUrl: string, control: string): Promise<void> {
+  const io = {
+    stdout: (text: string) => note('harness', text),
+    stderr: (text: string) => note('harness', text),
+    signal: new AbortController().signal,
+  };
+  const cases = ['AUTH-2', 'AUTH-3', 'SEND-3', 'RES-1'];
+  const flags = ['--api-key', explicitKey, '--from', '+12025550101', '--to', '+12025550123'];
+  for (const [name, more] of [
+    ['flags', flags],
+    ['control', ['--control-url', control]],
+  ] as const) {
+    const reports = reportKinds
+      .filter((kind) => kind !== 'text')
+      .flatMap((kind) => ['--report', `${kind}=${join(folder, `${name}.${kind}`)}`]);
+    await conform([baseUrl, ...cases, ...more, ...reports], io);
+  }
+}
+
+test('AUTH-2 a key is in the reply that creates it, in the banner and in the ready file', () => {
+  const { key } = JSON.parse(createdReply);
+  expect(keys).toContain(key);
+  expect(shown.split(explicitKey).length).toBeGreaterThan(3);
+});
+
+test('AUTH-2 a key is in nothing else that leaves: journal, snapshot, log, events, control replies, reports', () => {
+  expect(keys.size).toBeGreaterThan(10);
+  expect(left.size).toBeGreaterThan(60);
+  for (const where of ['log text', 'log json', 'events', 'file run.ndjson', 'file control.html']) {
+    expect([where, (left.get(where) ?? '').length > 300]).toEqual([where, true]);
+  }
+  const leaks = [...left].flatMap(([where, text]) =>
+    [...keys].filter((key) => text.includes(key.slice(-20))).map(() => where),
+  );
+  expect(leaks).toEqual([]);
+});
+
+test('AUTH-2 a key in settings that cannot be used is not repeated', () => {
+  const world = { accounts: [{ name: 'a', keys: [{ name: 'k', key: `${explicitKey} ` }] }] };
+  expect(() => new Simulator({ world } as SettingsInput)).toThrow(SettingsError);
+  expect(() => new Simulator({ world } as SettingsInput)).not.toThrow(explicitKey);
+});

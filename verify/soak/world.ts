@@ -1,0 +1,57 @@
+/**
+ * The world of the soak, and the callers in it: accounts with several SIMs and keys, one polled by a device of
+ * ours, one without a SIM, one with a small quota.
+ */
+import type { ReadyFile } from '../../src/simulator.ts';
+
+export const soakWorld = {
+  accounts: [
+    {
+      name: 'alpha',
+      monthly_quota: 'unlimited',
+      sims: [{ number: '+12025551001' }, { number: '+12025551002' }],
+    },
+    { name: 'bravo', monthly_quota: 'unlimited', sims: [{ number: '+12025551011' }] },
+    {
+      name: 'charlie',
+      monthly_quota: 'unlimited',
+      sims: [{ number: '+12025551021', polling: 'external' }],
+    },
+    { name: 'delta', monthly_quota: 'unlimited' },
+    { name: 'echo', monthly_quota: 150, sims: [{ number: '+12025551041' }] },
+  ],
+  pool: [{ number: '+12025551090' }],
+} as const;
+
+export type AccountName = (typeof soakWorld.accounts)[number]['name'];
+
+export interface SoakAccount {
+  readonly name: AccountName;
+  readonly accountId: string;
+  readonly keys: string[];
+  /** Numbers to send from. */
+  readonly numbers: readonly string[];
+  /** The SIM that a device of ours polls. */
+  readonly polledId: string | undefined;
+}
+
+export function accountsOf({ accounts, pool }: ReadyFile): SoakAccount[] {
+  return soakWorld.accounts.map(({ name }) => {
+    const found = accounts.find((account) => account.name === name);
+    if (found === undefined) throw new Error(`there is no account ${name}`);
+    const sims = found.sims.length > 0 ? found.sims : pool;
+    return {
+      name,
+      accountId: found.account_id,
+      keys: [found.api_key],
+      numbers: sims.map(({ number }) => number),
+      polledId: name === 'charlie' ? sims[0]?.device_id : undefined,
+    };
+  });
+}
+
+/** Recipients by what becomes of their messages; most are delivered. */
+export const ordinaryRecipient = '+12025550123';
+export const failingRecipients = ['+12025550160', '+12025550161', '+12025550162'] as const;
+export const stuckRecipients = ['+12025550163', '+12025550164', '+12025550165'] as const;
+export const slowRecipient = '+12025550166';

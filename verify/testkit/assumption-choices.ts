@@ -1,0 +1,115 @@
+/**
+ * The answers that each assumption is tried with, and what the harness makes of a simulator that gives them.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { conform } from '../../conformance/main.ts';
+import {
+  type AssumptionName,
+  assumptionLedger,
+  assumptionNames,
+} from '../../src/sim/assumptions.ts';
+import { createSimulator } from '../../src/simulator.ts';
+import { type Choices, pairwise, type Row } from './pairwise.ts';
+
+/** Where any number or text is an answer: some that an off-by-one or a bound would show itself at. */
+const tried: Partial<Record<AssumptionName, readonly unknown[]>> = {
+  requestIdMaxLength: [255, 64, 65_536],
+  sendAtMaxAheadDays: ['unlimited', 1, 365],
+  // Slower than 20 s would break SVC-3, which is a rule.
+  pollIntervalSeconds: [20, 5, 1],
+  sendsPerPoll: ['all', 1, 25],
+  failsFrom: [
+    ['queued', 'sending', 'sent'],
+    [],
+    ['queued'],
+    ['sending'],
+    ['sent'],
+    ['queued', 'sending'],
+    ['queued', 'sent'],
+    ['sending', 'sent'],
+  ],
+  failureRate: [0, 0.3, 1],
+  monthlyQuota: [10_000, 0, 'unlimited'],
+  keyFormat: ['smst_', '', 'key~'],
+};
+
+/** Each assumption's answers, its default first. */
+export const assumptionChoices: Choices = Object.fromEntries(
+  assumptionNames.map((name) => [name, tried[name] ?? assumptionLedger[name].answers]),
+);
+
+/** One assumption switched at a time, to each answer that is not its default. */
+export function singles(): Row[] {
+  return Object.entries(assumptionChoices).flatMap(([name, answers]) =>
+    answers.slice(1).map((answer) => ({ [name]: answer })),
+  );
+}
+
+/** Any two answers together in some row. */
+export function pairs(): Row[] {
+  return pairwise(assumptionChoices);
+}
+
+/** The part of the harness's JSON report that is looked at. */
+export interface Judged {
+  readonly exitCode: number;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly results: readonly {
+    readonly id: string;
+    readonly verdict: string;
+    readonly kind: string;
+    readonly reason?: string;
+    readonly expected?: string;
+    readonly actual?: string;
+  }[];
+  readonly assumptions: {
+    readonly answers: Row;
+    readonly untold: Readonly<Record<string, string>>;
+  };
+  /** The file that `--discover` wrote. */
+  readonly discovered: Row;
+}
+
+/** The whole harness against a sound simulator with these assumptions. */
+export async function judge(assumptions: Row, ...argv: string[]): Promise<Judged> {
+  const folder = await mkdtemp(join(tmpdir(), 'smstwin-assumptions-'));
+  const [report, found] = [join(folder, 'report.json'), join(folder, 'found.json')];
+  const errors: string[] = [];
+  try {
+    await conform([...argv, '--report', `json=${report}`, '--discover', found], {
+      stdout: () => {},
+      stderr: (text) => errors.push(text),
+      signal: new AbortController().signal,
+      startOwn: async () => {
+        const simulator = await createSimulator(
+          { clock: 'manual', assumptions },
+          { journal: false },
+        );
+        const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
+        if (controlUrl === null) throw new Error('a simulator of our own has a control port');
+        return { baseUrl, controlUrl, close: () => simulator.close() };
+      },
+    });
+    const judged = JSON.parse(await readFile(report, 'utf8')) as Omit<Judged, 'discovered'>;
+    return { ...judged, discovered: JSON.parse(await readFile(found, 'utf8')) as Row };
+  } catch (error) {
+    throw new Error(`${JSON.stringify(assumptions)}: ${String(error)} ${errors.join('')}`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** What was reported wrongly: an answer that is not the simulator's, or an untold one without a reason. */
+export function misjudged(assumptions: Row, judged: Judged): string[] {
+  const wrong: string[] = [];
+  for (const [name, answer] of Object.entries(assumptions)) {
+    const reason = judged.assumptions.untold[name];
+    if (reason !== undefined && reason !== '') continue;
+    const seen = judged.discovered[name];
+    if (JSON.stringify(seen) !== JSON.stringify(answer))
+      wrong.push(`${name} is ${JSON.stringify(answer)}, told as ${JSON.stringify(seen)}`);
+  }
+  return wrong;
+}

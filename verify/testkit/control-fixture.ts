@@ -1,0 +1,87 @@
+/**
+ * For tests of the control API: a simulator with a manual clock, and calls without a socket.
+ */
+
+import { controlApi } from '../../src/http/control/control-api.ts';
+import type { ApiReply } from '../../src/http/service/messages.ts';
+import type { ControlRequest } from '../../src/http/transport/transport.ts';
+import { type SettingsInput, Simulator } from '../../src/simulator.ts';
+
+export interface JsonReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whatever JSON came back; tests look into it freely. */
+  readonly json: ReturnType<typeof JSON.parse>;
+}
+
+export interface ControlFixture {
+  readonly simulator: Simulator;
+  call(method: string, path: string, body?: unknown): Promise<JsonReply>;
+  request(overrides: Partial<ControlRequest>): Promise<JsonReply>;
+  /** A send of an account by its first key, as the service sees it. */
+  send(body: Readonly<Record<string, unknown>>, account?: number): ApiReply;
+}
+
+export function controlFixture(
+  settings: SettingsInput = {},
+  options: { readonly host?: string; readonly token?: string } = {},
+): ControlFixture {
+  const simulator = new Simulator({ clock: 'manual', ...settings });
+  const { host = '127.0.0.1', token } = options;
+  const { control: handle } = controlApi(simulator, { host, token });
+  const request = async (overrides: Partial<ControlRequest>): Promise<JsonReply> => {
+    const reply = await handle({ ...plainRequest, ...overrides });
+    if (!('body' in reply)) throw new Error('not a JSON reply');
+    const { status, body, headers = {} } = reply;
+    return { status, headers, json: body === '' ? undefined : JSON.parse(body) };
+  };
+  return {
+    simulator,
+    request,
+    call: (method, target, body) => {
+      const [path = '', query = ''] = target.split('?');
+      return request({
+        method,
+        path,
+        query,
+        body: body === undefined ? '' : JSON.stringify(body),
+      });
+    },
+    send: (body, account = 0) => sendBy(simulator, account, body),
+  };
+}
+
+export function sendBy(
+  simulator: Simulator,
+  account: number,
+  body: Readonly<Record<string, unknown>>,
+): ApiReply {
+  const caller = simulator.readyFile().accounts[account];
+  return simulator.handle({
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    query: '',
+    authorization: `Bearer ${caller?.api_key}`,
+    contentType: 'application/json',
+    clientIp: '127.0.0.1',
+    forwardedFor: undefined,
+    body: JSON.stringify({
+      to: '+12025550123',
+      from: caller?.sims[0]?.number,
+      message: 'Hello',
+      ...body,
+    }),
+  });
+}
+
+export const plainRequest: ControlRequest = {
+  method: 'GET',
+  path: '/control/health',
+  query: '',
+  authorization: undefined,
+  contentType: undefined,
+  clientIp: '127.0.0.1',
+  forwardedFor: undefined,
+  body: '',
+  headers: { host: '127.0.0.1:8081' },
+};

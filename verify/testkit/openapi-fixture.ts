@@ -1,0 +1,126 @@
+/**
+ * For the tests: the document read by somebody else, a JSON Schema validator that knows nothing of zod.
+ */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { openApi } from '../../src/http/openapi/service-document.ts';
+import type { ApiReply } from '../../src/http/service/messages.ts';
+import { routes } from '../../src/http/service/routes.ts';
+import { type Assumptions, defaultAssumptions } from '../../src/sim/assumptions.ts';
+import { documentedLimitsPerMinute, type EndpointName } from '../../src/sim/limits.ts';
+
+interface ResponseObject {
+  readonly headers?: Readonly<Record<string, object>>;
+  readonly content: {
+    readonly 'application/json': { readonly schema: { readonly anyOf?: readonly Ref[] } & Ref };
+  };
+}
+interface Ref {
+  readonly $ref?: string;
+}
+interface OperationObject {
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+}
+
+export class DescribedService {
+  readonly document: ReturnType<typeof openApi>;
+  readonly #ajv = new Ajv2020({ strict: false, coerceTypes: false });
+  readonly #validators = new Map<string, ValidateFunction>();
+
+  constructor(overrides: Partial<Assumptions> = {}) {
+    this.document = openApi({
+      assumptions: { ...defaultAssumptions, ...overrides },
+      limits: documentedLimitsPerMinute,
+      baseUrl: 'http://127.0.0.1:8080',
+    });
+    formats.default(this.#ajv);
+    this.#ajv.addSchema({ ...this.document, $id: 'service' });
+  }
+
+  takes(body: unknown): boolean {
+    return this.#validator('#/components/schemas/SendRequest')(body) === true;
+  }
+
+  operation(endpoint: EndpointName): OperationObject {
+    const { pattern, method } = routes[endpoint];
+    const paths = this.document['paths'] as Record<string, Record<string, OperationObject>>;
+    const operation = paths[pattern]?.[method.toLowerCase()];
+    if (operation === undefined) throw new Error(`no operation for ${endpoint}`);
+    return operation;
+  }
+
+  /** `status schema` for everything that the operation may answer. */
+  documented(endpoint: EndpointName): string[] {
+    return Object.entries(this.operation(endpoint).responses).flatMap(([status, response]) =>
+      schemaNames(response).map((name) => `${status} ${name}`),
+    );
+  }
+
+  /** Which of the documented replies this is; throws where it is none. */
+  recognise(endpoint: EndpointName, reply: ApiReply): string[] {
+    const where = `${endpoint} ${reply.status} ${reply.body}`;
+    const response = this.operation(endpoint).responses[reply.status];
+    if (response === undefined) throw new Error(`undocumented: ${where}`);
+    const documented = Object.entries(response.headers ?? {});
+    const headers = documented.map(([name]) => name.toLowerCase()).sort();
+    const given = Object.keys(reply.headers ?? {}).sort();
+    if (headers.join() !== given.join()) throw new Error(`headers ${given.join()}: ${where}`);
+    for (const [name] of documented) this.#checkHeader(endpoint, reply, name, where);
+    const body: unknown = JSON.parse(reply.body);
+    const pointer = `${pointerTo(endpoint, reply.status)}/content/application~1json/schema`;
+    if (this.#validator(pointer)(body) !== true) throw new Error(`another body: ${where}`);
+    return schemaNames(response)
+      .filter(
+        (name) =>
+          name === 'inline' || this.#validator(`#/components/schemas/${name}`)(body) === true,
+      )
+      .map((name) => `${reply.status} ${name}`);
+  }
+
+  #checkHeader(endpoint: EndpointName, reply: ApiReply, name: string, where: string): void {
+    const text = reply.headers?.[name.toLowerCase()] ?? '';
+    const pointer = `${pointerTo(endpoint, reply.status)}/headers/${name}/schema`;
+    const value = name === 'Retry-After' ? Number(text) : text;
+    if (this.#validator(pointer)(value) !== true) throw new Error(`header ${name}: ${where}`);
+  }
+
+  #validator(pointer: string): ValidateFunction {
+    let validator = this.#validators.get(pointer);
+    if (validator === undefined) {
+      validator = this.#ajv.compile({ $ref: `service${pointer}` });
+      this.#validators.set(pointer, validator);
+    }
+    return validator;
+  }
+}
+
+/** Every answer that changes what the document says of requests and replies, in mixtures. */
+export const mixtures: readonly Partial<Assumptions>[] = [
+  {},
+  { errorBody: 'nested', notFoundBody: 'code_detail', malformedJson: 'code_400' },
+  { errorBody: 'field_map', notFoundBody: 'code_detail', bothSenderFields: 'alias_wins' },
+  { errorBody: 'field_map', unknownFields: 'reject', sendAtZone: 'naive_is_utc' },
+  { errorBody: 'nested', unknownFields: 'reject', replayDifferentBody: 'conflict' },
+  { trailingSlash: 'redirect', methodNotAllowed: '404', contentType: 'ignore' },
+  { nullFields: 'absent', bothSenderFields: 'reject', unknownFields: 'reject' },
+  { nullFields: 'absent', bothSenderFields: 'reject_if_different', emptyRequestId: 'reject' },
+  { nullFields: 'absent', bothSenderFields: 'alias_wins', sendAtZone: 'any_offset' },
+  { requestIdMaxLength: 3, sendAtMaxAheadDays: 7, characterUnit: 'utf16_units' },
+  { blankMessage: 'accept', characterUnit: 'graphemes', numberCheck: 'shape' },
+  { receivedShape: 'array', tasksShape: 'array', heldStatus: 'scheduled', numberCheck: 'valid' },
+];
+
+export function named(assumptions: Partial<Assumptions>): string {
+  return Object.entries(assumptions).join(' ') || 'the defaults';
+}
+
+function schemaNames({ content }: ResponseObject): string[] {
+  const { schema } = content['application/json'];
+  return (schema.anyOf ?? [schema]).map(({ $ref }) => $ref?.split('/').at(-1) ?? 'inline');
+}
+
+function pointerTo(endpoint: EndpointName, status: number): string {
+  const { pattern, method } = routes[endpoint];
+  const path = encodeURIComponent(pattern.replaceAll('/', '~1'));
+  return `#/paths/${path}/${method.toLowerCase()}/responses/${status}`;
+}

@@ -1,0 +1,122 @@
+/**
+ * For tests and long runs: `smstwin serve` in a process of its own, on free ports, asked through `probe.ts` what it
+ * holds, ended by a signal.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ReadyFile } from '../../src/simulator.ts';
+import type { Holdings } from '../connections/probe.ts';
+
+const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const probe = new URL('../connections/probe.ts', import.meta.url).href;
+const startWithinMs = 60_000;
+const answerWithinMs = 30_000;
+let starts = 0;
+
+export interface Ended {
+  /** Null where a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export class ServedProcess {
+  readonly #child: ChildProcess;
+  /** Resolves when the process has ended, by whatever. */
+  readonly ended: Promise<Ended>;
+  #ready: ReadyFile | undefined;
+  #errors = '';
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.ended = new Promise((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.#errors += chunk.toString();
+    });
+  }
+
+  /** Resolves once both ports listen. `folder`: for its ready file. */
+  static async start(folder: string, flags: readonly string[] = []): Promise<ServedProcess> {
+    starts += 1;
+    const readyFile = join(folder, `ready-${process.pid}-${starts}.json`);
+    const ports = ['--port', '0', '--control-port', '0', '--ready-file', readyFile];
+    const child = fork(program, ['serve', ...ports, ...flags], {
+      execArgv: ['--expose-gc', '--import', 'tsx', '--import', probe],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    const served = new ServedProcess(child);
+    const until = performance.now() + startWithinMs;
+    while (!existsSync(readyFile)) {
+      if (served.hasEnded || performance.now() > until) {
+        await served.kill();
+        throw new Error(`the process did not start: ${served.errors}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    served.#ready = JSON.parse(readFileSync(readyFile, 'utf8')) as ReadyFile;
+    rmSync(readyFile);
+    return served;
+  }
+
+  get ready(): ReadyFile {
+    if (this.#ready === undefined) throw new Error('the process has not started');
+    return this.#ready;
+  }
+
+  get baseUrl(): string {
+    return this.ready.base_url;
+  }
+
+  get controlUrl(): string {
+    return this.ready.control_url ?? '';
+  }
+
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** What it has written to stderr. */
+  get errors(): string {
+    return this.#errors;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Ends it at once, if it has not ended. */
+  async kill(): Promise<Ended> {
+    if (!this.hasEnded) this.signal('SIGKILL');
+    return this.ended;
+  }
+
+  holdings(): Promise<Holdings> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('the probe is silent')), answerWithinMs);
+      this.#child.once('message', (held) => {
+        clearTimeout(timer);
+        resolve(held as Holdings);
+      });
+      this.#child.send('holdings');
+    });
+  }
+
+  /** What it holds once its handles no longer change. */
+  async settledHoldings(): Promise<Holdings> {
+    let held = await this.holdings();
+    for (;;) {
+      const next = await this.holdings();
+      if (handlesOf(next) === handlesOf(held)) return next;
+      held = next;
+    }
+  }
+}
+
+/** Handles and open files, as text that can be compared. */
+export function handlesOf({ resources, descriptors }: Holdings): string {
+  const kinds = Object.entries(resources).sort(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify({ resources: Object.fromEntries(kinds), descriptors });
+}

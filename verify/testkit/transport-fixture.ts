@@ -1,0 +1,72 @@
+/**
+ * For the tests: opens transports of either kind on a free port and closes every one of them afterwards,
+ * since one left open would hold the test process.
+ */
+import { afterEach, expect, test } from 'vitest';
+import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
+import {
+  openTransport,
+  type TransportKind,
+  whyNoNativeServer,
+} from '../../src/http/transport/open-transport.ts';
+import type { Serve, Transport, TransportOptions } from '../../src/http/transport/transport.ts';
+import { RawSocket } from './raw-socket.ts';
+
+/** Why there is no native transport to test, for a test's name; empty where there is one, and in CI. */
+const reason = process.env['CI'] === undefined ? await whyNoNativeServer() : undefined;
+export const withoutNative = reason === undefined ? '' : ` (${reason})`;
+
+export const kinds: readonly TransportKind[] =
+  withoutNative === '' ? ['hyperexpress', 'node'] : ['node'];
+
+const running: Transport[] = [];
+const sockets: RawSocket[] = [];
+
+export async function stopAll(): Promise<void> {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await Promise.all(running.splice(0).map((transport) => transport.close(0)));
+}
+
+afterEach(stopAll);
+
+/** The same test on both transports. */
+export function both(name: string, run: (kind: TransportKind) => Promise<void>): void {
+  test.each(kinds)(`%s: ${name}`, run);
+}
+
+export async function start(
+  kind: TransportKind,
+  serve: Serve,
+  options: TransportOptions = {},
+  port = 0,
+): Promise<{ transport: Transport; port: number }> {
+  const { transport, kind: opened } = await openTransport(kind, serve, options);
+  expect(opened).toBe(kind);
+  running.push(transport);
+  return { transport, port: await transport.listen(port, '127.0.0.1') };
+}
+
+export async function dial(port: number, host?: string, allowHalfOpen = false): Promise<RawSocket> {
+  const socket = await RawSocket.open(port, host, allowHalfOpen);
+  sockets.push(socket);
+  return socket;
+}
+
+/** Answers 200 with what it was given. */
+export function echo(request: ApiRequest): ApiReply {
+  const { method, path, query, authorization, contentType, clientIp, forwardedFor } = request;
+  const body = Buffer.from(request.body).toString();
+  return {
+    status: 200,
+    body: JSON.stringify({
+      method,
+      path,
+      query,
+      authorization,
+      contentType,
+      clientIp,
+      forwardedFor,
+      body,
+    }),
+  };
+}

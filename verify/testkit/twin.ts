@@ -1,0 +1,159 @@
+/**
+ * For the tests: one simulated service on a clock that only the test moves, and the requests that its callers
+ * make of it, without a socket. Everything goes through `handle()`, as it does behind a transport.
+ */
+
+import { parseSettings, type SettingsInput } from '../../src/config/settings.ts';
+import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
+import type { Account } from '../../src/sim/account.ts';
+import type { Assumptions } from '../../src/sim/assumptions.ts';
+import type { Device } from '../../src/sim/device.ts';
+import { type Message, messageHistory } from '../../src/sim/message.ts';
+import { Simulation } from '../../src/simulation/simulation.ts';
+
+/** Numbers of the default world, and one that nobody has. */
+export const acmeNumber = '+12025550101';
+export const acmeOtherNumber = '+12025550102';
+export const globexNumber = '+12025550111';
+export const poolNumber = '+12025550190';
+export const unknownNumber = '+12025550199';
+export const recipient = '+12025550123';
+
+export const secondMs = 1_000;
+export const minuteMs = 60_000;
+export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
+/** Longer than any poll interval of 20 s, so that one such step is one poll, or two. */
+export const pollMs = 20_000;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A reply as a caller reads it. */
+export interface Read {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+export class Twin {
+  readonly simulation: Simulation;
+
+  constructor(settings: SettingsInput = {}) {
+    const parsed = parseSettings({ clock: 'manual', ...settings });
+    this.simulation = new Simulation(parsed, parsed.startTimeMs);
+  }
+
+  /** A twin that differs from the default one by these answers. */
+  static assuming(assumptions: Partial<Assumptions>): Twin {
+    return new Twin({ assumptions });
+  }
+
+  now(): number {
+    return this.simulation.clock.now();
+  }
+
+  advance(ms: number): void {
+    this.simulation.clock.advanceTo(this.now() + ms);
+  }
+
+  /** Until nothing is left that happens by itself. */
+  advanceToQuiet(): void {
+    const { clock } = this.simulation;
+    for (let next = clock.nextAtMs; next !== undefined; next = clock.nextAtMs) {
+      clock.advanceTo(next);
+    }
+  }
+
+  account(name = 'acme'): Account {
+    for (const account of this.simulation.world.accounts.values()) {
+      if (account.name === name) return account;
+    }
+    throw new Error(`no account is called ${name}`);
+  }
+
+  device(number = acmeNumber): Device {
+    const device = this.simulation.world.deviceByNumber(number);
+    if (device === undefined) throw new Error(`no SIM has the number ${number}`);
+    return device;
+  }
+
+  /** The full text of an account's first key. */
+  key(name = 'acme'): string {
+    const key = this.account(name).keys[0];
+    if (key === undefined) throw new Error(`${name} has no key`);
+    return key.key;
+  }
+
+  request(method: string, path: string, more: Partial<ApiRequest> = {}): Read {
+    const reply = this.simulation.handle({
+      method,
+      path,
+      query: '',
+      authorization: `Bearer ${this.key()}`,
+      contentType: undefined,
+      clientIp: '192.0.2.1',
+      forwardedFor: undefined,
+      body: '',
+      ...more,
+    }).reply;
+    return readReply(reply);
+  }
+
+  post(path: string, fields: unknown, more: Partial<ApiRequest> = {}): Read {
+    return this.request('POST', path, {
+      contentType: 'application/json',
+      body: JSON.stringify(fields),
+      ...more,
+    });
+  }
+
+  /** A send that is accepted as it stands, but for these fields; `undefined` leaves one out. */
+  send(fields: Fields = {}, more: Partial<ApiRequest> = {}): Read {
+    return this.post('/api/v1/sms/send/', { ...plainSend, ...fields }, more);
+  }
+
+  /** The same, by another account. */
+  sendAs(name: string, fields: Fields): Read {
+    return this.send(fields, { authorization: `Bearer ${this.key(name)}` });
+  }
+
+  read(messageId: unknown, more: Partial<ApiRequest> = {}): Read {
+    return this.request('GET', `/api/v1/sms/${String(messageId)}/`, more);
+  }
+
+  /** Sends, expects that it was accepted, and returns the live record. */
+  accepted(fields: Fields = {}, more: Partial<ApiRequest> = {}): Message {
+    const reply = this.send(fields, more);
+    const message = this.simulation.world.messages.get(String(reply.json['message_id']));
+    if (reply.status !== 202 || message === undefined) {
+      throw new Error(`expected 202, got ${reply.status} ${reply.body}`);
+    }
+    return message;
+  }
+
+  /** Status and seconds since the twin's start of everything that a message has been. */
+  history(message: Message): string {
+    return messageHistory(message)
+      .map(({ status, at }) => `${status} ${at}`)
+      .join(', ');
+  }
+
+  /** Every message of the world with its history, in the order of acceptance. */
+  histories(): string[] {
+    return [...this.simulation.world.messages.values()].map(
+      (message) => `${message.messageId}: ${this.history(message)}; ${message.failureReason ?? ''}`,
+    );
+  }
+}
+
+export const plainSend: Fields = { to: recipient, from: acmeNumber, message: 'hello' };
+
+export function readReply(reply: ApiReply): Read {
+  return {
+    status: reply.status,
+    body: reply.body,
+    headers: reply.headers ?? {},
+    json: JSON.parse(reply.body) as Read['json'],
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * The service through real sockets, on both transports: what a caller gets is what `handle()` answers.
+ */
+import { afterEach, expect, test } from 'vitest';
+import type { SettingsInput } from '../../src/config/settings.ts';
+import type { ApiRequest } from '../../src/http/service/messages.ts';
+import { Simulator } from '../../src/simulator.ts';
+import { kinds } from '../testkit/transport-fixture.ts';
+import { acmeNumber, globexNumber, recipient } from '../testkit/twin.ts';
+
+const open: Simulator[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((simulator) => simulator.close()));
+});
+
+const manual: SettingsInput = { clock: 'manual', seed: 7, limits: { send: 5 } };
+
+function start(settings: SettingsInput = manual): Simulator {
+  const simulator = new Simulator(settings);
+  open.push(simulator);
+  return simulator;
+}
+
+interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: string;
+  readonly authorization?: string | undefined;
+  readonly contentType?: string;
+  readonly body?: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string | null>>;
+}
+
+const compared = ['retry-after', 'allow', 'www-authenticate', 'location'] as const;
+
+function inProcess(simulator: Simulator, call: Call): Answer {
+  const request: ApiRequest = {
+    query: '',
+    authorization: undefined,
+    contentType: undefined,
+    body: '',
+    clientIp: '127.0.0.1',
+    forwardedFor: undefined,
+    ...call,
+  };
+  const { status, body, headers = {} } = simulator.handle(request);
+  return {
+    status,
+    body: call.method === 'HEAD' ? '' : body,
+    headers: Object.fromEntries(compared.map((name) => [name, headers[name] ?? null])),
+  };
+}
+
+async function overSocket(baseUrl: string, call: Call): Promise<Answer> {
+  const headers: Record<string, string> = {};
+  if (call.authorization !== undefined) headers['authorization'] = call.authorization;
+  if (call.contentType !== undefined) headers['content-type'] = call.contentType;
+  const query = call.query === undefined ? '' : `?${call.query}`;
+  const response = await fetch(`${baseUrl}${call.path}${query}`, {
+    method: call.method,
+    redirect: 'manual',
+    headers,
+    ...(call.body === undefined ? {} : { body: Buffer.from(call.body) }),
+  });
+  expect(response.headers.get('content-type')).toBe('application/json');
+  return {
+    status: response.status,
+    body: await response.text(),
+    headers: Object.fromEntries(compared.map((name) => [name, response.headers.get(name)])),
+  };
+}
+
+test.each(kinds)(
+  'READ-1 STATE-3 %s: a message is sent, and polled until it is delivered',
+  async (kind) => {
+    const simulator = start();
+    const { baseUrl } = await simulator.listen({ transport: kind });
+    const authorization = `Bearer ${simulator.readyFile().accounts[0]?.api_key}`;
+    const sent = await overSocket(baseUrl, {
+      method: 'POST',
+      path: '/api/v1/sms/send/',
+      authorization,
+      contentType: 'application/json',
+      body: JSON.stringify({ to: recipient, from: acmeNumber, message: 'hällo 😀' }),
+    });
+    expect(sent.status).toBe(202);
+    const first = JSON.parse(sent.body) as Record<string, unknown>;
+    const seen = ['queued'];
+    for (let poll = 0; poll < 4; poll++) {
+      simulator.clock.advance('20s');
+      const path = `/api/v1/sms/${String(first['message_id'])}/`;
+      const read = await overSocket(baseUrl, { method: 'GET', path, authorization });
+      const body = JSON.parse(read.body) as Record<string, unknown>;
+      expect({ ...body, status: 'queued' }).toEqual(first);
+      seen.push(String(body['status']));
+    }
+    expect(seen).toEqual(['queued', 'sending', 'sent', 'delivered', 'delivered']);
+  },
+);
+
+test.each(kinds)(
+  'SVC-4 %s: every call gets the status, the bytes and the headers of handle()',
+  async (kind) => {
+    const served = start();
+    const twin = start();
+    const { baseUrl } = await served.listen({ transport: kind });
+    const authorization = `Bearer ${served.readyFile().accounts[0]?.api_key}`;
+    const fields = { to: recipient, from: acmeNumber, message: 'hällo', request_id: '"ü"' };
+    const send = (more: object, rest: Partial<Call> = {}): Call => ({
+      method: 'POST',
+      path: '/api/v1/sms/send/',
+      authorization,
+      contentType: 'application/json',
+      body: JSON.stringify({ ...fields, ...more }),
+      ...rest,
+    });
+    const get = (path: string, rest: Partial<Call> = {}): Call => ({
+      method: 'GET',
+      path,
+      authorization,
+      ...rest,
+    });
+    const calls: readonly Call[] = [
+      send({}),
+      send({}),
+      send({ request_id: 'b', from: globexNumber }),
+      send({ request_id: 'c' }, { body: '{' }),
+      send({ request_id: 'd' }, { contentType: 'text/plain' }),
+      send({ request_id: 'e' }),
+      send({}, { authorization: 'Bearer wrong' }),
+      send({}, { authorization: undefined }),
+      get('/api/v1/sms/send/'),
+      get('/api/v1/sms/send'),
+      get('/api/v1/sms/%2e%2e%2f/'),
+      get('/nowhere/', { query: 'a=b' }),
+      get('/api/v1/sms/received/', { query: 'page=0' }),
+      get('/api/v1/account/stats/'),
+      get('/api/v1/account/stats/', { method: 'HEAD' }),
+      get('/api/v1/account/stats/', { method: 'DELETE' }),
+    ];
+    const statuses: number[] = [];
+    for (const call of calls) {
+      const answer = await overSocket(baseUrl, call);
+      expect(answer).toEqual(inProcess(twin, call));
+      statuses.push(answer.status);
+      served.clock.advance('1s');
+      twin.clock.advance('1s');
+    }
+    expect(statuses).toEqual([
+      202, 200, 403, 400, 415, 429, 401, 401, 405, 404, 404, 404, 400, 200, 200, 405,
+    ]);
+  },
+);

@@ -1,0 +1,330 @@
+/**
+ * What broken, slow and hostile clients send, byte for byte, to both transports.
+ * Each test ends by showing that the server still serves, or why it closed the connection.
+ */
+import { expect, test } from 'vitest';
+import type { ApiRequest } from '../../src/http/service/messages.ts';
+import type { TransportKind } from '../../src/http/transport/open-transport.ts';
+import { get, post } from '../testkit/raw-socket.ts';
+import { both, dial, echo, start } from '../testkit/transport-fixture.ts';
+
+const service = { service: echo };
+
+/** A fresh connection is still answered. */
+async function alive(port: number): Promise<void> {
+  const socket = await dial(port);
+  await socket.write(get('/alive'));
+  expect(JSON.parse((await socket.reply()).body)).toMatchObject({ path: '/alive' });
+}
+
+both('a request that is split at any byte arrives whole', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  const request = post('{"to":"ü"}', 'Authorization: Bearer k');
+  const bytes = Buffer.from(request);
+  for (let at = 1; at < bytes.length; at += 1) {
+    await socket.write(bytes.subarray(0, at));
+    await socket.write(bytes.subarray(at));
+    expect(JSON.parse((await socket.reply()).body)).toMatchObject({
+      body: '{"to":"ü"}',
+      authorization: 'Bearer k',
+    });
+  }
+  for (const byte of bytes) await socket.write(Uint8Array.of(byte));
+  expect((await socket.reply()).status).toBe(200);
+});
+
+both('a chunked body is put together', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  await socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n');
+  for (const part of ['ab', 'cde', 'f']) await socket.write(`${part.length}\r\n${part}\r\n`);
+  await socket.write('0\r\n\r\n');
+  expect(JSON.parse((await socket.reply()).body)).toMatchObject({ body: 'abcdef' });
+});
+
+both(
+  'a body at the limit is served, one byte more is 413, and the connection lives on',
+  async (kind) => {
+    const { port } = await start(kind, service);
+    const socket = await dial(port);
+    await socket.write(post('x'.repeat(65_536)));
+    expect((await socket.reply()).status).toBe(200);
+    await socket.write(post('x'.repeat(65_537)));
+    const refused = await socket.reply();
+    expect(refused).toMatchObject({
+      status: 413,
+      headers: { 'content-type': 'application/json' },
+      body: '{"code":"request_too_large","detail":"Request body exceeds 65536 bytes."}',
+    });
+    expect(refused.headers['connection']).not.toBe('close');
+    await socket.write(
+      `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${'1000\r\n'.concat('x'.repeat(4_096), '\r\n').repeat(17)}0\r\n\r\n`,
+    );
+    expect((await socket.reply()).status).toBe(413);
+    await socket.write(post('after'));
+    expect(JSON.parse((await socket.reply()).body)).toMatchObject({ body: 'after' });
+  },
+);
+
+both('two megabytes announced are refused at once, before any of them came', async (kind) => {
+  const { port } = await start(kind, service);
+  for (const length of ['2097152', '99999999999']) {
+    const socket = await dial(port);
+    await socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`);
+    const refused = await socket.reply();
+    expect(refused).toMatchObject({ status: 413, headers: { connection: 'close' } });
+    await socket.rest();
+  }
+  // And no part of the body that comes along wakes what has been answered.
+  const socket = await dial(port);
+  await socket.write(
+    `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2097152\r\n\r\n${'x'.repeat(60_000)}`,
+  );
+  expect(await socket.rest()).toMatch(/^HTTP\/1.1 413 /);
+  await alive(port);
+});
+
+both('a chunked flood is refused once the drain limit is passed', async (kind) => {
+  const { port } = await start(kind, service, { drainLimitBytes: 100_000 });
+  const socket = await dial(port);
+  await socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n');
+  await socket.write(`${'1000\r\n'.concat('x'.repeat(4_096), '\r\n').repeat(30)}0\r\n\r\n`);
+  expect(await socket.rest()).toMatch(/^HTTP\/1.1 413 [\s\S]*connection: close/i);
+  await alive(port);
+});
+
+/** `seen`: the paths that reached the service. */
+async function startSeeing(kind: TransportKind) {
+  const seen: string[] = [];
+  const { port } = await start(kind, {
+    service: (request: ApiRequest) => {
+      seen.push(request.path);
+      return echo(request);
+    },
+  });
+  return { port, seen };
+}
+
+both('two lengths that differ are 400, and nothing of it reaches the service', async (kind) => {
+  const { port, seen } = await startSeeing(kind);
+  for (const [first, second] of [
+    [1, 50],
+    [50, 1],
+    [0, 7],
+  ]) {
+    const socket = await dial(port);
+    await socket.write(
+      `POST /two HTTP/1.1\r\nHost: x\r\nContent-Length: ${first}\r\nContent-Length: ${second}\r\n\r\n{"a":1}`,
+    );
+    const reply = await socket.rest();
+    expect(reply).toMatch(/^HTTP\/1.1 400 /);
+    expect(reply).toContain('"code":"bad_request"');
+  }
+  await alive(port);
+  expect(seen).toEqual(['/alive']);
+});
+
+const malformed: readonly (readonly [string, string])[] = [
+  ['length and chunked', 'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['negative length', 'Content-Length: -1\r\n\r\n'],
+  ['length with a sign', 'Content-Length: +7\r\n\r\n{"a":1}'],
+  ['length in words', 'Content-Length: abc\r\n\r\n'],
+  ['length twice in one', 'Content-Length: 7, 7\r\n\r\n{"a":1}'],
+  ['bad chunk size', 'Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n'],
+  ['space before a colon', 'X : y\r\n\r\n'],
+  ['header without a colon', 'nonsense\r\n\r\n'],
+];
+
+both('broken framing is 400 and ends the connection, never the server', async (kind) => {
+  const { port } = await start(kind, service);
+  for (const [what, rest] of malformed) {
+    const socket = await dial(port);
+    await socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${rest}`);
+    expect(await socket.rest(), what).toMatch(/^HTTP\/1.1 400 /);
+  }
+  for (const hosts of ['', 'Host: a\r\nHost: b\r\n', 'host: x\r\nHost: x\r\n']) {
+    const socket = await dial(port);
+    await socket.write(`GET / HTTP/1.1\r\n${hosts}\r\n`);
+    const reply = await socket.rest();
+    expect(reply, hosts).toMatch(/^HTTP\/1.1 400 /);
+    if (kind === 'node') expect(reply, hosts).toContain('"code":"bad_request"');
+  }
+  await alive(port);
+});
+
+both('CONNECT is refused, and said so', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  await socket.write('CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n');
+  expect(await socket.rest()).toMatch(kind === 'node' ? /^HTTP\/1.1 400 / : /^HTTP\/1.1 505 /);
+  await alive(port);
+});
+
+both('headers of 15 KiB are served, of 20 KiB are 431', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  await socket.write(get('/', `Cookie: ${'c'.repeat(15_000)}`));
+  expect((await socket.reply()).status).toBe(200);
+  await socket.write(get('/', `Cookie: ${'c'.repeat(20_000)}`));
+  expect(await socket.rest()).toMatch(/^HTTP\/1.1 431 /);
+  await alive(port);
+});
+
+both('bytes that are no HTTP at all are refused', async (kind) => {
+  const { port } = await start(kind, service);
+  for (const bytes of [
+    Uint8Array.of(0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3, 13, 10, 13, 10),
+    '\0'.repeat(64),
+  ]) {
+    const socket = await dial(port);
+    await socket.write(bytes);
+    socket.finish();
+    expect(await socket.rest()).not.toMatch(/^HTTP\/1.1 2/);
+  }
+  await alive(port);
+});
+
+both(
+  'clients that leave in mid body never reach the service and leave nothing behind',
+  async (kind) => {
+    let calls = 0;
+    const { port, transport } = await start(kind, {
+      service: (request: ApiRequest) => {
+        calls += 1;
+        return echo(request);
+      },
+    });
+    for (let client = 0; client < 50; client += 1) {
+      const socket = await dial(port);
+      await socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf');
+      socket.destroy();
+    }
+    await alive(port);
+    expect(calls).toBe(1);
+    const before = performance.now();
+    await transport.close(60_000);
+    expect(performance.now() - before).toBeLessThan(5_000);
+  },
+);
+
+both('a client that closes its half while its answer waits gets none', async (kind) => {
+  const { port } = await start(kind, {
+    service: (request: ApiRequest) => ({ ...echo(request), delivery: { delayMs: 20 } }),
+  });
+  const socket = await dial(port, undefined, true);
+  await socket.write(get());
+  socket.finish();
+  expect(await socket.rest()).toBe('');
+  await alive(port);
+});
+
+both(
+  'a client that asks on without reading is stopped before its replies pile up',
+  async (kind) => {
+    const asks: [string, number][] = [[get(), 4_000]];
+    // Heads are small: of Node's server, which stops reading, the network holds tens of thousands.
+    if (kind === 'hyperexpress') asks.push(['HEAD / HTTP/1.1\r\nHost: x\r\n\r\n', 20_000]);
+    for (const [request, count] of asks) {
+      let answered = 0;
+      const { port } = await start(kind, {
+        service: () => {
+          answered++;
+          return { status: 200, body: 'x'.repeat(10_000) };
+        },
+      });
+      const socket = await dial(port);
+      socket.stall();
+      const block = request.repeat(200);
+      for (let n = 0; n < count / 200; n++) void socket.write(block);
+      let before = -1;
+      while (answered !== before) {
+        before = answered;
+        await new Promise((resolve) => setTimeout(resolve, 30));
+      }
+      expect(answered).toBeGreaterThan(0);
+      expect(answered).toBeLessThan(count);
+    }
+  },
+);
+
+both(
+  'a client that asks for much in one breath and reads nothing makes the server hold one reply',
+  async (kind) => {
+    let answered = 0;
+    const { port } = await start(kind, {
+      service: () => {
+        answered++;
+        return { status: 200, body: 'x'.repeat(8_000_000) };
+      },
+    });
+    const socket = await dial(port);
+    socket.stall();
+    // Small enough to arrive in one piece, and to be read in one.
+    await socket.write(get().repeat(100));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(answered).toBeGreaterThan(0);
+    expect(answered).toBeLessThan(5);
+  },
+);
+
+both('requests in one breath are answered in order, and their bodies reach them', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  const numbers = Array.from({ length: 500 }, (_, n) => n);
+  const post = (n: number) =>
+    `POST /${n} HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n${1_000 + n}`;
+  void socket.write(numbers.map(post).join(''));
+  for (const n of numbers) {
+    const { body } = await socket.reply();
+    expect(JSON.parse(body)).toMatchObject({ path: `/${n}`, body: `${1_000 + n}` });
+  }
+});
+
+both('behind an empty length nothing is served', async (kind) => {
+  const { port, seen } = await startSeeing(kind);
+  const names = ['Content-Length', ...(kind === 'hyperexpress' ? ['Transfer-Encoding'] : [])];
+  for (const name of names) {
+    const socket = await dial(port);
+    await socket.write(`POST /outer HTTP/1.1\r\nHost: x\r\n${name}:\r\n\r\n${get('/inner')}`);
+    expect(await socket.rest()).not.toContain('HTTP/1.1 2');
+  }
+  await alive(port);
+  expect(seen).toEqual(['/alive']);
+});
+
+test.each([
+  ['http://x/a/b?c=d', '/a/b', 'c=d'],
+  ['HTTP://x:80?c', '/', 'c'],
+  ['/http://x/', '/http://x/', ''],
+])('node: the target %s is the path %s', async (target, path, query) => {
+  const { port } = await start('node', service);
+  const socket = await dial(port);
+  await socket.write(get(target));
+  expect(JSON.parse((await socket.reply()).body)).toMatchObject({ path, query });
+});
+
+both('a header counts wherever it stands', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  const many = Array.from({ length: kind === 'node' ? 1_500 : 90 }, (_, n) => `x${n}: y`);
+  await socket.write(get('/', ...many, 'Authorization: Bearer last'));
+  expect(JSON.parse((await socket.reply()).body).authorization).toBe('Bearer last');
+});
+
+both(
+  'a reply too large for the network at once reaches a client that reads slowly, whole',
+  async (kind) => {
+    const { port } = await start(kind, {
+      service: () => ({ status: 200, body: 'x'.repeat(6_000_000) }),
+    });
+    const socket = await dial(port);
+    socket.stall();
+    await socket.write(get());
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    socket.resume();
+    expect((await socket.reply()).body === 'x'.repeat(6_000_000)).toBe(true);
+    await socket.write(get());
+    expect((await socket.reply()).status).toBe(200);
+  },
+);
