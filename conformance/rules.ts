@@ -88,7 +88,8 @@ export const rules = [
   },
   {
     id: 'READ-2',
-    sentence: "An unknown id and another account's id are both 404, and indistinguishable.",
+    sentence:
+      "An unknown id and another account's id are both 404, and indistinguishable: they differ by no more than two unknown ids differ from each other (services behind a CDN vary headers per request).",
   },
   { id: 'READ-3', sentence: 'Reading is not rate-limited.' },
   { id: 'AUTH-1', sentence: 'Every API request carries `Authorization: Bearer <API_KEY>`.' },
@@ -127,7 +128,7 @@ export const rules = [
   {
     id: 'ERR-4',
     sentence:
-      "429: the body is an object with `detail`, a human-readable message that states the expected wait in seconds, the same number as the header's.",
+      "429: the body is an object with `detail`, a human-readable message that states the expected wait in seconds: a number that, rounded up to whole seconds, is the header's.",
   },
   {
     id: 'LIMIT-1',
