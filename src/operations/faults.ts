@@ -29,6 +29,46 @@ const whenSchema = z.union(
   { error: 'expected one of {"nth":[1]}, {"every":2} and {"probability":0.5}' },
 );
 
+export const mostFaultHeaders = 20;
+export const longestFaultHeader = 1_000;
+/** What the transport writes itself: it frames the reply and keeps or ends the connection. */
+const transportHeaders = [
+  ...['connection', 'content-length', 'date', 'keep-alive', 'proxy-connection', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade'],
+];
+
+const headersSchema = z
+  .record(
+    z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,99}$/),
+    // Printable ASCII without spaces at either end: nothing that could end the line.
+    z
+      .string()
+      .max(longestFaultHeader)
+      .regex(/^([!-~]([ -~]*[!-~])?)?$/, {
+        error: 'expected a header value: printable ASCII without spaces around it',
+      }),
+    {
+      error: ({ code }) =>
+        code === 'invalid_key'
+          ? 'expected a header name: at most 100 letters, digits and hyphens'
+          : undefined,
+    },
+  )
+  .superRefine((headers, context) => {
+    const names = Object.keys(headers).map((name) => name.toLowerCase());
+    const own = names.find((name) => transportHeaders.includes(name));
+    const twice = names.find((name, at) => names.indexOf(name) !== at);
+    const message =
+      own !== undefined
+        ? `the transport writes ${own} itself`
+        : twice !== undefined
+          ? `${twice} is given twice`
+          : names.length > mostFaultHeaders
+            ? `expected at most ${mostFaultHeaders} headers`
+            : undefined;
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+
 const kindSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('delay'),
@@ -44,6 +84,9 @@ const kindSchema = z.discriminatedUnion('kind', [
         error: `expected JSON of at most ${longestFaultBody} characters and ${deepestFaultBody} levels`,
       })
       .describe('JSON, or a string that is sent as it is.'),
+    headers: headersSchema
+      .exactOptional()
+      .describe('Sent as they are. A 429 without body and headers gets those of a real one.'),
   }),
   z.strictObject({ kind: z.literal('refuse') }),
   z.strictObject({ kind: z.literal('lost_response') }),

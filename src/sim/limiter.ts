@@ -93,6 +93,14 @@ export class Limiter {
     return (recent.get(caller) ?? older.get(caller))?.available(this.#now()) ?? limit;
   }
 
+  /** Whole seconds until `caller`'s next request would pass, 0 when it would now; nothing is spent. */
+  waitSeconds(endpoint: EndpointName, caller: string): number {
+    const { limit, recent, older } = this.#endpoints[endpoint];
+    if (limit === null) return 0;
+    const bucket = recent.get(caller) ?? older.get(caller);
+    return Math.ceil((bucket?.waitMs(this.#now()) ?? 0) / msPerSecond);
+  }
+
   get limits(): LimitsPerMinute {
     return Object.fromEntries(
       endpointNames.map((name) => [name, this.#endpoints[name].limit]),

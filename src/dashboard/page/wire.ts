@@ -174,6 +174,7 @@ export interface Fault {
     readonly kind: string;
     readonly ms?: number | undefined;
     readonly status?: number | undefined;
+    readonly headers?: Readonly<Record<string, string>> | undefined;
   };
 }
 

@@ -112,13 +112,18 @@ function unauthenticated(
   const { assumptions } = world;
   const refusal: ServiceError = { kind: 'invalid_key' };
   if (assumptions.unauthenticatedThrottle === 'always_401') return errorReply(refusal, assumptions);
-  const address = addressCaller(clientAddress(request, assumptions.clientIp));
+  const address = addressOf(world, request);
   const retryAfterSeconds = limiter.take(endpoint, address);
   if (retryAfterSeconds > 0) {
     return errorReply({ kind: 'throttled', retryAfterSeconds }, assumptions);
   }
   if (assumptions.errorsSpendToken === 'no') limiter.giveBack(endpoint, address);
   return errorReply(refusal, assumptions);
+}
+
+/** What an unauthenticated caller's bucket is named by. */
+export function addressOf({ assumptions }: World, request: ApiRequest): string {
+  return addressCaller(clientAddress(request, assumptions.clientIp));
 }
 
 /** The nearest proxy appends the address it saw, so the last entry is the only one it vouches for. */

@@ -13,7 +13,13 @@ import { matchRoute } from './routes.ts';
 
 export type FaultKind =
   | { readonly kind: 'delay'; readonly ms: number }
-  | { readonly kind: 'status'; readonly status: number; readonly body?: unknown }
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly body?: unknown;
+      /** Checked text: it goes over the wire as it stands. */
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   /** Closed before it is accepted: nothing happens, nothing is spent. */
   | { readonly kind: 'refuse' }
   /** Accepted, then closed. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sendBy } from '../../../verify/testkit/control-fixture.ts';
+import { plainRequest, sendBy } from '../../../verify/testkit/control-fixture.ts';
 import { type FaultInput, mostFaults } from '../../operations/faults.ts';
 import { Simulator } from '../../simulator.ts';
 
@@ -141,5 +141,106 @@ test('faults are bounded, in number and in what each answers', () => {
   expect(answering(nested(101))).toThrow(refused);
   expect(answering(nested(20_000))).toThrow(refused);
   expect(answering(nested(100))).not.toThrow();
+  void simulator.close();
+});
+
+const forced = (more: object) =>
+  ({ when: { every: 1 }, fault: { kind: 'status', status: 429, ...more } }) as FaultInput;
+
+test('ERR-3 ERR-4 a forced 429 without body and headers names the wait of the caller who is throttled', () => {
+  const simulator = new Simulator({ clock: 'manual', limits: { send: 1 } });
+  sendBy(simulator, 0, {});
+  simulator.clock.advance('18500ms');
+  simulator.faults.add(forced({}));
+  expect(sendBy(simulator, 0, {})).toEqual({
+    status: 429,
+    body: '{"detail":"Request was throttled. Expected available in 42 seconds."}',
+    headers: { 'retry-after': '42' },
+  });
+  simulator.faults.clear();
+  simulator.clock.advance('41s');
+  expect(sendBy(simulator, 0, {}).status).toBe(429);
+  simulator.clock.advance('1s');
+  expect(sendBy(simulator, 0, {}).status).toBe(202);
+  void simulator.close();
+});
+
+test('ERR-3 a forced 429 for a caller who is not throttled names one second, and spends nothing', () => {
+  const simulator = new Simulator({ clock: 'manual', limits: { send: 1 } });
+  simulator.faults.add({ ...forced({}), times: 2 });
+  for (let n = 0; n < 2; n++) {
+    expect(sendBy(simulator, 0, {})).toMatchObject({
+      body: '{"detail":"Request was throttled. Expected available in 1 second."}',
+      headers: { 'retry-after': '1' },
+    });
+  }
+  expect(sendBy(simulator, 0, {}).status).toBe(202);
+  void simulator.close();
+});
+
+test('AUTH-6 a forced 429 for a caller without a key names the wait of its address', () => {
+  const simulator = new Simulator({ clock: 'manual', limits: { received: 1 } });
+  const call = () =>
+    simulator.handle({ ...plainRequest, path: '/api/v1/sms/received/', clientIp: '192.0.2.1' });
+  expect(call().status).toBe(401);
+  simulator.faults.add(forced({}));
+  expect(call().headers).toEqual({ 'retry-after': '60' });
+  void simulator.close();
+});
+
+test.each(['5', 'Fri, 31 Dec 1999 23:59:59 GMT', 'soon', ''])(
+  'a status fault answers its headers as they are: Retry-After %j',
+  (retryAfter) => {
+    const simulator = simulatorWith(
+      forced({ headers: { 'Retry-After': retryAfter, 'X-Trace': 'a b' } }),
+    );
+    expect(sendBy(simulator, 0, {})).toEqual({
+      status: 429,
+      body: '{"detail":"Injected fault."}',
+      headers: { 'retry-after': retryAfter, 'x-trace': 'a b' },
+    });
+    expect(simulator.faults.list()[0]?.fault).toMatchObject({
+      headers: { 'Retry-After': retryAfter },
+    });
+    void simulator.close();
+  },
+);
+
+test('a forced 429 with a body of its own, or with headers, gets nothing that it does not name', () => {
+  const simulator = simulatorWith(
+    { ...forced({ body: { a: 1 } }), times: 1 },
+    forced({ headers: {} }),
+  );
+  expect(sendBy(simulator, 0, {})).toEqual({ status: 429, body: '{"a":1}' });
+  expect(sendBy(simulator, 0, {})).toMatchObject({
+    headers: {},
+    body: '{"detail":"Injected fault."}',
+  });
+  void simulator.close();
+});
+
+test.each<[object, string]>([
+  [{ 'x y': 'a' }, 'expected a header name'],
+  [{ 'x\r\ny': 'a' }, 'expected a header name'],
+  [{ 'x:': 'a' }, 'expected a header name'],
+  [{ '': 'a' }, 'expected a header name'],
+  [{ x: 'a\r\nSet-Cookie: b' }, 'expected a header value'],
+  [{ x: 'a\u0000' }, 'expected a header value'],
+  [{ x: 'a\n' }, 'expected a header value'],
+  [{ x: 'ü' }, 'expected a header value'],
+  [{ x: ' a' }, 'expected a header value'],
+  [{ x: 'a'.repeat(1_001) }, '1000'],
+  [{ x: 5 }, 'expected'],
+  [{ 'Content-Length': '5' }, 'the transport writes content-length itself'],
+  [{ 'transfer-encoding': 'chunked' }, 'the transport writes transfer-encoding itself'],
+  [{ 'X-A': '1', 'x-a': '2' }, 'x-a is given twice'],
+  [
+    Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`x-${n}`, 'a'])),
+    'expected at most 20 headers',
+  ],
+])('headers of a fault that could break out of the reply are refused: %j', (headers, message) => {
+  const simulator = simulatorWith();
+  expect(() => simulator.faults.add(forced({ headers }))).toThrow(message);
+  expect(simulator.faults.list()).toEqual([]);
   void simulator.close();
 });

@@ -1,13 +1,14 @@
 /**
  * The faults that are set, and a request handled under them. Where several hit one request, their delays add up,
- * and of the rest the first that was created acts.
+ * and of the rest the first that was created acts. Rules: ERR-3, ERR-4 for a forced 429 that says nothing of its own.
  */
 
 import type { Limiter } from '../../sim/limiter.ts';
 import { Rng } from '../../sim/rng.ts';
 import type { World } from '../../sim/world.ts';
-import { type Handled, handle } from './api.ts';
+import { addressOf, type Handled, handle } from './api.ts';
 import { authenticate } from './authenticate.ts';
+import { errorReply } from './error-replies.ts';
 import { Fault, type FaultKind, type FaultSpec, type FaultState, Subject } from './fault.ts';
 import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
 
@@ -72,15 +73,35 @@ export class Faults {
     }
     const handled = isHandled(acting)
       ? handle(world, limiter, request)
-      : { endpoint: subject.endpoint, key: keyOf(world, request), reply: unhandled(acting) };
+      : this.#unhandled(world, limiter, request, subject, acting);
     const reply = mistreated(handled.reply, acting);
     if (delayMs === 0) return { ...handled, reply };
     const delivery: Delivery = { ...reply.delivery, delayMs };
     return { ...handled, reply: { ...reply, delivery } };
   }
+
+  #unhandled(
+    world: World,
+    limiter: Limiter,
+    request: ApiRequest,
+    { endpoint }: Subject,
+    fault: Unhandled,
+  ): Handled {
+    const key = authenticate(world, request.authorization);
+    if (fault.kind === 'refuse') return { endpoint, key, reply: refused };
+    if (fault.status !== tooMany || fault.body !== undefined || fault.headers !== undefined) {
+      return { endpoint, key, reply: forced(fault) };
+    }
+    const caller = key?.account.accountId ?? addressOf(world, request);
+    const waitSeconds = endpoint === undefined ? 0 : limiter.waitSeconds(endpoint, caller);
+    const retryAfterSeconds = Math.max(waitSeconds, shortestWaitSeconds);
+    const reply = errorReply({ kind: 'throttled', retryAfterSeconds }, world.assumptions);
+    return { endpoint, key, reply };
+  }
 }
 
-type Unhandled = Extract<FaultKind, { kind: 'status' | 'refuse' }>;
+type Forced = Extract<FaultKind, { kind: 'status' }>;
+type Unhandled = Forced | Extract<FaultKind, { kind: 'refuse' }>;
 
 function isHandled(
   fault: FaultKind | undefined,
@@ -88,10 +109,16 @@ function isHandled(
   return fault === undefined || (fault.kind !== 'status' && fault.kind !== 'refuse');
 }
 
-function unhandled(fault: Unhandled): ApiReply {
-  if (fault.kind === 'refuse') return { status: 503, body: '', delivery: { cut: 'close' } };
-  const { status, body = { detail: 'Injected fault.' } } = fault;
-  return { status, body: typeof body === 'string' ? body : JSON.stringify(body) };
+const tooMany = 429;
+/** What a forced 429 names for a caller whose bucket is not empty: a next request would pass at once. */
+const shortestWaitSeconds = 1;
+const refused: ApiReply = { status: 503, body: '', delivery: { cut: 'close' } };
+
+function forced({ status, body = { detail: 'Injected fault.' }, headers }: Forced): ApiReply {
+  const reply = { status, body: typeof body === 'string' ? body : JSON.stringify(body) };
+  if (headers === undefined) return reply;
+  const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+  return { ...reply, headers: Object.fromEntries(lowerCase) };
 }
 
 function mistreated(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
@@ -106,8 +133,4 @@ function mistreated(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
     default:
       return reply;
   }
-}
-
-function keyOf(world: World, request: ApiRequest): Handled['key'] {
-  return authenticate(world, request.authorization);
 }

@@ -80,6 +80,9 @@ function FaultTable({ faults, refresh }: FaultTableProps) {
             <tr key={id}>
               <th scope="row" class="mono">
                 {fault.kind} {fault.ms === undefined ? fault.status : `${fault.ms} ms`}
+                {Object.entries(fault.headers ?? {}).map(([name, value]) => (
+                  <div key={name}>{`${name}: ${value}`}</div>
+                ))}
               </th>
               <td>
                 {whenText(when)}
@@ -111,9 +114,16 @@ function whenText(when: Fault['when']): string {
   return 'every' in when ? `every ${when.every}.` : `with probability ${when.probability}`;
 }
 
+/** `Name: value` as an object; what is wrong with it, the control port says. */
+function headerOf(line: string): Record<string, string> {
+  const [name = '', ...value] = line.split(':');
+  return { [name.trim()]: value.join(':').trim() };
+}
+
 function FaultForm({ refresh }: { readonly refresh: () => void }) {
   const kind = useSignal('lost_response');
   const detail = useSignal('');
+  const header = useSignal('');
   const when = useSignal('nth');
   const amount = useSignal('1');
   const endpoint = useSignal('send');
@@ -132,6 +142,7 @@ function FaultForm({ refresh }: { readonly refresh: () => void }) {
         kind: kind.value,
         ...(kind.value === 'delay' && { ms: Number(detail.value) }),
         ...(kind.value === 'status' && { status: Number(detail.value) }),
+        ...(kind.value === 'status' && header.value !== '' && { headers: headerOf(header.value) }),
       },
     });
     refresh();
@@ -146,6 +157,16 @@ function FaultForm({ refresh }: { readonly refresh: () => void }) {
           value={detail.value}
           onType={(value) => {
             detail.value = value;
+          }}
+        />
+      )}
+      {kind.value === 'status' && (
+        <TextField
+          label="Header"
+          placeholder="Retry-After: 5"
+          value={header.value}
+          onType={(value) => {
+            header.value = value;
           }}
         />
       )}
