@@ -82,7 +82,13 @@ export class SimLevers {
   patch(deviceId: string, input: SimPatch): SimView {
     return this.#live.change('sims.patch', [deviceId, input], () => {
       const device = this.#find(deviceId);
-      this.#live.simulation.world.patchDevice(device, readInput(simPatchSchema, input));
+      const patch = readInput(simPatchSchema, input);
+      if (device.account === undefined && patch.polling === 'external') {
+        // `tasksAccess: owner`: a number of the pool has no owner whose key could poll it.
+        const message = `${device.number} is a number of the pool: it belongs to no account whose key could poll it, so it polls by itself`;
+        throw new LeverError('invalid', message, 'polling');
+      }
+      this.#live.simulation.world.patchDevice(device, patch);
       return this.#changed(device);
     });
   }

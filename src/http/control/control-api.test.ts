@@ -160,3 +160,17 @@ test('SIMs are patched and polled, and receive', async () => {
 function idsOf(page: { messages: { request_id: string }[] }): string[] {
   return page.messages.map(({ request_id: id }) => id);
 }
+
+test('a number of the pool cannot be polled from outside, as it is no account whose key could', async () => {
+  const { call, simulator } = controlFixture();
+  const [{ device_id: id } = { device_id: '' }] = simulator.sims.pool();
+  const reply = await call('PATCH', `/control/sims/${id}`, { polling: 'external' });
+  expect(reply).toMatchObject({ status: 400, json: { error: { path: 'polling' } } });
+  expect(reply.json.error.message).toContain('is a number of the pool');
+  expect(simulator.sims.pool()[0]?.polling).toBe('simulated');
+  const changed = await call('PATCH', `/control/sims/${id}`, {
+    polling: 'simulated',
+    active: false,
+  });
+  expect(changed.status).toBe(200);
+});
