@@ -133,12 +133,12 @@ function targetOf(how: Advance, nowMs: number): number | 'idle' {
   return targetMs;
 }
 
-/** Every timer belongs to work that ends, so this does too: with the last of them, or with time itself. */
+/** Every timer belongs to work that ends, so this does too. What is due after the end of time never comes. */
 function runUntilIdle({ clock }: Live['simulation']): number {
   let fired = 0;
   for (let nextAtMs = clock.nextAtMs; nextAtMs !== undefined; nextAtMs = clock.nextAtMs) {
-    fired += clock.advanceTo(nextAtMs);
     if (nextAtMs > latestTimeMs) break;
+    fired += clock.advanceTo(nextAtMs);
   }
   return fired;
 }

@@ -86,7 +86,7 @@ test('simulated time ends with the year 8999, whatever is still to come, and wha
   const last = '9000-01-01T00:00:00.000Z';
   await send({ send_at: '8999-12-31T23:59:59.000Z' });
   await send({ send_at: '9999-12-31T23:59:59.000Z' });
-  expect((await advance({ until_idle: true })).json['now']).toBe(last);
+  expect((await advance({ to: last })).json['now']).toBe(last);
   expect((await advance({ until_idle: true })).json).toEqual({ now: last, fired: 0 });
   expect((await send()).json).toMatchObject({ status: 'queued', created_at: last });
   expect((await advance({ by: '1s' })).status).toBe(400);
@@ -95,4 +95,15 @@ test('simulated time ends with the year 8999, whatever is still to come, and wha
   simulator?.snapshots.restore(simulator.snapshots.take());
   expect(simulator?.clock.state()).toMatchObject({ now: last, next_at: null });
   expect(simulator?.invariants()).toMatchObject({ sound: true });
+});
+
+test('SEND-7 until_idle does not wait for a send_at that is later than the end of simulated time', async () => {
+  const { send, read, advance } = await travel('node');
+  const { json: late } = await send({ send_at: '9999-12-31T23:59:59.000Z' });
+  const { json: soon } = await send({ send_at: '2026-02-01T01:00:00.000Z' });
+  const { now } = (await advance({ until_idle: true })).json;
+  expect(String(now)).toMatch(/^2026-02-01T01:0/);
+  expect((await read(soon['message_id'])).json['status']).toBe('delivered');
+  expect((await read(late['message_id'])).json['status']).toBe('queued');
+  expect((await advance({ until_idle: true })).json).toEqual({ now, fired: 0 });
 });
