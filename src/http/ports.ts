@@ -55,7 +55,10 @@ export async function openPorts(simulator: Simulator, options: ListenOptions): P
   try {
     const service = await openTransport(
       kind,
-      { service: (request) => simulator.handle(request) },
+      {
+        service: (request) => simulator.handle(request),
+        nestsErrors: () => simulator.simulation.world.assumptions.errorBody === 'nested',
+      },
       transportOptions,
     );
     if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);

@@ -67,6 +67,22 @@ both(
   },
 );
 
+both(
+  'what the transport refuses is nested where and as long as errorBody says so',
+  async (kind) => {
+    let isNested = true;
+    const { port } = await start(kind, { ...service, nestsErrors: () => isNested });
+    const socket = await dial(port);
+    await socket.write(post('x'.repeat(65_537)));
+    expect((await socket.reply()).body).toBe(
+      '{"error":{"code":"request_too_large","message":"Request body exceeds 65536 bytes."}}',
+    );
+    isNested = false;
+    await socket.write(post('x'.repeat(65_537)));
+    expect((await socket.reply()).body).toContain('{"code":"request_too_large","detail"');
+  },
+);
+
 both('two megabytes announced are refused at once, before any of them came', async (kind) => {
   const { port } = await start(kind, service);
   for (const length of ['2097152', '99999999999']) {

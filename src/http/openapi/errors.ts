@@ -136,15 +136,16 @@ export function throttled(limitPerMinute: number, assumptions: Assumptions): Ref
   };
 }
 
-/** Said by the transport, before any handler: the assumptions do not reach it. */
-export function tooLarge(limitBytes: number): Refusal {
-  const serve = { service: (): ApiReply => reply };
+/** Said by the transport, before any handler. */
+export function tooLarge(limitBytes: number, assumptions: Assumptions): Refusal {
+  const nestsErrors = () => assumptions.errorBody === 'nested';
+  const serve = { service: (): ApiReply => reply, nestsErrors };
   const { tooLarge: reply } = transportReplies(serve, limitBytes);
   return {
     name: 'TooLarge',
     status: reply.status,
     description: `The body is longer than ${limitBytes} bytes.`,
-    schema: z.strictObject({ code: z.literal('request_too_large'), detail: z.string() }),
+    schema: coded(z.literal('request_too_large'), assumptions),
     reply,
   };
 }

@@ -159,12 +159,17 @@ test.each(mixtures.map((each) => [named(each), each] as const))(
   },
 );
 
-test('the transport says what the document says of it', () => {
-  const { tooLarge } = transportReplies({ service: () => tooLarge }, 65_536);
-  for (const endpoint of ['send', 'dashboard_send', 'external_send'] as const) {
-    expect(new DescribedService().recognise(endpoint, tooLarge)).toEqual(['413 TooLarge']);
-  }
-});
+test.each(['code_detail', 'field_map', 'nested'] as const)(
+  'the transport says what the document says of it under errorBody %s',
+  (errorBody) => {
+    const serve = { service: () => tooLarge, nestsErrors: () => errorBody === 'nested' };
+    const { tooLarge } = transportReplies(serve, 65_536);
+    for (const endpoint of ['send', 'dashboard_send', 'external_send'] as const) {
+      const service = new DescribedService({ errorBody });
+      expect(service.recognise(endpoint, tooLarge)).toEqual(['413 TooLarge']);
+    }
+  },
+);
 
 test("the eight rows of the document's Errors part", () => {
   const service = new DescribedService();

@@ -58,7 +58,7 @@ function sendRefusals(assumptions: Assumptions): Refusal[] {
     refusalOf({ kind: 'number_not_found' }, assumptions),
     refusalOf({ kind: 'number_access_denied' }, assumptions),
     refusalOf({ kind: 'device_inactive' }, assumptions),
-    tooLarge(defaultBodyLimitBytes),
+    tooLarge(defaultBodyLimitBytes, assumptions),
   ];
   if (mistake.kind === 'invalid_field') refusals.push(invalidField('send', mistake, assumptions));
   if (noJson.kind === 'malformed_json') refusals.push(malformedJson(noJson, assumptions));

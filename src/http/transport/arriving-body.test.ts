@@ -11,7 +11,7 @@ const busy = { status: 503, body: 'busy' };
 const intake = { limitBytes: 10_000, drainBytes: 20_000, over };
 
 test('a body in pieces is put together, and holds at most twice its bytes', () => {
-  const room = new BodyRoom(1_000_000, busy);
+  const room = new BodyRoom(1_000_000, { busy });
   const body = new ArrivingBody(intake, room);
   for (let n = 0; n < 5_000; n++) expect(body.take(Uint8Array.of(n & 255))).toBeUndefined();
   expect(room.heldBytes).toBeLessThanOrEqual(10_000);
@@ -21,7 +21,7 @@ test('a body in pieces is put together, and holds at most twice its bytes', () =
 });
 
 test('a body that is too long is held no further, and refused once it is past the drain limit', () => {
-  const room = new BodyRoom(1_000_000, busy);
+  const room = new BodyRoom(1_000_000, { busy });
   const body = new ArrivingBody(intake, room);
   expect(body.take(new Uint8Array(10_000))).toBeUndefined();
   expect([body.isTooLong, room.heldBytes]).toEqual([false, 10_000]);
@@ -33,7 +33,7 @@ test('a body that is too long is held no further, and refused once it is past th
 });
 
 test('bodies that arrive together share one room, and get it back', () => {
-  const room = new BodyRoom(15_000, busy);
+  const room = new BodyRoom(15_000, { busy });
   const [first, second] = [new ArrivingBody(intake, room), new ArrivingBody(intake, room)];
   expect(first.take(new Uint8Array(10_000))).toBeUndefined();
   expect(second.take(new Uint8Array(5_001))).toBe(busy);

@@ -18,12 +18,16 @@ export interface Intake {
 /** What all bodies that are arriving on one port may hold together. */
 export class BodyRoom {
   readonly #limitBytes: number;
-  readonly busy: ApiReply;
+  readonly #replies: { readonly busy: ApiReply };
   #heldBytes = 0;
 
-  constructor(limitBytes: number, busy: ApiReply) {
+  constructor(limitBytes: number, replies: { readonly busy: ApiReply }) {
     this.#limitBytes = limitBytes;
-    this.busy = busy;
+    this.#replies = replies;
+  }
+
+  get busy(): ApiReply {
+    return this.#replies.busy;
   }
 
   get heldBytes(): number {

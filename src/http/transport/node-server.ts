@@ -72,10 +72,17 @@ export class NodeTransport implements Transport {
     const limitBytes = options.bodyLimitBytes ?? defaultBodyLimitBytes;
     const drainBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
     this.#onInternalError = options.onInternalError;
-    this.#replies = transportReplies(serve, limitBytes);
-    this.#intake = { limitBytes, drainBytes, over: this.#replies.tooLarge };
+    const replies = transportReplies(serve, limitBytes);
+    this.#replies = replies;
+    this.#intake = {
+      limitBytes,
+      drainBytes,
+      get over() {
+        return replies.tooLarge;
+      },
+    };
     this.#mostDelayed = options.mostDelayed ?? defaultMostDelayed;
-    this.#room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, this.#replies.busy);
+    this.#room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, replies);
     const server = createServer({
       maxHeaderSize: 16_384,
       headersTimeout: idleTimeoutMs,

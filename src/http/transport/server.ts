@@ -82,10 +82,17 @@ export class HyperExpressTransport implements Transport {
     const limitBytes = options.bodyLimitBytes ?? defaultBodyLimitBytes;
     const drainBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
     this.#onInternalError = options.onInternalError;
-    this.#replies = transportReplies(serve, limitBytes);
-    this.#intake = { limitBytes, drainBytes, over: this.#replies.tooLarge };
+    const replies = transportReplies(serve, limitBytes);
+    this.#replies = replies;
+    this.#intake = {
+      limitBytes,
+      drainBytes,
+      get over() {
+        return replies.tooLarge;
+      },
+    };
     this.#mostDelayed = options.mostDelayed ?? defaultMostDelayed;
-    this.#room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, this.#replies.busy);
+    this.#room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, replies);
     // A route of its own for each usual method: on the route for any, the method is read from the request.
     this.#server.get('/*', (request, response) => this.#receive(request, response, 'GET'));
     this.#server.post('/*', (request, response) => this.#receive(request, response, 'POST'));

@@ -1,7 +1,7 @@
 /**
  * The few replies that no handler gives because the request never reached one, or broke it.
- * Each port has its own shape of an error: the service's flat one, the control port's nested one.
- * Built once per transport.
+ * The control port nests its errors; the service nests them where `errorBody` says so. Built once per transport.
+ * Assumes: errorBody.
  */
 import type { ApiReply } from '../service/messages.ts';
 import type {
@@ -21,12 +21,41 @@ export interface TransportReplies {
   readonly internalError: ApiReply;
 }
 
+/** On the service's port the shape is an assumption, which may be switched between two replies. */
 export function transportReplies(serve: Serve, limitBytes: number): TransportReplies {
+  const flat = repliesOf(limitBytes, (code, detail) => ({ code, detail }));
+  const nested = repliesOf(limitBytes, (code, message) => ({ error: { code, message } }));
+  if ('control' in serve) return nested;
+  const inForce = () => (serve.nestsErrors?.() === true ? nested : flat);
+  return {
+    get tooLarge() {
+      return inForce().tooLarge;
+    },
+    get busy() {
+      return inForce().busy;
+    },
+    get conflictingLength() {
+      return inForce().conflictingLength;
+    },
+    get malformed() {
+      return inForce().malformed;
+    },
+    get headersTooLarge() {
+      return inForce().headersTooLarge;
+    },
+    get internalError() {
+      return inForce().internalError;
+    },
+  };
+}
+
+function repliesOf(
+  limitBytes: number,
+  shape: (code: string, text: string) => unknown,
+): TransportReplies {
   const reply = (status: number, code: string, text: string): ApiReply => ({
     status,
-    body: JSON.stringify(
-      'service' in serve ? { code, detail: text } : { error: { code, message: text } },
-    ),
+    body: JSON.stringify(shape(code, text)),
   });
   return {
     tooLarge: reply(413, 'request_too_large', `Request body exceeds ${limitBytes} bytes.`),

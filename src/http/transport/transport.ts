@@ -55,7 +55,13 @@ export interface ControlService {
 }
 
 /** Which of the two kinds of port is served. */
-export type Serve = { readonly service: Handle } | ControlService;
+export type Serve = ServiceHandler | ControlService;
+
+export interface ServiceHandler {
+  readonly service: Handle;
+  /** Whether the transport's own refusals take the nested shape now (`errorBody`); without it, they do not. */
+  readonly nestsErrors?: () => boolean;
+}
 
 export interface TransportOptions {
   /** A longer body is answered 413. Default 65,536. */
