@@ -6,7 +6,7 @@ import { flood } from '../flood.ts';
 import { recipients } from '../target.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { justAfterTheMinute, limited, passed } from './rate-limits.ts';
+import { justAfterTheMinute, limited, passed } from './limit-1-per-minute.ts';
 
 const day = 86_400_000;
 const needs = ['fresh', 'clock'] as const;

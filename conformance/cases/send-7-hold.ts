@@ -2,10 +2,10 @@
  * Holds over days, and holds that end within a minute of the clock. Rule: SEND-7.
  */
 import type { Case } from '../case.ts';
-import { pollIntervalMs } from '../film.ts';
+import { pollIntervalMs } from '../recorded-lives.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { holds } from './holding.ts';
+import { holds } from './send-7-send-at.ts';
 
 const minute = 60_000;
 const day = 86_400_000;

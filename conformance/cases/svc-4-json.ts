@@ -2,7 +2,7 @@
  * Message bodies through a message's life. Rules: READ-1, RES-3, RES-4, SVC-4.
  */
 import type { Case } from '../case.ts';
-import { pollIntervalMs } from '../film.ts';
+import { pollIntervalMs } from '../recorded-lives.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 

@@ -13,15 +13,15 @@ export interface Sighting {
   readonly at: number;
 }
 
-export interface Footage {
+export interface RecordedLife {
   readonly recipient: string;
   readonly messageId: string;
   /** Opens with the status of the 202; then each change. */
   readonly sightings: Sighting[];
 }
 
-const framesPerPoll = 16;
-const mostFrames = 1_500;
+const readsPerPoll = 16;
+const mostReads = 1_500;
 
 /** The device's poll interval as far as it is known. */
 export function pollIntervalMs(t: Trial): number {
@@ -34,18 +34,18 @@ export async function watch(
   t: Trial,
   messages: readonly { key: string; recipient: string; messageId: string }[],
   forMs: number,
-  onChange?: (footage: Footage, status: string) => Promise<void>,
-): Promise<Footage[]> {
+  onChange?: (life: RecordedLife, status: string) => Promise<void>,
+): Promise<RecordedLife[]> {
   const start = await t.now();
-  const film = messages.map(({ recipient, messageId }) => ({
+  const lives = messages.map(({ recipient, messageId }) => ({
     recipient,
     messageId,
     sightings: [{ status: 'queued', at: 0 }],
   }));
   let now = start;
-  for (let frame = 0; now < start + forMs && frame < mostFrames; frame += 1) {
-    now = await nextFrame(t, now, start + forMs);
-    for (const [index, one] of film.entries()) {
+  for (let round = 0; now < start + forMs && round < mostReads; round += 1) {
+    now = await nextRead(t, now, start + forMs);
+    for (const [index, one] of lives.entries()) {
       const key = messages[index]?.key ?? '';
       const reply = await t.read({ key, from: '', sims: [] }, one.messageId);
       const status = String(verify.given(() => verify.message(reply, 200))['status']);
@@ -54,11 +54,11 @@ export async function watch(
       await onChange?.(one, status);
     }
   }
-  return film;
+  return lives;
 }
 
-async function nextFrame(t: Trial, now: number, end: number): Promise<number> {
-  const step = Math.max(1, Math.floor(pollIntervalMs(t) / framesPerPoll));
+async function nextRead(t: Trial, now: number, end: number): Promise<number> {
+  const step = Math.max(1, Math.floor(pollIntervalMs(t) / readsPerPoll));
   if (!t.controlled) {
     await t.advance(Math.min(500, step));
     return Date.now();
@@ -70,19 +70,19 @@ async function nextFrame(t: Trial, now: number, end: number): Promise<number> {
   return to;
 }
 
-const films = new WeakMap<object, Promise<Footage[]>>();
+const recordings = new WeakMap<object, Promise<RecordedLife[]>>();
 
-/** One film of messages with every scripted fate, shot once for all cases that look at it. */
-export function lifeFilm(t: Trial): Promise<Footage[]> {
-  const shot = films.get(t.target) ?? shoot(t);
-  films.set(t.target, shot);
-  return shot;
+/** Lives of messages with every scripted fate, recorded once for all cases that judge them. */
+export function recordedLives(t: Trial): Promise<RecordedLife[]> {
+  const recording = recordings.get(t.target) ?? record(t);
+  recordings.set(t.target, recording);
+  return recording;
 }
 
-async function shoot(t: Trial): Promise<Footage[]> {
+async function record(t: Trial): Promise<RecordedLife[]> {
   const messages = [];
   const all = [recipients.delivered, recipients.delivered, ...fates.map(({ to }) => to)];
-  // Where only some recipients may be written to, theirs are the lives that can be watched.
+  // Where only some recipients are allowed, messages to them are watched.
   const plan = t.target.allowTo === undefined ? all : [t.recipient, t.recipient];
   for (const recipient of plan) {
     // A SIM of its own for each, so that none waits behind another (`sendsPerPoll`).
@@ -94,8 +94,8 @@ async function shoot(t: Trial): Promise<Footage[]> {
 }
 
 /** How a message's life went, for reports. */
-export function story(footage: Footage): string {
-  return footage.sightings
+export function describeLife(life: RecordedLife): string {
+  return life.sightings
     .map(({ status, at }) => `${status} (+${(at / 1000).toFixed(1)} s)`)
     .join(', ');
 }

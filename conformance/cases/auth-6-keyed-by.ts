@@ -7,8 +7,8 @@ import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { type Limited, limited, passed } from './rate-limits.ts';
-import { poolNumber } from './senders.ts';
+import { poolNumber } from './auth-4-sender-numbers.ts';
+import { type Limited, limited, passed } from './limit-1-per-minute.ts';
 
 const bothBucketsFullMs = 121_000;
 

@@ -7,7 +7,7 @@ import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { justAfterTheMinute, type Limited, limited, passed } from './rate-limits.ts';
+import { justAfterTheMinute, type Limited, limited, passed } from './limit-1-per-minute.ts';
 
 /** Spends a bucket in two portions, a fraction of a second past a whole one apart, and returns the first 429. */
 async function spentInTwo(t: Trial, one: Limited, account: Subject, apartMs: number) {

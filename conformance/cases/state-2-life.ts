@@ -4,7 +4,13 @@
  * (`pollIntervalSeconds`, `progressPace`, `failsFrom`, `failureRate`).
  */
 import type { Case } from '../case.ts';
-import { type Footage, lifeFilm, pollIntervalMs, story, watch } from '../film.ts';
+import {
+  describeLife,
+  pollIntervalMs,
+  type RecordedLife,
+  recordedLives,
+  watch,
+} from '../recorded-lives.ts';
 import { recipients } from '../target.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -13,8 +19,8 @@ const order = ['queued', 'sending', 'sent', 'delivered'];
 const final = ['delivered', 'failed'];
 
 /** Each step of each message, as from and to. */
-function steps(film: readonly Footage[]): { from: string; to: string; of: Footage }[] {
-  return film.flatMap((of) =>
+function steps(lives: readonly RecordedLife[]): { from: string; to: string; of: RecordedLife }[] {
+  return lives.flatMap((of) =>
     of.sightings.slice(1).map(({ status }, i) => ({
       from: of.sightings[i]?.status ?? '',
       to: status,
@@ -53,7 +59,7 @@ function lackOfFailures(t: Trial): void {
 }
 
 const needs = ['fresh', 'clock'] as const;
-const filmed = {
+const recorded = {
   needs,
   alone: true,
   cost: { sends: 6 },
@@ -62,20 +68,20 @@ const filmed = {
 
 export const stateCases: readonly Case[] = [
   {
-    ...filmed,
+    ...recorded,
     rule: 'STATE-2',
     name: 'queued-becomes-sending',
     demands: 'the first change of a message that does not fail is from queued to sending',
     run: async (t) => {
-      for (const { from, to, of } of steps(await lifeFilm(t))) {
+      for (const { from, to, of } of steps(await recordedLives(t))) {
         if (from !== 'queued' || to === 'failed') continue;
-        verify.that(to === 'sending', 'queued followed by sending', story(of));
+        verify.that(to === 'sending', 'queued followed by sending', describeLife(of));
         t.count();
       }
     },
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'STATE-2',
     name: 'pickup-by-a-polling-device',
     cost: { sends: 1 },
@@ -97,48 +103,52 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'STATE-3',
     name: 'in-order',
     demands: 'queued, sending, sent, delivered: none skipped, none visited twice',
     run: async (t) => {
-      for (const { from, to, of } of steps(await lifeFilm(t))) {
+      for (const { from, to, of } of steps(await recordedLives(t))) {
         if (to === 'failed') continue;
         const next = order[order.indexOf(from) + 1];
-        verify.that(to === next, `${from} followed by ${next ?? 'nothing'} or failed`, story(of));
+        verify.that(
+          to === next,
+          `${from} followed by ${next ?? 'nothing'} or failed`,
+          describeLife(of),
+        );
         if (from !== 'queued') t.count();
       }
     },
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'STATE-3',
     name: 'reaches-delivered',
     demands: 'a message that does not fail ends as delivered',
     run: async (t) => {
-      const film = await lifeFilm(t);
+      const lives = await recordedLives(t);
       const delivered: string[] = [recipients.delivered, t.recipient];
-      for (const of of film.filter(({ recipient }) => delivered.includes(recipient))) {
+      for (const of of lives.filter(({ recipient }) => delivered.includes(recipient))) {
         const end = of.sightings.at(-1)?.status;
         if (end === 'failed') continue;
-        verify.that(end === 'delivered', 'delivered within seven polls', story(of));
+        verify.that(end === 'delivered', 'delivered within seven polls', describeLife(of));
         t.count();
       }
     },
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'STATE-4',
     name: 'fails-from-an-unfinished-state',
     demands: 'failed only ever follows queued, sending or sent',
     run: async (t) => {
       lackOfFailures(t);
-      for (const { from, to, of } of steps(await lifeFilm(t))) {
+      for (const { from, to, of } of steps(await recordedLives(t))) {
         if (to !== 'failed') continue;
         verify.that(
           order.slice(0, 3).includes(from),
           'failed after an unfinished state',
-          story(of),
+          describeLife(of),
         );
         t.count();
       }
@@ -147,7 +157,7 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'STATE-5',
     name: 'delivered-is-final',
     cost: { sends: 1 },
@@ -155,7 +165,7 @@ export const stateCases: readonly Case[] = [
     run: (t) => endsForGood(t, t.recipient, 'delivered'),
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'STATE-5',
     name: 'failed-is-final',
     cost: { sends: 3 },
@@ -171,34 +181,42 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'STATE-5',
     name: 'nothing-follows-an-end',
     demands: 'no change after delivered or failed',
     run: async (t) => {
-      for (const of of await lifeFilm(t)) {
+      for (const of of await recordedLives(t)) {
         const end = of.sightings.findIndex(({ status }) => final.includes(status));
         if (end < 0) continue;
-        verify.that(end === of.sightings.length - 1, 'nothing after the final state', story(of));
+        verify.that(
+          end === of.sightings.length - 1,
+          'nothing after the final state',
+          describeLife(of),
+        );
         t.count();
       }
     },
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'RES-5',
     name: 'all-its-life',
     demands: `only the five states are ever shown`,
     run: async (t) => {
-      for (const of of await lifeFilm(t))
+      for (const of of await recordedLives(t))
         for (const { status } of of.sightings) {
-          verify.that([...order, 'failed'].includes(status), 'one of the five states', story(of));
+          verify.that(
+            [...order, 'failed'].includes(status),
+            'one of the five states',
+            describeLife(of),
+          );
           t.count();
         }
     },
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'SVC-3',
     name: 'picked-up-within-a-poll',
     cost: { sends: 2 },
@@ -218,7 +236,7 @@ export const stateCases: readonly Case[] = [
     },
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'SVC-3',
     name: 'no-faster-than-polls',
     demands: 'at least about 20 s between two changes of a status',
@@ -226,18 +244,22 @@ export const stateCases: readonly Case[] = [
       if (t.assumption('progressPace') === 'own_delay')
         t.lack('a target whose devices report at their polls (progressPace)');
       const shortest = Math.min(20_000, pollIntervalMs(t)) * 0.75;
-      for (const of of await lifeFilm(t)) {
+      for (const of of await recordedLives(t)) {
         for (const [i, { at }] of of.sightings.entries()) {
           if (i < 2) continue;
           const gap = at - (of.sightings[i - 1]?.at ?? 0);
-          verify.that(gap >= shortest, `${shortest / 1000} s between two changes`, story(of));
+          verify.that(
+            gap >= shortest,
+            `${shortest / 1000} s between two changes`,
+            describeLife(of),
+          );
           t.count();
         }
       }
     },
   },
   {
-    ...filmed,
+    ...recorded,
     rule: 'SVC-2',
     name: 'sent-later',
     cost: { sends: 1 },
@@ -265,8 +287,8 @@ export const stateCases: readonly Case[] = [
       const account = await t.account();
       const { messageId } = await t.queued(account);
       const one = { key: account.key, recipient: t.recipient, messageId };
-      const [footage] = await watch(t, [one], t.controlled ? 2 * pollIntervalMs(t) : 26_000);
-      const next = footage?.sightings[1]?.status;
+      const [life] = await watch(t, [one], t.controlled ? 2 * pollIntervalMs(t) : 26_000);
+      const next = life?.sightings[1]?.status;
       if (next === undefined || next === 'failed') return;
       verify.equal('status after queued', next, 'sending');
       t.count();

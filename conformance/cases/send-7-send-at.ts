@@ -3,7 +3,7 @@
  * While the hold lasts a read may show `queued` or a name of the service's own (`heldStatus`).
  */
 import type { Case } from '../case.ts';
-import { pollIntervalMs } from '../film.ts';
+import { pollIntervalMs } from '../recorded-lives.ts';
 import type { Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
