@@ -1,26 +1,37 @@
 /** Every case, in the order of the document: rules first, then what is observed. */
 import { type AnyCase, subjectOf } from '../case.ts';
 import { assumptions, rules } from '../rules.ts';
-import { authenticationCases } from './auth-3-refused-keys.ts';
-import { senderCases } from './auth-4-sender-numbers.ts';
-import { moreKeyedCases } from './auth-6-keyed-by.ts';
-import { quotaCases } from './err-1-quota.ts';
-import { throttledCases } from './err-3-retry-after.ts';
-import { rateLimitCases } from './limit-1-per-minute.ts';
-import { moreRefusalCases } from './limit-1-refusals.ts';
+import { auth1KeysCases } from './auth-1-keys.ts';
+import { auth3RefusedKeysCases } from './auth-3-refused-keys.ts';
+import { auth4SenderNumbersCases } from './auth-4-sender-numbers.ts';
+import { auth6KeyedByCases } from './auth-6-keyed-by.ts';
+import { err1QuotaCases } from './err-1-quota.ts';
+import { err2InactiveSimCases } from './err-2-inactive-sim.ts';
+import { err3RetryAfterCases } from './err-3-retry-after.ts';
+import { limit1PerMinuteCases } from './limit-1-per-minute.ts';
+import { limit1RefusalsCases } from './limit-1-refusals.ts';
 import { httpObservations } from './observations-http.ts';
 import { sendObservations } from './observations-send.ts';
 import { timeObservations } from './observations-time.ts';
-import { readCases } from './read-1-own-message.ts';
-import { sendCases } from './res-1-message-body.ts';
-import { validationCases } from './send-2-required-fields.ts';
-import { replayCases } from './send-4-replay.ts';
-import { moreReplayCases } from './send-4-request-ids.ts';
-import { moreHoldingCases } from './send-7-hold.ts';
-import { holdingCases } from './send-7-send-at.ts';
-import { stateCases } from './state-2-life.ts';
-import { moreBodyCases } from './svc-4-json.ts';
-import { versioningCases } from './ver-1-paths.ts';
+import { read1OwnMessageCases } from './read-1-own-message.ts';
+import { read2UnknownIdsCases } from './read-2-unknown-ids.ts';
+import { read3NotLimitedCases } from './read-3-not-limited.ts';
+import { res1MessageBodyCases } from './res-1-message-body.ts';
+import { res3EchoesCases } from './res-3-echoes.ts';
+import { send2RequiredFieldsCases } from './send-2-required-fields.ts';
+import { send3AcceptedCases } from './send-3-accepted.ts';
+import { send4ReplayCases } from './send-4-replay.ts';
+import { send4RequestIdsCases } from './send-4-request-ids.ts';
+import { send4WindowCases } from './send-4-window.ts';
+import { send5InvalidFieldsCases } from './send-5-invalid-fields.ts';
+import { send6LengthCases } from './send-6-length.ts';
+import { send7HoldCases } from './send-7-hold.ts';
+import { send7SendAtCases } from './send-7-send-at.ts';
+import { state2LifeCases } from './state-2-life.ts';
+import { svc1SimsAndPoolCases } from './svc-1-sims-and-pool.ts';
+import { svc3PickupCases } from './svc-3-pickup.ts';
+import { svc4JsonCases } from './svc-4-json.ts';
+import { ver1PathsCases } from './ver-1-paths.ts';
 
 const order: readonly string[] = [
   ...rules.map(({ id }) => id),
@@ -28,23 +39,34 @@ const order: readonly string[] = [
 ];
 
 export const allCases: readonly AnyCase[] = [
-  ...sendCases,
-  ...validationCases,
-  ...holdingCases,
-  ...replayCases,
-  ...readCases,
-  ...stateCases,
-  ...authenticationCases,
-  ...senderCases,
-  ...quotaCases,
-  ...rateLimitCases,
-  ...throttledCases,
-  ...versioningCases,
-  ...moreReplayCases,
-  ...moreHoldingCases,
-  ...moreBodyCases,
-  ...moreRefusalCases,
-  ...moreKeyedCases,
+  ...auth1KeysCases,
+  ...auth3RefusedKeysCases,
+  ...auth4SenderNumbersCases,
+  ...auth6KeyedByCases,
+  ...err1QuotaCases,
+  ...err2InactiveSimCases,
+  ...err3RetryAfterCases,
+  ...limit1PerMinuteCases,
+  ...limit1RefusalsCases,
+  ...read1OwnMessageCases,
+  ...read2UnknownIdsCases,
+  ...read3NotLimitedCases,
+  ...res1MessageBodyCases,
+  ...res3EchoesCases,
+  ...send2RequiredFieldsCases,
+  ...send3AcceptedCases,
+  ...send4ReplayCases,
+  ...send4RequestIdsCases,
+  ...send4WindowCases,
+  ...send5InvalidFieldsCases,
+  ...send6LengthCases,
+  ...send7HoldCases,
+  ...send7SendAtCases,
+  ...state2LifeCases,
+  ...svc1SimsAndPoolCases,
+  ...svc3PickupCases,
+  ...svc4JsonCases,
+  ...ver1PathsCases,
   ...sendObservations,
   ...httpObservations,
   ...timeObservations,

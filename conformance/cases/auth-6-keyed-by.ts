@@ -7,8 +7,8 @@ import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { poolNumber } from './auth-4-sender-numbers.ts';
 import { type Limited, limited, passed } from './limit-1-per-minute.ts';
+import { poolNumber } from './svc-1-sims-and-pool.ts';
 
 const bothBucketsFullMs = 121_000;
 
@@ -82,7 +82,7 @@ const stranger = {
   sends: '122 requests without a key',
 } as const;
 
-export const moreKeyedCases: readonly Case[] = [
+export const auth6KeyedByCases: readonly Case[] = [
   ...limited.filter(({ name }) => name !== 'send' && name !== 'received').flatMap(perEndpoint),
   {
     rule: 'AUTH-6',

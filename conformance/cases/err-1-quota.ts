@@ -1,9 +1,11 @@
 /**
- * The monthly quota. Rule: ERR-1. One-segment messages, so that `quotaUnit` makes no difference; recipients whose messages
- * are delivered, so that `quotaRefund` makes none.
+ * The monthly quota. Rule: ERR-1. Sends one-segment messages, so that `quotaUnit` makes no difference, to recipients
+ * whose messages are delivered, so that `quotaRefund` makes none.
  */
 import type { Case } from '../case.ts';
+import { flood } from '../flood.ts';
 import * as verify from '../verify.ts';
+import { howMany, onlyTheAccepted } from './limit-1-refusals.ts';
 
 const day = 86_400_000;
 
@@ -11,7 +13,7 @@ function exceeded(reply: Parameters<typeof verify.refused>[0]): void {
   verify.refused(reply, 402, 'quota_exceeded');
 }
 
-export const quotaCases: readonly Case[] = [
+export const err1QuotaCases: readonly Case[] = [
   {
     rule: 'ERR-1',
     name: 'exhausted-account',
@@ -130,6 +132,51 @@ export const quotaCases: readonly Case[] = [
       await t.control.advanceTo(second + 36 * day);
       verify.accepted(await t.send(account));
       exceeded(await t.send(account));
+      t.count();
+    },
+  },
+  {
+    rule: 'ERR-1',
+    name: 'exceeding-is-not-queued',
+    needs: ['fresh'],
+    cost: { sends: 4 },
+    sends: 'four messages under a quota of two, then the list of messages',
+    demands: 'two messages exist',
+    run: async (t) => {
+      const account = await t.account({ quota: 2 });
+      const replies = await flood(4, () => t.send(account));
+      verify.given(() => verify.equal('402s', howMany(replies, 402), 2));
+      await onlyTheAccepted(t, account, replies);
+    },
+  },
+  {
+    rule: 'ERR-1',
+    name: 'held-counts-once',
+    needs: ['fresh'],
+    cost: { sends: 3 },
+    sends: 'a held message and two others under a quota of two',
+    demands: '202, 202, then 402',
+    run: async (t) => {
+      const account = await t.account({ quota: 2 });
+      const send_at = new Date((await t.now()) + 3_600_000).toISOString();
+      verify.accepted(await t.send(account, { send_at }));
+      verify.accepted(await t.send(account));
+      verify.refused(await t.send(account), 402, 'quota_exceeded');
+      t.count();
+    },
+  },
+  {
+    rule: 'ERR-1',
+    name: 'many-at-once',
+    needs: ['fresh'],
+    cost: { sends: 30 },
+    sends: '30 messages at once under a quota of five',
+    demands: 'five times 202, 25 times 402',
+    run: async (t) => {
+      const account = await t.account({ quota: 5 });
+      const replies = await Promise.all(Array.from({ length: 30 }, () => t.send(account)));
+      verify.equal('messages that passed', howMany(replies, 202), 5);
+      verify.equal('402s', howMany(replies, 402), 25);
       t.count();
     },
   },

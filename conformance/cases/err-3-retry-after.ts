@@ -290,4 +290,4 @@ const keyed: readonly Case[] = [
   },
 ];
 
-export const throttledCases: readonly Case[] = [...limited.flatMap(perEndpoint), ...keyed];
+export const err3RetryAfterCases: readonly Case[] = [...limited.flatMap(perEndpoint), ...keyed];

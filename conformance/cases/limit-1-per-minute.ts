@@ -263,7 +263,7 @@ const wholeness: Case = {
   },
 };
 
-export const rateLimitCases: readonly Case[] = [
+export const limit1PerMinuteCases: readonly Case[] = [
   ...limited.map(exactly),
   ...limited.map(window),
   ...perAccount,

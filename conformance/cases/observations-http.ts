@@ -6,8 +6,8 @@ import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { poolNumber } from './auth-4-sender-numbers.ts';
 import { byStatus } from './observations-send.ts';
+import { poolNumber } from './svc-1-sims-and-pool.ts';
 
 const needs = ['sender'] as const;
 const fresh = ['fresh'] as const;

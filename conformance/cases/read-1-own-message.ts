@@ -1,44 +1,47 @@
-/**
- * Reading a message. Rules: READ-1, READ-2, READ-3, LIMIT-6, SVC-4.
- */
+/** Reading a message of the account. Rule: READ-1. */
 import type { Case } from '../case.ts';
-import type { Reply } from '../client.ts';
-import { flood } from '../flood.ts';
-import { paths, type Trial } from '../trial.ts';
+import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 
-/** Ids that no message has, in the shapes that clients get wrong. */
-const unknownIds = ['00000000-0000-4000-8000-000000000000', 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
-const noIds = ['not-an-id', '1'];
-
+const day = 86_400_000;
 const needs = ['sender'] as const;
 
-/** What tells one reply from another, but for what changes by the second. */
-function outline(reply: Reply): string {
-  const { date: _, connection: __, 'keep-alive': ___, ...headers } = reply.headers;
-  // Ids of requests differ by nature.
-  const kept = Object.entries(headers).filter(([name]) => !/request-id|trace/.test(name));
-  return JSON.stringify([reply.status, kept.sort(), reply.text]);
-}
-
-/** The id of a request may be echoed; beside that the replies must be the same. */
-function sameReply(a: Reply, idA: string, b: Reply, idB: string): void {
-  const one = outline(a).replaceAll(idA, '<id>');
-  const two = outline(b).replaceAll(idB, '<id>');
-  verify.that(one === two, `the reply to an unknown id: ${one}`, two);
-}
-
-async function readsPass(t: Trial, times: number): Promise<void> {
-  const account = await t.account();
-  const { messageId } = await t.queued(account);
-  const first = await t.read(account, messageId);
-  verify.given(() => verify.message(first, 200));
-  const replies = await flood(times, () => t.read(account, messageId));
-  for (const reply of replies) verify.message(reply, 200);
-  t.count();
-}
-
-export const readCases: readonly Case[] = [
+export const read1OwnMessageCases: readonly Case[] = [
+  {
+    rule: 'READ-1',
+    name: 'held-message',
+    needs: ['sender'],
+    cost: { sends: 1 },
+    sends: 'a read of a message that is held for an hour',
+    demands: '200 with its Message body',
+    run: async (t) => {
+      const account = await t.account();
+      const send_at = new Date((await t.now()) + 3_600_000).toISOString();
+      const { messageId } = await t.queued(account, { send_at });
+      const read = verify.message(await t.read(account, messageId), 200);
+      verify.equal('message_id', read['message_id'], messageId);
+      t.count();
+    },
+  },
+  {
+    rule: 'READ-1',
+    name: 'a-month-later',
+    needs: ['fresh', 'clock'],
+    alone: true,
+    cost: { sends: 1 },
+    sends: 'reads of a message one, two and thirty-one days after it was sent',
+    demands: '200 with the Message body',
+    run: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      for (const days of [1, 1, 29]) {
+        await t.advance(days * day);
+        const read = verify.message(await t.read(account, messageId), 200);
+        verify.equal('message_id', read['message_id'], messageId);
+      }
+      t.count();
+    },
+  },
   {
     rule: 'READ-1',
     name: 'own-message',
@@ -93,127 +96,6 @@ export const readCases: readonly Case[] = [
       const { messageId } = await t.queued(account);
       const { key } = await t.secondKey(account);
       verify.message(await t.get(paths.read(messageId), key), 200);
-      t.count();
-    },
-  },
-  {
-    rule: 'READ-2',
-    name: 'unknown-id',
-    needs,
-    cost: { sends: 1 },
-    sends: 'reads of ids that no message has',
-    demands: '404 with a JSON body, never a permission error',
-    run: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
-      const own = await t.read(account, messageId);
-      verify.given(() => verify.message(own, 200));
-      for (const id of [...unknownIds, ...noIds]) {
-        const reply = await t.read(account, id);
-        verify.status(reply, 404);
-        verify.declaredJson(reply);
-        t.count();
-      }
-    },
-  },
-  {
-    rule: 'READ-2',
-    name: 'another-accounts-id',
-    needs: ['sender', 'second-account'],
-    cost: { sends: 1 },
-    sends: "a read of another account's message, and of an unknown id",
-    demands: '404 for both, and nothing tells them apart',
-    run: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
-      const own = await t.read(account, messageId);
-      verify.given(() => verify.message(own, 200));
-      const other = await t.otherAccount();
-      const [unknownId = ''] = unknownIds;
-      const foreign = await t.read(other, messageId);
-      const unknown = await t.read(other, unknownId);
-      const alive = await t.get(paths.stats, other.key);
-      verify.given(() => verify.that(alive.status !== 401, 'a key that is accepted', alive));
-      verify.status(foreign, 404);
-      verify.status(unknown, 404);
-      sameReply(unknown, unknownId, foreign, messageId);
-      // Still there for its owner.
-      verify.message(await t.read(account, messageId), 200);
-      t.count();
-    },
-  },
-  {
-    rule: 'READ-3',
-    name: 'many-reads',
-    needs,
-    cost: { sends: 1 },
-    sends: '300 reads of one message',
-    demands: '200 each',
-    run: (t) => readsPass(t, 300),
-  },
-  {
-    rule: 'READ-3',
-    name: 'reads-while-sends-are-throttled',
-    needs: ['fresh'],
-    cost: { sends: 122, throttled: 1 },
-    sends: 'reads after the limit of the send endpoint was met',
-    demands: '200 each',
-    run: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
-      const replies = await flood(121, () => t.send(account));
-      verify.given(() =>
-        verify.that(
-          replies.some((reply) => reply.status === 429),
-          'a 429',
-          'none in 122 sends',
-        ),
-      );
-      for (let i = 0; i < 5; i += 1) verify.message(await t.read(account, messageId), 200);
-      t.count();
-    },
-  },
-  {
-    rule: 'LIMIT-6',
-    name: 'reads',
-    needs,
-    cost: { sends: 1 },
-    sends: '150 reads of one message',
-    demands: 'no 429',
-    run: (t) => readsPass(t, 150),
-  },
-  {
-    rule: 'LIMIT-6',
-    name: 'reads-of-unknown-ids',
-    needs: ['key'],
-    cost: {},
-    sends: '150 reads of unknown ids',
-    demands: '404 each, no 429',
-    run: async (t) => {
-      const account = await t.account();
-      const alive = await t.get(paths.stats, account.key);
-      verify.given(() => verify.status(alive, 200));
-      const replies = await flood(150, () => t.read(account, unknownIds[0] ?? ''));
-      for (const reply of replies) verify.status(reply, 404);
-      t.count();
-    },
-  },
-  {
-    rule: 'LIMIT-6',
-    name: 'stats',
-    needs: ['key'],
-    cost: {},
-    sends: '150 requests for the account statistics',
-    demands: '200 with JSON each, no 429',
-    run: async (t) => {
-      const account = await t.account();
-      const without = await t.get(paths.stats, undefined);
-      verify.given(() => verify.status(without, 401));
-      const replies = await flood(150, () => t.get(paths.stats, account.key));
-      for (const reply of replies) {
-        verify.status(reply, 200);
-        verify.declaredJson(reply);
-      }
       t.count();
     },
   },

@@ -1,13 +1,12 @@
 /**
- * Fields that fail validation, and those at the edge that must not.
- * Rules: SEND-2, SEND-5, SEND-6, SEND-7, SVC-4. Only values that every answer of `numberCheck`, `sendAtZone`,
- * `characterUnit` and `blankMessage` refuses or accepts alike are used.
+ * Required fields and E.164. Rule: SEND-2. Sends only values that every answer of `numberCheck` and `blankMessage`
+ * treats alike.
  */
 import type { Case } from '../case.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
-const sender = ['from', 'from_number'];
+export const sender = ['from', 'from_number'];
 
 /** No answer of `numberCheck` takes these for E.164. */
 const noNumbers = [
@@ -20,24 +19,12 @@ const noNumbers = [
   '+12345678901234567',
 ];
 
-interface Wrong {
+export interface Wrong {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly names: readonly string[];
 }
 
-const wrongTypes: readonly Wrong[] = [
-  { fields: { to: 12025550123 }, names: ['to'] },
-  { fields: { to: ['+12025550123'] }, names: ['to'] },
-  { fields: { from: 12025550123 }, names: sender },
-  { fields: { message: 42 }, names: ['message'] },
-  { fields: { message: { text: 'x' } }, names: ['message'] },
-  { fields: { request_id: 7 }, names: ['request_id'] },
-  { fields: { send_at: 1_900_000_000 }, names: ['send_at'] },
-  { fields: { send_at: 'tomorrow' }, names: ['send_at'] },
-  { fields: { send_at: '2040-13-45T00:00:00Z' }, names: ['send_at'] },
-];
-
-async function allInvalid(t: Trial, table: readonly Wrong[]): Promise<void> {
+export async function allInvalid(t: Trial, table: readonly Wrong[]): Promise<void> {
   const account = await t.account();
   await t.queued(account);
   const free = t.target.allowTo === undefined;
@@ -52,39 +39,13 @@ async function allInvalid(t: Trial, table: readonly Wrong[]): Promise<void> {
 }
 
 /** Fewer where the account and its rate limit are shared with all other cases. */
-function few<T>(t: Trial, list: readonly T[]): readonly T[] {
+export function few<T>(t: Trial, list: readonly T[]): readonly T[] {
   return t.controlled ? list : list.slice(0, 4);
-}
-
-async function lengths(t: Trial, letter: string): Promise<void> {
-  const account = await t.account();
-  verify.accepted(await t.send(account, { message: letter.repeat(1600) }));
-  verify.invalid(await t.send(account, { message: letter.repeat(1601) }), 'message');
-  t.count();
-}
-
-/** Malformed bodies never name a recipient, so that nothing could leave. */
-const malformed = ['{', '{"message": ', 'not json', '[]', '"text"', '42', 'null', ''];
-
-async function malformedBodies(t: Trial): Promise<void> {
-  const account = await t.account();
-  await t.queued(account);
-  for (const body of few(t, malformed)) {
-    const reply = await t.post(paths.send, account.key, body);
-    verify.that(
-      reply.status >= 400 && reply.status < 500,
-      `a 4xx for the body ${JSON.stringify(body)}`,
-      reply,
-    );
-    verify.declaredJson(reply);
-    t.count();
-  }
-  verify.accepted(await t.send(account));
 }
 
 const needs = ['sender'] as const;
 
-export const validationCases: readonly Case[] = [
+export const send2RequiredFieldsCases: readonly Case[] = [
   {
     rule: 'SEND-2',
     name: 'required-fields',
@@ -181,117 +142,6 @@ export const validationCases: readonly Case[] = [
         verify.equal('to', body['to'], to);
         t.count();
       }
-    },
-  },
-  {
-    rule: 'SEND-5',
-    name: 'wrong-types',
-    needs,
-    cost: { sends: 11 },
-    sends: 'values of the wrong type in every field, and dates that are none',
-    demands: '400 that names the failing field',
-    run: (t) => allInvalid(t, t.controlled ? wrongTypes : wrongTypes.slice(2, 6)),
-  },
-  {
-    rule: 'SEND-5',
-    name: 'body-identifies-the-field',
-    needs,
-    cost: { sends: 5 },
-    sends: 'one failing field at a time: `message` too long, `send_at` past, `from` malformed',
-    demands: 'a JSON body that names this field and no other',
-    run: async (t) => {
-      const account = await t.account();
-      await t.queued(account);
-      const past = new Date((await t.now()) - 86_400_000).toISOString();
-      const table: [string, Record<string, unknown>][] = [
-        ['message', { message: 'x'.repeat(1601) }],
-        ['send_at', { send_at: past }],
-        ['from', { from: 'x' }],
-      ];
-      for (const [name, fields] of table) {
-        const reply = await t.send(account, fields);
-        verify.invalid(reply, ...(name === 'from' ? sender : [name]));
-        verify.declaredJson(reply);
-        const named = verify.fieldsNamed(reply);
-        const others = ['to', 'message', 'request_id', 'send_at'].filter(
-          (other) => other !== name && named.includes(other),
-        );
-        verify.equal('other fields named', others.join(', '), '');
-        t.count();
-      }
-      verify.accepted(await t.send(account));
-    },
-  },
-  {
-    rule: 'SEND-5',
-    name: 'refused-is-not-queued',
-    needs: ['fresh'],
-    cost: { sends: 4 },
-    sends: 'invalid messages with a request_id, then the list of messages',
-    demands: 'no message exists but the valid one',
-    run: async (t) => {
-      const account = await t.account();
-      await t.queued(account);
-      verify.invalid(await t.send(account, { message: 'x'.repeat(1601) }), 'message');
-      verify.invalid(await t.send(account, { to: 'abc' }), 'to');
-      const count = await t.control.messageCount(account.accountId ?? '');
-      if (count === undefined) t.lack('a list of messages on the control port');
-      verify.equal('messages of the account', count, 1);
-      t.count();
-    },
-  },
-  {
-    rule: 'SEND-5',
-    name: 'malformed-bodies',
-    needs,
-    cost: { sends: 10 },
-    sends: 'bodies that are no JSON object',
-    demands: 'a 4xx with a JSON body, never a 5xx, and the service goes on',
-    run: malformedBodies,
-  },
-  {
-    rule: 'SVC-4',
-    name: 'malformed-bodies',
-    needs,
-    cost: { sends: 10 },
-    sends: 'bodies that are no JSON object',
-    demands: 'a 4xx whose own body is JSON',
-    run: malformedBodies,
-  },
-  {
-    rule: 'SEND-6',
-    name: 'letters',
-    needs,
-    cost: { sends: 2 },
-    sends: '1,600 letters, then 1,601',
-    demands: '202, then 400 that names `message`',
-    run: (t) => lengths(t, 'a'),
-  },
-  {
-    rule: 'SEND-6',
-    name: 'characters-not-bytes',
-    needs,
-    cost: { sends: 4 },
-    sends: '1,600 characters of two and of three bytes, then 1,601',
-    demands: '202, then 400 that names `message`',
-    run: async (t) => {
-      await lengths(t, 'é');
-      await lengths(t, '短');
-    },
-  },
-  {
-    rule: 'SEND-6',
-    name: 'far-too-long',
-    needs,
-    cost: { sends: 3 },
-    sends: '161 letters, then 5,000',
-    demands: '202: more than one segment is allowed; then 400',
-    run: async (t) => {
-      const account = await t.account();
-      verify.accepted(await t.send(account, { message: 'a'.repeat(161) }));
-      verify.invalid(await t.send(account, { message: 'a'.repeat(5000) }), 'message');
-      verify.accepted(await t.send(account, { message: 'a' }));
-      t.count();
     },
   },
 ];

@@ -1,19 +1,14 @@
 /**
- * The same request_id again.
- * Rules: SEND-4, and SVC-4 of its body. Only the same body under the same key is sent again: another body
- * (`replayDifferentBody`), another key (`replayScope`) and another endpoint are observed, not judged.
+ * The same request under the same `request_id` again. Rule: SEND-4. Another body (`replayDifferentBody`), another key
+ * (`replayScope`) and another endpoint (`replayAcrossEndpoints`) are observed.
  */
 import type { Case } from '../case.ts';
 import type { Reply } from '../client.ts';
-import { flood } from '../flood.ts';
 import type { Fields, Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
-const hour = 3_600_000;
-const day = 24 * hour;
-
 /** 200, and the very bytes of the first reply. */
-function replayed(reply: Reply, first: Reply): void {
+export function replayed(reply: Reply, first: Reply): void {
   verify.status(reply, 200);
   verify.that(
     reply.bytes.equals(first.bytes),
@@ -22,7 +17,11 @@ function replayed(reply: Reply, first: Reply): void {
   );
 }
 
-async function firstOf(t: Trial, account: Subject, fields: Fields = {}): Promise<[Fields, Reply]> {
+export async function firstOf(
+  t: Trial,
+  account: Subject,
+  fields: Fields = {},
+): Promise<[Fields, Reply]> {
   const all = { ...fields, request_id: t.requestId() };
   const { reply } = await t.queued(account, all);
   return [all, reply];
@@ -30,9 +29,8 @@ async function firstOf(t: Trial, account: Subject, fields: Fields = {}): Promise
 
 const needs = ['sender'] as const;
 const fresh = ['fresh'] as const;
-const clock = ['fresh', 'clock'] as const;
 
-export const replayCases: readonly Case[] = [
+export const send4ReplayCases: readonly Case[] = [
   {
     rule: 'SEND-4',
     name: 'replay-is-identical',
@@ -68,23 +66,6 @@ export const replayCases: readonly Case[] = [
   },
   {
     rule: 'SEND-4',
-    name: 'other-keys-are-other-messages',
-    needs,
-    cost: { sends: 4 },
-    sends: 'two request_ids, alternating',
-    demands: 'each replays its own message',
-    run: async (t) => {
-      const account = await t.account();
-      const [a, firstA] = await firstOf(t, account);
-      const [b, firstB] = await firstOf(t, account);
-      verify.that(!firstA.bytes.equals(firstB.bytes), 'two messages', firstB);
-      replayed(await t.send(account, a), firstA);
-      replayed(await t.send(account, b), firstB);
-      t.count();
-    },
-  },
-  {
-    rule: 'SEND-4',
     name: 'fifty-at-once',
     needs,
     cost: { sends: 50 },
@@ -111,26 +92,6 @@ export const replayCases: readonly Case[] = [
   },
   {
     rule: 'SEND-4',
-    name: 'accounts-do-not-share',
-    needs: fresh,
-    cost: { sends: 4 },
-    sends: 'one request_id from two accounts',
-    demands: '202 for both, two messages; each replays its own',
-    run: async (t) => {
-      const account = await t.account();
-      const other = await t.account();
-      const [fields, first] = await firstOf(t, account);
-      const second = await t.send(other, fields);
-      const body = verify.accepted(second);
-      verify.equal('from_number', body['from_number'], other.from);
-      verify.that(!second.bytes.equals(first.bytes), 'another message', second);
-      replayed(await t.send(account, fields), first);
-      replayed(await t.send(other, fields), second);
-      t.count();
-    },
-  },
-  {
-    rule: 'SEND-4',
     name: 'refusals-between-do-not-matter',
     needs,
     cost: { sends: 4 },
@@ -140,110 +101,6 @@ export const replayCases: readonly Case[] = [
       const account = await t.account();
       const [fields, first] = await firstOf(t, account);
       await t.send(account, { request_id: t.requestId(), message: 'x'.repeat(1601) });
-      replayed(await t.send(account, fields), first);
-      t.count();
-    },
-  },
-  {
-    rule: 'SEND-4',
-    name: 'whatever-the-status',
-    needs: clock,
-    alone: true,
-    cost: { sends: 6 },
-    sends: 'a replay after every change of the status',
-    demands: '200 and the original body, which says queued',
-    run: async (t) => {
-      const account = await t.account();
-      const [fields, first] = await firstOf(t, account);
-      const messageId = String(verify.object(first)['message_id']);
-      const interval = Number(t.assumption('pollIntervalSeconds') ?? 20) * 1000;
-      let status = 'queued';
-      const step = interval / 4;
-      for (let passed = step; passed < Math.min(8 * interval, day); passed += step) {
-        await t.advance(step);
-        const reply = await t.read(account, messageId);
-        const current = String(verify.given(() => verify.message(reply, 200))['status']);
-        if (current === status) continue;
-        status = current;
-        replayed(await t.send(account, fields), first);
-        t.count();
-      }
-      if (interval > day / 8 && t.exercised === 0)
-        t.lack('a status that changes within 24 hours (pollIntervalSeconds)');
-    },
-  },
-  {
-    rule: 'SEND-4',
-    name: 'within-24-hours',
-    needs: clock,
-    alone: true,
-    cost: { sends: 5 },
-    sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
-    demands: '200 and the original body, to the byte',
-    run: async (t) => {
-      const account = await t.account();
-      const [fields, first] = await firstOf(t, account);
-      let at = 0;
-      for (const age of [hour, 12 * hour, 23 * hour + 60_000, day - 1_000]) {
-        await t.advance(age - at);
-        at = age;
-        replayed(await t.send(account, fields), first);
-        t.count();
-      }
-    },
-  },
-  {
-    rule: 'SEND-4',
-    name: 'unused-for-nearly-24-hours',
-    needs: clock,
-    alone: true,
-    cost: { sends: 2 },
-    sends: 'one replay, one second before 24 hours are over',
-    demands: '200 and the original body',
-    run: async (t) => {
-      const account = await t.account();
-      const [fields, first] = await firstOf(t, account);
-      await t.advance(day - 1_000);
-      replayed(await t.send(account, fields), first);
-      t.count();
-    },
-  },
-  {
-    rule: 'SEND-4',
-    name: 'new-after-24-hours',
-    needs: clock,
-    alone: true,
-    cost: { sends: 3 },
-    sends: 'the same request_id after 23 hours, and again one second after 24 hours',
-    demands: '200, then a new message: a replay does not prolong the window',
-    run: async (t) => {
-      const account = await t.account();
-      const [fields, first] = await firstOf(t, account);
-      await t.advance(23 * hour);
-      replayed(await t.send(account, fields), first);
-      await t.advance(hour + 1_000);
-      const again = verify.accepted(await t.send(account, fields));
-      const { message_id } = verify.object(first);
-      verify.that(again['message_id'] !== message_id, 'a new message_id', String(message_id));
-      t.count();
-    },
-  },
-  {
-    rule: 'SEND-4',
-    name: 'send-at-has-passed',
-    needs: clock,
-    alone: true,
-    cost: { sends: 3 },
-    sends: 'a replay of a held message after its send_at has passed',
-    demands: '200 and the original body: the replay is no new message to validate',
-    run: async (t) => {
-      if (t.assumption('gateOrder') === 'validate_first')
-        t.lack('a target that looks for a replay before it validates (gateOrder)');
-      const account = await t.account();
-      const send_at = new Date((await t.now()) + hour).toISOString();
-      const [fields, first] = await firstOf(t, account, { send_at });
-      replayed(await t.send(account, fields), first);
-      await t.advance(2 * hour);
       replayed(await t.send(account, fields), first);
       t.count();
     },
@@ -303,22 +160,22 @@ export const replayCases: readonly Case[] = [
   },
   {
     rule: 'SEND-4',
-    name: 'many-later-messages',
-    needs: fresh,
-    cost: { sends: 111 },
-    sends: 'a replay after 100 later messages with request_ids of their own',
+    name: 'number-withdrawn',
+    needs: ['fresh'],
+    cost: { sends: 3 },
+    sends: 'a replay after the account was forbidden to send from the number',
     demands: '200 and the original body',
     run: async (t) => {
       const account = await t.account();
-      const longest = t.assumption('requestIdMaxLength');
-      if (typeof longest === 'number' && longest < 6)
-        t.lack('a target that takes request_ids of 6 characters');
-      const [fields, first] = await firstOf(t, account);
-      const later = await flood(100, () => t.send(account, { request_id: t.requestId() }));
-      verify.given(() => {
-        for (const reply of later) verify.accepted(reply);
-      });
-      replayed(await t.send(account, fields), first);
+      const fields = { request_id: t.requestId() };
+      const { reply: first } = await t.queued(account, fields);
+      const deviceId = account.sims[0]?.deviceId;
+      await t.control.must('PATCH', `/control/sims/${deviceId}`, { allowed: false });
+      const fresh = await t.send(account);
+      verify.given(() => verify.status(fresh, 403));
+      const reply = await t.send(account, fields);
+      verify.status(reply, 200);
+      verify.that(reply.bytes.equals(first.bytes), `the original body ${first.text}`, reply);
       t.count();
     },
   },

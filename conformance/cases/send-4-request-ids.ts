@@ -1,9 +1,12 @@
-/**
- * What is, and what is not, the same request_id; a replay when the number was withdrawn. Rules: SEND-4.
- */
+/** Which `request_id`s are the same one. Rule: SEND-4. */
 import type { Case } from '../case.ts';
+import { flood } from '../flood.ts';
 import type { Fields, Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
+import { firstOf, replayed } from './send-4-replay.ts';
+
+const needs = ['sender'] as const;
+const fresh = ['fresh'] as const;
 
 /** Two ids that are nearly one make two messages, and each replays its own. */
 async function twoMessages(t: Trial, account: Subject, ids: readonly [string, string]) {
@@ -23,7 +26,65 @@ async function twoMessages(t: Trial, account: Subject, ids: readonly [string, st
   t.count();
 }
 
-export const moreReplayCases: readonly Case[] = [
+export const send4RequestIdsCases: readonly Case[] = [
+  {
+    rule: 'SEND-4',
+    name: 'other-keys-are-other-messages',
+    needs,
+    cost: { sends: 4 },
+    sends: 'two request_ids, alternating',
+    demands: 'each replays its own message',
+    run: async (t) => {
+      const account = await t.account();
+      const [a, firstA] = await firstOf(t, account);
+      const [b, firstB] = await firstOf(t, account);
+      verify.that(!firstA.bytes.equals(firstB.bytes), 'two messages', firstB);
+      replayed(await t.send(account, a), firstA);
+      replayed(await t.send(account, b), firstB);
+      t.count();
+    },
+  },
+  {
+    rule: 'SEND-4',
+    name: 'accounts-do-not-share',
+    needs: fresh,
+    cost: { sends: 4 },
+    sends: 'one request_id from two accounts',
+    demands: '202 for both, two messages; each replays its own',
+    run: async (t) => {
+      const account = await t.account();
+      const other = await t.account();
+      const [fields, first] = await firstOf(t, account);
+      const second = await t.send(other, fields);
+      const body = verify.accepted(second);
+      verify.equal('from_number', body['from_number'], other.from);
+      verify.that(!second.bytes.equals(first.bytes), 'another message', second);
+      replayed(await t.send(account, fields), first);
+      replayed(await t.send(other, fields), second);
+      t.count();
+    },
+  },
+  {
+    rule: 'SEND-4',
+    name: 'many-later-messages',
+    needs: fresh,
+    cost: { sends: 111 },
+    sends: 'a replay after 100 later messages with request_ids of their own',
+    demands: '200 and the original body',
+    run: async (t) => {
+      const account = await t.account();
+      const longest = t.assumption('requestIdMaxLength');
+      if (typeof longest === 'number' && longest < 6)
+        t.lack('a target that takes request_ids of 6 characters');
+      const [fields, first] = await firstOf(t, account);
+      const later = await flood(100, () => t.send(account, { request_id: t.requestId() }));
+      verify.given(() => {
+        for (const reply of later) verify.accepted(reply);
+      });
+      replayed(await t.send(account, fields), first);
+      t.count();
+    },
+  },
   {
     rule: 'SEND-4',
     name: 'letter-case-tells-ids-apart',
@@ -69,49 +130,6 @@ export const moreReplayCases: readonly Case[] = [
       if (typeof told === 'number' && told < 4)
         t.lack('a target that takes request_ids of 4 characters (requestIdMaxLength)');
       const { reply: first } = await t.queued(account, fields);
-      const reply = await t.send(account, fields);
-      verify.status(reply, 200);
-      verify.that(reply.bytes.equals(first.bytes), `the original body ${first.text}`, reply);
-      t.count();
-    },
-  },
-  {
-    rule: 'SEND-4',
-    name: 'held-message-after-24-hours',
-    needs: ['fresh', 'clock'],
-    alone: true,
-    cost: { sends: 2 },
-    sends: 'a message held for 30 hours, and its request_id again one second after 24 hours',
-    demands: 'a new message: the 24 hours begin with the first use, not with send_at',
-    run: async (t) => {
-      const most = t.assumption('sendAtMaxAheadDays');
-      if (typeof most === 'number' && most < 2)
-        t.lack('a target that takes a send_at 30 hours ahead (sendAtMaxAheadDays)');
-      const account = await t.account();
-      const send_at = new Date((await t.now()) + 30 * 3_600_000).toISOString();
-      const fields = { request_id: t.requestId(), send_at };
-      const { messageId } = await t.queued(account, fields);
-      await t.advance(24 * 3_600_000 + 1_000);
-      const again = verify.accepted(await t.send(account, fields));
-      verify.that(again['message_id'] !== messageId, 'a new message_id', messageId);
-      t.count();
-    },
-  },
-  {
-    rule: 'SEND-4',
-    name: 'number-withdrawn',
-    needs: ['fresh'],
-    cost: { sends: 3 },
-    sends: 'a replay after the account was forbidden to send from the number',
-    demands: '200 and the original body',
-    run: async (t) => {
-      const account = await t.account();
-      const fields = { request_id: t.requestId() };
-      const { reply: first } = await t.queued(account, fields);
-      const deviceId = account.sims[0]?.deviceId;
-      await t.control.must('PATCH', `/control/sims/${deviceId}`, { allowed: false });
-      const fresh = await t.send(account);
-      verify.given(() => verify.status(fresh, 403));
       const reply = await t.send(account, fields);
       verify.status(reply, 200);
       verify.that(reply.bytes.equals(first.bytes), `the original body ${first.text}`, reply);

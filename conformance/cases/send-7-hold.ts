@@ -1,19 +1,107 @@
 /**
- * Holds over days, and holds that end within a minute of the clock. Rule: SEND-7.
+ * `send_at` holds a message until then. Rules: SEND-7, STATE-1.
+ * Meanwhile a read may show `queued` or a name of the service's own (`heldStatus`).
  */
 import type { Case } from '../case.ts';
 import { pollIntervalMs } from '../recorded-lives.ts';
-import { paths } from '../trial.ts';
+import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { holds } from './send-7-send-at.ts';
+import { iso } from './send-7-send-at.ts';
 
 const minute = 60_000;
-const day = 86_400_000;
 const gone = ['sending', 'sent', 'delivered', 'failed'];
 
+async function statusOf(t: Trial, account: Subject, messageId: string): Promise<string> {
+  return String(verify.message(await t.read(account, messageId), 200)['status']);
+}
+
+export async function holds(t: Trial, delayMs: number): Promise<void> {
+  const account = await t.account();
+  const now = await t.now();
+  const body = verify.accepted(await t.send(account, { send_at: iso(now + delayMs) }));
+  verify.equal('status of the 202', body['status'], 'queued');
+  const messageId = String(body['message_id']);
+  let passed = 0;
+  for (const share of [0.1, 0.35, 0.6, 0.9, 0.99]) {
+    await t.advance(delayMs * share - passed);
+    passed = delayMs * share;
+    const status = await statusOf(t, account, messageId);
+    verify.that(!gone.includes(status), `held for ${delayMs / 1000} s`, `${status} before`);
+  }
+  await t.advance(delayMs - passed);
+  const step = pollIntervalMs(t) / 4;
+  for (let i = 0; i < 6; i += 1) {
+    await t.advance(step);
+    if (gone.includes(await statusOf(t, account, messageId))) return t.count();
+  }
+  t.fail('pickup within about one poll of send_at', await statusOf(t, account, messageId));
+}
+
+const needs = ['sender'] as const;
+const clock = ['fresh', 'clock'] as const;
+const day = 86_400_000;
 const plan = { needs: ['fresh', 'clock'], alone: true, cost: { sends: 1 } } as const;
 
-export const moreHoldingCases: readonly Case[] = [
+export const send7HoldCases: readonly Case[] = [
+  {
+    rule: 'SEND-7',
+    name: 'holds-ten-minutes',
+    needs: clock,
+    alone: true,
+    cost: { sends: 1 },
+    sends: 'a send_at ten minutes ahead',
+    demands: 'held until then, picked up within about one poll of it',
+    run: (t) => holds(t, 10 * minute),
+  },
+  {
+    rule: 'SEND-7',
+    name: 'holds-twelve-hours',
+    needs: clock,
+    alone: true,
+    cost: { sends: 1 },
+    sends: 'a send_at twelve hours ahead',
+    demands: 'held until then, picked up within about one poll of it',
+    run: (t) => holds(t, 12 * 60 * minute),
+  },
+  {
+    rule: 'SEND-7',
+    name: 'absent-is-immediate',
+    needs: clock,
+    alone: true,
+    cost: { sends: 1 },
+    sends: 'a message without send_at',
+    demands: 'picked up within about one poll',
+    run: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      for (let i = 0; i < 6; i += 1) {
+        await t.advance(pollIntervalMs(t) / 4);
+        if ((await statusOf(t, account, messageId)) !== 'queued') return t.count();
+      }
+      t.fail('pickup within about one poll', 'still queued');
+    },
+  },
+  {
+    rule: 'SEND-7',
+    name: 'held-is-not-sent-early',
+    needs,
+    alone: true,
+    cost: { sends: 1, waits: 3 },
+    sends: 'a send_at one hour ahead, and reads of it for three seconds',
+    demands: 'neither sending nor any later state',
+    run: async (t) => {
+      const account = await t.account();
+      const body = verify.accepted(
+        await t.send(account, { send_at: iso((await t.now()) + 60 * minute) }),
+      );
+      for (let i = 0; i < 3; i += 1) {
+        await t.advance(1_000);
+        const status = await statusOf(t, account, String(body['message_id']));
+        verify.that(!gone.includes(status), 'held', status);
+      }
+      t.count();
+    },
+  },
   {
     ...plan,
     rule: 'SEND-7',

@@ -1,7 +1,6 @@
 /**
- * The life of a message, watched by reading it while time passes.
- * Rules: STATE-2 to STATE-5, SVC-3, RES-5, SEND-7. Assumes nothing of pace but what the target's own settings say
- * (`pollIntervalSeconds`, `progressPace`, `failsFrom`, `failureRate`).
+ * The life of a message, watched by reading it while time passes. Rules: STATE-2 to STATE-5, RES-5.
+ * Of the pace it presupposes only what the target says of itself (`pollIntervalSeconds`, `failsFrom`, `failureRate`).
  */
 import type { Case } from '../case.ts';
 import {
@@ -9,7 +8,6 @@ import {
   pollIntervalMs,
   type RecordedLife,
   recordedLives,
-  watch,
 } from '../recorded-lives.ts';
 import { recipients } from '../target.ts';
 import type { Trial } from '../trial.ts';
@@ -29,7 +27,7 @@ function steps(lives: readonly RecordedLife[]): { from: string; to: string; of: 
   );
 }
 
-async function statusOf(t: Trial, key: string, messageId: string): Promise<string> {
+export async function statusOf(t: Trial, key: string, messageId: string): Promise<string> {
   const reply = await t.read({ key, from: '', sims: [] }, messageId);
   return String(verify.message(reply, 200)['status']);
 }
@@ -59,14 +57,15 @@ function lackOfFailures(t: Trial): void {
 }
 
 const needs = ['fresh', 'clock'] as const;
-const recorded = {
+
+export const recorded = {
   needs,
   alone: true,
   cost: { sends: 6 },
   sends: 'messages of every fate, read all their life',
 };
 
-export const stateCases: readonly Case[] = [
+export const state2LifeCases: readonly Case[] = [
   {
     ...recorded,
     rule: 'STATE-2',
@@ -215,99 +214,4 @@ export const stateCases: readonly Case[] = [
         }
     },
   },
-  {
-    ...recorded,
-    rule: 'SVC-3',
-    name: 'picked-up-within-a-poll',
-    cost: { sends: 2 },
-    sends: 'a message; when it is picked up, another one from the same SIM',
-    demands: 'both are picked up within about 20 s',
-    run: async (t) => {
-      const account = await t.account();
-      // "About": a quarter more. A simulator whose polls were set to be rarer is measured by what it is set to.
-      const longest = Math.max(20_000, pollIntervalMs(t)) * 1.25;
-      for (let i = 0; i < 2; i += 1) {
-        const { messageId } = await t.queued(account);
-        const one = { key: account.key, recipient: t.recipient, messageId };
-        const left = await leavesQueued(t, one, longest);
-        verify.that(left !== undefined, `pickup within ${longest / 1000} s`, 'still queued then');
-        t.count();
-      }
-    },
-  },
-  {
-    ...recorded,
-    rule: 'SVC-3',
-    name: 'no-faster-than-polls',
-    demands: 'at least about 20 s between two changes of a status',
-    run: async (t) => {
-      if (t.assumption('progressPace') === 'own_delay')
-        t.lack('a target whose devices report at their polls (progressPace)');
-      const shortest = Math.min(20_000, pollIntervalMs(t)) * 0.75;
-      for (const of of await recordedLives(t)) {
-        for (const [i, { at }] of of.sightings.entries()) {
-          if (i < 2) continue;
-          const gap = at - (of.sightings[i - 1]?.at ?? 0);
-          verify.that(
-            gap >= shortest,
-            `${shortest / 1000} s between two changes`,
-            describeLife(of),
-          );
-          t.count();
-        }
-      }
-    },
-  },
-  {
-    ...recorded,
-    rule: 'SVC-2',
-    name: 'sent-later',
-    cost: { sends: 1 },
-    sends: 'a message, and reads of it until it is picked up',
-    demands: 'the reply came while the message was queued; sending came later',
-    run: async (t) => {
-      const account = await t.account();
-      const { body, messageId } = await t.queued(account);
-      verify.equal('status of the 202', body['status'], 'queued');
-      const one = { key: account.key, recipient: t.recipient, messageId };
-      const left = await leavesQueued(t, one, 4 * pollIntervalMs(t));
-      verify.given(() => verify.that(left !== undefined, 'a pickup', 'none in four polls'));
-      t.count();
-    },
-  },
-  {
-    rule: 'STATE-2',
-    name: 'real-time-pickup',
-    needs: ['sender'],
-    alone: true,
-    cost: { sends: 1, waits: 26 },
-    sends: 'a message, read for 26 s',
-    demands: 'it stays queued until it is sending (or fails)',
-    run: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
-      const one = { key: account.key, recipient: t.recipient, messageId };
-      const [life] = await watch(t, [one], t.controlled ? 2 * pollIntervalMs(t) : 26_000);
-      const next = life?.sightings[1]?.status;
-      if (next === undefined || next === 'failed') return;
-      verify.equal('status after queued', next, 'sending');
-      t.count();
-    },
-  },
 ];
-
-/** When a message was first seen in another status than queued; undefined if it was not within the time. */
-async function leavesQueued(
-  t: Trial,
-  one: { key: string; recipient: string; messageId: string },
-  withinMs: number,
-): Promise<number | undefined> {
-  const step = Math.max(1, Math.floor(pollIntervalMs(t) / 8));
-  for (let passed = 0; passed < withinMs; ) {
-    const pause = Math.min(step, withinMs - passed);
-    await t.advance(pause);
-    passed += pause;
-    if ((await statusOf(t, one.key, one.messageId)) !== 'queued') return passed;
-  }
-  return undefined;
-}

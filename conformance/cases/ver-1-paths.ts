@@ -5,7 +5,7 @@ import type { Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 
-export const versioningCases: readonly Case[] = [
+export const ver1PathsCases: readonly Case[] = [
   {
     rule: 'VER-1',
     name: 'under-v1',

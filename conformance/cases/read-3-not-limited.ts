@@ -1,0 +1,96 @@
+/** Reads and statistics are never throttled. Rules: READ-3, LIMIT-6. */
+import type { Case } from '../case.ts';
+import { flood } from '../flood.ts';
+import { paths, type Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+import { unknownIds } from './read-2-unknown-ids.ts';
+
+const needs = ['sender'] as const;
+
+async function readsPass(t: Trial, times: number): Promise<void> {
+  const account = await t.account();
+  const { messageId } = await t.queued(account);
+  const first = await t.read(account, messageId);
+  verify.given(() => verify.message(first, 200));
+  const replies = await flood(times, () => t.read(account, messageId));
+  for (const reply of replies) verify.message(reply, 200);
+  t.count();
+}
+
+export const read3NotLimitedCases: readonly Case[] = [
+  {
+    rule: 'READ-3',
+    name: 'many-reads',
+    needs,
+    cost: { sends: 1 },
+    sends: '300 reads of one message',
+    demands: '200 each',
+    run: (t) => readsPass(t, 300),
+  },
+  {
+    rule: 'READ-3',
+    name: 'reads-while-sends-are-throttled',
+    needs: ['fresh'],
+    cost: { sends: 122, throttled: 1 },
+    sends: 'reads after the limit of the send endpoint was met',
+    demands: '200 each',
+    run: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      const replies = await flood(121, () => t.send(account));
+      verify.given(() =>
+        verify.that(
+          replies.some((reply) => reply.status === 429),
+          'a 429',
+          'none in 122 sends',
+        ),
+      );
+      for (let i = 0; i < 5; i += 1) verify.message(await t.read(account, messageId), 200);
+      t.count();
+    },
+  },
+  {
+    rule: 'LIMIT-6',
+    name: 'reads',
+    needs,
+    cost: { sends: 1 },
+    sends: '150 reads of one message',
+    demands: 'no 429',
+    run: (t) => readsPass(t, 150),
+  },
+  {
+    rule: 'LIMIT-6',
+    name: 'reads-of-unknown-ids',
+    needs: ['key'],
+    cost: {},
+    sends: '150 reads of unknown ids',
+    demands: '404 each, no 429',
+    run: async (t) => {
+      const account = await t.account();
+      const alive = await t.get(paths.stats, account.key);
+      verify.given(() => verify.status(alive, 200));
+      const replies = await flood(150, () => t.read(account, unknownIds[0] ?? ''));
+      for (const reply of replies) verify.status(reply, 404);
+      t.count();
+    },
+  },
+  {
+    rule: 'LIMIT-6',
+    name: 'stats',
+    needs: ['key'],
+    cost: {},
+    sends: '150 requests for the account statistics',
+    demands: '200 with JSON each, no 429',
+    run: async (t) => {
+      const account = await t.account();
+      const without = await t.get(paths.stats, undefined);
+      verify.given(() => verify.status(without, 401));
+      const replies = await flood(150, () => t.get(paths.stats, account.key));
+      for (const reply of replies) {
+        verify.status(reply, 200);
+        verify.declaredJson(reply);
+      }
+      t.count();
+    },
+  },
+];

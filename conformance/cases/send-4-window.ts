@@ -1,0 +1,137 @@
+/** Replays as time passes: the 24 hours, and a message that has moved on. Rule: SEND-4. */
+import type { Case } from '../case.ts';
+import * as verify from '../verify.ts';
+import { firstOf, replayed } from './send-4-replay.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const clock = ['fresh', 'clock'] as const;
+
+export const send4WindowCases: readonly Case[] = [
+  {
+    rule: 'SEND-4',
+    name: 'whatever-the-status',
+    needs: clock,
+    alone: true,
+    cost: { sends: 6 },
+    sends: 'a replay after every change of the status',
+    demands: '200 and the original body, which says queued',
+    run: async (t) => {
+      const account = await t.account();
+      const [fields, first] = await firstOf(t, account);
+      const messageId = String(verify.object(first)['message_id']);
+      const interval = Number(t.assumption('pollIntervalSeconds') ?? 20) * 1000;
+      let status = 'queued';
+      const step = interval / 4;
+      for (let passed = step; passed < Math.min(8 * interval, day); passed += step) {
+        await t.advance(step);
+        const reply = await t.read(account, messageId);
+        const current = String(verify.given(() => verify.message(reply, 200))['status']);
+        if (current === status) continue;
+        status = current;
+        replayed(await t.send(account, fields), first);
+        t.count();
+      }
+      if (interval > day / 8 && t.exercised === 0)
+        t.lack('a status that changes within 24 hours (pollIntervalSeconds)');
+    },
+  },
+  {
+    rule: 'SEND-4',
+    name: 'within-24-hours',
+    needs: clock,
+    alone: true,
+    cost: { sends: 5 },
+    sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
+    demands: '200 and the original body, to the byte',
+    run: async (t) => {
+      const account = await t.account();
+      const [fields, first] = await firstOf(t, account);
+      let at = 0;
+      for (const age of [hour, 12 * hour, 23 * hour + 60_000, day - 1_000]) {
+        await t.advance(age - at);
+        at = age;
+        replayed(await t.send(account, fields), first);
+        t.count();
+      }
+    },
+  },
+  {
+    rule: 'SEND-4',
+    name: 'unused-for-nearly-24-hours',
+    needs: clock,
+    alone: true,
+    cost: { sends: 2 },
+    sends: 'one replay, one second before 24 hours are over',
+    demands: '200 and the original body',
+    run: async (t) => {
+      const account = await t.account();
+      const [fields, first] = await firstOf(t, account);
+      await t.advance(day - 1_000);
+      replayed(await t.send(account, fields), first);
+      t.count();
+    },
+  },
+  {
+    rule: 'SEND-4',
+    name: 'new-after-24-hours',
+    needs: clock,
+    alone: true,
+    cost: { sends: 3 },
+    sends: 'the same request_id after 23 hours, and again one second after 24 hours',
+    demands: '200, then a new message: a replay does not prolong the window',
+    run: async (t) => {
+      const account = await t.account();
+      const [fields, first] = await firstOf(t, account);
+      await t.advance(23 * hour);
+      replayed(await t.send(account, fields), first);
+      await t.advance(hour + 1_000);
+      const again = verify.accepted(await t.send(account, fields));
+      const { message_id } = verify.object(first);
+      verify.that(again['message_id'] !== message_id, 'a new message_id', String(message_id));
+      t.count();
+    },
+  },
+  {
+    rule: 'SEND-4',
+    name: 'send-at-has-passed',
+    needs: clock,
+    alone: true,
+    cost: { sends: 3 },
+    sends: 'a replay of a held message after its send_at has passed',
+    demands: '200 and the original body: the replay is no new message to validate',
+    run: async (t) => {
+      if (t.assumption('gateOrder') === 'validate_first')
+        t.lack('a target that looks for a replay before it validates (gateOrder)');
+      const account = await t.account();
+      const send_at = new Date((await t.now()) + hour).toISOString();
+      const [fields, first] = await firstOf(t, account, { send_at });
+      replayed(await t.send(account, fields), first);
+      await t.advance(2 * hour);
+      replayed(await t.send(account, fields), first);
+      t.count();
+    },
+  },
+  {
+    rule: 'SEND-4',
+    name: 'held-message-after-24-hours',
+    needs: ['fresh', 'clock'],
+    alone: true,
+    cost: { sends: 2 },
+    sends: 'a message held for 30 hours, and its request_id again one second after 24 hours',
+    demands: 'a new message: the 24 hours begin with the first use, not with send_at',
+    run: async (t) => {
+      const most = t.assumption('sendAtMaxAheadDays');
+      if (typeof most === 'number' && most < 2)
+        t.lack('a target that takes a send_at 30 hours ahead (sendAtMaxAheadDays)');
+      const account = await t.account();
+      const send_at = new Date((await t.now()) + 30 * 3_600_000).toISOString();
+      const fields = { request_id: t.requestId(), send_at };
+      const { messageId } = await t.queued(account, fields);
+      await t.advance(24 * 3_600_000 + 1_000);
+      const again = verify.accepted(await t.send(account, fields));
+      verify.that(again['message_id'] !== messageId, 'a new message_id', messageId);
+      t.count();
+    },
+  },
+];

@@ -1,0 +1,86 @@
+/**
+ * Through which SIM a message goes out. Rule: SVC-1.
+ * The pool number of an account with a connected SIM is observed (`poolBesideOwnSim`).
+ */
+import type { Case } from '../case.ts';
+import { defaultPoolNumber } from '../target.ts';
+import type { Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+import { foreignRefusal, patchSim } from './auth-4-sender-numbers.ts';
+
+/** A simulator's pool number, or a skip when its world has none. */
+export async function poolNumber(t: Trial): Promise<string> {
+  const state = await t.control.call('GET', '/control/state');
+  const told = verify.isObject(state.json) ? state.json['pool'] : undefined;
+  const first: unknown = Array.isArray(told) ? told[0] : undefined;
+  if (typeof first === 'string') return first;
+  if (verify.isObject(first) && typeof first['number'] === 'string') return first['number'];
+  return defaultPoolNumber;
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export const svc1SimsAndPoolCases: readonly Case[] = [
+  {
+    rule: 'SVC-1',
+    name: 'through-its-own-sim',
+    needs: ['fresh'],
+    cost: { sends: 2 },
+    sends: 'a message from each of two SIMs',
+    demands: '202, from that number and device',
+    run: async (t) => {
+      const account = await t.account({ sims: 2 });
+      for (const { number, deviceId } of account.sims) {
+        const body = verify.accepted(await t.send(account, { from: number }));
+        verify.equal('from_number', body['from_number'], number);
+        verify.equal('device_id', body['device_id'], deviceId);
+        t.count();
+      }
+    },
+  },
+  {
+    rule: 'SVC-1',
+    name: 'pool-without-a-sim',
+    needs: ['pool'],
+    cost: { sends: 2 },
+    sends: 'a message from the pool number by an account without a SIM',
+    demands: '202, from the pool number, through a device',
+    run: async (t) => {
+      const account = await t.account({ sims: 0 });
+      const from = await poolNumber(t);
+      const body = verify.accepted(await t.send(account, { from }));
+      verify.equal('from_number', body['from_number'], from);
+      verify.that(uuid.test(String(body['device_id'])), 'a device_id', String(body['device_id']));
+      t.count();
+    },
+  },
+  {
+    rule: 'SVC-1',
+    name: 'pool-with-a-disconnected-sim',
+    needs: ['pool'],
+    cost: { sends: 1 },
+    sends: 'a message from the pool number by an account whose only SIM is not connected',
+    demands: '202: it has no connected SIM of its own',
+    run: async (t) => {
+      const account = await t.account();
+      await patchSim(t, account, 0, { connected: false });
+      verify.accepted(await t.send(account, { from: await poolNumber(t) }));
+      t.count();
+    },
+  },
+  {
+    rule: 'SVC-1',
+    name: 'not-through-anothers-sim',
+    needs: ['fresh'],
+    cost: { sends: 2 },
+    sends: "a message from another account's number, by an account without a SIM",
+    demands: '403',
+    run: async (t) => {
+      const owner = await t.account();
+      const account = await t.account({ sims: 0 });
+      await t.queued(owner);
+      foreignRefusal(await t.send(account, { from: owner.from }));
+      t.count();
+    },
+  },
+];
