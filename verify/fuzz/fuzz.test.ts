@@ -4,9 +4,10 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type RawReply, ReplyReader } from '../testkit/http-reply.ts';
 import { both } from '../testkit/transport-fixture.ts';
 import { damage, escaped } from './piece.ts';
-import { checkReply, type Expectation, type Reply, ReplyReader } from './reply.ts';
+import { checkReply, type Expectation } from './reply.ts';
 import { reportText } from './report.ts';
 import { FuzzFailure, fuzz } from './run.ts';
 import { type Served, serveHere } from './served.ts';
@@ -46,7 +47,7 @@ test('escaped bytes are an expression for the same bytes', () => {
   expect(escaped('x'.repeat(100))).toBe("'' + 'x'.repeat(100) + ''");
 });
 
-function replyOf(bytes: string, method = 'GET', isClosed = true): Reply | undefined {
+function replyOf(bytes: string, method = 'GET', isClosed = true): RawReply | undefined {
   const reader = new ReplyReader();
   reader.add(bytes);
   return reader.next(method, isClosed);
@@ -79,17 +80,17 @@ const whole: Expectation = {
   method: 'GET',
   isWhole: true,
 };
-const json = new Map([['content-type', 'application/json']]);
-const html = { status: 505, headers: new Map<string, string>(), body: '<h1>' };
+const json = { 'content-type': 'application/json' };
+const html = { status: 505, headers: {}, body: '<h1>' };
 
-test.each<[string, Reply, Partial<Expectation>]>([
+test.each<[string, RawReply, Partial<Expectation>]>([
   ['500', { status: 500, headers: json, body: '{}' }, {}],
   ['500 without HTTP', { status: 500, headers: json, body: '{}' }, { isWhole: false }],
   ['502', { status: 502, headers: json, body: '{}' }, {}],
   ['503 that no SIM explains', { status: 503, headers: json, body: '{}' }, {}],
   ['503 of the control port', { status: 503, headers: json, body: '{}' }, { port: 'control' }],
   ['200 that is no JSON', { status: 200, headers: json, body: '{' }, {}],
-  ['200 of another type', { status: 200, headers: new Map(), body: '{}' }, {}],
+  ['200 of another type', { status: 200, headers: {}, body: '{}' }, {}],
   ["the native parser's page for a whole request", html, {}],
   ["the native parser's page on the other transport", html, { isWhole: false, transport: 'node' }],
 ])('%s may not be', (_, reply, differing) => {

@@ -2,10 +2,10 @@
  * Learns what a hostile caller knows, from the world just after a reset.
  */
 import type { ReadyFile } from '../../src/simulator.ts';
+import { WrongReply } from '../testkit/http-reply.ts';
 import { type Facts, keys } from './facts.ts';
 import { pieceOf } from './framed.ts';
 import type { Lane } from './lane.ts';
-import { WrongReply } from './reply.ts';
 
 const crlf = '\r\n';
 const messagesEach = 8;

@@ -3,13 +3,14 @@
  * it keeps, and whether the world is sound.
  */
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
-import { Channel } from './channel.ts';
+import { type RawReply, WrongReply } from '../testkit/http-reply.ts';
+import { RawSocket } from '../testkit/raw-socket.ts';
 import type { Row } from './control-rows.ts';
 import type { Conversation } from './conversation.ts';
 import { keys } from './facts.ts';
 import { pieceOf } from './framed.ts';
-import { escaped, type Piece } from './piece.ts';
-import { checkReply, type Reply, WrongReply } from './reply.ts';
+import { bytesOf, escaped, type Piece } from './piece.ts';
+import { checkReply } from './reply.ts';
 
 export type Port = Conversation['port'];
 
@@ -40,7 +41,7 @@ export class Lane {
   readonly #ports: Ports;
   readonly #transport: TransportKind;
   readonly #tally: Tally;
-  readonly #kept: Partial<Record<Port, Channel>> = {};
+  readonly #kept: Partial<Record<Port, RawSocket>> = {};
   #played = 0;
 
   constructor(ports: Ports, transport: TransportKind, tally: Tally) {
@@ -52,24 +53,29 @@ export class Lane {
   async play(conversation: Conversation): Promise<void> {
     const { port, moves, pieces, pipelined, ending, cuts } = conversation;
     for (const move of moves) await this.#move(move);
-    let channel = await this.#open(port);
+    let connection = await this.#open(port);
     try {
-      await this.#exchange(channel, port, [sane[port]], []);
+      await this.#exchange(connection, port, [sane[port]], []);
       for (let at = 0; at < pieces.length; ) {
-        const replies = await this.#exchange(channel, port, pieces.slice(at, at + pipelined), cuts);
+        const replies = await this.#exchange(
+          connection,
+          port,
+          pieces.slice(at, at + pipelined),
+          cuts,
+        );
         for (const reply of replies) this.#count(reply);
         this.#tally.requests += replies.length;
         at += replies.length;
         // A reply may be the last of its connection, if it says so: what was sent after it is sent again.
-        if (replies.at(-1)?.headers.get('connection') === 'close') {
-          channel.destroy();
-          channel = await this.#open(port);
+        if (replies.at(-1)?.headers['connection'] === 'close') {
+          connection.destroy();
+          connection = await this.#open(port);
         }
       }
-      if (ending !== undefined) await this.#end(channel, conversation, ending);
+      if (ending !== undefined) await this.#end(connection, conversation, ending);
       await this.#checkAlive();
     } finally {
-      channel.destroy();
+      connection.destroy();
     }
     this.#played++;
   }
@@ -78,7 +84,7 @@ export class Lane {
   async askControl(row: Row): Promise<unknown> {
     const { status, body } = await this.ask('control', pieceOf(row));
     if (status !== 200 && status !== 204) throw new WrongReply(`${status} ${body}`);
-    return body === '' ? undefined : JSON.parse(Buffer.from(body, 'latin1').toString());
+    return body === '' ? undefined : JSON.parse(body);
   }
 
   /** What is moved may be gone, or not as it was, and a snapshot may have been of the last day of all. */
@@ -88,14 +94,14 @@ export class Lane {
     if (status !== 200 && !isRefused) throw new WrongReply(`${status} ${body}`);
   }
 
-  async ask(port: Port, piece: Piece): Promise<Reply> {
+  async ask(port: Port, piece: Piece): Promise<RawReply> {
     const kept = this.#kept[port];
     const isUsable = kept !== undefined && !kept.isClosed;
-    const channel = isUsable ? kept : await Channel.open(this.#ports[port]);
-    this.#kept[port] = channel;
-    const [reply] = await this.#exchange(channel, port, [piece], []);
+    const connection = isUsable ? kept : await RawSocket.open(this.#ports[port]);
+    this.#kept[port] = connection;
+    const [reply] = await this.#exchange(connection, port, [piece], []);
     if (reply === undefined) throw new Error('one request, one reply');
-    if (reply.headers.get('connection') === 'close') channel.destroy();
+    if (reply.headers['connection'] === 'close') connection.destroy();
     return reply;
   }
 
@@ -104,49 +110,49 @@ export class Lane {
     this.#kept.control?.destroy();
   }
 
-  #open(port: Port): Promise<Channel> {
+  #open(port: Port): Promise<RawSocket> {
     this.#tally.connections++;
-    return Channel.open(this.#ports[port]);
+    return RawSocket.open(this.#ports[port]);
   }
 
   /** Whole requests, written at once; each has its reply, up to one that ends the connection. */
   async #exchange(
-    channel: Channel,
+    connection: RawSocket,
     port: Port,
     pieces: readonly Piece[],
     cuts: readonly number[],
-  ): Promise<Reply[]> {
-    const replies: Reply[] = [];
-    await channel.write(pieces.map(({ bytes }) => bytes).join(''), cuts);
+  ): Promise<RawReply[]> {
+    const replies: RawReply[] = [];
+    await connection.write(bytesOf(pieces.map(({ bytes }) => bytes).join('')), cuts);
     for (const { method, bytes } of pieces) {
-      const reply = await channel.reply(method).catch((error: unknown) => {
+      const reply = await connection.reply(method).catch((error: unknown) => {
         throw new WrongReply(
           `to ${escaped(bytes)}: ${error instanceof Error ? error.message : error}`,
         );
       });
       checkReply(reply, { port, transport: this.#transport, method, isWhole: true });
       replies.push(reply);
-      if (reply.headers.get('connection') === 'close') break;
+      if (reply.headers['connection'] === 'close') break;
     }
     return replies;
   }
 
   /** What is broken may be answered in several ways, or not at all, but in HTTP. */
-  async #end(channel: Channel, conversation: Conversation, ending: string): Promise<void> {
+  async #end(connection: RawSocket, conversation: Conversation, ending: string): Promise<void> {
     const { port, leaving, cuts } = conversation;
-    await channel.write(ending, cuts);
+    await connection.write(bytesOf(ending), cuts);
     this.#tally.requests++;
     if (leaving === 'aborts') return;
-    if (leaving === 'half-closes') channel.finish();
+    if (leaving === 'half-closes') connection.finish();
     // Answered after the ending was sent: by then the server has seen it.
     await this.#checkAlive();
     // Whether a reply to HEAD is whole cannot be told without knowing which one it is.
     if (ending.includes('HEAD')) return;
-    for (const reply of channel.leftovers()) {
+    for (const reply of connection.leftovers()) {
       checkReply(reply, { port, transport: this.#transport, method: 'GET', isWhole: false });
       this.#count(reply);
     }
-    if (channel.isClosed) this.#tally.closed++;
+    if (connection.isClosed) this.#tally.closed++;
   }
 
   async #checkAlive(): Promise<void> {
@@ -160,7 +166,7 @@ export class Lane {
     }
   }
 
-  #count({ status }: Reply): void {
+  #count({ status }: RawReply): void {
     this.#tally.replies.set(status, (this.#tally.replies.get(status) ?? 0) + 1);
   }
 }

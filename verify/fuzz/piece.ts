@@ -16,6 +16,11 @@ export function utf8(text: string): Bytes {
   return Buffer.from(text).toString('latin1');
 }
 
+/** The bytes that such a text stands for. */
+export function bytesOf(text: Bytes): Uint8Array {
+  return Buffer.from(text, 'latin1');
+}
+
 /** Readable, exact, and a JavaScript expression; what comes many times is said once. */
 export function escaped(bytes: Bytes): string {
   const byte = (char: string) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;

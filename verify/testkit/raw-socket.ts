@@ -1,59 +1,98 @@
 /**
- * A client for the tests that writes exact bytes and reads exact bytes: no client library would send
- * what a broken or hostile one does, or show what arrived before a connection was cut.
+ * The one raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client library
+ * would not send what a broken or hostile client does, nor show what arrived before a cut.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { type RawReply, ReplyReader, WrongReply } from './http-reply.ts';
 
-export interface RawReply {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
+const deadlineMs = 20_000;
 
 export class RawSocket {
   readonly #socket: Socket;
-  #bytes = Buffer.alloc(0);
-  #ended = false;
+  readonly #reader = new ReplyReader();
+  #isClosed = false;
   #wake: () => void = () => {};
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.setNoDelay(true);
-    socket.on('data', (chunk) => {
-      this.#bytes = Buffer.concat([this.#bytes, chunk]);
+    socket.on('data', (chunk: Buffer) => {
+      this.#reader.add(chunk.toString('latin1'));
       this.#wake();
     });
-    // A reset is one way of being closed.
+    // A reset also closes the connection.
     socket.on('error', () => {});
     socket.on('close', () => {
-      this.#ended = true;
+      this.#isClosed = true;
       this.#wake();
     });
   }
 
   static async open(port: number, host = '127.0.0.1', allowHalfOpen = false): Promise<RawSocket> {
     const socket = connect({ port, host, allowHalfOpen });
-    await once(socket, 'connect');
+    await once(socket, 'connect', { signal: AbortSignal.timeout(deadlineMs) });
     return new RawSocket(socket);
   }
 
-  /** Resolves once the bytes were handed to the kernel and the server has had its turn. */
-  async write(bytes: string | Uint8Array): Promise<void> {
-    await new Promise((resolve) => this.#socket.write(bytes, resolve));
-    await new Promise((resolve) => setImmediate(resolve));
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
-  /** Announces that nothing more will be written. */
+  /**
+   * Resolves once the kernel has the bytes and the server has had its turn. Text is written as UTF-8.
+   * `cuts`: positions at which the bytes are split into packets, taken modulo their length.
+   */
+  async write(bytes: string | Uint8Array, cuts: readonly number[] = []): Promise<void> {
+    const whole = Buffer.from(bytes);
+    const places = cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b);
+    let from = 0;
+    for (const to of [...places, whole.length]) {
+      if (to === from) continue;
+      const part = whole.subarray(from, to);
+      from = to;
+      await new Promise((resolve) => this.#socket.write(part, resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** The next whole reply to a request with this method. Throws a WrongReply where none comes. */
+  async reply(method = 'GET'): Promise<RawReply> {
+    return this.#await(`the reply to ${method}`, () => this.#reader.next(method, this.#isClosed));
+  }
+
+  /** Waits until the text has arrived, and takes everything up to its end. */
+  async until(text: string): Promise<string> {
+    const taken = await this.#await(JSON.stringify(text), () => this.#reader.takeUntil(text));
+    return Buffer.from(taken, 'latin1').toString();
+  }
+
+  /** Every byte that arrives until the connection is closed, as latin1. */
+  async rest(): Promise<string> {
+    while (!this.#isClosed) await this.#more(Number.POSITIVE_INFINITY);
+    return this.#reader.rest;
+  }
+
+  /** The whole replies that have arrived without being waited for. */
+  *leftovers(): Generator<RawReply> {
+    for (;;) {
+      const reply = this.#reader.next('GET', this.#isClosed);
+      if (reply === undefined) return;
+      yield reply;
+    }
+  }
+
+  /** Half-closes: the server reads the end of the stream. */
   finish(): void {
     this.#socket.end();
   }
 
   destroy(): void {
+    this.#isClosed = true;
     this.#socket.destroy();
   }
 
-  /** Reads no further, as a stalled client does. */
+  /** Stops reading, as a stalled client does. */
   stall(): void {
     this.#socket.pause();
   }
@@ -62,58 +101,40 @@ export class RawSocket {
     this.#socket.resume();
   }
 
-  async #more(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
+  async #await<T>(what: string, take: () => T | undefined): Promise<T> {
+    const untilMs = performance.now() + deadlineMs;
+    for (;;) {
+      const wasClosed = this.#isClosed;
+      const taken = take();
+      if (taken !== undefined) return taken;
+      const arrived = `; ${JSON.stringify(this.#reader.rest.slice(0, 300))} arrived`;
+      if (wasClosed) throw new WrongReply(`closed before ${what}${arrived}`);
+      const leftMs = untilMs - performance.now();
+      if (leftMs <= 0) throw new WrongReply(`${what} did not come in ${deadlineMs} ms${arrived}`);
+      await this.#more(leftMs);
+    }
+  }
+
+  /** Resolves when something arrives, the connection closes, or the time is over. */
+  #more(withinMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = Number.isFinite(withinMs) ? setTimeout(resolve, withinMs) : undefined;
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
     });
-  }
-
-  /** Everything that arrives until the connection is closed. */
-  async rest(): Promise<string> {
-    while (!this.#ended) await this.#more();
-    return this.#bytes.toString('latin1');
-  }
-
-  /** Waits until the text has arrived, and takes what came up to its end. */
-  async until(text: string): Promise<string> {
-    let at = this.#bytes.indexOf(text);
-    while (at < 0) {
-      if (this.#ended)
-        throw new Error(`closed before ${JSON.stringify(text)} arrived: ${this.#bytes}`);
-      await this.#more();
-      at = this.#bytes.indexOf(text);
-    }
-    return this.#take(at + text.length);
-  }
-
-  /** The next whole reply. */
-  async reply(method = 'GET'): Promise<RawReply> {
-    const [statusLine = '', ...lines] = (await this.until('\r\n\r\n')).trimEnd().split('\r\n');
-    const headers: Record<string, string> = {};
-    for (const line of lines) {
-      const colon = line.indexOf(':');
-      headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
-    }
-    const length = method === 'HEAD' ? 0 : Number(headers['content-length'] ?? 0);
-    while (this.#bytes.length < length) {
-      if (this.#ended) throw new Error('closed in the middle of a body');
-      await this.#more();
-    }
-    return { status: Number(statusLine.split(' ')[1]), headers, body: this.#take(length) };
-  }
-
-  #take(length: number): string {
-    const text = this.#bytes.subarray(0, length).toString();
-    this.#bytes = this.#bytes.subarray(length);
-    return text;
   }
 }
 
-/** A request with a length that is right. */
+/** A POST with its right length. */
 export function post(body: string, ...headers: string[]): string {
-  return `POST /p HTTP/1.1\r\nHost: x\r\n${headers.map((line) => `${line}\r\n`).join('')}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  const lines = headers.map((line) => `${line}\r\n`).join('');
+  const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+  return `POST /p HTTP/1.1\r\nHost: x\r\n${lines}${length}\r\n${body}`;
 }
 
 export function get(path = '/', ...headers: string[]): string {
-  return `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`;
+  const lines = headers.map((line) => `${line}\r\n`).join('');
+  return `GET ${path} HTTP/1.1\r\nHost: x\r\n${lines}\r\n`;
 }

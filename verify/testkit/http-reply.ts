@@ -1,0 +1,92 @@
+/**
+ * Reads HTTP replies strictly from the bytes of a connection. Anything that is not well-formed
+ * HTTP/1.1 throws, whatever the request was.
+ */
+
+export interface RawReply {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Decoded as UTF-8. */
+  readonly body: string;
+}
+
+/** A reply that is not HTTP, or one that the server must not give. */
+export class WrongReply extends Error {
+  override readonly name = 'WrongReply';
+}
+
+const statusLine = /^HTTP\/1\.1 ([1-5]\d\d) [\x20-\x7e]*$/;
+const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
+
+/** Takes whole replies from the front of the bytes that arrived; one character per byte (latin1). */
+export class ReplyReader {
+  #bytes: string = '';
+
+  add(bytes: string): void {
+    this.#bytes += bytes;
+  }
+
+  /** The bytes that arrived and were not taken yet. */
+  get rest(): string {
+    return this.#bytes;
+  }
+
+  /** Takes everything up to the end of `text`; undefined while it has not arrived. */
+  takeUntil(text: string): string | undefined {
+    const at = this.#bytes.indexOf(text);
+    if (at < 0) return undefined;
+    const taken = this.#bytes.slice(0, at + text.length);
+    this.#bytes = this.#bytes.slice(at + text.length);
+    return taken;
+  }
+
+  /** The next whole reply to a request with this method; undefined while it is not whole. */
+  next(method: string, isClosed: boolean): RawReply | undefined {
+    for (;;) {
+      const end = this.#bytes.indexOf('\r\n\r\n');
+      if (end < 0) return undefined;
+      const head = readHead(this.#bytes.slice(0, end));
+      if (head.status < 200) {
+        this.#bytes = this.#bytes.slice(end + 4);
+        continue;
+      }
+      const length = bodyLength(head, method);
+      if (length === undefined && !isClosed) return undefined;
+      const after = length === undefined ? this.#bytes.length : end + 4 + length;
+      if (after > this.#bytes.length) return undefined;
+      const body = this.#bytes.slice(end + 4, after);
+      this.#bytes = this.#bytes.slice(after);
+      return { ...head, body: Buffer.from(body, 'latin1').toString() };
+    }
+  }
+}
+
+type Head = Omit<RawReply, 'body'>;
+
+function readHead(text: string): Head {
+  const [first = '', ...lines] = text.split('\r\n');
+  const status = statusLine.exec(first)?.[1];
+  if (status === undefined) throw new WrongReply(`no status line: ${JSON.stringify(first)}`);
+  const headers: Record<string, string> = Object.create(null);
+  for (const line of lines) {
+    const [, name, value = ''] = headerLine.exec(line) ?? [];
+    if (name === undefined) throw new WrongReply(`no header: ${JSON.stringify(line)}`);
+    const key = name.toLowerCase();
+    if (key in headers) throw new WrongReply(`the header ${key} comes twice`);
+    headers[key] = value;
+  }
+  return { status: Number(status), headers };
+}
+
+/** Undefined: up to the end of the connection. */
+function bodyLength({ status, headers }: Head, method: string): number | undefined {
+  if (method === 'HEAD' || status === 204 || status === 304) return 0;
+  const text = headers['content-length'];
+  if (text === undefined) {
+    if (headers['connection'] === 'close' || 'transfer-encoding' in headers) return undefined;
+    throw new WrongReply(`a reply ${status} without a length`);
+  }
+  if (!/^\d{1,12}$/.test(text)) throw new WrongReply(`a length of ${text}`);
+  return Number(text);
+}
