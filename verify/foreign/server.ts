@@ -1,0 +1,67 @@
+/**
+ * Serves the foreign implementation: `npm run foreign -- odd` prints the command that checks it.
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { ForeignService } from './service.ts';
+import { plain, type Variation, variations } from './variation.ts';
+
+export interface ForeignServer {
+  readonly baseUrl: string;
+  /** The flags of `conform` that describe its world. */
+  readonly flags: readonly string[];
+  close(): Promise<void>;
+}
+
+export async function serveForeign(variation: Variation): Promise<ForeignServer> {
+  const service = new ForeignService(variation);
+  const server = createServer((request, response) => {
+    void answer(service, variation, request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    flags: Object.entries(service.flags).flatMap(([name, value]) => [`--${name}`, value]),
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function answer(
+  service: ForeignService,
+  variation: Variation,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://service');
+  const { status, body, headers } = service.answer({
+    method: request.method ?? 'GET',
+    path: pathname,
+    query,
+    headers: request.headers,
+    address: request.socket.remoteAddress ?? '',
+    body: Buffer.concat(parts),
+  });
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...(variation.addsRequestHeaders && { 'cf-ray': randomUUID(), server: 'cdn' }),
+    ...headers,
+  });
+  response.end(request.method === 'HEAD' ? undefined : text);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const name = process.argv[2] ?? 'plain';
+  const { baseUrl, flags } = await serveForeign(variations[name] ?? plain);
+  process.stdout.write(`npm run conform -- ${baseUrl} ${flags.join(' ')} --timeout 2m\n`);
+}

@@ -1,0 +1,332 @@
+/**
+ * A second implementation of the document, in plain Node, which shares no code with the simulator or the
+ * harness. It answers differently wherever the document permits it (`variation.ts`), and keeps false
+ * alarms out of the harness. Times are those of the wall clock.
+ */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { readFields, type SendFields } from './fields.ts';
+import { type Throttle, throttleOf } from './throttle.ts';
+import type { Variation } from './variation.ts';
+import { type Account, type Message, makeWorld, type Sim, statusOf } from './world.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Caller {
+  readonly account: Account;
+  readonly key: string;
+}
+
+interface Endpoint {
+  readonly method: 'GET' | 'POST';
+  readonly path: RegExp;
+  readonly limit?: number;
+  readonly run: (caller: Caller, id: string, call: Call) => Answer;
+}
+
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingMessage['headers'];
+  readonly address: string;
+  readonly body: Buffer;
+}
+
+interface Remembered {
+  readonly atMs: number;
+  readonly body: string;
+  readonly fields: string;
+}
+
+const dayMs = 86_400_000;
+
+export class ForeignService {
+  readonly #variation: Variation;
+  readonly #world = makeWorld();
+  readonly #throttles = new Map<string, Throttle>();
+  readonly #remembered = new Map<string, Remembered>();
+  readonly #endpoints: Readonly<Record<string, Endpoint>>;
+
+  constructor(variation: Variation) {
+    this.#variation = variation;
+    const send =
+      (name: string): Endpoint['run'] =>
+      (caller, _, call) =>
+        this.#send(caller, name, call);
+    this.#endpoints = {
+      send: { method: 'POST', path: /^\/api\/v1\/sms\/send\/$/, limit: 120, run: send('send') },
+      dashboard: {
+        method: 'POST',
+        path: /^\/api\/sms\/send\/$/,
+        limit: 120,
+        run: send('dashboard'),
+      },
+      external: {
+        method: 'POST',
+        path: /^\/api\/external\/send\/$/,
+        limit: 120,
+        run: send('external'),
+      },
+      received: {
+        method: 'GET',
+        path: /^\/api\/v1\/sms\/received\/$/,
+        limit: 120,
+        run: () => ({ status: 200, body: this.#listed('results', []) }),
+      },
+      tasks: {
+        method: 'GET',
+        path: /^\/api\/devices\/([^/]+)\/tasks\/$/,
+        limit: 60,
+        run: (caller, id) => this.#tasks(caller.account, id),
+      },
+      stats: {
+        method: 'GET',
+        path: /^\/api\/v1\/account\/stats\/$/,
+        run: ({ account }) => ({ status: 200, body: { sent: account.messages.length } }),
+      },
+      read: {
+        method: 'GET',
+        path: /^\/api\/v1\/sms\/([^/]+)\/$/,
+        run: ({ account }, id) => this.#read(account, id),
+      },
+    };
+  }
+
+  get flags(): Readonly<Record<string, string>> {
+    return this.#world.flags;
+  }
+
+  answer(call: Call): Answer {
+    const found = this.#find(call.path);
+    if (found === undefined) {
+      const target = `${call.path}/`;
+      return this.#variation.redirectsToSlash && this.#find(target) !== undefined
+        ? { status: 301, body: {}, headers: { location: target } }
+        : this.#notFound();
+    }
+    const { name, endpoint, id } = found;
+    const method = call.method === 'HEAD' ? 'GET' : call.method;
+    if (method !== endpoint.method) {
+      return this.#variation.wrongMethodIs404
+        ? this.#notFound()
+        : { ...this.#error(405, 'method_not_allowed'), headers: { allow: endpoint.method } };
+    }
+    const caller = this.#authenticate(call);
+    if (caller === undefined) return this.#unauthenticated(name, endpoint, call);
+    const early = this.#variation.replayBeforeThrottle
+      ? this.#replay(caller, name, call)
+      : undefined;
+    if (early !== undefined) return early;
+    return this.#throttled(`${name} ${caller.account.id}`, endpoint, () =>
+      endpoint.run(caller, id, call),
+    );
+  }
+
+  #find(path: string) {
+    for (const [name, endpoint] of Object.entries(this.#endpoints)) {
+      const match = endpoint.path.exec(path);
+      if (match !== null) return { name, endpoint, id: match[1] ?? '' };
+    }
+    return undefined;
+  }
+
+  #authenticate({ headers }: Call): Caller | undefined {
+    const key = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+    const account = this.#world.accounts.find(
+      ({ keys }) => key !== undefined && keys.includes(key),
+    );
+    return account === undefined || key === undefined ? undefined : { account, key };
+  }
+
+  #unauthenticated(name: string, endpoint: Endpoint, { address }: Call): Answer {
+    const refusal = this.#error(401, 'auth_invalid_keyy');
+    if (this.#variation.unauthenticatedIsNever429) return refusal;
+    return this.#throttled(`${name} ${address}`, endpoint, () => refusal);
+  }
+
+  #throttled(caller: string, { limit }: Endpoint, run: () => Answer): Answer {
+    if (limit === undefined) return run();
+    const throttle = this.#throttles.get(caller) ?? throttleOf(this.#variation.refill, limit);
+    this.#throttles.set(caller, throttle);
+    const waitSeconds = throttle.take(Date.now());
+    if (waitSeconds > 0) {
+      return {
+        status: 429,
+        body: { detail: `Request was throttled. Expected available in ${waitSeconds} seconds.` },
+        headers: { 'retry-after': String(waitSeconds) },
+      };
+    }
+    const answer = run();
+    if (answer.status >= 400 && !this.#variation.errorsSpend) throttle.giveBack();
+    return answer;
+  }
+
+  /** Gates in the order: type, JSON, replay, fields, sender, SIM, quota. */
+  #send(caller: Caller, endpoint: string, call: Call): Answer {
+    const type = call.headers['content-type'] ?? '';
+    if (!this.#variation.readsAnyContentType && !/^application\/json\b/i.test(type)) {
+      return this.#error(415, 'unsupported_media_type');
+    }
+    const body = objectOf(call.body);
+    if (body === undefined) return { status: 400, body: { detail: 'JSON parse error' } };
+    const replayed = this.#replay(caller, endpoint, call);
+    if (replayed !== undefined) return replayed;
+    const fields = readFields(body, Date.now(), this.#variation);
+    if (!('to' in fields)) return this.#invalid(fields);
+    const sender = this.#sender(caller.account, fields.from);
+    if (typeof sender === 'string') return this.#error(403, sender);
+    if (!sender.active) return this.#error(503, 'device_inactive');
+    const { account } = caller;
+    if (account.used >= account.quota) return this.#error(402, 'quota_exceeded');
+    account.used += 1;
+    return this.#accept(account, endpoint, sender, fields, call);
+  }
+
+  #accept(account: Account, endpoint: string, sim: Sim, fields: SendFields, call: Call): Answer {
+    const nowMs = Date.now();
+    const message: Message = {
+      id: randomUUID(),
+      account,
+      sim,
+      from: fields.from,
+      to: fields.to,
+      text: fields.message,
+      requestId: fields.requestId,
+      createdAtMs: nowMs,
+      dueAtMs: Math.max(fields.sendAtMs, nowMs),
+      pickedUpAtMs: undefined,
+    };
+    account.messages.push(message);
+    const body = JSON.stringify(this.#shown(message, 'queued'));
+    if (fields.requestId !== '') {
+      const known = this.#scope(account, endpoint, fields.requestId);
+      this.#remembered.set(known, { atMs: nowMs, body, fields: call.body.toString() });
+    }
+    return { status: 202, body };
+  }
+
+  #scope(account: Account, endpoint: string, requestId: string): string {
+    const path = this.#variation.replaySharedByEndpoints ? '' : endpoint;
+    return JSON.stringify([account.id, path, requestId]);
+  }
+
+  #replay({ account }: Caller, endpoint: string, call: Call): Answer | undefined {
+    const requestId = objectOf(call.body)?.['request_id'];
+    if (typeof requestId !== 'string' || requestId === '') return undefined;
+    const known = this.#remembered.get(this.#scope(account, endpoint, requestId));
+    if (known === undefined || Date.now() - known.atMs >= dayMs) return undefined;
+    if (this.#variation.replayOfOtherBodyIs409 && known.fields !== call.body.toString()) {
+      return this.#error(409, 'request_id_conflict');
+    }
+    return { status: 200, body: known.body };
+  }
+
+  #sender(
+    account: Account,
+    number: string,
+  ): Sim | 'from_number_not_found' | 'from_number_access_deniedd' {
+    const own = account.sims.find((sim) => sim.number === number);
+    if (own !== undefined) return own;
+    const { accounts, pool } = this.#world;
+    if (number === pool.number && account.sims.length === 0) return pool;
+    const isKnown =
+      number === pool.number ||
+      accounts.some(({ sims }) => sims.some((sim) => sim.number === number));
+    return isKnown && !this.#variation.foreignNumberIsUnknown
+      ? 'from_number_access_deniedd'
+      : 'from_number_not_found';
+  }
+
+  #read(account: Account, id: string): Answer {
+    const wanted = this.#variation.upperCaseIds ? id.toLowerCase() : id;
+    const message = account.messages.find((each) => each.id === wanted);
+    if (message === undefined) return this.#notFound();
+    return {
+      status: 200,
+      body: this.#shown(message, statusOf(message, Date.now(), this.#variation)),
+    };
+  }
+
+  #tasks(account: Account, id: string): Answer {
+    const sim = account.sims.find((each) => each.id === id);
+    if (sim === undefined) return this.#notFound();
+    const nowMs = Date.now();
+    const taken = account.messages.filter(
+      (message) =>
+        message.sim === sim &&
+        message.dueAtMs <= nowMs &&
+        statusOf(message, nowMs, this.#variation) === 'queued',
+    );
+    for (const message of taken) message.pickedUpAtMs = nowMs;
+    const tasks = taken.map(({ id: messageId, to, from, text }) => ({
+      message_id: messageId,
+      to,
+      from_number: from,
+      message: text,
+    }));
+    return { status: 200, body: this.#listed('tasks', tasks) };
+  }
+
+  #listed(name: string, items: readonly unknown[]): unknown {
+    return this.#variation.arrays ? items : { [name]: items };
+  }
+
+  /** RES-1: the seven fields of the Message body. */
+  #shown(message: Message, status: string): Readonly<Record<string, string>> {
+    return {
+      message_id: message.id,
+      status,
+      request_id: message.requestId,
+      to: message.to,
+      from_number: message.from,
+      device_id: this.#variation.upperCaseIds ? message.sim.id.toUpperCase() : message.sim.id,
+      created_at: new Date(message.createdAtMs).toISOString(),
+    };
+  }
+
+  #notFound(): Answer {
+    return { status: 404, body: { detail: 'No Message matches the given query.' } };
+  }
+
+  #invalid(mistakes: readonly (readonly [string, string])[]): Answer {
+    const [[field, text] = ['', '']] = mistakes;
+    const byField = Object.fromEntries(mistakes.map(([name, what]) => [name, [what]]));
+    switch (this.#variation.errorShape) {
+      case 'field_map':
+        return { status: 400, body: byField };
+      case 'nested':
+        return { status: 400, body: { error: { code: field, message: text, fields: byField } } };
+      case 'title':
+        return { status: 400, body: { title: 'Invalid', code: field, errors: byField } };
+      default:
+        return { status: 400, body: { code: field, detail: text } };
+    }
+  }
+
+  #error(status: number, code: string): Answer {
+    const detail = `Refused: ${code.replaceAll('_', ' ')}.`;
+    switch (this.#variation.errorShape) {
+      case 'nested':
+        return { status, body: { error: { code, message: detail } } };
+      case 'title':
+        return { status, body: { title: detail, code, type: 'about:blank' } };
+      default:
+        return { status, body: { code, detail } };
+    }
+  }
+}
+
+function objectOf(body: Buffer): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString());
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * The answers of the foreign server where the document is silent. Every combination is permitted: the
+ * harness must not fail a rule on any of them.
+ */
+export interface Variation {
+  /** How 120 a minute refills. */
+  readonly refill: 'sliding' | 'fixed_window' | 'token_bucket';
+  readonly refusalsSpend: boolean;
+  readonly errorsSpend: boolean;
+  readonly errorShape: 'code_detail' | 'field_map' | 'nested' | 'title';
+  readonly namesAllFields: boolean;
+  readonly wrongMethodIs404: boolean;
+  readonly redirectsToSlash: boolean;
+  readonly readsAnyContentType: boolean;
+  readonly coercesText: boolean;
+  readonly acceptsBlank: boolean;
+  readonly acceptsOffsets: boolean;
+  readonly countsGraphemes: boolean;
+  readonly refusesUnknownFields: boolean;
+  readonly nullIsAbsent: boolean;
+  readonly aliasWins: boolean;
+  readonly replayBeforeThrottle: boolean;
+  readonly replayOfOtherBodyIs409: boolean;
+  readonly replaySharedByEndpoints: boolean;
+  readonly foreignNumberIsUnknown: boolean;
+  readonly upperCaseIds: boolean;
+  readonly arrays: boolean;
+  readonly unauthenticatedIsNever429: boolean;
+  /** Headers that differ from reply to reply, as a CDN adds them. */
+  readonly addsRequestHeaders: boolean;
+  readonly holdsAsScheduled: boolean;
+  /** Seconds between two polls of a device. */
+  readonly pollSeconds: number;
+}
+
+export const plain: Variation = {
+  refill: 'sliding',
+  refusalsSpend: false,
+  errorsSpend: true,
+  errorShape: 'code_detail',
+  namesAllFields: false,
+  wrongMethodIs404: false,
+  redirectsToSlash: false,
+  readsAnyContentType: false,
+  coercesText: false,
+  acceptsBlank: false,
+  acceptsOffsets: false,
+  countsGraphemes: false,
+  refusesUnknownFields: false,
+  nullIsAbsent: false,
+  aliasWins: false,
+  replayBeforeThrottle: false,
+  replayOfOtherBodyIs409: false,
+  replaySharedByEndpoints: true,
+  foreignNumberIsUnknown: false,
+  upperCaseIds: false,
+  arrays: false,
+  unauthenticatedIsNever429: false,
+  addsRequestHeaders: false,
+  holdsAsScheduled: false,
+  pollSeconds: 1,
+};
+
+/** Answers otherwise wherever it can. */
+export const odd: Variation = {
+  refill: 'fixed_window',
+  refusalsSpend: false,
+  errorsSpend: false,
+  errorShape: 'nested',
+  namesAllFields: true,
+  wrongMethodIs404: true,
+  redirectsToSlash: true,
+  readsAnyContentType: true,
+  coercesText: true,
+  acceptsBlank: true,
+  acceptsOffsets: true,
+  countsGraphemes: true,
+  refusesUnknownFields: true,
+  nullIsAbsent: true,
+  aliasWins: true,
+  replayBeforeThrottle: true,
+  replayOfOtherBodyIs409: true,
+  replaySharedByEndpoints: false,
+  foreignNumberIsUnknown: true,
+  upperCaseIds: true,
+  arrays: true,
+  unauthenticatedIsNever429: true,
+  addsRequestHeaders: true,
+  holdsAsScheduled: true,
+  pollSeconds: 1,
+};
+
+export const variations: Readonly<Record<string, Variation>> = {
+  plain,
+  odd,
+  django: {
+    ...plain,
+    refill: 'sliding',
+    errorShape: 'field_map',
+    namesAllFields: true,
+    redirectsToSlash: true,
+    coercesText: true,
+    acceptsOffsets: true,
+    upperCaseIds: true,
+  },
+  gateway: {
+    ...plain,
+    refill: 'token_bucket',
+    refusalsSpend: false,
+    errorsSpend: false,
+    errorShape: 'title',
+    addsRequestHeaders: true,
+    replayBeforeThrottle: true,
+    readsAnyContentType: true,
+  },
+};

@@ -1,0 +1,96 @@
+/**
+ * What the foreign server serves: accounts, SIMs and messages, kept as plain records. A message's status
+ * follows from the polls of its device that have passed since it was due, so nothing runs by itself.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Variation } from './variation.ts';
+
+export interface Sim {
+  readonly id: string;
+  readonly number: string;
+  readonly active: boolean;
+  /** The device polls over HTTP by itself: nothing is picked up but by that. */
+  readonly pollsItself: boolean;
+}
+
+export interface Account {
+  readonly id: string;
+  readonly keys: readonly string[];
+  readonly sims: readonly Sim[];
+  readonly quota: number;
+  used: number;
+  readonly messages: Message[];
+}
+
+export interface Message {
+  readonly id: string;
+  readonly account: Account;
+  readonly sim: Sim;
+  readonly from: string;
+  readonly to: string;
+  readonly text: string;
+  readonly requestId: string;
+  readonly createdAtMs: number;
+  readonly dueAtMs: number;
+  pickedUpAtMs: number | undefined;
+}
+
+function sim(number: string, options: Partial<Sim> = {}): Sim {
+  return { id: randomUUID(), number, active: true, pollsItself: false, ...options };
+}
+
+function account(keys: readonly string[], sims: readonly Sim[], quota = 1_000_000): Account {
+  return { id: randomUUID(), keys, sims, quota, used: 0, messages: [] };
+}
+
+const key = (name: string): string => `key-${name}-${randomUUID().replaceAll('-', '')}`;
+
+/** A world that has everything the harness can be given by a flag. */
+export function makeWorld() {
+  const keys = { main: key('main'), other: key('other'), revoked: key('revoked') };
+  const main = account(
+    [keys.main, keys.other],
+    [sim('+12025550101'), sim('+12025550102'), sim('+12025550103', { active: false })],
+  );
+  const second = account([key('second')], [sim('+12025550111')]);
+  const exhausted = account([key('exhausted')], [sim('+12025550121')], 0);
+  const pool = sim('+12025550190');
+  const number = (of: Account, at = 0): string => of.sims[at]?.number ?? '';
+  return {
+    accounts: [main, second, exhausted],
+    pool,
+    /** The flags of `conform` that describe this world. */
+    flags: {
+      'api-key': keys.main,
+      'other-api-key': keys.other,
+      'second-api-key': second.keys[0] ?? '',
+      'revoked-key': keys.revoked,
+      'exhausted-api-key': exhausted.keys[0] ?? '',
+      from: number(main),
+      'second-from': number(second),
+      'exhausted-from': number(exhausted),
+      'inactive-from': number(main, 2),
+      'foreign-from': number(second),
+      'unknown-from': '+12025550199',
+      to: '+12025550150',
+      'device-id': main.sims[0]?.id ?? '',
+    },
+  };
+}
+
+const steps = ['queued', 'sending', 'sent', 'delivered'] as const;
+
+/** STATE-1 to STATE-3: one step for each poll of the device after the message was due. */
+export function statusOf(message: Message, nowMs: number, variation: Variation): string {
+  const pollMs = variation.pollSeconds * 1_000;
+  const { dueAtMs } = message;
+  const pickedUpAtMs =
+    message.pickedUpAtMs ??
+    (message.sim.pollsItself
+      ? Number.POSITIVE_INFINITY
+      : (Math.floor(dueAtMs / pollMs) + 1) * pollMs);
+  if (nowMs < dueAtMs && variation.holdsAsScheduled) return 'scheduled';
+  if (nowMs < pickedUpAtMs) return 'queued';
+  const polls = Math.floor((nowMs - pickedUpAtMs) / pollMs) + 1;
+  return steps[Math.min(polls, 3)] ?? 'delivered';
+}
