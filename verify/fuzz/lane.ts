@@ -87,10 +87,13 @@ export class Lane {
     return body === '' ? undefined : JSON.parse(body);
   }
 
-  /** What is moved may be gone, or not as it was, and a snapshot may have been of the last day of all. */
+  /** A move may be refused: its target is gone, is a pool number, or time is at its end. */
   async #move(row: Row): Promise<void> {
     const { status, body } = await this.ask('control', pieceOf(row));
-    const isRefused = [404, 409].includes(status) || body.includes('simulated time ends at');
+    const isRefused =
+      [404, 409].includes(status) ||
+      body.includes('simulated time ends at') ||
+      body.includes('is a number of the pool');
     if (status !== 200 && !isRefused) throw new WrongReply(`${status} ${body}`);
   }
 
