@@ -9,7 +9,9 @@ import type { ApiReply, ApiRequest } from './http/service/messages.ts';
 import { AccountLevers } from './operations/accounts.ts';
 import { Activity } from './operations/activity.ts';
 import { AssumptionLevers, LimitLevers, OutcomeLevers } from './operations/behaviour.ts';
-import { ClockLevers } from './operations/clock.ts';
+import { clock } from './operations/clock.ts';
+import { clockState } from './operations/clock-state.ts';
+import { methodsOf } from './operations/define.ts';
 import { ExchangeLevers } from './operations/exchanges.ts';
 import { FaultLevers } from './operations/faults.ts';
 import { type Invariants, type InvariantsQuery, invariantsOf } from './operations/invariants.ts';
@@ -75,7 +77,7 @@ export interface SimulatorOptions {
 export class Simulator implements Restorable {
   readonly settings: Settings;
   readonly wallClock: WallClock;
-  readonly clock = new ClockLevers(this);
+  readonly clock = methodsOf(this, clock);
   readonly accounts = new AccountLevers(this);
   readonly sims = new SimLevers(this);
   readonly #waits = new Waits(this);
@@ -184,7 +186,7 @@ export class Simulator implements Restorable {
     this.change('reset', [startMs], () => {
       this.replace(this.#newSimulation(startMs));
       this.wallClock.setMode(this.settings.clock, this.settings.rate);
-      this.activity.publish('clock', this.clock.state());
+      this.activity.publish('clock', clockState(this));
     });
   }
 

@@ -37,8 +37,16 @@ export function mistakeLine({ path, message }: Mistake): string {
  * Parse with `reportInput: true`, so that a sentence can say what stands there.
  */
 export function mistakesOf(error: z.ZodError, at: readonly PropertyKey[] = []): Mistake[] {
-  return error.issues.flatMap((issue) => {
+  return mistakesIn(error.issues, at);
+}
+
+function mistakesIn(issues: readonly z.core.$ZodIssue[], at: readonly PropertyKey[]): Mistake[] {
+  return issues.flatMap((issue) => {
     const path = [...at, ...issue.path];
+    if (issue.code === 'invalid_union') {
+      const meant = meantOption(issue);
+      if (meant !== undefined) return mistakesIn(meant, path);
+    }
     if (issue.code !== 'unrecognized_keys') {
       return [{ path: pathText(path), message: sentence(issue, path) }];
     }
@@ -47,6 +55,17 @@ export function mistakesOf(error: z.ZodError, at: readonly PropertyKey[] = []): 
       message: unknownKey(key, path),
     }));
   });
+}
+
+/** What is wrong with the one option whose keys the value has: its values are mistaken, not its shape. */
+function meantOption(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
+  const meant = issue.errors.filter((issues) =>
+    issues.every(
+      ({ code, path, input }) =>
+        path.length > 0 && code !== 'unrecognized_keys' && input !== undefined,
+    ),
+  );
+  return meant.length === 1 ? meant[0] : undefined;
 }
 
 function unknownKey(key: string, path: readonly PropertyKey[]): string {

@@ -5,7 +5,7 @@
  */
 import { LeverError } from '../sim/lever-error.ts';
 import { isoTime, type Message, type Status } from '../sim/message.ts';
-import type { ClockState } from './clock.ts';
+import type { ClockState } from './clock-state.ts';
 import type { Live } from './live.ts';
 import type { RequestView } from './requests.ts';
 import type { SimView } from './sim-view.ts';

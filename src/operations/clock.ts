@@ -6,20 +6,13 @@ import { type ClockMode, clockModes, largestRate } from '../config/settings.ts';
 import { latestTimeMs } from '../sim/clock.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { isoTime } from '../sim/message.ts';
+import type { Simulation } from '../simulation/simulation.ts';
+import { type ClockState, clockState, clockStateSchema } from './clock-state.ts';
+import { defineOperation } from './define.ts';
 import { durationMs, timeMs, timeSchema } from './duration.ts';
-import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 
-export const clockStateSchema = z.strictObject({
-  now: timeSchema,
-  mode: z.enum(clockModes),
-  rate: z.number().describe('Simulated seconds per second; 0 for a manual clock.'),
-  pending: z.int().min(0).describe('Timers that have not fired.'),
-  next_at: timeSchema.nullable().describe('When the first of them falls due.'),
-});
-export type ClockState = Readonly<z.output<typeof clockStateSchema>>;
-
-export const clockModeSchema = z.strictObject({
+const modeSchema = z.strictObject({
   mode: z.enum(clockModes),
   rate: z
     .number()
@@ -28,102 +21,112 @@ export const clockModeSchema = z.strictObject({
     .exactOptional()
     .describe('Only with `scaled`; without it, the rate it had.'),
 });
+type Mode = z.input<typeof modeSchema>;
 
-const amountSchema = z.union([z.string(), z.number()], { error: 'expected a string or a number' });
 /** Exactly one of the three. */
-export const advanceSchema = z.union(
+const advanceSchema = z.union(
   [
     z.strictObject({
-      by: amountSchema.describe('`"24h"`, in ms, s, m, h or d; or milliseconds.'),
+      by: z
+        .string({ error: 'expected a text with its unit: write "60s" for 60 seconds' })
+        .describe('`"24h"`, in ms, s, m, h or d.'),
     }),
-    z.strictObject({ to: amountSchema.describe('ISO 8601 with its zone; or epoch milliseconds.') }),
+    z.strictObject({
+      to: z
+        .union([z.string(), z.number()], { error: 'expected a string or a number' })
+        .describe('ISO 8601 with its zone; or epoch milliseconds.'),
+    }),
     z.strictObject({ until_idle: z.literal(true) }),
   ],
   { error: 'expected one of {"by":"24h"}, {"to":"<ISO 8601>"} and {"until_idle":true}' },
 );
-export type Advance = Readonly<z.input<typeof advanceSchema>>;
+type AdvanceInput = z.input<typeof advanceSchema>;
+/** In JavaScript a duration may also be a number of milliseconds. */
+export type Advance = { readonly by: string | number } | Exclude<AdvanceInput, { by: unknown }>;
 
-export const advancedSchema = z.strictObject({
-  now: timeSchema,
-  fired: z.int().min(0).describe('Timers that fired on the way.'),
-});
-export type Advanced = Readonly<z.output<typeof advancedSchema>>;
-
-export class ClockLevers {
-  readonly #live: Live;
-
-  constructor(live: Live) {
-    this.#live = live;
-  }
-
+export const clock = {
   /** Epoch milliseconds of the simulated present. */
-  now(): number {
-    this.#live.wallClock.pump();
-    return this.#live.simulation.clock.now();
-  }
+  now: defineOperation({
+    name: 'clock.now',
+    summary: 'Epoch milliseconds of the simulated present.',
+    run: ({ simulation }) => simulation.clock.now(),
+  }),
 
-  state(): ClockState {
-    return clockState(this.#live);
-  }
+  state: defineOperation({
+    name: 'clock.state',
+    http: 'GET /control/clock',
+    summary: 'Simulated time, and the timers that wait for it.',
+    output: clockStateSchema,
+    run: clockState,
+  }),
 
-  setMode(mode: ClockMode, rate?: number): ClockState {
-    return this.#live.change('clock.setMode', rate === undefined ? [mode] : [mode, rate], () => {
-      readInput(clockModeSchema, rate === undefined ? { mode } : { mode, rate });
+  /** Time goes on from where it is. `setMode('scaled', 60)` means `{ mode: 'scaled', rate: 60 }`. */
+  setMode: defineOperation({
+    name: 'clock.setMode',
+    http: 'PUT /control/clock',
+    summary: 'Sets what moves simulated time, which goes on from where it is.',
+    input: modeSchema,
+    output: clockStateSchema,
+    recorded: true,
+    examples: [{ mode: 'scaled', rate: 60 }, { mode: 'manual' }, { mode: 'real' }],
+    arguments: (mode: ClockMode | Mode, rate?: number): Mode => {
+      if (typeof mode === 'object') return mode;
+      return rate === undefined ? { mode } : { mode, rate };
+    },
+    run: (live, { mode, rate }) => {
       if (rate !== undefined && mode !== 'scaled') {
         throw new LeverError('invalid', 'only a scaled clock takes a rate', 'rate');
       }
-      this.#live.wallClock.setMode(mode, rate);
-      const state = this.state();
-      this.#live.activity.publish('clock', state);
-      return state;
-    });
-  }
+      live.wallClock.setMode(mode, rate);
+      return published(live);
+    },
+  }),
 
   /**
-   * Moves simulated time forward and returns when all that fell due has happened. A duration alone
-   * (`'24h'`, or milliseconds) means `{ by }`. In the other modes time then goes on from there.
+   * Moves simulated time forward and returns when all that fell due has happened. A duration alone (`'24h'`, or
+   * milliseconds) means `{ by }`. In the other modes time then goes on from there.
    */
-  advance(how: Advance | string | number): Advanced {
-    return this.#live.change('clock.advance', [how], () => {
-      const { simulation, wallClock } = this.#live;
+  advance: defineOperation({
+    name: 'clock.advance',
+    http: 'POST /control/clock/advance',
+    summary: 'Moves simulated time; answers when all that fell due has happened.',
+    input: advanceSchema,
+    output: z.strictObject({
+      now: timeSchema,
+      fired: z.int().min(0).describe('Timers that fired on the way.'),
+    }),
+    recorded: true,
+    examples: [{ by: '24h' }, { to: '2030-01-01T00:00:00Z' }, { until_idle: true }],
+    arguments: (how: Advance | string | number): AdvanceInput => withUnit(how),
+    run: (live, how) => {
+      const { simulation, wallClock } = live;
       const { clock } = simulation;
-      const read = readInput(advanceSchema, isAmount(how) ? { by: how } : how);
-      const target = targetOf(read, clock.now());
+      const target = targetOf(how, clock.now());
       const fired = target === 'idle' ? runUntilIdle(simulation) : clock.advanceTo(target);
       wallClock.anchor();
-      if (this.#live.activity.isWatched) this.#live.activity.publish('clock', this.state());
+      if (live.activity.isWatched) published(live);
       return { now: isoTime(clock.now()), fired };
-    });
-  }
+    },
+  }),
+};
+
+function published(live: Live): ClockState {
+  const state = clockState(live);
+  live.activity.publish('clock', state);
+  return state;
 }
 
-export function clockState({ simulation, wallClock }: Live): ClockState {
-  wallClock.pump();
-  const { clock } = simulation;
-  const { nextAtMs } = clock;
-  return {
-    now: isoTime(clock.now()),
-    mode: wallClock.mode,
-    rate: wallClock.rate,
-    pending: clock.pending,
-    // What is due after the end of time never comes.
-    next_at: nextAtMs === undefined || nextAtMs > latestTimeMs ? null : isoTime(nextAtMs),
-  };
+function withUnit(how: Advance | string | number): AdvanceInput {
+  if (typeof how === 'string' || typeof how === 'number') return withUnit({ by: how });
+  return typeof how === 'object' && 'by' in how && typeof how.by === 'number'
+    ? { by: `${how.by}ms` }
+    : (how as AdvanceInput);
 }
 
-function isAmount(how: unknown): how is string | number {
-  return typeof how === 'string' || typeof how === 'number';
-}
-
-function targetOf(how: Advance, nowMs: number): number | 'idle' {
-  const targetMs =
-    'by' in how
-      ? nowMs + durationMs(how.by, 'by')
-      : 'to' in how
-        ? timeMs(how.to, 'to')
-        : Number.POSITIVE_INFINITY;
+function targetOf(how: AdvanceInput, nowMs: number): number | 'idle' {
   if ('until_idle' in how) return 'idle';
   const path = 'by' in how ? 'by' : 'to';
+  const targetMs = 'by' in how ? nowMs + durationMs(how.by, path) : timeMs(how.to, path);
   if (targetMs < nowMs) {
     throw new LeverError('invalid', `time does not go back: it is ${isoTime(nowMs)} already`, path);
   }
@@ -133,8 +136,8 @@ function targetOf(how: Advance, nowMs: number): number | 'idle' {
   return targetMs;
 }
 
-/** Every timer belongs to work that ends, so this does too. What is due after the end of time never comes. */
-function runUntilIdle({ clock }: Live['simulation']): number {
+/** Ends, because every timer belongs to work that ends. A timer after the end of simulated time never fires. */
+function runUntilIdle({ clock }: Simulation): number {
   let fired = 0;
   for (let nextAtMs = clock.nextAtMs; nextAtMs !== undefined; nextAtMs = clock.nextAtMs) {
     if (nextAtMs > latestTimeMs) break;

@@ -10,7 +10,7 @@ import { takeSnapshot } from '../recording/take-snapshot.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import type { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
-import { clockState } from './clock.ts';
+import { clockState } from './clock-state.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 

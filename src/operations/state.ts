@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { type Status, statuses } from '../sim/message.ts';
-import { clockState, clockStateSchema } from './clock.ts';
+import { clockState, clockStateSchema } from './clock-state.ts';
 import type { Live } from './live.ts';
 
 const countSchema = z.int().min(0);

@@ -2,11 +2,11 @@
  * Every lever by the name under which journals record it, so that a recorded input can be made again.
  */
 
-import type { ClockMode } from '../config/settings.ts';
 import type { LimitOverrides } from '../config/world-schema.ts';
 import type { AccountInput, AccountPatch, KeyInput } from '../operations/accounts.ts';
 import type { OutcomesInput } from '../operations/behaviour.ts';
-import type { Advance } from '../operations/clock.ts';
+import { clock } from '../operations/clock.ts';
+import { type Noun, play, recordedName } from '../operations/define.ts';
 import type { FaultInput } from '../operations/faults.ts';
 import type { FailInput } from '../operations/messages.ts';
 import type { ReceivedInput, SimInput, SimPatch } from '../operations/sims.ts';
@@ -20,8 +20,7 @@ type Input = (simulator: Simulator, args: readonly unknown[]) => unknown;
 /** The levers check what they are given, so the casts promise nothing that is not looked at. */
 const inputs: Readonly<Record<string, Input>> = {
   reset: (s, [startMs]) => s.resetAt(startMs as number),
-  'clock.setMode': (s, [mode, rate]) => s.clock.setMode(mode as ClockMode, rate as number),
-  'clock.advance': (s, [how]) => s.clock.advance(how as Advance),
+  ...replayed(clock),
   'accounts.create': (s, [input]) => s.accounts.create(input as AccountInput),
   'accounts.patch': (s, [id, input]) => s.accounts.patch(id as string, input as AccountPatch),
   'accounts.delete': (s, [id]) => s.accounts.delete(id as string),
@@ -43,6 +42,16 @@ const inputs: Readonly<Record<string, Input>> = {
   'snapshot.restore': (s, [snapshot]) => s.snapshots.restore(snapshot as Snapshot),
   'faults.clear': (s) => s.faults.clear(),
 };
+
+function replayed(noun: Noun): Record<string, Input> {
+  const recorded = Object.values(noun).filter((operation) => operation.recorded);
+  return Object.fromEntries(
+    recorded.map((operation) => [
+      recordedName(operation),
+      (simulator: Simulator, args: readonly unknown[]) => play(operation, simulator, args),
+    ]),
+  );
+}
 
 /** Makes a recorded input again; undefined where no lever has that name. */
 export function inputOf(lever: string): Input | undefined {

@@ -31,7 +31,7 @@ export class Levers {
   /** Nothing where that time is past. */
   async advanceTo(ms: number): Promise<void> {
     const leftMs = ms - (await this.now());
-    if (leftMs > 0) await this.#ask('POST', 'clock/advance', { by: leftMs });
+    if (leftMs > 0) await this.#ask('POST', 'clock/advance', { by: `${leftMs}ms` });
   }
 
   async reset(): Promise<void> {

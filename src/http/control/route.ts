@@ -3,10 +3,9 @@
  * The same rows answer requests and make `/control/openapi.json`, so neither can drift from the other.
  */
 import type { z } from 'zod';
+import { type Noun, perform, type Verb } from '../../operations/define.ts';
 import type { Simulator } from '../../simulator.ts';
 import type { ControlReply } from '../transport/transport.ts';
-
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** What a row's method is called with: values as they came, which the levers check. */
 export interface Call {
@@ -20,7 +19,7 @@ export interface Call {
 }
 
 export interface Route {
-  readonly method: Method;
+  readonly method: Verb;
   /** `/control/accounts/{account_id}`. */
   readonly path: string;
   readonly summary: string;
@@ -48,4 +47,25 @@ export class WholeReply {
   constructor(reply: ControlReply) {
     this.reply = reply;
   }
+}
+
+/** The rows of declared operations. */
+export function routesOf(noun: Noun): Route[] {
+  return Object.values(noun)
+    .filter(({ path }) => path !== '')
+    .map((operation) => {
+      const { verb, path, summary, status, input, output, refusals } = operation;
+      const isRead = verb === 'GET' || verb === 'DELETE';
+      return {
+        method: verb,
+        path,
+        summary,
+        status: status ?? (output === undefined ? 204 : 200),
+        ...(input !== undefined && (isRead ? { query: input as z.ZodObject } : { body: input })),
+        ...(output !== undefined && { result: output }),
+        ...(refusals !== undefined && { refusals }),
+        run: ({ simulator, ids: [id], query, body }: Call) =>
+          perform(operation, simulator, id, isRead ? query : body),
+      };
+    });
 }

@@ -2,7 +2,7 @@
  * The simulator as a whole: is it up, what is in it, start over, stop.
  */
 import { z } from 'zod';
-import { clockStateSchema } from '../../operations/clock.ts';
+import { clockStateSchema } from '../../operations/clock-state.ts';
 import {
   type InvariantsQuery,
   invariantsQuerySchema,

@@ -1,7 +1,7 @@
 /**
  * Snapshots on the control port.
  */
-import { clockStateSchema } from '../../operations/clock.ts';
+import { clockStateSchema } from '../../operations/clock-state.ts';
 import { snapshotLimitBytes, snapshotText } from '../../operations/snapshot.ts';
 import { type Snapshot, snapshotSchema } from '../../recording/snapshot-format.ts';
 import { type Route, WholeReply } from './route.ts';

@@ -1,0 +1,37 @@
+/**
+ * What is shown of the clock.
+ */
+import { z } from 'zod';
+import { clockModes } from '../config/settings.ts';
+import { latestTimeMs } from '../sim/clock.ts';
+import { isoTime } from '../sim/message.ts';
+import type { Simulation } from '../simulation/simulation.ts';
+import type { WallClock } from '../simulation/wall-clock.ts';
+import { timeSchema } from './duration.ts';
+
+export const clockStateSchema = z.strictObject({
+  now: timeSchema,
+  mode: z.enum(clockModes),
+  rate: z.number().describe('Simulated seconds per second; 0 for a manual clock.'),
+  pending: z.int().min(0).describe('Timers that have not fired.'),
+  next_at: timeSchema.nullable().describe('When the first of them falls due.'),
+});
+export type ClockState = Readonly<z.output<typeof clockStateSchema>>;
+
+export function clockState(live: {
+  readonly simulation: Simulation;
+  readonly wallClock: WallClock;
+}): ClockState {
+  const { simulation, wallClock } = live;
+  wallClock.pump();
+  const { clock } = simulation;
+  const { nextAtMs } = clock;
+  return {
+    now: isoTime(clock.now()),
+    mode: wallClock.mode,
+    rate: wallClock.rate,
+    pending: clock.pending,
+    // A timer after the end of simulated time never fires.
+    next_at: nextAtMs === undefined || nextAtMs > latestTimeMs ? null : isoTime(nextAtMs),
+  };
+}

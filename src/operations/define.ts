@@ -1,0 +1,189 @@
+/**
+ * One declaration per operation: what a user can do beyond the documented service. From it come the method on the
+ * simulator, the route and the document of the control port, journal replay, the dashboard's types and the
+ * fuzzer's requests. `perform` is the one place where an operation finds what its path names and reads its input.
+ */
+import type { z } from 'zod';
+import { readInput } from './input.ts';
+import type { Live } from './live.ts';
+import { find, type Targets } from './targets.ts';
+
+export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Http = `${Verb} /${string}`;
+type Schema = z.ZodType | undefined;
+
+/** What a path parameter such as `{account_id}` stands for. */
+type Found<H> = H extends `${string}{${infer Name extends keyof Targets}}${string}`
+  ? [target: Targets[Name]]
+  : [];
+type Parsed<Input> = Input extends z.ZodType ? [input: z.output<Input>] : [];
+type Id<H> = H extends `${string}{${string}}${string}` ? [id: string] : [];
+type Given<Input> = Input extends z.ZodType
+  ? undefined extends z.input<Input>
+    ? [input?: Readonly<z.input<Input>>]
+    : [input: Readonly<z.input<Input>>]
+  : [];
+
+interface Described<Name extends string> {
+  /** `clock.advance`: the noun and the verb; journals and OpenAPI call the operation so. */
+  readonly name: Name;
+  readonly summary: string;
+  readonly description?: string;
+  /** Whether journals keep it and play it again; a text is the name they know it by. */
+  readonly recorded?: boolean | string;
+  /** The status of success over HTTP: 200, or 204 without an output. */
+  readonly status?: number;
+  /** The content type of success, where it is not JSON. */
+  readonly contentType?: string;
+  /** A longer body is answered 413. Default 65,536. */
+  readonly bodyLimitBytes?: number;
+  /** Statuses of refusals other than those that follow from the declaration. */
+  readonly refusals?: readonly (408 | 409)[];
+  /** Returns a promise; what it refuses, its promise rejects with. */
+  readonly isAsync?: boolean;
+}
+
+interface Declaration<
+  Name extends string,
+  H extends Http | '',
+  In extends Schema,
+  Out extends Schema,
+  Args extends readonly unknown[],
+  Result,
+> extends Described<Name> {
+  /** `POST /control/clock/advance`; without it, the operation is a method alone. */
+  readonly http?: H;
+  /** The query of a GET or DELETE, the body of all others. */
+  readonly input?: In;
+  /** The body of a reply over HTTP. */
+  readonly output?: Out;
+  /** Inputs that the operation takes, for the document and for tests. */
+  readonly examples?: readonly z.input<NonNullable<In>>[];
+  /** The input that the arguments of the method stand for, where they may be shorter than it. */
+  readonly arguments?: (...args: Args) => z.input<NonNullable<In>>;
+  /** The input where none is given, read from outside the run (the wall clock): journals keep it. */
+  readonly inputFrom?: (live: Live) => z.input<NonNullable<In>>;
+  readonly run: (live: Live, ...given: [...Found<H>, ...Parsed<In>]) => Result;
+  /** What HTTP answers, where that is not the result itself. */
+  readonly reply?: (result: Result, live: Live, headers: Headers) => unknown;
+}
+type Headers = Readonly<Record<string, string>>;
+
+/** An operation as the rest of the program sees it; `types` exists for the compiler alone. */
+export interface Operation<
+  Name extends string = string,
+  Types extends OperationTypes = OperationTypes,
+> extends Described<Name> {
+  readonly verb: Verb;
+  /** `/control/accounts/{account_id}`; empty for a method without a route. */
+  readonly path: string;
+  readonly target: keyof Targets | undefined;
+  readonly input: Schema;
+  readonly output: Schema;
+  readonly examples: readonly unknown[];
+  readonly arguments?: ((...args: never) => unknown) | undefined;
+  readonly inputFrom?: ((live: Live) => unknown) | undefined;
+  readonly run: (live: Live, ...given: never) => unknown;
+  readonly reply?: ((result: never, live: Live, headers: Headers) => unknown) | undefined;
+  readonly types?: Types;
+}
+
+interface OperationTypes {
+  /** The method's arguments and result. */
+  readonly args: readonly unknown[];
+  readonly result: unknown;
+  /** What the control port takes and answers. */
+  readonly id: readonly string[];
+  readonly input: readonly unknown[];
+  readonly reply: unknown;
+}
+
+export function defineOperation<
+  const Name extends string,
+  Result,
+  const H extends Http | '' = '',
+  In extends Schema = undefined,
+  Out extends Schema = undefined,
+  Args extends readonly unknown[] = Given<In>,
+>(
+  declaration: Declaration<Name, H, In, Out, Args, Result>,
+): Operation<
+  Name,
+  {
+    args: [...Id<H>, ...Args];
+    result: Result;
+    id: Id<H>;
+    input: Given<In>;
+    reply: Out extends z.ZodType ? z.output<Out> : undefined;
+  }
+> {
+  const { http, ...described } = declaration;
+  const [verb = '', path = ''] = (http ?? 'POST ').split(' ');
+  return {
+    input: undefined,
+    output: undefined,
+    examples: [],
+    ...described,
+    verb: verb as Verb,
+    path,
+    target: /\{(\w+)\}/.exec(path)?.[1] as keyof Targets | undefined,
+  } as never;
+}
+
+/** Several operations by the names of their methods. */
+export type Noun = Readonly<Record<string, Operation>>;
+export type Methods<N extends Noun> = {
+  readonly [K in keyof N]: N[K] extends Operation<string, infer T extends OperationTypes>
+    ? (...args: T['args']) => T['result']
+    : never;
+};
+
+/** The operations of a noun as methods: `methodsOf(live, clock).advance('24h')`. */
+export function methodsOf<N extends Noun>(live: Live, noun: N): Methods<N> {
+  return Object.fromEntries(
+    Object.entries(noun).map(([name, operation]) => {
+      const method = (...args: unknown[]) => play(operation, live, args);
+      return [name, operation.isAsync ? async (...args: unknown[]) => method(...args) : method];
+    }),
+  ) as Methods<N>;
+}
+
+/** Runs an operation with the arguments of its method, as a journal keeps them too. */
+export function play(operation: Operation, live: Live, args: readonly unknown[]): unknown {
+  const [id, ...own] = operation.target === undefined ? [undefined, ...args] : args;
+  const read = operation.arguments as ((...args: unknown[]) => unknown) | undefined;
+  return perform(operation, live, id as string, read === undefined ? own[0] : read(...own));
+}
+
+/** Runs an operation with the id in its path and its input. */
+export function perform(
+  operation: Operation,
+  live: Live,
+  id: string | undefined,
+  given?: unknown,
+): unknown {
+  const { name, target, recorded } = operation;
+  const run = operation.run as (live: Live, ...given: unknown[]) => unknown;
+  const input = given ?? operation.inputFrom?.(live);
+  const act = () => {
+    const found = target === undefined ? [] : [find(target, live, id)];
+    // The noun gives mistakes in limits and assumptions their own words.
+    const at = [nounOf(name)];
+    const read = operation.input === undefined ? [] : [readInput(operation.input, input, at)];
+    return run(live, ...found, ...read);
+  };
+  if (recorded === undefined || recorded === false) {
+    live.wallClock.pump();
+    return act();
+  }
+  const args = [...(target === undefined ? [] : [id]), ...(input === undefined ? [] : [input])];
+  return live.change(recordedName(operation), args, act);
+}
+
+export function nounOf(name: string): string {
+  return name.split('.')[0] ?? name;
+}
+
+export function recordedName({ name, recorded }: Operation): string {
+  return typeof recorded === 'string' ? recorded : name;
+}
