@@ -7,18 +7,18 @@ import { bench } from './main.ts';
 import { scenarioNames } from './scenarios/bench-case.ts';
 
 test.each([
-  [['--scenario', 'sends'], 'Known are send, read'],
-  [['--slo', 'p99'], 'Expected a threshold'],
+  [['--scenario', 'sends'], 'expected send, read'],
+  [['--slo', 'p99'], 'expected a threshold'],
   [
     ['--scenario', 'limit-audit', '--slo', 'p99<1us'],
     '--slo p99<1us: no case of this run measures it',
   ],
-  [['--rate', '10000000'], 'Expected a whole number from 1 to 9999999.'],
-  [['--connections', '99999999999'], 'Expected a whole number from 1 to 9999999.'],
-  [['--report', 'pdf=x'], 'Expected json=FILE or html=FILE'],
-  [['--report', 'html=/nonexistent/x'], '/nonexistent/x cannot be written.'],
-  [['--report', 'json=/'], '/ cannot be written.'],
-  [['--duration', '10'], 'Expected a time'],
+  [['--rate', '10000000'], 'expected a whole number from 1 to 9999999'],
+  [['--connections', '99999999999'], 'expected a whole number from 1 to 9999999'],
+  [['--report', 'pdf=x'], 'expected json=FILE or html=FILE'],
+  [['--report', 'html=/nonexistent/x'], '/nonexistent/x cannot be written'],
+  [['--report', 'json=/'], '/ cannot be written'],
+  [['--duration', '10'], 'expected a time'],
   [['--api-key', 'k'], '--api-key needs a base_url'],
   [
     ['http://127.0.0.1:1', '--api-key', 'k\n', '--from', '+1'],
@@ -64,28 +64,29 @@ async function deserted(): Promise<string> {
 test.each([
   ['--api-key', 'k', '--from', '+12025550101'],
   ['--control-url', 'http://127.0.0.1:1'],
-])('a target where nobody answers is named, and nothing is measured: exit 3', async (...flags) => {
+])('a target that does not answer is named, and nothing is measured: exit 3', async (...flags) => {
   const target = await deserted();
   const { io, texts } = newIo();
-  expect(await bench([target, ...flags], io)).toBe(3);
-  expect(texts).toEqual({
-    out: '',
-    error: `smstwin bench: ${target} is not reachable: ECONNREFUSED\n`,
+  await expect(bench([target, ...flags], io)).rejects.toMatchObject({
+    exitCode: 3,
+    lines: [`${target} is not reachable: ECONNREFUSED`],
   });
+  expect(texts).toEqual({ out: '', error: '' });
 });
 
-test('a control port where nobody answers is named, and one that is none: exit 3', async () => {
+test('a control port that does not answer, or is none, is named: exit 3', async () => {
   const simulator = await createSimulator();
   try {
     const { baseUrl } = await simulator.listen();
-    const nobody = await deserted();
+    const silent = await deserted();
     for (const [url, line] of [
-      [nobody, `${nobody} is not reachable: ECONNREFUSED`],
-      [baseUrl, `the control port ${baseUrl} is of no use: answered 404`],
+      [silent, `${silent} is not reachable: ECONNREFUSED`],
+      [baseUrl, `${baseUrl} is not a control port: /control/health answered 404`],
     ] as const) {
       const { io, texts } = newIo();
-      expect(await bench([baseUrl, '--control-url', url], io)).toBe(3);
-      expect(texts).toEqual({ out: '', error: `smstwin bench: ${line}\n` });
+      const run = bench([baseUrl, '--control-url', url], io);
+      await expect(run).rejects.toMatchObject({ exitCode: 3, lines: [line] });
+      expect(texts).toEqual({ out: '', error: '' });
     }
   } finally {
     await simulator.close();

@@ -1,7 +1,6 @@
 /**
  * `smstwin bench`: what the service costs beside a bare handler, and whether its rate limits hold to the
- * request. Exit codes: 3 where nobody answers at the base_url, 7 where a threshold or a limit was broken, 8 where the
- * run is not valid.
+ * request. Exit codes: 3 the base_url does not answer, 7 a threshold or a limit was broken, 8 the run is not valid.
  */
 import { writeFileSync } from 'node:fs';
 import { type CommandIo, newCommand, readFlags } from '../src/cli/flags.ts';
@@ -10,14 +9,13 @@ import { ownAudit } from './audit/own-audit.ts';
 import { remoteAudit } from './audit/remote-audit.ts';
 import { measure } from './measure.ts';
 import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
-import { NotReachable, reach } from './reach.ts';
+import { reach } from './reach.ts';
 import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import { auditText, caseText, summaryText } from './report/text.ts';
 import { type BenchCase, cases } from './scenarios/bench-case.ts';
 import { remoteServer } from './servers/remote-server.ts';
 
-const notReachable = 3;
 const thresholdCrossed = 7;
 const notValid = 8;
 const auditedAccounts = 200;
@@ -28,13 +26,7 @@ export async function bench(argv: readonly string[], io: CommandIo): Promise<num
   addBenchFlags(command);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const options = benchOptions(command);
-  try {
-    await reach(options);
-  } catch (error) {
-    if (!(error instanceof NotReachable)) throw error;
-    io.error(`smstwin bench: ${error.message}\n`);
-    return notReachable;
-  }
+  await reach(options);
   return run(options, io);
 }
 

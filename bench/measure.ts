@@ -3,7 +3,7 @@
  * rounds whose order is reversed each time. Medians of rounds and ratios within the run are what counts: other
  * work on the machine hits all three alike.
  */
-import { UsageError } from '../src/cli/usage-error.ts';
+import { UsageError } from '../src/config/command-error.ts';
 import { whyNoNativeServer } from '../src/http/transport/open-transport.ts';
 import type { LoadResult } from './load/load-result.ts';
 import { openLoop } from './load/open-loop.ts';

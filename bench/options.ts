@@ -1,11 +1,12 @@
 /**
  * The flags of `smstwin bench`, and what they ask for.
  */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import { fitsHeader } from '../conformance/header-text.ts';
 import { isWritable } from '../conformance/writable.ts';
-import { isLoopback, limitValue } from '../src/cli/flag-values.ts';
-import { UsageError } from '../src/cli/usage-error.ts';
+import { isLoopback, limitValue, oneOf, wholeNumber } from '../src/cli/flag-values.ts';
+import { addFlags, ValueError } from '../src/cli/flags.ts';
+import { UsageError } from '../src/config/command-error.ts';
 import type { LimitOverrides } from '../src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames } from './scenarios/bench-case.ts';
 import { type Slo, sloValue } from './slo.ts';
@@ -50,41 +51,67 @@ interface BenchFlags {
 }
 
 export function addBenchFlags(command: Command): void {
-  const add = (
-    flags: string,
-    description: string,
-    fallback?: unknown,
-    parse?: (text: string, earlier: never) => unknown,
-  ): void => {
-    const shown = Array.isArray(fallback) ? 'none' : fallback === 10_000 ? '10s' : undefined;
-    const option = new Option(flags, description).default(fallback, shown);
-    command.addOption(parse === undefined ? option : option.argParser(parse as never));
-  };
   command.argument('[base_url]', 'the service to load; without it, a simulator of its own');
-  const names = scenarioNames.join('|');
-  add(`--scenario <name>`, `${names}; repeatable; all by default`, [], scenarioValue);
-  add('--duration <time>', 'of load for each case, over all rounds', 10_000, timeValue);
-  add('--rounds <n>', 'how many rounds the duration is divided into', 10, countValue);
-  add('--warm-up <n>', 'requests to each server before the first round', 60_000, countValue);
-  add('--connections <n>', 'connections kept open', 64, countValue);
-  add(
-    '--rate <n>',
-    'requests per second, open loop; without it, saturation',
-    undefined,
-    countValue,
-  );
-  add('--slo <threshold>', "such as 'p99<50ms'; exit 7 when crossed; repeatable", [], sloValue);
-  add('--report <format=file>', 'json=F or html=F; repeatable', [], reportValue);
-  add('--limit <endpoint=N|off>', "limit-audit: limits of its own simulator's", [], limitValue);
-  add('--api-key <key>', 'with a base_url: who sends');
-  add('--from <number>', 'with a base_url: the sender number');
-  add('--to <number>', 'the recipient', '+12025550199');
-  add(
-    '--control-url <url>',
-    "a simulator's control port: makes the callers itself",
-    undefined,
-    urlValue,
-  );
+  addFlags(command, [
+    {
+      flag: '--scenario <name>',
+      about: scenarioNames.join('|'),
+      parse: oneOf(scenarioNames),
+      repeatable: true,
+      shown: 'all',
+    },
+    {
+      flag: '--duration <time>',
+      about: 'of load for each case, over all rounds',
+      parse: timeValue,
+      fallback: 10_000,
+      shown: '10s',
+    },
+    {
+      flag: '--rounds <n>',
+      about: 'how many rounds the duration is divided into',
+      parse: countValue,
+      fallback: 10,
+    },
+    {
+      flag: '--warm-up <n>',
+      about: 'requests to each server before the first round',
+      parse: countValue,
+      fallback: 60_000,
+    },
+    { flag: '--connections <n>', about: 'connections kept open', parse: countValue, fallback: 64 },
+    {
+      flag: '--rate <n>',
+      about: 'requests per second, open loop; without it, saturation',
+      parse: countValue,
+    },
+    {
+      flag: '--slo <threshold>',
+      about: "such as 'p99<50ms'; exit 7 when crossed",
+      parse: sloValue,
+      repeatable: true,
+    },
+    {
+      flag: '--report <format=file>',
+      about: 'json=F or html=F',
+      parse: reportValue,
+      repeatable: true,
+    },
+    {
+      flag: '--limit <endpoint=N|off>',
+      about: 'limit-audit: limits of its own simulator',
+      parse: limitValue,
+      repeatable: true,
+    },
+    { flag: '--api-key <key>', about: 'with a base_url: who sends' },
+    { flag: '--from <number>', about: 'with a base_url: the sender number' },
+    { flag: '--to <number>', about: 'the recipient', fallback: '+12025550199' },
+    {
+      flag: '--control-url <url>',
+      about: "a simulator's control port: makes the callers itself",
+      parse: urlValue,
+    },
+  ]);
 }
 
 export function benchOptions(command: Command): BenchOptions {
@@ -102,7 +129,10 @@ export function benchOptions(command: Command): BenchOptions {
       if (flags[name] !== undefined) throw new UsageError(`--${dashed(name)} needs a base_url`);
     }
   } else {
-    if (flags.limit.length > 0) throw new UsageError('--limit is for a simulator of our own');
+    if (flags.limit.length > 0)
+      throw new UsageError(
+        "--limit sets limits of the bench's own simulator; leave out the base_url",
+      );
     const isNamed = flags.apiKey !== undefined && flags.from !== undefined;
     if (!isNamed && flags.controlUrl === undefined) {
       throw new UsageError('a base_url needs --api-key and --from, or --control-url');
@@ -141,43 +171,31 @@ function refuseIdleThresholds([first]: readonly Slo[], scenarios: readonly Scena
   throw new UsageError(`--slo ${first.text}: no case of this run measures it`);
 }
 
-function scenarioValue(text: string, earlier: readonly ScenarioName[]): readonly ScenarioName[] {
-  const name = scenarioNames.find((known) => known === text);
-  if (name === undefined) throw new InvalidArgumentError(`Known are ${scenarioNames.join(', ')}.`);
-  return [...earlier, name];
-}
-
 function timeValue(text: string): number {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
   const ms = Number(digits ?? 0) * (unit === 'm' ? 60_000 : unit === 's' ? 1_000 : 1);
   if (ms >= 100 && ms <= 3_600_000) return ms;
-  throw new InvalidArgumentError('Expected a time from 100ms to 60m, such as 10s.');
+  throw new ValueError('expected a time from 100ms to 60m, such as 10s');
 }
 
-const mostCounted = 9_999_999;
+const countValue = wholeNumber(1, 9_999_999);
 
-function countValue(text: string): number {
-  const count = /^\d{1,15}$/.test(text) ? Number(text) : 0;
-  if (count >= 1 && count <= mostCounted) return count;
-  throw new InvalidArgumentError(`Expected a whole number from 1 to ${mostCounted}.`);
-}
-
-function reportValue(text: string, earlier: readonly ReportFile[]): readonly ReportFile[] {
+function reportValue(text: string): ReportFile {
   const [, format, path] = /^(json|html)=(.+)$/.exec(text) ?? [];
   if ((format !== 'json' && format !== 'html') || path === undefined) {
-    throw new InvalidArgumentError('Expected json=FILE or html=FILE.');
+    throw new ValueError('expected json=FILE or html=FILE');
   }
-  if (!isWritable(path)) throw new InvalidArgumentError(`${path} cannot be written.`);
-  return [...earlier, { format, path }];
+  if (!isWritable(path)) throw new ValueError(`${path} cannot be written`);
+  return { format, path };
 }
 
 function urlValue(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:') return url;
-  throw new InvalidArgumentError('Expected an address such as http://127.0.0.1:8081.');
+  throw new ValueError('expected an address such as http://127.0.0.1:8081');
 }
 
-/** Load goes to this machine alone: a bench must not become an attack by a slip of the hand. */
+/** Only loopback is loaded, so that a typing mistake never becomes an attack. */
 function baseUrlOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'http:') throw new UsageError(`base_url: not an http address: ${text}`);

@@ -1,13 +1,12 @@
 /**
- * Whether a service that runs already can be measured at all: asked once, before minutes of load are spent on
- * nothing. Exit code 3 where nobody answers, 2 where the key is refused.
+ * Checks once, before minutes of load, that a running service can be measured.
+ * Exit code 3: no answer; 2: the key is refused.
  */
 import { get } from 'node:http';
-import { UsageError } from '../src/cli/usage-error.ts';
+import { CommandError, UsageError } from '../src/config/command-error.ts';
 import type { BenchOptions } from './options.ts';
 
-/** Nobody answers there. Its message is one line that names the address. */
-export class NotReachable extends Error {}
+const notReachable = 3;
 
 const patienceMs = 10_000;
 
@@ -21,8 +20,9 @@ export async function reach({ baseUrl, controlUrl, apiKey }: BenchOptions): Prom
   if (controlUrl === undefined) return;
   const health = await statusOf(new URL('/control/health', controlUrl), {});
   if (health !== 200) {
-    throw new NotReachable(
-      `the control port ${controlUrl.origin} is of no use: answered ${health}`,
+    throw new CommandError(
+      notReachable,
+      `${controlUrl.origin} is not a control port: /control/health answered ${health}`,
     );
   }
 }
@@ -35,7 +35,7 @@ function statusOf(url: URL, headers: Readonly<Record<string, string>>): Promise<
       resolve(response.statusCode ?? 0);
     });
     const refuse = (why: string): void =>
-      reject(new NotReachable(`${url.origin} is not reachable: ${why}`));
+      reject(new CommandError(notReachable, `${url.origin} is not reachable: ${why}`));
     request.on('timeout', () => {
       refuse(`no answer within ${patienceMs / 1_000} s`);
       request.destroy();

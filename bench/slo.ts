@@ -1,7 +1,7 @@
 /**
  * Thresholds of a run, as `--slo` writes them: `p99<50ms`, `cpu<=1.3x`, `rps>20000`, `errors<1`.
  */
-import { InvalidArgumentError } from 'commander';
+import { ValueError } from '../src/cli/flags.ts';
 
 /** The figures of one case that a threshold may name. */
 export interface Figures {
@@ -25,7 +25,7 @@ const shape =
   /^(p\d{1,2}(?:\.\d+)?|max|mean|rps|errors|cpu)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x)?$/;
 const msPerUnit: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000 };
 
-export function sloValue(text: string, earlier: readonly Slo[]): readonly Slo[] {
+export function sloValue(text: string): Slo {
   const match = shape.exec(text.replaceAll(' ', ''));
   const [, metric = '', relation = '', digits = '', unit] = match ?? [];
   const isTime = metric.startsWith('p') || metric === 'max' || metric === 'mean';
@@ -35,8 +35,8 @@ export function sloValue(text: string, earlier: readonly Slo[]): readonly Slo[] 
       ? unit === 'us' || unit === 'x'
       : unit === undefined;
   if (match === null || !isUnitRight) {
-    throw new InvalidArgumentError(
-      "Expected a threshold such as 'p99<50ms', 'max<1s', 'rps>10000', 'errors<1', 'cpu<1.5x' or 'cpu<30us'.",
+    throw new ValueError(
+      "expected a threshold such as 'p99<50ms', 'max<1s', 'rps>10000', 'errors<1', 'cpu<1.5x' or 'cpu<30us'",
     );
   }
   const bound = Number(digits) * (isTime ? (msPerUnit[unit ?? ''] ?? 1) : 1);
@@ -44,7 +44,7 @@ export function sloValue(text: string, earlier: readonly Slo[]): readonly Slo[] 
     const value = figureOf(metric, unit, figures);
     return value !== undefined && holds(value, relation, bound);
   };
-  return [...earlier, { text, isMet }];
+  return { text, isMet };
 }
 
 function figureOf(metric: string, unit: string | undefined, figures: Figures): number | undefined {

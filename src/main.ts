@@ -1,9 +1,9 @@
 /**
- * The command `smstwin`: finds the subcommand, runs it, and turns what went wrong into an exit code.
- * Each subcommand is loaded when it is called, so that none pays for the others' packages.
- * Exit codes: 2 for a call that cannot be carried out as typed, 3 for a port in use.
+ * The command `smstwin`: finds the subcommand, runs it, and turns an error into lines and an exit code.
+ * A subcommand is loaded when it is called, so that it pays for its own packages only.
  */
 import type { CommandIo } from './cli/flags.ts';
+import { CommandError } from './config/command-error.ts';
 import { smstwinVersion } from './config/version.ts';
 
 interface Subcommand {
@@ -63,18 +63,12 @@ async function main(argv: readonly string[], io: CommandIo): Promise<number> {
 }
 
 function failure(prefix: string, error: unknown, io: CommandIo): number {
-  if (!(error instanceof Error)) throw error;
-  const lines = 'lines' in error && error.name === 'UsageError' ? error.lines : [error.message];
-  if (
-    !['UsageError', 'SettingsError', 'ListenError', 'PortInUseError', 'JournalError'].includes(
-      error.name,
-    )
-  ) {
-    io.error(`${prefix}: ${error.stack ?? error.message}\n`);
+  if (!(error instanceof CommandError)) {
+    io.error(`${prefix}: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
     return 1;
   }
-  for (const line of lines as readonly string[]) io.error(`${prefix}: ${line}\n`);
-  return error.name === 'PortInUseError' ? 3 : 2;
+  for (const line of error.lines) io.error(`${prefix}: ${line}\n`);
+  return error.exitCode;
 }
 
 function help(): string {
@@ -85,11 +79,11 @@ function help(): string {
     'Usage: smstwin <command> [flags]\n\n',
     'A simulated twin of the Outbound SMS Service, and a harness for its rules.\n\n',
     ...lines,
-    '\nsmstwin <command> --help tells its flags; --version the version.\n',
+    '\nsmstwin <command> --help lists its flags; --version prints the version.\n',
   ].join('');
 }
 
-// Whoever reads our output may leave early, as `head` does.
+// The reader of a pipe may close it early, as `head` does.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 process.exitCode = await main(process.argv.slice(2), {

@@ -116,6 +116,7 @@ export class Simulator implements Restorable {
       () => this.simulation.clock,
       this.settings.clock,
       this.settings.rate,
+      (rate) => this.#countWaits(rate),
     );
     try {
       if (run !== undefined) this.#journal = run.resume(this, options.onNotice);
@@ -236,6 +237,12 @@ export class Simulator implements Restorable {
     await this.#ports?.close();
     this.#ports = undefined;
     this.#stop();
+  }
+
+  /** A client on a scaled clock waits in real seconds. A manual clock has none: there they stay simulated. */
+  #countWaits(rate: number): void {
+    const isReal = this.settings.retryAfterSeconds === 'real' && rate > 0;
+    this.simulation.limiter.answerIn(isReal ? rate : 1);
   }
 
   #stop(): void {

@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { constants, cpus, loadavg } from 'node:os';
 import { type CommandIo, newCommand, readFlags } from '../../src/cli/flags.ts';
-import { UsageError } from '../../src/cli/usage-error.ts';
+import { CommandError, UsageError } from '../../src/config/command-error.ts';
 import { smstwinVersion } from '../../src/config/version.ts';
 import { endAllChildren } from './children.ts';
 import { Comparison, connections, type Entrant } from './compare.ts';
@@ -79,7 +79,6 @@ try {
     version: smstwinVersion(),
   });
 } catch (error) {
-  const isUsage = error instanceof UsageError;
   process.stderr.write(`bench:others: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exit(isUsage ? 2 : 1);
+  process.exit(error instanceof CommandError ? error.exitCode : 1);
 }

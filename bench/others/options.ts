@@ -3,7 +3,9 @@
  */
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import { oneOf, wholeNumber } from '../../src/cli/flag-values.ts';
+import { addFlags, ValueError } from '../../src/cli/flags.ts';
 import { contenders, projectRoot } from './contenders.ts';
 
 export interface OthersOptions {
@@ -15,25 +17,31 @@ export interface OthersOptions {
   readonly report?: string;
 }
 
+const names = contenders.map(({ name }) => name);
+
 export function addOthersFlags(command: Command): void {
-  const names = contenders.map(({ name }) => name);
-  const add = (flags: string, description: string, parse: (text: string) => unknown): Option =>
-    new Option(flags, description).argParser(parse as never);
-  command
-    .addOption(
-      add('--folder <path>', 'where the others are installed', folderValue).default(
-        join(tmpdir(), 'smstwin-others'),
-      ),
-    )
-    .addOption(
-      new Option('--server <name>', `${names.join('|')}; repeatable; all by default`)
-        .argParser(serverValue)
-        .default([], 'all'),
-    )
-    .addOption(
-      add('--rounds <n>', 'of one second, for each kind of request', countValue).default(5),
-    )
-    .addOption(add('--report <json=file>', 'the figures as JSON', reportValue));
+  addFlags(command, [
+    {
+      flag: '--folder <path>',
+      about: 'where the others are installed',
+      parse: folderValue,
+      fallback: join(tmpdir(), 'smstwin-others'),
+    },
+    {
+      flag: '--server <name>',
+      about: names.join('|'),
+      parse: oneOf(names),
+      repeatable: true,
+      shown: 'all',
+    },
+    {
+      flag: '--rounds <n>',
+      about: 'of one second, for each kind of request',
+      parse: wholeNumber(1, 999),
+      fallback: 5,
+    },
+    { flag: '--report <json=file>', about: 'the figures as JSON', parse: reportValue },
+  ]);
 }
 
 export function othersOptions(command: Command): OthersOptions {
@@ -45,34 +53,22 @@ export function othersOptions(command: Command): OthersOptions {
   }>();
   return {
     folder: resolve(flags.folder),
-    servers: flags.server.length === 0 ? contenders.map(({ name }) => name) : flags.server,
+    servers: flags.server.length === 0 ? names : [...new Set(flags.server)],
     rounds: flags.rounds,
     ...(flags.report === undefined ? {} : { report: flags.report }),
   };
 }
 
 function folderValue(text: string): string {
-  // What is installed there must not come between the project and its own packages.
+  // Packages installed inside the project would shadow its own.
   if (text === '' || !relative(projectRoot, resolve(text)).startsWith('..')) {
-    throw new InvalidArgumentError('Expected a folder outside of the project.');
+    throw new ValueError('expected a folder outside of the project');
   }
   return text;
-}
-
-function serverValue(text: string, earlier: readonly string[]): readonly string[] {
-  const names = contenders.map(({ name }) => name);
-  if (!names.includes(text)) throw new InvalidArgumentError(`Known are ${names.join(', ')}.`);
-  return [...new Set([...earlier, text])];
-}
-
-function countValue(text: string): number {
-  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (count >= 1) return count;
-  throw new InvalidArgumentError('Expected a whole number from 1 to 999.');
 }
 
 function reportValue(text: string): string {
   const [, path] = /^json=(.+)$/.exec(text) ?? [];
   if (path !== undefined) return path;
-  throw new InvalidArgumentError('Expected json=FILE.');
+  throw new ValueError('expected json=FILE');
 }

@@ -60,11 +60,11 @@ test('every flag arrives', () => {
 });
 
 test.each([
-  [['--server', 'wiremock'], 'Known are smstwin, '],
-  [['--rounds', '0'], 'Expected a whole number from 1'],
-  [['--report', 'html=f'], 'Expected json=FILE'],
-  [['--folder', projectRoot], 'Expected a folder outside of the project'],
-  [['--folder', join(projectRoot, 'bench/others/x')], 'Expected a folder outside of the project'],
+  [['--server', 'wiremock'], 'expected smstwin, '],
+  [['--rounds', '0'], 'expected a whole number from 1'],
+  [['--report', 'html=f'], 'expected json=FILE'],
+  [['--folder', projectRoot], 'expected a folder outside of the project'],
+  [['--folder', join(projectRoot, 'bench/others/x')], 'expected a folder outside of the project'],
   [['more'], "unexpected argument 'more'"],
 ])('%j is refused in one line', (argv, why) => {
   expect(() => read(...argv)).toThrow(why);

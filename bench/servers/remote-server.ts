@@ -1,7 +1,7 @@
 /**
  * A service that runs already. Its CPU is not ours to ask; its memory only where it has a control port.
  */
-import { UsageError } from '../../src/cli/usage-error.ts';
+import { UsageError } from '../../src/config/command-error.ts';
 import type { BenchOptions } from '../options.ts';
 import type { BenchCase } from '../scenarios/bench-case.ts';
 import { ControlClient, unusedName } from './control-client.ts';

@@ -3,12 +3,12 @@
  */
 import { permittedAnswers } from '../config/assumption-text.ts';
 import { assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
-import { type CommandIo, newCommand, readFlags } from './flags.ts';
+import { addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';
 import { table } from './table.ts';
 
 export async function assumptions(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('assumptions', 'Print what the document leaves open.', io);
-  command.option('--json', 'as JSON');
+  addFlags(command, [{ flag: '--json', about: 'as JSON' }]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   io.out(command.opts()['json'] === true ? asJson() : asText());
   return 0;

@@ -5,7 +5,11 @@ import { createSimulator } from '../simulator.ts';
 import { banner } from './banner.ts';
 import type { ServeOptions } from './serve-options.ts';
 
-async function bannerOf(settings: SettingsInput, control: ServeOptions['control'] = false) {
+async function bannerOf(
+  settings: SettingsInput,
+  control: ServeOptions['control'] = false,
+  env: Readonly<Record<string, string>> = {},
+) {
   const simulator = await createSimulator(settings);
   const served: ReadyFile = {
     ...simulator.readyFile(),
@@ -21,7 +25,7 @@ async function bannerOf(settings: SettingsInput, control: ServeOptions['control'
     transport: 'node',
     readyFile: undefined,
   };
-  return { served, text: banner(served, options, '1.2.3') };
+  return { served, text: banner(served, options, { version: '1.2.3', env }) };
 }
 
 const number = '+12025550101';
@@ -55,15 +59,32 @@ test.each([
   ['no account', {}],
   ['no key', { accounts: [{ name: 'a', keys: [], sims: [{ number }] }] }],
   ['no working number', { accounts: [{ name: 'a', sims: [{ number, active: false }] }] }],
-])('a world with %s is told so, without a command to paste', async (_, world) => {
+])('a world with %s says so, without a command to paste', async (_, world) => {
   const { text } = await bannerOf({ world });
   expect(text).toContain('This world has no key with a number to send from.');
   expect(text).not.toContain('curl');
 });
 
-test('a manual clock comes with the command that moves it, its token unsaid', async () => {
-  const { text } = await bannerOf({ clock: 'manual' }, { host: '::', port: 2, token: 'T0KEN' });
+const controlled = { host: '::', port: 2, token: 'T0KEN' };
+
+test('a manual clock comes with the command that moves it, usable as pasted', async () => {
+  const { text } = await bannerOf({ clock: 'manual' }, controlled);
   expect(text).toContain('curl -sS http://127.0.0.1:2/control/clock/advance');
+  expect(text).toContain('"Authorization: Bearer T0KEN"');
+});
+
+test('a token of the environment is not printed: the command names its variable', async () => {
+  const env = { SMSTWIN_CONTROL_TOKEN: 'T0KEN' };
+  const { text } = await bannerOf({ clock: 'manual' }, controlled, env);
   expect(text).toContain('"Authorization: Bearer $SMSTWIN_CONTROL_TOKEN"');
   expect(text).not.toContain('T0KEN');
+});
+
+test('ERR-3 a scaled clock comes with what surprises a real client', async () => {
+  const { text } = await bannerOf({ clock: 'scaled', rate: 60 });
+  expect(text).toContain('Retry-After counts simulated seconds (--retry-after real: real ones);');
+  expect(text).toContain('send_at is compared with simulated time.');
+  const real = await bannerOf({ clock: 'scaled', retryAfterSeconds: 'real' });
+  expect(real.text).toContain('Simulated time runs 60 times as fast as real time.');
+  expect(real.text).toContain('Retry-After counts real seconds; send_at');
 });

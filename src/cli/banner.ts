@@ -1,14 +1,20 @@
 /**
- * What `smstwin serve` says when it is ready: where it listens, who may call, and two commands that
- * work as pasted.
+ * What `smstwin serve` prints when it is ready: where it listens, a key and a number, and commands that work
+ * as pasted.
  */
+import { defaultRate } from '../config/settings.ts';
 import type { ReadyFile } from '../simulator.ts';
+import type { CommandIo } from './flags.ts';
 import type { ServeOptions } from './serve-options.ts';
 
-/** Nobody's fate is scripted by this number. */
+/** No outcome is scripted for this number. */
 const recipient = '+12025550123';
 
-export function banner(served: ReadyFile, options: ServeOptions, version: string): string {
+export function banner(
+  served: ReadyFile,
+  options: ServeOptions,
+  { version, env }: Pick<CommandIo, 'version' | 'env'>,
+): string {
   const { clock = 'real' } = options.settings;
   const caller = chooseCaller(served, options);
   const lines = [
@@ -27,7 +33,7 @@ export function banner(served: ReadyFile, options: ServeOptions, version: string
           readCommand(served.base_url, caller.key),
         ]),
     '',
-    timeHint(served, options),
+    timeHint(served, options, env),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -68,20 +74,33 @@ function readCommand(baseUrl: string, key: string): string {
   return `  curl -sS ${baseUrl}/api/v1/sms/MESSAGE_ID/ -H 'Authorization: Bearer ${key}'`;
 }
 
-function timeHint(served: ReadyFile, { settings, control }: ServeOptions): string {
+function timeHint(
+  served: ReadyFile,
+  { settings, control }: ServeOptions,
+  env: CommandIo['env'],
+): string {
   if (settings.clock === 'manual') {
     if (served.control_url === null)
       return 'Time stands still, and without a control port nothing moves it.';
-    const token =
-      control !== false && control.token !== undefined
-        ? ` -H "Authorization: Bearer $SMSTWIN_CONTROL_TOKEN"`
-        : '';
+    const token = control === false ? '' : tokenHeader(control.token, env);
     return [
       'Time stands still until you move it:',
       `  curl -sS ${served.control_url}/control/clock/advance${token} -H 'Content-Type: application/json' -d '{"by":"60s"}'`,
     ].join('\n');
   }
-  return settings.clock === 'scaled'
-    ? `Simulated time runs ${settings.rate ?? 60} times as fast as yours.`
-    : 'SIMs poll every 20 s, as real ones do. Faster: --clock scaled --rate 60. At your command: --clock manual.';
+  if (settings.clock === 'scaled') {
+    const seconds =
+      settings.retryAfterSeconds === 'real'
+        ? 'Retry-After counts real seconds'
+        : 'Retry-After counts simulated seconds (--retry-after real: real ones)';
+    return `Simulated time runs ${settings.rate ?? defaultRate} times as fast as real time. ${seconds}; send_at is compared with simulated time.`;
+  }
+  return 'SIMs poll every 20 s, as real ones do. Faster: --clock scaled --rate 60. Step by step: --clock manual.';
+}
+
+/** A token of the environment stays a variable; one that was given as a flag is in no variable of the reader's. */
+function tokenHeader(token: string | undefined, env: CommandIo['env']): string {
+  if (token === undefined) return '';
+  const shown = env['SMSTWIN_CONTROL_TOKEN'] === token ? '$SMSTWIN_CONTROL_TOKEN' : token;
+  return ` -H "Authorization: Bearer ${shown}"`;
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { UsageError } from '../config/command-error.ts';
 import { defectList, defectNotice, simulationWith } from './defects.ts';
 import { newCommand, readFlags } from './flags.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
-import { UsageError } from './usage-error.ts';
 
 function read(argv: readonly string[], env: Record<string, string> = {}) {
   const command = newCommand('serve', '', { out: () => {}, error: () => {}, env, version: '1' });

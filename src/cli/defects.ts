@@ -1,14 +1,14 @@
 /**
  * `smstwin serve --defect NAME`, `--list-defects`: the catalogue of wrong servers, and the one that is asked for.
  */
-import { InvalidArgumentError } from 'commander';
 import { defects } from '../defects/catalogue.ts';
 import type { SimulatorOptions } from '../simulator.ts';
+import { ValueError } from './flags.ts';
 import { table } from './table.ts';
 
 export function defectValue(text: string): string {
   if (defects.some(({ name }) => name === text)) return text;
-  throw new InvalidArgumentError('No defect has this name; --list-defects prints them all.');
+  throw new ValueError('no defect has this name; --list-defects prints them all');
 }
 
 /** Every defect with the rule that it breaks. */
@@ -17,13 +17,13 @@ export function defectList(): string {
   return table([['DEFECT', 'BREAKS', 'WHAT SUCH A SERVER DOES'], ...rows]);
 }
 
-/** What is said of a server that is wrong on purpose. */
+/** The notice of a server that is wrong on purpose. */
 export function defectNotice(defect: string): string {
   const { rule = '', does = '' } = defects.find(({ name }) => name === defect) ?? {};
   return `this server is wrong on purpose (--defect ${defect}, ${rule}): ${does}`;
 }
 
-/** How a simulator is made that has the defect; without one, the sound one. */
+/** The options that give a simulator the defect; none without one. */
 export async function simulationWith(
   defect: string | undefined,
 ): Promise<Pick<SimulatorOptions, 'simulation'>> {

@@ -1,87 +1,95 @@
 /**
- * What the values of flags may be: each reads one text, or says what it expected.
+ * The values of flags: each function reads one text, or throws a ValueError that says what was expected.
  */
-import { isIPv4 } from 'node:net';
-import { InvalidArgumentError } from 'commander';
+import { isIP, isIPv4 } from 'node:net';
 import { nearestName, parseAssumption } from '../config/assumption-text.ts';
-import { startTimeSchema } from '../config/settings.ts';
+import { expectedToken, isControlToken } from '../config/control-token.ts';
+import { largestRate, startTimeSchema } from '../config/settings.ts';
 import type { LimitOverrides } from '../config/world-schema.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { endpointNames } from '../sim/limits.ts';
+import { ValueError } from './flags.ts';
 
-/** 0 stands for any free port. */
-export function portValue(text: string): number {
-  return wholeNumber(text, 65_535);
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : -1;
+    if (value >= least && value <= most) return value;
+    throw new ValueError(`expected a whole number from ${least} to ${most}`);
+  };
 }
 
-export function seedValue(text: string): number {
-  return wholeNumber(text, 2 ** 32 - 1);
+export function oneOf<W extends string>(words: readonly W[]): (text: string) => W {
+  return (text) => {
+    const word = words.find((known) => known === text);
+    if (word !== undefined) return word;
+    throw new ValueError(`expected ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
+  };
 }
+
+/** 0 stands for any free one. */
+export const portValue = wholeNumber(0, 65_535);
+
+export const seedValue = wholeNumber(0, 2 ** 32 - 1);
 
 export function hostValue(text: string): string {
   if (/^[A-Za-z0-9.:_-]+$/.test(text)) return text;
-  throw new InvalidArgumentError('Expected a host name or an IP address.');
+  throw new ValueError('expected a host name or an IP address');
 }
 
-/** Whatever it names; an empty one, as of a variable of a script that is not set, would be named by no error. */
+/** A name as a `Host` header carries it, in lower case, without the port. */
+export function hostNameValue(text: string): string {
+  if (/^[A-Za-z0-9._-]+$/.test(text) || isIP(text) === 6) return text.toLowerCase();
+  throw new ValueError('expected a host name such as smstwin, without a scheme or a port');
+}
+
+/** An empty name would be missing from every later message, and usually comes from an unset shell variable. */
 export function fileValue(text: string): string {
   if (text !== '') return text;
-  throw new InvalidArgumentError('Expected the name of a file.');
+  throw new ValueError('expected the name of a file');
 }
 
 export function rateValue(text: string): number {
-  const rate = /^[0-9]*\.?[0-9]+$/.test(text) ? Number(text) : 0;
-  if (rate > 0) return rate;
-  throw new InvalidArgumentError('Expected a number above 0.');
+  const rate = /^[0-9]*\.?[0-9]+(?:e[0-9]{1,3})?$/i.test(text) ? Number(text) : 0;
+  if (rate > 0 && rate <= largestRate) return rate;
+  throw new ValueError(
+    `expected simulated seconds per second: a number above 0, at most ${largestRate}`,
+  );
 }
 
 export function startTimeValue(text: string): string {
   if (startTimeSchema.safeParse(text).success) return text;
-  throw new InvalidArgumentError('Expected a time such as 2026-01-01T00:00:00.000Z.');
+  throw new ValueError('expected a time such as 2026-01-01T00:00:00.000Z');
 }
 
-/** What a bearer token may carry. */
 export function tokenValue(text: string): string {
-  if (/^[A-Za-z0-9_.~+/=-]{1,200}$/.test(text)) return text;
-  throw new InvalidArgumentError('Expected 1 to 200 of A-Z a-z 0-9 _ . ~ + / = -');
+  if (isControlToken(text)) return text;
+  throw new ValueError(expectedToken);
 }
 
-/** One `name=value`, collected: what stands later wins. */
-export function assumptionValue(
-  text: string,
-  earlier: readonly Partial<Assumptions>[],
-): readonly Partial<Assumptions>[] {
+/** One `name=value`. */
+export function assumptionValue(text: string): Partial<Assumptions> {
   const reading = parseAssumption(text);
-  if (reading.kind === 'mistake') throw new InvalidArgumentError(`${reading.message}.`);
-  return [...earlier, reading.override];
+  if (reading.kind === 'mistake') throw new ValueError(reading.message);
+  return reading.override;
 }
 
-/** One `endpoint=N|off`, collected. */
-export function limitValue(
-  text: string,
-  earlier: readonly LimitOverrides[],
-): readonly LimitOverrides[] {
+/** One `endpoint=N|off`. */
+export function limitValue(text: string): LimitOverrides {
   const [name = '', limit = ''] = text.split('=', 2);
   const endpoint = endpointNames.find((known) => known === name);
   if (endpoint === undefined) {
     const near = nearestName(name, endpointNames);
     const hint =
-      near === undefined ? `Known are ${endpointNames.join(', ')}` : `Did you mean ${near}`;
-    throw new InvalidArgumentError(`No endpoint is named "${name}". ${hint}.`);
+      near === undefined ? `known are ${endpointNames.join(', ')}` : `did you mean ${near}?`;
+    throw new ValueError(`no endpoint is named "${name}"; ${hint}`);
   }
-  if (limit === 'off') return [...earlier, { [endpoint]: null }];
+  if (limit === 'off') return { [endpoint]: null };
   const perMinute = /^[0-9]{1,7}$/.test(limit) ? Number(limit) : 0;
-  if (perMinute >= 1 && perMinute <= 1_000_000) return [...earlier, { [endpoint]: perMinute }];
-  throw new InvalidArgumentError('Expected endpoint=N with N from 1 to 1000000, or endpoint=off.');
+  if (perMinute >= 1 && perMinute <= 1_000_000) return { [endpoint]: perMinute };
+  throw new ValueError('expected endpoint=N with N from 1 to 1000000, or endpoint=off');
 }
 
 /** Whether a host is reached from this machine alone. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
-}
-
-function wholeNumber(text: string, max: number): number {
-  const value = /^[0-9]{1,10}$/.test(text) ? Number(text) : -1;
-  if (value >= 0 && value <= max) return value;
-  throw new InvalidArgumentError(`Expected a whole number from 0 to ${max}.`);
 }

@@ -40,7 +40,7 @@ test.each([
   make(path);
   const before = lstatSync(path);
   expect(() => prepareReadyFile(path)).toThrow(
-    `--ready-file ${path}: what is there is not a plain file`,
+    `--ready-file ${path}: not a plain file; name another path`,
   );
   expect(lstatSync(path)).toMatchObject({ ino: before.ino, mode: before.mode });
 });
@@ -50,7 +50,7 @@ test('a file that cannot be written after all leaves nothing unfinished behind',
   prepareReadyFile(path);
   mkdirSync(path);
   expect(() => writeReadyFile(path, {})).toThrow(
-    /^--ready-file \S+: it cannot be written \(E[A-Z]+\)$/,
+    /^--ready-file \S+: cannot be written \(E[A-Z]+\)$/,
   );
   expect(readdirSync(folder)).toEqual(['ready']);
 });

@@ -1,27 +1,29 @@
 /**
- * What `--ready-file` tells whoever started the simulator: URLs, keys, numbers.
- * It appears whole or not at all, so that a script may wait for it to exist.
+ * `--ready-file`: URLs, keys and numbers for the script that started the simulator.
+ * The file appears whole or not at all, so that a script may wait for it to exist.
  */
 import { accessSync, constants, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from '../config/command-error.ts';
 
-/** Refuses a place that cannot be written, and takes away what an earlier run left there. */
+/** Removes the file of an earlier run. Throws a UsageError if the path cannot be written. */
 export function prepareReadyFile(path: string): void {
   try {
-    // A device, a pipe or a link is not what an earlier run left, and a plain file in its place would end it.
+    // A device, a pipe or a link is not an earlier ready file, and must not be replaced by one.
     if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) {
-      throw new UsageError(`--ready-file ${path}: what is there is not a plain file`);
+      throw new UsageError(`--ready-file ${path}: not a plain file; name another path`);
     }
     accessSync(dirname(resolve(path)), constants.W_OK);
     rmSync(path, { force: true });
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`--ready-file ${path}: it cannot be written there`);
+    throw new UsageError(
+      `--ready-file ${path}: cannot be written: is its folder there and writable?`,
+    );
   }
 }
 
-/** Throws a UsageError, and leaves nothing behind, where the file cannot be written after all. */
+/** Writes the file. Throws a UsageError and leaves nothing behind if that fails. */
 export function writeReadyFile(path: string, content: unknown): void {
   const unfinished = `${path}.${process.pid}.tmp`;
   try {
@@ -30,7 +32,7 @@ export function writeReadyFile(path: string, content: unknown): void {
   } catch (error) {
     removeIfAny(unfinished);
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new UsageError(`--ready-file ${path}: it cannot be written (${code})`);
+    throw new UsageError(`--ready-file ${path}: cannot be written (${code})`);
   }
 }
 
@@ -38,6 +40,6 @@ function removeIfAny(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // A name that cannot be looked up is no file either.
+    // A path that cannot be looked up holds no file either.
   }
 }

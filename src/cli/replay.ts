@@ -1,15 +1,15 @@
 /**
  * `smstwin replay`: plays a recorded run again and compares every reply, byte for byte.
- * Exit codes: 0 when all are the same, 1 when one differs, 2 for a journal that cannot be played.
+ * Exit codes: 0 all replies are equal, 1 a reply differs, 2 the journal cannot be played.
  */
 import { replayJournal } from '../recording/replay.ts';
 import { fileValue } from './flag-values.ts';
-import { type CommandIo, newCommand, readFlags } from './flags.ts';
+import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';
 
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('replay', 'Play a recorded run again and compare every reply.', io);
-  command.argument('<journal>', 'the file that serve --journal wrote', fileValue);
-  command.option('--json', 'as JSON');
+  addArgument(command, '<journal>', 'the file that serve --journal wrote', fileValue);
+  addFlags(command, [{ flag: '--json', about: 'as JSON' }]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const [file = ''] = command.args;
   const { header, inputs, differing, differences, isTruncated } = replayJournal(file);
@@ -26,7 +26,7 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
     return differing === 0 ? 0 : 1;
   }
   if (isTruncated)
-    io.error(`smstwin replay: ${file}: the last line is cut short; it is left out\n`);
+    io.error(`smstwin replay: ${file}: the last line is truncated and was ignored\n`);
   for (const { line, at, input, expected, actual } of differences) {
     io.out(`line ${line}, ${at}, ${input}\n  recorded ${expected}\n  replayed ${actual}\n`);
   }
@@ -35,7 +35,7 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
   io.out(
     differing === 0
       ? `${inputCount} played again: every reply is the same, byte for byte.\n`
-      : `${inputCount} played again: ${differing} answered otherwise.\n`,
+      : `${inputCount} played again: ${differing} replies differ from the recorded ones.\n`,
   );
   return differing === 0 ? 0 : 1;
 }

@@ -2,12 +2,12 @@
  * `smstwin rules`: the ledger of what the document states, as the harness judges it.
  */
 import { rules as ledger } from '../../conformance/rules.ts';
-import { type CommandIo, newCommand, readFlags } from './flags.ts';
+import { addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';
 import { table } from './table.ts';
 
 export async function rules(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('rules', 'Print the rules that the document states.', io);
-  command.option('--json', 'as JSON');
+  addFlags(command, [{ flag: '--json', about: 'as JSON' }]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const rows = ledger.map(({ id, sentence }) => [id, sentence]);
   const text = table([['RULE', 'WHAT HOLDS'], ...rows]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { UsageError } from '../config/command-error.ts';
 import { type CommandIo, newCommand, readFlags } from './flags.ts';
 import { addServeFlags, type ServeOptions, serveOptions } from './serve-options.ts';
-import { UsageError } from './usage-error.ts';
 
 function read(argv: readonly string[], env: CommandIo['env'] = {}): Promise<ServeOptions> {
   const command = newCommand('serve', '', { out: () => {}, error: () => {}, env, version: '1' });
@@ -23,6 +23,7 @@ test('without flags the service is on 8080, the control port on 8081, both on th
   expect(await read([])).toEqual({
     settings: {
       clock: 'real',
+      retryAfterSeconds: 'simulated',
       seed: 1,
       assumptions: {},
       limits: {},
@@ -45,12 +46,14 @@ test('every flag arrives', async () => {
       ['--control-token', 'T', '--clock', 'scaled', '--rate', '2.5', '--seed', '4294967295'],
       ['--assume', 'replayScope=api_key', '--assume', 'failsFrom=queued,sent'],
       ['--limit', 'send=5', '--limit', 'received=off', '--no-limits', '--ready-file', 'r.json'],
-      ['--transport', 'node', '--trust-proxy', '--log', 'json'],
+      ['--transport', 'node', '--trust-proxy', '--log', 'json', '--retry-after', 'real'],
+      ['--control-allowed-host', 'SMSTwin', '--control-allowed-host', 'twin.test'],
     ].flat(),
   );
   expect(options).toEqual({
     settings: {
       clock: 'scaled',
+      retryAfterSeconds: 'real',
       rate: 2.5,
       seed: 4294967295,
       assumptions: { replayScope: 'api_key', failsFrom: ['queued', 'sent'] },
@@ -61,7 +64,7 @@ test('every flag arrives', async () => {
     },
     host: '0.0.0.0',
     port: 0,
-    control: { host: '::', port: 9, token: 'T' },
+    control: { host: '::', port: 9, token: 'T', allowedHosts: ['smstwin', 'twin.test'] },
     transport: 'node',
     readyFile: 'r.json',
   });
@@ -75,10 +78,12 @@ test('every flag is also in the environment, lists with commas, switches with 1 
     SMSTWIN_START_TIME: '2026-02-03T00:00:00Z',
     SMSTWIN_ASSUME: 'failsFrom=queued,sent,replayScope=api_key',
     SMSTWIN_LIMIT: 'send=5,tasks=off',
+    SMSTWIN_CONTROL_ALLOWED_HOST: 'smstwin, twin.test',
     SMSTWIN_TRUST_PROXY: 'true',
     SMSTWIN_HOST: '',
   });
-  expect(options.control).toEqual({ host: '127.0.0.1', port: 0 });
+  const allowedHosts = ['smstwin', 'twin.test'];
+  expect(options.control).toEqual({ host: '127.0.0.1', port: 0, allowedHosts });
   expect(options.host).toBe('127.0.0.1');
   expect(options.settings).toMatchObject({
     clock: 'manual',
@@ -101,34 +106,37 @@ test.each([
   [['--prot', '1'], "unknown option '--prot' (Did you mean --port?)"],
   [['8080'], "unexpected argument '8080'"],
   [['--port'], "option '--port <port>' argument missing"],
-  [
-    ['--port', '65536'],
-    "option '--port <port>' argument '65536' is invalid. Expected a whole number from 0 to 65535.",
-  ],
-  [
-    ['--clock', 'fast'],
-    "option '--clock <mode>' argument 'fast' is invalid. Allowed choices are real, scaled, manual.",
-  ],
-  [['--clock', 'scaled', '--rate', '0'], /^option '--rate <n>' argument '0' is invalid/],
+  [['--port', '65536'], '--port 65536: expected a whole number from 0 to 65535'],
+  [['--clock', 'fast'], '--clock fast: expected real, scaled or manual'],
+  ...['0', '1e9', '2000000', 'x'].map((rate): [string[], string] => [
+    ['--clock', 'scaled', '--rate', rate],
+    `--rate ${rate}: expected simulated seconds per second: a number above 0, at most 1000000`,
+  ]),
   [['--rate', '60'], '--rate needs --clock scaled; the clock is real'],
-  [['--clock', 'manual', '--start-time', '2026'], /^option '--start-time <ISO>' argument '2026'/],
+  [['--clock', 'manual', '--start-time', '2026'], /^--start-time 2026: expected a time such as /],
   [
     ['--start-time', '2026-01-01T00:00:00Z'],
     '--start-time needs --clock manual; the clock is real',
   ],
-  [['--seed', '-1'], /^option '--seed <n>' argument '-1' is invalid/],
+  [['--seed', '-1'], '--seed -1: expected a whole number from 0 to 4294967295'],
   [['--assume', 'gateOrdr=x'], /no assumption is named "gateOrdr"; did you mean gateOrder\?/],
-  [['--limit', 'sned=5'], /No endpoint is named "sned"\. Did you mean send\.$/],
-  [['--limit', 'send=0'], /Expected endpoint=N with N from 1 to 1000000, or endpoint=off\.$/],
-  [['--host', ''], /^option '--host <host>' argument '' is invalid/],
+  [['--limit', 'sned=5'], '--limit sned=5: no endpoint is named "sned"; did you mean send?'],
+  [['--limit', 'send=0'], /: expected endpoint=N with N from 1 to 1000000, or endpoint=off$/],
+  [['--host', ''], '--host: expected a host name or an IP address; the value is empty'],
   [
     ['--control-token', 'TOK with space'],
-    "option '--control-token <token>' argument is invalid. Expected 1 to 200 of A-Z a-z 0-9 _ . ~ + / = -",
+    '--control-token: expected 1 to 200 characters of A-Z a-z 0-9 _ . ~ + / = -',
   ],
   [
-    ["--control-token=TOK' is invalid."],
-    /^option '--control-token <token>' argument is invalid\. E/,
+    ['--control-token', ''],
+    '--control-token: expected 1 to 200 characters of A-Z a-z 0-9 _ . ~ + / = -; the value is empty',
   ],
+  [
+    ['--control-allowed-host', 'http://twin:8081'],
+    '--control-allowed-host http://twin:8081: expected a host name such as smstwin, without a scheme or a port',
+  ],
+  [['--retry-after', 'wall'], '--retry-after wall: expected simulated or real'],
+  [["--control-token=TOK' is invalid."], /^--control-token: expected 1 to 200 characters/],
   [['--control-tokn=TOK'], "unknown option '--control-tokn'"],
   [["--control-tokn=TOK'='\nTOK'"], "unknown option '--control-tokn'"],
   [['--no-control=TOK'], "unknown option '--no-control'"],
@@ -136,12 +144,12 @@ test.each([
   [['--port', '9', '--control-port', '9'], '--port and --control-port are both 9'],
   [
     ['--control-host', '0.0.0.0'],
-    '--control-host 0.0.0.0 is not this machine alone: give a --control-token, or use 127.0.0.1',
+    '--control-host 0.0.0.0 is reachable from other machines: add a --control-token, or use 127.0.0.1',
   ],
   [['--world', 'none.json'], '--world none.json: there is no such file'],
   ...['world', 'assumptions', 'journal', 'ready-file'].map((flag): [string[], string] => [
     [`--${flag}`, ''],
-    `option '--${flag} <file>' argument '' is invalid. Expected the name of a file.`,
+    `--${flag}: expected the name of a file; the value is empty`,
   ]),
   [['--assumptions', 'none.json'], '--assumptions none.json: there is no such file'],
 ])('%j is refused in one line', async (argv, line) => {
@@ -152,12 +160,27 @@ test.each([
 });
 
 test.each([
-  [{ SMSTWIN_CONTROL_TOKEN: 'a b' }, /^SMSTWIN_CONTROL_TOKEN: Expected 1 to 200 of [^b]*$/],
-  [{ SMSTWIN_PORT: 'x' }, 'SMSTWIN_PORT: Expected a whole number from 0 to 65535.'],
-  [{ SMSTWIN_CLOCK: 'x' }, 'SMSTWIN_CLOCK: Allowed choices are real, scaled, manual.'],
-  [{ SMSTWIN_NO_LIMITS: 'x' }, 'SMSTWIN_NO_LIMITS: expected 1 or 0, got "x"'],
-  [{ SMSTWIN_LIMIT: 'send=5,read=x' }, /^SMSTWIN_LIMIT: Expected endpoint=N/],
+  [
+    { SMSTWIN_CONTROL_TOKEN: 'a b' },
+    /^SMSTWIN_CONTROL_TOKEN: expected 1 to 200 characters of [^b]*$/,
+  ],
+  [{ SMSTWIN_PORT: 'x' }, 'SMSTWIN_PORT x: expected a whole number from 0 to 65535'],
+  [{ SMSTWIN_CLOCK: 'x' }, 'SMSTWIN_CLOCK x: expected real, scaled or manual'],
+  [{ SMSTWIN_NO_LIMITS: 'x' }, 'SMSTWIN_NO_LIMITS x: expected 1 or 0'],
+  [{ SMSTWIN_LIMIT: 'send=5,read=x' }, /^SMSTWIN_LIMIT read=x: expected endpoint=N/],
 ])('the environment %j is refused in one line', async (env, line) => {
   const lines = await mistakes([], env);
   expect(lines).toEqual([typeof line === 'string' ? line : expect.stringMatching(line)]);
+});
+
+test('the help says how flags are written in the environment, and what a scaled clock changes', () => {
+  let help = '';
+  const out = (text: string) => {
+    help += text;
+  };
+  const command = newCommand('serve', '', { out, error: () => {}, env: {}, version: '1' });
+  addServeFlags(command);
+  expect(readFlags(command, ['--help'], {})).toBe('answered');
+  expect(help).toContain('commas separate the values of a repeatable flag');
+  expect(help.replace(/\s+/g, ' ')).toContain('send_at is always compared with simulated time');
 });

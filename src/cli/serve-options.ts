@@ -1,9 +1,16 @@
 /**
  * The flags of `smstwin serve`, and what they ask for: settings of the simulator, and where and how
- * it listens. What contradicts itself is refused here, before anything starts.
+ * it listens. Contradictions are refused here, before anything starts.
  */
-import { type Command, Option } from 'commander';
-import { clockModes, defaultRate, logModes, type SettingsInput } from '../config/settings.ts';
+import type { Command } from 'commander';
+import { UsageError } from '../config/command-error.ts';
+import {
+  clockModes,
+  defaultRate,
+  logModes,
+  retryAfterSeconds,
+  type SettingsInput,
+} from '../config/settings.ts';
 import { readAssumptionsFile, readWorldFile } from '../config/world-file.ts';
 import type { LimitOverrides } from '../config/world-schema.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
@@ -11,16 +18,18 @@ import { defectValue } from './defects.ts';
 import {
   assumptionValue,
   fileValue,
+  hostNameValue,
   hostValue,
   isLoopback,
   limitValue,
+  oneOf,
   portValue,
   rateValue,
   seedValue,
   startTimeValue,
   tokenValue,
 } from './flag-values.ts';
-import { UsageError } from './usage-error.ts';
+import { addFlags, type Flag } from './flags.ts';
 
 export const transports = ['hyperexpress', 'node'] as const;
 
@@ -29,17 +38,22 @@ export interface ServeOptions {
   readonly host: string;
   readonly port: number;
   readonly control:
-    | { readonly host: string; readonly port: number; readonly token?: string }
+    | {
+        readonly host: string;
+        readonly port: number;
+        readonly token?: string;
+        readonly allowedHosts?: readonly string[];
+      }
     | false;
   readonly transport: (typeof transports)[number];
   readonly readyFile: string | undefined;
-  /** Where every input is recorded, or was: then the run goes on. */
+  /** Where every input is recorded; a run that is already in the file continues. */
   readonly journal?: string | undefined;
   /** By its name in the catalogue. */
   readonly defect?: string | undefined;
 }
 
-/** The values as commander hands them over, by attribute name. */
+/** The parsed values, by commander's attribute names. */
 interface ServeFlags {
   readonly host: string;
   readonly port: number;
@@ -47,8 +61,10 @@ interface ServeFlags {
   readonly controlPort: number;
   readonly control: boolean;
   readonly controlToken?: string;
+  readonly controlAllowedHost: readonly string[];
   readonly clock: (typeof clockModes)[number];
   readonly rate?: number;
+  readonly retryAfter: (typeof retryAfterSeconds)[number];
   readonly startTime?: string;
   readonly seed: number;
   readonly world?: string;
@@ -65,52 +81,94 @@ interface ServeFlags {
 }
 
 export function addServeFlags(command: Command): void {
-  const add = (
-    flags: string,
-    description: string,
-    fallback?: unknown,
-    parse?: (text: string, earlier: never) => unknown,
-  ) => {
-    const described = Array.isArray(fallback) ? 'none' : undefined;
-    const option = new Option(flags, description).default(fallback, described);
-    command.addOption(parse === undefined ? option : option.argParser(parse as never));
-  };
-  const addFile = (flags: string, description: string) =>
-    add(flags, description, undefined, fileValue);
-  const choose = (flags: string, description: string, words: readonly string[]) =>
-    command.addOption(new Option(flags, description).choices(words).default(words[0]));
-  add('--host <host>', 'where the service listens', '127.0.0.1', hostValue);
-  add('--port <port>', 'its port; 0: any free one', 8080, portValue);
-  add('--control-host <host>', 'where the control port listens', '127.0.0.1', hostValue);
-  add('--control-port <port>', 'the control port; 0: any free one', 8081, portValue);
-  add('--no-control', 'open no control port');
-  add(
-    '--control-token <token>',
-    'bearer token that the control port asks for',
-    undefined,
-    tokenValue,
-  );
-  choose('--clock <mode>', 'what moves simulated time', clockModes);
-  add(
-    '--rate <n>',
-    `simulated seconds per second, scaled only (default: ${defaultRate})`,
-    undefined,
-    rateValue,
-  );
-  add('--start-time <ISO>', 'where a manual clock starts', undefined, startTimeValue);
-  add('--seed <n>', 'decides keys, ids and chance', 1, seedValue);
-  addFile('--world <file>', 'accounts, SIMs and fates, JSON or YAML (world.schema.json)');
-  add('--assume <name=value>', 'answer to an assumption; repeatable', [], assumptionValue);
-  addFile('--assumptions <file>', 'answers to assumptions, JSON or YAML');
-  add('--limit <endpoint=N|off>', 'requests per minute; repeatable', [], limitValue);
-  add('--no-limits', 'neither rate limits nor quotas');
-  addFile('--journal <file>', 'record every input here; an earlier run in it goes on');
-  addFile('--ready-file <file>', 'written once both ports listen: URLs, keys, numbers');
-  choose('--transport <name>', 'the HTTP server', transports);
-  add('--trust-proxy', 'take a client IP from X-Forwarded-For');
-  choose('--log <format>', 'a line per request on stderr', logModes);
-  add('--defect <name>', 'a server that breaks one rule, to test with', undefined, defectValue);
-  add('--list-defects', 'print every defect and the rule that it breaks');
+  const file = (flag: string, about: string): Flag => ({ flag, about, parse: fileValue });
+  const choice = (flag: string, about: string, words: readonly string[]): Flag => ({
+    flag,
+    about: `${about}: ${words.join('|')}`,
+    parse: oneOf(words),
+    fallback: words[0],
+  });
+  addFlags(command, [
+    {
+      flag: '--host <host>',
+      about: 'where the service listens',
+      parse: hostValue,
+      fallback: '127.0.0.1',
+    },
+    {
+      flag: '--port <port>',
+      about: 'its port; 0: any free one',
+      parse: portValue,
+      fallback: 8080,
+    },
+    {
+      flag: '--control-host <host>',
+      about: 'where the control port listens',
+      parse: hostValue,
+      fallback: '127.0.0.1',
+    },
+    {
+      flag: '--control-port <port>',
+      about: 'the control port; 0: any free one',
+      parse: portValue,
+      fallback: 8081,
+    },
+    { flag: '--no-control', about: 'open no control port' },
+    {
+      flag: '--control-token <token>',
+      about: 'bearer token that the control port asks for',
+      parse: tokenValue,
+    },
+    {
+      flag: '--control-allowed-host <name>',
+      about: 'also accept this name in Host on the control port, such as that of a container',
+      parse: hostNameValue,
+      repeatable: true,
+    },
+    choice('--clock <mode>', 'what moves simulated time', clockModes),
+    {
+      flag: '--rate <n>',
+      about: `simulated seconds per second, scaled only (default: ${defaultRate})`,
+      parse: rateValue,
+    },
+    choice(
+      '--retry-after <seconds>',
+      'which seconds Retry-After counts on a scaled clock; send_at is always compared with simulated time',
+      retryAfterSeconds,
+    ),
+    {
+      flag: '--start-time <ISO>',
+      about: 'where a manual clock starts',
+      parse: startTimeValue,
+    },
+    { flag: '--seed <n>', about: 'decides keys, ids and chance', parse: seedValue, fallback: 1 },
+    file('--world <file>', 'accounts, SIMs and fates, JSON or YAML (world.schema.json)'),
+    {
+      flag: '--assume <name=value>',
+      about: 'answer to an assumption',
+      parse: assumptionValue,
+      repeatable: true,
+    },
+    file('--assumptions <file>', 'answers to assumptions, JSON or YAML'),
+    {
+      flag: '--limit <endpoint=N|off>',
+      about: 'requests per minute',
+      parse: limitValue,
+      repeatable: true,
+    },
+    { flag: '--no-limits', about: 'neither rate limits nor quotas' },
+    file('--journal <file>', 'record every input here; an earlier run in it goes on'),
+    file('--ready-file <file>', 'written once both ports listen: URLs, keys, numbers'),
+    choice('--transport <name>', 'the HTTP server', transports),
+    { flag: '--trust-proxy', about: 'take a client IP from X-Forwarded-For' },
+    choice('--log <format>', 'a line per request on stderr', logModes),
+    {
+      flag: '--defect <name>',
+      about: 'a server that breaks one rule, to test with',
+      parse: defectValue,
+    },
+    { flag: '--list-defects', about: 'print every defect and the rule that it breaks' },
+  ]);
 }
 
 export async function serveOptions(command: Command): Promise<ServeOptions> {
@@ -122,6 +180,7 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
   return {
     settings: {
       clock: flags.clock,
+      retryAfterSeconds: flags.retryAfter,
       seed: flags.seed,
       assumptions: Object.assign({}, answers, ...flags.assume),
       limits: Object.assign({}, ...flags.limit),
@@ -138,6 +197,7 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
       host: flags.controlHost,
       port: flags.controlPort,
       ...(flags.controlToken === undefined ? {} : { token: flags.controlToken }),
+      ...(flags.controlAllowedHost.length > 0 && { allowedHosts: flags.controlAllowedHost }),
     },
     transport: flags.transport,
     readyFile: flags.readyFile,
@@ -156,7 +216,7 @@ function refuseContradictions(flags: ServeFlags): void {
   if (!flags.control) return;
   if (!isLoopback(flags.controlHost) && flags.controlToken === undefined) {
     throw new UsageError(
-      `--control-host ${flags.controlHost} is not this machine alone: give a --control-token, or use 127.0.0.1`,
+      `--control-host ${flags.controlHost} is reachable from other machines: add a --control-token, or use 127.0.0.1`,
     );
   }
   if (flags.port !== 0 && flags.port === flags.controlPort && flags.host === flags.controlHost) {

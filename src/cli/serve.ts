@@ -8,7 +8,7 @@ import { prepareReadyFile, writeReadyFile } from './ready-file.ts';
 import { requestLine } from './request-log.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
 
-/** Closing may take this long; then the process ends all the same. */
+/** After this time the process exits even if closing has not finished. */
 const closeWithinMs = 4_500;
 
 export async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -48,9 +48,9 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
     });
     const served = simulator.readyFile();
     if (options.readyFile !== undefined) writeReadyFile(options.readyFile, served);
-    io.out(banner(served, options, io.version));
+    io.out(banner(served, options, io));
   } catch (error) {
-    // Open ports would keep the process, and the journal's lock would outlive it.
+    // Open ports would keep the process running, and the journal's lock would remain.
     await simulator.close();
     throw error;
   }

@@ -10,6 +10,7 @@ import {
   permittedAnswers,
   unknownAssumption,
 } from './assumption-text.ts';
+import { CommandError } from './command-error.ts';
 
 export interface Mistake {
   /** `accounts[0].sims[1].number`; empty for the value as a whole. */
@@ -18,12 +19,12 @@ export interface Mistake {
 }
 
 /** Settings that cannot be used. Its message lists every mistake, one per line. */
-export class SettingsError extends Error {
+export class SettingsError extends CommandError {
   override readonly name = 'SettingsError';
   readonly mistakes: readonly Mistake[];
 
   constructor(mistakes: readonly Mistake[]) {
-    super(mistakes.map(mistakeLine).join('\n'));
+    super(2, ...mistakes.map(mistakeLine));
     this.mistakes = mistakes;
   }
 }

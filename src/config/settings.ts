@@ -20,6 +20,8 @@ import {
 
 export const clockModes = ['real', 'scaled', 'manual'] as const;
 export type ClockMode = (typeof clockModes)[number];
+/** Which seconds `Retry-After` counts while the clock is scaled. */
+export const retryAfterSeconds = ['simulated', 'real'] as const;
 export const logModes = ['off', 'text', 'json'] as const;
 export const defaultRate = 60;
 /** Simulated seconds per second. */
@@ -43,6 +45,7 @@ const settingsSchema = z
     clock: z.enum(clockModes).default('real'),
     rate: z.number().positive({ error: 'expected a number above 0' }).max(largestRate).optional(),
     startTime: startTimeSchema.optional(),
+    retryAfterSeconds: z.enum(retryAfterSeconds).default('simulated'),
     seed: z
       .int()
       .min(0)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { UsageError } from '../cli/usage-error.ts';
+import { UsageError } from './command-error.ts';
 import { readAssumptionsFile, readWorldFile } from './world-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-'));

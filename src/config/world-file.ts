@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { z } from 'zod';
-import { UsageError } from '../cli/usage-error.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
+import { UsageError } from './command-error.ts';
 import { mistakeLine, mistakesOf } from './mistakes.ts';
 import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
 

@@ -1,5 +1,5 @@
 /**
- * The two ports of a simulator: the service, and the control port beside it.
+ * The two ports of a simulator: the service and the control port.
  */
 
 import type { Simulator } from '../simulator.ts';
@@ -25,8 +25,10 @@ export interface ListenOptions {
 export interface ControlOptions {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
-  /** Asked of every request when set; needed where the host is not a loopback address. */
+  /** Required of every request when set; needed where the host is not a loopback address. */
   readonly token?: string | undefined;
+  /** Names that `Host` may carry besides the bound host and loopback, such as that of a container. */
+  readonly allowedHosts?: readonly string[] | undefined;
 }
 
 export interface Listening {
@@ -69,7 +71,7 @@ export async function openPorts(simulator: Simulator, options: ListenOptions): P
     const controlHost = control.host ?? loopback;
     const controlPort = await openTransport(
       kind,
-      controlApi(simulator, { host: controlHost, token: control.token }),
+      controlApi(simulator, { ...control, host: controlHost, token: control.token }),
       { ...transportOptions, heldLimitBytes: controlHeldLimitBytes },
     );
     opened.push(controlPort.transport);

@@ -1,6 +1,12 @@
+import { CommandError } from '../config/command-error.ts';
+
 /** A journal that cannot be used; the message is one line for the user. */
-export class JournalError extends Error {
+export class JournalError extends CommandError {
   override readonly name = 'JournalError';
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(2, message);
+    this.cause = options.cause;
+  }
 }
 
 /** What was thrown, as the end of such a line. */

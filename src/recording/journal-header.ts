@@ -45,12 +45,13 @@ export function headerOf(settings: Settings, startedAtMs: number): JournalHeader
 
 /** The settings that decide what a run does, as `parseSettings` reads them. */
 function journalSettings(settings: Settings): JournalSettings {
-  const { clock, rate, startTimeMs, seed, world, assumptions, limits, noLimits, trustProxy } =
-    settings;
+  const { clock, rate, startTimeMs, retryAfterSeconds, seed, world } = settings;
+  const { assumptions, limits, noLimits, trustProxy } = settings;
   return {
     clock,
     ...(clock === 'scaled' && { rate }),
     ...(clock === 'manual' && { startTime: startTimeMs }),
+    ...(retryAfterSeconds === 'real' && { retryAfterSeconds }),
     seed,
     assumptions,
     limits,

@@ -52,6 +52,8 @@ export class Limiter {
   readonly #endpoints: Record<EndpointName, EndpointBuckets>;
   #refill: Refill;
   #refusedSpends: boolean;
+  /** Simulated milliseconds in one second of `take`'s answer. */
+  #msPerAnsweredSecond = msPerSecond;
 
   constructor(
     now: () => number,
@@ -66,7 +68,7 @@ export class Limiter {
     ) as Record<EndpointName, EndpointBuckets>;
   }
 
-  /** Spends a token of `caller`'s bucket and returns 0, or the whole seconds until the next would pass. */
+  /** Spends a token of `caller`'s bucket and returns 0, or the whole seconds until the next would pass (see `answerIn`). */
   take(endpoint: EndpointName, caller: string): number {
     const buckets = this.#endpoints[endpoint];
     if (buckets.limit === null) return 0;
@@ -76,7 +78,12 @@ export class Limiter {
     if (this.#refusedSpends) bucket.spendRefused(nowMs);
     const waitMs = bucket.waitMs(nowMs);
     assert(waitMs > 0, 'a bucket that refuses has a wait');
-    return Math.ceil(waitMs / msPerSecond);
+    return Math.ceil(waitMs / this.#msPerAnsweredSecond);
+  }
+
+  /** Answers in seconds of a clock that passes `rate` simulated seconds in each; 1: simulated seconds. */
+  answerIn(rate: number): void {
+    this.#msPerAnsweredSecond = rate * msPerSecond;
   }
 
   /** Undoes the `take` that the same request has just made. */

@@ -11,6 +11,7 @@ const pumpIntervalMs = 25;
 
 export class WallClock {
   readonly #clock: () => VirtualClock;
+  readonly #onAnchor: (rate: number) => void;
   #mode: ClockMode;
   #rate: number;
   #anchorWallMs = 0;
@@ -18,9 +19,18 @@ export class WallClock {
   #isHeld = false;
   readonly #interval: NodeJS.Timeout;
 
-  /** `rate`: simulated milliseconds per millisecond while the mode is `scaled`. */
-  constructor(clock: () => VirtualClock, mode: ClockMode, rate: number) {
+  /**
+   * `rate`: simulated milliseconds per millisecond while the mode is `scaled`. `onAnchor` hears the rate in
+   * force whenever that, or the virtual clock, may be another than before.
+   */
+  constructor(
+    clock: () => VirtualClock,
+    mode: ClockMode,
+    rate: number,
+    onAnchor: (rate: number) => void = () => {},
+  ) {
     this.#clock = clock;
+    this.#onAnchor = onAnchor;
     this.#mode = mode;
     this.#rate = rate;
     this.#interval = setInterval(() => this.pump(), pumpIntervalMs);
@@ -63,6 +73,7 @@ export class WallClock {
   anchor(): void {
     this.#anchorWallMs = WallClock.nowMs();
     this.#anchorVirtualMs = this.#clock().now();
+    this.#onAnchor(this.rate);
   }
 
   /** Advances virtual time to where the wall clock wants it. A wall clock set back moves nothing. */

@@ -117,7 +117,7 @@ test('a ready file that cannot be written once the ports are open ends the proce
     ...['serve', ...anyPorts, '--journal', journal, '--ready-file', file],
   );
   expect({ code, out }).toEqual({ code: 2, out: '' });
-  expect(error).toBe(`smstwin serve: --ready-file ${file}: it cannot be written (ENAMETOOLONG)\n`);
+  expect(error).toBe(`smstwin serve: --ready-file ${file}: cannot be written (ENAMETOOLONG)\n`);
   expect(existsSync(`${journal}.lock`)).toBe(false);
   expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
 });

@@ -77,7 +77,7 @@ beforeAll(async () => {
   const ready = simulator.readyFile();
   const options = { settings, host: '127.0.0.1', port: 0, control: false } as const;
   const rest = { transport: 'node', readyFile: undefined } as const;
-  shown = JSON.stringify(ready) + banner(ready, { ...options, ...rest }, '1');
+  shown = JSON.stringify(ready) + banner(ready, { ...options, ...rest }, { version: '1', env: {} });
   await useService(simulator, baseUrl);
   createdReply = await useControl(simulator, control);
   await useHarness(baseUrl, control);

@@ -4,11 +4,26 @@ import { createGuard } from './guard.ts';
 
 const statusFor = (
   headers: Readonly<Record<string, string>>,
-  options: { host?: string; token?: string; authorization?: string; clientIp?: string } = {},
+  options: {
+    host?: string;
+    token?: string;
+    allowedHosts?: readonly string[];
+    authorization?: string;
+    clientIp?: string;
+  } = {},
 ): number => {
-  const { host = '127.0.0.1', token, authorization, clientIp = '127.0.0.1' } = options;
+  const {
+    host = '127.0.0.1',
+    token,
+    allowedHosts,
+    authorization,
+    clientIp,
+  } = {
+    clientIp: '127.0.0.1',
+    ...options,
+  };
   const request = { ...plainRequest, headers, authorization, clientIp };
-  return createGuard({ host, token })(request)?.status ?? 200;
+  return createGuard({ host, token, allowedHosts })(request)?.status ?? 200;
 };
 
 test.each(['127.0.0.1:8081', 'localhost', 'LOCALHOST:1', '127.8.9.1:80', '[::1]:8081', '[::1]'])(
@@ -45,6 +60,38 @@ test('the host it was bound to is served, and of a wildcard any address but no n
   expect(statusFor({ host: 'evil.example' }, wild)).toBe(403);
 });
 
+test('an allowed host is served under that name and no other, from the page of that name as well', () => {
+  const options = { allowedHosts: ['SMSTwin', 'twin.test'] };
+  expect(statusFor({ host: 'smstwin:8081' }, options)).toBe(200);
+  expect(statusFor({ host: 'TWIN.test' }, options)).toBe(200);
+  expect(statusFor({ host: 'smstwin:8081', origin: 'http://smstwin:8081' }, options)).toBe(200);
+  expect(statusFor({ host: 'smstwin:8081', origin: 'http://evil.example' }, options)).toBe(403);
+  expect(statusFor({ host: 'a.smstwin' }, options)).toBe(403);
+  expect(statusFor({ host: 'smstwin' })).toBe(403);
+});
+
+test('an allowed host does not stand in for the token', () => {
+  const options = { allowedHosts: ['smstwin'], clientIp: '10.0.0.9' };
+  expect(statusFor({ host: 'smstwin' }, options)).toBe(403);
+  expect(statusFor({ host: 'smstwin' }, { ...options, token: 't' })).toBe(401);
+});
+
+test('a refused host is named, with the flag that allows it', () => {
+  const guard = createGuard({ host: '127.0.0.1', token: undefined });
+  expect(guard({ ...plainRequest, headers: { host: 'smstwin:8081' } })?.message).toBe(
+    'the Host smstwin is not allowed; start with --control-allowed-host smstwin',
+  );
+});
+
+test.each(['', 'two words'])(
+  'the token %j, which no request can carry, is refused at once',
+  (token) => {
+    expect(() => createGuard({ host: '127.0.0.1', token })).toThrow(
+      /^control token: expected 1 to 200 characters of /,
+    );
+  },
+);
+
 test.each([
   ['http://127.0.0.1:8081', 200],
   ['http://127.0.0.1:9999', 403],
@@ -56,7 +103,7 @@ test.each([
   expect(statusFor({ host: '127.0.0.1:8081', origin })).toBe(status);
 });
 
-test('without a token only this machine is served; with one, whoever has it', () => {
+test('without a token only this machine is served; with one, any client that sends it', () => {
   const headers = { host: '127.0.0.1:8081' };
   expect(statusFor(headers, { clientIp: '10.0.0.9' })).toBe(403);
   expect(statusFor(headers, { clientIp: '0000:0000:0000:0000:0000:0000:0000:0001' })).toBe(200);

@@ -1,16 +1,19 @@
 /**
- * Who may use the control port. A page of another site must not reach it through the user's browser: its
- * `Origin` is not ours, and a name that was rebound to this address is not our `Host`.
+ * Decides who may use the control port. A page of another site must not reach it through the user's browser:
+ * its `Origin` is not ours, and a domain name that was rebound to this address is not our `Host`.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { ControlRequest } from '../transport/transport.ts';
+import { expectedToken, isControlToken } from '../../config/control-token.ts';
+import { type ControlRequest, ListenError } from '../transport/transport.ts';
 
 export interface GuardOptions {
   /** The address that the control port was bound to. */
   readonly host: string;
-  /** Asked of every request when set; without it, only this machine is served. */
+  /** Required of every request when set; without it, only this machine is served. */
   readonly token: string | undefined;
+  /** Names that `Host` may carry besides the bound host and loopback, such as that of a container. */
+  readonly allowedHosts?: readonly string[] | undefined;
 }
 
 export interface Refusal {
@@ -22,19 +25,32 @@ export interface Refusal {
 /** Why this request is refused, or undefined. */
 export type Guard = (request: ControlRequest) => Refusal | undefined;
 
-export function createGuard({ host, token }: GuardOptions): Guard {
+/** Throws a ListenError if no request could ever carry the token. */
+export function createGuard({ host, token, allowedHosts = [] }: GuardOptions): Guard {
+  if (token !== undefined && !isControlToken(token)) {
+    throw new ListenError(`control token: ${expectedToken}${token === '' ? '; it is empty' : ''}`);
+  }
+  const allowed = new Set(allowedHosts.map((name) => name.toLowerCase()));
   const ownHost = bareHost(host.toLowerCase());
   const isWildcard = ownHost === '0.0.0.0' || ownHost === '::';
   const tokenDigest = token === undefined ? undefined : digest(token);
 
   // Bound to every address, it is reached by any of them; a rebound name is never an address.
   const isOwn = (name: string) =>
-    name === ownHost || isLoopbackName(name) || (isWildcard && isIP(name) !== 0);
+    name === ownHost ||
+    isLoopbackName(name) ||
+    allowed.has(name) ||
+    (isWildcard && isIP(name) !== 0);
 
   return ({ headers, clientIp, authorization }) => {
     const asked = headers['host']?.toLowerCase();
     const name = asked === undefined ? undefined : hostName(asked);
-    if (name === undefined || !isOwn(name)) return forbidden('the Host is not this control port');
+    if (name === undefined) return forbidden('the Host header is missing or malformed');
+    if (!isOwn(name)) {
+      return forbidden(
+        `the Host ${name} is not allowed; start with --control-allowed-host ${name}`,
+      );
+    }
     const origin = headers['origin']?.toLowerCase();
     if (origin !== undefined && origin !== `http://${asked}`) {
       return forbidden('the Origin is another site');
@@ -42,7 +58,7 @@ export function createGuard({ host, token }: GuardOptions): Guard {
     if (tokenDigest === undefined) {
       return isLoopbackAddress(clientIp)
         ? undefined
-        : forbidden('without a --control-token only this machine is served');
+        : forbidden('only this machine is served; for others, start with a --control-token');
     }
     const given = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
     if (given !== undefined && timingSafeEqual(digest(given), tokenDigest)) return undefined;
@@ -58,7 +74,7 @@ function forbidden(message: string): Refusal {
   return { status: 403, code: 'forbidden', message };
 }
 
-/** The name of a `Host` header without its port; undefined where it is none. */
+/** The name in a `Host` header, without its port; undefined if it is malformed. */
 function hostName(header: string): string | undefined {
   const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/.exec(header);
   return match?.[1] === undefined ? undefined : bareHost(match[1]);
@@ -78,7 +94,7 @@ function isLoopbackAddress(address: string): boolean {
   return isIP(address) === 6 && /^(?:0*:)*:?0*1$/.test(address);
 }
 
-/** Equal lengths whatever is compared, so that neither length nor content shows in the time it takes. */
+/** Digests have one length, so that the comparison's time reveals neither length nor content. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

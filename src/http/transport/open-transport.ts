@@ -5,6 +5,9 @@
 import { NodeTransport } from './node-server.ts';
 import { ListenError, type Serve, type Transport, type TransportOptions } from './transport.ts';
 
+/** npm installs the native build for the Node that runs it, and for no other. */
+const reinstall = 'If Node was upgraded after the installation, reinstall with `npm ci`.';
+
 export type TransportKind = 'hyperexpress' | 'node';
 
 export interface OpenedTransport {
@@ -44,6 +47,6 @@ async function loadHyperExpress(): Promise<typeof import('./server.ts') | string
   const server = await import('./server.ts');
   if (server.unusableNative === undefined) return server;
   const [cause = '', ...rest] = server.unusableNative.split('\n');
-  const remedy = rest.find((line) => line.startsWith('This build needs'));
-  return `${cause.replace(/:$/, '.')}${remedy === undefined ? '' : ` ${remedy}`}`;
+  const remedy = rest.find((line) => line.startsWith('This build needs')) ?? reinstall;
+  return `${cause.replace(/:$/, '.')} ${remedy}`;
 }

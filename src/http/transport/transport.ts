@@ -5,6 +5,7 @@
  * The control port may answer later, with other content types, or with a stream of events.
  */
 import { createServer } from 'node:net';
+import { CommandError } from '../../config/command-error.ts';
 import type { ApiReply, ApiRequest } from '../service/messages.ts';
 import type { Intake } from './arriving-body.ts';
 
@@ -85,20 +86,23 @@ export const eventQueueLimitBytes = 1_048_576;
 /** Both servers drop a connection that stays silent for about so long; uWebSockets.js has it built in. */
 export const idleTimeoutMs = 10_000;
 
-export class PortInUseError extends Error {
+export class PortInUseError extends CommandError {
   override readonly name = 'PortInUseError';
   readonly host: string;
   readonly port: number;
   constructor(host: string, port: number) {
-    super(`port ${port} on ${host} is in use`);
+    super(3, `port ${port} on ${host} is in use`);
     this.host = host;
     this.port = port;
   }
 }
 
 /** Any other reason why a port cannot be had; the message is one line for the user. */
-export class ListenError extends Error {
+export class ListenError extends CommandError {
   override readonly name = 'ListenError';
+  constructor(message: string) {
+    super(2, message);
+  }
 }
 
 export function checkAddress(port: number, host: string): void {

@@ -1,0 +1,6 @@
+/** What a control token may be: text that a bearer header carries unchanged. */
+export const expectedToken = 'expected 1 to 200 characters of A-Z a-z 0-9 _ . ~ + / = -';
+
+export function isControlToken(text: string): boolean {
+  return /^[A-Za-z0-9_.~+/=-]{1,200}$/.test(text);
+}
