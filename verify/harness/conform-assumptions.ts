@@ -3,7 +3,6 @@
  * switched assumption and under a set that covers all pairs of answers. Exit 1 where one is found to fail, or is
  * told wrongly. Two processes share the work, as the harness is bound by the processor.
  */
-import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import {
   assumptionChoices,
@@ -12,10 +11,9 @@ import {
   pairs,
   singles,
 } from '../testkit/assumption-choices.ts';
+import { failures } from '../testkit/conform-run.ts';
 import type { Row } from '../testkit/pairwise.ts';
-
-const workers = 2;
-const self = fileURLToPath(import.meta.url);
+import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
 
 interface Tried {
   readonly title: string;
@@ -30,12 +28,8 @@ interface Task {
   readonly assumptions: Row;
 }
 
-if (process.send === undefined) process.exitCode = await printAll(process.argv.slice(2));
-else {
-  process.on('message', (task) => {
-    void tryOne(task as Task).then((tried) => process.send?.(tried));
-  });
-}
+if (isPoolProcess) serveTasks(tryOne);
+else process.exitCode = await printAll(process.argv.slice(2));
 
 async function tryOne({ title, assumptions }: Task): Promise<Tried> {
   const startedMs = performance.now();
@@ -47,11 +41,10 @@ async function tryOne({ title, assumptions }: Task): Promise<Tried> {
   });
   try {
     const judged = await judge(assumptions);
-    const troubled = judged.results.filter(
-      ({ verdict, kind }) =>
-        ['failed', 'spelling', 'error'].includes(verdict) ||
-        (kind === 'rule' && verdict === 'not_exercised'),
+    const unexercised = judged.results.filter(
+      ({ verdict, kind }) => kind === 'rule' && verdict === 'not_exercised',
     );
+    const troubled = [...failures(judged.results), ...unexercised];
     const complaints = troubled.map(({ id, verdict, reason = '', expected, actual }) => {
       const facts = expected === undefined ? reason : `expected ${expected}; actual ${actual}`;
       return `${verdict} ${id}: ${facts}`;
@@ -70,8 +63,14 @@ async function printAll(parts: readonly string[]): Promise<number> {
     ...singles().map((assumptions) => ({ title: JSON.stringify(assumptions), assumptions })),
     ...pairs().map((row, n) => ({ title: `pairs ${n + 1}`, assumptions: switchedIn(row) })),
   ].filter(({ title }) => parts.length === 0 || parts.some((part) => title.includes(part)));
-  const queue = tasks.values();
-  const tried = (await Promise.all(Array.from({ length: workers }, () => work(queue)))).flat();
+  const tried = await runInPool<Task, Tried>({
+    script: fileURLToPath(import.meta.url),
+    processes: 2,
+    each: 1,
+    tasks,
+    lost: ({ title }) => ({ title, complaints: ['its process ended'], untold: [], tookMs: 0 }),
+    onDone: printOne,
+  });
   const bad = tried.filter(({ complaints }) => complaints.length > 0);
   const rows = new Map(tasks.map(({ title, assumptions }) => [title, assumptions]));
   for (const { title, complaints } of bad) {
@@ -95,35 +94,8 @@ function switchedIn(row: Row): Row {
   );
 }
 
-async function work(queue: Iterator<Task>): Promise<Tried[]> {
-  const child = fork(self, { execArgv: process.execArgv });
-  const tried: Tried[] = [];
-  try {
-    for (let next = queue.next(); next.done !== true; next = queue.next()) {
-      const one = await ask(child, next.value);
-      tried.push(one);
-      const verdict = one.complaints.length === 0 ? 'sound' : 'WRONG';
-      const untold = one.untold.length === 0 ? '' : `  untold: ${one.untold.join(', ')}`;
-      console.log(
-        `${one.title.padEnd(48)} ${verdict} ${String(one.tookMs).padStart(6)} ms${untold}`,
-      );
-    }
-    return tried;
-  } finally {
-    child.disconnect();
-  }
-}
-
-function ask(child: ChildProcess, task: Task): Promise<Tried> {
-  return new Promise((resolve) => {
-    const { title } = task;
-    const ended = () =>
-      resolve({ title, complaints: ['its process ended'], untold: [], tookMs: 0 });
-    child.once('exit', ended);
-    child.once('message', (tried) => {
-      child.off('exit', ended);
-      resolve(tried as Tried);
-    });
-    child.send(task);
-  });
+function printOne({ title, complaints, untold, tookMs }: Tried): void {
+  const verdict = complaints.length === 0 ? 'sound' : 'WRONG';
+  const named = untold.length === 0 ? '' : `  untold: ${untold.join(', ')}`;
+  console.log(`${title.padEnd(48)} ${verdict} ${String(tookMs).padStart(6)} ms${named}`);
 }

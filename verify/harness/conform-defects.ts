@@ -1,14 +1,22 @@
 /**
- * `npm run conform:defects [-- part-of-a-name …]`: the kill matrix. Every defect, the rule that it breaks, the cases
- * that fail; exit 1 where a defect gets away. Two processes share the work, as the harness is bound by the processor.
+ * `npm run conform:defects [-- part-of-a-name …]`: the kill matrix. Prints every defect, the rule that it
+ * breaks and the cases that fail; exit 1 where one survives. `--without-levers` gives the harness flags and
+ * real time only, many defects at a time, and prints why each survivor cannot be seen from outside.
  */
-import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { defects } from '../../src/defects/catalogue.ts';
-import { type Kill, tryDefect } from './kill.ts';
+import { parseArgs } from 'node:util';
+import { type Defect, defects } from '../../src/defects/catalogue.ts';
+import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
+import { type Kill, type Means, tryDefect } from './kill.ts';
 
-const workers = 2;
-const self = fileURLToPath(import.meta.url);
+/** The harness is bound by the processor with levers, and mostly waits without. */
+const processes = 2;
+const eachWithoutLevers = 16;
+
+interface Task {
+  readonly defect: Defect;
+  readonly means: Means;
+}
 
 interface Tried {
   readonly name: string;
@@ -16,34 +24,37 @@ interface Tried {
   readonly error?: string;
 }
 
-if (process.send === undefined) process.exitCode = await printMatrix(process.argv.slice(2));
-else {
-  process.on('message', (name) => {
-    void tryNamed(String(name)).then((tried) => process.send?.(tried));
-  });
-}
+if (isPoolProcess) serveTasks(tryTask);
+else process.exitCode = await printMatrix(process.argv.slice(2));
 
-async function tryNamed(name: string): Promise<Tried> {
+async function tryTask({ defect, means }: Task): Promise<Tried> {
+  const { name } = defect;
   try {
-    const defect = defects.find((one) => one.name === name);
-    if (defect === undefined) throw new Error('not in the catalogue');
-    return { name, kill: await tryDefect(defect) };
+    return { name, kill: await tryDefect(defect, means) };
   } catch (error) {
     return { name, error: String(error) };
   }
 }
 
-async function printMatrix(parts: readonly string[]): Promise<number> {
-  const chosen = defects
-    .filter(
-      ({ name, rule }) => parts.length === 0 || parts.some((p) => name.includes(p) || rule === p),
-    )
-    .map(({ name }) => name);
+async function printMatrix(argv: string[]): Promise<number> {
+  const { values, positionals: parts } = parseArgs({
+    args: argv,
+    allowPositionals: true,
+    options: { 'without-levers': { type: 'boolean', default: false } },
+  });
+  const means = values['without-levers'] ? 'flags' : 'levers';
+  const isChosen = ({ name, rule }: Defect) => parts.some((p) => name.includes(p) || rule === p);
+  const chosen = parts.length === 0 ? defects : defects.filter(isChosen);
   const startedMs = performance.now();
-  const queue = chosen.values();
-  const tried = await Promise.all(Array.from({ length: workers }, () => work(queue)));
-  const byName = new Map(tried.flat().map((one) => [one.name, one]));
-  const alive = [...byName.values()].filter(({ kill }) => (kill?.caughtBy.length ?? 0) === 0);
+  const tried = await runInPool<Task, Tried>({
+    script: fileURLToPath(import.meta.url),
+    processes,
+    each: means === 'levers' ? 1 : eachWithoutLevers,
+    tasks: chosen.map((defect) => ({ defect, means })),
+    lost: ({ defect: { name } }) => ({ name, error: 'its process ended' }),
+    onDone: (one) => console.log(row(one)),
+  });
+  const alive = tried.filter(({ kill }) => (kill?.caughtBy.length ?? 0) === 0);
   for (const { name, kill, error } of alive) {
     console.log(`\n${name}: ${error ?? `no case of ${kill?.rule} fails`}`);
     for (const line of kill?.verdicts ?? []) console.log(`  ${line}`);
@@ -52,37 +63,11 @@ async function printMatrix(parts: readonly string[]): Promise<number> {
   }
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
   const caught = chosen.length - alive.length;
+  const how = means === 'levers' ? '' : ' without levers';
   console.log(
-    `\n${caught} of ${chosen.length} defects caught by a case of their rule, ${seconds} s`,
+    `\n${caught} of ${chosen.length} defects caught by a case of their rule${how}, ${seconds} s`,
   );
   return alive.length === 0 && chosen.length > 0 ? 0 : 1;
-}
-
-async function work(queue: Iterator<string>): Promise<Tried[]> {
-  const child = fork(self, { execArgv: process.execArgv });
-  const tried: Tried[] = [];
-  try {
-    for (let next = queue.next(); next.done !== true; next = queue.next()) {
-      const one = await ask(child, next.value);
-      tried.push(one);
-      console.log(row(one));
-    }
-    return tried;
-  } finally {
-    child.disconnect();
-  }
-}
-
-function ask(child: ChildProcess, name: string): Promise<Tried> {
-  return new Promise((resolve) => {
-    const ended = () => resolve({ name, error: 'its process ended' });
-    child.once('exit', ended);
-    child.once('message', (tried) => {
-      child.off('exit', ended);
-      resolve(tried as Tried);
-    });
-    child.send(name);
-  });
 }
 
 function row({ name, kill, error }: Tried): string {

@@ -1,15 +1,20 @@
 /**
- * One defect put before the harness: which cases fail on a simulator that has it. Those of the rule that it breaks
- * are run first, all others only where none of them fails.
+ * Puts one planted defect before the harness and says which cases fail on it. Cases of the broken rule run
+ * first; all others run only where none of them fails. With levers the harness moves time and makes its own
+ * accounts; without, it has what flags give it, in real time.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { conform, type OwnSimulator } from '../../conformance/main.ts';
 import { rules } from '../../conformance/rules.ts';
 import { wrongSimulation } from '../../src/defects/all.ts';
 import type { Defect } from '../../src/defects/catalogue.ts';
-import { createSimulator } from '../../src/simulator.ts';
+import {
+  type CaseResult,
+  failures,
+  runConform,
+  startOwnSimulator,
+} from '../testkit/conform-run.ts';
+import { serveWithFlags } from './flags-world.ts';
+
+export type Means = 'levers' | 'flags';
 
 export interface Kill {
   readonly name: string;
@@ -18,29 +23,23 @@ export interface Kill {
   readonly caughtBy: readonly string[];
   /** Cases of other rules that fail, where none of its own does. */
   readonly elsewhere: readonly string[];
-  /** What the rule's cases came to where none of them fails. */
+  /** The verdicts of the rule's cases, where none of them fails. */
   readonly verdicts: readonly string[];
   readonly tookMs: number;
 }
 
-/** What is needed of a result in the harness's JSON report. */
-interface CaseResult {
-  readonly id: string;
-  readonly subject: string;
-  readonly kind: 'rule' | 'assumption';
-  readonly verdict: string;
-  readonly reason?: string;
-}
-
 /** Throws for a name that no defect has. */
-export async function tryDefect({ name, rule }: Pick<Defect, 'name' | 'rule'>): Promise<Kill> {
+export async function tryDefect(
+  { name, rule }: Pick<Defect, 'name' | 'rule'>,
+  means: Means = 'levers',
+): Promise<Kill> {
   const startedMs = performance.now();
-  const own = await resultsOn(name, [rule]);
-  const caughtBy = failed(own);
+  const own = await resultsOn(name, [rule], means);
+  const caughtBy = idsOfFailures(own);
   let elsewhere: string[] = [];
   if (caughtBy.length === 0) {
     const others = rules.map(({ id }) => id).filter((id) => id !== rule);
-    elsewhere = failed(await resultsOn(name, others));
+    elsewhere = idsOfFailures(await resultsOn(name, others, means));
   }
   return {
     name,
@@ -56,39 +55,32 @@ export async function tryDefect({ name, rule }: Pick<Defect, 'name' | 'rule'>): 
 export async function resultsOn(
   name: string | undefined,
   patterns: readonly string[],
+  means: Means = 'levers',
 ): Promise<readonly CaseResult[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'smstwin-defect-'));
-  const file = join(folder, 'report.json');
-  const errors: string[] = [];
-  try {
-    await conform([...patterns, '--report', `json=${file}`], {
-      stdout: () => {},
-      stderr: (text) => errors.push(text),
-      startOwn: () => startWrong(name),
-      signal: new AbortController().signal,
-    });
-    const report = JSON.parse(await readFile(file, 'utf8')) as { results: CaseResult[] };
-    return report.results.filter(({ kind }) => kind === 'rule');
-  } catch (error) {
-    throw new Error(`${name ?? 'sound'}: ${String(error)} ${errors.join('')}`);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
-}
-
-async function startWrong(name: string | undefined): Promise<OwnSimulator> {
   const simulation = name === undefined ? undefined : wrongSimulation(name);
   if (name !== undefined && simulation === undefined)
     throw new Error(`no defect is called ${name}`);
-  const simulator = await createSimulator({ clock: 'manual' }, { simulation, journal: false });
-  const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
-  if (controlUrl === null) throw new Error('a simulator of our own has a control port');
-  return { baseUrl, controlUrl, close: () => simulator.close() };
+  const { results } =
+    means === 'levers'
+      ? await runConform(patterns, () => startOwnSimulator({ clock: 'manual' }, { simulation }))
+      : await runWithFlags(patterns, simulation);
+  return results.filter(({ kind }) => kind === 'rule');
 }
 
-function failed(results: readonly CaseResult[]): string[] {
-  const isFailure = ({ verdict }: CaseResult) => verdict === 'failed' || verdict === 'spelling';
-  return results.filter(isFailure).map(({ id }) => id);
+async function runWithFlags(
+  patterns: readonly string[],
+  simulation: ReturnType<typeof wrongSimulation>,
+) {
+  const served = await serveWithFlags({ simulation });
+  try {
+    return await runConform([served.baseUrl, ...patterns, ...served.flags, '--timeout', '2m']);
+  } finally {
+    await served.close();
+  }
+}
+
+function idsOfFailures(results: readonly CaseResult[]): string[] {
+  return failures(results).map(({ id }) => id);
 }
 
 function outcome({ id, verdict, reason = '' }: CaseResult): string {

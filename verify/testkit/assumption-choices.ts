@@ -4,13 +4,12 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { conform } from '../../conformance/main.ts';
 import {
   type AssumptionName,
   assumptionLedger,
   assumptionNames,
 } from '../../src/sim/assumptions.ts';
-import { createSimulator } from '../../src/simulator.ts';
+import { type ConformReport, runConform, startOwnSimulator } from './conform-run.ts';
 import { type Choices, pairwise, type Row } from './pairwise.ts';
 
 /** Where any number or text is an answer: some that an off-by-one or a bound would show itself at. */
@@ -52,22 +51,7 @@ export function pairs(): Row[] {
   return pairwise(assumptionChoices);
 }
 
-/** The part of the harness's JSON report that is looked at. */
-export interface Judged {
-  readonly exitCode: number;
-  readonly counts: Readonly<Record<string, number>>;
-  readonly results: readonly {
-    readonly id: string;
-    readonly verdict: string;
-    readonly kind: string;
-    readonly reason?: string;
-    readonly expected?: string;
-    readonly actual?: string;
-  }[];
-  readonly assumptions: {
-    readonly answers: Row;
-    readonly untold: Readonly<Record<string, string>>;
-  };
+export interface Judged extends ConformReport {
   /** The file that `--discover` wrote. */
   readonly discovered: Row;
 }
@@ -75,27 +59,13 @@ export interface Judged {
 /** The whole harness against a sound simulator with these assumptions. */
 export async function judge(assumptions: Row, ...argv: string[]): Promise<Judged> {
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-assumptions-'));
-  const [report, found] = [join(folder, 'report.json'), join(folder, 'found.json')];
-  const errors: string[] = [];
+  const found = join(folder, 'found.json');
   try {
-    await conform([...argv, '--report', `json=${report}`, '--discover', found], {
-      stdout: () => {},
-      stderr: (text) => errors.push(text),
-      signal: new AbortController().signal,
-      startOwn: async () => {
-        const simulator = await createSimulator(
-          { clock: 'manual', assumptions },
-          { journal: false },
-        );
-        const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
-        if (controlUrl === null) throw new Error('a simulator of our own has a control port');
-        return { baseUrl, controlUrl, close: () => simulator.close() };
-      },
-    });
-    const judged = JSON.parse(await readFile(report, 'utf8')) as Omit<Judged, 'discovered'>;
-    return { ...judged, discovered: JSON.parse(await readFile(found, 'utf8')) as Row };
+    const start = () => startOwnSimulator({ clock: 'manual', assumptions });
+    const report = await runConform([...argv, '--discover', found], start);
+    return { ...report, discovered: JSON.parse(await readFile(found, 'utf8')) as Row };
   } catch (error) {
-    throw new Error(`${JSON.stringify(assumptions)}: ${String(error)} ${errors.join('')}`);
+    throw new Error(`${JSON.stringify(assumptions)}: ${String(error)}`);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -1,0 +1,72 @@
+/**
+ * A simulator as QA meets the real service: no control port, real time, polls of a second, and an account
+ * for each flag of the harness.
+ */
+import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';
+
+const main = '+12025550101';
+const inactive = '+12025550103';
+const foreign = '+12025550111';
+const exhausted = '+12025550121';
+
+export const flagsSettings: SettingsInput = {
+  clock: 'real',
+  world: {
+    accounts: [
+      {
+        name: 'main',
+        keys: [{ name: 'main' }, { name: 'other' }, { name: 'revoked' }],
+        sims: [{ number: main }, { number: '+12025550102' }, { number: inactive, active: false }],
+      },
+      { name: 'second', sims: [{ number: foreign }] },
+      { name: 'exhausted', monthly_quota: 0, sims: [{ number: exhausted }] },
+    ],
+    pool: [{ number: '+12025550190' }],
+  },
+};
+
+export interface ServedWithFlags {
+  readonly baseUrl: string;
+  /** The flags of `conform`, ready for a command line. */
+  readonly flags: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Starts it on a free port. */
+export async function serveWithFlags(
+  options: SimulatorOptions = {},
+  assumptions: Readonly<Record<string, unknown>> = {},
+): Promise<ServedWithFlags> {
+  const simulator = await createSimulator(
+    { ...flagsSettings, assumptions: { pollIntervalSeconds: 1, ...assumptions } },
+    { journal: false, ...options },
+  );
+  const { baseUrl } = await simulator.listen();
+  const keysOf = (name: string): readonly { readonly key: string; readonly keyId: string }[] => {
+    const { accounts } = simulator.simulation.world;
+    return [...accounts.values()].find((account) => account.name === name)?.keys ?? [];
+  };
+  const [key, other, revoked] = keysOf('main');
+  if (revoked !== undefined) simulator.accounts.revokeKey(revoked.keyId);
+  const device = simulator.readyFile().accounts[0]?.sims[0]?.device_id;
+  const values: Readonly<Record<string, string | undefined>> = {
+    'api-key': key?.key,
+    'other-api-key': other?.key,
+    'second-api-key': keysOf('second')[0]?.key,
+    'revoked-key': revoked?.key,
+    'exhausted-api-key': keysOf('exhausted')[0]?.key,
+    from: main,
+    'second-from': foreign,
+    'exhausted-from': exhausted,
+    'inactive-from': inactive,
+    'foreign-from': foreign,
+    'unknown-from': '+12025550199',
+    to: '+12025550150',
+    'device-id': device,
+  };
+  return {
+    baseUrl,
+    flags: Object.entries(values).flatMap(([name, value]) => [`--${name}`, value ?? '']),
+    close: () => simulator.close(),
+  };
+}

@@ -1,0 +1,70 @@
+/**
+ * Runs the harness in this process and reads its JSON report, for tests of what it catches and of what it
+ * leaves alone.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { conform, type OwnSimulator } from '../../conformance/main.ts';
+import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';
+
+/** The fields of a result in the report that tests look at. */
+export interface CaseResult {
+  readonly id: string;
+  /** The rule or the assumption. */
+  readonly subject: string;
+  readonly kind: 'rule' | 'assumption';
+  readonly verdict: string;
+  readonly reason?: string;
+  readonly expected?: string;
+  readonly actual?: string;
+}
+
+export interface ConformReport {
+  readonly exitCode: number;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly results: readonly CaseResult[];
+  readonly assumptions: {
+    readonly answers: Readonly<Record<string, unknown>>;
+    readonly untold: Readonly<Record<string, string>>;
+  };
+}
+
+/** Throws where the harness writes no report; the error carries what it wrote to stderr. */
+export async function runConform(
+  argv: readonly string[],
+  startOwn?: () => Promise<OwnSimulator>,
+): Promise<ConformReport> {
+  const folder = await mkdtemp(join(tmpdir(), 'smstwin-conform-'));
+  const file = join(folder, 'report.json');
+  const errors: string[] = [];
+  try {
+    await conform([...argv, '--report', `json=${file}`], {
+      stdout: () => {},
+      stderr: (text) => errors.push(text),
+      signal: new AbortController().signal,
+      ...(startOwn !== undefined && { startOwn }),
+    });
+    return JSON.parse(await readFile(file, 'utf8')) as ConformReport;
+  } catch (error) {
+    throw new Error(`${argv.join(' ')}: ${String(error)} ${errors.join('')}`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The results that fail a rule or are errors of the harness itself. */
+export function failures(results: readonly CaseResult[]): CaseResult[] {
+  return results.filter(({ verdict }) => ['failed', 'spelling', 'error'].includes(verdict));
+}
+
+/** A simulator with a control port, for the harness to start by itself. */
+export async function startOwnSimulator(
+  settings: SettingsInput,
+  options: SimulatorOptions = {},
+): Promise<OwnSimulator> {
+  const simulator = await createSimulator(settings, { journal: false, ...options });
+  const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
+  if (controlUrl === null) throw new Error('the simulator has a control port');
+  return { baseUrl, controlUrl, close: () => simulator.close() };
+}
