@@ -231,6 +231,11 @@ export const assumptions = [
     answers: '`ignore` · `reject`',
   },
   { name: 'nullFields', open: '`null` for an optional field', answers: '`reject` · `absent`' },
+  {
+    name: 'sendAtFormats',
+    open: 'which ISO 8601 forms are read',
+    answers: '`rfc3339` · `iso8601` (basic format, week and ordinal dates, decimal comma, `24:00`)',
+  },
   { name: 'emptyRequestId', open: '`request_id: ""`', answers: '`none_supplied` · `reject`' },
   { name: 'requestIdMaxLength', open: 'longest `request_id`', answers: '255 · any number' },
   {
@@ -247,7 +252,8 @@ export const assumptions = [
   {
     name: 'sendAtZone',
     open: 'offsets other than UTC',
-    answers: '`utc_only` (`Z` or `+00:00`) · `any_offset` · `naive_is_utc`',
+    answers:
+      '`utc_only` (`Z` or `+00:00`) · `any_offset` · `naive_is_utc` · `any` (offsets and naive)',
   },
   { name: 'sendAtMaxAheadDays', open: 'how far ahead', answers: '`unlimited` · any number' },
   {

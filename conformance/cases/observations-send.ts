@@ -171,6 +171,21 @@ export const sendObservations: readonly Observation[] = [
       byStatus(await t.send(await ready(t), { send_at: null }), { 202: 'absent', 400: 'reject' }),
   },
   {
+    assumption: 'sendAtFormats',
+    name: 'basic-format',
+    needs,
+    cost: { sends: 3 },
+    sends: 'a send_at in the extended format, then the same time in the basic one',
+    run: async (t) => {
+      const account = await ready(t);
+      const send_at = `${new Date((await t.now()) + day / 2).toISOString().slice(0, 19)}Z`;
+      const extended = await t.send(account, { send_at });
+      verify.given(() => verify.status(extended, 202));
+      const basic = await t.send(account, { send_at: send_at.replaceAll(/[-:]/g, '') });
+      return byStatus(basic, { 202: 'iso8601', 400: 'rfc3339' });
+    },
+  },
+  {
     assumption: 'emptyRequestId',
     name: 'empty-text',
     needs,
@@ -249,9 +264,10 @@ export const sendObservations: readonly Observation[] = [
       const account = await ready(t);
       const ahead = new Date((await t.now()) + day / 2).toISOString().slice(0, 19);
       const offset = await t.send(account, { send_at: `${ahead}+02:00` });
-      if (offset.status === 202) return { answer: 'any_offset' };
       const naive = await t.send(account, { send_at: ahead });
-      return byStatus(naive, { 202: 'naive_is_utc', 400: 'utc_only' });
+      return offset.status === 202
+        ? byStatus(naive, { 202: 'any', 400: 'any_offset' })
+        : byStatus(naive, { 202: 'naive_is_utc', 400: 'utc_only' });
     },
   },
   {

@@ -21,12 +21,13 @@ export interface Assumptions {
   readonly methodNotAllowed: '405' | '404';
   readonly unknownFields: 'ignore' | 'reject';
   readonly nullFields: 'reject' | 'absent';
+  readonly sendAtFormats: 'rfc3339' | 'iso8601';
   readonly emptyRequestId: 'none_supplied' | 'reject';
   readonly requestIdMaxLength: number;
   readonly characterUnit: 'code_points' | 'utf16_units' | 'graphemes';
   readonly blankMessage: 'reject' | 'accept';
   readonly numberCheck: 'possible' | 'shape' | 'valid';
-  readonly sendAtZone: 'utc_only' | 'any_offset' | 'naive_is_utc';
+  readonly sendAtZone: 'utc_only' | 'any_offset' | 'naive_is_utc' | 'any';
   readonly sendAtMaxAheadDays: number | 'unlimited';
   readonly heldStatus: 'queued' | 'scheduled';
   readonly progressPace: 'per_poll' | 'own_delay';

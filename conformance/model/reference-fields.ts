@@ -1,11 +1,12 @@
 /**
  * The fields of a send body, checked one by one as the document's table lists them.
  * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-2. Assumes: bothSenderFields, unknownFields, nullFields,
- * emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck, sendAtZone, sendAtMaxAheadDays.
+ * emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck, sendAtMaxAheadDays.
  */
 import { isPossiblePhoneNumber } from 'libphonenumber-js';
 import { isValidPhoneNumber } from 'libphonenumber-js/max';
 import type { Assumptions } from './assumptions.ts';
+import { instantOf } from './reference-time.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -84,7 +85,7 @@ export function senderOf(
   }
 }
 
-function given(body: Body, name: string, assumptions: Assumptions): unknown {
+export function given(body: Body, name: string, assumptions: Assumptions): unknown {
   const value = Object.hasOwn(body, name) ? body[name] : undefined;
   return value === null && assumptions.nullFields === 'absent' ? undefined : value;
 }
@@ -127,34 +128,6 @@ function isAhead(
   return (
     sendAtMaxAheadDays === 'unlimited' || atMs - now <= Number(sendAtMaxAheadDays) * 86_400_000
   );
-}
-
-const iso8601 =
-  /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d:\d\d)?$/;
-
-/** The instant that an ISO 8601 text names, to the millisecond; undefined where it names none. */
-export function instantOf(value: unknown, { sendAtZone }: Assumptions): number | undefined {
-  const parts = typeof value === 'string' ? iso8601.exec(value) : null;
-  if (parts === null) return undefined;
-  const [, year, month, day, hour, minute, second = '0', fraction = '', zone = ''] = parts;
-  const [y, mo, d] = [Number(year), Number(month), Number(day)];
-  const [h, mi, s] = [Number(hour), Number(minute), Number(second)];
-  const daysInMonth = new Date(Date.UTC(2000 + (y % 400), mo, 0)).getUTCDate();
-  if (mo < 1 || mo > 12 || d < 1 || d > daysInMonth || h > 23 || mi > 59 || s > 59) {
-    return undefined;
-  }
-  const isUtc = zone === 'Z' || zone === '+00:00';
-  if (zone === '' && sendAtZone !== 'naive_is_utc') return undefined;
-  if (zone !== '' && !isUtc && sendAtZone !== 'any_offset') return undefined;
-  const wallMs =
-    new Date(0).setUTCFullYear(y, mo - 1, d) +
-    ((h * 60 + mi) * 60 + s) * 1000 +
-    Number(fraction.slice(0, 3).padEnd(3, '0'));
-  if (zone === '' || isUtc) return wallMs;
-  const [offsetHours, offsetMinutes] = [Number(zone.slice(1, 3)), Number(zone.slice(4, 6))];
-  if (offsetHours > 23 || offsetMinutes > 59) return undefined;
-  const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000;
-  return zone.startsWith('-') ? wallMs + offsetMs : wallMs - offsetMs;
 }
 
 const gsm7 = new Set(

@@ -7,7 +7,7 @@
 
 import type { Assumptions } from './assumptions.ts';
 import type { ModelReply, ModelRequest } from './messages.ts';
-import { type Body, checkFields, segmentsOf, senderOf } from './reference-fields.ts';
+import { type Body, checkFields, given, segmentsOf, senderOf } from './reference-fields.ts';
 import { fullBucket, type ReferenceBucket, spendToken } from './reference-limiter.ts';
 import {
   change,
@@ -22,6 +22,7 @@ import {
   type ReferenceSim,
   type Status,
 } from './reference-phone.ts';
+import { instantOf } from './reference-time.ts';
 
 export type Endpoint =
   | 'send'
@@ -407,7 +408,8 @@ export class ReferenceModel {
 
   #askedFor(body: Body): readonly unknown[] {
     const sender = senderOf(body, this.assumptions).value;
-    return [body['to'], sender, body['message'], body['send_at']];
+    const sendAt = given(body, 'send_at', this.assumptions);
+    return [body['to'], sender, body['message'], instantOf(sendAt, this.assumptions) ?? sendAt];
   }
 
   #senderRefusal(sim: ReferenceSim | undefined, key: ReferenceKey): string | undefined {

@@ -21,7 +21,7 @@ function held(change: (sendAt: string, nowMs: number) => string | undefined): Pl
 
 /** The instant that is meant; undefined when there is none. */
 function instantOf(sendAt: string): number | undefined {
-  const read = parseSendAt(sendAt, 'any_offset');
+  const read = parseSendAt(sendAt, { sendAtFormats: 'rfc3339', sendAtZone: 'any_offset' });
   return typeof read === 'number' ? read : undefined;
 }
 

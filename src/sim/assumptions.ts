@@ -97,6 +97,7 @@ export const assumptionLedger = {
   methodNotAllowed: choice('another method on a known path', ['405', '404']),
   unknownFields: choice('fields the document does not name', ['ignore', 'reject']),
   nullFields: choice('`null` for an optional field', ['reject', 'absent']),
+  sendAtFormats: choice('which ISO 8601 forms are read', ['rfc3339', 'iso8601']),
   emptyRequestId: choice('`request_id: ""`', ['none_supplied', 'reject']),
   requestIdMaxLength: number('longest `request_id`', 255, { min: 1, max: 65_536 }),
   characterUnit: choice('what one of the 1,600 characters is', [
@@ -106,7 +107,7 @@ export const assumptionLedger = {
   ]),
   blankMessage: choice('`""` or white space only', ['reject', 'accept']),
   numberCheck: choice('how strictly E.164 is checked', ['possible', 'shape', 'valid']),
-  sendAtZone: choice('offsets other than UTC', ['utc_only', 'any_offset', 'naive_is_utc']),
+  sendAtZone: choice('offsets other than UTC', ['utc_only', 'any_offset', 'naive_is_utc', 'any']),
   sendAtMaxAheadDays: numberOrWord(
     'how far ahead `send_at` may be',
     'unlimited',

@@ -1,58 +1,140 @@
 /**
- * `send_at`: ISO 8601, a calendar date and a time of day. Rules: SEND-7. Assumes: sendAtZone.
+ * `send_at`: a date, a time of day and a zone. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone.
+ * Fractions below the millisecond round up: a message is never released before its time.
  */
 import type { Assumptions } from './assumptions.ts';
+import { msPerDay } from './limits.ts';
 
-const dateAndTime = String.raw`(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?`;
-const shape = new RegExp(String.raw`^${dateAndTime}(Z|[+-]\d{2}:\d{2})?$`);
+type SendAtAssumptions = Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>;
+type Format = Assumptions['sendAtFormats'];
 
-const zones: Record<Assumptions['sendAtZone'], string> = {
-  utc_only: String.raw`(Z|\+00:00)`,
-  any_offset: String.raw`(Z|[+-]\d{2}:\d{2})`,
-  naive_is_utc: String.raw`(Z|\+00:00)?`,
+const rfc3339 = String.raw`(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})[Tt](?<hour>\d{2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:\.(?<fraction>\d+))?)?`;
+
+/** Calendar, week and ordinal dates; the extended format has separators, the basic one has none. */
+function iso8601(dash: '-' | '', colon: ':' | ''): string {
+  const date = String.raw`(?<year>\d{4})${dash}(?:(?<month>\d{2})${dash}(?<day>\d{2})|W(?<week>\d{2})${dash}(?<weekday>\d)|(?<ordinal>\d{3}))`;
+  const time = String.raw`(?<hour>\d{2})(?:${colon}(?<minute>\d{2})(?:${colon}(?<second>\d{2}))?)?(?:[.,](?<fraction>\d+))?`;
+  return `${date}[Tt]${time}`;
+}
+
+const forms: Record<Format, readonly string[]> = {
+  rfc3339: [rfc3339],
+  iso8601: [iso8601('-', ':'), iso8601('', '')],
 };
 
-/** What a schema can say of `send_at`: the spelling, not whether there is such a time. */
-export function sendAtPattern(zoneRule: Assumptions['sendAtZone']): string {
-  return `^${dateAndTime}${zones[zoneRule]}$`;
+const minutesOfOffset: Record<Format, string> = {
+  rfc3339: String.raw`:(?<offsetMinute>\d{2})`,
+  iso8601: String.raw`(?::?(?<offsetMinute>\d{2}))?`,
+};
+
+const expected: Record<Format, string> = {
+  rfc3339: 'expected an RFC 3339 date and time, YYYY-MM-DDThh:mm:ssZ',
+  iso8601: 'expected an ISO 8601 date and time, YYYY-MM-DDThh:mm:ssZ or YYYYMMDDThhmmssZ',
+};
+
+const shapes: Record<Format, readonly RegExp[]> = {
+  rfc3339: shapesOf('rfc3339'),
+  iso8601: shapesOf('iso8601'),
+};
+
+function shapesOf(format: Format): RegExp[] {
+  const zone = String.raw`(?<zone>[Zz]|(?<sign>[+-])(?<offsetHour>\d{2})${minutesOfOffset[format]})?`;
+  return forms[format].map((form) => new RegExp(`^${form}${zone}$`));
 }
 
-/** Epoch milliseconds (a finer fraction is cut), or why the text is no such time. */
+/** What a schema can say of `send_at`: the spelling, not whether there is such a time. */
+export function sendAtPattern({ sendAtFormats, sendAtZone }: SendAtAssumptions): string {
+  const utc = String.raw`\+00${minutesOfOffset[sendAtFormats].replace(String.raw`\d{2}`, '00')}`;
+  const offset = String.raw`[+-]\d{2}${minutesOfOffset[sendAtFormats]}`;
+  const zone = {
+    utc_only: `(?:[Zz]|${utc})`,
+    any_offset: `(?:[Zz]|${offset})`,
+    naive_is_utc: `(?:[Zz]|${utc})?`,
+    any: `(?:[Zz]|${offset})?`,
+  }[sendAtZone];
+  const pattern = `^(?:${forms[sendAtFormats].join('|')})${zone}$`;
+  // A name may stand once in a pattern, and not every reader of schemas knows names.
+  return pattern.replaceAll(/\?<\w+>/g, '');
+}
+
+/** Epoch milliseconds, or why the text is no such time. */
 export function parseSendAt(
   text: string,
-  zoneRule: Assumptions['sendAtZone'],
+  { sendAtFormats, sendAtZone }: SendAtAssumptions,
 ): number | { readonly why: string } {
-  const match = shape.exec(text);
-  if (match === null) return { why: 'Not an ISO 8601 date and time.' };
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match
-    .slice(1, 7)
-    .map(numeric);
-  const millisecond = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'));
-  const utcMs = Date.UTC(year, month - 1, day, hour, minute, second, millisecond);
-  // Date.UTC carries 30 February over into March and reads years before 100 as 19xx.
-  const read = new Date(utcMs);
-  const exists =
-    year >= 100 &&
-    month >= 1 &&
-    month <= 12 &&
-    read.getUTCMonth() === month - 1 &&
-    read.getUTCDate() === day;
-  if (!exists || hour > 23 || minute > 59 || second > 59) return { why: 'No such date or time.' };
-  const zone = match[8];
+  const parts = read(text, shapes[sendAtFormats]);
+  if (parts === undefined) return { why: `Not understood: ${expected[sendAtFormats]}.` };
+  const wallMs = dateMs(parts) + timeMs(parts, sendAtFormats);
+  if (Number.isNaN(wallMs)) return { why: `No such date or time: ${expected[sendAtFormats]}.` };
+  const { zone, sign, offsetHour, offsetMinute = '00' } = parts;
   if (zone === undefined) {
-    return zoneRule === 'naive_is_utc'
-      ? utcMs
+    return sendAtZone === 'naive_is_utc' || sendAtZone === 'any'
+      ? wallMs
       : { why: 'The time zone is missing: end it with Z.' };
   }
-  if (zone === 'Z' || zone === '+00:00') return utcMs;
-  const offsetHours = Number(zone.slice(1, 3));
-  const offsetMinutes = Number(zone.slice(4, 6));
-  if (offsetHours > 23 || offsetMinutes > 59) return { why: 'No such time zone offset.' };
-  if (zoneRule !== 'any_offset') return { why: 'Only UTC is accepted: end it with Z.' };
-  const offsetMs = (offsetHours * 60 + offsetMinutes) * 60_000;
-  return zone.startsWith('+') ? utcMs - offsetMs : utcMs + offsetMs;
+  const offsetMs = (Number(offsetHour ?? 0) * 60 + Number(offsetMinute)) * 60_000;
+  if (offsetMs === 0 && sign !== '-') return wallMs;
+  if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) {
+    return { why: 'No such time zone offset.' };
+  }
+  if (sendAtZone !== 'any_offset' && sendAtZone !== 'any') {
+    return { why: 'Only UTC is accepted: end it with Z.' };
+  }
+  return sign === '+' ? wallMs - offsetMs : wallMs + offsetMs;
 }
 
-function numeric(digits: string | undefined): number {
-  return Number(digits ?? 0);
+type Parts = Readonly<Partial<Record<string, string>>>;
+
+function read(text: string, tried: readonly RegExp[]): Parts | undefined {
+  for (const shape of tried) {
+    const groups = shape.exec(text)?.groups;
+    if (groups !== undefined) return groups;
+  }
+  return undefined;
+}
+
+/** Midnight of the date in UTC; NaN where there is no such date. */
+function dateMs({ year: yearText, month, day, week, weekday, ordinal }: Parts): number {
+  const year = Number(yearText);
+  // `Date.UTC` reads years before 100 as 19xx.
+  if (year < 100) return Number.NaN;
+  if (week !== undefined) return weekDateMs(year, Number(week), Number(weekday));
+  if (ordinal !== undefined) {
+    const ms = Date.UTC(year, 0, Number(ordinal));
+    return new Date(ms).getUTCFullYear() === year ? ms : Number.NaN;
+  }
+  const ms = Date.UTC(year, Number(month) - 1, Number(day));
+  // `Date.UTC` carries 30 February over into March.
+  const read = new Date(ms);
+  const exists = read.getUTCMonth() === Number(month) - 1 && read.getUTCDate() === Number(day);
+  return exists ? ms : Number.NaN;
+}
+
+/** Week 1 is the one with 4 January in it, and a week belongs to the year that its Thursday is in. */
+function weekDateMs(year: number, week: number, weekday: number): number {
+  const january4 = new Date(Date.UTC(year, 0, 4));
+  const daysSinceMonday = (january4.getUTCDay() + 6) % 7;
+  const mondayMs = january4.getTime() + ((week - 1) * 7 - daysSinceMonday) * msPerDay;
+  const thursday = new Date(mondayMs + 3 * msPerDay);
+  const exists = weekday >= 1 && weekday <= 7 && thursday.getUTCFullYear() === year;
+  return exists ? mondayMs + (weekday - 1) * msPerDay : Number.NaN;
+}
+
+/** Milliseconds since midnight; NaN where the day has no such time. A leap second is none. */
+function timeMs({ hour, minute, second, fraction = '0' }: Parts, format: Format): number {
+  const [hours, minutes, seconds] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
+  const lastUnitMs = second !== undefined ? 1000 : minute !== undefined ? 60_000 : 3_600_000;
+  const ms = ((hours * 60 + minutes) * 60 + seconds) * 1000 + fractionMs(fraction, lastUnitMs);
+  const isMidnightAtEnd = format === 'iso8601' && ms === msPerDay;
+  const exists = (hours <= 23 || isMidnightAtEnd) && minutes <= 59 && seconds <= 59;
+  return exists ? ms : Number.NaN;
+}
+
+/** Decimal digits of a unit as milliseconds, rounded up; in integers, as floats would round twice. */
+function fractionMs(digits: string, unitMs: number): number {
+  // Of a long tail it matters only whether it is zero.
+  const tail = /[1-9]/.test(digits.slice(20)) ? '1' : '';
+  const kept = digits.slice(0, 20) + tail;
+  const scale = 10n ** BigInt(kept.length);
+  return Number((BigInt(kept) * BigInt(unitMs) + scale - 1n) / scale);
 }

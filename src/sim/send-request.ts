@@ -1,13 +1,14 @@
 /**
  * Validation of the send body: which fields fail, and why.
  * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
- * emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck, sendAtZone,
+ * emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck, sendAtFormats, sendAtZone,
  * sendAtMaxAheadDays.
  */
 import { z } from 'zod';
 import type { Assumptions } from './assumptions.ts';
 import type { FieldFailure } from './errors.ts';
 import { messageMaxCharacters, msPerDay } from './limits.ts';
+import { isoTime } from './message.ts';
 import { e164, isPhoneNumber } from './phone-number.ts';
 import { parseSendAt, sendAtPattern } from './send-at.ts';
 
@@ -64,7 +65,7 @@ export function sendFields(assumptions: Assumptions) {
       )
       .meta({ maxLength: requestIdMaxLength })
       .optional(),
-    send_at: text.meta({ pattern: sendAtPattern(assumptions.sendAtZone) }).optional(),
+    send_at: text.meta({ pattern: sendAtPattern(assumptions) }).optional(),
   };
 }
 
@@ -198,12 +199,14 @@ export function optional(value: unknown, { nullFields }: Pick<Assumptions, 'null
 
 function readSendAt(
   text: string,
-  { sendAtZone, sendAtMaxAheadDays }: Assumptions,
+  assumptions: Assumptions,
   nowMs: number,
 ): number | { readonly why: string } {
-  const sendAtMs = parseSendAt(text, sendAtZone);
+  const { sendAtMaxAheadDays } = assumptions;
+  const sendAtMs = parseSendAt(text, assumptions);
   if (typeof sendAtMs !== 'number') return sendAtMs;
-  if (sendAtMs <= nowMs) return { why: 'Must be in the future.' };
+  // A scaled or manual clock is not the caller's.
+  if (sendAtMs <= nowMs) return { why: `Must be in the future: it is ${isoTime(nowMs)} now.` };
   if (sendAtMaxAheadDays !== 'unlimited' && sendAtMs > nowMs + sendAtMaxAheadDays * msPerDay) {
     return { why: `At most ${sendAtMaxAheadDays} days ahead.` };
   }

@@ -135,13 +135,12 @@ function isDifferent(
   first: Message,
 ): boolean {
   const sendAt = optional(body['send_at'], assumptions);
-  const sendAtMs =
-    typeof sendAt === 'string' ? parseSendAt(sendAt, assumptions.sendAtZone) : sendAt;
+  const sendAtMs = typeof sendAt === 'string' ? parseSendAt(sendAt, assumptions) : undefined;
   return (
     body['to'] !== first.to ||
     chooseSender(body, assumptions).sender !== first.device.number ||
     body['message'] !== first.text ||
-    (sendAtMs ?? 0) !== first.sendAtMs
+    (sendAt === undefined ? 0 : sendAtMs) !== first.sendAtMs
   );
 }
 

@@ -119,6 +119,7 @@ const parts: Readonly<Record<string, Part>> = {
       for (const days of [0.9, 1.1, 300, 366, 36_000]) twin.send({ send_at: at(days) });
       twin.send({ send_at: `${at(0.5).slice(0, 19)}+02:00` });
       twin.send({ send_at: at(0.5).slice(0, 19) });
+      twin.send({ send_at: at(0.5).replaceAll(/[-:]/g, '') });
     },
   },
   buckets: {

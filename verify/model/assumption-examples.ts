@@ -223,6 +223,16 @@ export const assumptionExamples: Readonly<Record<AssumptionName, Example>> = {
       ['absent', '202'],
     ],
   },
+  sendAtFormats: {
+    scene: (scene) =>
+      ['2027-01-01T00:00:00Z', '20270101T000000Z', '2026-W53-5T00:00:00+00', '2026-365T24:00,0Z']
+        .map((send_at) => scene.send({ send_at }).status)
+        .join(),
+    shows: [
+      ['rfc3339', '202,400,400,400'],
+      ['iso8601', '202,202,202,202'],
+    ],
+  },
   emptyRequestId: {
     scene: (scene) => brief(scene.send({ request_id: '' })),
     shows: [
@@ -272,6 +282,7 @@ export const assumptionExamples: Readonly<Record<AssumptionName, Example>> = {
       ['utc_only', '202,202,400,400'],
       ['any_offset', '202,202,202,400'],
       ['naive_is_utc', '202,202,400,202'],
+      ['any', '202,202,202,202'],
     ],
   },
   sendAtMaxAheadDays: {

@@ -80,6 +80,7 @@ export const speaksOf: Readonly<Record<AssumptionName, Reach>> = {
       (name) => !/^(to|from|from_number|message|request_id|send_at)$/.test(name),
     ),
   nullFields: (a) => isSend(a) && Object.values(bodyOf(a)).includes(null),
+  sendAtFormats: both(invalid, names('send_at')),
   emptyRequestId: (a) => isSend(a) && bodyOf(a)['request_id'] === '',
   requestIdMaxLength: namesRequestId,
   characterUnit: both(invalid, names('message')),

@@ -15,6 +15,7 @@ import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import { type Assumptions, defaultAssumptions } from '../../src/sim/assumptions.ts';
 import {
   accountCount,
+  type SendAtChoice,
   type SenderChoice,
   type SendFields,
   type SendPath,
@@ -461,10 +462,11 @@ export class Session {
     };
   }
 
-  #written({ aheadMs, zone, digits }: { aheadMs: number; zone: string; digits: number }): string {
+  #written({ aheadMs, zone, digits, isBasic }: Extract<SendAtChoice, { digits: number }>): string {
     const text = new Date(this.model.nowMs + aheadMs).toISOString();
-    const fraction = text.slice(20, 23).padEnd(6, '0').slice(0, digits);
-    return `${text.slice(0, 19)}${digits > 0 ? `.${fraction}` : ''}${zone}`;
+    const fraction = `${text.slice(20, 23)}0009`.slice(0, digits);
+    const time = isBasic ? text.slice(0, 19).replaceAll(/[-:]/g, '') : text.slice(0, 19);
+    return `${time}${digits > 0 ? `.${fraction}` : ''}${zone}`;
   }
 
   #post(via: SendPath, key: string, body: string | Uint8Array, type = 'application/json') {

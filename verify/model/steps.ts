@@ -16,9 +16,14 @@ export type SenderChoice =
   | { readonly pool: number }
   | { readonly value: unknown };
 
-/** `send_at`: relative to now or to the time of day, written in some zone; or any value. */
+/** `send_at`: relative to now, written in some zone, of 7 digits the last one below the millisecond; or any value. */
 export type SendAtChoice =
-  | { readonly aheadMs: number; readonly zone: string; readonly digits: number }
+  | {
+      readonly aheadMs: number;
+      readonly zone: string;
+      readonly digits: number;
+      readonly isBasic?: boolean;
+    }
   | { readonly value: unknown };
 
 export interface SendFields {
@@ -197,7 +202,7 @@ const sendAt: fc.Arbitrary<SendAtChoice> = fc.oneof(
     arbitrary: fc.record({
       aheadMs: fc.constantFrom(1, 1000, 5000, 20_000, 59_999, 3_600_000, 86_400_000, 86_400_001),
       zone: fc.constantFrom('Z', 'Z', '+00:00'),
-      digits: fc.constantFrom(3, 3, 6),
+      digits: fc.constantFrom(3, 3, 6, 7),
     }),
   },
   {
@@ -222,9 +227,13 @@ const sendAt: fc.Arbitrary<SendAtChoice> = fc.oneof(
         '-00:00',
         '+24:00',
         '+0000',
+        '+00',
+        '-0930',
+        '-00',
         'z',
       ),
-      digits: fc.constantFrom(0, 1, 3, 6),
+      digits: fc.constantFrom(0, 1, 3, 6, 7),
+      isBasic: fc.constantFrom(false, false, true),
     }),
   },
   {
@@ -236,6 +245,19 @@ const sendAt: fc.Arbitrary<SendAtChoice> = fc.oneof(
           ...['tomorrow', '2026-02-30T00:00:00Z', '2027-02-29T10:00:00Z', '2028-02-29T10:00:00Z'],
           ...['2026-13-01T00:00:00Z', '2027-01-01T24:00:00Z', '2027-01-01T00:60:00Z'],
           ...['2026-12-31T23:59:60Z', '2027-01-01', '9999-12-31T23:59:59.999Z', '1799999999'],
+          ...['2026-W53-7T23:59:59.9999Z', '2027-W53-1T00:00Z', '2027W011T000000Z', '2026-366T10Z'],
+          ...[
+            '2028-366T10:30,25Z',
+            '2028366T103000.123456Z',
+            '20270101T00:00Z',
+            '2027-01-01T24:00Z',
+          ],
+          ...[
+            '2027-01-01T24:00:00.0001Z',
+            '2027-W01-8T00:00Z',
+            '2027-000T00:00Z',
+            '2027-01-01t10:00z',
+          ],
         ),
       ),
     }),

@@ -105,7 +105,9 @@ export const mixtures: readonly Partial<Assumptions>[] = [
   { nullFields: 'absent', bothSenderFields: 'reject', unknownFields: 'reject' },
   { nullFields: 'absent', bothSenderFields: 'reject_if_different', emptyRequestId: 'reject' },
   { nullFields: 'absent', bothSenderFields: 'alias_wins', sendAtZone: 'any_offset' },
-  { requestIdMaxLength: 3, sendAtMaxAheadDays: 7, characterUnit: 'utf16_units' },
+  { requestIdMaxLength: 3, sendAtMaxAheadDays: 7, characterUnit: 'utf16_units', sendAtZone: 'any' },
+  { sendAtFormats: 'iso8601' },
+  { sendAtFormats: 'iso8601', sendAtZone: 'any' },
   { blankMessage: 'accept', characterUnit: 'graphemes', numberCheck: 'shape' },
   { receivedShape: 'array', tasksShape: 'array', heldStatus: 'scheduled', numberCheck: 'valid' },
 ];

@@ -77,10 +77,11 @@ function requestIdText({ emptyRequestId }: Assumptions): string {
   return `The caller's idempotency key: used again within ${replayWindowMs / hourMs} hours, it returns the original message (SEND-4).${empty}`;
 }
 
-function sendAtText({ sendAtMaxAheadDays }: Assumptions): string {
+function sendAtText({ sendAtFormats, sendAtMaxAheadDays }: Assumptions): string {
+  const form = { rfc3339: 'RFC 3339', iso8601: 'ISO 8601' }[sendAtFormats];
   const ahead =
     sendAtMaxAheadDays === 'unlimited'
       ? ''
       : ` and at most ${sendAtMaxAheadDays} days ahead (\`sendAtMaxAheadDays\`)`;
-  return `ISO 8601: hold the message until this time, which must be in the future${ahead}. Absent, it is sent immediately (SEND-7).`;
+  return `${form} (\`sendAtFormats\`): hold the message until this time, which must be in the future${ahead}. Absent, it is sent immediately (SEND-7).`;
 }

@@ -291,6 +291,26 @@ test.each([
   expect(outcome(twin.send({ send_at: isoAt(twin.now() + aheadMs) }))).toBe(expected);
 });
 
+test('SEND-7 a fraction below the millisecond is kept: no message is released before its time', () => {
+  const twin = Twin.assuming({ heldStatus: 'scheduled' });
+  const send_at = isoAt(twin.now() + 1_001).replace('Z', '9Z');
+  const { json } = twin.send({ send_at });
+  const status = () => twin.read(String(json['message_id'])).json['status'];
+  twin.advance(1_001);
+  expect(status()).toBe('scheduled');
+  twin.advance(1);
+  expect(status()).toBe('queued');
+});
+
+test('SEND-7 a send_at that is not in the future is answered with the simulated time', () => {
+  const twin = new Twin();
+  twin.advance(hourMs);
+  const { json } = twin.send({ send_at: isoAt(twin.now()) });
+  expect(json['detail']).toBe(
+    'send_at: Must be in the future: it is 2026-01-01T01:00:00.000Z now.',
+  );
+});
+
 test.each(['queued', 'scheduled'] as const)(
   'SEND-7 heldStatus %s: read during the hold, and 202 says queued',
   (heldStatus) => {

@@ -1,0 +1,80 @@
+/**
+ * The instant that a `send_at` names. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone.
+ */
+import type { Assumptions } from './assumptions.ts';
+
+const rfc3339 = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)([Zz]|[+-]\d\d:\d\d)?$/;
+const extended =
+  /^(\d{4}-(?:\d\d-\d\d|W\d\d-\d|\d{3}))[Tt](\d\d(?::\d\d(?::\d\d)?)?(?:[.,]\d+)?)([Zz]|[+-]\d\d(?::?\d\d)?)?$/;
+const basic =
+  /^(\d{4}(?:\d{4}|W\d{3}|\d{3}))[Tt](\d\d(?:\d\d(?:\d\d)?)?(?:[.,]\d+)?)([Zz]|[+-]\d\d(?::?\d\d)?)?$/;
+
+const dayMs = 86_400_000;
+
+/** To the millisecond, rounded up; undefined where the text names none. */
+export function instantOf(
+  value: unknown,
+  { sendAtFormats, sendAtZone }: Assumptions,
+): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const isIso = sendAtFormats === 'iso8601';
+  const parts = isIso ? (extended.exec(value) ?? basic.exec(value)) : rfc3339.exec(value);
+  const [, date = '', time = '', zone = ''] = parts ?? [];
+  const midnight = midnightOf(date.replaceAll('-', ''));
+  const clock = clockOf(time.replaceAll(':', ''), isIso);
+  if (midnight === undefined || clock === undefined) return undefined;
+  if (/^(?:z|\+00:?(?:00)?)$/i.test(zone)) return midnight + clock;
+  if (zone === '') {
+    return sendAtZone === 'any' || sendAtZone === 'naive_is_utc' ? midnight + clock : undefined;
+  }
+  const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(3).replace(':', ''))];
+  if (hours > 23 || minutes > 59) return undefined;
+  if (sendAtZone !== 'any' && sendAtZone !== 'any_offset') return undefined;
+  const offsetMs = (hours * 60 + minutes) * 60_000;
+  return midnight + clock + (zone.startsWith('-') ? offsetMs : -offsetMs);
+}
+
+/** `date` without its hyphens: yyyymmdd, yyyyWwwd or yyyyddd. */
+function midnightOf(date: string): number | undefined {
+  const year = Number(date.slice(0, 4));
+  if (date === '' || year < 100) return undefined;
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+  const newYear = Date.UTC(year, 0, 1);
+  if (date[4] === 'W') {
+    const [week, weekday] = [Number(date.slice(5, 7)), Number(date[7])];
+    if (week < 1 || week > weeksIn(year) || weekday < 1 || weekday > 7) return undefined;
+    const january4 = new Date(newYear + 3 * dayMs).getUTCDay() || 7;
+    return newYear + (week * 7 + weekday - (january4 + 3) - 1) * dayMs;
+  }
+  if (date.length === 7) {
+    const ordinal = Number(date.slice(4));
+    return ordinal < 1 || ordinal > (isLeap ? 366 : 365)
+      ? undefined
+      : newYear + (ordinal - 1) * dayMs;
+  }
+  const [month, day] = [Number(date.slice(4, 6)), Number(date.slice(6))];
+  const length = lengths[month - 1];
+  if (length === undefined || day < 1 || day > length) return undefined;
+  const daysBefore = lengths.slice(0, month - 1).reduce((sum, days) => sum + days, 0);
+  return newYear + (daysBefore + day - 1) * dayMs;
+}
+
+/** 53 in a year that ends on a Thursday, or follows one that ends on a Wednesday. */
+function weeksIn(year: number): 52 | 53 {
+  const endsOn = (y: number) =>
+    (y + Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400)) % 7;
+  return endsOn(year) === 4 || endsOn(year - 1) === 3 ? 53 : 52;
+}
+
+/** `time` without its colons: hh, hhmm or hhmmss, with decimals of the last unit. */
+function clockOf(time: string, isIso: boolean): number | undefined {
+  const [digits = '', decimals = '0'] = time.split(/[.,]/);
+  const [hours = 0, minutes = 0, seconds = 0] = (digits.match(/\d\d/g) ?? []).map(Number);
+  const unitMs = { 2: 3_600_000n, 4: 60_000n, 6: 1000n }[digits.length] ?? 0n;
+  const [shares, whole] = [BigInt(decimals) * unitMs, 10n ** BigInt(decimals.length)];
+  const fraction = Number(shares / whole) + (shares % whole > 0n ? 1 : 0);
+  if (isIso && digits.padEnd(6, '0') === '240000' && fraction === 0) return dayMs;
+  if (hours > 23 || minutes > 59 || seconds > 59) return undefined;
+  return ((hours * 60 + minutes) * 60 + seconds) * 1000 + fraction;
+}
