@@ -422,9 +422,15 @@ export class ReferenceModel {
         ? 'from_number_not_found'
         : 'from_number_access_deniedd';
     }
-    const hasOwn = this.sims.some((each) => each.accountId === key.accountId && each.connected);
-    const isBesideOwn = hasOwn && this.assumptions.poolBesideOwnSim === 'access_denied';
+    const isBesideOwn =
+      this.#connectedSims(key) > 0 && this.assumptions.poolBesideOwnSim === 'access_denied';
     return isBesideOwn || !sim.allowed ? 'from_number_access_deniedd' : undefined;
+  }
+
+  /** SVC-1: a deactivated SIM carries nothing, so it is no connected one. */
+  #connectedSims({ accountId }: ReferenceKey): number {
+    return this.sims.filter((sim) => sim.accountId === accountId && sim.connected && sim.active)
+      .length;
   }
 
   /** The scripted fate of a recipient; a failure outside `failsFrom` has no effect. */
@@ -488,14 +494,13 @@ export class ReferenceModel {
     for (const message of this.messages) {
       if (message.accountId === key.accountId) counts[message.status] += 1;
     }
-    const own = this.sims.filter((sim) => sim.accountId === key.accountId && sim.connected);
     const inbound = this.received.filter((each) => each.accountId === key.accountId);
     return {
       status: 200,
       body: {
         messages: counts,
         quota: { used: this.#quotaUsed(key.accountId), limit: this.#quotaOf(key.accountId) },
-        sims_connected: own.length,
+        sims_connected: this.#connectedSims(key),
         received: inbound.length,
       },
       headers: {},

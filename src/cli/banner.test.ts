@@ -37,13 +37,16 @@ test('the banner of the default world is at most a dozen lines and sends from th
   expect(text).toContain('"from":"+12025550101"');
 });
 
-test('SVC-1 an account without a connected SIM is shown the pool number', async () => {
-  const world = {
-    accounts: [{ name: 'a', sims: [{ number, connected: false }] }],
-    pool: [{ number: '+12025550190' }],
-  };
-  expect((await bannerOf({ world })).text).toContain('"from":"+12025550190"');
-});
+test.each([{ connected: false }, { active: false }])(
+  'SVC-1 an account whose only SIM is %j is shown the pool number',
+  async (state) => {
+    const world = {
+      accounts: [{ name: 'a', sims: [{ number, ...state }] }],
+      pool: [{ number: '+12025550190' }],
+    };
+    expect((await bannerOf({ world })).text).toContain('"from":"+12025550190"');
+  },
+);
 
 test('ERR-2 a deactivated SIM is not shown', async () => {
   const sims = [

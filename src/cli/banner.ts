@@ -50,11 +50,11 @@ function chooseCaller(served: ReadyFile, options: ServeOptions): Caller | undefi
   for (const { name, api_key: key, sims } of served.accounts) {
     if (key === '') continue;
     const stated = options.settings.world?.accounts?.find((account) => account.name === name);
-    const isOn = (number: string, field: 'connected' | 'active') =>
-      stated?.sims?.find((sim) => sim.number === number)?.[field] !== false;
-    const connected = sims.filter(({ number }) => isOn(number, 'connected'));
-    const working = connected.find(({ number }) => isOn(number, 'active'));
-    const from = working?.number ?? (connected.length === 0 ? pool : undefined);
+    const isOff = (number: string) => {
+      const sim = stated?.sims?.find((each) => each.number === number);
+      return sim?.connected === false || sim?.active === false;
+    };
+    const from = sims.find(({ number }) => !isOff(number))?.number ?? pool;
     if (from !== undefined) return { account: name, key, from };
   }
   return undefined;

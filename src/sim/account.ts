@@ -93,8 +93,8 @@ export class Account {
     this.quota = new QuotaCount(this.messages);
   }
 
-  /** SVC-1 asks for a SIM that is connected; whether it is active is another matter (ERR-2). */
-  get hasConnectedSim(): boolean {
-    return this.devices.some((device) => device.connected);
+  /** Connected SIMs as SVC-1 has them: a deactivated one carries no message, so it does not count. */
+  get connectedSims(): readonly Device[] {
+    return this.devices.filter((device) => device.connected && device.active);
   }
 }

@@ -150,7 +150,7 @@ function usableDevice(world: World, account: Account, number: string): Device | 
   const device = world.deviceByNumber(number);
   if (device === undefined) return { kind: 'number_not_found' };
   if (device.account === undefined) {
-    if (account.hasConnectedSim && assumptions.poolBesideOwnSim === 'access_denied') {
+    if (account.connectedSims.length > 0 && assumptions.poolBesideOwnSim === 'access_denied') {
       return { kind: 'number_access_denied' };
     }
   } else if (device.account !== account) {

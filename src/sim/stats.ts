@@ -21,7 +21,7 @@ export function accountStats(world: World, account: Account): AccountStats {
       used: account.quota.used(world.now(), world.assumptions),
       limit: limit === 'unlimited' ? null : limit,
     },
-    sims_connected: account.devices.filter((device) => device.connected).length,
+    sims_connected: account.connectedSims.length,
     received: account.received.length,
   };
 }

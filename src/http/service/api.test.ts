@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   acmeNumber,
+  acmeOtherNumber,
   dayMs,
   globexNumber,
   minuteMs,
@@ -368,6 +369,27 @@ test('RES-1 a HEAD is answered as the GET is', () => {
   expect(twin.request('HEAD', path)).toEqual(twin.request('GET', path));
 });
 
+test('AUTH-1 LIMIT-4 a HEAD needs the key and spends the token of the GET', () => {
+  const twin = new Twin();
+  const received = '/api/v1/sms/received/';
+  expect(twin.request('HEAD', received, { authorization: undefined }).status).toBe(401);
+  for (let i = 0; i < 60; i++) {
+    expect(twin.request('HEAD', received).status).toBe(200);
+    expect(twin.request('GET', received).status).toBe(200);
+  }
+  expect(twin.request('HEAD', received).status).toBe(429);
+});
+
+test('AUTH-6 LIMIT-5 the 60 of the tasks are the account’s, whichever of its devices polls', () => {
+  const twin = new Twin();
+  const poll = (number: string) =>
+    twin.request('GET', `/api/devices/${twin.device(number).deviceId}/tasks/`).status;
+  for (let i = 0; i < 30; i++) {
+    expect([poll(acmeNumber), poll(acmeOtherNumber)]).toEqual([200, 200]);
+  }
+  expect(poll(acmeOtherNumber)).toBe(429);
+});
+
 test.each([
   ['405', 'GET', sendPath, 405, 'POST'],
   ['405', 'POST', `/api/v1/sms/${unknownId}/`, 405, 'GET, HEAD'],
@@ -539,6 +561,8 @@ test('statsShape counts: messages by status, quota, SIMs and inbound messages', 
     sims_connected: 1,
     received: 0,
   });
+  twin.simulation.world.patchDevice(twin.device(), { active: false });
+  expect(twin.request('GET', '/api/v1/account/stats/').json['sims_connected']).toBe(0);
 });
 
 test('SVC-2 the same settings and calls give the same bytes', () => {

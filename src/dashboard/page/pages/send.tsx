@@ -281,7 +281,9 @@ function sendersOf(world: World, accountId: string) {
 }
 
 function senderHint(world: World, accountId: string): string {
-  const hasSim = world.sims.some((sim) => sim.account_id === accountId && sim.connected);
+  const hasSim = world.sims.some(
+    (sim) => sim.account_id === accountId && sim.connected && sim.active,
+  );
   return hasSim
     ? 'The shared pool is for accounts without a connected SIM.'
     : 'This account has no connected SIM: it sends from the shared pool.';
