@@ -15,7 +15,9 @@ const checks = 2_000_000;
 const rounds = 5;
 const keys = 1_000_000;
 let nowMs = Date.parse('2026-01-01T00:00:00.000Z');
-const limiter = new Limiter(() => nowMs, documentedLimitsPerMinute, defaultAssumptions);
+const limiter = new Limiter(() => nowMs, documentedLimitsPerMinute, {
+  answers: defaultAssumptions,
+});
 
 /** `stepMs` apart, so that a key passes or is refused. */
 function check(names: readonly string[], stepMs: number): number {

@@ -1,124 +1,134 @@
 import { expect, test } from 'vitest';
-import { createActor } from 'xstate';
+import { type Actor, createActor, getNextSnapshot } from 'xstate';
 import { VirtualClock } from '../sim/clock.ts';
-import { type DeviceEvent, type DeviceSubject, deviceMachine } from './device-machine.ts';
+import type { Device, DeviceState } from '../sim/device.ts';
+import { type DeviceEvent, type DueWork, deviceMachine, type PolledBy } from './device-machine.ts';
 
-/** What the machine asks about, as plain values that a test sets. */
-class Situation implements DeviceSubject {
-  connected = true;
-  active = true;
-  external = false;
-  wakeInMs: number | undefined;
-  woken = 0;
-
-  isConnected(): boolean {
-    return this.connected;
-  }
-  isActive(): boolean {
-    return this.active;
-  }
-  isPolledExternally(): boolean {
-    return this.external;
-  }
-  untilWakeMs(): number | undefined {
-    return this.wakeInMs;
-  }
-  wake(): void {
-    this.woken++;
-    this.wakeInMs = undefined;
-  }
-}
-
-const states = ['asleep', 'awake', 'external', 'disconnected', 'deactivated'] as const;
-type State = (typeof states)[number];
-
-const events: readonly DeviceEvent['type'][] = [
-  'work_queued',
-  'work_taken',
-  'connected',
-  'disconnected',
-  'activated',
-  'deactivated',
-  'polling_changed',
-];
-
-function putInto(situation: Situation, state: State): void {
-  situation.active = state !== 'deactivated';
-  situation.connected = state !== 'disconnected';
-  situation.external = state === 'external';
-  situation.wakeInMs = state === 'awake' ? 5_000 : undefined;
-}
-
-function start(situation: Situation) {
-  const clock = new VirtualClock(Date.parse('2026-01-01T00:00:00.000Z'));
-  const actor = createActor(deviceMachine, { input: { subject: situation }, clock }).start();
-  return { clock, actor };
-}
-
-test.each(states)('SVC-3 a device starts %s where its situation is that', (state) => {
-  const situation = new Situation();
-  putInto(situation, state);
-  const { actor, clock } = start(situation);
-  expect(actor.getSnapshot().value).toBe(state);
-  expect(clock.pending).toBe(state === 'awake' ? 1 : 0);
+/** The machine hands it on to its actions, and never looks at it. */
+const device = new Proxy({} as Device, {
+  get: (_, name) => {
+    throw new Error(`the machine read ${String(name)} of the device`);
+  },
 });
+const startMs = Date.parse('2026-01-01T00:00:00.000Z');
+const on: DeviceState = { connected: true, active: true, polling: 'simulated' };
+const nothingDue: DueWork = { nextPollAt: undefined, nextStepAt: undefined };
 
-/** The events that make a state decide anew; every other one leaves it, timer and all. */
-const heeded: Readonly<Record<State, readonly DeviceEvent['type'][]>> = {
-  asleep: ['work_queued', 'disconnected', 'deactivated', 'polling_changed'],
-  awake: ['work_queued', 'work_taken', 'disconnected', 'deactivated', 'polling_changed'],
-  external: ['work_queued', 'work_taken', 'disconnected', 'deactivated', 'polling_changed'],
-  disconnected: ['connected', 'deactivated', 'polling_changed'],
-  deactivated: ['activated', 'polling_changed'],
-};
+/** A running machine whose actions only take notes. */
+function start(state: DeviceState, due: DueWork = nothingDue) {
+  const clock = new VirtualClock(startMs);
+  const worked: boolean[] = [];
+  const machine = deviceMachine.provide({
+    actions: { work: (_, { mayPoll }) => void worked.push(mayPoll) },
+  });
+  const actor = createActor(machine, { input: { device, now: clock.now, ...state }, clock });
+  actor.start();
+  actor.send({ type: 'work_changed', ...due });
+  return { clock, actor, worked };
+}
 
-const walks = states.flatMap((from) =>
-  events.flatMap((event) => states.map((to) => [from, event, to] as const)),
-);
+function mayPoll(actor: Actor<typeof deviceMachine>, by: PolledBy): boolean {
+  return actor.getSnapshot().can({ type: 'polled', by, ...nothingDue });
+}
 
-test.each(walks)('SVC-3 %s on %s, the situation being that of %s', (from, event, to) => {
-  const situation = new Situation();
-  putInto(situation, from);
-  const { clock, actor } = start(situation);
-  putInto(situation, to);
-  actor.send({ type: event });
-  const expected = heeded[from].includes(event) ? to : from;
-  expect(actor.getSnapshot().value).toBe(expected);
-  expect(clock.pending).toBe(expected === 'awake' ? 1 : 0);
+const pollSoon: DueWork = { nextPollAt: startMs + 5_000, nextStepAt: undefined };
+const stepSoon: DueWork = { nextPollAt: undefined, nextStepAt: startMs + 3_000 };
+const bothSoon: DueWork = { nextPollAt: startMs + 5_000, nextStepAt: startMs + 3_000 };
+
+/** What a device is, what is due for it, the state that follows, and when it wakes. */
+test.each([
+  [{}, nothingDue, 'asleep', undefined],
+  [{}, pollSoon, 'awake', 5_000],
+  [{}, stepSoon, 'awake', 3_000],
+  [{}, bothSoon, 'awake', 3_000],
+  [{ polling: 'external' }, nothingDue, 'asleep', undefined],
+  [{ polling: 'external' }, pollSoon, 'asleep', undefined],
+  [{ polling: 'external' }, bothSoon, 'awake', 3_000],
+  [{ connected: false }, bothSoon, 'disconnected', undefined],
+  [{ active: false }, bothSoon, 'deactivated', undefined],
+  [{ connected: false, active: false }, bothSoon, 'deactivated', undefined],
+] as const)('SVC-3 a device that is %j with %j is %s', (state, due, value, afterMs) => {
+  const { actor, clock } = start({ ...on, ...state }, due);
+  expect(actor.getSnapshot().value).toBe(value);
+  expect(clock.nextAtMs).toBe(afterMs === undefined ? undefined : startMs + afterMs);
+  expect(clock.pending).toBe(afterMs === undefined ? 0 : 1);
   actor.stop();
   expect(clock.pending).toBe(0);
 });
 
-test('SVC-3 an awake device is woken at its time, once, and sleeps when nothing is left', () => {
-  const situation = new Situation();
-  putInto(situation, 'awake');
-  const { clock, actor } = start(situation);
-  clock.advanceTo(clock.now() + 4_999);
-  expect(situation.woken).toBe(0);
-  clock.advanceTo(clock.now() + 1);
-  expect(situation.woken).toBe(1);
+test.each([
+  [{}, 'device', false],
+  [{}, 'operation', true],
+  [{ polling: 'external' }, 'device', true],
+  [{ polling: 'external' }, 'operation', true],
+  [{ polling: 'external', connected: false }, 'device', false],
+  [{ polling: 'external', active: false }, 'device', false],
+  [{ connected: false }, 'operation', false],
+  [{ active: false }, 'operation', false],
+] as const)(
+  'STATE-2 whether a device that is %j may be polled by a(n) %s: %s',
+  (state, by, may) => {
+    for (const due of [nothingDue, stepSoon, pollSoon]) {
+      expect(mayPoll(start({ ...on, ...state }, due).actor, by)).toBe(may);
+    }
+  },
+);
+
+test.each([
+  ['simulated', true],
+  ['external', false],
+] as const)('SVC-3 a device with %s polling that wakes may poll by itself: %s', (polling, may) => {
+  const { actor, clock, worked } = start({ ...on, polling }, stepSoon);
+  clock.advanceTo(startMs + 2_999);
+  expect(worked).toEqual([]);
+  clock.advanceTo(startMs + 3_000);
+  expect(worked).toEqual([may]);
+  expect(actor.getSnapshot().value).toBe('working');
+  actor.send({ type: 'work_changed', ...nothingDue });
   expect(actor.getSnapshot().value).toBe('asleep');
   expect(clock.pending).toBe(0);
 });
 
-test('SVC-3 work that is needed sooner moves the wake, and leaves no second timer', () => {
-  const situation = new Situation();
-  putInto(situation, 'awake');
-  const { clock, actor } = start(situation);
-  situation.wakeInMs = 1_000;
-  actor.send({ type: 'work_queued' });
+test('SVC-3 work that is due sooner moves the wake, and leaves no second timer', () => {
+  const { actor, clock, worked } = start(on, pollSoon);
+  actor.send({ type: 'work_changed', nextPollAt: startMs + 1_000, nextStepAt: undefined });
   expect(clock.pending).toBe(1);
-  clock.advanceTo(clock.now() + 1_000);
-  expect(situation.woken).toBe(1);
+  clock.advanceTo(startMs + 1_000);
+  expect(worked).toEqual([true]);
 });
 
-test('STATE-3 a device that is polled externally is awake while its messages progress by themselves', () => {
-  const situation = new Situation();
-  putInto(situation, 'external');
-  const { clock, actor } = start(situation);
-  situation.wakeInMs = 3_000;
-  actor.send({ type: 'work_taken' });
+test('SVC-3 a device that is off ignores its work, and waits for nothing when it comes back', () => {
+  const { actor, clock } = start(on, pollSoon);
+  actor.send({ type: 'device_changed', ...on, connected: false });
+  actor.send({ type: 'work_changed', ...pollSoon });
+  expect(clock.pending).toBe(0);
+  actor.send({ type: 'device_changed', ...on });
+  expect(actor.getSnapshot().value).toBe('asleep');
+  actor.send({ type: 'work_changed', ...pollSoon });
   expect(actor.getSnapshot().value).toBe('awake');
-  clock.advanceTo(clock.now() + 3_000);
-  expect(actor.getSnapshot().value).toBe('external');
+});
+
+const states: readonly DeviceState[] = [true, false].flatMap((connected) =>
+  [true, false].flatMap((active) =>
+    (['simulated', 'external'] as const).map((polling) => ({ connected, active, polling })),
+  ),
+);
+const dues = [nothingDue, pollSoon, stepSoon, bothSoon];
+const events: readonly DeviceEvent[] = [
+  ...states.map((state) => ({ type: 'device_changed', ...state }) as const),
+  ...dues.map((due) => ({ type: 'work_changed', ...due }) as const),
+  ...dues.map((due) => ({ type: 'polled', by: 'operation', ...due }) as const),
+  ...dues.map((due) => ({ type: 'polled', by: 'device', ...due }) as const),
+];
+
+test('SVC-3 its guards are pure: what an event leads to follows from context and event alone', () => {
+  for (const state of states) {
+    for (const due of dues) {
+      const { actor, clock, worked } = start(state, due);
+      const before = actor.getSnapshot();
+      const lead = () => events.map((event) => getNextSnapshot(deviceMachine, before, event).value);
+      expect(lead()).toEqual(lead());
+      expect([clock.nextAtMs, worked]).toEqual([before.context.nextWakeAt, []]);
+    }
+  }
 });

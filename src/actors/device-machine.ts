@@ -1,85 +1,116 @@
 /**
- * A paired SIM that polls for work. Rules: SVC-3, STATE-2. Assumes: pollIntervalSeconds.
- * It rests where nothing can happen by itself: unpaired, deactivated, polled by a real device, or without
- * work. (Messages that a real device has picked up may still progress at their own pace: then it is awake.) Awake, it waits for its next poll on the virtual clock; which poll that is follows from its phase, so
- * a rest shifts nothing.
+ * A SIM device. Rules: SVC-3, STATE-2.
+ * This machine alone decides whether the device may poll, and when it does something by itself:
+ *
+ *   deactivated, disconnected   off: it neither polls nor reports progress
+ *   asleep                      on, and nothing falls due by itself
+ *   awake                       on, with a timer for `nextWakeAt` on the virtual clock
+ *   working                     its time has come: it does what is due, then learns what is due next
+ *
+ * Its guards read the context and the event, nothing else. Events carry facts. `fleet.ts` reports them, asks
+ * `can(polled)` before it polls for someone else, and provides the actions.
  */
-import { setup } from 'xstate';
+import { and, assertEvent, assign, setup } from 'xstate';
+import type { Device, DeviceState } from '../sim/device.ts';
 
-/** What the machine asks of the device it runs; answers are read when a decision is made. */
-export interface DeviceSubject {
-  isConnected(): boolean;
-  isActive(): boolean;
-  isPolledExternally(): boolean;
-  /** Milliseconds until something happens by itself, or undefined. */
-  untilWakeMs(): number | undefined;
-  /** What falls due now: a poll, a step, or both. */
-  wake(): void;
+/** What falls due for the messages of a device, in epoch milliseconds; undefined where nothing does. */
+export interface DueWork {
+  /** The first poll of the device that finds work. */
+  readonly nextPollAt: number | undefined;
+  /** The first step that a message takes by itself (`progressPace: own_delay`). */
+  readonly nextStepAt: number | undefined;
 }
 
-export type DeviceEvent =
-  | { readonly type: 'work_queued' }
-  | { readonly type: 'work_taken' }
-  | { readonly type: 'connected' }
-  | { readonly type: 'disconnected' }
-  | { readonly type: 'activated' }
-  | { readonly type: 'deactivated' }
-  | { readonly type: 'polling_changed' };
+/** `device`: a real device asked for its tasks. `operation`: somebody asked for a poll at once. */
+export type PolledBy = 'device' | 'operation';
 
-export const deviceMachine = setup({
+export type DeviceEvent =
+  | ({ readonly type: 'device_changed' } & DeviceState)
+  | ({ readonly type: 'work_changed' } & DueWork)
+  | ({ readonly type: 'polled'; readonly by: PolledBy } & DueWork);
+
+interface DeviceInput extends DeviceState {
+  /** Only handed on to the actions. */
+  readonly device: Device;
+  readonly now: () => number;
+}
+
+interface DeviceContext extends DeviceInput {
+  readonly nextWakeAt: number | undefined;
+}
+
+const parts = setup({
   types: {
-    context: {} as { readonly subject: DeviceSubject },
-    input: {} as { readonly subject: DeviceSubject },
+    context: {} as DeviceContext,
+    input: {} as DeviceInput,
     events: {} as DeviceEvent,
+    tags: {} as 'off',
   },
   delays: {
-    untilWake: ({ context }) => context.subject.untilWakeMs() ?? 0,
+    untilWake: ({ context }) => (context.nextWakeAt ?? 0) - context.now(),
   },
   guards: {
-    isDisconnected: ({ context }) => !context.subject.isConnected(),
-    isDeactivated: ({ context }) => !context.subject.isActive(),
-    isPolledExternally: ({ context }) => context.subject.isPolledExternally(),
-    hasWork: ({ context }) => context.subject.untilWakeMs() !== undefined,
+    isDeactivated: ({ context }) => !context.active,
+    isDisconnected: ({ context }) => !context.connected,
+    isDueByItself: ({ context, event }) => wakeAt(context, event) !== undefined,
+    /** Only the request of a real device is a poll of a device that polls externally. */
+    mayPoll: ({ context, event }) =>
+      event.type === 'polled' && (event.by === 'operation' || context.polling === 'external'),
   },
   actions: {
-    wake: ({ context }) => context.subject.wake(),
+    noteDevice: assign(({ event }) => {
+      assertEvent(event, 'device_changed');
+      const { connected, active, polling } = event;
+      return { connected, active, polling, nextWakeAt: undefined };
+    }),
+    noteDueWork: assign({ nextWakeAt: ({ context, event }) => wakeAt(context, event) }),
+    timerSet: () => {},
+    /** Takes the steps that are due, polls if it may and a poll is due, and reports `work_changed`. */
+    work: (_, _params: { readonly mayPoll: boolean }) => {},
   },
-}).createMachine({
+});
+
+const setTimer = { target: 'awake', reenter: true, actions: 'noteDueWork' } as const;
+const sleep = { target: 'asleep', actions: 'noteDueWork' } as const;
+const whileOn = {
+  work_changed: [{ guard: 'isDueByItself', ...setTimer }, sleep],
+  polled: [
+    { guard: and(['mayPoll', 'isDueByItself']), ...setTimer },
+    { guard: 'mayPoll', ...sleep },
+  ],
+} as const;
+
+export const deviceMachine = parts.createMachine({
   id: 'device',
-  context: ({ input }) => ({ subject: input.subject }),
-  initial: 'deciding',
-  on: { polling_changed: '.deciding' },
+  context: ({ input }) => ({ ...input, nextWakeAt: undefined }),
+  initial: 'changed',
+  on: { device_changed: { target: '.changed', actions: 'noteDevice' } },
   states: {
-    deciding: {
+    changed: {
       always: [
         { guard: 'isDeactivated', target: 'deactivated' },
         { guard: 'isDisconnected', target: 'disconnected' },
-        { guard: 'hasWork', target: 'awake' },
-        { guard: 'isPolledExternally', target: 'external' },
         { target: 'asleep' },
       ],
     },
-    deactivated: { on: { activated: 'deciding' } },
-    disconnected: { on: { connected: 'deciding', deactivated: 'deciding' } },
-    external: {
-      on: {
-        work_queued: 'deciding',
-        work_taken: 'deciding',
-        disconnected: 'deciding',
-        deactivated: 'deciding',
+    deactivated: { tags: 'off' },
+    disconnected: { tags: 'off' },
+    asleep: { on: whileOn },
+    awake: { entry: 'timerSet', after: { untilWake: 'working' }, on: whileOn },
+    working: {
+      entry: {
+        type: 'work',
+        params: ({ context }) => ({ mayPoll: context.polling === 'simulated' }),
       },
-    },
-    asleep: {
-      on: { work_queued: 'deciding', disconnected: 'deciding', deactivated: 'deciding' },
-    },
-    awake: {
-      after: { untilWake: { target: 'deciding', actions: 'wake' } },
-      on: {
-        work_queued: 'deciding',
-        work_taken: 'deciding',
-        disconnected: 'deciding',
-        deactivated: 'deciding',
-      },
+      on: whileOn,
     },
   },
 });
+
+/** When the device wakes for this work. A real device that polls externally does not wait for polls of its own. */
+function wakeAt({ polling }: DeviceState, event: DeviceEvent): number | undefined {
+  if (event.type === 'device_changed') return undefined;
+  const { nextPollAt, nextStepAt } = event;
+  if (nextPollAt === undefined || polling === 'external') return nextStepAt;
+  return nextStepAt === undefined ? nextPollAt : Math.min(nextPollAt, nextStepAt);
+}

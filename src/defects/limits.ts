@@ -61,7 +61,7 @@ function readsPerMinute(
       const reads = new Limiter(
         clock.now,
         { ...documentedLimitsPerMinute, read: 120 },
-        world.assumptions,
+        { answers: world.assumptions },
       );
       return (request) => {
         const handled = next(request);

@@ -5,7 +5,6 @@
 import { Fleet } from '../actors/fleet.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';
 import type { MessageEvent } from '../actors/message-machine.ts';
-import type { Assumptions } from '../sim/assumptions.ts';
 import type { Device } from '../sim/device.ts';
 import type { Message, Status } from '../sim/message.ts';
 import { World } from '../sim/world.ts';
@@ -88,11 +87,11 @@ function goingBack(from: Status, to: Status, then: (message: Message) => void): 
 function polling(pollIntervalSeconds: number): Planted {
   class OddFleet extends Fleet {
     constructor(...[clock, lifecycle, assumptions]: ConstructorParameters<typeof Fleet>) {
-      super(clock, lifecycle, { ...assumptions, pollIntervalSeconds });
-    }
-
-    override assume(assumptions: Assumptions): void {
-      super.assume({ ...assumptions, pollIntervalSeconds });
+      super(clock, lifecycle, {
+        get answers() {
+          return { ...assumptions.answers, pollIntervalSeconds };
+        },
+      });
     }
   }
   return { parts: { Fleet: OddFleet } };
@@ -105,13 +104,14 @@ class DeafFleet extends Fleet {
 /** Tasks are handed out, and nobody notes that they were. */
 class ForgetfulWorld extends World {
   override polled(device: Device): readonly Message[] {
-    return [...device.work.ready];
+    return device.polling === 'external' ? [...device.work.ready] : [];
   }
 }
 
 /** A device that asks is handed what is still held. */
 class HastyWorld extends World {
   override polled(device: Device): readonly Message[] {
+    if (device.polling !== 'external') return [];
     device.work.releaseHeld(Number.POSITIVE_INFINITY);
     for (const message of device.work.ready) message.duePoll = 0;
     return super.polled(device);

@@ -10,6 +10,13 @@ import { MinHeap } from './min-heap.ts';
 /** `simulated`: polls by itself on the virtual clock; `external`: a real device polls its tasks endpoint. */
 export type Polling = 'simulated' | 'external';
 
+/** What decides whether a device polls by itself. */
+export interface DeviceState {
+  readonly connected: boolean;
+  readonly active: boolean;
+  readonly polling: Polling;
+}
+
 export class Device {
   readonly deviceId: string;
   readonly number: string;
@@ -29,7 +36,7 @@ export class Device {
     number: string,
     account: Account | undefined,
     firstPollAtMs: number,
-    state: { connected: boolean; active: boolean; polling: Polling },
+    state: DeviceState,
   ) {
     this.deviceId = deviceId;
     this.number = number;

@@ -11,6 +11,6 @@ export interface Dispatch {
   deviceRemoved(device: Device): void;
   /** A message was accepted and waits for its device. */
   queued(message: Message): void;
-  /** A real device asks for its tasks: one poll. Returns what it is handed, in order. */
+  /** A real device asks for its tasks: one poll, if it may. Returns what it picked up, in order. */
   polled(device: Device): readonly Message[];
 }

@@ -2,7 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Assumptions } from './assumptions.ts';
+import { type Assumptions, defaultAssumptions } from './assumptions.ts';
+import { SwitchableAssumptions } from './assumptions-in-force.ts';
 import { addressCaller, mostAddresses } from './caller.ts';
 import { VirtualClock } from './clock.ts';
 import { createBucket, Limiter } from './limiter.ts';
@@ -21,16 +22,19 @@ const start = Date.parse('2026-01-01T00:00:00.000Z');
 interface Setup {
   readonly clock: VirtualClock;
   readonly limiter: Limiter;
+  readonly assumptions: SwitchableAssumptions;
 }
 
 function setUp(limit: number, refill: Refill, refused: YesNo, startMs = start): Setup {
   const clock = new VirtualClock(startMs);
   const limits = { ...documentedLimitsPerMinute, send: limit };
-  const limiter = new Limiter(clock.now, limits, {
+  const assumptions = new SwitchableAssumptions({
+    ...defaultAssumptions,
     limiterRefill: refill,
     refusedSpendsToken: refused,
   });
-  return { clock, limiter };
+  const limiter = new Limiter(clock.now, limits, assumptions);
+  return { clock, limiter, assumptions };
 }
 
 /** One caller's bucket that keeps everything and drops nothing, in other words than the code's. */
@@ -316,9 +320,12 @@ test('LIMIT-6 an endpoint without a limit never refuses and keeps nothing', () =
 });
 
 test('a changed limit, a changed refill and a reset start with full buckets; the same refill changes nothing', () => {
-  const { limiter } = setUp(1, 'sliding', 'no');
-  const refill = (limiterRefill: Refill, refusedSpendsToken: YesNo = 'no') =>
-    limiter.assume({ limiterRefill, refusedSpendsToken });
+  const { limiter, assumptions } = setUp(1, 'sliding', 'no');
+  const refill = (limiterRefill: Refill, refusedSpendsToken: YesNo = 'no') => {
+    const before = assumptions.answers;
+    assumptions.switch({ limiterRefill, refusedSpendsToken });
+    limiter.assumptionsSwitched(before);
+  };
   expect([limiter.take('send', 'a'), limiter.take('send', 'a')]).toEqual([0, 60]);
   refill('sliding', 'yes');
   expect(limiter.take('send', 'a')).toBe(60);

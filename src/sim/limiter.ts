@@ -6,6 +6,7 @@
  * the last minutes, not all callers ever. Addresses beyond `mostAddresses` share one bucket.
  */
 import type { Assumptions } from './assumptions.ts';
+import type { AssumptionsInForce } from './assumptions-in-force.ts';
 import { isAddress, mostAddresses, otherAddresses } from './caller.ts';
 import { assert } from './errors.ts';
 import type { EndpointName, LimitsPerMinute } from './limits.ts';
@@ -50,19 +51,17 @@ interface EndpointBuckets {
 export class Limiter {
   readonly #now: () => number;
   readonly #endpoints: Record<EndpointName, EndpointBuckets>;
-  #refill: Refill;
-  #refusedSpends: boolean;
+  readonly #assumptions: AssumptionsInForce<'limiterRefill' | 'refusedSpendsToken'>;
   /** Simulated milliseconds in one second of `take`'s answer. */
   #msPerAnsweredSecond = msPerSecond;
 
   constructor(
     now: () => number,
     limits: LimitsPerMinute,
-    assumptions: Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'>,
+    assumptions: AssumptionsInForce<'limiterRefill' | 'refusedSpendsToken'>,
   ) {
     this.#now = now;
-    this.#refill = assumptions.limiterRefill;
-    this.#refusedSpends = assumptions.refusedSpendsToken === 'yes';
+    this.#assumptions = assumptions;
     this.#endpoints = Object.fromEntries(
       endpointNames.map((name) => [name, emptyBuckets(limits[name], now())]),
     ) as Record<EndpointName, EndpointBuckets>;
@@ -75,7 +74,7 @@ export class Limiter {
     const nowMs = this.#now();
     const bucket = this.#bucket(buckets, buckets.limit, caller, nowMs);
     if (bucket.take(nowMs)) return 0;
-    if (this.#refusedSpends) bucket.spendRefused(nowMs);
+    if (this.#assumptions.answers.refusedSpendsToken === 'yes') bucket.spendRefused(nowMs);
     const waitMs = bucket.waitMs(nowMs);
     assert(waitMs > 0, 'a bucket that refuses has a wait');
     return Math.ceil(waitMs / this.#msPerAnsweredSecond);
@@ -132,7 +131,10 @@ export class Limiter {
   restore(endpoint: EndpointName, { limit, turnedAtMs, recent, older }: EndpointState): void {
     const bucketsOf = (states: EndpointState['recent']) =>
       new Map(
-        states.map(([caller, state]) => [caller, createBucket(this.#refill, limit ?? 1, state)]),
+        states.map(([caller, state]) => [
+          caller,
+          createBucket(this.#assumptions.answers.limiterRefill, limit ?? 1, state),
+        ]),
       );
     const buckets = { limit, turnedAtMs, recent: bucketsOf(recent), older: bucketsOf(older) };
     this.#endpoints[endpoint] = buckets;
@@ -149,11 +151,8 @@ export class Limiter {
   }
 
   /** A changed refill starts with full buckets; whether a 429 counts changes nothing that was spent. */
-  assume(assumptions: Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'>): void {
-    this.#refusedSpends = assumptions.refusedSpendsToken === 'yes';
-    if (assumptions.limiterRefill === this.#refill) return;
-    this.#refill = assumptions.limiterRefill;
-    this.reset();
+  assumptionsSwitched(before: Pick<Assumptions, 'limiterRefill'>): void {
+    if (before.limiterRefill !== this.#assumptions.answers.limiterRefill) this.reset();
   }
 
   #bucket(buckets: EndpointBuckets, limit: number, caller: string, nowMs: number): Bucket {
@@ -164,7 +163,7 @@ export class Limiter {
     if (older === undefined && isFull(buckets) && isAddress(caller) && caller !== otherAddresses) {
       return this.#bucket(buckets, limit, otherAddresses, nowMs);
     }
-    const bucket = older ?? createBucket(this.#refill, limit);
+    const bucket = older ?? createBucket(this.#assumptions.answers.limiterRefill, limit);
     buckets.older.delete(caller);
     buckets.recent.set(caller, bucket);
     return bucket;

@@ -17,13 +17,10 @@ export type TasksDecision =
   | { readonly kind: 'tasks'; readonly tasks: readonly Task[] }
   | ServiceError;
 
-/** One poll of a real device. A device that polls by itself, or cannot work now, is handed nothing. */
+/** One poll of a real device. A device that polls by itself, or is off, gets nothing. */
 export function pollTasks(world: World, account: Account, deviceId: string): TasksDecision {
   const device = world.devices.get(deviceId);
   if (device === undefined || device.account !== account) return { kind: 'not_found' };
-  if (device.polling !== 'external' || !device.connected || !device.active) {
-    return { kind: 'tasks', tasks: [] };
-  }
   const tasks = world.polled(device).map((message) => ({
     message_id: message.messageId,
     to: message.to,

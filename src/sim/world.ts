@@ -4,6 +4,7 @@
  */
 import { Account, type ApiKey, type MonthlyQuota, type ReceivedMessage } from './account.ts';
 import type { Assumptions } from './assumptions.ts';
+import type { AssumptionsInForce } from './assumptions-in-force.ts';
 import { mostAccountNames, mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
 import { Device, type Polling } from './device.ts';
 import type { Dispatch } from './dispatch.ts';
@@ -48,8 +49,6 @@ export class World {
   readonly seed: number;
   readonly now: () => number;
   readonly outcomes: Outcomes;
-  /** Replaced as a whole when one of them is switched. */
-  assumptions: Assumptions;
   /** False: no plan bounds anything (`--no-limits`). */
   readonly enforcesQuotas: boolean;
   readonly accounts = new Map<string, Account>();
@@ -61,24 +60,29 @@ export class World {
   readonly #devicesByNumber = new Map<string, Device>();
   readonly #accountsByName = new Map<string, number>();
   readonly #poolIds: Rng;
+  readonly #assumptions: AssumptionsInForce;
   readonly #dispatch: Dispatch;
   #arrivals = 0;
 
   constructor(parts: {
     readonly seed: number;
     readonly now: () => number;
-    readonly assumptions: Assumptions;
+    readonly assumptions: AssumptionsInForce;
     readonly outcomes: Outcomes;
     readonly dispatch: Dispatch;
     readonly enforcesQuotas: boolean;
   }) {
     this.seed = parts.seed;
     this.now = parts.now;
-    this.assumptions = parts.assumptions;
+    this.#assumptions = parts.assumptions;
     this.outcomes = parts.outcomes;
     this.enforcesQuotas = parts.enforcesQuotas;
     this.#dispatch = parts.dispatch;
     this.#poolIds = Rng.stream(parts.seed, 'pool');
+  }
+
+  get assumptions(): Assumptions {
+    return this.#assumptions.answers;
   }
 
   createAccount(name: string, monthlyQuota?: MonthlyQuota): Account {

@@ -10,6 +10,7 @@ import { type Handled, handle } from '../http/service/api.ts';
 import { Faults } from '../http/service/faults.ts';
 import type { ApiRequest } from '../http/service/messages.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
+import { SwitchableAssumptions } from '../sim/assumptions-in-force.ts';
 import { VirtualClock } from '../sim/clock.ts';
 import { Limiter } from '../sim/limiter.ts';
 import { Outcomes } from '../sim/outcomes.ts';
@@ -32,19 +33,20 @@ export class Simulation {
   readonly limiter: Limiter;
   readonly world: World;
   readonly faults: Faults;
+  readonly #assumptions: SwitchableAssumptions;
 
   /** `startMs`: epoch milliseconds at which the virtual clock starts. */
   constructor(settings: Settings, startMs: number, parts: Partial<Parts> = {}) {
     const made = { ...soundParts, ...parts };
-    const assumptions = assumptionsOf(settings);
+    this.#assumptions = new SwitchableAssumptions(assumptionsOf(settings));
     this.clock = new VirtualClock(startMs);
     this.lifecycle = new made.Lifecycle(this.clock.now);
-    this.fleet = new made.Fleet(this.clock, this.lifecycle, assumptions);
-    this.limiter = new made.Limiter(this.clock.now, limitsOf(settings), assumptions);
+    this.fleet = new made.Fleet(this.clock, this.lifecycle, this.#assumptions);
+    this.limiter = new made.Limiter(this.clock.now, limitsOf(settings), this.#assumptions);
     this.world = new made.World({
       seed: settings.seed,
       now: this.clock.now,
-      assumptions,
+      assumptions: this.#assumptions,
       outcomes: new Outcomes(outcomesOf(settings.world)),
       dispatch: this.fleet,
       enforcesQuotas: !settings.noLimits,
@@ -62,10 +64,10 @@ export class Simulation {
 
   /** Switches assumptions, for all that happens from now on. */
   assume(overrides: Partial<Assumptions>): void {
-    const assumptions = { ...this.world.assumptions, ...overrides };
-    this.world.assumptions = assumptions;
-    this.limiter.assume(assumptions);
-    this.fleet.assume(assumptions);
+    const before = this.#assumptions.answers;
+    this.#assumptions.switch(overrides);
+    this.limiter.assumptionsSwitched(before);
+    this.fleet.assumptionsSwitched(before);
   }
 
   stop(): void {

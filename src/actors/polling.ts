@@ -1,0 +1,91 @@
+/**
+ * What a poll does, and when a device's polls fall. Rules: SVC-3, STATE-2, SEND-7.
+ * Assumes: pollIntervalSeconds, sendsPerPoll.
+ * Whether a device may poll is decided by `device-machine.ts`.
+ */
+import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
+import type { Device } from '../sim/device.ts';
+import { msPerSecond } from '../sim/limits.ts';
+import type { Message } from '../sim/message.ts';
+import type { DueWork } from './device-machine.ts';
+import type { Progress } from './progress.ts';
+
+const nothing: readonly Message[] = [];
+
+export class Polling {
+  readonly #now: () => number;
+  readonly #progress: Progress;
+  readonly #assumptions: AssumptionsInForce<'pollIntervalSeconds' | 'sendsPerPoll'>;
+
+  constructor(
+    now: () => number,
+    progress: Progress,
+    assumptions: AssumptionsInForce<'pollIntervalSeconds' | 'sendsPerPoll'>,
+  ) {
+    this.#now = now;
+    this.#progress = progress;
+    this.#assumptions = assumptions;
+  }
+
+  /** The device's first poll later than `ms`; which polls there are follows from its phase, so a rest shifts none. */
+  firstPollAfter(device: Device, ms: number): number {
+    return device.pollAtOrAfter(ms + 1, this.#intervalMs);
+  }
+
+  dueWork(device: Device): DueWork {
+    const { work } = device;
+    const nowMs = this.#now();
+    const held = work.nextHeld();
+    const hasWork = work.ready.length > 0 || work.inFlight.length > 0;
+    let nextPollAt: number | undefined;
+    if (hasWork) nextPollAt = this.firstPollAfter(device, nowMs);
+    else if (held !== undefined) {
+      nextPollAt = this.firstPollAfter(device, Math.max(held.sendAtMs, nowMs));
+    }
+    return { nextPollAt, nextStepAt: work.paced.peek()?.dueAtMs };
+  }
+
+  /** Polls if one of the device's polls falls at this millisecond. */
+  pollIfDue(device: Device): void {
+    const nowMs = this.#now();
+    if (this.firstPollAfter(device, nowMs - 1) !== nowMs) return;
+    // A hold that ends at the very millisecond of a poll waits for the next one.
+    this.poll(device, nowMs - 1, false);
+  }
+
+  /**
+   * One poll: first progress is reported, then work is picked up. A hold that was over by `readyByMs` is released
+   * before the poll is counted, as what has waited for a poll is due at this one.
+   */
+  poll(device: Device, readyByMs: number, atOnce: boolean): readonly Message[] {
+    const { work } = device;
+    work.releaseHeld(readyByMs);
+    work.pollCount++;
+    // SVC-3: no status changes twice within one poll interval, unless an operation asks for it.
+    const changedBeforeMs = this.#now() - (atOnce ? 0 : this.#intervalMs);
+    if (work.inFlight.length > 0) this.#progress.report(device, changedBeforeMs);
+    return work.ready.length > 0 ? this.#pickUp(device) : nothing;
+  }
+
+  get #intervalMs(): number {
+    return this.#assumptions.answers.pollIntervalSeconds * msPerSecond;
+  }
+
+  #pickUp({ work }: Device): readonly Message[] {
+    const { sendsPerPoll } = this.#assumptions.answers;
+    let places = sendsPerPoll === 'all' ? Number.POSITIVE_INFINITY : sendsPerPoll;
+    const taken: Message[] = [];
+    let kept = 0;
+    for (const message of work.ready) {
+      if (message.status !== 'queued') continue;
+      if (work.pollCount < message.duePoll || places === 0) {
+        work.ready[kept++] = message;
+        continue;
+      }
+      places--;
+      if (this.#progress.pickUp(message)) taken.push(message);
+    }
+    work.ready.length = kept;
+    return taken;
+  }
+}
