@@ -38,7 +38,7 @@ test('two hundred simulators have each their own clock, limits, ids and fates', 
 test('a thousand lives of a simulator leave nothing behind', async () => {
   const live = async () => {
     const simulator = new Simulator();
-    simulator.activity.listen(() => {});
+    simulator.activity.stream(() => {});
     sendBy(simulator, 0, { send_at: '2999-01-01T00:00:00Z' });
     await simulator.close();
   };

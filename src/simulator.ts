@@ -139,8 +139,7 @@ export class Simulator implements Restorable {
     const tookMs = WallClock.ticksMs() - startedMs;
     this.requests.add(request, handled, nowMs, tookMs);
     if (this.activity.isWatched) {
-      const last = this.requests.last();
-      if (last !== undefined) this.activity.publish('request', last);
+      this.activity.answered(handled.endpoint, handled.reply.status, nowMs, this.requests);
     }
     return handled.reply;
   }
@@ -248,6 +247,7 @@ export class Simulator implements Restorable {
   #stop(): void {
     this.wallClock.stop();
     this.simulation.stop();
+    this.activity.close();
     this.#journal?.close();
     this.#journal = undefined;
   }

@@ -31,9 +31,7 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
   if (options.defect !== undefined) notice(defectNotice(options.defect));
   const { log = 'off' } = options.settings;
   if (log !== 'off') {
-    simulator.activity.listen((event) => {
-      if (event.kind === 'request') io.error(requestLine(log, event.data));
-    });
+    simulator.activity.listen('request', (request) => io.error(requestLine(log, request)));
   }
   const { stopped, stop } = stopSignal();
   try {

@@ -3,10 +3,10 @@
  */
 import { expectTypeOf, test } from 'vitest';
 import type { AccountView, CreatedKey, KeyView } from '../operations/accounts.ts';
-import type { MessageEvent } from '../operations/activity.ts';
+import type { MessageEvent } from '../operations/activity-events.ts';
 import type { Buckets, LedgerEntry, OutcomesView } from '../operations/behaviour.ts';
 import type { ClockState } from '../operations/clock-state.ts';
-import type { ExchangeView } from '../operations/exchanges.ts';
+import type { ExchangeView } from '../operations/exchange-view.ts';
 import type { FaultView } from '../operations/faults.ts';
 import type { MessagePage, MessageRecord } from '../operations/messages.ts';
 import type { RequestView } from '../operations/requests.ts';

@@ -1,14 +1,33 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { controlFixture, sendBy } from '../../verify/testkit/control-fixture.ts';
-import { Simulator } from '../simulator.ts';
-import { type ActivityEvent, keptEvents, mostStreams } from './activity.ts';
-import { keptRequests } from './requests.ts';
+import { type SettingsInput, Simulator } from '../simulator.ts';
+import {
+  denseAbove,
+  keptAfterLastMs,
+  keptEvents,
+  mostStreams,
+  type StreamOptions,
+} from './activity.ts';
+import type { ActivityEvent } from './activity-events.ts';
+import { keptRequests, longestKeptBody } from './requests.ts';
 
-test('nothing is made before somebody listens; then messages, requests, SIMs and the clock', () => {
+afterEach(() => void vi.useRealTimers());
+
+function streamFixture(settings: SettingsInput = {}, options: StreamOptions = {}) {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
+  const simulator = new Simulator({ clock: 'manual', noLimits: true, ...settings });
+  const events: ActivityEvent[] = [];
+  const stop = simulator.activity.stream((event) => events.push(event), options);
+  const count = (kind: string) => events.filter((event) => event.kind === kind).length;
+  return { simulator, events, stop, count };
+}
+
+test('nothing is made before there is a reader; then messages, traffic, SIMs and the clock', () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
   const simulator = new Simulator({ clock: 'manual' });
   sendBy(simulator, 0, {});
   const events: ActivityEvent[] = [];
-  const stop = simulator.activity.stream((event) => events.push(event));
+  simulator.activity.stream((event) => events.push(event));
   sendBy(simulator, 0, {});
   const [account] = simulator.accounts.list();
   const [sim] = simulator.sims.list(account?.account_id ?? '');
@@ -16,32 +35,149 @@ test('nothing is made before somebody listens; then messages, requests, SIMs and
   simulator.clock.advance('1s');
   simulator.reset();
   sendBy(simulator, 0, {});
-  expect(events.map(({ id, kind }) => `${id} ${kind}`)).toEqual([
-    '1 message',
-    '2 request',
-    '3 sim',
-    '4 clock',
-    '5 clock',
-    '6 message',
-    '7 request',
+  vi.advanceTimersByTime(100);
+  expect(events.map(({ kind }) => kind)).toEqual([
+    'message',
+    'sim',
+    'traffic',
+    'clock',
+    'clock',
+    'message',
+    'traffic',
   ]);
   expect(events[0]?.data).toMatchObject({ status: 'queued', from_status: null });
-  stop();
   void simulator.close();
 });
 
-test('a reader that comes back gets what it missed, and is told what is lost', () => {
-  const simulator = new Simulator({ clock: 'manual' });
-  simulator.activity.stream(() => {})();
+test('traffic counts requests by endpoint and status, up to the last of them', () => {
+  const { simulator, events } = streamFixture({}, { kinds: ['traffic'] });
+  for (let n = 0; n < 3; n++) sendBy(simulator, 0, {});
+  sendBy(simulator, 0, { to: 'nonsense' });
+  vi.advanceTimersByTime(1_000);
+  expect(events).toEqual([
+    {
+      id: 1,
+      kind: 'traffic',
+      data: {
+        at: '2026-01-01T00:00:00.000Z',
+        last_number: 4,
+        counts: [
+          { endpoint: 'send', status: 202, count: 3 },
+          { endpoint: 'send', status: 400, count: 1 },
+        ],
+      },
+    },
+  ]);
+  void simulator.close();
+});
+
+test('a stream gets each request only if it asks for requests', () => {
+  const { simulator, count } = streamFixture();
+  const asked = openStream(simulator, { kinds: ['request'] });
+  sendBy(simulator, 0, {});
+  expect([count('request'), asked.length]).toEqual([0, 1]);
+  expect(asked[0]).toMatchObject({ kind: 'request', data: { endpoint: 'send', status: 202 } });
+  void simulator.close();
+});
+
+test('above 2,000 events a second a stream gets their counts, until a second has fewer', () => {
+  const { simulator, events, count } = streamFixture();
+  for (let n = 0; n < denseAbove + 500; n++) sendBy(simulator, 0, {});
+  vi.advanceTimersByTime(100);
+  expect(count('message')).toBe(denseAbove);
+  expect(events.filter(({ kind }) => kind === 'dense').map(({ data }) => data)).toEqual([
+    { message: 500 },
+  ]);
+  vi.advanceTimersByTime(900);
+  sendBy(simulator, 0, {});
+  expect(count('message')).toBe(denseAbove);
+  vi.advanceTimersByTime(1_000);
+  expect(count('dense')).toBe(2);
+  sendBy(simulator, 0, {});
+  expect(count('message')).toBe(denseAbove + 1);
+  void simulator.close();
+});
+
+test('with `every` a stream gets all events one by one, and other streams still their counts', () => {
+  const { simulator, count } = streamFixture();
+  const every = openStream(simulator, { kinds: ['message'], every: true });
+  for (let n = 0; n < denseAbove + 500; n++) sendBy(simulator, 0, {});
+  vi.advanceTimersByTime(100);
+  expect([count('message'), count('dense')]).toEqual([denseAbove, 1]);
+  expect(every.map(({ kind }) => kind)).toEqual(Array(denseAbove + 500).fill('message'));
+  void simulator.close();
+});
+
+test('a stream that returns gets what it missed, and is told what is lost', () => {
+  const { simulator } = streamFixture({}, { kinds: ['clock'] });
   for (let n = 0; n < keptEvents + 5; n++) simulator.clock.advance(1);
-  const kinds: string[] = [];
-  simulator.activity.stream(({ id, kind }) => kinds.push(`${id} ${kind}`), keptEvents + 2)();
-  expect(kinds).toEqual(['1003 clock', '1004 clock', '1005 clock']);
-  const late: ActivityEvent[] = [];
-  simulator.activity.stream((event) => late.push(event), 2)();
+  const kinds = openStream(simulator, { lastSeenId: keptEvents + 2 });
+  expect(kinds.map(({ id, kind }) => `${id} ${kind}`)).toEqual([
+    '1003 clock',
+    '1004 clock',
+    '1005 clock',
+  ]);
+  const late = openStream(simulator, { lastSeenId: 2 });
   expect(late[0]).toEqual({ id: 5, kind: 'gap', data: { missed: 3 } });
   expect(late).toHaveLength(keptEvents + 1);
   void simulator.close();
+});
+
+test('what a dense second left out is missed by a stream that returns', () => {
+  const { simulator, events } = streamFixture({}, { kinds: ['message'] });
+  for (let n = 0; n < denseAbove + 500; n++) sendBy(simulator, 0, {});
+  const [first] = openStream(simulator, { kinds: ['message'], lastSeenId: denseAbove - 100 });
+  expect(first).toEqual({ id: denseAbove - 100, kind: 'gap', data: { missed: 500 } });
+  expect(events.at(-1)?.id).toBe(denseAbove);
+  void simulator.close();
+});
+
+test('3 s after the last stream has left, no event is made or kept', () => {
+  const { simulator, stop } = streamFixture();
+  simulator.clock.advance(1);
+  stop();
+  vi.advanceTimersByTime(keptAfterLastMs - 1);
+  simulator.clock.advance(1);
+  const soon = openStream(simulator, { lastSeenId: 1 }, true);
+  expect(soon.map(({ id, kind }) => `${id} ${kind}`)).toEqual(['2 clock']);
+  expect(simulator.activity.isWatched).toBe(true);
+  vi.advanceTimersByTime(keptAfterLastMs);
+  expect(simulator.activity.isWatched).toBe(false);
+  expect(simulator.simulation.lifecycle.onStatus).toBeUndefined();
+  // The clock's own timer is left.
+  expect(vi.getTimerCount()).toBe(1);
+  const late = openStream(simulator, { lastSeenId: 2 });
+  expect(late).toMatchObject([{ kind: 'gap', data: { missed: null } }]);
+  void simulator.close();
+});
+
+test('an id of another process is a gap of unknown length', () => {
+  const { events, simulator } = streamFixture({}, { lastSeenId: 41 });
+  expect(events).toEqual([{ id: 0, kind: 'gap', data: { missed: null } }]);
+  void simulator.close();
+});
+
+function openStream(simulator: Simulator, options: StreamOptions, leaves = false) {
+  const events: ActivityEvent[] = [];
+  const stop = simulator.activity.stream((event) => events.push(event), options);
+  if (leaves) stop();
+  return events;
+}
+
+test('the kinds of a stream and `every` are checked', async () => {
+  const { call, simulator } = controlFixture();
+  expect(await call('GET', '/control/events?kinds=message,nonsense')).toMatchObject({
+    status: 400,
+    json: {
+      error: {
+        path: 'kinds',
+        message:
+          'expected some of message, sim, clock, traffic, request, separated by commas; got "message,nonsense"',
+      },
+    },
+  });
+  expect((await call('GET', '/control/events?every=yes')).status).toBe(400);
+  await simulator.close();
 });
 
 test('the last requests are kept, newest first, with the code of a refusal and never a key', () => {
@@ -80,14 +216,62 @@ test('streams of events are bounded: one too many is 409, and one that ends make
   await simulator.close();
 });
 
-test('an error of a fault may be long, and no more of it is kept than could hold a code', async () => {
+test('one of the last requests is shown whole, as it came, without its key', async () => {
+  const { simulator, call } = controlFixture();
+  const [account] = simulator.readyFile().accounts;
+  const body = `{ "from_number": "${account?.sims[0]?.number}",\n"to":"+12025550123", "message":"x", "extra": 1 }`;
+  simulator.handle({
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    query: 'a=1',
+    authorization: `Bearer ${account?.api_key}`,
+    contentType: 'application/json; charset=utf-8',
+    clientIp: '127.0.0.1',
+    forwardedFor: undefined,
+    body: Buffer.from(body),
+  });
+  const { json } = await call('GET', '/control/requests/1');
+  expect(json).toMatchObject({
+    number: 1,
+    status: 202,
+    request: {
+      method: 'POST',
+      path: '/api/v1/sms/send/?a=1',
+      headers: {
+        authorization: expect.stringMatching(/^Bearer smst_.{4}…$/),
+        'content-type': 'application/json; charset=utf-8',
+      },
+      body,
+    },
+    reply: { status: 202, headers: { 'content-type': 'application/json' } },
+    fault: null,
+  });
+  const { message_id: id } = JSON.parse(json.reply.body);
+  sendBy(simulator, 0, {});
+  const found = await call('GET', `/control/requests?message_id=${id}`);
+  expect(found.json.requests).toMatchObject([{ number: 1 }]);
+  expect((await call('GET', '/control/requests/3')).status).toBe(404);
+  expect((await call('GET', '/control/requests/0x1')).status).toBe(404);
+  await simulator.close();
+});
+
+test('a body longer than 16,384 bytes is not kept with its request', async () => {
+  const { simulator, send } = controlFixture();
+  send({ extra: 'x'.repeat(longestKeptBody) });
+  expect(simulator.requests.get(1)).toMatchObject({ status: 202, request: { body: null } });
+  send({});
+  expect(simulator.requests.get(2).request.body).toContain('"message":"Hello"');
+  await simulator.close();
+});
+
+test('the code of a refusal is found in a long body too, up to what is kept', async () => {
   const { simulator, send } = controlFixture();
   const set = (text: string, nth: number) => {
     const body = { code: 'planted', text };
     simulator.faults.add({ when: { nth: [nth] }, fault: { kind: 'status', status: 500, body } });
   };
   set('short', 1);
-  set('x'.repeat(5_000), 2);
+  set('x'.repeat(longestKeptBody), 2);
   for (let n = 0; n < 2; n++) send({});
   expect(simulator.requests.list().map(({ code }) => code)).toEqual([null, 'planted']);
   await simulator.close();

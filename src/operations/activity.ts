@@ -1,127 +1,163 @@
 /**
- * What happens, told as it happens: messages, SIMs, requests, the clock.
- * Nothing is made or kept before somebody listens. From the first stream of events on, the last ones are kept,
- * so that a reader who comes back with the id of the last event it saw misses none of them.
+ * What happens, as events: messages, SIMs, requests, the clock. Nothing is made or kept while there is no reader.
+ * Readers in this process get every event of a kind. Streams get them too, up to `denseAbove` a second; above
+ * that they get counts, because an event for each step of each message would slow the service down.
+ * A ring keeps the last events for streams that return with the id of the last event they saw.
  */
 import { LeverError } from '../sim/lever-error.ts';
+import type { EndpointName } from '../sim/limits.ts';
 import { isoTime, type Message, type Status } from '../sim/message.ts';
-import type { ClockState } from './clock-state.ts';
+import {
+  type ActivityEvent,
+  type ActivityListener,
+  type AnyKind,
+  defaultKinds,
+  type EventData,
+  type EventKind,
+  type MessageEvent,
+} from './activity-events.ts';
 import type { Live } from './live.ts';
 import type { RequestView } from './requests.ts';
-import type { SimView } from './sim-view.ts';
+import { Traffic } from './traffic.ts';
 
-/** One status that a message took; `from_status` is null for one just accepted. */
-export interface MessageEvent {
-  readonly message_id: string;
-  readonly account_id: string;
-  readonly device_id: string;
-  readonly from_number: string;
-  readonly to: string;
-  readonly status: Status;
-  readonly from_status: Status | null;
-  readonly failure_reason: string | null;
-  readonly at: string;
+export interface StreamOptions {
+  readonly kinds?: readonly EventKind[];
+  /** Every event one by one, however many there are. */
+  readonly every?: boolean;
+  readonly lastSeenId?: number | undefined;
 }
 
-interface EventData {
-  readonly message: MessageEvent;
-  readonly sim: SimView & { readonly deleted?: true };
-  readonly request: RequestView;
-  readonly clock: ClockState;
-  /** `missed` events are no longer kept. */
-  readonly gap: { readonly missed: number };
+interface Stream {
+  readonly kinds: ReadonlySet<AnyKind>;
+  readonly every: boolean;
+  readonly listener: ActivityListener;
 }
 
-export type EventKind = keyof EventData;
-export const eventKinds = ['message', 'sim', 'request', 'clock'] as const;
-
-export type ActivityEvent = {
-  readonly [K in EventKind]: { readonly id: number; readonly kind: K; readonly data: EventData[K] };
-}[EventKind];
-
-export type ActivityListener = (event: ActivityEvent) => void;
-
-/** Events kept for readers that come back. */
+/** Events kept for streams that return. */
 export const keptEvents = 1_000;
+/** How long events are kept, and made, after the last stream has left. */
+export const keptAfterLastMs = 3_000;
 /** Streams of events at one time; one more is refused. */
 export const mostStreams = 100;
+/** Events of one second that streams get one by one. */
+export const denseAbove = 2_000;
+const tickMs = 100;
+const ticksPerSecond = 10;
 
 export class Activity {
   readonly #live: Live;
-  readonly #listeners = new Set<ActivityListener>();
-  readonly #kept: ActivityEvent[] = [];
-  #streams = 0;
-  #keeps = false;
+  readonly #listeners: { readonly [K in EventKind]: Set<(data: EventData[K]) => void> } = {
+    message: new Set(),
+    sim: new Set(),
+    clock: new Set(),
+    traffic: new Set(),
+    request: new Set(),
+  };
+  readonly #streams = new Set<Stream>();
+  /** What the streams of the present have asked for, and those that have just left. */
+  readonly #streamed = new Set<EventKind>();
+  readonly #traffic = new Traffic();
+  #kept: ActivityEvent[] = [];
   #lastId = 0;
+  /** Ids up to here belong to a time in which events were not counted. */
+  #unknownUpTo = 0;
+  #thisSecond = 0;
+  #isDense = false;
+  #counts: Partial<Record<EventKind, number>> = {};
+  #ticks = 0;
+  #ticking: ReturnType<typeof setInterval> | undefined;
+  #forgetting: ReturnType<typeof setTimeout> | undefined;
+  #isWatched = false;
 
   constructor(live: Live) {
     this.#live = live;
   }
 
-  /** Whether anybody wants to know; asked before an event is made. */
+  /** True while there is a reader; asked before an event is made. */
   get isWatched(): boolean {
-    return this.#keeps || this.#listeners.size > 0;
+    return this.#isWatched;
+  }
+
+  /** Streams that are open. */
+  get streams(): number {
+    return this.#streams.size;
   }
 
   publish<K extends EventKind>(kind: K, data: EventData[K]): void {
-    const event = { id: ++this.#lastId, kind, data } as ActivityEvent;
-    // A ring by id: the event takes the place of the one that is `keptEvents` older.
-    if (this.#keeps) this.#kept[event.id % keptEvents] = event;
-    for (const listener of [...this.#listeners]) listener(event);
+    // Requests made before the clock was moved belong to the time before.
+    if (kind === 'clock') this.#sendTraffic();
+    this.#publishCounted(kind, data, this.#count(kind));
   }
 
-  /** Hears of everything from now on. Returns what ends it. */
-  listen(listener: ActivityListener): () => void {
-    this.#listeners.add(listener);
+  /** One request of the service was answered. */
+  answered(
+    endpoint: EndpointName | undefined,
+    status: number,
+    atMs: number,
+    requests: { readonly total: number; last(): RequestView | undefined },
+  ): void {
+    if (this.#streamed.has('traffic')) this.#traffic.add(endpoint, status, requests.total, atMs);
+    const isStreamed = this.#count('request');
+    if (!isStreamed && this.#listeners.request.size === 0) return;
+    const last = requests.last();
+    if (last !== undefined) this.#publishCounted('request', last, isStreamed);
+  }
+
+  /** Calls `listener` for every event of a kind. Returns the function that ends it. */
+  listen<K extends EventKind>(kind: K, listener: (data: EventData[K]) => void): () => void {
+    this.#listeners[kind].add(listener);
     this.attach();
     return () => {
-      this.#listeners.delete(listener);
+      this.#listeners[kind].delete(listener);
       this.attach();
     };
   }
 
-  /** Throws where there are as many streams as there may be. */
+  /** Throws if there are as many streams as there may be. */
   checkStreams(): void {
-    if (this.#streams < mostStreams) return;
+    if (this.#streams.size < mostStreams) return;
     throw new LeverError('conflict', `there are ${mostStreams} streams of events already`);
   }
 
-  /** As `listen`, but first all that came after the event `lastSeenId`, as far as it is kept. */
-  stream(listener: ActivityListener, lastSeenId?: number): () => void {
+  /** Opens a stream; first come the events after `lastSeenId` that are kept. Returns the function that ends it. */
+  stream(listener: ActivityListener, options: StreamOptions = {}): () => void {
     this.checkStreams();
-    this.#keeps = true;
-    if (lastSeenId !== undefined && lastSeenId < this.#lastId) {
-      const missed: ActivityEvent[] = [];
-      for (let id = Math.max(lastSeenId + 1, this.#lastId - keptEvents + 1); id <= this.#lastId; ) {
-        const event = this.#kept[id % keptEvents];
-        if (event?.id === id) missed.push(event);
-        id++;
-      }
-      const lost = this.#lastId - lastSeenId - missed.length;
-      const before = (missed[0]?.id ?? this.#lastId + 1) - 1;
-      if (lost > 0) listener({ id: before, kind: 'gap', data: { missed: lost } });
-      for (const event of missed) listener(event);
-    }
-    const unlisten = this.listen(listener);
-    this.#streams++;
-    let isOver = false;
+    const { kinds = defaultKinds, every = false, lastSeenId } = options;
+    const stream: Stream = { kinds: new Set(kinds), every, listener };
+    if (lastSeenId !== undefined) this.#resume(stream, lastSeenId);
+    this.#streams.add(stream);
+    for (const kind of kinds) this.#streamed.add(kind);
+    clearTimeout(this.#forgetting);
+    this.#ticking ??= setInterval(() => this.#tick(), tickMs).unref();
+    this.attach();
     return () => {
-      if (isOver) return;
-      isOver = true;
-      this.#streams--;
-      unlisten();
+      if (this.#streams.delete(stream) && this.#streams.size === 0) {
+        this.#forgetting = setTimeout(() => this.#forget(), keptAfterLastMs).unref();
+      }
     };
+  }
+
+  /** Ends all timers and forgets what is kept. */
+  close(): void {
+    clearTimeout(this.#forgetting);
+    this.#streams.clear();
+    this.#forget();
   }
 
   /** Binds to the simulation of the present; called again whenever it was replaced. */
   attach(): void {
+    const hasListeners = Object.values(this.#listeners).some(({ size }) => size > 0);
+    this.#isWatched = hasListeners || this.#streamed.size > 0;
     const { lifecycle } = this.#live.simulation;
-    lifecycle.onStatus = this.isWatched ? this.#onStatus : undefined;
-    lifecycle.onAccepted = this.isWatched ? this.#onStatus : undefined;
+    const wantsMessages = this.#listeners.message.size > 0 || this.#streamed.has('message');
+    lifecycle.onStatus = wantsMessages ? this.#onStatus : undefined;
+    lifecycle.onAccepted = wantsMessages ? this.#onStatus : undefined;
   }
 
   readonly #onStatus = (message: Message, from?: Status): void => {
-    this.publish('message', {
+    const isStreamed = this.#count('message');
+    if (!isStreamed && this.#listeners.message.size === 0) return;
+    const event: MessageEvent = {
       message_id: message.messageId,
       account_id: message.account.accountId,
       device_id: message.device.deviceId,
@@ -131,6 +167,90 @@ export class Activity {
       from_status: from ?? null,
       failure_reason: message.failureReason ?? null,
       at: isoTime(message.changedAtMs),
-    });
+    };
+    this.#publishCounted('message', event, isStreamed);
   };
+
+  /** Counts one event. Returns true if it is to be made for a stream. */
+  #count(kind: EventKind): boolean {
+    if (!this.#streamed.has(kind)) return false;
+    this.#lastId++;
+    this.#thisSecond++;
+    if (this.#thisSecond > denseAbove) this.#isDense = true;
+    if (!this.#isDense) return true;
+    this.#counts[kind] = (this.#counts[kind] ?? 0) + 1;
+    for (const { every, kinds } of this.#streams) if (every && kinds.has(kind)) return true;
+    return false;
+  }
+
+  #publishCounted<K extends EventKind>(kind: K, data: EventData[K], isStreamed: boolean): void {
+    if (isStreamed) this.#send({ id: this.#lastId, kind, data } as ActivityEvent, this.#isDense);
+    for (const listener of [...this.#listeners[kind]]) listener(data);
+  }
+
+  #send(event: ActivityEvent, onlyEvery = false): void {
+    // A ring by id: the event takes the place of the one that is `keptEvents` older.
+    this.#kept[event.id % keptEvents] = event;
+    for (const { kinds, every, listener } of [...this.#streams]) {
+      if (kinds.has(event.kind) && (every || !onlyEvery)) listener(event);
+    }
+  }
+
+  #tick(): void {
+    this.#sendTraffic();
+    this.#sendCounts();
+    this.#ticks++;
+    if (this.#ticks % ticksPerSecond !== 0) return;
+    this.#isDense = this.#thisSecond > denseAbove;
+    this.#thisSecond = 0;
+  }
+
+  #sendTraffic(): void {
+    const traffic = this.#traffic.take();
+    if (traffic === undefined) return;
+    this.#lastId++;
+    this.#send({ id: this.#lastId, kind: 'traffic', data: traffic });
+  }
+
+  /** Not kept: a stream that returns learns from the ids how much it missed. */
+  #sendCounts(): void {
+    const counts = Object.entries(this.#counts);
+    if (counts.length === 0) return;
+    this.#counts = {};
+    for (const { kinds, every, listener } of [...this.#streams]) {
+      const own = counts.filter(([kind]) => kinds.has(kind as EventKind));
+      if (every || own.length === 0) continue;
+      listener({ id: this.#lastId, kind: 'dense', data: Object.fromEntries(own) });
+    }
+  }
+
+  #resume({ kinds, listener }: Stream, lastSeenId: number): void {
+    const isForeign = lastSeenId > this.#lastId || lastSeenId < this.#unknownUpTo;
+    const first = Math.max(lastSeenId + 1, this.#lastId - keptEvents + 1);
+    const kept: ActivityEvent[] = [];
+    for (let id = first; id <= this.#lastId; id++) {
+      const event = this.#kept[id % keptEvents];
+      if (event?.id === id) kept.push(event);
+    }
+    const missed = this.#lastId - lastSeenId - kept.length;
+    if (isForeign || missed > 0) {
+      const id = (kept[0]?.id ?? this.#lastId + 1) - 1;
+      listener({ id, kind: 'gap', data: { missed: isForeign ? null : missed } });
+    }
+    for (const event of kept) if (kinds.has(event.kind)) listener(event);
+  }
+
+  #forget(): void {
+    clearInterval(this.#ticking);
+    this.#ticking = undefined;
+    this.#streamed.clear();
+    this.#kept = [];
+    this.#traffic.take();
+    this.#counts = {};
+    this.#isDense = false;
+    this.#thisSecond = 0;
+    this.#lastId++;
+    this.#unknownUpTo = this.#lastId;
+    this.attach();
+  }
 }

@@ -7,6 +7,7 @@ import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { type ApiKey, keyPrefix } from '../sim/account.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { findAccount } from './accounts.ts';
+import { type ExchangeView, faultOf } from './exchange-view.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 
@@ -20,25 +21,7 @@ export const exchangeInputSchema = z.strictObject({
   body: z.string().max(65_536).default('').describe('The text that is sent, JSON as a rule.'),
   key_id: z.uuid().exactOptional().describe('Without it, the first key that is not revoked.'),
 });
-export const exchangeViewSchema = z.strictObject({
-  request: z.strictObject({
-    method: z.string(),
-    path: z.string(),
-    headers: z.record(z.string(), z.string()).describe('The key is cut short.'),
-    body: z.string(),
-  }),
-  reply: z.strictObject({
-    status: z.int(),
-    headers: z.record(z.string(), z.string()),
-    body: z.string(),
-  }),
-  fault: z
-    .strictObject({ delay_ms: z.int().nullable(), cut: z.enum(['close', 'truncate']).nullable() })
-    .nullable()
-    .describe('What an injected fault would have done to the reply on its way.'),
-});
 export type ExchangeInput = Readonly<z.input<typeof exchangeInputSchema>>;
-export type ExchangeView = Readonly<z.output<typeof exchangeViewSchema>>;
 
 export class ExchangeLevers {
   readonly #live: Live;
@@ -63,7 +46,6 @@ export class ExchangeLevers {
       forwardedFor: undefined,
       body,
     });
-    const { delivery } = reply;
     return {
       request: {
         method,
@@ -79,10 +61,7 @@ export class ExchangeLevers {
         headers: { 'content-type': 'application/json', ...reply.headers },
         body: reply.body,
       },
-      fault:
-        delivery === undefined
-          ? null
-          : { delay_ms: delivery.delayMs ?? null, cut: delivery.cut ?? null },
+      fault: faultOf(reply.delivery),
     };
   }
 }

@@ -98,12 +98,14 @@ export class Waits {
         end();
         resolve(found);
       };
-      const unlisten = this.#live.activity.listen(({ kind }) => {
+      const lookSoon = () => {
         // Many steps fall into one turn, and counting is not free: one look at its end serves them all.
-        if (isLooking || (kind !== 'message' && kind !== 'clock')) return;
+        if (isLooking) return;
         isLooking = true;
         queueMicrotask(look);
-      });
+      };
+      const { activity } = this.#live;
+      const unlisten = [activity.listen('message', lookSoon), activity.listen('clock', lookSoon)];
       const timer = setTimeout(
         () => {
           const found = this.#found(wait);
@@ -119,7 +121,7 @@ export class Waits {
       };
       const end = () => {
         clearTimeout(timer);
-        unlisten();
+        for (const stop of unlisten) stop();
         this.#open.delete(abort);
       };
       this.#open.add(abort);

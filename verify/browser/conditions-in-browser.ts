@@ -7,7 +7,7 @@ import { gone, pageTest, seen, sendFrom } from './browser-fixture.ts';
 
 pageTest('events are taken up after a break where they ended', {}, async ({ page, controlUrl }) => {
   const asked: (string | undefined)[] = [];
-  await page.route('**/control/events', async (route) => {
+  await page.route('**/control/events*', async (route) => {
     asked.push(route.request().headers()['last-event-id']);
     if (asked.length > 1) return route.continue();
     await route.fulfill({

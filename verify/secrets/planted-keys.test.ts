@@ -11,6 +11,7 @@ import { banner } from '../../src/cli/banner.ts';
 import { requestLine } from '../../src/cli/request-log.ts';
 import { SettingsError } from '../../src/config/mistakes.ts';
 import { controlRoutes } from '../../src/http/control/control-api.ts';
+import { eventKinds } from '../../src/operations/activity-events.ts';
 import type { ApiKey } from '../../src/sim/account.ts';
 import { World } from '../../src/sim/world.ts';
 import { Simulation } from '../../src/simulation/simulation.ts';
@@ -64,11 +65,14 @@ beforeAll(async () => {
     simulation: (parsed, startMs) => new Simulation(parsed, startMs, { World: WatchedWorld }),
   });
   for (const format of ['text', 'json'] as const) {
-    simulator.activity.listen((event) => {
-      note('events', JSON.stringify(event));
-      if (event.kind === 'request') note(`log ${format}`, requestLine(format, event.data));
+    simulator.activity.listen('request', (request) => {
+      note(`log ${format}`, requestLine(format, request));
     });
   }
+  simulator.activity.stream((event) => note('events', JSON.stringify(event)), {
+    kinds: eventKinds,
+    every: true,
+  });
   const { baseUrl, controlUrl } = await simulator.listen({
     control: {},
     onInternalError: (error) => note('internal errors', String(error)),
@@ -130,7 +134,15 @@ async function useControl(simulator: Simulator, control: string): Promise<string
 async function readControl(simulator: Simulator, control: string, when: string): Promise<void> {
   const [account] = simulator.accounts.list();
   const [message] = simulator.messages.list().messages;
-  const ids = { '{account_id}': account?.account_id, '{message_id}': message?.message_id };
+  const requests = simulator.requests.list();
+  const ids = {
+    '{account_id}': account?.account_id,
+    '{message_id}': message?.message_id,
+    '{number}': String(requests[0]?.number),
+  };
+  for (const { number } of requests) {
+    note(`request ${when}`, JSON.stringify(simulator.requests.get(number)));
+  }
   for (const { method, path } of [
     ...controlRoutes,
     { method: 'GET', path: '/control/openapi.json' },

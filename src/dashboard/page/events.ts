@@ -67,7 +67,9 @@ async function readStream(): Promise<boolean> {
   let hasBegun = false;
   try {
     const headers: HeadersInit = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-    const response = await fetchControl('/control/events', { headers });
+    const response = await fetchControl('/control/events?kinds=message,sim,clock,request', {
+      headers,
+    });
     if (!response.ok || response.body === null) return false;
     const isFirst = connection.value === 'connecting';
     const wasLost = connection.value === 'lost';
@@ -94,7 +96,7 @@ function deliver(events: ReturnType<EventReader['read']>): void {
   let isGap = false;
   for (const { kind, data, id } of events) {
     lastEventId = id ?? lastEventId;
-    if (kind === 'gap') isGap = true;
+    if (kind === 'gap' || kind === 'dense') isGap = true;
     else if (kind in byKind) byKind[kind as EventKind].push(JSON.parse(data) as never);
   }
   if (isGap) announceAnotherWorld();

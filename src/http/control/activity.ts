@@ -2,13 +2,21 @@
  * What happens on the service, on the control port: the last requests, and events as they happen.
  */
 import { z } from 'zod';
-import { type ActivityEvent, eventKinds, keptEvents } from '../../operations/activity.ts';
+import { denseAbove, keptEvents } from '../../operations/activity.ts';
 import {
-  type ExchangeInput,
-  exchangeInputSchema,
-  exchangeViewSchema,
-} from '../../operations/exchanges.ts';
-import { requestsQuerySchema, requestViewSchema } from '../../operations/requests.ts';
+  type ActivityEvent,
+  defaultKinds,
+  type EventKind,
+  eventsQuerySchema,
+} from '../../operations/activity-events.ts';
+import { exchangeViewSchema } from '../../operations/exchange-view.ts';
+import { type ExchangeInput, exchangeInputSchema } from '../../operations/exchanges.ts';
+import { readInput } from '../../operations/input.ts';
+import {
+  requestDetailSchema,
+  requestsQuerySchema,
+  requestViewSchema,
+} from '../../operations/requests.ts';
 import { LeverError } from '../../sim/lever-error.ts';
 import { type Route, WholeReply } from './route.ts';
 
@@ -36,20 +44,34 @@ export const activityRoutes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/control/requests/{number}',
+    summary: 'One of the last 1,000 requests as it went over the wire, with its reply.',
+    status: 200,
+    result: requestDetailSchema,
+    run: ({ simulator, ids: [number = ''] }) => simulator.requests.get(number),
+  },
+  {
+    method: 'GET',
     path: '/control/events',
-    summary: `Server-sent events: ${eventKinds.join(', ')}. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; an event \`gap\` says how many are lost.`,
+    summary: `Server-sent events: ${defaultKinds.join(', ')}, and \`request\` if asked for; above ${denseAbove} a second \`dense\` with their counts. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; an event \`gap\` says how many are lost.`,
     status: 200,
     contentType: 'text/event-stream',
+    query: eventsQuerySchema,
     refusals: [409],
-    run: ({ simulator, headers }) => {
-      const lastSeenId = readLastEventId(headers['last-event-id']);
+    run: ({ simulator, query, headers }) => {
+      const { kinds, every } = readInput(eventsQuerySchema, query);
+      const options = {
+        ...(kinds !== undefined && { kinds: kinds.split(',') as EventKind[] }),
+        every: every === '1',
+        lastSeenId: readLastEventId(headers['last-event-id']),
+      };
       simulator.activity.checkStreams();
       return new WholeReply({
         status: 200,
         open: (send) =>
           simulator.activity.stream(
             ({ kind, data, id }: ActivityEvent) => void send(kind, data, String(id)),
-            lastSeenId,
+            options,
           ),
       });
     },

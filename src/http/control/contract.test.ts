@@ -76,7 +76,8 @@ function examples({ account, snapshot }: Targets): Readonly<Record<string, Examp
     'DELETE /control/faults': {},
     'DELETE /control/faults/{fault_id}': {},
     'GET /control/requests': { query: 'limit=2' },
-    'GET /control/events': {},
+    'GET /control/requests/{number}': {},
+    'GET /control/events': { query: 'kinds=message,request&every=1' },
     'GET /control/journal': {},
     'GET /control/snapshot': {},
     'PUT /control/snapshot': { body: snapshot },
@@ -158,6 +159,7 @@ function pathOf(path: string, { account, key, device, message, fault }: Targets)
     device_id: device,
     message_id: message,
     fault_id: fault,
+    number: '1',
   };
   return path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown');
 }

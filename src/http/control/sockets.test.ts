@@ -74,7 +74,7 @@ async function readEvents(response: Response, count: number): Promise<string[]> 
 
 test.each(kinds)('%s: events come as they happen, and Last-Event-ID resumes', async (kind) => {
   const ports = await start(kind);
-  const first = await fetch(`${ports.control}/control/events`);
+  const first = await fetch(`${ports.control}/control/events?kinds=message,clock,request`);
   expect(first.headers.get('content-type')).toContain('text/event-stream');
   await send(ports);
   await post(`${ports.control}/control/clock/advance`, { by: '1ms' });

@@ -1,0 +1,60 @@
+/**
+ * The events of the simulator: their kinds, what each carries, and what a stream can ask for.
+ */
+import { z } from 'zod';
+import type { Status } from '../sim/message.ts';
+import type { ClockState } from './clock-state.ts';
+import type { RequestView } from './requests.ts';
+import type { SimView } from './sim-view.ts';
+import type { TrafficEvent } from './traffic.ts';
+
+/** One status that a message took; `from_status` is null for one just accepted. */
+export interface MessageEvent {
+  readonly message_id: string;
+  readonly account_id: string;
+  readonly device_id: string;
+  readonly from_number: string;
+  readonly to: string;
+  readonly status: Status;
+  readonly from_status: Status | null;
+  readonly failure_reason: string | null;
+  readonly at: string;
+}
+
+/** Kinds that a stream can ask for. */
+export const eventKinds = ['message', 'sim', 'clock', 'traffic', 'request'] as const;
+export type EventKind = (typeof eventKinds)[number];
+export const defaultKinds: readonly EventKind[] = ['message', 'sim', 'clock', 'traffic'];
+
+export interface EventData {
+  readonly message: MessageEvent;
+  readonly sim: SimView & { readonly deleted?: true };
+  readonly clock: ClockState;
+  readonly traffic: TrafficEvent;
+  readonly request: RequestView;
+  /** How many events of each kind were not sent one by one. */
+  readonly dense: Readonly<Partial<Record<EventKind, number>>>;
+  /** `missed` events are no longer kept; null: an unknown number. */
+  readonly gap: { readonly missed: number | null };
+}
+export type AnyKind = keyof EventData;
+
+export type ActivityEvent = {
+  readonly [K in AnyKind]: { readonly id: number; readonly kind: K; readonly data: EventData[K] };
+}[AnyKind];
+export type ActivityListener = (event: ActivityEvent) => void;
+
+const kindPattern = `(${eventKinds.join('|')})`;
+export const eventsQuerySchema = z.strictObject({
+  kinds: z
+    .string()
+    .regex(new RegExp(`^${kindPattern}(,${kindPattern})*$`), {
+      error: `expected some of ${eventKinds.join(', ')}, separated by commas`,
+    })
+    .exactOptional()
+    .describe(`Some of ${eventKinds.join(', ')}; by default all but \`request\`.`),
+  every: z
+    .enum(['0', '1'])
+    .exactOptional()
+    .describe('`1`: every event, however many there are. It slows the service down.'),
+});

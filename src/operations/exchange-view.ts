@@ -1,0 +1,27 @@
+/**
+ * A request of the service and its reply as the control port shows them: all but the key.
+ */
+import { z } from 'zod';
+import type { Delivery } from '../http/service/messages.ts';
+
+const headersSchema = z.record(z.string(), z.string());
+
+export const exchangeViewSchema = z.strictObject({
+  request: z.strictObject({
+    method: z.string(),
+    path: z.string(),
+    headers: headersSchema.describe('The key is cut short.'),
+    body: z.string(),
+  }),
+  reply: z.strictObject({ status: z.int(), headers: headersSchema, body: z.string() }),
+  fault: z
+    .strictObject({ delay_ms: z.int().nullable(), cut: z.enum(['close', 'truncate']).nullable() })
+    .nullable()
+    .describe('What an injected fault did to the reply on its way.'),
+});
+export type ExchangeView = Readonly<z.output<typeof exchangeViewSchema>>;
+
+export function faultOf(delivery: Delivery | undefined): ExchangeView['fault'] {
+  if (delivery === undefined) return null;
+  return { delay_ms: delivery.delayMs ?? null, cut: delivery.cut ?? null };
+}
