@@ -61,7 +61,7 @@ export async function openPorts(simulator: Simulator, options: ListenOptions): P
         service: (request) => simulator.handle(request),
         nestsErrors: () => simulator.simulation.world.assumptions.errorBody === 'nested',
       },
-      transportOptions,
+      { ...transportOptions, now: () => simulator.simulation.clock.now() },
     );
     if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
     opened.push(service.transport);

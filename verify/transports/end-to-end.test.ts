@@ -104,6 +104,16 @@ test.each(kinds)(
   },
 );
 
+test('node: Date is simulated time on the service port and real time on the control port', async () => {
+  const simulator = start({ clock: 'manual' });
+  const { baseUrl, controlUrl } = await simulator.listen({ transport: 'node', control: {} });
+  simulator.clock.advance('400d');
+  const nowMs = simulator.simulation.clock.now();
+  const dateOf = async (url: string) => (await fetch(url)).headers.get('date') ?? '';
+  expect(await dateOf(`${baseUrl}/nowhere/`)).toBe(new Date(nowMs).toUTCString());
+  expect(Date.parse(await dateOf(`${controlUrl}/control/clock`))).toBeLessThan(nowMs - 1_000);
+});
+
 test.each(kinds)(
   'SVC-4 %s: every call gets the status, the bytes and the headers of handle()',
   async (kind) => {

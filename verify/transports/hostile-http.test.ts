@@ -177,6 +177,16 @@ both('CONNECT is refused, and said so', async (kind) => {
   await alive(port);
 });
 
+both('HTTP/1.0 is 505 by the native parser, and answered by Node', async (kind) => {
+  const { port } = await start(kind, service);
+  const socket = await dial(port);
+  await socket.write('GET /old HTTP/1.0\r\n\r\n');
+  expect(await socket.rest()).toMatch(
+    kind === 'node' ? /^HTTP\/1.1 200 [\s\S]*"path":"\/old"/ : /^HTTP\/1.1 505 /,
+  );
+  await alive(port);
+});
+
 both('headers of 15 KiB are served, of 20 KiB are 431', async (kind) => {
   const { port } = await start(kind, service);
   const socket = await dial(port);

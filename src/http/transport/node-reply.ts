@@ -1,11 +1,40 @@
 /**
- * Writing a reply on a response of Node's HTTP server: whole, cut short, or as a stream of events.
+ * Writes a reply on a response of Node's HTTP server: whole, cut short, or as a stream of events.
  * The twin of `uws-reply.ts`; Node itself leaves out the body of HEAD and 304 and the length of 204.
  */
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { ApiReply } from '../service/messages.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from './event-stream.ts';
 import { jsonType } from './transport-replies.ts';
+
+/** The headers of every reply: whether the connection stays, and the time of the simulation. */
+export class HeadLines {
+  readonly #keepAlive: string;
+  readonly #now: (() => number) | undefined;
+  #second = Number.NaN;
+  #date = '';
+
+  constructor(keepAliveSeconds: number, now: (() => number) | undefined) {
+    this.#keepAlive = `timeout=${keepAliveSeconds}`;
+    this.#now = now;
+  }
+
+  set(response: ServerResponse): void {
+    if (response.shouldKeepAlive) {
+      // Without the first, Node would add its own `Keep-Alive`, with the whole timeout and no margin.
+      response.setHeader('connection', 'keep-alive');
+      response.setHeader('keep-alive', this.#keepAlive);
+    } else response.setHeader('connection', 'close');
+    if (this.#now === undefined) return;
+    const second = Math.floor(this.#now() / 1_000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#date = new Date(second * 1_000).toUTCString();
+    }
+    response.setHeader('date', this.#date);
+  }
+}
 
 export function writeReply(
   response: ServerResponse,
@@ -13,7 +42,6 @@ export function writeReply(
   payload: string | Uint8Array,
   contentType: string,
   headers: ApiReply['headers'],
-  close: boolean,
 ): void {
   const bodiless = status === 204 || status === 304;
   response.statusCode = status;
@@ -22,7 +50,6 @@ export function writeReply(
     response.setHeader('content-length', Buffer.byteLength(payload));
   }
   for (const name in headers) response.setHeader(name, headers[name] ?? '');
-  if (close) response.setHeader('connection', 'close');
   if (bodiless) response.end();
   else response.end(payload);
 }
@@ -45,18 +72,14 @@ export function cutShort(
   response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroySoon());
 }
 
-/** Undefined where only the head was asked for. `ended` is called once, when the connection is over. */
+/** Undefined if only the head is sent. `ended` is called once, when the connection is over. */
 export function openEventStream(
   response: ServerResponse,
-  closing: boolean,
+  isHeadOnly: boolean,
   ended: (stream: EventStream) => void,
 ): EventStream | undefined {
-  response.writeHead(200, {
-    'content-type': eventStreamType,
-    ...eventStreamHeaders,
-    ...(closing && { connection: 'close' }),
-  });
-  if (closing || response.req.method === 'HEAD') {
+  response.writeHead(200, { 'content-type': eventStreamType, ...eventStreamHeaders });
+  if (isHeadOnly) {
     response.end();
     return undefined;
   }
@@ -71,4 +94,13 @@ export function openEventStream(
     stream.gone();
   });
   return stream;
+}
+
+/** Refuses bytes that never became a request. */
+export function refuseSocket(socket: Socket, { status, body }: ApiReply): void {
+  const reason = STATUS_CODES[status];
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: ${jsonType}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
+  );
 }

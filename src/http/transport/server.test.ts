@@ -1,5 +1,5 @@
 /**
- * What a well-behaved client sees of both transports: the same request in, the same bytes out.
+ * What a correct client sees of both transports: the same request in, the same reply out.
  */
 import { expect, test } from 'vitest';
 import { get, post } from '../../../verify/testkit/raw-socket.ts';
@@ -61,14 +61,113 @@ both('every known method reaches the handler', async (kind) => {
   }
 });
 
-both('an unknown method reaches the handler where the parser knows it', async (kind) => {
+both('methods are case-sensitive, and unknown ones reach the handler', async (kind) => {
+  const { port } = await start(kind, service);
+  for (const method of ['get', 'Post', 'head', 'FOO', 'M-SEARCH', 'X!']) {
+    const socket = await dial(port);
+    await socket.write(`${method} /m?q=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer k\r\n\r\n`);
+    expect(JSON.parse((await socket.reply()).body)).toMatchObject({
+      method,
+      path: '/m',
+      query: 'q=1',
+      authorization: 'Bearer k',
+    });
+  }
+});
+
+both(
+  'an unknown method on the control port is answered by its handler, in its turn',
+  async (kind) => {
+    const { port } = await start(kind, {
+      control: async ({ method, headers }) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return { status: 405, body: JSON.stringify({ method, host: headers['host'] }) };
+      },
+    });
+    const socket = await dial(port);
+    await socket.write(get());
+    expect((await socket.reply()).body).toBe('{"method":"GET","host":"x"}');
+    await socket.write('FOO / HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(await socket.reply()).toMatchObject({
+      status: 405,
+      body: '{"method":"FOO","host":"x"}',
+    });
+  },
+);
+
+test('node: behind an unknown method nothing is served, as its body is not read', async () => {
+  const { port } = await start('node', service);
+  const socket = await dial(port);
+  await socket.write(
+    `FOO /m HTTP/1.1\r\nHost: x\r\nContent-Length: 40\r\n\r\n${get('/inner').padEnd(40)}`,
+  );
+  const received = await socket.rest();
+  expect(received.match(/^HTTP/gm)).toHaveLength(1);
+  expect(received).toMatch(/^connection: close\r$/im);
+});
+
+test('node: the end of a body is no part of a method', async () => {
+  const { port } = await start('node', service);
+  const socket = await dial(port);
+  await socket.write(`${post('G')}ET /m HTTP/1.1\r\nHost: x\r\n\r\n`);
+  expect(JSON.parse((await socket.reply()).body)).toMatchObject({ body: 'G' });
+  expect((await socket.reply()).status).toBe(400);
+});
+
+test('node: an unknown method waits for the reply before its own', async () => {
+  const { port } = await start('node', {
+    service: (request) => ({
+      ...echo(request),
+      ...(request.path === '/slow' && { delivery: { delayMs: 30 } }),
+    }),
+  });
+  const socket = await dial(port);
+  await socket.write(`${get('/slow')}FOO /m HTTP/1.1\r\nHost: x\r\n\r\n`);
+  expect(JSON.parse((await socket.reply()).body)).toMatchObject({ path: '/slow' });
+  expect(JSON.parse((await socket.reply()).body)).toMatchObject({ method: 'FOO' });
+});
+
+both('a reply says how long its connection may stay idle, with a margin', async (kind) => {
   const { port } = await start(kind, service);
   const socket = await dial(port);
-  await socket.write('FOO /m HTTP/1.1\r\nHost: x\r\n\r\n');
-  const reply = await socket.reply();
-  if (kind === 'node')
-    expect(reply).toMatchObject({ status: 400, headers: { connection: 'close' } });
-  else expect(JSON.parse(reply.body)).toMatchObject({ method: 'FOO' });
+  for (const request of [get(), post('x'), 'HEAD / HTTP/1.1\r\nHost: x\r\n\r\n']) {
+    await socket.write(request);
+    expect((await socket.reply(request.slice(0, 4))).headers).toMatchObject({
+      connection: 'keep-alive',
+      'keep-alive': 'timeout=5',
+    });
+  }
+});
+
+both(
+  'a client that asks for the end of its connection gets it, and a reply that says so',
+  async (kind) => {
+    const { port } = await start(kind, { service: () => ({ status: 200, body: '{}' }) });
+    for (const request of [get('/', 'Connection: close'), post('x', 'connection: Close')]) {
+      const socket = await dial(port);
+      await socket.write(request);
+      const received = await socket.rest();
+      expect(
+        received
+          .match(/^connection: \w+/gim)
+          ?.join()
+          .toLowerCase(),
+      ).toBe('connection: close');
+      expect(received).not.toMatch(/keep-alive/i);
+      expect(received.endsWith('\r\n\r\n{}')).toBe(true);
+    }
+  },
+);
+
+test('node: Date is the time of the simulation, where one is given', async () => {
+  let nowMs = Date.UTC(2031, 1, 2, 3, 4, 5, 999);
+  const { port } = await start('node', service, { now: () => nowMs });
+  const socket = await dial(port);
+  for (const date of ['Sun, 02 Feb 2031 03:04:05 GMT', 'Sun, 02 Feb 2031 03:04:06 GMT']) {
+    await socket.write(get());
+    expect((await socket.reply()).headers['date']).toBe(date);
+    nowMs += 1;
+  }
 });
 
 both('any status keeps the connection, with its headers', async (kind) => {

@@ -73,6 +73,10 @@ export interface TransportOptions {
   readonly heldLimitBytes?: number;
   /** Replies that faults delay at one time; one more is written at once. Default 10,000. */
   readonly mostDelayed?: number;
+  /** When Node's server closes a silent connection. Default 10 s. The native server's is built in. */
+  readonly idleTimeoutMs?: number;
+  /** The time that `Date` shows; without it, the machine's. The native server always shows the machine's. */
+  readonly now?: () => number;
   /** Called with whatever a handler threw; the caller of the service has got a 500. */
   readonly onInternalError?: (error: unknown) => void;
 }
@@ -83,8 +87,10 @@ export const defaultHeldLimitBytes = 64 * 1_048_576;
 export const defaultMostDelayed = 10_000;
 /** What may wait for a slow reader of events before it is cut off. */
 export const eventQueueLimitBytes = 1_048_576;
-/** Both servers drop a connection that stays silent for about so long; uWebSockets.js has it built in. */
+/** Both servers close a connection that stays silent for about this long. uWebSockets.js has 8 to 12 s built in. */
 export const idleTimeoutMs = 10_000;
+/** What replies announce in `Keep-Alive`: well below 8 s, so that no client reuses a connection that is about to end. */
+export const keepAliveSeconds = 5;
 
 export class PortInUseError extends CommandError {
   override readonly name = 'PortInUseError';

@@ -1,26 +1,33 @@
 /**
- * Writing a reply on a raw uWebSockets.js response: whole, cut short, or as a stream of events.
- * 204 and 304 carry no length, HEAD carries the length of what GET would have sent, and only
- * `endWithoutBody()` leaves the connection usable: given a length, uWebSockets.js goes on waiting for a
- * body of ours, and disconnects at the next request. Header values are written unchecked: see `ApiReply`.
- * All of it expects to run corked: inside a native callback, or inside `cork`.
+ * Writes a reply on a raw uWebSockets.js response: whole, cut short, or as a stream of events.
+ * 204 and 304 carry no length. HEAD carries the length of what GET would have sent, and only `endWithoutBody()`
+ * without arguments leaves the connection usable after it. Header values are written unchecked: see `ApiReply`.
+ * Everything here runs corked: inside a native callback, or inside `cork`.
  */
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import type { ApiReply } from '../service/messages.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from './event-stream.ts';
+import { keepAliveSeconds } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
 
-/** HyperExpress' response, as far as it concerns us. `completed` is true once it is answered or aborted. */
+/** The part of HyperExpress' response that is used. `completed` is true once it is answered or aborted. */
 export interface Outgoing {
   completed: boolean;
   readonly raw: HttpResponse;
 }
 
+/** What a reply depends on of its request. */
+export interface Asked {
+  readonly method: string;
+  /** The client asked for the end of the connection, and uWebSockets.js will end it without saying so. */
+  readonly isLast: boolean;
+  readonly response: Outgoing;
+}
+
 export function writeReply(
-  response: Outgoing,
-  method: string,
+  { method, isLast, response }: Asked,
   status: number,
   payload: string | Uint8Array,
   contentType: string,
@@ -31,12 +38,12 @@ export function writeReply(
   response.completed = true;
   const raw = response.raw;
   if (status === 204 || status === 304) {
-    writeHead(raw, status, undefined, headers);
-    if (close) raw.writeHeader('connection', 'close');
+    writeHead(raw, status, undefined, headers, isLast || close ? 'close' : 'keep');
     raw.endWithoutBody();
     return;
   }
-  writeHead(raw, status, contentType, headers);
+  // Where we close, uWebSockets.js writes the header itself.
+  writeHead(raw, status, contentType, headers, isLast ? 'close' : close ? 'unsaid' : 'keep');
   if (method !== 'HEAD') {
     if (close) raw.end(payload, true);
     else endUnlessBehind(raw, payload);
@@ -48,18 +55,18 @@ export function writeReply(
   }
 }
 
-/** A reply that is longer is always looked at; of the others, by chance, one in so many. */
+/** Longer replies are always checked for a slow reader; of the others, a random one in so many. */
 const shortReply = 16_384;
-const lookedAtOneIn = 64;
+const checkedOneIn = 64;
 
 /**
- * Ends a reply, all of it at once unless the client is behind with what was written before. Then the rest waits here,
- * and a client that asks on without reading is disconnected by uWebSockets.js: `end` would hold its replies back
- * without a bound, and without a word. To look costs a tenth of a read, so it is not done at every reply; by chance,
- * so that nobody can count on not being looked at.
+ * Ends a reply at once, unless the client is behind with what was written before. Then the rest of the reply waits
+ * here, and uWebSockets.js disconnects a client that sends more requests without reading; `end` would buffer its
+ * replies without a bound. The check costs a tenth of a read, so not every reply is checked. The choice is random, so
+ * that no client can rely on not being checked.
  */
 function endUnlessBehind(raw: HttpResponse, payload: string | Uint8Array): void {
-  if (payload.length <= shortReply && Math.random() * lookedAtOneIn >= 1) {
+  if (payload.length <= shortReply && Math.random() * checkedOneIn >= 1) {
     raw.end(payload, false);
     return;
   }
@@ -72,8 +79,8 @@ function endUnlessBehind(raw: HttpResponse, payload: string | Uint8Array): void 
 }
 
 /**
- * Nothing tells how far behind a client is that asks for heads alone. So one in some thousands ends its connection,
- * and with it goes what waits for a client that does not read.
+ * uWebSockets.js does not show how far behind a client is that sends only HEAD requests. So one in some thousands ends
+ * its connection, which frees what waits for a client that does not read.
  */
 export class HeadCount {
   #left = HeadCount.#some();
@@ -90,29 +97,39 @@ export class HeadCount {
   }
 }
 
-/** All in one call, as what is written as status goes out as it stands: a call costs more than its text. */
+/** Whether the head says that the connection stays open, that it ends, or neither. */
+type Connection = 'keep' | 'close' | 'unsaid';
+
+const connectionLines = {
+  keep: `\r\nconnection: keep-alive\r\nkeep-alive: timeout=${keepAliveSeconds}`,
+  close: '\r\nconnection: close',
+  unsaid: '',
+} as const satisfies Record<Connection, string>;
+
+/** One native call for the whole head: uWebSockets.js writes the status as it is, and a call costs more than its text. */
 function writeHead(
   raw: HttpResponse,
   status: number,
   contentType: string | undefined,
   headers: ApiReply['headers'],
+  connection: Connection,
 ): void {
-  let head = statusLine(status, headers?.['content-type'] === undefined ? contentType : undefined);
+  const type = headers?.['content-type'] === undefined ? contentType : undefined;
+  let head = jsonHeads[status];
+  if (type !== jsonType || connection !== 'keep' || head === undefined) {
+    head = headOf(status, type, connection);
+    if (type === jsonType && connection === 'keep') jsonHeads[status] = head;
+  }
   for (const name in headers) head += `\r\n${name}: ${headers[name]}`;
   raw.writeStatus(head);
 }
 
-const statusLines: string[] = [];
-const jsonStatusLines: string[] = [];
+/** The beginnings of nearly all replies, by status. */
+const jsonHeads: string[] = [];
 
-/** With the header that nearly always follows it. */
-function statusLine(status: number, contentType: string | undefined): string {
-  const plain = statusLines[status] ?? `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
-  statusLines[status] = plain;
-  if (contentType === undefined) return plain;
-  if (contentType !== jsonType) return `${plain}\r\ncontent-type: ${contentType}`;
-  jsonStatusLines[status] ??= `${plain}\r\ncontent-type: ${jsonType}`;
-  return jsonStatusLines[status];
+function headOf(status: number, contentType: string | undefined, connection: Connection): string {
+  const type = contentType === undefined ? '' : `\r\ncontent-type: ${contentType}`;
+  return `${status} ${STATUS_CODES[status] ?? 'Unknown'}${type}${connectionLines[connection]}`;
 }
 
 /** Ends the connection without a byte. */
@@ -125,10 +142,19 @@ export function drop(response: Outgoing): void {
 /** Announces the whole body, sends half of it, and ends the connection. */
 export function truncate(response: Outgoing, reply: ApiReply): void {
   const bytes = Buffer.from(reply.body);
-  writeHead(response.raw, reply.status, jsonType, reply.headers);
+  writeHead(response.raw, reply.status, jsonType, reply.headers, 'keep');
   response.raw.tryEnd(bytes.subarray(0, bytes.length >> 1), bytes.length);
-  // Not before the cork around us has let the half go out.
+  // After the surrounding cork has sent the first half.
   setImmediate(() => drop(response));
+}
+
+/** Ends the connection of a response that may be over already. */
+export function closeQuietly(response: Outgoing): void {
+  try {
+    response.raw.close();
+  } catch {
+    // It was closed already.
+  }
 }
 
 /** Starts the response of an event stream; `ended` is called once, when the connection is over. */
@@ -137,7 +163,7 @@ export function openEventStream(
   ended: (stream: EventStream) => void,
 ): EventStream {
   const raw = response.raw;
-  writeHead(raw, 200, eventStreamType, eventStreamHeaders);
+  writeHead(raw, 200, eventStreamType, eventStreamHeaders, 'unsaid');
   const stream = new EventStream({
     write: (text) => {
       let ready = true;
@@ -154,7 +180,7 @@ export function openEventStream(
     },
     cut: () => drop(response),
   });
-  // In the place of HyperExpress' own handler, which tells us nothing. It also runs after `cut`.
+  // Replaces HyperExpress' own handler, which does not report the end to us. It also runs after `cut`.
   raw.onAborted(() => {
     response.completed = true;
     ended(stream);
@@ -171,7 +197,6 @@ export function openEventStream(
 /** The head of an event stream, for HEAD. */
 export function writeEventStreamHead(response: Outgoing, close: boolean): void {
   response.completed = true;
-  writeHead(response.raw, 200, eventStreamType, eventStreamHeaders);
-  if (close) response.raw.writeHeader('connection', 'close');
+  writeHead(response.raw, 200, eventStreamType, eventStreamHeaders, close ? 'close' : 'keep');
   response.raw.endWithoutBody();
 }

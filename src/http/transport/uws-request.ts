@@ -1,13 +1,14 @@
 /**
- * What a handler sees of a request that came over HyperExpress.
- * The head is copied, because uWebSockets.js takes it back when the native callback returns. The address is
- * the exception: asking for it costs more than all the rest together, and a caller with a valid key is never
- * counted by address. So it is asked for when it is read, which must be before the reply.
+ * A request that came over HyperExpress, with the native response that it is answered on.
+ * The head is copied, because uWebSockets.js takes it back when the native callback returns. The address is read
+ * only when it is asked for, which must be before the reply: reading it costs more than all the rest, and calls
+ * with a valid key do not need it.
  */
-import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { HttpRequest } from 'uWebSockets.js';
 import { type ControlRequest, plainIp } from './transport.ts';
+import type { Outgoing } from './uws-reply.ts';
 
-/** HyperExpress' request, as far as it concerns us. */
+/** The part of HyperExpress' request that is used. */
 interface Head {
   readonly headers: Readonly<Record<string, string>>;
   readonly path: string;
@@ -23,16 +24,12 @@ export class UwsRequest implements ControlRequest {
   readonly contentType: string | undefined;
   readonly forwardedFor: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly response: Outgoing;
   #body: string | Uint8Array = '';
   #lent: ArrayBuffer | undefined;
-  readonly #raw: HttpResponse;
   #clientIp: string | undefined;
 
-  constructor(
-    method: string,
-    { headers, path, path_query, raw }: Head,
-    response: { readonly raw: HttpResponse },
-  ) {
+  constructor(method: string, { headers, path, path_query, raw }: Head, response: Outgoing) {
     const authorization = headers['authorization'];
     const single = authorization !== undefined && raw.getHeader('authorization') === authorization;
     this.method = method;
@@ -43,10 +40,10 @@ export class UwsRequest implements ControlRequest {
     this.contentType = headers['content-type'];
     this.forwardedFor = headers['x-forwarded-for'];
     this.headers = headers;
-    this.#raw = response.raw;
+    this.response = response;
   }
 
-  /** A body that is there until the native callback returns; a view of it is made for who reads it. */
+  /** A body that is only valid until the native callback returns. The view of it is made when it is first read. */
   lend(chunk: ArrayBuffer): void {
     this.#lent = chunk;
   }
@@ -61,8 +58,15 @@ export class UwsRequest implements ControlRequest {
     this.#lent = undefined;
   }
 
+  /** True if the client asked for the end of the connection; the rule is the one of uWebSockets.js, which ends it. */
+  get isLast(): boolean {
+    return this.headers['connection']?.length === 5;
+  }
+
   get clientIp(): string {
-    this.#clientIp ??= plainIp(Buffer.from(this.#raw.getRemoteAddressAsText()).toString('latin1'));
+    this.#clientIp ??= plainIp(
+      Buffer.from(this.response.raw.getRemoteAddressAsText()).toString('latin1'),
+    );
     return this.#clientIp;
   }
 }

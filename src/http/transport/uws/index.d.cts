@@ -36,6 +36,8 @@ export interface HttpRequest {
   getUrl(): string;
   getQuery(): string;
   getMethod(): string;
+  /** Only before `getMethod`, which turns the method into lower case where it stands. */
+  getCaseSensitiveMethod(): string;
   forEach(visit: (key: string, value: string) => void): void;
 }
 export interface WebSocket<UserData = unknown> {
@@ -46,6 +48,10 @@ export type ListenCallback = (socket: us_listen_socket | false) => void;
 export interface TemplatedApp {
   listen(host: string, port: number, done: ListenCallback): TemplatedApp;
   listen(host: string, port: number, options: number, done: ListenCallback): TemplatedApp;
+  any(
+    pattern: string,
+    handler: (response: HttpResponse, request: HttpRequest) => void,
+  ): TemplatedApp;
   close(): TemplatedApp;
 }
 export const LIBUS_LISTEN_EXCLUSIVE_PORT: number;

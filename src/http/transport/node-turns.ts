@@ -1,0 +1,51 @@
+/**
+ * Takes the pipelined requests of one connection one after the other. Node would answer all of them at once and keep
+ * the replies of a client that does not read. So a request starts when the reply before it is out, and a connection
+ * with many waiting requests is not read meanwhile.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+const mostWaiting = 64;
+
+interface Line {
+  last: ServerResponse;
+  /** How many requests wait for a reply before theirs. */
+  waiting: number;
+}
+
+type Start = (incoming: IncomingMessage, response: ServerResponse) => void;
+
+export class Turns {
+  readonly #lines = new WeakMap<Socket, Line>();
+
+  /** Calls `start` when the replies before this one are out. */
+  take(incoming: IncomingMessage, response: ServerResponse, start: Start): void {
+    const { socket } = incoming;
+    const line = this.#lines.get(socket);
+    if (line === undefined || line.last.closed) {
+      this.#lines.set(socket, { last: response, waiting: 0 });
+      start(incoming, response);
+      return;
+    }
+    line.waiting++;
+    // In the next tick, because Node resumes the socket at the end of each request.
+    if (line.waiting >= mostWaiting) process.nextTick(() => pauseOrResume(socket, line));
+    line.last.once('close', () => {
+      line.waiting--;
+      pauseOrResume(socket, line);
+      if (!response.destroyed && !socket.destroyed) start(incoming, response);
+    });
+    line.last = response;
+  }
+
+  /** True if every request of this connection has its whole reply. */
+  isIdle(socket: Socket): boolean {
+    return this.#lines.get(socket)?.last.closed ?? true;
+  }
+}
+
+function pauseOrResume(socket: Socket, { waiting }: Line): void {
+  if (waiting >= mostWaiting) socket.pause();
+  else socket.resume();
+}

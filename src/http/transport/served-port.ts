@@ -1,0 +1,62 @@
+/**
+ * What both transports derive from the handler and the options, once per port: limits, ready-made replies,
+ * the clock behind `Date`, and where unexpected errors go.
+ */
+import { BodyRoom, type Intake } from './arriving-body.ts';
+import {
+  type ControlRequest,
+  defaultBodyLimitBytes,
+  defaultDrainLimitBytes,
+  defaultHeldLimitBytes,
+  defaultMostDelayed,
+  idleTimeoutMs,
+  type Serve,
+  type TransportOptions,
+} from './transport.ts';
+import { type TransportReplies, transportReplies } from './transport-replies.ts';
+
+export class ServedPort {
+  readonly serve: Serve;
+  readonly replies: TransportReplies;
+  readonly intake: Intake;
+  readonly room: BodyRoom;
+  readonly mostDelayed: number;
+  readonly idleTimeoutMs: number;
+  readonly now: (() => number) | undefined;
+  readonly #onInternalError: ((error: unknown) => void) | undefined;
+
+  constructor(serve: Serve, options: TransportOptions) {
+    const limitBytes = options.bodyLimitBytes ?? defaultBodyLimitBytes;
+    const drainBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
+    this.serve = serve;
+    const replies = transportReplies(serve, limitBytes);
+    this.replies = replies;
+    this.intake = {
+      limitBytes,
+      drainBytes,
+      // Its shape is an assumption that may be switched at any time.
+      get over() {
+        return replies.tooLarge;
+      },
+    };
+    this.room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, replies);
+    this.mostDelayed = options.mostDelayed ?? defaultMostDelayed;
+    this.idleTimeoutMs = options.idleTimeoutMs ?? idleTimeoutMs;
+    this.now = options.now;
+    this.#onInternalError = options.onInternalError;
+  }
+
+  /** The limits for this request's body. Runs the control port's own code, which may throw. */
+  intakeOf(request: ControlRequest): Intake {
+    return 'service' in this.serve ? this.intake : (this.serve.intake?.(request) ?? this.intake);
+  }
+
+  /** Never throws: below it is native code or an event handler, and the process would end. */
+  report(error: unknown): void {
+    try {
+      this.#onInternalError?.(error);
+    } catch {
+      // The listener's own error has no listener.
+    }
+  }
+}
