@@ -159,7 +159,11 @@ export function addServeFlags(command: Command): void {
     { flag: '--no-limits', about: 'neither rate limits nor quotas' },
     file('--journal <file>', 'record every input here; an earlier run in it goes on'),
     file('--ready-file <file>', 'written once both ports listen: URLs, keys, numbers'),
-    choice('--transport <name>', 'the HTTP server', transports),
+    choice(
+      '--transport <name>',
+      'the HTTP server; only node answers HTTP/1.0 (ab, nginx by default)',
+      transports,
+    ),
     { flag: '--trust-proxy', about: 'take a client IP from X-Forwarded-For' },
     choice('--log <format>', 'a line per request on stderr', logModes),
     {
