@@ -175,7 +175,7 @@ export const assumptions = [
     name: 'gateOrder',
     open: 'order of the checks',
     answers:
-      '`replay_first`: authenticate, throttle, parse, replay, validate, sender, device, quota · `validate_first`: replay after validate. A replay must still be answered when its `send_at` has meanwhile passed, its SIM was deactivated or the quota is spent: hence the default.',
+      '`replay_first`: authenticate, throttle, parse, replay, validate, sender, device, quota · `validate_first`: replay after validate · `quota_before_sender`. A replay must still be answered when its `send_at` has meanwhile passed, its SIM was deactivated or the quota is spent: hence the default.',
   },
   {
     name: 'bothSenderFields',
@@ -232,9 +232,24 @@ export const assumptions = [
   },
   { name: 'nullFields', open: '`null` for an optional field', answers: '`reject` · `absent`' },
   {
+    name: 'typeCoercion',
+    open: 'a number or boolean where the table says string',
+    answers: '`reject` · `coerce` (as its text)',
+  },
+  {
+    name: 'validationScope',
+    open: 'which failing fields a 400 names',
+    answers: '`first` · `all`',
+  },
+  {
     name: 'sendAtFormats',
     open: 'which ISO 8601 forms are read',
     answers: '`rfc3339` · `iso8601` (basic format, week and ordinal dates, decimal comma, `24:00`)',
+  },
+  {
+    name: 'pathIdForm',
+    open: 'upper-case or hyphenless UUIDs in a path',
+    answers: '`canonical` (others 404) · `any`',
   },
   { name: 'emptyRequestId', open: '`request_id: ""`', answers: '`none_supplied` · `reject`' },
   { name: 'requestIdMaxLength', open: 'longest `request_id`', answers: '255 · any number' },
@@ -291,7 +306,8 @@ export const assumptions = [
   {
     name: 'disconnectedSim',
     open: "sending from the account's own SIM that is not connected",
-    answers: '`queues` (waits for reconnection) · `device_inactive`',
+    answers:
+      '`queues` (waits for reconnection) · `device_inactive` · `access_denied` · `pool` (goes out through the pool, SVC-1)',
   },
   {
     name: 'foreignNumber',

@@ -154,6 +154,23 @@ export const httpObservations: readonly Observation[] = [
     },
   },
   {
+    assumption: 'pathIdForm',
+    name: 'other-spellings',
+    needs,
+    cost: { sends: 1 },
+    sends: 'reads of a message by its id in capitals and without hyphens',
+    run: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      const spellings = [messageId.toUpperCase(), messageId.replaceAll('-', '')];
+      const seen = new Set<number>();
+      for (const spelling of spellings) seen.add((await t.read(account, spelling)).status);
+      if (seen.size > 1) return { untold: `the two were answered ${[...seen].join(' and ')}` };
+      if (seen.has(200)) return { answer: 'any' };
+      return seen.has(404) ? { answer: 'canonical' } : { untold: `status ${[...seen].join()}` };
+    },
+  },
+  {
     assumption: 'keyFormat',
     name: 'prefix',
     needs: ['key'],
@@ -243,7 +260,13 @@ export const httpObservations: readonly Observation[] = [
       const account = await t.account();
       const sim = account.sims[0]?.deviceId;
       await t.control.must('PATCH', `/control/sims/${sim}`, { connected: false });
-      return byStatus(await t.send(account), { 202: 'queues', 503: 'device_inactive' });
+      const reply = await t.send(account);
+      const isOwn = reply.status === 202 && verify.object(reply)['device_id'] === sim;
+      return byStatus(reply, {
+        202: isOwn ? 'queues' : 'pool',
+        403: 'access_denied',
+        503: 'device_inactive',
+      });
     },
   },
   {

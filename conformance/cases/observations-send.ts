@@ -65,14 +65,23 @@ export const sendObservations: readonly Observation[] = [
     assumption: 'gateOrder',
     name: 'invalid-replay',
     needs,
-    cost: { sends: 2 },
-    sends: 'a replay whose message is too long',
+    cost: { sends: 3 },
+    sends: 'a replay whose message is too long, and an unknown sender under a spent quota',
     run: async (t) => {
       const account = await t.account();
       const request_id = t.requestId();
       await t.queued(account, { request_id });
       const reply = await t.send(account, { request_id, message: 'x'.repeat(1601) });
-      return byStatus(reply, { 200: 'replay_first', 409: 'replay_first', 400: 'validate_first' });
+      if (reply.status === 400) return { answer: 'validate_first' };
+      if (reply.status !== 200 && reply.status !== 409) return byStatus(reply, {});
+      const key = t.controlled
+        ? (await t.account({ quota: 0 })).key
+        : t.target.flags.exhaustedApiKey;
+      const from = t.target.flags.unknownFrom ?? (t.controlled && t.control.unusedNumber());
+      if (key === undefined || from === false)
+        return { untold: 'without a spent quota and an unknown number two answers look alike' };
+      const refused = await t.send({ ...account, key }, { from });
+      return byStatus(refused, { 403: 'replay_first', 402: 'quota_before_sender' });
     },
   },
   {
@@ -169,6 +178,29 @@ export const sendObservations: readonly Observation[] = [
     sends: 'a message whose send_at is null',
     run: async (t) =>
       byStatus(await t.send(await ready(t), { send_at: null }), { 202: 'absent', 400: 'reject' }),
+  },
+  {
+    assumption: 'typeCoercion',
+    name: 'a-number-for-a-text',
+    needs,
+    cost: { sends: 2 },
+    sends: 'a message that is a number',
+    run: async (t) =>
+      byStatus(await t.send(await ready(t), { message: 42 }), { 202: 'coerce', 400: 'reject' }),
+  },
+  {
+    assumption: 'validationScope',
+    name: 'two-mistakes',
+    needs,
+    cost: { sends: 2 },
+    sends: 'a message whose request_id and send_at are invalid',
+    run: async (t) => {
+      const reply = await t.send(await ready(t), { request_id: {}, send_at: 'soon' });
+      verify.given(() => verify.status(reply, 400));
+      const named = ['request_id', 'send_at'].filter((field) => reply.text.includes(field)).length;
+      if (named === 0) return { untold: `neither field is named: ${reply.text}` };
+      return { answer: named === 2 ? 'all' : 'first' };
+    },
   },
   {
     assumption: 'sendAtFormats',

@@ -4,13 +4,14 @@ import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { allInvalid, few, sender, type Wrong } from './send-2-required-fields.ts';
 
+/** Numbers stand only where their text would not do either (`typeCoercion`). */
 const wrongTypes: readonly Wrong[] = [
   { fields: { to: 12025550123 }, names: ['to'] },
   { fields: { to: ['+12025550123'] }, names: ['to'] },
   { fields: { from: 12025550123 }, names: sender },
-  { fields: { message: 42 }, names: ['message'] },
+  { fields: { message: ['x'] }, names: ['message'] },
   { fields: { message: { text: 'x' } }, names: ['message'] },
-  { fields: { request_id: 7 }, names: ['request_id'] },
+  { fields: { request_id: { id: 7 } }, names: ['request_id'] },
   { fields: { send_at: 1_900_000_000 }, names: ['send_at'] },
   { fields: { send_at: 'tomorrow' }, names: ['send_at'] },
   { fields: { send_at: '2040-13-45T00:00:00Z' }, names: ['send_at'] },

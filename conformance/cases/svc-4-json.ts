@@ -64,16 +64,16 @@ export const svc4JsonCases: readonly Case[] = [
     demands: 'JSON bodies, declared as such',
     run: async (t) => {
       const account = await t.account({ sims: 2, quota: 1 });
-      const { reply } = await t.queued(account);
-      verify.declaredJson(reply);
       await patchSim(t, account, 1, { active: false });
       const refusals = [
         await t.send(account, { message: 'x'.repeat(1601) }),
-        await t.send(account),
         await t.send(account, { from: t.control.unusedNumber() }),
         await t.send(account, { from: account.sims[1]?.number }),
       ];
-      for (const [index, status] of [400, 402, 403, 503].entries()) {
+      const { reply } = await t.queued(account);
+      verify.declaredJson(reply);
+      refusals.push(await t.send(account));
+      for (const [index, status] of [400, 403, 503, 402].entries()) {
         const refusal = refusals[index];
         if (refusal === undefined) continue;
         verify.status(refusal, status);

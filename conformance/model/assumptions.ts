@@ -7,7 +7,7 @@ export interface Assumptions {
   readonly refusedSpendsToken: 'no' | 'yes';
   readonly errorsSpendToken: 'yes' | 'no';
   readonly failedRequestId: 'free' | 'burned';
-  readonly gateOrder: 'replay_first' | 'validate_first';
+  readonly gateOrder: 'replay_first' | 'validate_first' | 'quota_before_sender';
   readonly bothSenderFields: 'from_wins' | 'alias_wins' | 'reject' | 'reject_if_different';
   readonly replayScope: 'account' | 'api_key';
   readonly replayDifferentBody: 'return_original' | 'conflict';
@@ -21,7 +21,10 @@ export interface Assumptions {
   readonly methodNotAllowed: '405' | '404';
   readonly unknownFields: 'ignore' | 'reject';
   readonly nullFields: 'reject' | 'absent';
+  readonly typeCoercion: 'reject' | 'coerce';
+  readonly validationScope: 'first' | 'all';
   readonly sendAtFormats: 'rfc3339' | 'iso8601';
+  readonly pathIdForm: 'canonical' | 'any';
   readonly emptyRequestId: 'none_supplied' | 'reject';
   readonly requestIdMaxLength: number;
   readonly characterUnit: 'code_points' | 'utf16_units' | 'graphemes';
@@ -36,7 +39,7 @@ export interface Assumptions {
   readonly failsFrom: readonly ('queued' | 'sending' | 'sent')[];
   readonly failureRate: number;
   readonly deactivation: 'fails' | 'stays_queued';
-  readonly disconnectedSim: 'queues' | 'device_inactive';
+  readonly disconnectedSim: 'queues' | 'device_inactive' | 'access_denied' | 'pool';
   readonly foreignNumber: 'access_denied' | 'not_found';
   readonly poolBesideOwnSim: 'access_denied' | 'allow';
   readonly monthlyQuota: number | 'unlimited';

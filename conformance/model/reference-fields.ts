@@ -1,6 +1,6 @@
 /**
  * The fields of a send body, checked one by one as the document's table lists them.
- * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-2. Assumes: bothSenderFields, unknownFields, nullFields,
+ * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-2. Assumes: bothSenderFields, unknownFields, nullFields, typeCoercion,
  * emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck, sendAtMaxAheadDays.
  */
 import { isPossiblePhoneNumber } from 'libphonenumber-js';
@@ -85,9 +85,16 @@ export function senderOf(
   }
 }
 
-export function given(body: Body, name: string, assumptions: Assumptions): unknown {
+/** What a field counts as: nothing, a text, or what no field may be. */
+export function given(
+  body: Body,
+  name: string,
+  { nullFields, typeCoercion }: Assumptions,
+): unknown {
   const value = Object.hasOwn(body, name) ? body[name] : undefined;
-  return value === null && assumptions.nullFields === 'absent' ? undefined : value;
+  if (value === null && nullFields === 'absent') return undefined;
+  const isPlain = typeof value === 'number' || typeof value === 'boolean';
+  return isPlain && typeCoercion === 'coerce' ? `${value}` : value;
 }
 
 /** RES-2: E.164, as strictly as `numberCheck` says. */

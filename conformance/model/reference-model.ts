@@ -281,7 +281,7 @@ export class ReferenceModel {
         ? { status: 400, body: { detail: anyText }, headers: {} }
         : this.#error(400);
     }
-    if (this.assumptions.gateOrder === 'replay_first') {
+    if (this.assumptions.gateOrder !== 'validate_first') {
       const replayed = this.#replay(endpoint, body, key);
       if (replayed !== undefined) return replayed;
     }
@@ -303,31 +303,41 @@ export class ReferenceModel {
         !failing.includes('request_id') &&
         this.#replay(endpoint, body, key) === undefined;
       if (!mayBurn) return make();
-      const { errorBody } = this.assumptions;
+      const { errorBody, validationScope } = this.assumptions;
       const learn = ({ body: bytes }: ModelReply) =>
         use(false, () => {
-          // The same refusal; told in another form where `errorBody` was switched meanwhile.
-          const isSameForm = this.assumptions.errorBody === errorBody;
+          // The same refusal; in another form where one of these was switched meanwhile.
+          const isSameForm =
+            this.assumptions.errorBody === errorBody &&
+            this.assumptions.validationScope === validationScope;
           return isSameForm ? { ...make(), bytes } : make();
         });
       return { ...make(), learn };
     };
     if (failing.length > 0) return refuse(() => this.#invalid(failing));
 
-    const sim = this.sims.find((each) => each.number === wanted.sender);
-    const code = this.#senderRefusal(sim, key);
-    if (code !== undefined) return refuse(() => this.#error(403, { code }));
-    if (sim === undefined) return this.#error(500);
-    const isAway = sim.accountId !== undefined && !sim.connected;
-    if (!sim.active || (isAway && this.assumptions.disconnectedSim === 'device_inactive')) {
-      return refuse(() => this.#error(503, { code: 'device_inactive' }));
-    }
     const segments = segmentsOf(wanted.message);
     const quota = this.#quotaOf(key.accountId);
     const cost = this.assumptions.quotaUnit === 'segments' ? segments : 1;
-    if (quota !== null && this.#quotaUsed(key.accountId) + cost > quota) {
-      return refuse(() => this.#error(402, { code: 'quota_exceeded' }));
+    const isSpent = quota !== null && this.#quotaUsed(key.accountId) + cost > quota;
+    const overQuota = () => refuse(() => this.#error(402, { code: 'quota_exceeded' }));
+    const isQuotaFirst = this.assumptions.gateOrder === 'quota_before_sender';
+    if (isSpent && isQuotaFirst) return overQuota();
+
+    const named = this.sims.find((each) => each.number === wanted.sender);
+    const code = this.#senderRefusal(named, key);
+    if (code !== undefined) return refuse(() => this.#error(403, { code }));
+    if (named === undefined) return this.#error(500);
+    const isAway = named.accountId !== undefined && !named.connected;
+    const { disconnectedSim } = this.assumptions;
+    if (!named.active || (isAway && disconnectedSim === 'device_inactive')) {
+      return refuse(() => this.#error(503, { code: 'device_inactive' }));
     }
+    if (isAway && disconnectedSim === 'access_denied') {
+      return refuse(() => this.#error(403, { code: 'from_number_access_deniedd' }));
+    }
+    const sim = (isAway && disconnectedSim === 'pool' ? this.#poolFor(key) : undefined) ?? named;
+    if (isSpent) return overQuota();
 
     const createdAtMs = this.nowMs;
     const messageId = (value: unknown) =>
@@ -339,7 +349,7 @@ export class ReferenceModel {
         message_id: messageId,
         request_id: wanted.requestId,
         device_id: sim.deviceId,
-        from_number: wanted.sender,
+        from_number: sim.number,
         to: wanted.to,
         created_at: new Date(createdAtMs).toISOString(),
       },
@@ -352,7 +362,7 @@ export class ReferenceModel {
           accountId: key.accountId,
           deviceId: sim.deviceId,
           requestId: wanted.requestId,
-          from: wanted.sender,
+          from: sim.number,
           to: wanted.to,
           text: wanted.message,
           segments,
@@ -371,9 +381,10 @@ export class ReferenceModel {
   #replay(endpoint: Endpoint, body: Body, key: ReferenceKey): Expected | undefined {
     const { replayScope, replayAcrossEndpoints, replayDifferentBody, failedRequestId } =
       this.assumptions;
+    const requestId = given(body, 'request_id', this.assumptions);
     const uses = this.#used.filter(
       (each) =>
-        each.requestId === body['request_id'] &&
+        each.requestId === requestId &&
         this.nowMs - each.atMs <= dayMs &&
         each.key.accountId === key.accountId &&
         (replayScope === 'account' || each.key === key) &&
@@ -408,8 +419,10 @@ export class ReferenceModel {
 
   #askedFor(body: Body): readonly unknown[] {
     const sender = senderOf(body, this.assumptions).value;
-    const sendAt = given(body, 'send_at', this.assumptions);
-    return [body['to'], sender, body['message'], instantOf(sendAt, this.assumptions) ?? sendAt];
+    const [to, message, sendAt] = ['to', 'message', 'send_at'].map((name) =>
+      given(body, name, this.assumptions),
+    );
+    return [to, sender, message, instantOf(sendAt, this.assumptions) ?? sendAt];
   }
 
   #senderRefusal(sim: ReferenceSim | undefined, key: ReferenceKey): string | undefined {
@@ -431,6 +444,13 @@ export class ReferenceModel {
   #connectedSims({ accountId }: ReferenceKey): number {
     return this.sims.filter((sim) => sim.accountId === accountId && sim.connected && sim.active)
       .length;
+  }
+
+  /** SVC-1: the pool's number for an account without a connected SIM. */
+  #poolFor(key: ReferenceKey): ReferenceSim | undefined {
+    if (this.#connectedSims(key) > 0) return undefined;
+    const pool = this.sims.filter((each) => each.accountId === undefined);
+    return pool.find((one) => one.connected && one.active && one.allowed);
   }
 
   /** The scripted fate of a recipient; a failure outside `failsFrom` has no effect. */
@@ -467,7 +487,8 @@ export class ReferenceModel {
 
   // ── The four reads ──
 
-  #read(messageId: string, key: ReferenceKey): Expected {
+  #read(pathId: string, key: ReferenceKey): Expected {
+    const messageId = this.#idOf(pathId);
     const message = this.messages.find(
       (each) => each.messageId === messageId && each.accountId === key.accountId,
     );
@@ -542,7 +563,17 @@ export class ReferenceModel {
     return { status: 200, body, headers: {} };
   }
 
-  #tasks(deviceId: string, key: ReferenceKey): Expected {
+  /** The id that a path names, where other spellings than ours are read. */
+  #idOf(text: string): string {
+    const bare = text.toLowerCase();
+    const digits = bare.replaceAll('-', '');
+    const ours = digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+    const isSpelling = bare === ours || bare === digits;
+    return this.assumptions.pathIdForm === 'any' && isSpelling ? ours : text;
+  }
+
+  #tasks(pathId: string, key: ReferenceKey): Expected {
+    const deviceId = this.#idOf(pathId);
     const sim = this.sims.find((each) => each.deviceId === deviceId);
     if (sim === undefined || sim.accountId !== key.accountId) return this.#notFound();
     const isAtWork = sim.polling === 'external' && sim.connected && sim.active;
@@ -559,14 +590,15 @@ export class ReferenceModel {
 
   // ── Errors ──
 
-  #invalid(fields: readonly string[]): Expected {
-    if (this.assumptions.errorBody === 'field_map') {
-      const isList = (value: unknown) =>
-        Array.isArray(value) && value.length > 0 && value.every(anyText);
-      const body = Object.fromEntries(fields.map((name) => [name, isList]));
-      return { status: 400, body, headers: {} };
-    }
-    return this.#error(400, { code: fields[0] });
+  #invalid(failing: readonly string[]): Expected {
+    const { errorBody, validationScope } = this.assumptions;
+    const fields = validationScope === 'first' ? failing.slice(0, 1) : failing;
+    const isList = (value: unknown) =>
+      Array.isArray(value) && value.length > 0 && value.every(anyText);
+    const map = Object.fromEntries(fields.map((name) => [name, isList]));
+    if (errorBody === 'field_map') return { status: 400, body: map, headers: {} };
+    const more = validationScope === 'all' ? { errors: map } : {};
+    return this.#error(400, { code: fields[0], more });
   }
 
   #notFound(): Expected {
@@ -581,12 +613,13 @@ export class ReferenceModel {
     {
       code = anyText,
       headers = {},
-    }: { code?: unknown; headers?: Readonly<Record<string, string>> } = {},
+      more = {},
+    }: { code?: unknown; headers?: Readonly<Record<string, string>>; more?: object } = {},
   ): Expected {
     const body =
       this.assumptions.errorBody === 'nested'
-        ? { error: { code, message: anyText } }
-        : { code, detail: anyText };
+        ? { error: { code, message: anyText, ...more } }
+        : { code, detail: anyText, ...more };
     return { status, body, headers };
   }
 }

@@ -324,7 +324,7 @@ export const defects: readonly Defect[] = [
   defect('validation-422', 'SEND-5', 'a failing field is answered 422'),
   defect('validation-no-field', 'SEND-5', 'a 400 does not say which field'),
   defect('validation-wrong-field', 'SEND-5', 'a 400 always names `to`'),
-  defect('wrong-type-coerced', 'SEND-5', 'a number is taken for a text'),
+  defect('wrong-type-coerced', 'SEND-5', 'a list is taken for a text'),
   defect('wrong-types-500', 'SEND-5', 'a value of the wrong type is answered 500'),
   defect('missing-message-accepted', 'SEND-2', 'a message without text is accepted'),
   defect('null-message-accepted', 'SEND-2', 'null is taken for a text'),

@@ -113,7 +113,7 @@ export const fieldDefects: Defects = {
     Object.fromEntries(
       Object.entries(fields).map(([name, value]) => [
         name,
-        typeof value === 'number' ? String(value) : value,
+        Array.isArray(value) ? String(value) : value,
       ]),
     ),
   ),

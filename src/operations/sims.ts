@@ -86,7 +86,7 @@ export class SimLevers {
       if (device.account === undefined && patch.polling === 'external') {
         // `tasksAccess: owner`: a number of the pool has no owner whose key could poll it.
         const message = `${device.number} is a number of the pool: it belongs to no account whose key could poll it, so it polls by itself`;
-        throw new LeverError('invalid', message, 'polling');
+        throw new LeverError('conflict', message, 'polling');
       }
       this.#live.simulation.world.patchDevice(device, patch);
       return this.#changed(device);

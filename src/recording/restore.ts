@@ -151,6 +151,7 @@ class Restoring {
     made.endedAtMs = message.ended_at_ms;
     made.failureReason = message.failure_reason ?? undefined;
     made.duePoll = message.due_poll;
+    made.sender = message.sender;
     return made;
   }
 

@@ -65,6 +65,10 @@ const messageSchema = z.strictObject({
   ended_at_ms: timeOrNever,
   failure_reason: z.string().nullable(),
   due_poll: count,
+  sender: z
+    .string()
+    .default('')
+    .describe('The number asked for, where it goes out through another.'),
 });
 
 const useSchema = z

@@ -158,6 +158,7 @@ function messageOf(message: Message): SnapshotMessage {
     ended_at_ms: message.endedAtMs,
     failure_reason: message.failureReason ?? null,
     due_poll: message.duePoll,
+    sender: message.sender,
   };
 }
 

@@ -75,7 +75,11 @@ export const assumptionLedger = {
   refusedSpendsToken: choice('whether a 429 counts', ['no', 'yes']),
   errorsSpendToken: choice('whether 400, 401 (by IP), 402, 403, 503 count', ['yes', 'no']),
   failedRequestId: choice('is the `request_id` of a refused send used up', ['free', 'burned']),
-  gateOrder: choice('order of the checks', ['replay_first', 'validate_first']),
+  gateOrder: choice('order of the checks', [
+    'replay_first',
+    'validate_first',
+    'quota_before_sender',
+  ]),
   bothSenderFields: choice('`from` and `from_number` both present', [
     'from_wins',
     'alias_wins',
@@ -97,7 +101,10 @@ export const assumptionLedger = {
   methodNotAllowed: choice('another method on a known path', ['405', '404']),
   unknownFields: choice('fields the document does not name', ['ignore', 'reject']),
   nullFields: choice('`null` for an optional field', ['reject', 'absent']),
+  typeCoercion: choice('a number or boolean where the table says string', ['reject', 'coerce']),
+  validationScope: choice('which failing fields a 400 names', ['first', 'all']),
   sendAtFormats: choice('which ISO 8601 forms are read', ['rfc3339', 'iso8601']),
+  pathIdForm: choice('upper-case or hyphenless UUIDs in a path', ['canonical', 'any']),
   emptyRequestId: choice('`request_id: ""`', ['none_supplied', 'reject']),
   requestIdMaxLength: number('longest `request_id`', 255, { min: 1, max: 65_536 }),
   characterUnit: choice('what one of the 1,600 characters is', [
@@ -139,6 +146,8 @@ export const assumptionLedger = {
   disconnectedSim: choice("sending from the account's own SIM that is not connected", [
     'queues',
     'device_inactive',
+    'access_denied',
+    'pool',
   ]),
   foreignNumber: choice("`from` is another account's number", ['access_denied', 'not_found']),
   poolBesideOwnSim: choice('pool number while the account has a connected SIM', [

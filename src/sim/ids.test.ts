@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { drawKey, drawUuid, isUuid } from './ids.ts';
+import { canonicalUuid, drawKey, drawUuid, isUuid } from './ids.ts';
 import { Rng } from './rng.ts';
 
 const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -49,4 +49,17 @@ test.each([
   'a0000000-0000-4000-8000-000000000000\n',
 ])('%j is not spelt as we hand ids out', (text) => {
   expect(isUuid(text)).toBe(false);
+});
+
+test.each([
+  ['5D7BC081-00BD-4AF3-BD1D-9D90F7969ECE', true],
+  ['5d7bc08100bd4af3bd1d9d90f7969ece', true],
+  ['5D7bc08100bd4af3bd1d9d90f7969eCE', true],
+  ['5d7bc08100bd-4af3-bd1d-9d90f7969ece', false],
+  ['{5d7bc081-00bd-4af3-bd1d-9d90f7969ece}', false],
+  ['5d7bc081-00bd-4af3-bd1d-9d90f7969ecg', false],
+  ['nonsense', false],
+])('RES-2 %s is read as our spelling: %s', (text, isRead) => {
+  const ours = '5d7bc081-00bd-4af3-bd1d-9d90f7969ece';
+  expect(canonicalUuid(text)).toBe(isRead ? ours : text);
 });

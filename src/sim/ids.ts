@@ -44,3 +44,10 @@ const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 export function isUuid(text: string): boolean {
   return uuidShape.test(text);
 }
+
+const looseUuid = /^([0-9a-f]{8})(-?)([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{12})$/i;
+
+/** A UUID in capitals or without hyphens as we write it; any other text as it is (`pathIdForm: any`). */
+export function canonicalUuid(text: string): string {
+  return looseUuid.test(text) ? text.replace(looseUuid, '$1-$3-$4-$5-$6').toLowerCase() : text;
+}

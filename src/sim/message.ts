@@ -20,6 +20,7 @@ export class Message {
   readonly account: Account;
   /** The key that sent it; undefined where a snapshot does not tell. */
   readonly key: ApiKey | undefined;
+  /** Its number is the `from_number` of the wire. */
   readonly device: Device;
   readonly endpoint: SendEndpoint;
   readonly requestId: string;
@@ -45,6 +46,8 @@ export class Message {
   duePoll = 0;
   /** The body of its 202, byte for byte; empty where no `request_id` may ask for it again. */
   firstReply = '';
+  /** The number that the caller named, where the message goes out through another (`disconnectedSim`); else empty. */
+  sender = '';
 
   constructor(
     messageId: string,

@@ -139,7 +139,7 @@ test.each([
 ] as const)('RES-3 emptyRequestId %s: an empty one fails %j', (emptyRequestId, fields) => {
   expect(failing({ request_id: '' }, { emptyRequestId })).toEqual(fields);
   expect(failing({ request_id: ' ' }, { emptyRequestId })).toEqual([]);
-  expect(readRequestId({ request_id: '' })).toBeUndefined();
+  expect(readRequestId({ request_id: '' }, defaultAssumptions)).toBeUndefined();
 });
 
 test.each([

@@ -1,6 +1,6 @@
 /**
  * Validation of the send body: which fields fail, and why.
- * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
+ * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields, typeCoercion,
  * emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck, sendAtFormats, sendAtZone,
  * sendAtMaxAheadDays.
  */
@@ -108,9 +108,9 @@ export function validateSend(
 ): SendValidation {
   const { sender, field: senderField, conflict } = chooseSender(body, assumptions);
   const parsed = schemaFor(assumptions).safeParse({
-    to: body['to'],
+    to: asText(body['to'], assumptions),
     sender,
-    message: body['message'],
+    message: asText(body['message'], assumptions),
     request_id: optional(body['request_id'], assumptions),
     send_at: optional(body['send_at'], assumptions),
   });
@@ -150,15 +150,18 @@ export function validateSend(
 }
 
 /** The `request_id` of a body that may yet fail validation; undefined when none could be kept. */
-export function readRequestId(body: Readonly<Record<string, unknown>>): string | undefined {
-  const requestId = body['request_id'];
+export function readRequestId(
+  body: Readonly<Record<string, unknown>>,
+  assumptions: Pick<Assumptions, 'typeCoercion'>,
+): string | undefined {
+  const requestId = asText(body['request_id'], assumptions);
   return typeof requestId === 'string' && requestId !== '' ? requestId : undefined;
 }
 
 /** The sender as it stands in the body, valid or not: what a replay is compared by. */
 export function chooseSender(
   body: Readonly<Record<string, unknown>>,
-  assumptions: Pick<Assumptions, 'bothSenderFields' | 'nullFields'>,
+  assumptions: Pick<Assumptions, 'bothSenderFields' | 'nullFields' | 'typeCoercion'>,
 ): { sender: unknown; field: 'from' | 'from_number'; conflict?: FieldFailure } {
   const from = optional(body['from'], assumptions);
   const alias = optional(body['from_number'], assumptions);
@@ -193,8 +196,23 @@ function insertConflict(failures: FieldFailure[], conflict: FieldFailure): void 
 }
 
 /** `null` for an optional field is no value where `nullFields` says so. */
-export function optional(value: unknown, { nullFields }: Pick<Assumptions, 'nullFields'>): unknown {
-  return value === null && nullFields === 'absent' ? undefined : value;
+export function optional(
+  value: unknown,
+  assumptions: Pick<Assumptions, 'nullFields' | 'typeCoercion'>,
+): unknown {
+  return value === null && assumptions.nullFields === 'absent'
+    ? undefined
+    : asText(value, assumptions);
+}
+
+/** A number or boolean as JavaScript writes it, where `typeCoercion` takes it for a string. */
+export function asText(
+  value: unknown,
+  { typeCoercion }: Pick<Assumptions, 'typeCoercion'>,
+): unknown {
+  return typeCoercion === 'coerce' && (typeof value === 'number' || typeof value === 'boolean')
+    ? String(value)
+    : value;
 }
 
 function readSendAt(

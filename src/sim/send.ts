@@ -1,7 +1,7 @@
 /**
  * One send decided: replay, validation, number, device, quota, queue.
  * Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder, replayDifferentBody,
- * failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim, monthlyQuota.
+ * failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim, monthlyQuota, typeCoercion.
  */
 import type { Account, ApiKey } from './account.ts';
 import type { Device } from './device.ts';
@@ -11,6 +11,7 @@ import { Message, messageBody, type SendEndpoint } from './message.ts';
 import { unitsOf } from './quota.ts';
 import { parseSendAt } from './send-at.ts';
 import {
+  asText,
   chooseSender,
   optional,
   readRequestId,
@@ -32,10 +33,12 @@ export type SendDecision =
   | { readonly kind: 'replayed'; readonly body: string }
   | ServiceError;
 
+const quotaExceeded: ServiceError = { kind: 'quota_exceeded' };
+
 /** Decides and commits one send. */
 export function send(world: World, call: SendCall): SendDecision {
   const { assumptions } = world;
-  if (assumptions.gateOrder === 'replay_first') {
+  if (assumptions.gateOrder !== 'validate_first') {
     const replay = findReplay(world, call);
     if (replay !== undefined) return replay;
   }
@@ -46,19 +49,23 @@ export function send(world: World, call: SendCall): SendDecision {
     if (replay !== undefined) return replay;
   }
   const { request } = validation;
+  const isQuotaFirst = assumptions.gateOrder === 'quota_before_sender';
+  if (isQuotaFirst && isQuotaSpent(world, call.account, request)) {
+    return refuse(world, call, quotaExceeded);
+  }
   const device = usableDevice(world, call.account, request.sender);
   if (!('deviceId' in device)) return refuse(world, call, device);
-  if (isQuotaSpent(world, call.account, request)) {
-    return refuse(world, call, { kind: 'quota_exceeded' });
+  if (!isQuotaFirst && isQuotaSpent(world, call.account, request)) {
+    return refuse(world, call, quotaExceeded);
   }
   return queue(world, call, request, device);
 }
 
 /** The answer to a `request_id` that was used before, if this is one. It commits nothing. */
 export function findReplay(world: World, call: SendCall): SendDecision | undefined {
-  const requestId = readRequestId(call.body);
-  if (requestId === undefined) return undefined;
   const { assumptions } = world;
+  const requestId = readRequestId(call.body, assumptions);
+  if (requestId === undefined) return undefined;
   const use = call.account.replays.find(requestId, call.key, call.endpoint, assumptions);
   if (use === undefined) return undefined;
   if (!(use.outcome instanceof Message)) return use.outcome;
@@ -92,6 +99,7 @@ function queue(world: World, call: SendCall, request: SendRequest, device: Devic
     requestId: request.requestId,
     sendAtMs: request.sendAtMs,
   });
+  if (request.sender !== device.number) message.sender = request.sender;
   // SEND-3: the state is `queued` whatever `heldStatus` calls it later.
   const body = messageBody(message, 'queued');
   if (request.requestId !== '') {
@@ -107,7 +115,7 @@ function queue(world: World, call: SendCall, request: SendRequest, device: Devic
  */
 function refuse(world: World, call: SendCall, error: ServiceError): ServiceError {
   const { assumptions } = world;
-  const requestId = readRequestId(call.body);
+  const requestId = readRequestId(call.body, assumptions);
   if (assumptions.failedRequestId === 'free' || requestId === undefined) return error;
   const isOwnFault =
     error.kind === 'invalid_field' && error.failures.some(({ field }) => field === 'request_id');
@@ -137,9 +145,9 @@ function isDifferent(
   const sendAt = optional(body['send_at'], assumptions);
   const sendAtMs = typeof sendAt === 'string' ? parseSendAt(sendAt, assumptions) : undefined;
   return (
-    body['to'] !== first.to ||
-    chooseSender(body, assumptions).sender !== first.device.number ||
-    body['message'] !== first.text ||
+    asText(body['to'], assumptions) !== first.to ||
+    chooseSender(body, assumptions).sender !== (first.sender || first.device.number) ||
+    asText(body['message'], assumptions) !== first.text ||
     (sendAt === undefined ? 0 : sendAtMs) !== first.sendAtMs
   );
 }
@@ -160,11 +168,26 @@ function usableDevice(world: World, account: Account, number: string): Device | 
   }
   if (!device.allowed) return { kind: 'number_access_denied' };
   if (!device.active) return { kind: 'device_inactive' };
-  const isOwnUnpaired = !device.connected && device.account !== undefined;
-  if (isOwnUnpaired && assumptions.disconnectedSim === 'device_inactive') {
-    return { kind: 'device_inactive' };
+  return device.connected || device.account === undefined
+    ? device
+    : inPlaceOf(device, world, account);
+}
+
+/** What an own SIM that is not connected leads to. */
+function inPlaceOf(device: Device, world: World, account: Account): Device | ServiceError {
+  switch (world.assumptions.disconnectedSim) {
+    case 'queues':
+      return device;
+    case 'device_inactive':
+      return { kind: 'device_inactive' };
+    case 'access_denied':
+      return { kind: 'number_access_denied' };
+    case 'pool': {
+      // SVC-1: the pool serves an account that has no connected SIM of its own.
+      if (account.connectedSims.length > 0) return device;
+      return world.pool.find((one) => one.connected && one.active && one.allowed) ?? device;
+    }
   }
-  return device;
 }
 
 function isQuotaSpent(world: World, account: Account, request: SendRequest): boolean {

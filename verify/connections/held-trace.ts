@@ -67,6 +67,7 @@ const parts: Readonly<Record<string, Part>> = {
         { to: '+999123456789' },
         { to: '+11115550123' },
         { colour: 'blue' },
+        { message: 42 },
         { send_at: null },
         { request_id: '' },
         { request_id: 'r'.repeat(64) },
@@ -155,7 +156,10 @@ const parts: Readonly<Record<string, Part>> = {
       const queued = twin.send({ from: acmeOtherNumber }).json['message_id'];
       twin.simulation.world.patchDevice(twin.device(acmeOtherNumber), { active: false });
       twin.read(queued);
+      twin.read(String(queued).toUpperCase());
       twin.simulation.world.patchDevice(twin.device(), { connected: false });
+      twin.send();
+      twin.simulation.world.patchDevice(twin.device(acmeOtherNumber), { connected: false });
       twin.send();
     },
   },
@@ -169,6 +173,7 @@ const parts: Readonly<Record<string, Part>> = {
         twin.advance(10 * pollMs);
       }
       twin.send();
+      twin.send({ from: unknownNumber });
       twin.request('GET', stats);
       twin.advance(13 * dayMs);
       twin.send();

@@ -95,11 +95,14 @@ export const assumptionExamples: Readonly<Record<AssumptionName, Example>> = {
       const body = { request_id: 'a', send_at: ahead(scene, 1000) };
       scene.send(body);
       scene.advance(1000);
-      return brief(scene.send(body));
+      const again = brief(scene.send(body));
+      scene.play({ kind: 'quota', who: 0, quota: 0 });
+      return `${again}, ${brief(scene.send({ from: numbers.bert }))}`;
     },
     shows: [
-      ['replay_first', '200'],
-      ['validate_first', '400 send_at'],
+      ['replay_first', '200, 403 from_number_access_deniedd'],
+      ['validate_first', '400 send_at, 403 from_number_access_deniedd'],
+      ['quota_before_sender', '200, 402 quota_exceeded'],
     ],
   },
   bothSenderFields: {
@@ -164,7 +167,7 @@ export const assumptionExamples: Readonly<Record<AssumptionName, Example>> = {
       scene.send({ to: undefined, message: 1 }).body.replaceAll(/"[^"]*\.( [^"]*)?"/g, '"…"'),
     shows: [
       ['code_detail', '{"code":"to","detail":"…"}'],
-      ['field_map', '{"to":["…"],"message":["…"]}'],
+      ['field_map', '{"to":["…"]}'],
       ['nested', '{"error":{"code":"to","message":"…"}}'],
     ],
   },
@@ -223,6 +226,26 @@ export const assumptionExamples: Readonly<Record<AssumptionName, Example>> = {
       ['absent', '202'],
     ],
   },
+  typeCoercion: {
+    scene: (scene) => {
+      const reply = scene.send({ message: true, request_id: 42 });
+      return `${brief(reply)} ${JSON.parse(reply.body).request_id ?? ''}`;
+    },
+    shows: [
+      ['reject', '400 message '],
+      ['coerce', '202 42'],
+    ],
+  },
+  validationScope: {
+    scene: (scene) => {
+      const { code, errors = {} } = JSON.parse(scene.send({ to: 'x', message: 1 }).body);
+      return `${code}: ${Object.keys(errors)}`;
+    },
+    shows: [
+      ['first', 'to: '],
+      ['all', 'to: to,message'],
+    ],
+  },
   sendAtFormats: {
     scene: (scene) =>
       ['2027-01-01T00:00:00Z', '20270101T000000Z', '2026-W53-5T00:00:00+00', '2026-365T24:00,0Z']
@@ -231,6 +254,18 @@ export const assumptionExamples: Readonly<Record<AssumptionName, Example>> = {
     shows: [
       ['rfc3339', '202,400,400,400'],
       ['iso8601', '202,202,202,202'],
+    ],
+  },
+  pathIdForm: {
+    scene: (scene) => {
+      const id: string = JSON.parse(scene.send().body).message_id;
+      return [id, id.toUpperCase(), id.replaceAll('-', ''), id.replace('-', '')]
+        .map((each) => scene.get(`/api/v1/sms/${each}/`).status)
+        .join();
+    },
+    shows: [
+      ['canonical', '200,404,404,404'],
+      ['any', '200,200,200,404'],
     ],
   },
   emptyRequestId: {
@@ -369,12 +404,17 @@ export const assumptionExamples: Readonly<Record<AssumptionName, Example>> = {
   },
   disconnectedSim: {
     scene: (scene) => {
-      scene.play({ kind: 'patch_sim', who: 0, sim: 0, changes: { connected: false } });
-      return brief(scene.send());
+      for (const sim of [0, 1]) {
+        scene.play({ kind: 'patch_sim', who: 0, sim, changes: { connected: false } });
+      }
+      const reply = scene.send();
+      return `${brief(reply)} ${JSON.parse(reply.body).from_number ?? ''}`.trim();
     },
     shows: [
-      ['queues', '202'],
+      ['queues', `202 ${numbers.ada}`],
       ['device_inactive', '503 device_inactive'],
+      ['access_denied', '403 from_number_access_deniedd'],
+      ['pool', `202 ${numbers.pool}`],
     ],
   },
   foreignNumber: {

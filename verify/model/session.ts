@@ -19,6 +19,7 @@ import {
   type SenderChoice,
   type SendFields,
   type SendPath,
+  type Spelling,
   type Step,
 } from './steps.ts';
 import { poolNumbers, Subject } from './subject.ts';
@@ -170,7 +171,8 @@ export class Session {
       case 'read': {
         const id = step.id ?? at(this.#messagesOf(step.whose), step.message)?.messageId ?? 'none';
         const key = this.#key(step.who, step.key);
-        return this.#do(step.who, { ...this.#get(`/api/v1/sms/${id}/`, key), method: step.method });
+        const path = `/api/v1/sms/${spelt(id, step.spelt)}/`;
+        return this.#do(step.who, { ...this.#get(path, key), method: step.method });
       }
       case 'advance':
         return this.#advanceTo(this.model.nowMs + step.byMs);
@@ -205,7 +207,7 @@ export class Session {
       }
       case 'tasks': {
         const sim = at(this.#simsOf(step.whose), step.sim);
-        const path = `/api/devices/${step.id ?? sim?.deviceId ?? 'none'}/tasks/`;
+        const path = `/api/devices/${spelt(step.id ?? sim?.deviceId ?? 'none', step.spelt)}/tasks/`;
         return this.#do(step.who, this.#get(path, this.#key(step.who, step.key)));
       }
       case 'poll_now': {
@@ -530,6 +532,13 @@ function simOf({ deviceId, firstPollAtMs }: { deviceId: string; firstPollAtMs: n
   if (!isUuid(deviceId)) throw new Error(`device id ${deviceId} is no UUID`);
   const state = { active: true, connected: true, allowed: true, polling: 'simulated' as const };
   return { deviceId, firstPollAtMs, ableSinceMs: 0, ...state };
+}
+
+function spelt(id: string, spelling: Spelling | undefined): string {
+  if (spelling === undefined) return id;
+  if (spelling === 'half') return id.replace('-', '');
+  const text = spelling === 'upper' ? id : id.replaceAll('-', '');
+  return spelling === 'bare' ? text : text.toUpperCase();
 }
 
 function at<T>(list: readonly T[], index: number): T | undefined {

@@ -37,6 +37,9 @@ export interface SendFields {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
+/** How an id stands in a path, where not as it was given. */
+export type Spelling = 'upper' | 'bare' | 'upper_bare' | 'half';
+
 export type Moment = 'poll' | 'hold' | 'window' | 'limit' | 'minute' | 'month' | 'thirty_days';
 
 export type Step =
@@ -58,13 +61,22 @@ export type Step =
       message: number;
       method: string;
       id?: string;
+      spelt?: Spelling;
     }
   | { kind: 'advance'; byMs: number }
   | { kind: 'advance_to'; what: Moment; who: number; index: number; offsetMs: number }
   | { kind: 'create_key'; who: number }
   | { kind: 'revoke_key'; who: number; key: number }
   | { kind: 'patch_sim'; who: number; sim: number; changes: SimPatch }
-  | { kind: 'tasks'; who: number; key: number; whose: number; sim: number; id?: string }
+  | {
+      kind: 'tasks';
+      who: number;
+      key: number;
+      whose: number;
+      sim: number;
+      id?: string;
+      spelt?: Spelling;
+    }
   | { kind: 'poll_now'; who: number; sim: number }
   | { kind: 'inject'; who: number; sim: number; text: string }
   | { kind: 'received'; who: number; key: number; query: string }
@@ -118,6 +130,8 @@ const limitName = fc.constantFrom<LimitName>(
   'received',
   'tasks',
 );
+
+const spelt = fc.constantFrom<Spelling>('upper', 'bare', 'upper_bare', 'half');
 
 const notText = fc.constantFrom<unknown>(null, 0, 1.5, true, false, [], ['+12025550150'], {}, '');
 
@@ -191,6 +205,7 @@ const requestId = fc.oneof(
         'ä',
         '__proto__',
         '👋👋',
+        ...[7, '7', 1e21, 'true'],
       ),
     ),
   },
@@ -351,6 +366,7 @@ export const readStep: fc.Arbitrary<Step> = fc
       whose: fc.option(who, { nil: undefined, freq: 4 }),
       message: fc.nat({ max: 30 }),
       method: mostly(fc.constant('GET'), fc.constant('HEAD')),
+      spelt,
       id: fc.constantFrom(
         ...['00000000-0000-4000-8000-000000000000', 'nonsense', '__proto__', 'send%2f', '..', 'é'],
       ),
@@ -415,6 +431,7 @@ export const tasksStep: fc.Arbitrary<Step> = fc
       key: position,
       whose: fc.option(fc.nat({ max: accountCount }), { nil: undefined, freq: 5 }),
       sim: position,
+      spelt,
       id: fc.constantFrom('00000000-0000-4000-8000-000000000000', 'x', '__proto__'),
     },
     { requiredKeys: ['kind', 'who', 'key', 'whose', 'sim'] },

@@ -165,7 +165,7 @@ test('a number of the pool cannot be polled from outside, as it is no account wh
   const { call, simulator } = controlFixture();
   const [{ device_id: id } = { device_id: '' }] = simulator.sims.pool();
   const reply = await call('PATCH', `/control/sims/${id}`, { polling: 'external' });
-  expect(reply).toMatchObject({ status: 400, json: { error: { path: 'polling' } } });
+  expect(reply).toMatchObject({ status: 409, json: { error: { path: 'polling' } } });
   expect(reply.json.error.message).toContain('is a number of the pool');
   expect(simulator.sims.pool()[0]?.polling).toBe('simulated');
   const changed = await call('PATCH', `/control/sims/${id}`, {

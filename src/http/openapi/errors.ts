@@ -2,7 +2,7 @@
  * The refusals, as responses of the OpenAPI document: their bodies in the shape that the assumptions give
  * them, their headers, and as an example what the error table itself answers.
  * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, notFoundBody, malformedJson,
- * unknownFields.
+ * unknownFields, validationScope.
  */
 import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -77,17 +77,22 @@ export function invalidField(
   const names: readonly string[] =
     endpoint === 'send' ? documentedFields : Object.keys(receivedParameters);
   const anyField = endpoint === 'send' && assumptions.unknownFields === 'reject';
+  const fields = anyField ? undefined : names;
+  const code = anyField ? z.string() : z.enum(names);
+  const isMap = assumptions.errorBody === 'field_map';
+  const where = isMap ? 'a member' : 'the code';
+  const all =
+    assumptions.validationScope === 'all'
+      ? ` Every failing field is ${isMap ? 'one' : 'a member of `errors`'} (\`validationScope\`).`
+      : '';
   return {
     name: endpoint === 'send' ? 'InvalidField' : 'InvalidParameter',
     status: errorReplies.invalid_field.status,
     description:
       endpoint === 'send'
-        ? 'A field failed validation: its name is the code (SEND-5).'
-        : 'A parameter is no whole number of its range: its name is the code.',
-    schema:
-      assumptions.errorBody === 'field_map'
-        ? fieldMap(anyField ? undefined : names)
-        : coded(anyField ? z.string() : z.enum(names), assumptions),
+        ? `A field failed validation: its name is ${where} (SEND-5).${all}`
+        : `A parameter is no whole number of its range: its name is ${where}.${all}`,
+    schema: invalidSchema(fields, code, assumptions),
     reply: errorReply(failure, assumptions),
   };
 }
@@ -179,13 +184,25 @@ export function header(description: string, schema: z.ZodType): Json {
 
 const detailOnly = z.strictObject({ detail: z.string() });
 
-function coded(code: z.ZodType, { errorBody }: Assumptions): z.ZodType {
+function coded(code: z.ZodType, { errorBody }: Assumptions, more = {}): z.ZodType {
   return errorBody === 'nested'
-    ? z.strictObject({ error: z.strictObject({ code, message: z.string() }) })
-    : z.strictObject({ code, detail: z.string() });
+    ? z.strictObject({ error: z.strictObject({ code, message: z.string(), ...more }) })
+    : z.strictObject({ code, detail: z.string(), ...more });
 }
 
-/** Every failing field with its one reason. */
+function invalidSchema(
+  names: readonly string[] | undefined,
+  code: z.ZodType,
+  assumptions: Assumptions,
+): z.ZodType {
+  const { errorBody, validationScope } = assumptions;
+  const map = fieldMap(names);
+  if (errorBody === 'field_map')
+    return validationScope === 'first' ? map.meta({ minProperties: 1, maxProperties: 1 }) : map;
+  return coded(code, assumptions, validationScope === 'first' ? {} : { errors: map });
+}
+
+/** The failing fields, each with its one reason. */
 function fieldMap(names: readonly string[] | undefined): z.ZodType {
   const reasons = z.array(z.string()).length(1);
   const map =

@@ -49,11 +49,14 @@ const sendAssumptions = [
   'bothSenderFields',
   'unknownFields',
   'nullFields',
+  'typeCoercion',
+  'validationScope',
   'failedRequestId',
   'replayScope',
   'replayDifferentBody',
   'replayAcrossEndpoints',
   'replaySpends',
+  'disconnectedSim',
 ] as const satisfies readonly AssumptionName[];
 
 export const operations: Readonly<Record<EndpointName, Operation>> = {
@@ -90,7 +93,7 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     summary: 'List the inbound messages',
     description: 'Newest first. Polling every 15 to 30 seconds is recommended.',
     rules: ['LIMIT-4'],
-    assumes: ['receivedShape'],
+    assumes: ['receivedShape', 'validationScope'],
     success: {
       200: { description: 'One page of the inbound messages.', reply: 'ReceivedMessages' },
     },
@@ -103,7 +106,7 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     description:
       'Polled by devices. Being handed a task is its pickup: no task is ever handed out twice. A SIM that the simulator polls itself is handed nothing.',
     rules: ['STATE-2', 'SVC-3', 'LIMIT-5', 'VER-1'],
-    assumes: ['tasksShape', 'tasksAccess', 'sendsPerPoll'],
+    assumes: ['tasksShape', 'tasksAccess', 'pathIdForm', 'sendsPerPoll'],
     success: { 200: { description: 'The work handed out by this poll.', reply: 'Tasks' } },
     notFound: 'The account has no such device (`tasksAccess`).',
   },
@@ -113,7 +116,7 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     summary: 'Read one message and its current status',
     description: 'Not rate-limited; polling a message every 15 to 20 seconds is recommended.',
     rules: ['READ-1', 'READ-2', 'READ-3', 'LIMIT-6', 'STATE-3', 'STATE-4', 'STATE-5'],
-    assumes: ['heldStatus', 'notFoundBody'],
+    assumes: ['heldStatus', 'pathIdForm', 'notFoundBody'],
     success: { 200: { description: "The caller's own message (READ-1).", reply: 'Message' } },
     notFound: "The id is unknown or another account's; the two cannot be told apart (READ-2).",
   },

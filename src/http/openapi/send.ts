@@ -1,7 +1,7 @@
 /**
  * The send body as callers write it, made of the very fields that validate it: the sender is `from` or
  * its alias `from_number`.
- * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields, and those
+ * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields, typeCoercion, and those
  * that the fields themselves read.
  */
 import { z } from 'zod';
@@ -17,12 +17,15 @@ export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   const { to, sender, message, ...optional } = sendFields(assumptions);
   const { notGiven, maybeNull } = nulls(assumptions);
   const recipient = to.meta({ description: `Recipient, E.164. ${numberText(assumptions)}` });
+  const asText = textOrMore(assumptions);
   const from = sender.meta({
     description: `Sender number, E.164. It must belong to a SIM that the account can send from. ${numberText(assumptions)}`,
   });
   const rest = {
-    message: message.meta({ description: messageText(assumptions) }),
-    request_id: maybeNull(optional.request_id).meta({ description: requestIdText(assumptions) }),
+    message: asText(message).meta({ description: messageText(assumptions) }),
+    request_id: maybeNull(asText(optional.request_id)).meta({
+      description: requestIdText(assumptions),
+    }),
     send_at: maybeNull(optional.send_at).meta({ description: sendAtText(assumptions) }),
   };
   const ignored = (by: string) => z.unknown().optional().describe(`Ignored beside \`${by}\`.`);
@@ -51,6 +54,12 @@ function nulls({ nullFields }: Assumptions) {
         maybeNull: (schema: z.ZodType): z.ZodType => schema.nullable(),
       }
     : { notGiven: z.never().optional(), maybeNull: (schema: z.ZodType): z.ZodType => schema };
+}
+
+/** Where a number or boolean is taken as its text; as `to`, `from` and `send_at` none of these is valid. */
+function textOrMore({ typeCoercion }: Assumptions) {
+  return (schema: z.ZodType): z.ZodType =>
+    typeCoercion === 'reject' ? schema : z.union([schema, z.number(), z.boolean()]);
 }
 
 function numberText({ numberCheck }: Assumptions): string {

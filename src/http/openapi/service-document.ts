@@ -1,7 +1,7 @@
 /**
  * The service as an OpenAPI 3.1 document, made from the schemas that validate, the error table and the routes,
  * under the assumptions and limits in force. Served as `GET /openapi.json` on the control port.
- * Assumes: keyFormat.
+ * Assumes: keyFormat, pathIdForm.
  */
 import { z } from 'zod';
 import { type Assumptions, assumptionLedger } from '../../sim/assumptions.ts';
@@ -102,7 +102,7 @@ function operationOf(
 ): Json {
   const { operationId, tag, summary, success } = operations[endpoint];
   const route: Route = routes[endpoint];
-  const parameters = [...pathParameters(route), ...queryParameters(endpoint)];
+  const parameters = [...pathParameters(route, assumptions), ...queryParameters(endpoint)];
   const successes = Object.entries(success).map(([status, { description, reply }]) => {
     const examples = { [reply]: { value: exampleOf(endpoint, assumptions) } };
     return [status, { description, ...jsonContent(componentRef(reply), { examples }) }];
@@ -139,12 +139,17 @@ function describe({ description, rules, assumes }: Operation, assumptions: Assum
   return `${description}\n\nRules: ${rules.join(', ')}.\n\nAssumed where the document is silent:\n\n${assumed.join('\n')}`;
 }
 
-function pathParameters({ pattern }: Route): Json[] {
+/** `pathIdForm: any`: in either case, with all four hyphens or none. */
+const looseUuid = z
+  .string()
+  .regex(/^[0-9A-Fa-f]{8}(-?)[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{12}$/);
+
+function pathParameters({ pattern }: Route, { pathIdForm }: Assumptions): Json[] {
   return [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
-    schema: schemaOf(z.uuid(), 'input'),
+    schema: schemaOf(pathIdForm === 'any' ? looseUuid : z.uuid(), 'input'),
   }));
 }
 

@@ -2,11 +2,12 @@
  * The service: one request in, one reply out, synchronous to the end.
  * The order of the gates is written here, top to bottom: route, authenticate, throttle, then the endpoint's own.
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
- * replaySpends, unauthenticatedThrottle, clientIp, receivedShape, tasksShape, statsShape.
+ * replaySpends, unauthenticatedThrottle, clientIp, pathIdForm, receivedShape, tasksShape, statsShape.
  */
 import type { ApiKey } from '../../sim/account.ts';
 import { addressCaller } from '../../sim/caller.ts';
 import type { ServiceError } from '../../sim/errors.ts';
+import { canonicalUuid } from '../../sim/ids.ts';
 import type { Limiter } from '../../sim/limiter.ts';
 import type { EndpointName } from '../../sim/limits.ts';
 import type { SendEndpoint } from '../../sim/message.ts';
@@ -77,7 +78,7 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
   const { endpoint } = match.route;
   switch (endpoint) {
     case 'read': {
-      const decision = read(world, account, match.id);
+      const decision = read(world, account, idIn(match, world));
       return decision.kind === 'read'
         ? { status: ok, body: decision.body }
         : errorReply(decision, assumptions);
@@ -90,7 +91,7 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
       return json(assumptions.receivedShape === 'page' ? decision.page : decision.page.results);
     }
     case 'tasks': {
-      const decision = pollTasks(world, account, match.id);
+      const decision = pollTasks(world, account, idIn(match, world));
       if (decision.kind !== 'tasks') return errorReply(decision, assumptions);
       const { tasks } = decision;
       return json(assumptions.tasksShape === 'tasks' ? { tasks } : tasks);
@@ -100,6 +101,10 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
     default:
       return sendMessage(world, key, endpoint, request);
   }
+}
+
+function idIn({ id }: RouteMatch, { assumptions }: World): string {
+  return assumptions.pathIdForm === 'canonical' ? id : canonicalUuid(id);
 }
 
 /** AUTH-6: an unauthenticated call spends from its client IP's bucket. */

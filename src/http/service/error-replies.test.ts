@@ -63,17 +63,21 @@ const failures = [
   { field: '__proto__', detail: 'Unknown field.' },
 ] as const;
 
-test('SEND-5 errorBody field_map: every failing field with its reasons, as the members of one object', () => {
-  const { body } = errorReply(
-    { kind: 'invalid_field', failures },
-    { ...defaultAssumptions, errorBody: 'field_map' },
-  );
-  expect(body).toBe('{"to":["Expected a string."],"__proto__":["Unknown field."]}');
-});
+const mapped = '{"to":["Expected a string."],"__proto__":["Unknown field."]}';
+const both = 'to: Expected a string. __proto__: Unknown field.';
 
-test('SEND-5 errorBody nested: code and message inside of error', () => {
-  expect(reply({ kind: 'invalid_field', failures }, { errorBody: 'nested' }).json).toEqual({
-    error: { code: 'to', message: 'to: Expected a string.' },
+test.each([
+  ['code_detail', 'first', '{"code":"to","detail":"to: Expected a string."}'],
+  ['field_map', 'first', '{"to":["Expected a string."]}'],
+  ['nested', 'first', '{"error":{"code":"to","message":"to: Expected a string."}}'],
+  ['code_detail', 'all', `{"code":"to","detail":"${both}","errors":${mapped}}`],
+  ['field_map', 'all', mapped],
+  ['nested', 'all', `{"error":{"code":"to","message":"${both}","errors":${mapped}}}`],
+] as const)('SEND-5 errorBody %s, validationScope %s', (errorBody, validationScope, body) => {
+  const assumptions = { ...defaultAssumptions, errorBody, validationScope };
+  expect(errorReply({ kind: 'invalid_field', failures }, assumptions)).toEqual({
+    status: 400,
+    body,
   });
 });
 

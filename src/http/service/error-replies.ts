@@ -1,10 +1,10 @@
 /**
  * ServiceError -> status, code, body: one table.
- * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, notFoundBody, malformedJson,
+ * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, validationScope, notFoundBody, malformedJson,
  * replayDifferentBody, contentType, methodNotAllowed. Status and code stand nowhere else in `src/`.
  */
 import type { Assumptions } from '../../sim/assumptions.ts';
-import type { ServiceError } from '../../sim/errors.ts';
+import type { FieldFailure, ServiceError } from '../../sim/errors.ts';
 import type { ApiReply } from './messages.ts';
 
 interface ErrorRow {
@@ -144,15 +144,24 @@ function invalidFieldReply(
   assumptions: Assumptions,
 ): ApiReply {
   const { status } = errorReplies.invalid_field;
-  if (assumptions.errorBody === 'field_map') {
-    // Put together as text: a field called __proto__ would not survive an object literal.
-    const members = failures.map(
-      ({ field, detail }) => `${JSON.stringify(field)}:${JSON.stringify([detail])}`,
-    );
-    return { status, body: `{${members.join(',')}}` };
-  }
-  const [{ field, detail }] = failures;
-  return { status, body: codedBody(field, `${field}: ${detail}`, assumptions) };
+  const { errorBody, validationScope } = assumptions;
+  const [first] = failures;
+  const named = validationScope === 'first' ? [first] : failures;
+  const fields = fieldMap(named);
+  if (errorBody === 'field_map') return { status, body: fields };
+  const detail = named.map((failure) => `${failure.field}: ${failure.detail}`).join(' ');
+  const body = codedBody(first.field, detail, assumptions);
+  if (validationScope === 'first') return { status, body };
+  const end = errorBody === 'nested' ? '}}' : '}';
+  return { status, body: `${body.slice(0, -end.length)},"errors":${fields}${end}` };
+}
+
+/** Put together as text: a field called __proto__ would not survive an object literal. */
+function fieldMap(failures: readonly FieldFailure[]): string {
+  const members = failures.map(
+    ({ field, detail }) => `${JSON.stringify(field)}:${JSON.stringify([detail])}`,
+  );
+  return `{${members.join(',')}}`;
 }
 
 type PlainKind = Exclude<ServiceError['kind'], 'invalid_field' | 'throttled'>;

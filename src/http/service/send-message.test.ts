@@ -401,6 +401,13 @@ test.each([
   [{ active: false, connected: false }, {}, '503 device_inactive'],
   [{ connected: false }, {}, '202'],
   [{ connected: false }, { disconnectedSim: 'device_inactive' }, '503 device_inactive'],
+  [{ connected: false }, { disconnectedSim: 'access_denied' }, '403 from_number_access_deniedd'],
+  [
+    { connected: false, active: false },
+    { disconnectedSim: 'access_denied' },
+    '503 device_inactive',
+  ],
+  [{ connected: false, active: false }, { disconnectedSim: 'pool' }, '503 device_inactive'],
   [{ polling: 'external' }, {}, '202'],
 ] as const)(
   'ERR-2 AUTH-5 from an own SIM that is %j, with %j, is %s',
@@ -419,10 +426,71 @@ test('SVC-1 the pool stays closed to an account while another of its SIMs works'
   expect(outcome(twin.send({ from: poolNumber }))).toBe('202');
 });
 
+test('SVC-1 RES-6 disconnectedSim pool: a message goes out through the pool, and says so', () => {
+  const twin = Twin.assuming({ disconnectedSim: 'pool', replayDifferentBody: 'conflict' });
+  const { world } = twin.simulation;
+  const pool = twin.device(poolNumber);
+  world.patchDevice(twin.device(globexNumber), { connected: false });
+  const fields = { from: globexNumber, request_id: 'a' };
+  const first = twin.sendAs('globex', fields);
+  expect(first.json).toMatchObject({ device_id: pool.deviceId, from_number: poolNumber });
+  // The replay is compared by the number that was asked for.
+  expect(outcome(twin.sendAs('globex', fields))).toBe('200');
+  const other = { ...fields, from: poolNumber };
+  expect(outcome(twin.sendAs('globex', other))).toBe('409 request_id_conflict');
+  twin.advance(20_000);
+  expect(world.messages.get(String(first.json['message_id']))?.status).toBe('sending');
+  world.patchDevice(pool, { active: false });
+  expect(twin.sendAs('globex', { from: globexNumber }).json['from_number']).toBe(globexNumber);
+});
+
+test('SVC-1 disconnectedSim pool: beside another SIM that is connected a message waits for its own', () => {
+  const twin = Twin.assuming({ disconnectedSim: 'pool' });
+  twin.simulation.world.patchDevice(twin.device(), { connected: false });
+  expect(twin.send().json['from_number']).toBe(acmeNumber);
+  twin.simulation.world.patchDevice(twin.device(acmeOtherNumber), { connected: false });
+  expect(twin.send().json['from_number']).toBe(poolNumber);
+});
+
 test("SVC-1 the pool is nobody's own SIM: disconnectedSim does not speak of its numbers", () => {
   const twin = Twin.assuming({ disconnectedSim: 'device_inactive' });
   twin.simulation.world.patchDevice(twin.device(poolNumber), { connected: false });
   expect(outcome(twin.sendAs('initech', { from: poolNumber }))).toBe('202');
+});
+
+test.each([
+  ['replay_first', '403 from_number_not_found', '503 device_inactive'],
+  ['quota_before_sender', '402 quota_exceeded', '402 quota_exceeded'],
+] as const)(
+  'ERR-1 gateOrder %s: with a spent quota an unknown sender is %s, an inactive SIM %s',
+  (gateOrder, unknown, inactive) => {
+    const twin = Twin.assuming({ gateOrder, monthlyQuota: 1 });
+    expect(outcome(twin.send({ request_id: 'a' }))).toBe('202');
+    twin.simulation.world.patchDevice(twin.device(), { active: false });
+    expect(outcome(twin.send({ from: unknownNumber }))).toBe(unknown);
+    expect(outcome(twin.send())).toBe(inactive);
+    expect(outcome(twin.send({ request_id: 'a' }))).toBe('200');
+    expect(outcome(twin.send({ to: 'x' }))).toBe('400 to');
+  },
+);
+
+test('SEND-4 typeCoercion coerce: a request_id of 42 is "42", and a message of true is "true"', () => {
+  const twin = new Twin({
+    assumptions: { typeCoercion: 'coerce', replayDifferentBody: 'conflict' },
+  });
+  const first = twin.send({ request_id: 42, message: true });
+  expect([first.status, first.json['request_id']]).toEqual([202, '42']);
+  expect(twin.account().messages[0]?.text).toBe('true');
+  expect(outcome(twin.send({ request_id: '42', message: 'true' }))).toBe('200');
+  expect(outcome(twin.send({ request_id: 42, message: false }))).toBe('409 request_id_conflict');
+  expect(outcome(twin.send({ to: 12025550123 }))).toBe('400 to');
+  expect(outcome(twin.send({ message: {} }))).toBe('400 message');
+});
+
+test('SEND-4 replayDifferentBody conflict: a send_at of 0 is not the same as none', () => {
+  const twin = Twin.assuming({ replayDifferentBody: 'conflict' });
+  twin.send({ request_id: 'a' });
+  expect(outcome(twin.send({ request_id: 'a', send_at: 0 }))).toBe('409 request_id_conflict');
 });
 
 test.each([
