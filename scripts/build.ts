@@ -1,12 +1,16 @@
 /**
  * Builds what the package ships: `dist/*.js` by esbuild, `dist/types` by the TypeScript compiler.
  * HyperExpress is bundled together with our shim for its native part, because its own dependency on that part
- * is a git address, which only an `overrides` entry of the user's could turn away.
+ * is a git address, which only an `overrides` entry of the user's could replace. What only the command and the pages
+ * use (commander, yaml, uPlot) is bundled too, so that those who embed the simulator do not install it. The licence
+ * texts of all that is bundled go into `dist/THIRD-PARTY-NOTICES.txt`.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import { bundleDashboard } from '../src/dashboard/bundle.ts';
+import { thirdPartyNotices } from './notices.ts';
 
 const root = new URL('../', import.meta.url).pathname;
 const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
@@ -15,7 +19,7 @@ const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
 };
 
 rmSync(`${root}dist`, { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: {
     main: 'src/main.ts',
@@ -26,6 +30,7 @@ await build({
   },
   outdir: 'dist',
   bundle: true,
+  metafile: true,
   splitting: true,
   format: 'esm',
   platform: 'node',
@@ -46,9 +51,17 @@ await build({
   logLevel: 'warning',
 });
 mkdirSync(`${root}dist/dashboard`);
-for (const { name, bytes } of await bundleDashboard()) {
-  writeFileSync(`${root}dist/dashboard/${name}`, bytes);
+const sources = Object.keys(metafile.inputs).map((path) => `${root}${path}`);
+const page = `${root}src/dashboard/page/`;
+const files = await bundleDashboard((paths) =>
+  sources.push(...paths.map((path) => resolve(page, path))),
+);
+for (const { name, bytes } of files) writeFileSync(`${root}dist/dashboard/${name}`, bytes);
+mkdirSync(`${root}dist/uplot`);
+for (const name of ['uPlot.iife.min.js', 'uPlot.min.css']) {
+  copyFileSync(`${root}node_modules/uplot/dist/${name}`, `${root}dist/uplot/${name}`);
 }
+writeFileSync(`${root}dist/THIRD-PARTY-NOTICES.txt`, thirdPartyNotices(sources));
 execFileSync(
   process.execPath,
   [`${root}node_modules/typescript/bin/tsc`, '-p', 'tsconfig.build.json'],

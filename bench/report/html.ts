@@ -73,11 +73,15 @@ function mode({ open_loop_rate: rate }: BenchResult): string {
 }
 
 function plottingLibrary(): { readonly script: string; readonly style: string } {
+  const isCheckout = import.meta.url.endsWith('.ts');
   const { resolve } = createRequire(import.meta.url);
-  return {
-    script: readFileSync(resolve('uplot/dist/uPlot.iife.min.js'), 'utf8'),
-    style: readFileSync(resolve('uplot/dist/uPlot.min.css'), 'utf8'),
-  };
+  // The package has its own copy, so that uPlot is not installed with it.
+  const file = (name: string) =>
+    readFileSync(
+      isCheckout ? resolve(`uplot/dist/${name}`) : new URL(`uplot/${name}`, import.meta.url),
+      'utf8',
+    );
+  return { script: file('uPlot.iife.min.js'), style: file('uPlot.min.css') };
 }
 
 function asHtml(text: string): string {

@@ -22,3 +22,8 @@ export class UsageError extends CommandError {
     super(2, ...lines);
   }
 }
+
+/** The first line of another library's message: the rest is often an excerpt, which may hold a key. */
+export function firstLine(message: string): string {
+  return (message.split('\n', 1)[0] ?? '').replace(/:$/, '');
+}

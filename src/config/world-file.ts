@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { z } from 'zod';
 import type { Assumptions } from '../sim/assumptions.ts';
-import { UsageError } from './command-error.ts';
+import { firstLine, UsageError } from './command-error.ts';
 import { mistakeLine, mistakesOf } from './mistakes.ts';
 import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
 
@@ -32,7 +32,7 @@ async function readChecked<Schema extends z.ZodType>(
   const file = basename(path);
   const value = path.endsWith('.json')
     ? parseJson(file, readText(path, flag))
-    : await parseYaml(file, readText(path, flag));
+    : (await import('./yaml-text.ts')).parseYaml(file, readText(path, flag));
   const reading = schema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
   const mistakes = mistakesOf(reading.error, at);
@@ -66,21 +66,6 @@ function withoutText(message: string): string {
   return message.replace(/, (?:\.{3})?".*is not valid JSON$/s, ' is not valid JSON');
 }
 
-/** The parser is only loaded for those who write YAML. */
-async function parseYaml(file: string, text: string): Promise<unknown> {
-  const { parseDocument } = await import('yaml');
-  const document = parseDocument(text);
-  if (document.errors.length > 0) {
-    throw new UsageError(...document.errors.map((error) => `${file}: ${firstLine(error.message)}`));
-  }
-  try {
-    return document.toJS();
-  } catch (error) {
-    // Aliases that would unfold without end are only found here.
-    throw new UsageError(`${file}: ${firstLine((error as Error).message)}`);
-  }
-}
-
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EACCES: 'it may not be read',
@@ -90,8 +75,4 @@ const reasons: Readonly<Record<string, string>> = {
 function reasonOf(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   return reasons[code] ?? firstLine(message);
-}
-
-function firstLine(text: string): string {
-  return (text.split('\n', 1)[0] ?? '').replace(/:$/, '');
 }

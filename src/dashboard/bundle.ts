@@ -10,15 +10,19 @@ export interface DashboardFile {
   readonly bytes: Uint8Array;
 }
 
-export async function bundleDashboard(): Promise<DashboardFile[]> {
+/** `onSources` hears the path of every file that went into the bundle, for the licence notices. */
+export async function bundleDashboard(
+  onSources: (paths: readonly string[]) => void = () => {},
+): Promise<DashboardFile[]> {
   const { build } = await import('esbuild');
   const page = new URL('page/', import.meta.url);
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     absWorkingDir: page.pathname,
     entryPoints: { page: 'main.tsx', style: 'style.css' },
     outdir: '/assets',
     chunkNames: '[name]-[hash]',
     write: false,
+    metafile: true,
     bundle: true,
     // The plots are a chunk of their own, which a page without them never asks for.
     splitting: true,
@@ -31,6 +35,7 @@ export async function bundleDashboard(): Promise<DashboardFile[]> {
     legalComments: 'none',
     logLevel: 'warning',
   });
+  onSources(Object.keys(metafile.inputs));
   return [
     { name: 'index.html', bytes: readFileSync(new URL('index.html', page)) },
     ...outputFiles.map(({ path, contents }) => ({

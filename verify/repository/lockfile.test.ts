@@ -13,6 +13,7 @@ interface Locked {
   readonly dev?: boolean;
   readonly hasInstallScript?: boolean;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 const read = (name: string) =>
@@ -50,13 +51,21 @@ test('what is installed with the package runs nothing when it is installed', () 
   expect(scripted.map(([path]) => path)).toEqual([]);
 });
 
-/** What the build puts into `dist/` of others' code: the HTTP server, the load generator and the page's parts. */
-const bundled = ['hyper-express', 'autocannon', 'preact', '@preact/signals'];
-/** Looked at, with all that they bring along. Of them uWebSockets.js is our own shim. */
+/** What the build puts into `dist/` of others' code: HTTP server, load generator, flags, YAML and the page's parts. */
+const bundled = [
+  'hyper-express',
+  'autocannon',
+  'commander',
+  'yaml',
+  'preact',
+  '@preact/signals',
+  'uplot',
+];
+/** Reviewed, with all their dependencies. Of them uWebSockets.js is our own shim. */
 const lookedAt =
-  '@assemblyscript/loader @minimistjs/subarg @preact/signals @preact/signals-core ansi-regex ansi-styles async-function async-generator-function asynckit autocannon base64-js buffer busboy call-bind-apply-helpers chalk char-spinner cli-table3 color-convert color-name color-support combined-stream content-type cookie cookie-signature cross-argv delayed-stream dunder-proto emoji-regex es-define-property es-errors es-object-atoms es-set-tostringtag form-data function-bind generator-function get-intrinsic get-proto gopd has-async-hooks has-flag has-symbols has-tostringtag hasown hdr-histogram-js hdr-histogram-percentiles-obj http-parser-js hyper-express hyperid ieee754 is-fullwidth-code-point lodash.chunk lodash.clonedeep lodash.flatten manage-path math-intrinsics media-typer mime-db mime-types minimist negotiator on-net-listen pako preact pretty-bytes progress range-parser reinterval retimer semver streamsearch string-width strip-ansi supports-color timestring type-is uWebSockets.js';
+  '@assemblyscript/loader @colors/colors @minimistjs/subarg @preact/signals @preact/signals-core ansi-regex ansi-styles async-function async-generator-function asynckit autocannon base64-js buffer busboy call-bind-apply-helpers chalk char-spinner cli-table3 color-convert color-name color-support combined-stream commander content-type cookie cookie-signature cross-argv delayed-stream dunder-proto emoji-regex es-define-property es-errors es-object-atoms es-set-tostringtag form-data function-bind generator-function get-intrinsic get-proto gopd has-async-hooks has-flag has-symbols has-tostringtag hasown hdr-histogram-js hdr-histogram-percentiles-obj http-parser-js hyper-express hyperid ieee754 is-fullwidth-code-point lodash.chunk lodash.clonedeep lodash.flatten manage-path math-intrinsics media-typer mime-db mime-types minimist negotiator on-net-listen pako preact pretty-bytes progress range-parser reinterval retimer semver streamsearch string-width strip-ansi supports-color timestring type-is uWebSockets.js uplot yaml';
 const installed =
-  '@uwsjs/linux-x64-20 @uwsjs/linux-x64-22 @uwsjs/linux-x64-24 @uwsjs/linux-x64-26 commander libphonenumber-js lru-cache uplot xstate yaml zod';
+  '@uwsjs/linux-x64-20 @uwsjs/linux-x64-22 @uwsjs/linux-x64-24 @uwsjs/linux-x64-26 libphonenumber-js lru-cache xstate zod';
 
 test('what is bundled into the package, and what is installed with it, is what was looked at', () => {
   const found = new Set<string>();
@@ -72,7 +81,10 @@ function collect(name: string, from: string, found: Set<string>): void {
   const path = nearest(name, from);
   if (path === undefined || found.has(path)) return;
   found.add(path);
-  for (const each of Object.keys(packages[path]?.dependencies ?? {})) collect(each, path, found);
+  const { dependencies, optionalDependencies } = packages[path] ?? {};
+  for (const each of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    collect(each, path, found);
+  }
 }
 
 /** Undefined for what is optional, and not there. */

@@ -1,0 +1,52 @@
+/**
+ * The licence texts of the packages that the build bundles: each licence demands that its text goes with every
+ * copy. A package without a text of its own is only accepted under Apache-2.0, whose text is appended once.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const apache = 'Apache-2.0';
+const apacheText = new URL('../node_modules/libphonenumber-js/LICENSE.Apache', import.meta.url);
+
+/** `sources`: paths of the bundled files; those below `node_modules` count. */
+export function thirdPartyNotices(sources: Iterable<string>): string {
+  const folders = new Set<string>();
+  for (const source of sources) {
+    const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(source)?.[0];
+    if (folder !== undefined) folders.add(folder);
+  }
+  const notices = new Set([...folders].map(noticeOf).sort());
+  const headline = 'smstwin contains code of the packages below, each under its own licence.\n';
+  return [headline, ...notices, `${apache}\n\n${readFileSync(apacheText, 'utf8')}`].join(
+    `\n${'-'.repeat(80)}\n\n`,
+  );
+}
+
+function noticeOf(folder: string): string {
+  const {
+    name,
+    version,
+    license = 'see below',
+  } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    readonly name: string;
+    readonly version: string;
+    readonly license?: string;
+  };
+  const names = readdirSync(folder);
+  const texts = names
+    .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
+    .map((file) => readFileSync(join(folder, file), 'utf8').trim());
+  const readme = names.find((file) => /^readme/i.test(file));
+  // Some packages have their licence as the last section of their README.
+  const [, section] =
+    texts.length > 0 || readme === undefined
+      ? []
+      : (/^#+ licen[cs]e\b[^\n]*\n([\s\S]*)/im.exec(readFileSync(join(folder, readme), 'utf8')) ??
+        []);
+  if (section !== undefined) texts.push(section.trim());
+  if (texts.length === 0) {
+    if (license !== apache) throw new Error(`${folder}: no licence text, so it cannot be bundled`);
+    texts.push(`The text of ${apache} is at the end of this file.`);
+  }
+  return `${name} ${version} (${license})\n\n${texts.join('\n\n')}\n`;
+}
