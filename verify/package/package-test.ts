@@ -1,10 +1,19 @@
 /**
- * `npm run test:package`: what a user gets. Packs the project, installs the tarball in an empty one with nothing but
- * the registry, compiles and runs the TypeScript of the README there, runs the Vitest fixture and `npx smstwin serve`, and lets the
- * package linters look. Ends with "N passed, N failed".
+ * `npm run test:package`: what a user gets. Packs the project, installs the tarball in an empty one with the README's
+ * commands and nothing but the registry, compiles and runs the snippets there, under Vitest and Jest too, uses each
+ * command, and runs the package linters. Ends with "N passed, N failed".
  */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +21,10 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-package-'));
 const project = join(folder, 'project');
+const { version, devDependencies } = JSON.parse(
+  readFileSync(join(root, 'package.json'), 'utf8'),
+) as { readonly version: string; readonly devDependencies: Readonly<Record<string, string>> };
+const tarball = `smstwin-${version}.tgz`;
 
 function run(command: string, cwd: string): string {
   return execFileSync('sh', ['-c', command], {
@@ -21,27 +34,24 @@ function run(command: string, cwd: string): string {
   });
 }
 
+/** The one snippet of a page that holds `marker`. */
 function snippet(page: string, marker: string): string {
   const text = readFileSync(join(root, page), 'utf8');
-  for (const [, body = ''] of text.matchAll(/^```ts\n(.*?)^```$/gms)) {
+  for (const [, body = ''] of text.matchAll(/^```(?:ts|js|yaml)\n(.*?)^```$/gms)) {
     if (body.includes(marker)) return body;
   }
-  throw new Error(`${page} has no TypeScript with ${marker}`);
+  throw new Error(`${page} has no snippet with ${marker}`);
 }
 
+/** The world file is YAML, whose parser is bundled. */
 async function servesByNpx(): Promise<void> {
   const readyFile = join(folder, 'ready.json');
-  const argv = [
-    'smstwin',
-    'serve',
-    '--port',
-    '0',
-    '--control-port',
-    '0',
-    '--ready-file',
-    readyFile,
-  ];
-  const child = spawn('npx', argv, { cwd: project, stdio: 'ignore' });
+  writeFileSync(join(project, 'world.yaml'), snippet('docs/world-files.md', 'my-own-key'));
+  const flags = `--port 0 --control-port 0 --ready-file ${readyFile} --world world.yaml`;
+  const child = spawn('sh', ['-c', `exec npx smstwin serve ${flags}`], {
+    cwd: project,
+    stdio: 'ignore',
+  });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   for (let waits = 0; !existsSync(readyFile); waits++) {
     if (waits > 300) throw new Error('no ready file after 30 s');
@@ -49,22 +59,40 @@ async function servesByNpx(): Promise<void> {
   }
   const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as { control_url: string; pid: number };
   const health = await (await fetch(`${ready.control_url}/control/health`)).json();
+  const page = await (await fetch(ready.control_url)).text();
   process.kill(ready.pid, 'SIGTERM');
   await ended;
   if (JSON.stringify(health) !== '{"status":"ok"}')
     throw new Error(`health: ${JSON.stringify(health)}`);
+  if (!page.includes('<script')) throw new Error(`the dashboard: ${page}`);
+}
+
+const bundled = ['commander', 'yaml', 'uplot', 'hyper-express', 'autocannon', 'preact'];
+
+function checkBundled(): void {
+  const installed = bundled.filter((name) => existsSync(join(project, 'node_modules', name)));
+  if (installed.length > 0) throw new Error(`installed with the package: ${installed}`);
+  const notices = readFileSync(
+    join(project, 'node_modules/smstwin/dist/THIRD-PARTY-NOTICES.txt'),
+    'utf8',
+  );
+  const missing = bundled.filter((name) => !new RegExp(`^${name} \\d`, 'm').test(notices));
+  if (missing.length > 0) throw new Error(`without a licence notice: ${missing}`);
+  const shipped = readdirSync(join(project, 'node_modules/smstwin/docs'));
+  if (shipped.includes('screenshots')) throw new Error('the screenshots are shipped');
 }
 
 const steps: readonly (readonly [string, () => unknown])[] = [
   ['npm pack builds the tarball', () => run(`npm pack --pack-destination ${folder}`, root)],
   [
-    'the tarball installs in an empty project with nothing else',
-    () =>
-      run(
-        `mkdir ${project} && cd ${project} && npm init -y && npm install ${folder}/smstwin-*.tgz`,
-        folder,
-      ),
+    'the tarball installs in an empty project with nothing else, as the README says',
+    () => {
+      mkdirSync(project);
+      copyFileSync(join(folder, tarball), join(project, tarball));
+      run(`npm init -y && npm install ./${tarball}`, project);
+    },
   ],
+  ['what is bundled is not installed, and its licences are shipped', checkBundled],
   [
     'no override and no git dependency was needed',
     () => {
@@ -75,9 +103,6 @@ const steps: readonly (readonly [string, () => unknown])[] = [
   [
     'the TypeScript of the README and the docs compiles and runs',
     () => {
-      const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-        devDependencies: Readonly<Record<string, string>>;
-      };
       const versions = ['typescript', '@types/node', 'vitest'].map(
         (name) => `'${name}@${devDependencies[name]}'`,
       );
@@ -86,7 +111,7 @@ const steps: readonly (readonly [string, () => unknown])[] = [
       writeFileSync(join(project, 'docs.mts'), snippet('docs/embedding.md', "from 'smstwin'"));
       writeFileSync(
         join(project, 'fixture.test.mts'),
-        snippet('docs/embedding.md', 'smstwin/vitest'),
+        snippet('docs/embedding.md', "'smstwin/vitest'"),
       );
       run('npx tsc --module nodenext --target es2022 --strict *.mts', project);
       run(
@@ -97,7 +122,17 @@ const steps: readonly (readonly [string, () => unknown])[] = [
     },
   ],
   ['the Vitest fixture runs', () => run('npx vitest run --root . fixture.test.mts', project)],
-  ['npx smstwin serve starts and stops', servesByNpx],
+  [
+    'the snippet for Jest runs',
+    () => {
+      run('npm install --save-dev jest@30', project);
+      const jest = snippet('docs/embedding.md', "'@jest/globals'");
+      writeFileSync(join(project, 'jest.test.mjs'), jest);
+      const flags = '--rootDir . --testMatch "**/jest.test.mjs"';
+      run(`NODE_OPTIONS=--experimental-vm-modules npx jest ${flags}`, project);
+    },
+  ],
+  ['npx smstwin serve starts with a world in YAML, serves the dashboard and stops', servesByNpx],
   [
     'npx smstwin conform, assumptions and rules run',
     () =>
@@ -105,6 +140,15 @@ const steps: readonly (readonly [string, () => unknown])[] = [
         'npx smstwin conform SEND-3 && npx smstwin rules && npx smstwin assumptions --json && npx smstwin bench --help',
         project,
       ),
+  ],
+  [
+    'npx smstwin bench draws its report',
+    () => {
+      const flags = '--scenario throttled --duration 100ms --rounds 1 --warm-up 1';
+      run(`npx smstwin bench ${flags} --report html=b.html || [ $? -eq 8 ]`, project);
+      const report = readFileSync(join(project, 'b.html'), 'utf8');
+      if (!report.includes('uPlot')) throw new Error('the report has no plots');
+    },
   ],
   [
     'the README measures (8: the load generator had no core to itself; no figure is given then)',
