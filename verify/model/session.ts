@@ -15,7 +15,6 @@ import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import { type Assumptions, defaultAssumptions } from '../../src/sim/assumptions.ts';
 import {
   accountCount,
-  type SendAtChoice,
   type SenderChoice,
   type SendFields,
   type SendPath,
@@ -23,6 +22,7 @@ import {
   type Step,
 } from './steps.ts';
 import { poolNumbers, Subject } from './subject.ts';
+import { writtenTime } from './written-time.ts';
 
 export interface Setup {
   readonly seed: number;
@@ -460,15 +460,8 @@ export class Session {
       ...(senderAs === 'both' ? { from_number: this.#numberOf(who, fields.alias) } : {}),
       message: fields.message,
       request_id: fields.requestId,
-      send_at: sendAt && ('value' in sendAt ? sendAt.value : this.#written(sendAt)),
+      send_at: sendAt && ('value' in sendAt ? sendAt.value : writtenTime(sendAt, this.model.nowMs)),
     };
-  }
-
-  #written({ aheadMs, zone, digits, isBasic }: Extract<SendAtChoice, { digits: number }>): string {
-    const text = new Date(this.model.nowMs + aheadMs).toISOString();
-    const fraction = `${text.slice(20, 23)}0009`.slice(0, digits);
-    const time = isBasic ? text.slice(0, 19).replaceAll(/[-:]/g, '') : text.slice(0, 19);
-    return `${time}${digits > 0 ? `.${fraction}` : ''}${zone}`;
   }
 
   #post(via: SendPath, key: string, body: string | Uint8Array, type = 'application/json') {

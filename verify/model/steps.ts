@@ -22,7 +22,7 @@ export type SendAtChoice =
       readonly aheadMs: number;
       readonly zone: string;
       readonly digits: number;
-      readonly isBasic?: boolean;
+      readonly form?: 'basic' | 'week' | 'ordinal' | undefined;
     }
   | { readonly value: unknown };
 
@@ -248,7 +248,7 @@ const sendAt: fc.Arbitrary<SendAtChoice> = fc.oneof(
         'z',
       ),
       digits: fc.constantFrom(0, 1, 3, 6, 7),
-      isBasic: fc.constantFrom(false, false, true),
+      form: fc.constantFrom(undefined, undefined, 'basic', 'week', 'ordinal'),
     }),
   },
   {

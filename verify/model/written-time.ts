@@ -1,0 +1,30 @@
+/**
+ * A `send_at` near the present, in the forms that ISO 8601 has for it.
+ */
+import type { SendAtChoice } from './steps.ts';
+
+type Relative = Extract<SendAtChoice, { digits: number }>;
+
+const dayMs = 86_400_000;
+
+export function writtenTime({ aheadMs, zone, digits, form }: Relative, nowMs: number): string {
+  const text = new Date(nowMs + aheadMs).toISOString();
+  const fraction = `${text.slice(20, 23)}0009`.slice(0, digits);
+  return `${inForm(form, text.slice(0, 19))}${digits > 0 ? `.${fraction}` : ''}${zone}`;
+}
+
+function inForm(form: Relative['form'], text: string): string {
+  if (form === undefined) return text;
+  if (form === 'basic') return text.replaceAll(/[-:]/g, '');
+  const midnight = Date.parse(`${text.slice(0, 10)}T00:00Z`);
+  const weekday = new Date(midnight).getUTCDay() || 7;
+  // The year and the week of a date are those of its Thursday.
+  const counted = form === 'week' ? midnight + (4 - weekday) * dayMs : midnight;
+  const year = new Date(counted).getUTCFullYear();
+  const ordinal = (counted - Date.UTC(year, 0, 1)) / dayMs + 1;
+  const date =
+    form === 'ordinal'
+      ? `${year}-${String(ordinal).padStart(3, '0')}`
+      : `${year}-W${String(Math.ceil(ordinal / 7)).padStart(2, '0')}-${weekday}`;
+  return date + text.slice(10);
+}
