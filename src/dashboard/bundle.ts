@@ -18,7 +18,7 @@ export async function bundleDashboard(
   const page = new URL('page/', import.meta.url);
   const { outputFiles, metafile } = await build({
     absWorkingDir: page.pathname,
-    entryPoints: { page: 'main.tsx', style: 'style.css' },
+    entryPoints: { page: 'main.tsx', 'events-worker': 'events-worker.ts', style: 'style.css' },
     outdir: '/assets',
     chunkNames: '[name]-[hash]',
     write: false,

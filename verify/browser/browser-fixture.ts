@@ -35,7 +35,8 @@ let onlyPage: Page | undefined;
 
 async function blankPage({ dark = false, width = 1280 }: PageOptions): Promise<Page> {
   if (onlyPage === undefined || onlyPage.isClosed()) {
-    onlyPage = await (browser as Browser).newPage();
+    // A context of its own, so that a test can open more tabs beside it.
+    onlyPage = await (await (browser as Browser).newContext()).newPage();
     onlyPage.setDefaultTimeout(6_000);
   }
   await onlyPage.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });

@@ -5,20 +5,78 @@ import { expect } from 'vitest';
 import { createSimulator } from '../../src/simulator.ts';
 import { gone, pageTest, seen, sendFrom } from './browser-fixture.ts';
 
-pageTest('events are taken up after a break where they ended', {}, async ({ page, controlUrl }) => {
-  const asked: (string | undefined)[] = [];
-  await page.route('**/control/events*', async (route) => {
-    asked.push(route.request().headers()['last-event-id']);
-    if (asked.length > 1) return route.continue();
-    await route.fulfill({
-      contentType: 'text/event-stream',
-      body: ': open\n\nid: 41\nevent: clock\ndata: {"now":"2026-01-01T00:00:07.000Z","mode":"manual","rate":0,"pending":0,"next_at":null}\n\n',
-    });
-  });
-  await page.goto(controlUrl);
-  await expect.poll(() => asked.slice(0, 2)).toEqual([undefined, '41']);
-  await seen(page.getByText('live', { exact: true }));
-});
+/** As when the tab is covered, or seen again: a browser without windows has no other way. */
+const show = (state: 'visible' | 'hidden') => `
+  Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'));`;
+
+pageTest(
+  'eight tabs are all live on one stream, which is closed while all of them are hidden',
+  {},
+  async ({ page, controlUrl, send, simulator }) => {
+    const more = Array.from({ length: 7 }, () => page.context().newPage());
+    const tabs = [page, ...(await Promise.all(more))];
+    for (const tab of tabs) {
+      await tab.goto(controlUrl);
+      await seen(tab.getByText('live', { exact: true }));
+    }
+    expect(simulator.activity.streams).toBe(1);
+    send({ message: 'told to all' });
+    for (const tab of tabs) await seen(tab.getByText('told to all'));
+
+    for (const tab of tabs) await tab.evaluate(show('hidden'));
+    await expect.poll(() => simulator.activity.streams).toBe(0);
+    const asked: string[] = [];
+    const hidden = tabs.slice(1);
+    for (const tab of hidden) tab.on('request', (request) => asked.push(request.url()));
+    send({ message: 'while all were hidden' });
+    await page.evaluate(show('visible'));
+    await seen(page.getByText('while all were hidden'));
+    expect(simulator.activity.streams).toBe(1);
+    // The page that is seen reads the numbers every two seconds, and the others nothing meanwhile.
+    await page.waitForResponse('**/control/state');
+    expect(asked).toEqual([]);
+    expect(await hidden[0]?.getByText('while all were hidden').count()).toBe(0);
+    for (const tab of hidden) await tab.close();
+  },
+);
+
+pageTest(
+  'a browser without shared workers has a stream in each tab that is seen',
+  {},
+  async ({ page, controlUrl, send, simulator }) => {
+    await page.addInitScript('if (location.search === "?alone") delete globalThis.SharedWorker');
+    await page.goto(`${controlUrl}/?alone`);
+    await seen(page.getByText('live', { exact: true }));
+    send({ message: 'told by an event' });
+    await seen(page.getByText('told by an event'));
+    await page.evaluate(show('hidden'));
+    await expect.poll(() => simulator.activity.streams).toBe(0);
+  },
+);
+
+pageTest(
+  'under load the lists are not read again at every event',
+  { settings: { noLimits: true } },
+  async ({ page, controlUrl, send, simulator }) => {
+    await page.goto(controlUrl);
+    await seen(page.getByText('live', { exact: true }));
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const startedMs = performance.now();
+    for (let burst = 0; burst < 20; burst++) {
+      for (let n = 0; n < 500; n++) send({ message: `burst ${burst}` });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await seen(page.getByText('burst 19'));
+    const seconds = (performance.now() - startedMs) / 1_000;
+    const times = (path: string) => asked.filter((one) => one === path).length;
+    expect(simulator.state().messages.total).toBe(10_000);
+    // Two readings a second, of two requests at most, and one more at either end.
+    expect(times('/control/messages')).toBeLessThan(4 * seconds + 4);
+    expect(times('/control/accounts')).toBeLessThan(2 * seconds + 4);
+  },
+);
 
 pageTest(
   'a lost connection is told, and the page goes on when the simulator is back',

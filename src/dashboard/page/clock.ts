@@ -5,7 +5,7 @@
 import { computed, signal } from '@preact/signals';
 import { call } from './control.ts';
 import { announceAnotherWorld, onEvents } from './events.ts';
-import { Reading, settleMs } from './reading.ts';
+import { Reading } from './reading.ts';
 import type { ClockState, State } from './wire.ts';
 
 export const state = signal<State | undefined>(undefined);
@@ -40,17 +40,14 @@ export function followClock(): void {
       hearClock(last);
     }
   });
-  const reading = new Reading(
-    readState,
-    () => {},
-    () => {},
-  );
-  onEvents('message', () => reading.soon(settleMs));
+  const reading = new Reading(readState);
+  onEvents('message', () => reading.soon());
   setInterval(() => {
     if (document.visibilityState === 'visible') void readState();
   }, betweenReadsMs);
   setInterval(() => {
-    if ((clock.value?.rate ?? 0) > 0) tick.value = performance.now();
+    if ((clock.value?.rate ?? 0) > 0 && document.visibilityState === 'visible')
+      tick.value = performance.now();
   }, tickMs);
   void readState();
 }

@@ -30,13 +30,13 @@ export function keepToken(token: string): void {
   tokenIsMissing.value = false;
 }
 
-export function tokenWasGiven(): boolean {
-  return sessionStorage.getItem(tokenName) !== null;
+export function controlToken(): string | null {
+  return sessionStorage.getItem(tokenName);
 }
 
 /** Sends a request with the token; a reply with 401 makes the page ask. */
-export async function fetchControl(path: string, init: RequestInit = {}): Promise<Response> {
-  const token = sessionStorage.getItem(tokenName);
+async function fetchControl(path: string, init: RequestInit): Promise<Response> {
+  const token = controlToken();
   const headers = new Headers(init.headers);
   if (token !== null) headers.set('authorization', `Bearer ${token}`);
   const response = await fetch(path, { ...init, headers, cache: 'no-store' });
@@ -74,5 +74,6 @@ export function errorText(error: unknown): string {
   if (error instanceof ControlError) {
     return error.path === undefined ? error.message : `${error.path}: ${error.message}`;
   }
-  return error instanceof TypeError ? 'The simulator does not answer.' : String(error);
+  if (error instanceof TypeError) return 'The simulator does not answer.';
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,17 +1,19 @@
 /**
- * What happens in the simulator, as it happens. A broken stream is taken up where it ended; when events are
- * lost for good, or the world is another one, every listener is told to read everything again.
+ * What happens in the simulator, as it happens, from a stream that all tabs share. A hidden page listens to
+ * nothing. When events were lost, or the world is another one, every listener is asked to read everything again.
  */
 import { signal } from '@preact/signals';
-import { fetchControl, tokenIsMissing } from './control.ts';
-import { EventReader } from './event-reader.ts';
-import type { ClockState, MessageEvent, ServiceRequest, Sim } from './wire.ts';
+import { controlToken, tokenIsMissing } from './control.ts';
+import { aliveEveryMs, EventDesk, type News, type Wish } from './event-desk.ts';
+import type { ServerEvent } from './event-reader.ts';
+import type { ClockState, MessageEvent, ServiceRequest, Sim, Traffic } from './wire.ts';
 
 interface EventData {
   readonly message: MessageEvent;
   readonly sim: Sim;
-  readonly request: ServiceRequest;
   readonly clock: ClockState;
+  readonly traffic: Traffic;
+  readonly request: ServiceRequest;
 }
 export type EventKind = keyof EventData;
 
@@ -25,95 +27,119 @@ export const connection = signal<'connecting' | 'live' | 'lost'>('connecting');
 const listeners: { readonly [K in EventKind]: Set<EventListener<K>> } = {
   message: new Set(),
   sim: new Set(),
-  request: new Set(),
   clock: new Set(),
+  traffic: new Set(),
+  request: new Set(),
 };
+const usualKinds: readonly EventKind[] = ['message', 'sim', 'clock', 'traffic'];
 
-/** Returns what ends it. */
+/** Returns the function that ends it. */
 export function onEvents<K extends EventKind>(kind: K, listener: EventListener<K>): () => void {
   listeners[kind].add(listener);
-  return () => void listeners[kind].delete(listener);
+  sayWish();
+  return () => {
+    listeners[kind].delete(listener);
+    sayWish();
+  };
 }
 
 /** Everything that was read may be out of date. */
 export function announceAnotherWorld(): void {
-  for (const kind of Object.keys(listeners) as EventKind[]) {
-    for (const listener of [...listeners[kind]]) listener(undefined);
-  }
+  for (const kind of Object.keys(listeners) as EventKind[]) readAgain(kind);
 }
 
-let lastEventId: string | undefined;
-let wake: (() => void) | undefined;
+function readAgain(kind: EventKind): void {
+  for (const listener of [...listeners[kind]]) listener(undefined);
+}
 
-/** Tries again at once, where a pause between two tries runs. */
+let say: ((wish: Wish) => void) | undefined;
+/** True while this page gets no events, so that what it shows may be out of date. */
+let isStale = true;
+let saidWish = '';
+
+export function followEvents(): void {
+  say = joinDesk(hear);
+  sayWish();
+  document.addEventListener('visibilitychange', () => sayWish());
+  addEventListener('pagehide', () => sayWish(false));
+  addEventListener('pageshow', () => sayWish());
+  setInterval(() => {
+    if (isVisible()) say?.(wish());
+  }, aliveEveryMs);
+}
+
+/** Tries again at once, if a pause between two tries runs. */
 export function reconnectNow(): void {
-  wake?.();
+  say?.({ ...wish(), retry: true });
 }
 
-export async function followEvents(): Promise<never> {
-  let pauseMs = 0;
-  for (;;) {
-    const hasBegun = await readStream();
-    if (tokenIsMissing.value) connection.value = 'connecting';
-    // A stream that ran is taken up at once, and quietly unless that fails.
-    else if (!hasBegun) connection.value = 'lost';
-    pauseMs = hasBegun ? 100 : Math.min(5_000, Math.max(500, pauseMs * 2));
-    await pause(pauseMs);
+function joinDesk(hear: (news: News) => void): (wish: Wish) => void {
+  if (!('SharedWorker' in globalThis)) return new EventDesk().join(hear);
+  const worker = new SharedWorker('/assets/events-worker.js', { type: 'module' });
+  worker.port.onmessage = ({ data }: { readonly data: News }) => hear(data);
+  worker.onerror = () => {
+    say = new EventDesk().join(hear);
+    say(wish());
+  };
+  return (wish) => worker.port.postMessage(wish);
+}
+
+function isVisible(): boolean {
+  return document.visibilityState === 'visible';
+}
+
+function wish(isShown = isVisible()): Wish {
+  const kinds = listeners.request.size > 0 ? [...usualKinds, 'request'] : usualKinds;
+  return { token: controlToken(), kinds: isShown ? kinds : [] };
+}
+
+function sayWish(isShown = isVisible()): void {
+  const next = wish(isShown);
+  const text = JSON.stringify(next);
+  if (say === undefined || text === saidWish) return;
+  saidWish = text;
+  if (next.kinds.length === 0) isStale = true;
+  say(next);
+}
+
+function hear(news: News): void {
+  if (news === 'refused') {
+    tokenIsMissing.value = true;
+    connection.value = 'connecting';
+  } else if (typeof news === 'string') {
+    connection.value = news;
+    if (news === 'lost') isStale = true;
+    if (news !== 'live' || !isStale) return;
+    isStale = false;
+    announceAnotherWorld();
+  } else {
+    deliver(news);
   }
 }
 
-/** Resolves when the stream is over: true if it had begun. */
-async function readStream(): Promise<boolean> {
-  let hasBegun = false;
-  try {
-    const headers: HeadersInit = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
-    const response = await fetchControl('/control/events?kinds=message,sim,clock,request', {
-      headers,
-    });
-    if (!response.ok || response.body === null) return false;
-    const isFirst = connection.value === 'connecting';
-    const wasLost = connection.value === 'lost';
-    hasBegun = true;
-    connection.value = 'live';
-    // After a pause that was seen, the process may be another one, whose ids begin anew.
-    if (isFirst || wasLost) announceAnotherWorld();
-    const reader = new EventReader();
-    const stream = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (;;) {
-      const { done, value } = await stream.read();
-      if (done) return true;
-      deliver(reader.read(value));
-    }
-  } catch {
-    return hasBegun;
-  }
-}
-
-function deliver(events: ReturnType<EventReader['read']>): void {
-  const byKind = { message: [], sim: [], request: [], clock: [] } as {
+function deliver(events: readonly ServerEvent[]): void {
+  const byKind = { message: [], sim: [], clock: [], traffic: [], request: [] } as {
     [K in EventKind]: EventData[K][];
   };
-  let isGap = false;
-  for (const { kind, data, id } of events) {
-    lastEventId = id ?? lastEventId;
-    if (kind === 'gap' || kind === 'dense') isGap = true;
-    else if (kind in byKind) byKind[kind as EventKind].push(JSON.parse(data) as never);
+  const dense = new Set<EventKind>();
+  for (const { kind, data } of events) {
+    if (kind === 'gap') {
+      announceAnotherWorld();
+      return;
+    }
+    if (kind === 'dense') {
+      for (const counted of Object.keys(JSON.parse(data))) dense.add(counted as EventKind);
+    } else if (isHeard(kind)) {
+      byKind[kind].push(JSON.parse(data) as never);
+    }
   }
-  if (isGap) announceAnotherWorld();
   for (const kind of Object.keys(byKind) as EventKind[]) {
     if (byKind[kind].length === 0) continue;
     for (const listener of [...listeners[kind]]) listener(byKind[kind] as never);
   }
+  for (const kind of dense) if (isHeard(kind)) readAgain(kind);
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      wake = undefined;
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    wake = done;
-  });
+function isHeard(kind: string): kind is EventKind {
+  return kind in listeners && listeners[kind as EventKind].size > 0;
 }

@@ -13,6 +13,6 @@ if (place !== null) {
   place.replaceChildren();
   followAddress();
   followClock();
-  void followEvents();
+  followEvents();
   render(<Shell />, place);
 }

@@ -4,8 +4,11 @@
 
 /** Many events in a row are one reading. */
 export const settleMs = 120;
+/** Events are followed by at most one reading in so long, and the readings take at most a tenth of the time. */
+const restMs = 500;
+const restTimes = 10;
 
-/** One reading at a time; whatever is asked for meanwhile is one more after it. */
+/** One reading at a time; all that is asked for meanwhile is one more after it. */
 export class Reading<T> {
   readonly #load: () => Promise<T>;
   readonly #done: (value: T) => void;
@@ -14,25 +17,30 @@ export class Reading<T> {
   #runs = false;
   #again = false;
   #isOver = false;
+  #restUntilMs = 0;
 
-  constructor(load: () => Promise<T>, done: (value: T) => void, failed: (error: unknown) => void) {
+  constructor(
+    load: () => Promise<T>,
+    done: (value: T) => void = () => {},
+    failed: (error: unknown) => void = () => {},
+  ) {
     this.#load = load;
     this.#done = done;
     this.#failed = failed;
   }
 
-  soon(delayMs: number): void {
+  /** Because the user wants it. */
+  now(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    void this.#run();
+  }
+
+  /** Because of an event. */
+  soon(): void {
     if (this.#isOver) return;
-    if (delayMs === 0) {
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
-      void this.#run();
-    } else {
-      this.#timer ??= setTimeout(() => {
-        this.#timer = undefined;
-        void this.#run();
-      }, delayMs);
-    }
+    const delayMs = Math.max(settleMs, this.#restUntilMs - performance.now());
+    this.#timer ??= setTimeout(() => this.now(), delayMs);
   }
 
   stop(): void {
@@ -41,11 +49,13 @@ export class Reading<T> {
   }
 
   async #run(): Promise<void> {
+    if (this.#isOver) return;
     if (this.#runs) {
       this.#again = true;
       return;
     }
     this.#runs = true;
+    const startedMs = performance.now();
     try {
       const value = await this.#load();
       if (!this.#isOver) this.#done(value);
@@ -53,9 +63,11 @@ export class Reading<T> {
       if (!this.#isOver) this.#failed(error);
     }
     this.#runs = false;
-    if (this.#again && !this.#isOver) {
+    const endedMs = performance.now();
+    this.#restUntilMs = Math.max(startedMs + restMs, endedMs + restTimes * (endedMs - startedMs));
+    if (this.#again) {
       this.#again = false;
-      this.soon(settleMs);
+      this.soon();
     }
   }
 }

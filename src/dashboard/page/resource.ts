@@ -4,7 +4,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { type EventKind, onEvents } from './events.ts';
-import { Reading, settleMs } from './reading.ts';
+import { Reading } from './reading.ts';
 
 export interface Resource<T> {
   /** The last answer, which stays while another is awaited. */
@@ -44,15 +44,15 @@ export function useResource<T>(load: () => Promise<T>, options: ResourceOptions 
       },
     );
     value.value = undefined;
-    refresh.current = () => reading.soon(0);
-    const ends = on.map((kind) => onEvents(kind, () => reading.soon(settleMs)));
+    refresh.current = () => reading.now();
+    const ends = on.map((kind) => onEvents(kind, () => reading.soon()));
     const timer =
       everyMs === undefined
         ? undefined
         : setInterval(() => {
-            if (document.visibilityState === 'visible') reading.soon(0);
+            if (document.visibilityState === 'visible') reading.now();
           }, everyMs);
-    reading.soon(0);
+    reading.now();
     return () => {
       reading.stop();
       clearInterval(timer);

@@ -3,13 +3,13 @@
  */
 import { useSignal } from '@preact/signals';
 import { readState } from './clock.ts';
-import { keepToken, tokenIsMissing, tokenWasGiven } from './control.ts';
+import { controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { reconnectNow } from './events.ts';
 import { TextField } from './parts/fields.tsx';
 
 export function TokenDialog() {
   const token = useSignal('');
-  const wasWrong = tokenIsMissing.value && tokenWasGiven();
+  const wasWrong = tokenIsMissing.value && controlToken() !== null;
   return (
     <main class="token">
       <form

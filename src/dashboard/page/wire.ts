@@ -117,17 +117,18 @@ export interface Received {
   readonly received_at: string;
 }
 
+/** A body is null where it was too long to be kept. */
 export interface Exchange {
   readonly request: {
     readonly method: string;
     readonly path: string;
     readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
+    readonly body: string | null;
   };
   readonly reply: {
     readonly status: number;
     readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
+    readonly body: string | null;
   };
   readonly fault: {
     readonly delay_ms: number | null;
@@ -145,6 +146,17 @@ export interface ServiceRequest {
   readonly status: number;
   readonly code: string | null;
   readonly duration_ms: number;
+}
+
+/** Requests of 100 ms, counted; `last_number` is the number of the last of them. */
+export interface Traffic {
+  readonly at: string;
+  readonly last_number: number;
+  readonly counts: readonly {
+    readonly endpoint: Endpoint | null;
+    readonly status: number;
+    readonly count: number;
+  }[];
 }
 
 export interface Bucket {

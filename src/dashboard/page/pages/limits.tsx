@@ -18,7 +18,7 @@ const betweenReadsMs = 1_000;
 export function LimitsPage() {
   const world = useWorld().value;
   const buckets = useResource(() => call<{ buckets: Bucket[] }>('GET', '/control/limits/buckets'), {
-    on: ['request', 'clock'],
+    on: ['traffic', 'clock'],
     everyMs: betweenReadsMs,
   });
   const refill = async () => {

@@ -9,10 +9,12 @@ import { Failure, Loading } from '../parts/notices.tsx';
 import { StatusBadge } from '../parts/status.tsx';
 import { durationText, Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
-import type { Message } from '../wire.ts';
+import type { Exchange, Message, ServiceRequest } from '../wire.ts';
 import { accountName, type World } from '../world.ts';
 import { acceptedBody, asCurl, asTest, sendBody, sendPath } from './copies.ts';
 import { Timeline } from './timeline.tsx';
+
+const accepted = 202;
 
 interface DetailProps {
   readonly id: string;
@@ -75,21 +77,55 @@ function Content({ message, world, refresh }: ContentProps) {
       </div>
       <blockquote class="said">{message.message}</blockquote>
       <Facts message={message} world={world} />
-      <h3 class="section">The exchange that created it</h3>
-      <ExchangeView
-        exchange={{
-          request: {
-            method: 'POST',
-            path: sendPath(message),
-            headers: { authorization: 'Bearer …', 'content-type': 'application/json' },
-            body,
-          },
-          reply: { status: 202, headers: {}, body: JSON.stringify(acceptedBody(message)) },
-          fault: null,
-        }}
-      />
+      <Creation message={message} />
     </>
   );
+}
+
+/** The exchange itself while it is one of the last requests; after that one made from the record. */
+function Creation({ message }: { readonly message: Message }) {
+  const { value, error } = useResource(() => readCreation(message.message_id), {
+    key: message.message_id,
+  });
+  if (value === undefined && error === undefined) return <Loading what="the exchange" />;
+  const kept = value?.exchange;
+  return (
+    <>
+      <h3 class="section">
+        The exchange that created it
+        {kept === undefined && <span class="badge status-queued after">reconstructed</span>}
+      </h3>
+      {kept === undefined && (
+        <p class="dim">
+          The request is no longer kept. This is what it must have said at least; its spelling,
+          order and other fields are not known.
+        </p>
+      )}
+      <Failure error={error} />
+      <ExchangeView exchange={kept ?? reconstructed(message)} />
+    </>
+  );
+}
+
+async function readCreation(id: string): Promise<{ readonly exchange: Exchange | undefined }> {
+  const path = `/control/requests?message_id=${id}`;
+  const { requests } = await call<{ requests: ServiceRequest[] }>('GET', path);
+  const created = requests.find(({ status }) => status === accepted);
+  if (created === undefined) return { exchange: undefined };
+  return { exchange: await call<Exchange>('GET', `/control/requests/${created.number}`) };
+}
+
+function reconstructed(message: Message): Exchange {
+  return {
+    request: {
+      method: 'POST',
+      path: sendPath(message),
+      headers: { authorization: 'Bearer …', 'content-type': 'application/json' },
+      body: JSON.stringify(sendBody(message)),
+    },
+    reply: { status: accepted, headers: {}, body: JSON.stringify(acceptedBody(message)) },
+    fault: null,
+  };
 }
 
 function Facts({ message, world }: Omit<ContentProps, 'refresh'>) {

@@ -5,6 +5,7 @@
 import { signal } from '@preact/signals';
 import { call, queryText } from '../control.ts';
 import { onEvents } from '../events.ts';
+import { Reading } from '../reading.ts';
 import type { Message, MessageEvent, MessagePage } from '../wire.ts';
 
 export interface MessageFilter {
@@ -17,7 +18,6 @@ export const noFilter: MessageFilter = { search: '', status: '', account_id: '' 
 
 const pageSize = 250;
 const largestPage = 1_000;
-const settleMs = 150;
 
 export class MessageList {
   /** Grows with each change of the rows. */
@@ -30,7 +30,7 @@ export class MessageList {
   #ids: string[] = [];
   readonly #messages = new Map<string, Message>();
   #cursor: string | null = null;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #reading = new Reading(() => (this.#needsAll ? this.#loadAgain() : this.#loadNew()));
   /** Answers to questions of an earlier filter are dropped. */
   #question = 0;
   #isFetchingMore = false;
@@ -54,7 +54,7 @@ export class MessageList {
     void this.#loadAgain();
     return () => {
       end();
-      clearTimeout(this.#timer);
+      this.#reading.stop();
       this.#question++;
     };
   }
@@ -103,10 +103,7 @@ export class MessageList {
 
   #soon(all: boolean): void {
     this.#needsAll ||= all;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      void (this.#needsAll ? this.#loadAgain() : this.#loadNew());
-    }, settleMs);
+    this.#reading.soon();
   }
 
   /** Reads again as many as are shown. */
@@ -130,10 +127,10 @@ export class MessageList {
   async #loadNew(): Promise<void> {
     const question = this.#question;
     try {
-      const { messages } = await this.#page(largestPage, null);
+      const { messages } = await this.#page(pageSize, null);
       if (question !== this.#question) return;
       const at = messages.findIndex(({ message_id: id }) => this.#messages.has(id));
-      if (at < 0) return void this.#loadAgain();
+      if (at < 0) return this.#loadAgain();
       const news = messages.slice(0, at);
       for (const message of messages) this.#messages.set(message.message_id, message);
       this.#ids = [...news.map(({ message_id: id }) => id), ...this.#ids];

@@ -67,7 +67,7 @@ function make(place: HTMLElement, stretchS: () => number): uPlot {
       },
       axes: [
         { ...axis, space: 90, values: (_plot, times) => times.map(clockText) },
-        { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] },
+        { ...axis, size: 44, incrs: countSteps, values: (_plot, counts) => counts.map(countText) },
       ],
       series: [{}, series('all requests', 'sent'), series('answered 429', 'failed')],
       legend: { show: false },
@@ -76,6 +76,18 @@ function make(place: HTMLElement, stretchS: () => number): uPlot {
     [[], [], []],
     place,
   );
+}
+
+/** Whole numbers: 1, 2, 5, 10 and so on. */
+const countSteps = Array.from({ length: 10 }, (_, zeros) =>
+  [1, 2, 5].map((n) => n * 10 ** zeros),
+).flat();
+
+const countFormat = new Intl.NumberFormat('en', { notation: 'compact' });
+
+/** `500`, `20K`: short enough for the axis, however many there are. */
+function countText(count: number): string {
+  return countFormat.format(count);
 }
 
 /** UTC, as everywhere on the page. */

@@ -1,7 +1,7 @@
 /**
  * The last requests, counted by stretches of simulated time that are just wide enough for a plot.
  */
-import type { ServiceRequest } from '../wire.ts';
+import type { ServiceRequest, Traffic } from '../wire.ts';
 
 export interface Counts {
   readonly total: number;
@@ -14,26 +14,53 @@ export interface Counts {
   readonly refused: readonly number[];
 }
 
+interface Entry {
+  readonly atMs: number;
+  passed: number;
+  refused: number;
+}
+
 const mostKept = 5_000;
+/** Of ten seconds: far longer than the list takes to come. */
+const mostRecent = 100;
 const mostStretches = 60;
 const widthsMs = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map((s) => s * 1_000);
 const throttledStatus = 429;
 
 export class RequestCounts {
-  #kept: { readonly atMs: number; readonly throttled: boolean }[] = [];
+  #kept: Entry[] = [];
   #lastNumber = 0;
+  #recent: Traffic[] = [];
 
-  clear(): void {
+  /** Begins anew with the requests that are listed, newest first, and the traffic since. */
+  start(requests: readonly ServiceRequest[]): void {
     this.#kept = [];
-    this.#lastNumber = 0;
+    this.#lastNumber = requests[0]?.number ?? 0;
+    for (const { at, status } of requests.toReversed()) this.#add(at, status, 1);
+    for (const traffic of this.#recent) this.#count(traffic);
   }
 
-  /** Each request counts once, however often it is told. */
-  add({ number, at, status }: ServiceRequest): void {
-    if (number <= this.#lastNumber) return;
-    this.#lastNumber = number;
-    this.#kept.push({ atMs: Date.parse(at), throttled: status === throttledStatus });
-    if (this.#kept.length > 2 * mostKept) this.#kept = this.#kept.slice(-mostKept);
+  /** The list is about to be read again: what was heard so far may be of another world. */
+  forgetRecent(): void {
+    this.#recent = [];
+  }
+
+  add(traffic: Traffic): void {
+    this.#recent.push(traffic);
+    if (this.#recent.length > mostRecent) this.#recent.shift();
+    this.#count(traffic);
+  }
+
+  /** Each request counts once: of traffic that began before the list was read, only what came after it. */
+  #count({ at, last_number: lastNumber, counts }: Traffic): void {
+    const all = counts.reduce((sum, { count }) => sum + count, 0);
+    let known = Math.min(all, Math.max(0, this.#lastNumber - (lastNumber - all)));
+    for (const { status, count } of counts) {
+      const skipped = Math.min(known, count);
+      known -= skipped;
+      if (count > skipped) this.#add(at, status, count - skipped);
+    }
+    this.#lastNumber = Math.max(this.#lastNumber, lastNumber);
   }
 
   counts(): Counts {
@@ -47,18 +74,35 @@ export class RequestCounts {
     const size = Math.max(12, Math.floor(toMs / widthMs) - first + 1);
     const passed = new Array<number>(size).fill(0);
     const refused = new Array<number>(size).fill(0);
-    for (const { atMs, throttled } of this.#kept) {
-      const place = Math.floor(atMs / widthMs) - first;
-      const counts = throttled ? refused : passed;
-      counts[place] = (counts[place] ?? 0) + 1;
+    for (const entry of this.#kept) {
+      const place = Math.floor(entry.atMs / widthMs) - first;
+      passed[place] = (passed[place] ?? 0) + entry.passed;
+      refused[place] = (refused[place] ?? 0) + entry.refused;
     }
+    const throttled = sumOf(refused);
     return {
-      total: this.#kept.length,
-      throttled: refused.reduce((sum, count) => sum + count, 0),
+      total: throttled + sumOf(passed),
+      throttled,
       widthMs,
       startS: passed.map((_, place) => ((first + place) * widthMs) / 1_000),
       passed,
       refused,
     };
   }
+
+  #add(at: string, status: number, count: number): void {
+    const atMs = Date.parse(at);
+    let last = this.#kept.at(-1);
+    if (last?.atMs !== atMs) {
+      last = { atMs, passed: 0, refused: 0 };
+      this.#kept.push(last);
+      if (this.#kept.length > 2 * mostKept) this.#kept = this.#kept.slice(-mostKept);
+    }
+    if (status === throttledStatus) last.refused += count;
+    else last.passed += count;
+  }
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }

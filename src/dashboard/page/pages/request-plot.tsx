@@ -7,6 +7,7 @@ import { call } from '../control.ts';
 import { onEvents } from '../events.ts';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { durationText } from '../parts/time.tsx';
+import { Reading } from '../reading.ts';
 import type { ServiceRequest } from '../wire.ts';
 import { type Counts, RequestCounts } from './request-counts.ts';
 
@@ -24,25 +25,29 @@ export function RequestPlot() {
         counts.value = tally.counts();
       }, drawPauseMs);
     };
-    const readAll = async () => {
-      try {
-        const { requests } = await call<{ requests: ServiceRequest[] }>('GET', '/control/requests');
-        tally.clear();
-        for (const request of requests.reverse()) tally.add(request);
+    const reading = new Reading(
+      () => call<{ requests: ServiceRequest[] }>('GET', '/control/requests'),
+      ({ requests }) => {
+        tally.start(requests);
         counts.value = tally.counts();
         error.value = undefined;
-      } catch (failure) {
+      },
+      (failure) => {
         error.value = failure;
+      },
+    );
+    const end = onEvents('traffic', (events) => {
+      if (events === undefined) {
+        tally.forgetRecent();
+        reading.soon();
       }
-    };
-    const end = onEvents('request', (events) => {
-      if (events === undefined) void readAll();
-      for (const request of events ?? []) tally.add(request);
+      for (const traffic of events ?? []) tally.add(traffic);
       draw();
     });
-    void readAll();
+    reading.now();
     return () => {
       end();
+      reading.stop();
       clearTimeout(timer);
     };
   }, [counts, error]);
@@ -55,7 +60,7 @@ export function RequestPlot() {
         <Loading what="requests" />
       ) : shown.total === 0 ? (
         <Empty title="No request yet.">
-          <p>The last 1,000 are counted here, whoever makes them.</p>
+          <p>All of them are counted here, from the last 1,000 on.</p>
         </Empty>
       ) : (
         <Plot counts={shown} />
@@ -83,13 +88,14 @@ function Plot({ counts }: { readonly counts: Counts }) {
   }, []);
   useEffect(() => plot.current?.draw(counts), [counts]);
   const { total, throttled, widthMs } = counts;
-  const summary = `${total} requests, ${throttled} of them answered 429, by ${durationText(widthMs)}`;
+  const text = (count: number) => count.toLocaleString('en');
+  const summary = `${text(total)} requests, ${text(throttled)} of them answered 429, by ${durationText(widthMs)}`;
   return (
     <>
       <div class="plot" ref={place} role="img" aria-label={summary} />
       <p class="plot-key">
-        <span class="key-passed">{total - throttled} passed the limiter</span>
-        <span class="key-refused">{throttled} answered 429</span>
+        <span class="key-passed">{text(total - throttled)} passed the limiter</span>
+        <span class="key-refused">{text(throttled)} answered 429</span>
         <span class="dim">a bar is {durationText(widthMs)}</span>
       </p>
     </>

@@ -9,6 +9,7 @@ import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { ReplyStatus } from '../parts/status.tsx';
 import { Time } from '../parts/time.tsx';
 import { type Column, VirtualTable } from '../parts/virtual-table.tsx';
+import { Reading } from '../reading.ts';
 import { endpoints, type ServiceRequest } from '../wire.ts';
 import { accountName, useWorld, type World } from '../world.ts';
 
@@ -22,21 +23,28 @@ export function RequestsPage() {
   const world = useWorld().value;
   const columns = useMemo(() => columnsOf(world), [world]);
   useEffect(() => {
-    const readAll = async () => {
-      try {
-        requests.value = (
-          await call<{ requests: ServiceRequest[] }>('GET', '/control/requests')
-        ).requests;
+    // What came while the list was on its way.
+    let news: readonly ServiceRequest[] = [];
+    const reading = new Reading(
+      () => call<{ requests: ServiceRequest[] }>('GET', '/control/requests'),
+      (read) => {
+        requests.value = withNews(read.requests, news);
         error.value = undefined;
-      } catch (failure) {
+      },
+      (failure) => {
         error.value = failure;
-      }
-    };
-    void readAll();
-    return onEvents('request', (events) => {
-      if (events === undefined) void readAll();
+      },
+    );
+    reading.now();
+    const end = onEvents('request', (events) => {
+      news = events === undefined ? [] : [...news, ...events].slice(-mostKept);
+      if (events === undefined) reading.soon();
       else requests.value = withNews(requests.value ?? [], events);
     });
+    return () => {
+      end();
+      reading.stop();
+    };
   }, [requests, error]);
   const shown = requests.value?.filter(
     (one) =>

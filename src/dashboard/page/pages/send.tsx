@@ -73,7 +73,7 @@ function Outcome({ exchange }: { readonly exchange: Exchange }) {
             Watch this message
           </a>
         )}
-        <CopyButton text={() => asCurl(state.value?.base_url ?? '', path, body)}>
+        <CopyButton text={() => asCurl(state.value?.base_url ?? '', path, body ?? '')}>
           Copy as curl
         </CopyButton>
       </div>
@@ -83,7 +83,7 @@ function Outcome({ exchange }: { readonly exchange: Exchange }) {
 
 function messageIdOf({ reply }: Exchange): string | undefined {
   try {
-    const { message_id: id } = JSON.parse(reply.body) as { message_id?: string };
+    const { message_id: id } = JSON.parse(reply.body ?? '') as { message_id?: string };
     return id;
   } catch {
     return undefined;

@@ -57,7 +57,8 @@ function Headers({ of }: { readonly of: Readonly<Record<string, string>> }) {
   );
 }
 
-function Body({ text }: { readonly text: string }) {
+function Body({ text }: { readonly text: string | null }) {
+  if (text === null) return <p class="dim">The body is too long to be kept.</p>;
   if (text === '') return <p class="dim">No body.</p>;
   return <pre>{pretty(text)}</pre>;
 }

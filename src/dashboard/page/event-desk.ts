@@ -1,0 +1,169 @@
+/**
+ * One stream of events for many readers: the tabs of a browser, which opens six connections to a server in all.
+ * Runs in a SharedWorker, or in a page of a browser without one. Readers with the same control token share a
+ * stream. It carries the kinds that any of them wants and is closed while no one wants any.
+ */
+import { EventReader, type ServerEvent } from './event-reader.ts';
+
+/** What a reader asks for; sent again whenever it changes, and every `aliveEveryMs` as a sign of life. */
+export interface Wish {
+  readonly token: string | null;
+  /** Empty: none, as the page is hidden or closed. */
+  readonly kinds: readonly string[];
+  /** Try again at once, if a pause between two tries runs. */
+  readonly retry?: boolean;
+}
+
+export type StreamState = 'connecting' | 'live' | 'lost' | 'refused';
+/** A change of state, or events that came together. */
+export type News = StreamState | readonly ServerEvent[];
+type Hear = (news: News) => void;
+
+export const aliveEveryMs = 10_000;
+/** A reader that is silent for so long is gone: its tab has crashed. */
+const silentMs = 3 * aliveEveryMs;
+
+export class EventDesk {
+  readonly #baseUrl: string;
+  readonly #streams = new Map<string | null, SharedStream>();
+
+  constructor(baseUrl = '') {
+    this.#baseUrl = baseUrl;
+  }
+
+  /** A new reader. Returns the function that it says its wishes with. */
+  join(hear: Hear): (wish: Wish) => void {
+    let token: string | null = null;
+    let silence: ReturnType<typeof setTimeout> | undefined;
+    const say = (wish: Wish) => {
+      clearTimeout(silence);
+      if (wish.token !== token) this.#want(token, hear, []);
+      token = wish.token;
+      this.#want(token, hear, wish.kinds);
+      if (wish.retry === true) this.#streams.get(token)?.retry();
+      if (wish.kinds.length > 0) {
+        silence = setTimeout(() => this.#want(token, hear, []), silentMs);
+      }
+    };
+    return say;
+  }
+
+  #want(token: string | null, hear: Hear, kinds: readonly string[]): void {
+    const stream = this.#streams.get(token) ?? new SharedStream(this.#baseUrl, token);
+    stream.want(hear, kinds);
+    if (stream.isWanted) this.#streams.set(token, stream);
+    else this.#streams.delete(token);
+  }
+}
+
+class SharedStream {
+  readonly #url: string;
+  readonly #token: string | null;
+  readonly #readers = new Map<Hear, readonly string[]>();
+  #state: StreamState = 'connecting';
+  #lastEventId: string | undefined;
+  /** What the open stream carries. */
+  #openKinds = '';
+  #abort = new AbortController();
+  #wake = () => {};
+  #isRunning = false;
+
+  constructor(baseUrl: string, token: string | null) {
+    this.#url = `${baseUrl}/control/events`;
+    this.#token = token;
+  }
+
+  get isWanted(): boolean {
+    return this.#readers.size > 0;
+  }
+
+  want(hear: Hear, kinds: readonly string[]): void {
+    const isNew = !this.#readers.has(hear);
+    if (kinds.length === 0) this.#readers.delete(hear);
+    else this.#readers.set(hear, kinds);
+    if (kinds.length > 0 && isNew) hear(this.#state);
+    if (this.#kinds() !== this.#openKinds) {
+      this.#abort.abort();
+      this.#wake();
+    }
+    if (this.#state !== 'refused') void this.#run();
+  }
+
+  retry(): void {
+    if (this.#state === 'refused') this.#state = 'connecting';
+    this.#wake();
+    void this.#run();
+  }
+
+  #kinds(): string {
+    return [...new Set([...this.#readers.values()].flat())].sort().join();
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    let pauseMs = 0;
+    while (this.isWanted) {
+      const outcome = await this.#read();
+      if (outcome === 'refused') {
+        this.#tell('refused');
+        break;
+      }
+      if (outcome === 'failed') this.#tell('lost');
+      // A stream that ran is taken up at once, and without a word unless that fails.
+      pauseMs = outcome === 'failed' ? Math.min(5_000, Math.max(500, pauseMs * 2)) : 100;
+      if (outcome !== 'changed') await this.#pause(pauseMs);
+    }
+    this.#isRunning = false;
+  }
+
+  /** Resolves when the stream is over: `changed` if it was closed to ask for other kinds. */
+  async #read(): Promise<'ended' | 'failed' | 'refused' | 'changed'> {
+    this.#openKinds = this.#kinds();
+    this.#abort = new AbortController();
+    const { signal } = this.#abort;
+    let hasBegun = false;
+    try {
+      const headers: Record<string, string> = {};
+      if (this.#token !== null) headers['authorization'] = `Bearer ${this.#token}`;
+      if (this.#lastEventId !== undefined) headers['last-event-id'] = this.#lastEventId;
+      const url = `${this.#url}?kinds=${this.#openKinds}`;
+      const response = await fetch(url, { headers, signal });
+      if (response.status === 401) return 'refused';
+      if (!response.ok || response.body === null) return 'failed';
+      hasBegun = true;
+      this.#tell('live');
+      const reader = new EventReader();
+      const stream = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      for (;;) {
+        const { done, value } = await stream.read();
+        if (done) return 'ended';
+        const events = reader.read(value);
+        this.#lastEventId = events.findLast(({ id }) => id !== undefined)?.id ?? this.#lastEventId;
+        if (events.length > 0) this.#send(events);
+      }
+    } catch {
+      return signal.aborted ? 'changed' : hasBegun ? 'ended' : 'failed';
+    }
+  }
+
+  #tell(state: StreamState): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#send(state);
+  }
+
+  #send(news: News): void {
+    for (const hear of [...this.#readers.keys()]) hear(news);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

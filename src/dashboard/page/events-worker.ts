@@ -1,0 +1,19 @@
+/**
+ * The SharedWorker of all tabs that show this simulator: it holds their one stream of events.
+ */
+import { EventDesk, type Wish } from './event-desk.ts';
+
+interface Connecting {
+  readonly ports: readonly MessagePort[];
+}
+
+const desk = new EventDesk();
+// The compiler's types of a page know no worker's scope.
+const scope = globalThis as unknown as { onconnect: (event: Connecting) => void };
+
+scope.onconnect = ({ ports }) => {
+  for (const port of ports) {
+    const say = desk.join((news) => port.postMessage(news));
+    port.onmessage = ({ data }: MessageEvent<Wish>) => say(data);
+  }
+};
