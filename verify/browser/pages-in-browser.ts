@@ -272,7 +272,7 @@ pageTest(
     const faults = page.getByRole('region', { name: 'Faults' });
     await seen(faults.getByText('Nothing goes wrong'));
     await faults.getByRole('combobox', { name: 'Fault' }).selectOption('status');
-    await faults.getByRole('spinbutton', { name: 'HTTP status' }).fill('502');
+    await faults.getByRole('textbox', { name: 'HTTP status' }).fill('502');
     await faults.getByRole('button', { name: 'Add fault' }).click();
     const fault = faults.getByRole('row').filter({ hasText: 'status 502' });
     await seen(fault.getByRole('cell', { name: '0 of 0' }));
@@ -311,7 +311,7 @@ pageTest(
 
 pageTest(
   'Rules and assumptions: each is found, an assumption is switched',
-  { mayLog: refused },
+  {},
   async ({ page, controlUrl, simulator }) => {
     await page.goto(`${controlUrl}/#/rules`);
     await seen(page.getByText('are at their default'));
@@ -321,12 +321,110 @@ pageTest(
     const interval = page.getByRole('textbox', { name: 'pollIntervalSeconds' });
     await interval.fill('never');
     await interval.press('Enter');
-    await seen(page.getByText(/pollIntervalSeconds: /));
+    await seen(page.getByText(/^expected a whole number from .*; got "never"$/));
     await interval.fill('5');
     await interval.press('Enter');
     await seen(page.getByText('not the default (20)'));
     await page.getByRole('searchbox').fill('send-4');
     await seen(page.getByRole('term').filter({ hasText: 'SEND-4' }));
     expect(await page.getByRole('term').count()).toBe(1);
+  },
+);
+
+pageTest(
+  'a mistyped number is named next to its field, and nothing is sent',
+  {},
+  async ({ page, controlUrl, simulator }) => {
+    const changes: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() !== 'GET') changes.push(`${request.method()} ${request.url()}`);
+    });
+    const named = (text: string, got: string) =>
+      seen(page.locator('.field').getByText(`expected ${text}, in plain digits; got "${got}"`));
+    await page.goto(`${controlUrl}/#/limits`);
+    const limit = 'a whole number from 1 to 1000000';
+    for (const typed of ['abc', '1,000', '0x10', '1e3', '-5', '1.5', '0']) {
+      await page.getByRole('textbox', { name: 'send', exact: true }).fill(typed);
+      await page.getByRole('button', { name: 'Change limits' }).click();
+      await named(limit, typed);
+    }
+    await page.getByRole('textbox', { name: 'tasks' }).fill('many');
+    await page.getByRole('button', { name: 'Change limits' }).click();
+    await named(limit, '0');
+    await named(limit, 'many');
+    expect(simulator.limits.get()).toMatchObject({ send: 120, tasks: 60 });
+
+    await page.goto(`${controlUrl}/#/clock`);
+    const faults = page.getByRole('form', { name: 'Add a fault' });
+    await faults.getByRole('combobox', { name: 'Fault' }).selectOption('delay');
+    await faults.getByRole('textbox', { name: 'Milliseconds' }).fill('1s');
+    await faults.getByRole('textbox', { name: 'n', exact: true }).fill('1,,3');
+    await faults.getByRole('button', { name: 'Add fault' }).click();
+    await named('a whole number from 0 to 600000', '1s');
+    await seen(faults.getByText('expected a whole number from 1 to 1000000000'));
+    const scripts = page.getByRole('form', { name: 'Add a recipient' });
+    await scripts.getByRole('textbox', { name: 'Polls a step' }).fill('0x10');
+    await scripts.getByRole('button', { name: 'Add recipient' }).click();
+    await named('a whole number from 1 to 1000000', '0x10');
+    expect(changes).toEqual([]);
+
+    await page.getByRole('radio', { name: 'scaled' }).check();
+    await page.getByRole('textbox', { name: 'Rate' }).fill('1e3');
+    await page.getByRole('button', { name: 'Set rate' }).click();
+    await named('a number from 0 to 1000000', '1e3');
+    expect(changes).toHaveLength(1);
+  },
+);
+
+pageTest(
+  'an address that is no percent-encoded text shows a message that is not there',
+  { mayLog: /status of 404/ },
+  async ({ page, controlUrl }) => {
+    await page.goto(`${controlUrl}/#/messages/%`);
+    await seen(page.getByRole('heading', { name: 'Messages', level: 1 }));
+    await seen(page.getByRole('complementary').getByRole('alert'));
+  },
+);
+
+pageTest(
+  'the exchange that created a message is the real one while it is kept, and then says that it is not',
+  { settings: { noLimits: true } },
+  async ({ page, controlUrl, send }) => {
+    const { message_id: id } = JSON.parse(
+      send({ from: undefined, from_number: '+12025550102', nonce: 7 }),
+    );
+    await page.goto(`${controlUrl}/#/messages/${id}`);
+    const detail = page.getByRole('complementary');
+    const request = detail.getByRole('region', { name: 'Request' });
+    await seen(request.getByText('"from_number": "+12025550102"'));
+    await seen(request.getByText('"nonce": 7'));
+    await seen(request.getByText(/^Bearer smst_.{4}…$/));
+    expect(await detail.getByText('reconstructed').count()).toBe(0);
+    for (let n = 0; n < 1_000; n++) send();
+    await page.reload();
+    await seen(detail.getByText('reconstructed'));
+    await seen(request.getByText('"from": "+12025550102"'));
+  },
+);
+
+pageTest(
+  'the plot keeps its axis above a thousand requests a bar',
+  { settings: { noLimits: true } },
+  async ({ page, controlUrl, send }) => {
+    await page.goto(controlUrl);
+    await page.evaluate(`
+      globalThis.drawn = [];
+      const fillText = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+        drawn.push(text);
+        return fillText.call(this, text, ...place);
+      };`);
+    await page.getByRole('link', { name: 'Limits', exact: true }).click();
+    await seen(page.getByText('No request yet.'));
+    for (let n = 0; n < 25_000; n++) send({ to: 'nonsense' });
+    await seen(page.getByRole('img', { name: /^25,000 requests, 0 of them answered 429/ }));
+    await expect
+      .poll(() => page.evaluate<string[]>('drawn'))
+      .toEqual(expect.arrayContaining(['10K', '20K']));
   },
 );

@@ -3,12 +3,13 @@
  */
 import { type Signal, useSignal } from '@preact/signals';
 import { ControlError } from './control.ts';
+import { FieldMistakes } from './numbers.ts';
 
 export interface Sending {
   readonly error: unknown;
   readonly isBusy: boolean;
   readonly onSubmit: (event: Event) => void;
-  /** The words of a refusal that names this field. */
+  /** What is wrong with this field: found here, or by the control API. */
   problem(field: string): string | undefined;
 }
 
@@ -34,9 +35,10 @@ export function useSending(send: () => Promise<void>): Sending {
       event.preventDefault();
       void run();
     },
-    problem: (field) =>
-      error.value instanceof ControlError && error.value.path === field
-        ? error.value.message
-        : undefined,
+    problem: (field) => {
+      if (error.value instanceof FieldMistakes) return error.value.fields[field];
+      const isNamed = error.value instanceof ControlError && error.value.path === field;
+      return isNamed ? (error.value as ControlError).message : undefined;
+    },
   };
 }

@@ -3,6 +3,7 @@
  */
 import { useSignal } from '@preact/signals';
 import { errorText } from '../control.ts';
+import { FieldMistakes } from '../numbers.ts';
 import type { AssumptionValue, LedgerEntry } from '../wire.ts';
 
 interface AssumptionInputProps {
@@ -67,7 +68,7 @@ function readValue(entry: LedgerEntry, text: string): AssumptionValue {
   if (Array.isArray(entry.default)) {
     return trimmed === '' ? [] : trimmed.split(',').map((part) => part.trim());
   }
-  return /^[0-9]+(\.[0-9]+)?$/.test(trimmed) && !entry.answers.includes(trimmed)
-    ? Number(trimmed)
-    : trimmed;
+  if (entry.answers.includes(trimmed) || !entry.permitted.includes('number')) return trimmed;
+  if (/^[0-9]+(\.[0-9]+)?$/.test(trimmed)) return Number(trimmed);
+  throw new FieldMistakes({ [entry.name]: `expected ${entry.permitted}; got "${trimmed}"` });
 }

@@ -5,6 +5,7 @@ import { useSignal } from '@preact/signals';
 import { clock, hearClock, nowMs, readState } from '../clock.ts';
 import { call } from '../control.ts';
 import { useSending } from '../form.ts';
+import { decimalNumber, readFields } from '../numbers.ts';
 import { Action } from '../parts/action.tsx';
 import { TextField } from '../parts/fields.tsx';
 import { Failure, Loading } from '../parts/notices.tsx';
@@ -16,6 +17,10 @@ const modes = [
   { mode: 'real', what: 'runs as the wall clock does' },
   { mode: 'scaled', what: 'runs faster, at the rate you give' },
 ] as const;
+
+/** Simulated seconds per second. */
+const startRate = 60;
+const highestRate = 1_000_000;
 
 const jumps = ['1s', '20s', '1m', '1h', '24h'];
 
@@ -76,17 +81,20 @@ function StartOver() {
 }
 
 function Modes({ now }: { readonly now: ClockState }) {
-  const rate = useSignal(String(now.mode === 'scaled' ? now.rate : 60));
+  const rate = useSignal(String(now.mode === 'scaled' ? now.rate : startRate));
+  const set = async (body: { readonly mode: ClockState['mode']; readonly rate?: number }) =>
+    hearClock(await call<ClockState>('PUT', '/control/clock', body));
+  const readRate = () => readFields({ rate: () => decimalNumber(rate.value, 0, highestRate) });
   const error = useSignal<unknown>(undefined);
-  const set = async (mode: ClockState['mode']) => {
+  const choose = async (mode: ClockState['mode']) => {
     try {
-      const body = mode === 'scaled' ? { mode, rate: Number(rate.value) } : { mode };
-      hearClock(await call<ClockState>('PUT', '/control/clock', body));
+      await set(mode === 'scaled' ? { mode, rate: startRate } : { mode });
       error.value = undefined;
     } catch (failure) {
       error.value = failure;
     }
   };
+  const rateForm = useSending(() => set({ mode: 'scaled', ...readRate() }));
   return (
     <fieldset class="modes">
       <legend>Mode</legend>
@@ -96,7 +104,7 @@ function Modes({ now }: { readonly now: ClockState }) {
             type="radio"
             name="mode"
             checked={now.mode === mode}
-            onChange={() => void set(mode)}
+            onChange={() => void choose(mode)}
           />
           <span>
             <b>{mode}</b> <span class="dim">{what}</span>
@@ -104,28 +112,23 @@ function Modes({ now }: { readonly now: ClockState }) {
         </label>
       ))}
       {now.mode === 'scaled' && (
-        <form
-          class="row"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void set('scaled');
-          }}
-        >
+        <form class="row" onSubmit={rateForm.onSubmit}>
           <TextField
             label="Rate"
-            type="number"
+            inputmode="decimal"
             value={rate.value}
             onType={(value) => {
               rate.value = value;
             }}
             hint={`Simulated seconds per second; now ${now.rate}.`}
+            problem={rateForm.problem('rate')}
           />
           <button type="submit" class="button plain">
             Set rate
           </button>
         </form>
       )}
-      <Failure error={error.value} />
+      <Failure error={error.value ?? rateForm.error} />
     </fieldset>
   );
 }

@@ -4,6 +4,7 @@
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import { useSending } from '../form.ts';
+import { decimalNumber, readFields, wholeNumber } from '../numbers.ts';
 import { Action } from '../parts/action.tsx';
 import { Select, TextField } from '../parts/fields.tsx';
 import { Failure, Loading } from '../parts/notices.tsx';
@@ -120,6 +121,15 @@ function headerOf(line: string): Record<string, string> {
   return { [name.trim()]: value.join(':').trim() };
 }
 
+const longestDelayMs = 600_000;
+const lastRequest = 1_000_000_000;
+
+function readAmount(when: string, text: string): number | number[] {
+  if (when === 'probability') return decimalNumber(text, 0, 1);
+  if (when === 'every') return wholeNumber(text, 1, lastRequest);
+  return text.split(',').map((part) => wholeNumber(part, 1, lastRequest));
+}
+
 function FaultForm({ refresh }: { readonly refresh: () => void }) {
   const kind = useSignal('lost_response');
   const detail = useSignal('');
@@ -130,18 +140,20 @@ function FaultForm({ refresh }: { readonly refresh: () => void }) {
   const to = useSignal('');
   const needsDetail = kind.value === 'delay' || kind.value === 'status';
   const sending = useSending(async () => {
-    const number = Number(amount.value);
-    const nth = amount.value.split(',').map(Number);
+    const { number, ...effect } = readFields({
+      number: () => readAmount(when.value, amount.value),
+      ...(kind.value === 'delay' && { ms: () => wholeNumber(detail.value, 0, longestDelayMs) }),
+      ...(kind.value === 'status' && { status: () => wholeNumber(detail.value, 200, 599) }),
+    });
     await call('POST', '/control/faults', {
       match: {
         ...(endpoint.value !== '' && { endpoint: endpoint.value }),
         ...(to.value !== '' && { to: to.value }),
       },
-      when: when.value === 'nth' ? { nth } : { [when.value]: number },
+      when: { [when.value]: number },
       fault: {
         kind: kind.value,
-        ...(kind.value === 'delay' && { ms: Number(detail.value) }),
-        ...(kind.value === 'status' && { status: Number(detail.value) }),
+        ...effect,
         ...(kind.value === 'status' && header.value !== '' && { headers: headerOf(header.value) }),
       },
     });
@@ -153,11 +165,12 @@ function FaultForm({ refresh }: { readonly refresh: () => void }) {
       {needsDetail && (
         <TextField
           label={kind.value === 'delay' ? 'Milliseconds' : 'HTTP status'}
-          type="number"
+          inputmode="numeric"
           value={detail.value}
           onType={(value) => {
             detail.value = value;
           }}
+          problem={sending.problem('ms') ?? sending.problem('status')}
         />
       )}
       {kind.value === 'status' && (
@@ -182,6 +195,7 @@ function FaultForm({ refresh }: { readonly refresh: () => void }) {
         onType={(value) => {
           amount.value = value;
         }}
+        problem={sending.problem('number')}
       />
       <Select
         label="Endpoint"

@@ -4,6 +4,7 @@
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import { useSending } from '../form.ts';
+import { readFields, wholeNumber } from '../numbers.ts';
 import { Action } from '../parts/action.tsx';
 import { TextField } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
@@ -14,6 +15,7 @@ import { useWorld, type World } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
 const betweenReadsMs = 1_000;
+const highestLimit = 1_000_000;
 
 export function LimitsPage() {
   const world = useWorld().value;
@@ -108,15 +110,21 @@ function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucke
   );
 }
 
+/** Null: not limited. */
+function readLimit(text: string): number | null {
+  const trimmed = text.trim();
+  return trimmed === '' || trimmed === 'off' ? null : wholeNumber(trimmed, 1, highestLimit);
+}
+
 function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
   const limits = useResource(() => call<Limits>('GET', '/control/limits'), { on: ['clock'] });
   const typed = useSignal<Partial<Record<Endpoint, string>>>({});
   const sending = useSending(async () => {
-    const changes = Object.entries(typed.value).map(([name, text]) => [
+    const readers = Object.entries(typed.value).map(([name, text]) => [
       name,
-      text.trim() === '' || text.trim() === 'off' ? null : Number(text),
+      () => readLimit(text),
     ]);
-    await call('PATCH', '/control/limits', Object.fromEntries(changes));
+    await call('PATCH', '/control/limits', readFields(Object.fromEntries(readers)));
     typed.value = {};
     limits.refresh();
     onChanged();

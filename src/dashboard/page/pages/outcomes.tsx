@@ -4,6 +4,7 @@
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import { useSending } from '../form.ts';
+import { readFields, wholeNumber } from '../numbers.ts';
 import { Action } from '../parts/action.tsx';
 import { Select, TextField } from '../parts/fields.tsx';
 import { Failure, Loading } from '../parts/notices.tsx';
@@ -118,17 +119,20 @@ const fates = [
   { value: 'delivered', label: 'is delivered' },
 ];
 
+const mostPolls = 1_000_000;
+
 function OutcomeForm({ add }: { readonly add: (outcome: Outcome) => Promise<void> }) {
   const to = useSignal('');
   const fate = useSignal('failed queued');
   const polls = useSignal('1');
   const sending = useSending(async () => {
     const [ends, where] = fate.value.split(' ');
+    const { steps } = readFields({ steps: () => wholeNumber(polls.value, 1, mostPolls) });
     await add({
       to: to.value,
       ends,
       ...(where !== undefined && { in: where }),
-      ...(polls.value !== '1' && { polls: Number(polls.value) }),
+      ...(steps !== 1 && { polls: steps }),
     } as Outcome);
     to.value = '';
   });
@@ -147,11 +151,12 @@ function OutcomeForm({ add }: { readonly add: (outcome: Outcome) => Promise<void
       <Select label="Fate" value={fate.value} choices={fates} onChoose={(v) => (fate.value = v)} />
       <TextField
         label="Polls a step"
-        type="number"
+        inputmode="numeric"
         value={polls.value}
         onType={(value) => {
           polls.value = value;
         }}
+        problem={sending.problem('steps')}
       />
       <button type="submit" class="button main">
         Add recipient

@@ -65,7 +65,9 @@ interface TextProps {
   readonly hint?: ComponentChildren;
   readonly problem?: string | undefined;
   readonly placeholder?: string;
-  readonly type?: 'text' | 'search' | 'tel' | 'number' | 'password';
+  /** Not `number`: a browser hands out an empty text for what it cannot read. */
+  readonly type?: 'text' | 'search' | 'tel' | 'password';
+  readonly inputmode?: 'numeric' | 'decimal';
   readonly list?: string;
   readonly required?: boolean;
 }

@@ -3,6 +3,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { errorText } from '../control.ts';
+import { FieldMistakes } from '../numbers.ts';
 
 export function Empty(props: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
@@ -25,9 +26,9 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
-/** Undefined shows nothing, so that it can stand in every form. */
+/** Nothing for undefined, so that it can stand in every form, and for mistakes that fields show. */
 export function Failure({ error }: { readonly error: unknown }) {
-  if (error === undefined) return null;
+  if (error === undefined || error instanceof FieldMistakes) return null;
   return (
     <p class="failure" role="alert">
       {errorText(error)}
