@@ -2,7 +2,7 @@
  * Wrong 429s: a wait that is not the wait, a header or a body that does not say it. Rules: ERR-3, ERR-4, SVC-4.
  */
 import type { ApiReply } from '../http/service/messages.ts';
-import { createBucket } from '../sim/limiter.ts';
+import { createBucket } from '../sim/buckets.ts';
 import { msPerSecond } from '../sim/limits.ts';
 import { addressOf, refusal, refusing } from './edge.ts';
 import type { Defects, Exchange, Planted } from './planted.ts';

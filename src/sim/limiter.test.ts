@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Assumptions, defaultAssumptions } from './assumptions.ts';
 import { SwitchableAssumptions } from './assumptions-in-force.ts';
+import { createBucket } from './buckets.ts';
 import { addressCaller, mostAddresses } from './caller.ts';
 import { VirtualClock } from './clock.ts';
-import { createBucket, Limiter } from './limiter.ts';
+import { Limiter } from './limiter.ts';
 import { documentedLimitsPerMinute, endpointNames } from './limits.ts';
 
 type Refill = Assumptions['limiterRefill'];
