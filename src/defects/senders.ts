@@ -5,8 +5,8 @@
 
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import type { ApiKey } from '../sim/account.ts';
-import type { Device } from '../sim/device.ts';
-import { type SimState, World } from '../sim/world.ts';
+import type { Device, SimState } from '../sim/device.ts';
+import { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { acceptAnyway, callerOf, isSend, namedDevice, refusal, senderOf } from './edge.ts';
 import { answering, type Defects, type Planted } from './planted.ts';

@@ -1,11 +1,11 @@
 /**
- * Every message by itself: its history and whose it is.
+ * Each message on its own: its history and its owner.
  * Rules: STATE-1 to STATE-5, SVC-1, RES-2.
  */
-import { messageEvents, messageSteps } from '../actors/message-machine.ts';
 import { isUuid } from '../sim/ids.ts';
 import type { Message, Status } from '../sim/message.ts';
 import type { Simulation } from '../simulation/simulation.ts';
+import { documentedSteps } from './documented-steps.ts';
 import type { Findings } from './findings.ts';
 
 export function checkMessages({ world, clock }: Simulation, found: Findings): void {
@@ -62,7 +62,7 @@ function checkHistory(message: Message, nowMs: number, found: Findings): void {
 }
 
 function checkStep(message: Message, from: Status, to: Status, found: Findings): Status {
-  if (!messageEvents.some((event) => messageSteps[from][event] === to)) {
+  if (!documentedSteps[from].includes(to)) {
     found.report('STATE-3', `message ${message.messageId} went from ${from} to ${to}`);
   }
   return to;

@@ -5,10 +5,12 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { outcomeOf, someCommands } from '../../verify/testkit/random-commands.ts';
 import { acmeNumber, globexNumber, recipient, Twin } from '../../verify/testkit/twin.ts';
+import { type MessageEvent, messageSteps } from '../actors/message-machine.ts';
 import { parseSettings } from '../config/settings.ts';
 import { wrongSimulation } from '../defects/all.ts';
 import type { ApiKey } from '../sim/account.ts';
 import { type FirstUse, ReplayWindow } from '../sim/idempotency.ts';
+import type { Status } from '../sim/message.ts';
 import { Simulator } from '../simulator.ts';
 import { mostLines } from './findings.ts';
 import { walk } from './walk.ts';
@@ -340,6 +342,43 @@ test.each([
   expect(walk(twin.simulation).broken).toEqual([
     `LIMIT-1 send holds an impossible bucket of caller: ${state.join()}`,
   ]);
+});
+
+/** Plants a step in the machine's own table while `act` runs. */
+function withWrongStep(from: Status, event: MessageEvent, to: Status, act: () => void): void {
+  const steps: Record<string, Status | undefined> = messageSteps[from];
+  const right = steps[event];
+  steps[event] = to;
+  try {
+    act();
+  } finally {
+    steps[event] = right;
+  }
+}
+
+test.each([
+  ['queued', 'picked_up', 'sent'],
+  ['queued', 'picked_up', 'delivered'],
+  ['sending', 'progressed', 'delivered'],
+] as const)('STATE-3 a wrong table in actors/, %s on %s to %s, is named', (from, event, to) => {
+  withWrongStep(from, event, to, () => {
+    const twin = new Twin();
+    const { messageId } = twin.accepted();
+    twin.advanceToQuiet();
+    const line = `STATE-3 message ${messageId} went from ${from} to ${to}`;
+    expect(walk(twin.simulation).broken).toContain(line);
+  });
+});
+
+test('STATE-5 a wrong table that leaves a final status is refused where the status is written', () => {
+  const twin = new Twin();
+  const message = twin.accepted();
+  twin.advanceToQuiet();
+  withWrongStep('delivered', 'failed', 'failed', () => {
+    expect(() => twin.simulation.fleet.fail(message, 'late')).not.toThrow();
+    expect(() => twin.simulation.lifecycle.step(message, 'failed')).toThrow(/has ended/);
+  });
+  expect(message.status).toBe('delivered');
 });
 
 /** Wrong servers whose state gives them away, after a day of theirs. */

@@ -1,7 +1,7 @@
 /**
- * Walks the whole state of a simulation and names what is broken in it: each line opens with the rule (or the part)
- * that it breaks, and says of which thing. Nothing is changed by it.
- * It recounts from the records alone, so it shares no sum, index or row with the code that it looks at.
+ * Walks the whole state of a simulation and reports what is broken in it, one line each: the rule or part, then the thing.
+ * It changes nothing. It recounts from the records alone and has its own table of steps, so it shares no sum, index, row
+ * or table with the code that it checks.
  */
 import type { Simulation } from '../simulation/simulation.ts';
 import { checkAccount } from './accounts.ts';

@@ -84,7 +84,7 @@ export class AccountLevers {
       const account = findAccount(this.#live, accountId);
       const { name, monthly_quota: quota } = readInput(accountPatchSchema, input);
       if (name !== undefined) this.#live.simulation.world.renameAccount(account, name);
-      if (quota !== undefined) account.monthlyQuota = quota ?? undefined;
+      if (quota !== undefined) this.#live.simulation.world.setQuota(account, quota ?? undefined);
       return this.#view(account);
     });
   }

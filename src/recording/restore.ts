@@ -11,7 +11,7 @@ import { Device } from '../sim/device.ts';
 import type { ServiceError } from '../sim/errors.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { endpointNames } from '../sim/limits.ts';
-import { Message, messageBody, type SendEndpoint } from '../sim/message.ts';
+import { Message, type MessagePast, messageBody, type SendEndpoint } from '../sim/message.ts';
 import { unpromptedFate } from '../sim/outcomes.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { sha256 } from './digest.ts';
@@ -71,8 +71,10 @@ class Restoring {
     const { world, fleet } = this.#simulation;
     world.keyRing.digestWith(sha256);
     for (const account of accounts) this.#account(account);
-    for (const device of devices) world.adoptDevice(this.#device(device));
-    for (const message of messages) world.adoptMessage(this.#message(message));
+    for (const device of devices) world.restoreDevice(this.#device(device));
+    for (const message of messages) {
+      world.restoreMessage(this.#message(message), pastOf(message));
+    }
     for (const account of accounts) this.#past(account);
     // The work stands before the device starts, and decides what it waits for.
     for (const device of devices) this.#work(device);
@@ -85,18 +87,19 @@ class Restoring {
       this.#simulation.limiter.restore(name, { limit, turnedAtMs, recent, older });
     }
     const { arrivals, pool_ids: poolIds, names } = counters;
-    world.adoptCounters({ arrivals, poolIds, names });
+    world.restoreCounters({ arrivals, poolIds, names });
   }
 
   #account({ account_id: id, name, monthly_quota: quota, chance, keys }: SnapshotAccount): void {
     const { world } = this.#simulation;
-    if (world.accounts.has(id)) throw new Error(`two accounts have the id ${id}`);
     const account = new Account(world.seed, '', () => id, name, quota ?? undefined, world.now);
     account.ids.restore(chance.ids);
     account.fates.restore(chance.fates);
     account.paces.restore(chance.paces);
-    world.accounts.set(id, account);
-    for (const key of keys) world.adoptKey(this.#key(account, key));
+    world.restoreAccount(
+      account,
+      keys.map((key) => this.#key(account, key)),
+    );
   }
 
   #key(account: Account, key: SnapshotAccount['keys'][number]): ApiKey {
@@ -123,7 +126,6 @@ class Restoring {
       { connected, active, polling },
     );
     made.allowed = device.allowed;
-    made.work.pollCount = device.poll_count;
     return made;
   }
 
@@ -145,12 +147,6 @@ class Restoring {
       account.messages.length,
       message.arrival,
     );
-    made.status = message.status;
-    made.sendingAtMs = message.sending_at_ms;
-    made.sentAtMs = message.sent_at_ms;
-    made.endedAtMs = message.ended_at_ms;
-    made.failureReason = message.failure_reason ?? undefined;
-    made.duePoll = message.due_poll;
     made.sender = message.sender;
     return made;
   }
@@ -161,7 +157,7 @@ class Restoring {
     for (const { message_id: messageId, device_id: deviceId, ...rest } of received) {
       const { from, message, received_at_ms: receivedAtMs } = rest;
       const device = found(world.devices, deviceId);
-      account.received.push({ messageId, device, from, message, receivedAtMs });
+      world.restoreReceived(account, { messageId, device, from, message, receivedAtMs });
     }
     for (const use of replays) {
       const message = use.message_id === null ? undefined : found(world.messages, use.message_id);
@@ -180,14 +176,29 @@ class Restoring {
     const { world } = this.#simulation;
     const { work } = found(world.devices, device.device_id);
     const message = (messageId: string) => found(world.messages, messageId);
-    work.ready = device.ready.map(message);
-    work.inFlight = device.in_flight.map(message);
-    // Pushed in the order of a heap, each stays where it is pushed.
-    for (const messageId of device.held) work.held.push(message(messageId));
-    for (const { message_id: messageId, from, due_at_ms: dueAtMs } of device.paced) {
-      work.paced.push({ message: message(messageId), from, dueAtMs });
-    }
+    work.restore({
+      pollCount: device.poll_count,
+      held: device.held.map(message),
+      ready: device.ready.map(message),
+      inFlight: device.in_flight.map(message),
+      paced: device.paced.map(({ message_id: messageId, from, due_at_ms: dueAtMs }) => ({
+        message: message(messageId),
+        from,
+        dueAtMs,
+      })),
+    });
   }
+}
+
+function pastOf(message: SnapshotMessage): MessagePast {
+  return {
+    status: message.status,
+    sendingAtMs: message.sending_at_ms,
+    sentAtMs: message.sent_at_ms,
+    endedAtMs: message.ended_at_ms,
+    failureReason: message.failure_reason ?? undefined,
+    duePoll: message.due_poll,
+  };
 }
 
 function fateOf(fate: SnapshotMessage['fate']): Message['fate'] {

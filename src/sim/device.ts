@@ -17,6 +17,14 @@ export interface DeviceState {
   readonly polling: Polling;
 }
 
+/** What a user says of a SIM; what is left out stays as it is, or is on, simulated and allowed for a new one. */
+export interface SimState {
+  readonly connected?: boolean | undefined;
+  readonly active?: boolean | undefined;
+  readonly polling?: Polling | undefined;
+  readonly allowed?: boolean | undefined;
+}
+
 export class Device {
   readonly deviceId: string;
   readonly number: string;
@@ -62,8 +70,17 @@ export interface PacedStep {
   readonly dueAtMs: number;
 }
 
-/** A device's messages that are not final, by what they wait for. A message may leave by another way
- * (a lever, a deactivation); whoever takes rows checks the status and drops what has moved on. */
+/** The rows of a device's work, as a snapshot holds them. */
+export interface WorkRows {
+  readonly pollCount: number;
+  readonly held: readonly Message[];
+  readonly ready: readonly Message[];
+  readonly inFlight: readonly Message[];
+  readonly paced: readonly PacedStep[];
+}
+
+/** A device's messages that are not final, by what they wait for. A message may move on by another way
+ * (an operation, a deactivation), so a reader of rows checks the status and drops what has moved on. */
 export class DeviceWork {
   /** Polls so far. */
   pollCount = 0;
@@ -120,6 +137,15 @@ export class DeviceWork {
     this.inFlight = this.inFlight.filter(isKept);
     this.held.keep(isKept);
     this.paced.keep(({ message }) => isKept(message));
+  }
+
+  /** `held` and `paced` in the order of their heaps: pushed so, each row stays where it is pushed. */
+  restore(rows: WorkRows): void {
+    this.pollCount = rows.pollCount;
+    this.ready = [...rows.ready];
+    this.inFlight = [...rows.inFlight];
+    for (const message of rows.held) this.held.push(message);
+    for (const step of rows.paced) this.paced.push(step);
   }
 
   #makeReady(message: Message): void {

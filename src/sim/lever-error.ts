@@ -15,3 +15,8 @@ export class LeverError extends Error {
     this.path = path;
   }
 }
+
+/** Refuses one more of what has `count` already. */
+export function refuseMore(count: number, most: number, what: string): void {
+  if (count >= most) throw new LeverError('conflict', `there are ${most} ${what} already`);
+}

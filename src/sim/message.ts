@@ -5,6 +5,7 @@
  */
 import type { Account, ApiKey } from './account.ts';
 import type { Device } from './device.ts';
+import { assert } from './errors.ts';
 import type { EndpointName } from './limits.ts';
 import type { Fate } from './outcomes.ts';
 
@@ -13,6 +14,24 @@ export type Status = (typeof statuses)[number];
 
 /** Where a message came from. */
 export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;
+
+/** What an accepted send says; numbers are E.164, `sendAtMs` is 0 or in the future. */
+export interface AcceptedSend {
+  readonly account: Account;
+  readonly key: ApiKey | undefined;
+  readonly device: Device;
+  readonly endpoint: SendEndpoint;
+  readonly to: string;
+  readonly text: string;
+  readonly requestId: string;
+  readonly sendAtMs: number;
+}
+
+/** What became of a message since it was accepted. */
+export type MessagePast = Pick<
+  Message,
+  'status' | 'sendingAtMs' | 'sentAtMs' | 'endedAtMs' | 'failureReason' | 'duePoll'
+>;
 
 /** All times are epoch milliseconds; 0 stands for "never", as no simulated time is 0. */
 export class Message {
@@ -35,7 +54,7 @@ export class Message {
   /** Its place among all messages of the world, in the order of acceptance. */
   readonly arrival: number;
 
-  /** Written by `actors/lifecycle.ts` alone. */
+  /** Written by `become` alone, as are the times of the history. */
   status: Status = 'queued';
   sendingAtMs = 0;
   sentAtMs = 0;
@@ -77,6 +96,35 @@ export class Message {
     this.fate = fate;
     this.ordinal = ordinal;
     this.arrival = arrival;
+  }
+
+  /**
+   * The only writer of `status`. Which steps there are is decided by `actors/message-machine.ts`; a restored message
+   * repeats those that it took.
+   */
+  become(status: Status, atMs: number, failureReason?: string): void {
+    assert(this.endedAtMs === 0, 'a message that has ended never changes');
+    this.status = status;
+    if (status === 'sending') this.sendingAtMs = atMs;
+    else if (status === 'sent') this.sentAtMs = atMs;
+    else {
+      this.endedAtMs = atMs;
+      if (status === 'failed') this.failureReason = failureReason;
+    }
+  }
+
+  /** Repeats, on a message as it was accepted, the steps that it took. Throws where they do not lead to its status. */
+  restore(past: MessagePast): void {
+    const { status, sendingAtMs, sentAtMs, endedAtMs, failureReason } = past;
+    if (sendingAtMs > 0) this.become('sending', sendingAtMs);
+    if (sentAtMs > 0) this.become('sent', sentAtMs);
+    if (endedAtMs > 0) this.become(status, endedAtMs, failureReason);
+    this.duePoll = past.duePoll;
+    const isReached =
+      this.status === status && this.sentAtMs === sentAtMs && this.endedAtMs === endedAtMs;
+    if (!isReached || this.failureReason !== failureReason) {
+      throw new Error(`STATE-3 message ${this.messageId} is ${status}, its history ends otherwise`);
+    }
   }
 
   /** When the status was last written. */

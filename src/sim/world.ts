@@ -1,40 +1,23 @@
 /**
- * The simulated world: accounts, keys, devices, numbers, messages. Every write goes through here.
+ * The simulated world: accounts, keys, SIMs, pool numbers and messages, which enter and leave it here alone.
+ * A message changes its status in `Message.become`, its work waits in its device; both are run by `actors/`.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
 import { Account, type ApiKey, type MonthlyQuota, type ReceivedMessage } from './account.ts';
+import { AccountNames } from './account-names.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { AssumptionsInForce } from './assumptions-in-force.ts';
-import { mostAccountNames, mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
-import { Device, type Polling } from './device.ts';
+import { mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
+import { Device, type SimState } from './device.ts';
 import type { Dispatch } from './dispatch.ts';
 import { assert } from './errors.ts';
 import { drawKey, drawUuid } from './ids.ts';
 import { KeyRing } from './key-ring.ts';
-import { LeverError } from './lever-error.ts';
+import { LeverError, refuseMore } from './lever-error.ts';
 import { msPerSecond } from './limits.ts';
-import { Message, type SendEndpoint } from './message.ts';
+import { type AcceptedSend, Message, type MessagePast } from './message.ts';
 import type { Outcomes } from './outcomes.ts';
 import { Rng, type RngState } from './rng.ts';
-
-export interface SimState {
-  readonly connected?: boolean | undefined;
-  readonly active?: boolean | undefined;
-  readonly polling?: Polling | undefined;
-  readonly allowed?: boolean | undefined;
-}
-
-/** What an accepted send says; numbers are E.164, `sendAtMs` is 0 or in the future. */
-export interface AcceptedSend {
-  readonly account: Account;
-  readonly key: ApiKey | undefined;
-  readonly device: Device;
-  readonly endpoint: SendEndpoint;
-  readonly to: string;
-  readonly text: string;
-  readonly requestId: string;
-  readonly sendAtMs: number;
-}
 
 /** What cannot be seen in the maps of a world, but is a part of its state. */
 export interface WorldCounters {
@@ -58,7 +41,7 @@ export class World {
   readonly messages = new Map<string, Message>();
   readonly keyRing = new KeyRing();
   readonly #devicesByNumber = new Map<string, Device>();
-  readonly #accountsByName = new Map<string, number>();
+  readonly #accountNames = new AccountNames();
   readonly #poolIds: Rng;
   readonly #assumptions: AssumptionsInForce;
   readonly #dispatch: Dispatch;
@@ -88,14 +71,7 @@ export class World {
   createAccount(name: string, monthlyQuota?: MonthlyQuota): Account {
     this.#refuseTwin(name);
     refuseMore(this.accounts.size, mostAccounts, 'accounts');
-    if (!this.#accountsByName.has(name)) {
-      refuseMore(this.#accountsByName.size, mostAccountNames, 'account names since the last reset');
-    }
-    // A name used again gets a stream of its own, or a deleted account's keys would be valid once more.
-    const earlier = this.#accountsByName.get(name) ?? 0;
-    this.#accountsByName.set(name, earlier + 1);
-    // The count stands before the name, which may hold anything: no two accounts share a stream.
-    const stream = earlier === 0 ? `account:${name}` : `account again:${earlier}:${name}`;
+    const stream = this.#accountNames.use(name);
     const account = new Account(this.seed, stream, drawUuid, name, monthlyQuota, this.now);
     this.accounts.set(account.accountId, account);
     return account;
@@ -104,6 +80,10 @@ export class World {
   renameAccount(account: Account, name: string): void {
     if (account.name !== name) this.#refuseTwin(name);
     account.name = name;
+  }
+
+  setQuota(account: Account, monthlyQuota: MonthlyQuota): void {
+    account.monthlyQuota = monthlyQuota;
   }
 
   /** Removes the account with its keys, SIMs and messages. */
@@ -139,9 +119,7 @@ export class World {
     };
     if (this.keyRing.has(key.key))
       throw new LeverError('conflict', 'this key exists already', 'key');
-    account.keys.push(key);
-    this.keys.set(key.keyId, key);
-    this.keyRing.add(key);
+    this.#addKey(key);
     return key;
   }
 
@@ -154,7 +132,7 @@ export class World {
     return unrevoked(this.keyRing.find(text));
   }
 
-  /** The valid key of an Authorization header in its usual spelling; of any other, `validKey` knows. */
+  /** The valid key of an Authorization header in its usual spelling. */
   validKeyOfHeader(header: string): ApiKey | undefined {
     return unrevoked(this.keyRing.findHeader(header));
   }
@@ -205,11 +183,7 @@ export class World {
       account.messages.length,
       this.#arrivals++,
     );
-    const before = this.messages.size;
-    this.messages.set(message.messageId, message);
-    assert(this.messages.size > before, 'message ids are unique');
-    account.messages.push(message);
-    account.counts.queued++;
+    this.#addMessage(message);
     this.#dispatch.queued(message);
     return message;
   }
@@ -240,40 +214,59 @@ export class World {
     return {
       arrivals: this.#arrivals,
       poolIds: this.#poolIds.state,
-      names: [...this.#accountsByName],
+      names: this.#accountNames.uses,
     };
   }
 
-  /** For restoring: the counters of another world. */
-  adoptCounters({ arrivals, poolIds, names }: WorldCounters): void {
-    this.#arrivals = arrivals;
-    this.#poolIds.restore(poolIds);
-    this.#accountsByName.clear();
-    for (const [name, count] of names) this.#accountsByName.set(name, count);
+  // What a snapshot brings back enters by these, in this order.
+
+  restoreAccount(account: Account, keys: readonly ApiKey[]): void {
+    assert(!this.accounts.has(account.accountId), 'no two accounts have one id');
+    this.accounts.set(account.accountId, account);
+    for (const key of keys) this.#addKey(key);
   }
 
-  /** For restoring: a key, by its text or by its digest. */
-  adoptKey(key: ApiKey): void {
-    assert(!this.keys.has(key.keyId), 'a key is adopted once');
+  /** The fleet does not run it yet. */
+  restoreDevice(device: Device): void {
+    assert(!this.devices.has(device.deviceId), 'no two SIMs have one id');
+    assert(!this.#devicesByNumber.has(device.number), 'no two SIMs have one number');
+    (device.account?.devices ?? this.pool).push(device);
+    this.#addDevice(device);
+  }
+
+  /** `message`: as it was accepted; `past`: what became of it since. Messages come in order of acceptance. */
+  restoreMessage(message: Message, past: MessagePast): void {
+    assert(message.ordinal === message.account.messages.length, 'messages come in order');
+    message.restore(past);
+    this.#addMessage(message);
+  }
+
+  restoreReceived(account: Account, received: ReceivedMessage): void {
+    account.received.push(received);
+  }
+
+  restoreCounters({ arrivals, poolIds, names }: WorldCounters): void {
+    this.#arrivals = arrivals;
+    this.#poolIds.restore(poolIds);
+    this.#accountNames.restore(names);
+  }
+
+  #addKey(key: ApiKey): void {
+    assert(!this.keys.has(key.keyId), 'no two keys have one id');
     key.account.keys.push(key);
     this.keys.set(key.keyId, key);
     this.keyRing.add(key);
   }
 
-  /** For restoring: a device that its fleet does not run yet. */
-  adoptDevice(device: Device): void {
-    assert(!this.devices.has(device.deviceId), 'a device is adopted once');
-    assert(!this.#devicesByNumber.has(device.number), 'no two devices have one number');
-    (device.account?.devices ?? this.pool).push(device);
+  #addDevice(device: Device): void {
     this.devices.set(device.deviceId, device);
     this.#devicesByNumber.set(device.number, device);
   }
 
-  /** For restoring: a message, in the order of acceptance. */
-  adoptMessage(message: Message): void {
-    assert(!this.messages.has(message.messageId), 'a message is adopted once');
-    assert(message.ordinal === message.account.messages.length, 'messages come in order');
+  #addMessage(message: Message): void {
+    const before = this.messages.size;
     this.messages.set(message.messageId, message);
+    assert(this.messages.size > before, 'message ids are unique');
     message.account.messages.push(message);
     message.account.counts[message.status]++;
   }
@@ -298,14 +291,9 @@ export class World {
       polling: state.polling ?? 'simulated',
     });
     if (state.allowed !== undefined) device.allowed = state.allowed;
-    this.devices.set(device.deviceId, device);
-    this.#devicesByNumber.set(number, device);
+    this.#addDevice(device);
     return device;
   }
-}
-
-function refuseMore(count: number, most: number, what: string): void {
-  if (count >= most) throw new LeverError('conflict', `there are ${most} ${what} already`);
 }
 
 function unrevoked(key: ApiKey | undefined): ApiKey | undefined {

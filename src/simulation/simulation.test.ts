@@ -51,3 +51,31 @@ test('no other class of the simulation has a field of assumptions, and one call 
     'simulation/simulation.ts: this.#assumptions.switch(overrides);',
   ]);
 });
+
+/** What only a part of the core could write; a wrong server may write anything. */
+const core = /^(?:actors|invariants|operations|recording|sim|simulation)\//;
+const coreLinesWith = (pattern: RegExp) => linesWith(pattern).filter((line) => core.test(line));
+
+test('STATE-3 the status of a message is written in one place', () => {
+  const isOther = /slot\.status/;
+  expect(coreLinesWith(/\.status = /).filter((line) => !isOther.test(line))).toEqual([
+    'sim/message.ts: this.status = status;',
+  ]);
+  expect(coreLinesWith(/\.become\(/).map((line) => line.split(':')[0])).toEqual([
+    'actors/lifecycle.ts',
+    ...Array(3).fill('sim/message.ts'),
+  ]);
+});
+
+test('accounts, keys, SIMs and messages enter and leave the world in world.ts alone', () => {
+  const collections = 'accounts|keys|devices|messages|pool|received|keyRing|devicesByNumber';
+  // `s` is the simulator, whose operations have such names too.
+  const write = new RegExp(
+    `(?<!\\bs)\\.#?(?:${collections})\\.(?:set|add|delete|clear|push|pop|splice)\\(`,
+  );
+  const fields =
+    /\b(?:account|device|key)\.(?:name|monthlyQuota|revokedAtMs|allowed|connected|active|polling) \??\??= /;
+  const writers = coreLinesWith(new RegExp(`${write.source}|${fields.source}`));
+  expect(writers.length).toBeGreaterThan(15);
+  expect(writers.filter((line) => !line.startsWith('sim/world.ts'))).toEqual([]);
+});

@@ -1,0 +1,30 @@
+/**
+ * How often each account name was used since the last reset. An account draws its ids from a stream that is named by it:
+ * a name that is used again gets another stream, or the keys of a deleted account would be valid once more.
+ */
+import { mostAccountNames } from './bounds.ts';
+import { refuseMore } from './lever-error.ts';
+
+export class AccountNames {
+  readonly #uses = new Map<string, number>();
+
+  /** Counts one more use of the name, and returns the name of its stream. */
+  use(name: string): string {
+    const earlier = this.#uses.get(name);
+    if (earlier === undefined) {
+      refuseMore(this.#uses.size, mostAccountNames, 'account names since the last reset');
+    }
+    this.#uses.set(name, (earlier ?? 0) + 1);
+    // The count comes before the name, which may hold anything: no two accounts share a stream.
+    return earlier === undefined ? `account:${name}` : `account again:${earlier}:${name}`;
+  }
+
+  get uses(): readonly (readonly [string, number])[] {
+    return [...this.#uses];
+  }
+
+  restore(uses: readonly (readonly [string, number])[]): void {
+    this.#uses.clear();
+    for (const [name, count] of uses) this.#uses.set(name, count);
+  }
+}
