@@ -69,6 +69,19 @@ test('no full key is in a snapshot, and a restored simulator accepts the same ke
   void restored.close();
 });
 
+test('SEND-4 restored, a message that went out through the pool is compared by the number asked for', () => {
+  const simulator = new Simulator(settings);
+  simulator.assumptions.patch({ disconnectedSim: 'pool', replayDifferentBody: 'conflict' });
+  const [sim] = simulator.sims.list(simulator.accounts.list()[1]?.account_id ?? '');
+  simulator.sims.patch(sim?.device_id ?? '', { connected: false });
+  const first = sendBy(simulator, 1, { request_id: 'a' });
+  expect(JSON.parse(first.body).from_number).not.toBe(sim?.number);
+  const restored = restoredFrom(simulator);
+  expect(sendBy(restored, 1, { request_id: 'a' })).toEqual({ status: 200, body: first.body });
+  void simulator.close();
+  void restored.close();
+});
+
 test('a snapshot that is damaged or does not fit together is refused, and changes nothing', () => {
   const simulator = new Simulator(settings);
   sendBy(simulator, 0, {});

@@ -167,3 +167,32 @@ test.each(kinds)(
     ]);
   },
 );
+
+test.each(kinds)('%s: a status fault sends its headers, over any of ours', async (kind) => {
+  const simulator = start();
+  const { baseUrl } = await simulator.listen({ transport: kind });
+  const headers = { 'Retry-After': 'Fri, 31 Dec 1999 23:59:59 GMT', 'Content-Type': 'text/html' };
+  simulator.faults.add({
+    when: { nth: [1] },
+    fault: { kind: 'status', status: 503, body: '<p>', headers },
+  });
+  simulator.faults.add({ when: { nth: [2] }, fault: { kind: 'status', status: 429 } });
+  const forced = await fetch(`${baseUrl}/api/v1/account/stats/`);
+  expect([forced.status, await forced.text()]).toEqual([503, '<p>']);
+  expect(forced.headers.get('retry-after')).toBe(headers['Retry-After']);
+  expect(forced.headers.get('content-type')).toBe('text/html');
+  const throttled = await fetch(`${baseUrl}/api/v1/account/stats/`);
+  expect([throttled.status, throttled.headers.get('retry-after')]).toEqual([429, '1']);
+});
+
+test.each(kinds)('%s: a 413 has the shape of errorBody, as it is switched', async (kind) => {
+  const simulator = start();
+  const { baseUrl } = await simulator.listen({ transport: kind });
+  const tooLarge = async () => {
+    const init = { method: 'POST', body: 'x'.repeat(65_537) };
+    return (await fetch(`${baseUrl}/api/v1/sms/send/`, init)).json();
+  };
+  expect(await tooLarge()).toMatchObject({ code: 'request_too_large' });
+  simulator.assumptions.patch({ errorBody: 'nested' });
+  expect(await tooLarge()).toMatchObject({ error: { code: 'request_too_large' } });
+});

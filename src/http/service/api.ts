@@ -25,7 +25,7 @@ import { replayBeforeThrottle, sendMessage } from './send-message.ts';
 const ok = 200;
 const movedPermanently = 301;
 
-/** Whom a handled request came from and where it went, for logs and journals. */
+/** A handled request's endpoint, key and reply, for logs and journals. */
 export interface Handled {
   readonly endpoint: EndpointName | undefined;
   readonly key: ApiKey | undefined;

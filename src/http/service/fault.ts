@@ -1,6 +1,6 @@
 /**
- * One fault: which requests it hits, and what is to become of those. It counts the requests that it matches and
- * draws from a stream of its own, so neither other faults nor other traffic change its victims.
+ * One fault: the requests that it hits, and what it does to them. It counts its own matches and draws from its own
+ * stream, so other faults and other traffic do not change its victims.
  */
 
 import type { EndpointName } from '../../sim/limits.ts';
@@ -96,7 +96,7 @@ export class Fault {
   }
 }
 
-/** What a fault looks at; found out when the first one asks. */
+/** What a fault matches on; each part is worked out when the first fault asks for it. */
 export class Subject {
   readonly #world: World;
   readonly #request: ApiRequest;

@@ -29,7 +29,7 @@ export class Faults {
     return this.#faults;
   }
 
-  /** How many there ever were: their ordinals, and with them their chance, are never used twice. */
+  /** Faults ever created. Ordinals are not reused, so no two faults share a random stream. */
   get created(): number {
     return this.#created;
   }
@@ -59,7 +59,7 @@ export class Faults {
     );
   }
 
-  /** Handles a request as the service would, but for the faults that hit it. */
+  /** Handles a request as the service does, then applies the faults that hit it. */
   handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
     const subject = new Subject(world, request);
     let delayMs = 0;

@@ -1,5 +1,5 @@
 /**
- * The few replies that no handler gives because the request never reached one, or broke it.
+ * Replies that the transport makes itself, because the request did not reach a handler or the handler threw.
  * The control port nests its errors; the service nests them where `errorBody` says so. Built once per transport.
  * Assumes: errorBody.
  */
