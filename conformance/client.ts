@@ -73,6 +73,10 @@ export class Client {
       this.#base.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
   }
 
+  get baseUrl(): string {
+    return this.#settings.baseUrl;
+  }
+
   async request(options: RequestOptions): Promise<Reply> {
     if (options.method === 'POST' && sendPaths.test(options.path)) this.#spend(options.body ?? '');
     const exchange = this.#settings.masks.begin(this.#settings.baseUrl, options);

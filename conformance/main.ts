@@ -1,6 +1,6 @@
 /**
  * The command `smstwin conform`: flags to a target, the target to verdicts, verdicts to reports and one exit code.
- * Nothing of the product is imported: who calls it passes in how to start a simulator of its own.
+ * Nothing of the product is imported: the caller passes in how to start a simulator.
  */
 import { setMaxListeners } from 'node:events';
 import type { AnyCase } from './case.ts';
@@ -18,7 +18,7 @@ import { progressLine, textReport } from './reports/text.ts';
 import { writeReports } from './reports/write.ts';
 import { type Run, runSuite, select, unreached } from './suite.ts';
 import { fates, type Means, type Profile } from './target.ts';
-import { Answered, UsageError } from './usage-error.ts';
+import { CommandError, UsageError } from './usage-error.ts';
 
 export interface OwnSimulator {
   readonly baseUrl: string;
@@ -39,19 +39,17 @@ export async function conform(argv: readonly string[], io: ConformIo): Promise<n
   try {
     return await prepared(parseOptions(argv, io.stdout), io);
   } catch (error) {
-    if (error instanceof Answered) return 0;
-    if (!(error instanceof UsageError)) throw error;
+    if (!(error instanceof CommandError)) throw error;
     for (const line of error.lines) io.stderr(`smstwin conform: ${line}\n`);
-    return 2;
+    return error.exitCode;
   }
 }
 
 async function prepared(options: ConformOptions, io: ConformIo): Promise<number> {
   const idle = options.patterns.filter((pattern) => select(allCases, [pattern]).length === 0);
   if (idle.length > 0) {
-    // Not run without them: a misspelt rule would look like one that was checked.
-    io.stderr(`smstwin conform: no case matches ${idle.join(' ')}\n`);
-    return 4;
+    // The others are not run: a misspelt rule would look like one that was checked.
+    throw new CommandError(4, `no case matches ${idle.join(' ')}`);
   }
   const cases = select(allCases, options.patterns);
   if (options.list) {
@@ -103,10 +101,10 @@ async function run(
   const masks = new Masks();
   for (const key of secretsOf(options)) masks.hide(key);
   const client = new Client({ baseUrl, ...options, masks, signal });
-  const control = await reachControl(options, masks, io);
+  const control = await reachControl(options, masks);
   const ran =
-    control === 'unreachable'
-      ? unreached(cases, 'the control port does not answer as one')
+    typeof control === 'string'
+      ? unreached(cases, control)
       : await runWith(control, cases, options, io, client, signal);
   client.close();
   const summary = summarise(ran, options, {
@@ -116,9 +114,12 @@ async function run(
     sends: client.sends,
     throttled: client.throttled,
   });
-  io.stdout(textReport(summary));
+  if (ran.unreached === undefined) io.stdout(textReport(summary));
+  else io.stderr(`smstwin conform: ${masks.clean(ran.unreached)}\n`);
   writeReports(options.reports, summary, io.stdout);
-  if (options.discover !== undefined) writeDiscovered(options.discover, summary.discovered);
+  if (options.discover !== undefined && ran.unreached === undefined) {
+    writeDiscovered(options.discover, summary.discovered);
+  }
   return summary.exitCode;
 }
 
@@ -162,11 +163,11 @@ function summarise(ran: Run, options: ConformOptions, facts: Facts): Summary {
   };
 }
 
+/** The control port, if one was named; a text says why it cannot be used. */
 async function reachControl(
   options: ConformOptions,
   masks: Masks,
-  io: ConformIo,
-): Promise<Control | undefined | 'unreachable'> {
+): Promise<Control | undefined | string> {
   const { controlUrl, controlToken, timeoutMs, seed } = options;
   if (controlUrl === undefined) return undefined;
   const token = controlToken === undefined ? {} : { token: controlToken };
@@ -176,8 +177,7 @@ async function reachControl(
     return control;
   } catch (error) {
     if (!(error instanceof LeverFailed)) throw error;
-    io.stderr(`smstwin conform: the control port ${controlUrl} is of no use: ${error.message}\n`);
-    return 'unreachable';
+    return `the control port ${controlUrl} cannot be used: ${error.message}`;
   }
 }
 

@@ -42,17 +42,17 @@ const numberFlags = ['from', 'to', 'inactiveFrom', 'foreignFrom', 'unknownFrom']
 
 function e164(value: string): string {
   if (/^\+[1-9]\d{1,14}$/.test(value)) return value;
-  throw new InvalidArgumentError('Expected a number in E.164, such as +12025550101.');
+  throw new InvalidArgumentError('expected a number in E.164, such as +12025550101');
 }
 
 function webAddress(value: string): string {
   if (/^https?:\/\//i.test(value) && URL.canParse(value)) return value;
-  throw new InvalidArgumentError('Expected a URL that starts with http:// or https://.');
+  throw new InvalidArgumentError('expected a URL that starts with http:// or https://');
 }
 
 function wholeNumber(value: string): number {
   if (/^\d{1,9}$/.test(value)) return Number(value);
-  throw new InvalidArgumentError('Expected a whole number from 0 to 999999999.');
+  throw new InvalidArgumentError('expected a whole number from 0 to 999999999');
 }
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, '': 1_000 };
@@ -61,10 +61,10 @@ function duration(value: string): number {
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(value) ?? [];
   const ms = Number(amount) * (unitMs[unit] ?? 0);
   if (ms > 0 && ms <= 86_400_000) return ms;
-  throw new InvalidArgumentError('Expected a duration such as 10s, 500ms or 2m.');
+  throw new InvalidArgumentError('expected a duration such as 10s, 500ms or 2m');
 }
 
-/** A flag that may be given again; in the environment its values stand between commas. */
+/** A repeatable flag; in the environment commas separate its values. */
 function repeated<T>(one: (value: string) => T) {
   return (value: string, previous: readonly T[] | undefined): readonly T[] => [
     ...(previous ?? []),
@@ -76,16 +76,16 @@ function report(value: string): Report {
   const at = value.indexOf('=');
   const kind = reportKinds.find((name) => name === (at < 0 ? value : value.slice(0, at)));
   if (kind === undefined)
-    throw new InvalidArgumentError(`Expected one of ${reportKinds.join(', ')}.`);
+    throw new InvalidArgumentError(`expected one of ${reportKinds.join(', ')}`);
   const file = at < 0 ? '' : value.slice(at + 1);
   if (kind === 'github') return file === '' ? { kind } : { kind, file };
-  if (file === '') throw new InvalidArgumentError(`Expected ${kind}=FILE.`);
+  if (file === '') throw new InvalidArgumentError(`expected ${kind}=FILE`);
   return { kind, file: writable(file) };
 }
 
 function writable(file: string): string {
   if (isWritable(file)) return file;
-  throw new InvalidArgumentError(`${file} cannot be written.`);
+  throw new InvalidArgumentError(`${file} cannot be written`);
 }
 
 function versionOfPackage(): string {
@@ -106,6 +106,10 @@ function command(): Command {
     .argument('[base_url]', 'where the service is, http:// or https://')
     .argument('[pattern...]', 'rule ids, assumption names or parts of case ids; * for anything')
     .version(versionOfPackage())
+    .addHelpText(
+      'after',
+      '\nEvery flag is also SMSTWIN_<FLAG> in the environment; there commas separate the values of a repeatable flag.',
+    )
     .exitOverride()
     .showSuggestionAfterError(false);
   const meaning: Record<string, string> = {
@@ -183,9 +187,14 @@ export function parseOptions(
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) throw new Answered();
     const [line = error.message] = complaint.split('\n');
-    // Behind the `=` of a flag that is not known stands what was meant for one that is: a key, perhaps.
     throw new UsageError(
-      line.replace(/^error: /, '').replace(/^(unknown option '[^=]*)=.*$/, "$1'"),
+      line
+        .replace(/^error: /, '')
+        // What follows the `=` of an unknown flag may be a key that was meant for a known one.
+        .replace(/^(unknown option '[^=]*)=.*$/, "$1'")
+        .replace(/^option '[^']*' value '(.*)' from env '(\w+)' is invalid\. /, '$2 $1: ')
+        .replace(/^option '(--[\w-]+)[^']*' argument '(.*)' is invalid\. /, '$1 $2: ')
+        .replace(/Allowed choices are (.*)\.$/, 'expected $1'),
     );
   }
   const given = program.opts<Record<string, unknown>>();

@@ -44,6 +44,8 @@ export interface Result {
 
 export interface Run {
   readonly results: Result[];
+  /** Why the run could not begin. */
+  readonly unreached?: string;
   reachable: boolean;
   interrupted: boolean;
   budgetReached: boolean;
@@ -77,16 +79,16 @@ export async function runSuite(
     options.onResult(result, byId.size, cases.length);
     if (options.bail && isFailure(result.verdict)) stopped ??= 'stopped by --bail';
     const inDoubt = stopped === undefined && !options.signal.aborted && lastUnanswered(result);
-    if (inDoubt && !(await answers(target)) && !options.signal.aborted) {
+    if (inDoubt && (await failureOf(target)) !== undefined && !options.signal.aborted) {
       stopped = 'the target no longer answers';
       run.reachable = false;
     }
   };
-  if (!(await answers(target))) {
-    run.reachable = false;
-    stopped = 'the target does not answer';
+  const failure = await failureOf(target);
+  if (failure !== undefined && !options.signal.aborted) {
+    return unreached(cases, `${target.client.baseUrl} is not reachable: ${failure}`);
   }
-  const alike = stopped === undefined && (await answersAllAlike(target));
+  const alike = failure === undefined && (await answersAllAlike(target));
   const { together, alone } = arrange(cases);
   // Without levers all cases share one account, so they take turns.
   await inTurn(together, target.control === undefined ? 1 : casesAtOnce, execute);
@@ -97,10 +99,10 @@ export async function runSuite(
   return run;
 }
 
-/** A run that could not begin: every case is named, none was exercised. */
+/** A run that could not begin: the reports name every case as not exercised. */
 export function unreached(cases: readonly AnyCase[], reason: string): Run {
   const results = cases.map((one) => notRun(one, reason));
-  return { results, reachable: false, interrupted: false, budgetReached: false };
+  return { results, unreached: reason, reachable: false, interrupted: false, budgetReached: false };
 }
 
 const meaningless = {
@@ -141,8 +143,9 @@ function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCa
   };
 }
 
-/** Any HTTP reply at all, asked for twice at most. */
-async function answers(target: Target): Promise<boolean> {
+/** Why the target sends no HTTP reply at all, asked for twice at most; undefined if it sends one. */
+async function failureOf(target: Target): Promise<string | undefined> {
+  let failure = '';
   for (let attempt = 0; attempt < 2; attempt += 1) {
     const key = target.flags.apiKey;
     const reply = await target.client.request({
@@ -150,10 +153,11 @@ async function answers(target: Target): Promise<boolean> {
       path: paths.stats,
       headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
     });
-    if (reply.status !== 0) return true;
-    if (reply.failure === 'timed out') return false;
+    if (reply.status !== 0) return undefined;
+    failure = reply.failure ?? 'no reply';
+    if (failure === 'timed out') break;
   }
-  return false;
+  return failure;
 }
 
 async function inTurn<T>(items: readonly T[], width: number, one: (item: T) => Promise<void>) {

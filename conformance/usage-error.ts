@@ -1,16 +1,28 @@
 /**
- * How a call ends that is not carried out: as a mistake of whoever typed it, or as answered.
+ * How the command ends without a run: an exit code, and one line for each thing to say.
+ * It has the shape of the product's own error, which the harness may not import.
  */
-
-/** Exit 2, and these lines; one for each mistake. */
-export class UsageError extends Error {
+export class CommandError extends Error {
+  readonly exitCode: number;
   readonly lines: readonly string[];
 
-  constructor(...lines: readonly string[]) {
+  constructor(exitCode: number, ...lines: readonly string[]) {
     super(lines.join('\n'));
+    this.exitCode = exitCode;
     this.lines = lines;
   }
 }
 
-/** The command line was answered by help or version: exit 0. */
-export class Answered extends Error {}
+/** A usage or configuration mistake: exit code 2. */
+export class UsageError extends CommandError {
+  constructor(...lines: readonly string[]) {
+    super(2, ...lines);
+  }
+}
+
+/** `--help` or `--version` has printed its answer. */
+export class Answered extends CommandError {
+  constructor() {
+    super(0);
+  }
+}

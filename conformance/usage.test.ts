@@ -82,10 +82,28 @@ test.each([
   },
 );
 
-test.each(['--seed', '--max-sends'])('%s beyond its bound is told the bound', async (flag) => {
+test.each(['--seed', '--max-sends'])('%s beyond its bound names the bound', async (flag) => {
   const { code, err } = await call(flag, '1000000000');
   expect(code).toBe(2);
-  expect(err).toContain('Expected a whole number from 0 to 999999999.');
+  expect(err).toBe(
+    `smstwin conform: ${flag} 1000000000: expected a whole number from 0 to 999999999\n`,
+  );
+});
+
+test.each([
+  [['--profile', 'all'], '--profile all: expected readonly, budget, full'],
+  [
+    ['--report', 'pdf=x'],
+    '--report pdf=x: expected one of junit, json, html, tap, markdown, github',
+  ],
+])('%j is refused in the voice of every command', async (argv, line) => {
+  expect(await call(...argv)).toEqual({ code: 2, err: `smstwin conform: ${line}\n`, started: 0 });
+});
+
+test('a bad value of the environment is called by its variable', async () => {
+  vi.stubEnv('SMSTWIN_SEED', 'x');
+  const line = 'SMSTWIN_SEED x: expected a whole number from 0 to 999999999';
+  expect(await call()).toEqual({ code: 2, err: `smstwin conform: ${line}\n`, started: 0 });
 });
 
 test.each([

@@ -1,5 +1,8 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { allFlags, fake, listen, type Outcome, run } from './fake-servers.ts';
 
@@ -37,27 +40,29 @@ for (const [name, answer] of wrongServers)
     }
   }, 30_000);
 
-test('a target that refuses the connection is not reachable: exit 3', async () => {
+/** One line on stderr and nothing else. */
+function saidOnce({ code, out, err }: Outcome, line: string): void {
+  expect({ code, out, err }).toEqual({ code: 3, out: '', err: `smstwin conform: ${line}\n` });
+}
+
+test('a target that refuses the connection is not reachable, in one line: exit 3', async () => {
   const server = createHttpServer();
-  const port = await listen(server);
+  const url = `http://127.0.0.1:${await listen(server)}`;
   await new Promise((resolve) => server.close(resolve));
-  const outcome = await run(`http://127.0.0.1:${port}`, ...allFlags);
-  nothingPassed(outcome);
-  expect(outcome.code).toBe(3);
+  saidOnce(await run(url, ...allFlags), `${url} is not reachable: ECONNREFUSED`);
 });
 
-test('a target that never answers is not reachable: exit 3', async () => {
+test('a target that never answers is not reachable, in one line: exit 3', async () => {
   const server = await fake(() => {});
   try {
     const outcome = await run(server.url, ...allFlags, '--timeout', '300ms');
-    nothingPassed(outcome);
-    expect(outcome.code).toBe(3);
+    saidOnce(outcome, `${server.url} is not reachable: timed out`);
   } finally {
     await server.close();
   }
 });
 
-test('a target that closes every connection is not reachable: exit 3', async () => {
+test('a target that closes every connection is not reachable, in one line: exit 3', async () => {
   const server = createServer((socket) => socket.destroy());
   const port = await new Promise<number>((resolve) => {
     server.listen(0, '127.0.0.1', () => {
@@ -65,18 +70,35 @@ test('a target that closes every connection is not reachable: exit 3', async () 
       resolve(typeof address === 'object' && address !== null ? address.port : 0);
     });
   });
-  const outcome = await run(`http://127.0.0.1:${port}`, ...allFlags);
-  nothingPassed(outcome);
-  expect(outcome.code).toBe(3);
+  const url = `http://127.0.0.1:${port}`;
+  saidOnce(await run(url, ...allFlags), `${url} is not reachable: ECONNRESET`);
   server.close();
 });
 
-test('a control port that does not answer is not reachable: exit 3', async () => {
+test('a report of an unreachable target names every case as not exercised', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-unreached-'));
+  const file = join(folder, 'report.json');
+  const target = 'http://127.0.0.1:9';
+  const found = join(folder, 'found.json');
+  await run(target, ...allFlags, '--report', `json=${file}`, '--discover', found);
+  const { results } = JSON.parse(readFileSync(file, 'utf8'));
+  expect(results.length).toBeGreaterThan(150);
+  expect(new Set(results.map(({ verdict }: { verdict: string }) => verdict))).toEqual(
+    new Set(['not_exercised']),
+  );
+  expect(existsSync(found)).toBe(false);
+  rmSync(folder, { recursive: true });
+});
+
+test('a control port that does not answer is not reachable, in one line: exit 3', async () => {
   const server = await fake((_, response) => response.end('{}'));
   try {
-    const outcome = await run(server.url, '--control-url', 'http://127.0.0.1:9');
-    expect(outcome.code).toBe(3);
-    expect(outcome.err).toMatch(/127\.0\.0\.1:9/);
+    const control = 'http://127.0.0.1:9';
+    const outcome = await run(server.url, '--control-url', control);
+    saidOnce(
+      outcome,
+      `the control port ${control} cannot be used: POST /control/clock/advance: no reply (ECONNREFUSED)`,
+    );
   } finally {
     await server.close();
   }
