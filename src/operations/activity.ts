@@ -56,6 +56,8 @@ export class Activity {
   readonly #streams = new Set<Stream>();
   /** What the streams of the present have asked for, and those that have just left. */
   readonly #streamed = new Set<EventKind>();
+  /** The kinds of which a stream gets every event. */
+  #every: ReadonlySet<AnyKind> = new Set();
   readonly #traffic = new Traffic();
   #kept: ActivityEvent[] = [];
   #lastId = 0;
@@ -129,9 +131,12 @@ export class Activity {
     for (const kind of kinds) this.#streamed.add(kind);
     clearTimeout(this.#forgetting);
     this.#ticking ??= setInterval(() => this.#tick(), tickMs).unref();
+    this.#readEvery();
     this.attach();
     return () => {
-      if (this.#streams.delete(stream) && this.#streams.size === 0) {
+      if (!this.#streams.delete(stream)) return;
+      this.#readEvery();
+      if (this.#streams.size === 0) {
         this.#forgetting = setTimeout(() => this.#forget(), keptAfterLastMs).unref();
       }
     };
@@ -171,6 +176,11 @@ export class Activity {
     this.#publishCounted('message', event, isStreamed);
   };
 
+  #readEvery(): void {
+    const all = [...this.#streams].filter(({ every }) => every);
+    this.#every = new Set(all.flatMap(({ kinds }) => [...kinds]));
+  }
+
   /** Counts one event. Returns true if it is to be made for a stream. */
   #count(kind: EventKind): boolean {
     if (!this.#streamed.has(kind)) return false;
@@ -179,8 +189,7 @@ export class Activity {
     if (this.#thisSecond > denseAbove) this.#isDense = true;
     if (!this.#isDense) return true;
     this.#counts[kind] = (this.#counts[kind] ?? 0) + 1;
-    for (const { every, kinds } of this.#streams) if (every && kinds.has(kind)) return true;
-    return false;
+    return this.#every.has(kind);
   }
 
   #publishCounted<K extends EventKind>(kind: K, data: EventData[K], isStreamed: boolean): void {
