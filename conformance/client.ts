@@ -2,10 +2,13 @@
  * The one way to the target: requests over node:http(s), every one of them recorded.
  * Both spending limits are enforced here and nowhere else, before a byte leaves: a recipient that is not
  * allowed is never written to, and no request past the budget of sends is made.
- * A target that does not answer is an answer too (`status` 0 and a `failure`), so that cases judge it.
+ * A broken connection is tried again on a new one, after a pause: a restart of the target takes a second. What still
+ * gets no reply is an answer too (`status` 0 and a `failure`), so that cases judge it.
  */
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { type BucketLedger, endpointOf } from './buckets.ts';
+import { type Clock, wallClock } from './clock.ts';
 import type { Exchange, Masks } from './exchange.ts';
 
 export interface Reply {
@@ -18,6 +21,8 @@ export interface Reply {
   readonly json: unknown;
   /** Why no reply came. */
   readonly failure?: string;
+  /** How often the connection broke before this reply. */
+  readonly interruptions: number;
   readonly exchange: Exchange;
 }
 
@@ -28,6 +33,8 @@ export interface RequestOptions {
   readonly body?: string;
   /** The address to call from, for limits that are keyed by client IP. */
   readonly localAddress?: string;
+  /** False: a broken connection is the answer. */
+  readonly retried?: boolean;
 }
 
 export interface ClientSettings {
@@ -38,6 +45,11 @@ export interface ClientSettings {
   readonly allowTo?: readonly string[];
   readonly masks: Masks;
   readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+  /** False: a broken connection is the answer to every request. */
+  readonly retries?: boolean;
+  /** Where all cases share one account: its keys, and where its requests are counted. */
+  readonly own?: { readonly keys: readonly string[]; readonly ledger: BucketLedger };
 }
 
 /** A message would have left to a recipient that is not allowed. */
@@ -51,22 +63,29 @@ const sendPaths = /\/api(?:\/v1)?\/(?:sms|external)\/send\/?(?:\?|$)/;
 /** After this many requests in a row without a reply, the patience for the next ones shrinks. */
 const patienceStrikes = 3;
 const shortPatienceMs = 1_000;
+/** Before each new connection; together longer than a service needs to start again. */
+const pausesMs = [100, 400, 1_000, 2_000, 2_500];
 
 export class Client {
   readonly masks: Masks;
   readonly #settings: ClientSettings;
   readonly #base: URL;
   readonly #agent: HttpAgent | HttpsAgent;
+  readonly #clock: Clock;
   #strikes = 0;
+  /** Requests in a row whose connection broke however often it was tried. */
+  #broken = 0;
   /** Requests to the three send endpoints that have left. */
   sends = 0;
   throttled = 0;
+  /** Connections that broke, by their error. */
+  readonly interruptions = new Map<string, number>();
   budgetReached = false;
-  readonly #recent: Remembered[] = [];
 
   constructor(settings: ClientSettings) {
     this.#settings = settings;
     this.masks = settings.masks;
+    this.#clock = settings.clock ?? wallClock;
     this.#base = new URL(settings.baseUrl);
     const options = { keepAlive: true, maxSockets: 64, scheduling: 'lifo' as const };
     this.#agent =
@@ -81,33 +100,33 @@ export class Client {
     if (options.method === 'POST' && sendPaths.test(options.path)) this.#spend(options.body ?? '');
     const exchange = this.#settings.masks.begin(this.#settings.baseUrl, options);
     const started = performance.now();
-    const outcome = await this.#attempt(options, true);
+    const outcome = await this.#attempt(options);
     exchange.durationMs = Math.round((performance.now() - started) * 10) / 10;
     this.#strikes = outcome.failure === 'timed out' ? this.#strikes + 1 : 0;
     if (outcome.status === 429) this.throttled += 1;
-    this.#remember(options, outcome.status);
+    this.#note(options, outcome.status);
     const reply: Reply = { ...outcome, json: parse(outcome.text), exchange };
     this.#settings.masks.finish(exchange, reply);
     return reply;
   }
 
-  /** What was asked of a path with a key within the last minute, for buckets that cases share. */
-  lastMinute(path: string, key: string): Spent {
-    const since = Date.now() - 60_000;
-    const asked = this.#recent.filter(
-      (one) => one.path === path && one.authorization === `Bearer ${key}` && one.at > since,
-    );
-    const replayed = asked.filter(({ status, isPost }) => isPost && status === 200).length;
-    const passed = asked.filter(({ status }) => status >= 200 && status < 300).length - replayed;
-    const throttled = asked.filter(({ status }) => status === 429).length;
-    const refused = asked.length - passed - replayed - throttled;
-    return { passed, replayed, refused, since: asked[0]?.at };
-  }
-
-  #remember({ method, path, headers }: RequestOptions, status: number): void {
-    const authorization = headers?.['authorization'];
-    this.#recent.push({ path, authorization, at: Date.now(), status, isPost: method === 'POST' });
-    if (this.#recent.length > 10_000) this.#recent.splice(0, 5_000);
+  #note({ method, path, headers }: RequestOptions, status: number): void {
+    const { own } = this.#settings;
+    const endpoint = endpointOf(path);
+    if (own === undefined || endpoint === undefined) return;
+    const key = headers?.['authorization']?.replace(/^Bearer /, '') ?? '';
+    const isOwn = own.keys.includes(key) && status !== 401;
+    if (!isOwn && (endpoint !== 'received' || (status !== 401 && key !== ''))) return;
+    const isReplay = method === 'POST' && status === 200;
+    const kind =
+      status === 429
+        ? 'throttled'
+        : isReplay
+          ? 'replayed'
+          : status >= 200 && status < 300
+            ? 'passed'
+            : 'refused';
+    own.ledger.note(isOwn ? endpoint : 'address', this.#clock.now(), kind);
   }
 
   close(): void {
@@ -131,11 +150,30 @@ export class Client {
     this.sends += 1;
   }
 
-  async #attempt(options: RequestOptions, mayRetry: boolean): Promise<Outcome> {
-    const outcome = await this.#once(options);
-    // A kept-alive socket that the target closed meanwhile: the request was never taken.
-    if (outcome.stale === true && mayRetry) return this.#attempt(options, false);
-    return outcome;
+  async #attempt(options: RequestOptions): Promise<Outcome & { interruptions: number }> {
+    let interruptions = 0;
+    const isRetried =
+      this.#settings.retries !== false &&
+      options.retried !== false &&
+      this.#broken < patienceStrikes;
+    const pauses = isRetried ? pausesMs : [];
+    for (const pause of [...pauses, undefined]) {
+      let outcome = await this.#once(options);
+      // A kept-alive socket that the target closed meanwhile: the request was never taken.
+      if (outcome.stale === true) outcome = await this.#once(options);
+      const { failure } = outcome;
+      const isBroken =
+        failure !== undefined && failure !== 'timed out' && !this.#settings.signal?.aborted;
+      if (!isBroken) this.#broken = 0;
+      if (!isBroken || pause === undefined) {
+        if (isBroken) this.#broken += 1;
+        return { ...outcome, interruptions };
+      }
+      interruptions += 1;
+      this.interruptions.set(failure, (this.interruptions.get(failure) ?? 0) + 1);
+      await this.#clock.sleep(pause, this.#settings.signal).catch(() => {});
+    }
+    throw new Error('unreachable: the last attempt returns');
   }
 
   #once(options: RequestOptions): Promise<Outcome> {
@@ -198,23 +236,6 @@ export class Client {
       request.end(options.body);
     });
   }
-}
-
-export interface Spent {
-  readonly passed: number;
-  readonly replayed: number;
-  /** Neither passed nor throttled. */
-  readonly refused: number;
-  /** When the first of them was made, in milliseconds. */
-  readonly since: number | undefined;
-}
-
-interface Remembered {
-  readonly path: string;
-  readonly authorization: string | undefined;
-  readonly at: number;
-  readonly status: number;
-  readonly isPost: boolean;
 }
 
 interface Outcome {

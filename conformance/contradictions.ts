@@ -10,7 +10,10 @@ import { UsageError } from './usage-error.ts';
 /** What a run without a base_url makes itself, on a simulator of its own; it does send to `--to`. */
 const ofATarget = [
   'apiKey',
+  'otherApiKey',
   'secondApiKey',
+  'secondFrom',
+  'exhaustedFrom',
   'revokedKey',
   'exhaustedApiKey',
   'deviceId',
@@ -36,7 +39,14 @@ export function refuseWithoutBaseUrl(program: Command): void {
 }
 
 /** What is sent in a header. */
-const secrets = ['apiKey', 'secondApiKey', 'revokedKey', 'exhaustedApiKey', 'controlToken'];
+const secrets = [
+  'apiKey',
+  'otherApiKey',
+  'secondApiKey',
+  'revokedKey',
+  'exhaustedApiKey',
+  'controlToken',
+];
 
 /** Not asked of commander, whose line would repeat the key. */
 export function refuseUnsendable(program: Command): void {

@@ -43,7 +43,12 @@ export class Control {
     readonly seed: number;
   }) {
     const { url, token, timeoutMs, masks, seed } = settings;
-    this.#client = new Client({ baseUrl: url, timeoutMs: Math.max(timeoutMs, 30_000), masks });
+    this.#client = new Client({
+      baseUrl: url,
+      timeoutMs: Math.max(timeoutMs, 30_000),
+      masks,
+      retries: false,
+    });
     this.#masks = masks;
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     this.#nextNumber = seed * 97;

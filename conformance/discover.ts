@@ -3,7 +3,7 @@
  * What could not be told is left out, not guessed; reports give the reasons.
  */
 import { writeFileSync } from 'node:fs';
-import type { Result } from './suite.ts';
+import type { Result } from './result.ts';
 
 export interface Discovered {
   readonly answers: Readonly<Record<string, unknown>>;

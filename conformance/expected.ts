@@ -4,7 +4,7 @@
  */
 import { type AnyCase, idOf, subjectOf } from './case.ts';
 import type { Expectation } from './expected-file.ts';
-import { isFailure, type Result } from './suite.ts';
+import { isFailure, type Result } from './result.ts';
 
 export interface Weighed {
   /** By case id: the reason why its failure was expected. */

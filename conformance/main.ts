@@ -3,9 +3,11 @@
  * Nothing of the product is imported: the caller passes in how to start a simulator.
  */
 import { setMaxListeners } from 'node:events';
+import { BucketLedger } from './buckets.ts';
 import type { AnyCase } from './case.ts';
 import { allCases } from './cases/all.ts';
 import { Client } from './client.ts';
+import { type Clock, wallClock } from './clock.ts';
 import { Control, LeverFailed } from './control.ts';
 import { discovered, writeDiscovered } from './discover.ts';
 import { Masks } from './exchange.ts';
@@ -16,8 +18,9 @@ import { dryRun, listing } from './plan.ts';
 import type { Summary } from './reports/summary.ts';
 import { progressLine, textReport } from './reports/text.ts';
 import { writeReports } from './reports/write.ts';
-import { type Run, runSuite, select, unreached } from './suite.ts';
-import { fates, type Means, type Profile } from './target.ts';
+import { select } from './select.ts';
+import { type Run, runSuite, unreached } from './suite.ts';
+import { fates, type Means, type Profile, type Target } from './target.ts';
 import { CommandError, UsageError } from './usage-error.ts';
 
 export interface OwnSimulator {
@@ -31,6 +34,8 @@ export interface ConformIo {
   readonly stderr: (text: string) => void;
   /** Starts a simulator for a run without a base_url; its clock may be in any mode. */
   readonly startOwn?: () => Promise<OwnSimulator>;
+  /** Without it, the wall clock. */
+  readonly clock?: Clock;
   /** Interrupts the run. Without it, SIGINT does. */
   readonly signal?: AbortSignal;
 }
@@ -100,12 +105,22 @@ async function run(
   const startedAt = new Date();
   const masks = new Masks();
   for (const key of secretsOf(options)) masks.hide(key);
-  const client = new Client({ baseUrl, ...options, masks, signal });
+  const clock = io.clock ?? wallClock;
+  const ledger = new BucketLedger();
+  const hasLevers = meansOf(options).hasLevers;
+  const client = new Client({
+    baseUrl,
+    ...options,
+    masks,
+    signal,
+    clock,
+    ...(hasLevers ? {} : { own: { keys: ownKeys(options), ledger } }),
+  });
   const control = await reachControl(options, masks);
   const ran =
     typeof control === 'string'
       ? unreached(cases, control)
-      : await runWith(control, cases, options, io, client, signal);
+      : await runWith(control, cases, options, io, { client, signal, clock, ledger });
   client.close();
   const summary = summarise(ran, options, {
     baseUrl: masks.clean(baseUrl),
@@ -113,6 +128,7 @@ async function run(
     durationMs: Date.now() - startedAt.getTime(),
     sends: client.sends,
     throttled: client.throttled,
+    interruptions: Object.fromEntries(client.interruptions),
   });
   if (ran.unreached === undefined) io.stdout(textReport(summary));
   else io.stderr(`smstwin conform: ${masks.clean(ran.unreached)}\n`);
@@ -128,17 +144,19 @@ async function runWith(
   cases: readonly AnyCase[],
   options: ConformOptions,
   io: ConformIo,
-  client: Client,
-  signal: AbortSignal,
+  means: Pick<Target, 'client' | 'signal' | 'clock' | 'ledger'>,
 ): Promise<Run> {
+  const { client, signal, clock } = means;
   const levers = control === undefined ? {} : { control };
-  const target = { ...meansOf(options), client, signal, ...levers };
+  const fresh = { startedAt: clock.now(), waits: new Set<never>() };
+  const target: Target = { ...meansOf(options), ...means, ...fresh, ...levers };
   try {
     return await runSuite(cases, target, {
       bail: options.bail,
       signal,
       profile: profileOf(options),
       onResult: (result, done, total) => io.stdout(progressLine(result, done, total)),
+      onWait: (line) => io.stdout(`${line}\n`),
     });
   } finally {
     await control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
@@ -146,7 +164,10 @@ async function runWith(
   }
 }
 
-type Facts = Pick<Summary, 'baseUrl' | 'startedAt' | 'durationMs' | 'sends' | 'throttled'>;
+type Facts = Pick<
+  Summary,
+  'baseUrl' | 'startedAt' | 'durationMs' | 'sends' | 'throttled' | 'interruptions'
+>;
 
 function summarise(ran: Run, options: ConformOptions, facts: Facts): Summary {
   const weighed = weigh(options.expected, ran.results, allCases);
@@ -200,9 +221,15 @@ function profileOf(options: ConformOptions): Profile {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? 'full' : 'budget';
 }
 
+/** Keys of the account whose buckets all cases share. */
+function ownKeys({ flags }: ConformOptions): string[] {
+  return [flags.apiKey, flags.otherApiKey].filter((key) => key !== undefined);
+}
+
 function secretsOf({ flags, controlToken }: ConformOptions): string[] {
   const keys = [
     flags.apiKey,
+    flags.otherApiKey,
     flags.secondApiKey,
     flags.revokedKey,
     flags.exhaustedApiKey,

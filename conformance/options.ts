@@ -37,8 +37,23 @@ export interface ConformOptions {
   readonly bail: boolean;
 }
 
-const keyFlags = ['apiKey', 'secondApiKey', 'revokedKey', 'exhaustedApiKey', 'deviceId'] as const;
-const numberFlags = ['from', 'to', 'inactiveFrom', 'foreignFrom', 'unknownFrom'] as const;
+const keyFlags = [
+  'apiKey',
+  'otherApiKey',
+  'secondApiKey',
+  'revokedKey',
+  'exhaustedApiKey',
+  'deviceId',
+] as const;
+const numberFlags = [
+  'from',
+  'to',
+  'secondFrom',
+  'exhaustedFrom',
+  'inactiveFrom',
+  'foreignFrom',
+  'unknownFrom',
+] as const;
 
 function e164(value: string): string {
   if (/^\+[1-9]\d{1,14}$/.test(value)) return value;
@@ -114,7 +129,10 @@ function command(): Command {
     .showSuggestionAfterError(false);
   const meaning: Record<string, string> = {
     apiKey: 'a key of the account to send with',
+    otherApiKey: 'another key of the same account',
     secondApiKey: "another account's key",
+    secondFrom: 'a number that the account of --second-api-key may send from',
+    exhaustedFrom: 'a number that the account of --exhausted-api-key may send from',
     revokedKey: 'a key that was revoked',
     exhaustedApiKey: 'a key of an account whose quota is spent',
     deviceId: 'the id of the device behind --from',

@@ -2,7 +2,8 @@
  * What a whole run comes to: a verdict for each rule, counts, one exit code.
  */
 import type { Weighed } from './expected.ts';
-import { isFailure, type Result, type Run, type Verdict, verdicts } from './suite.ts';
+import { isFailure, type Result, type Verdict, verdicts } from './result.ts';
+import type { Run } from './suite.ts';
 
 export interface RuleVerdict {
   readonly id: string;

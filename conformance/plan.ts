@@ -1,6 +1,18 @@
-/** What a run would do and cost, told before anything is asked of the target. */
-import { type AnyCase, idOf } from './case.ts';
-import { type Means, type Profile, whatIsMissing } from './target.ts';
+/**
+ * What can be judged with what is supplied, and what a run costs: known before anything is asked of the target.
+ */
+import { type Bucket, limitOf, type Spends } from './buckets.ts';
+import { type AnyCase, idOf, spendsOf, subjectOf, variantOf } from './case.ts';
+import type { Recording } from './recording.ts';
+import { simulateSchedule } from './simulated-schedule.ts';
+import { lacks, type Means, type Profile } from './target.ts';
+
+/** The most sends of one case, and of a whole run, within a profile. */
+const most: Readonly<Record<Profile, { readonly each: number; readonly inAll: number }>> = {
+  readonly: { each: 0, inAll: 0 },
+  budget: { each: 10, inAll: 59 },
+  full: { each: Number.POSITIVE_INFINITY, inAll: Number.POSITIVE_INFINITY },
+};
 
 export function listing(cases: readonly AnyCase[]): string {
   const lines = cases.map((one) => {
@@ -10,26 +22,113 @@ export function listing(cases: readonly AnyCase[]): string {
   return lines.join('');
 }
 
-/** The most that a run can cost. Refused sends are counted as sends: a target might accept them. */
-export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile): string {
-  const runnable = cases.filter((one) => whatIsMissing(one, means, profile) === undefined);
-  const sum = (cost: (one: AnyCase) => number | undefined) =>
-    runnable.reduce((total, one) => total + (cost(one) ?? 0), 0);
-  const sends = sum((one) => one.cost.sends);
-  const waits = means.hasLevers ? 0 : sum((one) => one.cost.waits);
-  // Where there are levers, time itself is moved and the target is near.
-  const secondsEach = means.hasLevers ? 0.002 : 0.05;
-  const minutes = (waits + (sends + runnable.length * 5) * secondsEach) / 60;
+/** Why cases are skipped, as they run on this target. */
+export function unaffordable(
+  cases: readonly AnyCase[],
+  means: Means,
+  profile: Profile,
+): Map<AnyCase, string> {
+  const reasons = new Map<AnyCase, string>();
+  for (const one of cases) {
+    const reason = whatIsMissing(one, means, profile);
+    if (reason !== undefined) reasons.set(one, reason);
+  }
+  const { inAll } = most[profile];
+  const chosen = new Set<Recording>();
+  let spent = 0;
+  for (const one of byWorth(cases.filter((each) => !reasons.has(each)))) {
+    const cost = sendsOf(one, chosen);
+    if (spent + cost > inAll) {
+      reasons.set(one, `exceeds the ${inAll} sends that --profile ${profile} allows in all`);
+      continue;
+    }
+    spent += cost;
+    for (const recording of one.judges ?? []) chosen.add(recording);
+  }
+  return reasons;
+}
+
+/** The cheapest case of each rule first, then the others; assumptions last. */
+function byWorth(cases: readonly AnyCase[]): AnyCase[] {
+  const seen = new Set<string>();
+  const cheap = cases.toSorted((a, b) => sendsOf(a) - sendsOf(b));
+  const rank = new Map(
+    cheap.map((one) => {
+      const isFirst = 'rule' in one && !seen.has(subjectOf(one));
+      seen.add(subjectOf(one));
+      return [one, isFirst ? 0 : 'rule' in one ? 1 : 2] as const;
+    }),
+  );
+  return cheap.toSorted((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0));
+}
+
+/** Sends of a case, with those of the recordings that it is the first to judge. */
+function sendsOf(one: AnyCase, made: ReadonlySet<Recording> = new Set()): number {
+  const own = one.spends === undefined ? (one.cost.sends ?? 0) : sendsIn(one.spends);
+  const recordings = (one.judges ?? []).filter((recording) => !made.has(recording));
+  return recordings.reduce((sum, { spends }) => sum + sendsIn(spends), own);
+}
+
+export function sendsIn(spends: Spends): number {
+  return (spends.send ?? 0) + (spends.dashboard_send ?? 0) + (spends.external_send ?? 0);
+}
+
+function whatIsMissing(one: AnyCase, means: Means, profile: Profile): string | undefined {
+  const sends = sendsOf(one);
+  if (sends > most[profile].each)
+    return `costs ${sends} sends, more than --profile ${profile} allows`;
+  const missing = one.needs.map((need) => lacks(means, need)).filter((lack) => lack !== undefined);
+  if (missing.length > 0) return `needs ${[...new Set(missing)].join(', ')}`;
+  if (means.hasLevers) return undefined;
+  const waits = Math.max(
+    one.cost.waits ?? 0,
+    ...(one.judges ?? []).map((recording) => recording.waits),
+  );
+  if (waits * 1000 > means.timeoutMs)
+    return `needs a wait of ${waits} s, longer than --timeout allows`;
+  const [bucket, count] =
+    Object.entries(spendsOf(one)).find(([name, n]) => n > limitOf(name as Bucket)) ?? [];
+  return bucket === undefined ? undefined : `needs ${count} requests to ${bucket} within a minute`;
+}
+
+interface Estimate {
+  readonly sends: number;
+  readonly throttled: number;
+  readonly seconds: number;
+}
+
+/** What a run costs. Refused sends are counted as sends: a target might accept them. */
+export function dryRun(all: readonly AnyCase[], means: Means, profile: Profile): string {
+  const cases = all.map((one) => variantOf(one, means.hasLevers));
+  const reasons = new Map(unaffordable(cases, means, profile));
+  const found = means.hasLevers
+    ? withLevers(cases.filter((one) => !reasons.has(one)))
+    : simulateSchedule(cases, reasons, means);
   const capped = means.maxSends === undefined ? '' : ` (--max-sends ${means.maxSends})`;
+  const minutes = found.seconds / 60;
   const lines = [
-    `Cases: ${runnable.length} of ${cases.length} (profile ${profile})`,
-    `Sends: at most ${Math.min(sends, means.maxSends ?? sends)}${capped}`,
-    `429s: about ${sum((one) => one.cost.throttled)}`,
+    `Cases: ${cases.length - reasons.size} of ${cases.length} (profile ${profile})`,
+    `Sends: about ${Math.min(found.sends, means.maxSends ?? found.sends)}${capped}`,
+    `429s: about ${found.throttled}`,
     `Minutes: about ${minutes < 0.1 ? '0.1' : minutes.toFixed(1)}`,
   ];
   for (const one of cases) {
-    const missing = whatIsMissing(one, means, profile);
-    if (missing !== undefined) lines.push(`Skipped: ${idOf(one)}: ${missing}`);
+    const reason = reasons.get(one);
+    if (reason !== undefined) lines.push(`Skipped: ${idOf(one)}: ${reason}`);
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** Time itself is moved, and the target is near. */
+const secondsPerRequest = 0.0005;
+
+function withLevers(cases: readonly AnyCase[]): Estimate {
+  const sum = (cost: (one: AnyCase) => number | undefined) =>
+    cases.reduce((total, one) => total + (cost(one) ?? 0), 0);
+  const sends = sum((one) => one.cost.sends);
+  return {
+    sends,
+    throttled: sum((one) => one.cost.throttled),
+    seconds: (sends + cases.length * 20) * secondsPerRequest,
+  };
 }

@@ -3,8 +3,10 @@
  * Time goes from deadline to deadline where the simulator says when the next one is, and never further than a fraction
  * of the poll interval, so that no state between two reads is missed whatever makes it change.
  */
+import type { Reply } from './client.ts';
+import { type Recording, recorded } from './recording.ts';
 import { fates, recipients } from './target.ts';
-import type { Trial } from './trial.ts';
+import type { Fields, Subject, Trial } from './trial.ts';
 import * as verify from './verify.ts';
 
 export interface Sighting {
@@ -16,12 +18,25 @@ export interface Sighting {
 export interface RecordedLife {
   readonly recipient: string;
   readonly messageId: string;
+  /** What was sent, and its 202. */
+  readonly fields: Fields;
+  readonly first: Reply;
+  /** Each body that a read showed with another status than before. */
+  readonly bodies: Record<string, unknown>[];
   /** Opens with the status of the 202; then each change. */
   readonly sightings: Sighting[];
 }
 
+/** A message to watch. */
+export type Watched = Pick<RecordedLife, 'recipient' | 'messageId' | 'fields' | 'first'> & {
+  readonly key: string;
+};
+
 const readsPerPoll = 16;
 const mostReads = 1_500;
+/** Between two reads in real time. */
+const readEveryMs = 500;
+const liveMs = 110_000;
 
 /** The device's poll interval as far as it is known. */
 export function pollIntervalMs(t: Trial): number {
@@ -29,39 +44,53 @@ export function pollIntervalMs(t: Trial): number {
   return (typeof told === 'number' ? told : 20) * 1000;
 }
 
-/** Follows messages until `forMs` have passed; `onChange` may act on a change, at that very time. */
+/** Queues a message and says what is needed to watch it. */
+export async function queuedToWatch(t: Trial, account: Subject, more: Fields): Promise<Watched> {
+  const fields = t.fields(account, more);
+  const { messageId, reply } = await t.queued(account, fields);
+  return { key: account.key, recipient: String(fields['to']), messageId, fields, first: reply };
+}
+
+/** Follows messages until `forMs` have passed, or for `afterEndMs` after the last of them has ended. */
 export async function watch(
   t: Trial,
-  messages: readonly { key: string; recipient: string; messageId: string }[],
+  messages: readonly Watched[],
   forMs: number,
-  onChange?: (life: RecordedLife, status: string) => Promise<void>,
+  afterEndMs = forMs,
 ): Promise<RecordedLife[]> {
   const start = await t.now();
-  const lives = messages.map(({ recipient, messageId }) => ({
-    recipient,
-    messageId,
+  const lives = messages.map(({ key: _, ...message }) => ({
+    ...message,
+    bodies: [verify.object(message.first)],
     sightings: [{ status: 'queued', at: 0 }],
   }));
   let now = start;
-  for (let round = 0; now < start + forMs && round < mostReads; round += 1) {
-    now = await nextRead(t, now, start + forMs);
+  let end = start + forMs;
+  for (let round = 0; now < end && round < mostReads; round += 1) {
+    now = await nextRead(t, now, end);
     for (const [index, one] of lives.entries()) {
       const key = messages[index]?.key ?? '';
       const reply = await t.read({ key, from: '', sims: [] }, one.messageId);
-      const status = String(verify.given(() => verify.message(reply, 200))['status']);
+      const body = verify.given(() => verify.message(reply, 200));
+      const status = String(body['status']);
       if (status === one.sightings.at(-1)?.status) continue;
       one.sightings.push({ status, at: now - start });
-      await onChange?.(one, status);
+      one.bodies.push(body);
+      if (lives.every(hasEnded)) end = Math.min(end, now + afterEndMs);
     }
   }
   return lives;
 }
 
+export function hasEnded({ sightings }: RecordedLife): boolean {
+  return ['delivered', 'failed'].includes(sightings.at(-1)?.status ?? '');
+}
+
 async function nextRead(t: Trial, now: number, end: number): Promise<number> {
   const step = Math.max(1, Math.floor(pollIntervalMs(t) / readsPerPoll));
   if (!t.controlled) {
-    await t.advance(Math.min(500, step));
-    return Date.now();
+    await t.pause(readEveryMs, 'the next status of a message');
+    return t.now();
   }
   const due = await t.control.nextAt();
   let to = Math.min(now + step, end);
@@ -74,6 +103,7 @@ const recordings = new WeakMap<object, Promise<RecordedLife[]>>();
 
 /** Lives of messages with every scripted fate, recorded once for all cases that judge them. */
 export function recordedLives(t: Trial): Promise<RecordedLife[]> {
+  if (!t.controlled) return recorded(t, livesInRealTime);
   const recording = recordings.get(t.target) ?? record(t);
   recordings.set(t.target, recording);
   return recording;
@@ -84,14 +114,26 @@ async function record(t: Trial): Promise<RecordedLife[]> {
   const all = [recipients.delivered, recipients.delivered, ...fates.map(({ to }) => to)];
   // Where only some recipients are allowed, messages to them are watched.
   const plan = t.target.allowTo === undefined ? all : [t.recipient, t.recipient];
-  for (const recipient of plan) {
-    // A SIM of its own for each, so that none waits behind another (`sendsPerPoll`).
-    const account = await t.account();
-    const { messageId } = await t.queued(account, { to: recipient });
-    messages.push({ key: account.key, recipient, messageId });
-  }
+  // A SIM of its own for each, so that none waits behind another (`sendsPerPoll`).
+  for (const to of plan) messages.push(await queuedToWatch(t, await t.account(), { to }));
   return watch(t, messages, 7 * pollIntervalMs(t) + 25_000);
 }
+
+/** Two messages of the account, first of all, and for longer than a poll after their end. */
+export const livesInRealTime: Recording<RecordedLife[]> = {
+  name: 'lives of messages',
+  needs: ['sender'],
+  spends: { send: 2 },
+  seconds: 90,
+  waits: 30,
+  record: async (t) => {
+    const account = await t.account();
+    const messages = [];
+    for (let i = 0; i < 2; i += 1)
+      messages.push(await queuedToWatch(t, account, { request_id: t.requestId() }));
+    return watch(t, messages, Math.min(liveMs, t.target.timeoutMs), 1.25 * pollIntervalMs(t));
+  },
+};
 
 /** How a message's life went, for reports. */
 export function describeLife(life: RecordedLife): string {

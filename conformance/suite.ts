@@ -1,46 +1,16 @@
 /**
- * Runs the selected cases and gives each a verdict.
- * Cases that leave time and shared buckets alone run side by side, then the others one by one.
- * A verdict is only ever `passed` when the case counted its precondition as come true.
+ * Runs the selected cases. With levers each has accounts of its own: those that leave time and shared buckets alone run
+ * side by side, the others one by one. Without, all share one account, and the schedule says which comes when.
  */
-import { type AnyCase, idOf, type Seen, subjectOf } from './case.ts';
-import { RecipientBlocked, SendsExhausted } from './client.ts';
+import { type AnyCase, idOf, variantOf } from './case.ts';
 import { LeverFailed } from './control.ts';
-import type { Exchange } from './exchange.ts';
-import { rules } from './rules.ts';
-import { type Profile, type Target, whatIsMissing } from './target.ts';
+import { unaffordable } from './plan.ts';
+import { isFailure, type Result, type Verdict } from './result.ts';
+import { notRun, runCase, skipped } from './run-case.ts';
+import { runScheduled } from './run-scheduled.ts';
+import type { Profile, Target } from './target.ts';
 import { paths, Trial } from './trial.ts';
-import { Lacking, PreconditionMissing, RuleBroken } from './verify.ts';
-
-export const verdicts = [
-  'passed',
-  'failed',
-  'observed',
-  'skipped',
-  'not_exercised',
-  'spelling',
-  'error',
-] as const;
-export type Verdict = (typeof verdicts)[number];
-
-export interface Result {
-  readonly id: string;
-  /** The rule or the assumption. */
-  readonly subject: string;
-  readonly kind: 'rule' | 'assumption';
-  readonly sends: string;
-  readonly demands?: string;
-  readonly verdict: Verdict;
-  readonly reason?: string;
-  readonly expected?: string;
-  readonly actual?: string;
-  readonly seen?: unknown;
-  readonly exercised: number;
-  readonly durationMs: number;
-  readonly exchanges: readonly Exchange[];
-  /** Exchanges that were made but not kept. */
-  readonly omitted: number;
-}
+import { Lacking } from './verify.ts';
 
 export interface Run {
   readonly results: Result[];
@@ -56,11 +26,11 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   readonly profile: Profile;
   readonly onResult: (result: Result, done: number, total: number) => void;
+  /** What is waited for. */
+  readonly onWait: (line: string) => void;
 }
 
 const casesAtOnce = 8;
-const keptFirst = 10;
-const keptLast = 20;
 
 export async function runSuite(
   cases: readonly AnyCase[],
@@ -68,12 +38,18 @@ export async function runSuite(
   options: RunOptions,
 ): Promise<Run> {
   const run: Run = { results: [], reachable: true, interrupted: false, budgetReached: false };
+  const variants = cases.map((one) => variantOf(one, target.hasLevers));
+  const missing = unaffordable(variants, target, options.profile);
   const byId = new Map<string, Result>();
   let stopped: string | undefined;
-  const execute = async (one: AnyCase) => {
+  const execute = async (one: AnyCase, lack = missing.get(one)) => {
     if (options.signal.aborted) stopped ??= 'the run was interrupted';
     const found =
-      stopped === undefined ? await runCase(one, target, options) : notRun(one, stopped);
+      stopped !== undefined
+        ? notRun(one, stopped)
+        : lack !== undefined
+          ? skipped(one, lack)
+          : await runCase(one, target);
     const result = alike && counts(found.verdict) ? { ...found, ...meaningless } : found;
     byId.set(idOf(one), result);
     options.onResult(result, byId.size, cases.length);
@@ -89,10 +65,14 @@ export async function runSuite(
     return unreached(cases, `${target.client.baseUrl} is not reachable: ${failure}`);
   }
   const alike = failure === undefined && (await answersAllAlike(target));
-  const { together, alone } = arrange(cases);
-  // Without levers all cases share one account, so they take turns.
-  await inTurn(together, target.control === undefined ? 1 : casesAtOnce, execute);
-  await inTurn(alone, 1, execute);
+  if (target.hasLevers) {
+    const { together, alone } = arrange(variants);
+    await inTurn(together, casesAtOnce, execute);
+    await inTurn(alone, 1, execute);
+  } else {
+    const isStopped = () => stopped !== undefined || options.signal.aborted;
+    await runScheduled(variants, missing, target, { execute, isStopped, say: options.onWait });
+  }
   run.results.push(...cases.flatMap((one) => byId.get(idOf(one)) ?? []));
   run.interrupted = options.signal.aborted;
   run.budgetReached = target.client.budgetReached;
@@ -116,7 +96,7 @@ function counts(verdict: Verdict): boolean {
 
 /** With a key, without one, and for what does not exist: a service that tells none of these apart is none. */
 async function answersAllAlike(target: Target): Promise<boolean> {
-  const trial = new Trial(target, false);
+  const trial = new Trial(target);
   try {
     const { key } = await trial.account({ sims: 0 });
     const unknown = paths.read('00000000-0000-4000-8000-000000000000');
@@ -132,7 +112,7 @@ async function answersAllAlike(target: Target): Promise<boolean> {
   }
 }
 
-/** The cheap ones first, and rules before gaps: where a rate limit is shared, the others would leave nothing of it. */
+/** The cheap ones first, and rules before gaps. */
 function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCase[] } {
   const costOf = (one: AnyCase) =>
     (one.cost.sends ?? 0) + 1_000 * (one.cost.throttled ?? 0) + ('rule' in one ? 0 : 500);
@@ -152,6 +132,7 @@ async function failureOf(target: Target): Promise<string | undefined> {
       method: 'GET',
       path: paths.stats,
       headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      retried: false,
     });
     if (reply.status !== 0) return undefined;
     failure = reply.failure ?? 'no reply';
@@ -168,116 +149,6 @@ async function inTurn<T>(items: readonly T[], width: number, one: (item: T) => P
   await Promise.all(Array.from({ length: width }, worker));
 }
 
-async function runCase(one: AnyCase, target: Target, options: RunOptions): Promise<Result> {
-  const missing = whatIsMissing(one, target, options.profile);
-  if (missing !== undefined) return resultOf(one, { verdict: 'skipped', reason: missing });
-  const trial = new Trial(target, (one.cost.throttled ?? 0) === 0);
-  const started = performance.now();
-  let found: Found;
-  try {
-    if ('rule' in one) {
-      await one.run(trial);
-      found = judged(trial);
-    } else found = sighted(await one.run(trial));
-  } catch (error) {
-    found = options.signal.aborted
-      ? { verdict: 'not_exercised', reason: 'the run was interrupted' }
-      : verdictOf(error);
-  }
-  return resultOf(one, found, trial, performance.now() - started);
-}
-
-interface Found {
-  readonly verdict: Verdict;
-  readonly reason?: string;
-  readonly expected?: string;
-  readonly actual?: string;
-  readonly seen?: unknown;
-}
-
-function judged(trial: Trial): Found {
-  if (trial.exercised > 0) return { verdict: 'passed' };
-  return { verdict: 'not_exercised', reason: 'its precondition never came true' };
-}
-
-function sighted(seen: Seen): Found {
-  if ('untold' in seen) return { verdict: 'not_exercised', reason: seen.untold };
-  return { verdict: 'observed', seen: seen.answer };
-}
-
-function verdictOf(error: unknown): Found {
-  if (error instanceof RuleBroken)
-    return {
-      verdict: error.spelling ? 'spelling' : 'failed',
-      expected: error.expected,
-      actual: error.actual,
-    };
-  if (error instanceof PreconditionMissing)
-    return { verdict: 'not_exercised', reason: error.message };
-  if (error instanceof Lacking) return { verdict: 'skipped', reason: `needs ${error.message}` };
-  if (error instanceof RecipientBlocked || error instanceof SendsExhausted)
-    return { verdict: 'skipped', reason: error.message };
-  if (error instanceof LeverFailed)
-    return { verdict: 'error', reason: `a lever failed: ${error.message}` };
-  return {
-    verdict: 'error',
-    reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
-  };
-}
-
-function notRun(one: AnyCase, reason: string): Result {
-  return resultOf(one, { verdict: 'not_exercised', reason });
-}
-
-function resultOf(one: AnyCase, found: Found, trial?: Trial, durationMs = 0): Result {
-  const all = trial?.exchanges ?? [];
-  const kept =
-    all.length <= keptFirst + keptLast
-      ? all
-      : [...all.slice(0, keptFirst), ...all.slice(-keptLast)];
-  const clean = (text: string) => trial?.target.client.masks.clean(text) ?? text;
-  return {
-    id: idOf(one),
-    subject: subjectOf(one),
-    kind: 'rule' in one ? 'rule' : 'assumption',
-    sends: one.sends,
-    ...('rule' in one ? { demands: one.demands } : {}),
-    ...found,
-    ...(found.reason === undefined ? {} : { reason: clean(found.reason) }),
-    ...(found.actual === undefined ? {} : { actual: clean(found.actual) }),
-    exercised: trial?.exercised ?? 0,
-    durationMs: Math.round(durationMs * 10) / 10,
-    exchanges: kept,
-    omitted: all.length - kept.length,
-  };
-}
-
 function lastUnanswered(result: Result): boolean {
   return result.exchanges.at(-1)?.status === 0;
-}
-
-export function isFailure(verdict: Verdict): boolean {
-  return verdict === 'failed' || verdict === 'spelling' || verdict === 'error';
-}
-
-/** Picks cases by rule id, assumption name, group (`SEND`), case id, or a part of it; `*` stands for anything. */
-export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
-  if (patterns.length === 0) return [...cases];
-  return cases.filter((one) => patterns.some((pattern) => matches(one, pattern.toLowerCase())));
-}
-
-/** The first halves of rule ids, such as `send`. */
-const groups = new Set(rules.map(({ id }) => id.replace(/-\d+$/, '').toLowerCase()));
-
-function matches(one: AnyCase, pattern: string): boolean {
-  const id = idOf(one).toLowerCase();
-  const subject = subjectOf(one).toLowerCase();
-  if (pattern.includes('*')) {
-    const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-    const glob = new RegExp(`^${parts.join('.*')}$`);
-    return glob.test(id) || glob.test(subject);
-  }
-  if (/^[a-z]+-\d+$/.test(pattern)) return subject === pattern;
-  if (groups.has(pattern)) return subject.startsWith(`${pattern}-`);
-  return subject === pattern || id.includes(pattern);
 }

@@ -1,16 +1,19 @@
 /**
  * The subject of a run: what the flags supply, or what a simulator's levers let the harness make itself.
- * `lacks` says, need by need, what is missing, so that a skip can name it.
+ * `lacks` names, need by need, the flag that is missing.
  */
-import type { Plan } from './case.ts';
+import type { BucketLedger } from './buckets.ts';
 import type { Client } from './client.ts';
+import type { Clock } from './clock.ts';
 import type { Control } from './control.ts';
 
 /** What a case may need beyond a base URL. */
 export type Need =
   | 'key' // an API key
   | 'sender' // an API key, a number to send from, a recipient
+  | 'other-key' // another key of the account
   | 'second-account' // a key of another account
+  | 'second-sender' // and a number to send from
   | 'revoked-key'
   | 'inactive-from'
   | 'foreign-from'
@@ -25,12 +28,15 @@ export interface TargetFlags {
   readonly apiKey?: string;
   readonly from?: string;
   readonly to?: string;
+  readonly otherApiKey?: string;
   readonly secondApiKey?: string;
+  readonly secondFrom?: string;
   readonly revokedKey?: string;
   readonly inactiveFrom?: string;
   readonly foreignFrom?: string;
   readonly unknownFrom?: string;
   readonly exhaustedApiKey?: string;
+  readonly exhaustedFrom?: string;
   readonly deviceId?: string;
 }
 
@@ -48,31 +54,17 @@ export interface Means {
 export interface Target extends Means {
   readonly client: Client;
   readonly control?: Control;
+  readonly clock: Clock;
+  readonly ledger: BucketLedger;
+  /** When the run began, on that clock. */
+  readonly startedAt: number;
   readonly signal: AbortSignal;
+  /** What is waited for, so that it can be shown. */
+  readonly waits: Set<{ readonly what: string; readonly until: number }>;
 }
 
 export const profiles = ['readonly', 'budget', 'full'] as const;
 export type Profile = (typeof profiles)[number];
-
-/** The most sends that one case may cost within a profile. */
-const dearest: Readonly<Record<Profile, number>> = {
-  readonly: 0,
-  budget: 10,
-  full: Number.POSITIVE_INFINITY,
-};
-
-/** Why a case cannot be run on a target, by name; undefined when it can. */
-export function whatIsMissing(one: Plan, means: Means, profile: Profile): string | undefined {
-  const sends = one.cost.sends ?? 0;
-  if (sends > dearest[profile])
-    return `costs ${sends} sends, more than --profile ${profile} allows`;
-  const missing = one.needs.map((need) => lacks(means, need)).filter((lack) => lack !== undefined);
-  if (missing.length > 0) return `needs ${[...new Set(missing)].join(', ')}`;
-  const waits = one.cost.waits ?? 0;
-  if (!means.hasLevers && waits * 1000 > means.timeoutMs)
-    return `needs a wait of ${waits} s, longer than --timeout allows`;
-  return undefined;
-}
 
 /** Recipients whose fate the harness scripts on a simulator; each a number reserved for fiction. */
 export const recipients = {
@@ -101,7 +93,7 @@ export function recipientOf(target: Means): string | undefined {
 }
 
 /** Why a need cannot be met; undefined when it can. */
-function lacks(target: Means, need: Need): string | undefined {
+export function lacks(target: Means, need: Need): string | undefined {
   if (target.hasLevers) return undefined;
   const { flags } = target;
   const flag = (value: string | undefined, name: string) =>
@@ -114,6 +106,12 @@ function lacks(target: Means, need: Need): string | undefined {
         flag(flags.apiKey, '--api-key') ??
         flag(flags.from, '--from') ??
         flag(recipientOf(target), '--to')
+      );
+    case 'other-key':
+      return flag(flags.otherApiKey, '--other-api-key');
+    case 'second-sender':
+      return (
+        flag(flags.secondApiKey, '--second-api-key') ?? flag(flags.secondFrom, '--second-from')
       );
     case 'second-account':
       return flag(flags.secondApiKey, '--second-api-key');

@@ -2,7 +2,7 @@
  * One run of one case: what it may do to the target, and the record of what it did.
  * With levers each trial has accounts of its own, so no case can disturb another; without, all share those of the flags.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { endpointOf, type Spends } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
 import type { ApiKey, Control, Sim } from './control.ts';
 import type { Exchange } from './exchange.ts';
@@ -47,14 +47,16 @@ export class Trial {
   readonly exchanges: Exchange[] = [];
   /** How often the precondition of the case came true. */
   exercised = 0;
+  /** Connections that broke and were tried again. */
+  interruptions = 0;
   notes: string[] = [];
-  /** Waits out a 429 that the case has not provoked, as a documented client does. */
-  readonly #patient: boolean;
+  /** Where a 429 that the case has not provoked is waited out, as a documented client does. */
+  readonly #patientAt: Spends;
   #requestIds = 0;
 
-  constructor(target: Target, patient = true) {
+  constructor(target: Target, patientAt: Spends = {}) {
     this.target = target;
-    this.#patient = patient;
+    this.#patientAt = patientAt;
   }
 
   /** The precondition came true, and the rule was put to the test. */
@@ -100,11 +102,14 @@ export class Trial {
   /** Another account than the one of `account()`. */
   async otherAccount(): Promise<Subject> {
     if (this.controlled) return this.account();
-    const key = this.target.flags.secondApiKey ?? this.lack('--second-api-key');
-    return { key, from: '', sims: [] };
+    const { flags } = this.target;
+    const key = flags.secondApiKey ?? this.lack('--second-api-key');
+    return { key, from: flags.secondFrom ?? '', sims: [] };
   }
 
   async secondKey(subject: Subject): Promise<ApiKey> {
+    if (!this.controlled)
+      return { keyId: '', key: this.target.flags.otherApiKey ?? this.lack('--other-api-key') };
     return this.control.createKey(subject.accountId ?? '', 'conformance-second');
   }
 
@@ -113,7 +118,7 @@ export class Trial {
     this.#requestIds += 1;
     const n = this.#requestIds;
     if (this.controlled) return n <= 26 ? String.fromCharCode(96 + n) : `id-${n}`;
-    return `st${Date.now().toString(36)}${Math.floor(Math.random() * 46_656).toString(36)}${n}`;
+    return `st${Math.floor(this.target.clock.now()).toString(36)}${Math.floor(Math.random() * 46_656).toString(36)}${n}`;
   }
 
   get recipient(): string {
@@ -157,19 +162,29 @@ export class Trial {
   }
 
   async request(options: RequestOptions): Promise<Reply> {
+    const reply = await this.#once(options);
+    if (reply.status !== 429 || this.controlled || !this.#isPatient(options)) return reply;
+    await this.advance(Number(reply.headers['retry-after'] ?? '60') * 1000 + 50);
+    return this.#once(options);
+  }
+
+  async #once(options: RequestOptions): Promise<Reply> {
     const reply = await this.target.client.request(options);
     this.exchanges.push(reply.exchange);
-    if (reply.status !== 429 || this.controlled || !this.#patient) return reply;
-    // Accounts are shared here: what earlier cases spent is waited for, once.
-    await this.advance(Number(reply.headers['retry-after'] ?? '60') * 1000 + 50);
-    const second = await this.target.client.request(options);
-    this.exchanges.push(second.exchange);
-    return second;
+    this.interruptions += reply.interruptions;
+    return reply;
+  }
+
+  #isPatient({ path, headers }: RequestOptions): boolean {
+    const endpoint = endpointOf(path);
+    if (endpoint === undefined) return false;
+    const bucket = headers?.['authorization'] === undefined ? 'address' : endpoint;
+    return this.#patientAt[bucket] !== undefined;
   }
 
   /** The target's time, as well as it is known. */
   async now(): Promise<number> {
-    return this.target.control === undefined ? Date.now() : this.target.control.now();
+    return this.target.control === undefined ? this.target.clock.now() : this.target.control.now();
   }
 
   /** Time passes: moved by the lever, or waited for when `--timeout` allows it. */
@@ -177,7 +192,20 @@ export class Trial {
     if (this.target.control !== undefined) return this.target.control.advance(ms);
     if (ms > this.target.timeoutMs)
       this.lack(`a wait of ${Math.ceil(ms / 1000)} s, longer than --timeout allows`);
-    await sleep(ms, undefined, { signal: this.target.signal });
+    await this.pause(ms, 'time to pass');
+  }
+
+  /** Waits on the run's own clock, and says for what. */
+  async pause(ms: number, what: string): Promise<void> {
+    const { clock, waits, signal } = this.target;
+    if (ms <= 0) return;
+    const wait = { what, until: clock.now() + ms };
+    waits.add(wait);
+    try {
+      await clock.sleep(ms, signal);
+    } finally {
+      waits.delete(wait);
+    }
   }
 
   /** Fails as a rule would, in words of the case's own. */

@@ -3,17 +3,21 @@
  * A code that is right but for its spelling is told apart (AUTH-3, AUTH-5: the document's spelling is the contract).
  */
 import type { Reply } from './client.ts';
+import type { Exchange } from './exchange.ts';
 
 /** A rule does not hold. */
 export class RuleBroken extends Error {
   readonly expected: string;
   readonly actual: string;
   readonly spelling: boolean;
-  constructor(expected: string, actual: string, spelling = false) {
+  /** The request whose reply breaks it. */
+  readonly exchange: Exchange | undefined;
+  constructor(expected: string, actual: string, exchange?: Exchange, spelling = false) {
     super(`expected ${expected}; actual ${actual}`);
     this.expected = expected;
     this.actual = actual;
     this.spelling = spelling;
+    this.exchange = exchange;
   }
 }
 
@@ -23,8 +27,8 @@ export class PreconditionMissing extends Error {}
 /** What a case needs is not there; it says so by name. */
 export class Lacking extends Error {}
 
-export function fail(expected: string, actual: string): never {
-  throw new RuleBroken(expected, actual);
+export function fail(expected: string, actual: string, exchange?: Exchange): never {
+  throw new RuleBroken(expected, actual, exchange);
 }
 
 /** Runs checks that are a precondition, not the rule itself. */
@@ -44,12 +48,38 @@ export function describe(reply: Reply): string {
   return `${reply.status} ${body}`;
 }
 
+/** Two replies that must be the same, byte for byte; a failure shows where they differ. */
+export function identical(reply: Reply, original: Reply, what: string): void {
+  if (reply.bytes.equals(original.bytes)) return;
+  const [expected, actual] = difference(original.text, reply.text);
+  fail(`${what}, which has ${expected}`, actual, reply.exchange);
+}
+
+/** What each of two texts has where they differ, with a few characters around it. */
+export function difference(one: string, other: string): [string, string] {
+  let start = 0;
+  while (start < one.length && one[start] === other[start]) start += 1;
+  let end = 0;
+  const most = Math.min(one.length, other.length) - start;
+  while (end < most && one.at(-1 - end) === other.at(-1 - end)) end += 1;
+  const excerpt = (text: string) =>
+    `${start > 20 ? '…' : ''}${text.slice(Math.max(0, start - 20), text.length - end + 10)}${end > 10 ? '…' : ''}`;
+  return [excerpt(one), excerpt(other)];
+}
+
 export function equal(what: string, actual: unknown, expected: unknown): void {
   if (!Object.is(actual, expected)) fail(`${what} ${show(expected)}`, show(actual));
 }
 
+/** UUIDs are the same in upper and lower case. */
+export function sameUuid(what: string, actual: unknown, expected: string): void {
+  equal(what, typeof actual === 'string' ? actual.toLowerCase() : actual, expected.toLowerCase());
+}
+
 export function that(holds: boolean, expected: string, actual: string | Reply): void {
-  if (!holds) fail(expected, typeof actual === 'string' ? actual : describe(actual));
+  if (holds) return;
+  if (typeof actual === 'string') fail(expected, actual);
+  fail(expected, describe(actual), actual.exchange);
 }
 
 export function show(value: unknown): string {
@@ -109,7 +139,12 @@ export function refused(reply: Reply, expectedStatus: number, code: string): voi
     actual !== code &&
     near(actual, code)
   )
-    throw new RuleBroken(`${expectedStatus} ${code}`, `${reply.status} ${actual}`, true);
+    throw new RuleBroken(
+      `${expectedStatus} ${code}`,
+      `${reply.status} ${actual}`,
+      reply.exchange,
+      true,
+    );
   that(
     reply.status === expectedStatus && actual === code,
     `${expectedStatus} with code ${code}`,
@@ -148,8 +183,8 @@ export function retryAfter(reply: Reply): number {
   const value = reply.headers['retry-after'];
   that(
     value !== undefined && /^\d{1,9}$/.test(value.trim()),
-    'Retry-After with a number of seconds',
-    `Retry-After: ${value ?? '(missing)'}`,
+    `Retry-After with a number of seconds, not ${value ?? 'none'}`,
+    reply,
   );
   return Number(value);
 }

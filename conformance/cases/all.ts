@@ -8,8 +8,9 @@ import { auth6KeyedByCases } from './auth-6-keyed-by.ts';
 import { err1QuotaCases } from './err-1-quota.ts';
 import { err2InactiveSimCases } from './err-2-inactive-sim.ts';
 import { err3RetryAfterCases } from './err-3-retry-after.ts';
+import { err4DetailCases } from './err-4-detail.ts';
 import { limit1PerMinuteCases } from './limit-1-per-minute.ts';
-import { limit1RefusalsCases } from './limit-1-refusals.ts';
+import { limit7PerEndpointCases } from './limit-7-per-endpoint.ts';
 import { httpObservations } from './observations-http.ts';
 import { sendObservations } from './observations-send.ts';
 import { timeObservations } from './observations-time.ts';
@@ -46,8 +47,9 @@ export const allCases: readonly AnyCase[] = [
   ...err1QuotaCases,
   ...err2InactiveSimCases,
   ...err3RetryAfterCases,
+  ...err4DetailCases,
   ...limit1PerMinuteCases,
-  ...limit1RefusalsCases,
+  ...limit7PerEndpointCases,
   ...read1OwnMessageCases,
   ...read2UnknownIdsCases,
   ...read3NotLimitedCases,

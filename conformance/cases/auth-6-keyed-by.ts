@@ -1,19 +1,35 @@
-/**
- * Whose bucket a request spends, endpoint by endpoint; what a 429 to a stranger says.
- * Rules: AUTH-6, LIMIT-7, ERR-3, ERR-4.
- */
+/** Whose bucket a request spends. Rule: AUTH-6. */
 import type { Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
+import { floodOf } from '../floods.ts';
+import { isLeftAlone, limitIsExact } from '../judge-flood.ts';
+import { type Limited, limited, needsOf, passed, withFullBuckets } from '../limited.ts';
+import { recorded } from '../recording.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { type Limited, limited, passed } from './limit-1-per-minute.ts';
 import { poolNumber } from './svc-1-sims-and-pool.ts';
-
-const bothBucketsFullMs = 121_000;
 
 function howMany(replies: readonly Reply[]): number {
   return replies.filter(passed).length;
+}
+
+/** How many of 121 requests for received messages pass for one key from one address. */
+async function capacity(t: Trial): Promise<number> {
+  const { key } = await t.account();
+  const replies = await flood(121, () => t.get(paths.received, key));
+  const count = replies.filter(passed).length;
+  verify.given(() => verify.that(count > 0 && count < 121, 'successes and a 429', String(count)));
+  return count;
+}
+
+/** Calls without a key, from an address of the caller's choice. */
+function unauthenticated(t: Trial, localAddress?: string): Promise<Reply> {
+  return t.request({
+    method: 'GET',
+    path: paths.received,
+    ...(localAddress === undefined ? {} : { localAddress }),
+  });
 }
 
 function perEndpoint(one: Limited): readonly Case[] {
@@ -35,6 +51,11 @@ function perEndpoint(one: Limited): readonly Case[] {
         verify.equal('requests that passed', howMany(replies), one.limit);
         t.count();
       },
+      live: {
+        needs: [...needsOf(one), 'other-key'],
+        judges: [floodOf[one.name]],
+        run: async (t) => limitIsExact(t, await recorded(t, floodOf[one.name])),
+      },
     },
     {
       rule: 'AUTH-6',
@@ -53,37 +74,148 @@ function perEndpoint(one: Limited): readonly Case[] {
         verify.that(passed(reply), 'a success for the other account', reply);
         t.count();
       },
+      live: {
+        needs: [...needsOf(one), 'second-account'],
+        judges: [floodOf[one.name]],
+        run: async (t) => isLeftAlone(t, await recorded(t, floodOf[one.name]), 'other account'),
+      },
     },
   ];
 }
 
-/** 429s to calls without a key; afterwards the address's bucket, which is everybody's, is full again. */
-async function strangers(t: Trial, check: (refusals: readonly Reply[]) => Promise<void>) {
-  const call = () => t.request({ method: 'GET', path: paths.received });
-  await t.advance(bothBucketsFullMs);
-  try {
-    const replies = await flood(122, call);
-    const refusals = replies.filter(({ status }) => status === 429);
-    if (refusals.length === 0)
-      t.lack(
-        'a target that throttles calls without a key (unauthenticatedThrottle, errorsSpendToken)',
-      );
-    await check(refusals);
-    t.count();
-  } finally {
-    await t.advance(bothBucketsFullMs);
-  }
-}
-
-const stranger = {
-  needs: ['fresh', 'clock'],
-  alone: true,
-  cost: { throttled: 2 },
-  sends: '122 requests without a key',
-} as const;
-
 export const auth6KeyedByCases: readonly Case[] = [
   ...limited.filter(({ name }) => name !== 'send' && name !== 'received').flatMap(perEndpoint),
+  {
+    rule: 'AUTH-6',
+    name: 'users-do-not-share',
+    needs: ['key', 'second-account'],
+    alone: true,
+    cost: { throttled: 1 },
+    sends:
+      '121 requests for received messages by one account, then one by another, from one address',
+    demands: '429 for the one, 200 for the other',
+    run: async (t) => {
+      const account = await t.account();
+      const other = await t.otherAccount();
+      const replies = await flood(121, () => t.get(paths.received, account.key));
+      const throttled = replies.some((reply) => reply.status === 429);
+      verify.given(() => verify.that(throttled, 'a 429', 'none'));
+      verify.status(await t.get(paths.received, other.key), 200);
+      t.count();
+    },
+    live: {
+      needs: ['key', 'second-account'],
+      judges: [floodOf.received],
+      run: async (t) => isLeftAlone(t, await recorded(t, floodOf.received), 'other account'),
+    },
+  },
+  {
+    rule: 'AUTH-6',
+    name: 'keys-of-a-user-share',
+    needs: ['fresh'],
+    cost: { throttled: 1 },
+    sends: '121 requests for received messages with two keys of one account in turn',
+    demands: 'as many pass as with one key',
+    run: async (t) => {
+      const account = await t.account();
+      const { key } = await t.secondKey(account);
+      const replies = await flood(121, (i) => t.get(paths.received, i % 2 ? key : account.key));
+      verify.equal('requests that passed', replies.filter(passed).length, await capacity(t));
+      t.count();
+    },
+    live: {
+      needs: ['key', 'other-key'],
+      judges: [floodOf.received],
+      run: async (t) => limitIsExact(t, await recorded(t, floodOf.received)),
+    },
+  },
+  {
+    rule: 'AUTH-6',
+    name: 'addresses-of-a-user-share',
+    needs: ['fresh'],
+    cost: { throttled: 1 },
+    sends: '121 requests for received messages by one account, from two addresses',
+    demands: 'as many pass as from one: authenticated calls are keyed by user',
+    run: async (t) => {
+      const { key } = await t.account();
+      const authorization = `Bearer ${key}`;
+      const from = (localAddress: string) =>
+        t.request({
+          method: 'GET',
+          path: paths.received,
+          headers: { authorization },
+          localAddress,
+        });
+      const second = await from('127.0.0.2');
+      if (second.status === 0) t.lack('a target that is reached from a second local address');
+      verify.given(() => verify.status(second, 200));
+      const replies = await flood(120, () => t.get(paths.received, key));
+      const count = 1 + replies.filter(passed).length;
+      verify.equal('requests that passed', count, await capacity(t));
+      t.count();
+    },
+  },
+  {
+    rule: 'AUTH-6',
+    name: 'unauthenticated-by-address',
+    needs: ['fresh', 'clock'],
+    alone: true,
+    cost: { throttled: 2 },
+    sends: '122 requests without a key; then one with a key, and one without from another address',
+    demands: '401 for at least 120 of them; the key is not throttled, nor is the other address',
+    run: async (t) => {
+      const account = await t.account();
+      await withFullBuckets(t, async () => {
+        const replies = await flood(122, () => unauthenticated(t));
+        for (const reply of replies) verify.status(reply, 401, 429);
+        const refused = replies.filter((reply) => reply.status === 429);
+        // None at all where a refused call spends nothing (`errorsSpendToken`, `unauthenticatedThrottle`).
+        verify.that(
+          refused.length === 2 || refused.length === 0,
+          '120 times 401 before the first 429, or 401 always',
+          `${122 - refused.length} times 401`,
+        );
+        verify.status(await t.get(paths.received, account.key), 200);
+        const elsewhere = await unauthenticated(t, '127.0.0.2');
+        if (elsewhere.status !== 0) verify.status(elsewhere, 401);
+        t.count();
+      });
+    },
+    live: {
+      needs: ['key'],
+      judges: [floodOf.address],
+      run: async (t) => {
+        const flood = await recorded(t, floodOf.address);
+        // None at all where a refused call spends nothing (`errorsSpendToken`, `unauthenticatedThrottle`).
+        if (flood.refusals.length > 0) return limitIsExact(t, flood);
+        for (const reply of flood.replies) verify.status(reply, 401);
+        t.count();
+      },
+    },
+  },
+  {
+    rule: 'AUTH-6',
+    name: 'users-do-not-spend-the-address',
+    needs: ['fresh', 'clock'],
+    alone: true,
+    cost: { throttled: 1 },
+    sends: '121 requests with a key, then one without from the same address',
+    demands: '429 for the user, 401 for the address',
+    run: async (t) => {
+      const account = await t.account();
+      await t.advance(121_000);
+      const replies = await flood(121, () => t.get(paths.received, account.key));
+      const count = replies.filter(passed).length;
+      verify.given(() => verify.equal('requests that passed', count, 120));
+      verify.status(await unauthenticated(t), 401);
+      t.count();
+    },
+    live: {
+      needs: ['key'],
+      judges: [floodOf.received],
+      run: async (t) => isLeftAlone(t, await recorded(t, floodOf.received), 'no key'),
+    },
+  },
   {
     rule: 'AUTH-6',
     name: 'users-of-the-pool-do-not-share',
@@ -113,69 +245,23 @@ export const auth6KeyedByCases: readonly Case[] = [
       const account = await t.account();
       const revoked = await t.secondKey(account);
       await t.control.must('DELETE', `/control/keys/${revoked.keyId}`);
-      await t.advance(bothBucketsFullMs);
-      try {
+      await withFullBuckets(t, async () => {
         for (const reply of await flood(30, () => t.get(paths.received, revoked.key)))
           verify.status(reply, 401);
         const replies = await flood(121, () => t.get(paths.received, account.key));
         verify.equal('requests that passed', howMany(replies), 120);
         t.count();
-      } finally {
-        await t.advance(bothBucketsFullMs);
-      }
+      });
     },
-  },
-  {
-    rule: 'LIMIT-7',
-    name: 'reads-and-statistics-spend-nothing',
-    needs: ['fresh'],
-    cost: { sends: 121, throttled: 1 },
-    sends: 'a message, 40 reads of it, 40 requests for statistics, then 120 sends',
-    demands: '120 of the 121 sends pass',
-    run: async (t) => {
-      const account = await t.account();
-      const { messageId } = await t.queued(account);
-      for (const reply of await flood(40, () => t.read(account, messageId)))
-        verify.given(() => verify.status(reply, 200));
-      for (const reply of await flood(40, () => t.get(paths.stats, account.key)))
-        verify.given(() => verify.status(reply, 200));
-      const replies = await flood(120, () => t.send(account));
-      verify.equal('sends that passed', 1 + howMany(replies), 120);
-      t.count();
+    live: {
+      needs: ['key', 'revoked-key'],
+      judges: [floodOf.received],
+      run: async (t) => {
+        const flood = await recorded(t, floodOf.received);
+        for (const { name, reply } of flood.beside)
+          if (name === 'revoked') verify.status(reply, 401);
+        limitIsExact(t, flood);
+      },
     },
-  },
-  {
-    ...stranger,
-    rule: 'ERR-3',
-    name: 'sufficient-without-a-key',
-    sends: `${stranger.sends}, then one after Retry-After seconds`,
-    demands: 'Retry-After in whole seconds, at most 60; then 401',
-    run: (t) =>
-      strangers(t, async (refusals) => {
-        const waits = refusals.map(verify.retryAfter);
-        const longest = Math.max(...waits);
-        verify.that(longest <= 60, 'at most 60 seconds', `Retry-After: ${longest}`);
-        await t.advance(longest * 1000);
-        verify.status(await t.get(paths.received, undefined), 401);
-      }),
-  },
-  {
-    ...stranger,
-    rule: 'ERR-4',
-    name: 'detail-without-a-key',
-    demands: 'a JSON object with a text `detail` that states the seconds of Retry-After',
-    run: (t) =>
-      strangers(t, async (refusals) => {
-        for (const reply of refusals) {
-          const wait = verify.retryAfter(reply);
-          const { detail } = verify.object(reply);
-          const states = new RegExp(`(?<!\\d)${wait}(?!\\d)`);
-          verify.that(
-            typeof detail === 'string' && states.test(detail),
-            `a detail that states ${wait} seconds`,
-            reply,
-          );
-        }
-      }),
   },
 ];

@@ -3,11 +3,24 @@
  * whose messages are delivered, so that `quotaRefund` makes none.
  */
 import type { Case } from '../case.ts';
+import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
+import type { Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { howMany, onlyTheAccepted } from './limit-1-refusals.ts';
 
 const day = 86_400_000;
+
+/** As many messages exist as sends were answered 202. */
+export async function onlyTheAccepted(t: Trial, account: Subject, replies: readonly Reply[]) {
+  const count = await t.control.messageCount(account.accountId ?? '');
+  if (count === undefined) t.lack('a list of messages on the control port');
+  verify.equal('messages of the account', count, howMany(replies, 202));
+  t.count();
+}
+
+function howMany(replies: readonly Reply[], status: number): number {
+  return replies.filter((reply) => reply.status === status).length;
+}
 
 function exceeded(reply: Parameters<typeof verify.refused>[0]): void {
   verify.refused(reply, 402, 'quota_exceeded');
@@ -26,8 +39,10 @@ export const err1QuotaCases: readonly Case[] = [
       await t.queued(account);
       const key = t.target.flags.exhaustedApiKey;
       if (key !== undefined && !t.controlled) {
-        const reply = await t.post('/api/v1/sms/send/', key, t.fields(account));
-        if (reply.status === 403) t.lack('an exhausted account that may send from --from');
+        const from = t.target.flags.exhaustedFrom;
+        const reply = await t.send({ key, from: from ?? account.from, sims: [] });
+        if (reply.status === 403 && from === undefined)
+          t.lack('--exhausted-from, as that account may not send from --from');
         exceeded(reply);
       } else {
         const spent = await t.account({ quota: 1 });

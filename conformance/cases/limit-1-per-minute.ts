@@ -1,60 +1,18 @@
 /**
- * How many requests pass in a minute. Rules: LIMIT-1 to LIMIT-5, LIMIT-7, AUTH-6.
+ * How many requests pass in a minute. Rules: LIMIT-1 to LIMIT-5.
  * All four answers of `limiterRefill` pass: what is counted is a bucket found full, at one instant, and what is back
  * 59 s and 60 s later, at a time of the minute where even whole-minute windows tell.
  */
 import type { Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
+import { floodOf } from '../floods.ts';
+import { isLeftAlone, limitIsExact } from '../judge-flood.ts';
+import { justAfterTheMinute, type Limited, limited, needsOf, passed } from '../limited.ts';
+import { recorded } from '../recording.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-
-const minute = 60_000;
-
-export type Call = (t: Trial, account: Subject, key?: string) => Promise<Reply>;
-
-export interface Limited {
-  readonly name: 'send' | 'dashboard_send' | 'external_send' | 'received' | 'tasks';
-  readonly rule: 'LIMIT-1' | 'LIMIT-2' | 'LIMIT-3' | 'LIMIT-4' | 'LIMIT-5';
-  readonly limit: number;
-  /** Requests to it are sends, which cost. */
-  readonly isSend: boolean;
-  readonly call: Call;
-  readonly path: (account: Subject) => string;
-}
-
-function posting(path: string): Pick<Limited, 'call' | 'path' | 'isSend'> {
-  return {
-    isSend: true,
-    path: () => path,
-    call: (t, account, key = account.key) => t.post(path, key, t.fields(account)),
-  };
-}
-
-function getting(path: Limited['path']): Pick<Limited, 'call' | 'path' | 'isSend'> {
-  return {
-    isSend: false,
-    path,
-    call: (t, account, key = account.key) => t.get(path(account), key),
-  };
-}
-
-export const limited: readonly Limited[] = [
-  { name: 'send', rule: 'LIMIT-1', limit: 120, ...posting(paths.send) },
-  { name: 'dashboard_send', rule: 'LIMIT-2', limit: 120, ...posting(paths.dashboard_send) },
-  { name: 'external_send', rule: 'LIMIT-3', limit: 120, ...posting(paths.external_send) },
-  { name: 'received', rule: 'LIMIT-4', limit: 120, ...getting(() => paths.received) },
-  {
-    name: 'tasks',
-    rule: 'LIMIT-5',
-    limit: 60,
-    ...getting(({ sims }) => paths.tasks(sims[0]?.deviceId ?? '')),
-  },
-];
-
-export function passed(reply: Reply): boolean {
-  return reply.status >= 200 && reply.status < 300;
-}
+import { onlyTheAccepted } from './err-1-quota.ts';
 
 /** Empties a full bucket with one request more than it holds, and says how many passed. */
 async function spendAll(t: Trial, one: Limited, account: Subject): Promise<Reply[]> {
@@ -68,21 +26,6 @@ function howMany(replies: readonly Reply[]): number {
   return replies.filter(passed).length;
 }
 
-/** A moment at which no full minute of the clock lies within the next 59 s, and every bucket is full. */
-export async function justAfterTheMinute(t: Trial): Promise<void> {
-  const now = await t.now();
-  await t.control.advanceTo(Math.ceil((now + 2 * minute) / minute) * minute + 500);
-}
-
-const senders = ['sender'] as const;
-const keys = ['key'] as const;
-const devices = ['key', 'device'] as const;
-
-function needsOf(one: Limited) {
-  if (one.isSend) return senders;
-  return one.name === 'tasks' ? devices : keys;
-}
-
 function exactly(one: Limited): Case {
   return {
     rule: one.rule,
@@ -94,44 +37,15 @@ function exactly(one: Limited): Case {
     demands: `${one.limit} pass, one is 429`,
     run: async (t) => {
       const account = await t.account();
-      if (!t.controlled) return exactlyInRealTime(t, one, account);
       verify.equal('requests that passed', howMany(await spendAll(t, one, account)), one.limit);
       t.count();
     },
+    live: {
+      needs: needsOf(one),
+      judges: [floodOf[one.name]],
+      run: async (t) => limitIsExact(t, await recorded(t, floodOf[one.name])),
+    },
   };
-}
-
-/** Earlier cases may have spent of the same bucket, and some of it may come back meanwhile. */
-async function exactlyInRealTime(t: Trial, one: Limited, account: Subject): Promise<void> {
-  const { client, timeoutMs } = t.target;
-  const path = one.path(account);
-  if (client.lastMinute(path, account.key).since !== undefined && timeoutMs > 61_000)
-    await t.advance(61_000);
-  const began = Date.now();
-  const spent = client.lastMinute(path, account.key);
-  const replies = await spendAll(t, one, account);
-  const refusal = replies.find((reply) => reply.status === 429);
-  const total = howMany(replies) + spent.passed;
-  if (total === 0 && refusal !== undefined)
-    throw new verify.PreconditionMissing(
-      'the bucket was empty at the start: another run, or another caller, had spent it',
-    );
-  // A refusal and a replay may or may not have spent a token (`errorsSpendToken`, `replaySpends`).
-  const counts = [0, spent.replayed].flatMap((replays) =>
-    [0, spent.refused].map((refusals) => total + replays + refusals),
-  );
-  const actual = `${total}, after ${spent.replayed} replays and ${spent.refused} refusals`;
-  verify.that(refusal !== undefined, `a 429 among ${replies.length} requests`, actual);
-  if (Number(refusal?.headers['retry-after'] ?? 0) <= 2) {
-    const back = Math.ceil(((Date.now() - (spent.since ?? began)) / minute) * one.limit) + 1;
-    const plausible = total <= one.limit + back && Math.max(...counts) >= one.limit;
-    verify.that(plausible, `${one.limit} that pass in a minute`, actual);
-  } else if (Math.floor(Date.now() / minute) !== Math.floor((spent.since ?? began) / minute)) {
-    t.lack('all of its requests within one minute of the clock');
-  } else {
-    verify.that(counts.includes(one.limit), `${one.limit} that pass in a minute`, actual);
-  }
-  t.count();
 }
 
 function window(one: Limited): Case {
@@ -184,6 +98,11 @@ const perAccount: readonly Case[] = [
       verify.equal('requests that passed', howMany(replies), 120);
       t.count();
     },
+    live: {
+      needs: ['sender', 'other-key'],
+      judges: [floodOf.send],
+      run: async (t) => limitIsExact(t, await recorded(t, floodOf.send)),
+    },
   },
   {
     rule: 'LIMIT-1',
@@ -198,6 +117,11 @@ const perAccount: readonly Case[] = [
         verify.equal('requests that passed', howMany(replies), 120);
       }
       t.count();
+    },
+    live: {
+      needs: ['sender', 'second-account'],
+      judges: [floodOf.send],
+      run: async (t) => isLeftAlone(t, await recorded(t, floodOf.send), 'other account'),
     },
   },
   {
@@ -216,50 +140,19 @@ const perAccount: readonly Case[] = [
   },
 ];
 
-/** Spending one endpoint's bucket leaves all others usable. */
-function leavesTheOthers(spent: Limited): Case {
-  const others = limited.filter((one) => one !== spent);
-  return {
-    rule: 'LIMIT-7',
-    name: `${spent.name.replace('_', '-')}-leaves-the-others`,
-    needs: ['fresh'],
-    cost: { sends: (spent.isSend ? spent.limit + 1 : 0) + 3, throttled: 1 },
-    sends: `${spent.limit + 1} requests to ${spent.name}, then some to every other endpoint`,
-    demands: 'a 429 at the one, none at the others',
-    run: async (t) => {
-      const account = await t.account();
-      const before = await spendAll(t, spent, account);
-      verify.given(() => verify.equal('requests that passed', howMany(before), spent.limit));
-      for (const one of others)
-        for (let i = 0; i < (one.isSend ? 1 : 3); i += 1) {
-          const reply = await one.call(t, account);
-          verify.that(passed(reply), `a success at ${one.name}`, reply);
-        }
-      verify.status(await t.get(paths.stats, account.key), 200);
-      t.count();
-    },
-  };
-}
-
-const wholeness: Case = {
-  rule: 'LIMIT-7',
-  name: 'the-others-stay-whole',
+const refused: Case = {
+  rule: 'LIMIT-1',
+  name: 'throttled-is-not-queued',
   needs: ['fresh'],
-  cost: { sends: 310, throttled: 1 },
-  sends:
-    '30 requests to each of three endpoints, then 121 to the send endpoint; 121 by a fresh account',
-  demands: 'as many sends pass for both: what was spent elsewhere is not counted',
+  cost: { sends: 130, throttled: 10 },
+  sends: '130 sends, then the list of messages',
+  demands: 'as many messages as were answered 202',
   run: async (t) => {
     const account = await t.account();
-    const fresh = await t.account();
-    for (const one of limited.slice(1, 4)) {
-      const replies = await flood(30, () => one.call(t, account));
-      verify.equal(`requests to ${one.name} that passed`, howMany(replies), 30);
-    }
-    const whole = howMany(await flood(121, () => t.send(fresh)));
-    verify.given(() => verify.that(whole > 0 && whole < 121, 'successes and a 429', String(whole)));
-    verify.equal('sends', howMany(await flood(121, () => t.send(account))), whole);
-    t.count();
+    const replies = await flood(130, () => t.send(account));
+    const throttled = replies.some(({ status }) => status === 429);
+    verify.given(() => verify.that(throttled, 'a 429', 'none in 130 sends'));
+    await onlyTheAccepted(t, account, replies);
   },
 };
 
@@ -267,6 +160,5 @@ export const limit1PerMinuteCases: readonly Case[] = [
   ...limited.map(exactly),
   ...limited.map(window),
   ...perAccount,
-  ...limited.map(leavesTheOthers),
-  wholeness,
+  refused,
 ];

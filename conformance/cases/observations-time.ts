@@ -3,10 +3,10 @@
  */
 import type { Observation, Seen } from '../case.ts';
 import { flood } from '../flood.ts';
+import { justAfterTheMinute, limited, passed } from '../limited.ts';
 import { recipients } from '../target.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { justAfterTheMinute, limited, passed } from './limit-1-per-minute.ts';
 
 const day = 86_400_000;
 const needs = ['fresh', 'clock'] as const;

@@ -1,5 +1,6 @@
 /** Reading a message of the account. Rule: READ-1. */
 import type { Case } from '../case.ts';
+import { livesInRealTime, recordedLives } from '../recorded-lives.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -83,6 +84,16 @@ export const read1OwnMessageCases: readonly Case[] = [
       verify.that(status !== 'queued', 'another status after three polls', status);
       t.count();
     },
+    live: {
+      needs: ['sender'],
+      judges: [livesInRealTime],
+      run: async (t) => {
+        const lives = await recordedLives(t);
+        if (lives.every(({ sightings }) => sightings.length === 1))
+          t.lack('a message that is picked up within the wait');
+        t.count();
+      },
+    },
   },
   {
     rule: 'READ-1',
@@ -98,5 +109,6 @@ export const read1OwnMessageCases: readonly Case[] = [
       verify.message(await t.get(paths.read(messageId), key), 200);
       t.count();
     },
+    live: { needs: ['sender', 'other-key'], cost: { sends: 1 } },
   },
 ];

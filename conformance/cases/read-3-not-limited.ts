@@ -1,6 +1,9 @@
 /** Reads and statistics are never throttled. Rules: READ-3, LIMIT-6. */
 import type { Case } from '../case.ts';
 import { flood } from '../flood.ts';
+import { floodOf } from '../floods.ts';
+import { refusalsOf } from '../judge-flood.ts';
+import { recorded } from '../recording.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { unknownIds } from './read-2-unknown-ids.ts';
@@ -47,6 +50,16 @@ export const read3NotLimitedCases: readonly Case[] = [
       );
       for (let i = 0; i < 5; i += 1) verify.message(await t.read(account, messageId), 200);
       t.count();
+    },
+    live: {
+      needs: ['sender'],
+      judges: [floodOf.send],
+      run: async (t) => {
+        const flood = await recorded(t, floodOf.send);
+        refusalsOf(t, flood);
+        for (const reply of flood.reads) verify.status(reply, 200);
+        t.count();
+      },
     },
   },
   {

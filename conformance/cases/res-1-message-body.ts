@@ -134,9 +134,9 @@ export const res1MessageBodyCases: readonly Case[] = [
       if (account.sims.length === 0) t.lack('--device-id or --control-url');
       for (const sim of account.sims) {
         const { body, messageId } = await t.queued(account, { from: sim.number });
-        verify.equal('device_id of the 202', body['device_id'], sim.deviceId);
+        verify.sameUuid('device_id of the 202', body['device_id'], sim.deviceId);
         const read = verify.message(await t.read(account, messageId), 200);
-        verify.equal('device_id of the read', read['device_id'], sim.deviceId);
+        verify.sameUuid('device_id of the read', read['device_id'], sim.deviceId);
         t.count();
       }
     },

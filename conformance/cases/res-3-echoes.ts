@@ -1,6 +1,6 @@
 /** What a Message body repeats: the `request_id` and the time of creation. Rules: RES-3, RES-4. */
 import type { Case } from '../case.ts';
-import { pollIntervalMs } from '../recorded-lives.ts';
+import { livesInRealTime, pollIntervalMs, recordedLives } from '../recorded-lives.ts';
 import * as verify from '../verify.ts';
 import { everywhere } from './res-1-message-body.ts';
 
@@ -143,6 +143,18 @@ export const res3EchoesCases: readonly Case[] = [
         verify.equal('created_at of a read', read['created_at'], body['created_at']);
         if (read['status'] !== 'queued') t.count();
       }
+    },
+    live: {
+      needs: ['sender'],
+      judges: [livesInRealTime],
+      run: async (t) => {
+        for (const { bodies } of await recordedLives(t))
+          for (const body of bodies.slice(1)) {
+            verify.equal('created_at of a read', body['created_at'], bodies[0]?.['created_at']);
+            t.count();
+          }
+        if (t.exercised === 0) t.lack('a message that is picked up within the wait');
+      },
     },
   },
 ];

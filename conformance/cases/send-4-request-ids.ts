@@ -1,6 +1,8 @@
 /** Which `request_id`s are the same one. Rule: SEND-4. */
 import type { Case } from '../case.ts';
 import { flood } from '../flood.ts';
+import { floodOf } from '../floods.ts';
+import { recorded } from '../recording.ts';
 import type { Fields, Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { firstOf, replayed } from './send-4-replay.ts';
@@ -21,7 +23,7 @@ async function twoMessages(t: Trial, account: Subject, ids: readonly [string, st
   ] as const) {
     const reply = await t.send(account, fields);
     verify.status(reply, 200);
-    verify.that(reply.bytes.equals(original.bytes), `the body ${original.text}`, reply);
+    verify.identical(reply, original, 'the original 202 body');
   }
   t.count();
 }
@@ -63,6 +65,22 @@ export const send4RequestIdsCases: readonly Case[] = [
       replayed(await t.send(other, fields), second);
       t.count();
     },
+    live: {
+      needs: ['sender', 'second-account'],
+      cost: { sends: 1 },
+      run: async (t) => {
+        const account = await t.account();
+        const other = await t.otherAccount();
+        const [fields, first] = await firstOf(t, account);
+        // A number of its own, where there is one: else the refusal of the number is what tells the accounts apart.
+        const from = other.from === '' ? account.from : other.from;
+        const second = await t.send(other, { ...fields, from });
+        verify.that(second.status !== 200, 'no replay to another account', second);
+        verify.that(!second.bytes.equals(first.bytes), 'another message', second);
+        if (other.from !== '') verify.accepted(second);
+        t.count();
+      },
+    },
   },
   {
     rule: 'SEND-4',
@@ -83,6 +101,18 @@ export const send4RequestIdsCases: readonly Case[] = [
       });
       replayed(await t.send(account, fields), first);
       t.count();
+    },
+    live: {
+      needs: ['sender'],
+      cost: { sends: 1 },
+      judges: [floodOf.send],
+      run: async (t) => {
+        const { first, replies } = await recorded(t, floodOf.send);
+        verify.given(() => verify.accepted(first.reply));
+        verify.given(() => verify.that(replies.length > 100, '100 later messages', 'fewer'));
+        replayed(await t.send(await t.account(), first.fields), first.reply);
+        t.count();
+      },
     },
   },
   {
@@ -132,7 +162,7 @@ export const send4RequestIdsCases: readonly Case[] = [
       const { reply: first } = await t.queued(account, fields);
       const reply = await t.send(account, fields);
       verify.status(reply, 200);
-      verify.that(reply.bytes.equals(first.bytes), `the original body ${first.text}`, reply);
+      verify.identical(reply, first, 'the original 202 body');
       t.count();
     },
   },

@@ -1,5 +1,6 @@
 /** Replays as time passes: the 24 hours, and a message that has moved on. Rule: SEND-4. */
 import type { Case } from '../case.ts';
+import { livesInRealTime, recordedLives } from '../recorded-lives.ts';
 import * as verify from '../verify.ts';
 import { firstOf, replayed } from './send-4-replay.ts';
 
@@ -34,6 +35,19 @@ export const send4WindowCases: readonly Case[] = [
       }
       if (interval > day / 8 && t.exercised === 0)
         t.lack('a status that changes within 24 hours (pollIntervalSeconds)');
+    },
+    live: {
+      needs: ['sender'],
+      cost: { sends: 2 },
+      judges: [livesInRealTime],
+      run: async (t) => {
+        const account = await t.account();
+        for (const { fields, first, sightings } of await recordedLives(t)) {
+          if (sightings.length === 1) t.lack('a message that is picked up within the wait');
+          replayed(await t.send(account, fields), first);
+          t.count();
+        }
+      },
     },
   },
   {
@@ -110,6 +124,21 @@ export const send4WindowCases: readonly Case[] = [
       await t.advance(2 * hour);
       replayed(await t.send(account, fields), first);
       t.count();
+    },
+    live: {
+      needs: ['sender'],
+      cost: { sends: 2, waits: 5 },
+      run: async (t) => {
+        const account = await t.account();
+        const send_at = new Date((await t.now()) + 3_000).toISOString();
+        const [fields, first] = await firstOf(t, account, { send_at });
+        await t.advance(4_500);
+        const reply = await t.send(account, fields);
+        if (reply.status === 400)
+          t.lack('a target that looks for a replay before it validates (gateOrder)');
+        replayed(reply, first);
+        t.count();
+      },
     },
   },
   {

@@ -3,7 +3,7 @@
  * Meanwhile a read may show `queued` or a name of the service's own (`heldStatus`).
  */
 import type { Case } from '../case.ts';
-import { pollIntervalMs } from '../recorded-lives.ts';
+import { livesInRealTime, pollIntervalMs, recordedLives } from '../recorded-lives.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { iso } from './send-7-send-at.ts';
@@ -80,6 +80,16 @@ export const send7HoldCases: readonly Case[] = [
       }
       t.fail('pickup within about one poll', 'still queued');
     },
+    live: {
+      needs: ['sender'],
+      judges: [livesInRealTime],
+      run: async (t) => {
+        for (const { sightings } of await recordedLives(t)) {
+          verify.that((sightings[1]?.at ?? 26_001) <= 26_000, 'pickup within 26 s', 'still queued');
+          t.count();
+        }
+      },
+    },
   },
   {
     rule: 'SEND-7',
@@ -138,6 +148,22 @@ export const send7HoldCases: readonly Case[] = [
       const tasks = await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
       verify.that(tasks.text.includes(messageId), 'the message among the tasks', tasks);
       t.count();
+    },
+    live: {
+      needs: ['sender', 'device'],
+      cost: { sends: 1 },
+      spends: { send: 1, tasks: 1 },
+      run: async (t) => {
+        const account = await t.account();
+        const send_at = new Date((await t.now()) + 60 * minute).toISOString();
+        const { messageId } = await t.queued(account, { send_at });
+        const tasks = await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
+        verify.given(() => verify.status(tasks, 200));
+        verify.that(!tasks.text.includes(messageId), 'tasks without the held message', tasks);
+        const status = await statusOf(t, account, messageId);
+        verify.that(!gone.includes(status), 'held', status);
+        t.count();
+      },
     },
   },
   {

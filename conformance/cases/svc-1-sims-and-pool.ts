@@ -29,14 +29,15 @@ export const svc1SimsAndPoolCases: readonly Case[] = [
     sends: 'a message from each of two SIMs',
     demands: '202, from that number and device',
     run: async (t) => {
-      const account = await t.account({ sims: 2 });
+      const account = await t.account({ sims: t.controlled ? 2 : 1 });
       for (const { number, deviceId } of account.sims) {
         const body = verify.accepted(await t.send(account, { from: number }));
         verify.equal('from_number', body['from_number'], number);
-        verify.equal('device_id', body['device_id'], deviceId);
+        verify.sameUuid('device_id', body['device_id'], deviceId);
         t.count();
       }
     },
+    live: { needs: ['sender', 'device'], cost: { sends: 1 } },
   },
   {
     rule: 'SVC-1',
@@ -81,6 +82,16 @@ export const svc1SimsAndPoolCases: readonly Case[] = [
       await t.queued(owner);
       foreignRefusal(await t.send(account, { from: owner.from }));
       t.count();
+    },
+    live: {
+      needs: ['sender', 'second-account'],
+      cost: { sends: 1 },
+      run: async (t) => {
+        const account = await t.account();
+        await t.queued(account);
+        foreignRefusal(await t.send(await t.otherAccount(), { from: account.from }));
+        t.count();
+      },
     },
   },
 ];

@@ -81,5 +81,25 @@ export const svc4JsonCases: readonly Case[] = [
         t.count();
       }
     },
+    live: {
+      needs: ['sender'],
+      cost: { sends: 4 },
+      run: async (t) => {
+        const account = await t.account();
+        const { inactiveFrom, unknownFrom, exhaustedApiKey, exhaustedFrom } = t.target.flags;
+        const refusals = [await t.send(account, { message: 'x'.repeat(1601) })];
+        for (const from of [unknownFrom, inactiveFrom])
+          if (from !== undefined) refusals.push(await t.send(account, { from }));
+        if (exhaustedApiKey !== undefined)
+          refusals.push(
+            await t.send({ key: exhaustedApiKey, from: exhaustedFrom ?? account.from, sims: [] }),
+          );
+        for (const refusal of refusals) {
+          verify.status(refusal, 400, 402, 403, 503);
+          verify.declaredJson(refusal);
+          t.count();
+        }
+      },
+    },
   },
 ];

@@ -1,5 +1,5 @@
 /** Workflow commands: one annotation for each case that did not pass, and a notice with the counts. */
-import { isFailure, verdicts } from '../suite.ts';
+import { isFailure, verdicts } from '../result.ts';
 import { because, type Summary } from './summary.ts';
 
 export function githubReport(summary: Summary): string {

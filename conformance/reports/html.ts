@@ -3,8 +3,8 @@
  * No script and nothing fetched; sections open without either. Legible in light and dark.
  */
 import { curlOf, type Exchange } from '../exchange.ts';
+import { isFailure, type Result, type Verdict, verdicts } from '../result.ts';
 import { sentenceOf } from '../rules.ts';
-import { isFailure, type Result, type Verdict, verdicts } from '../suite.ts';
 import { because, bySubject, type Summary, escapeMarkup as text } from './summary.ts';
 
 export function htmlReport(summary: Summary): string {

@@ -2,8 +2,9 @@
  * JUnit XML, as both common schemas of it allow (Ant's and Jenkins'): one suite a rule, no attribute that either lacks.
  * What was observed is a test case that passed; what was not exercised is an error, for it must not look like a success.
  */
+
+import type { Result } from '../result.ts';
 import { sentenceOf } from '../rules.ts';
-import type { Result } from '../suite.ts';
 import { because, bySubject, escapeMarkup, type Summary } from './summary.ts';
 
 export function junitReport(summary: Summary): string {

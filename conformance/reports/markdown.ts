@@ -1,6 +1,7 @@
 /** For a pull request or a wiki: the rules in a table, then what failed. */
+
+import { isFailure, verdicts } from '../result.ts';
 import { sentenceOf } from '../rules.ts';
-import { isFailure, verdicts } from '../suite.ts';
 import { because, type Summary } from './summary.ts';
 
 export function markdownReport(summary: Summary): string {

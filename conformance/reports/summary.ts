@@ -2,7 +2,7 @@
 import type { Discovered } from '../discover.ts';
 import type { Weighed } from '../expected.ts';
 import type { RuleVerdict } from '../outcome.ts';
-import type { Result, Verdict } from '../suite.ts';
+import type { Result, Verdict } from '../result.ts';
 
 export interface Summary {
   readonly baseUrl: string;
@@ -13,6 +13,8 @@ export interface Summary {
   readonly reachable: boolean;
   readonly sends: number;
   readonly throttled: number;
+  /** Connections that broke and were tried again, by their error. */
+  readonly interruptions: Readonly<Record<string, number>>;
   readonly counts: Readonly<Record<Verdict, number>>;
   readonly rules: readonly RuleVerdict[];
   readonly results: readonly Result[];

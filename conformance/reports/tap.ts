@@ -1,5 +1,5 @@
 /** TAP version 14. What was not exercised is `not ok`; an expected failure is a TODO. */
-import { isFailure, type Result } from '../suite.ts';
+import { isFailure, type Result } from '../result.ts';
 import { because, type Summary } from './summary.ts';
 
 export function tapReport(summary: Summary): string {

@@ -1,6 +1,8 @@
 /** For people at a terminal: a line as each case ends, then what matters. */
+
+import type { Exchange } from '../exchange.ts';
+import { isFailure, type Result, verdicts } from '../result.ts';
 import { sentenceOf } from '../rules.ts';
-import { isFailure, type Result, verdicts } from '../suite.ts';
 import { because, type Summary } from './summary.ts';
 
 export function progressLine(result: Result, done: number, total: number): string {
@@ -20,6 +22,7 @@ export function textReport(summary: Summary): string {
     if (result.demands !== undefined) lines.push(`  Demands   ${result.demands}`);
     if (result.expected !== undefined) lines.push(`  Expected  ${result.expected}`);
     if (result.actual !== undefined) lines.push(`  Actual    ${result.actual}`);
+    if (result.broken !== undefined) lines.push(`  Request   ${requestLine(result.broken)}`);
     if (result.reason !== undefined) lines.push(`  Reason    ${result.reason}`);
     lines.push('');
   }
@@ -48,7 +51,24 @@ export function textReport(summary: Summary): string {
       .join(', ')}.`,
     `${summary.baseUrl}: ${summary.sends} sends, ${summary.throttled} 429s, ${(summary.durationMs / 1000).toFixed(1)} s.`,
   );
+  for (const [failure, times] of Object.entries(summary.interruptions))
+    lines.push(
+      `The connection broke ${times} times (${failure}); tried again, it counts against no rule.`,
+    );
   if (!summary.reachable) lines.push(`${summary.baseUrl} is not reachable.`);
   if (summary.interrupted) lines.push('Interrupted: this is what was found so far.');
   return `${lines.join('\n')}\n`;
+}
+
+const longestRequest = 300;
+
+/** The request as one line: what was sent decides why a rule is broken. */
+function requestLine({ method, url, requestBody = '' }: Exchange): string {
+  const body = requestBody.length > longestRequest ? middleCut(requestBody) : requestBody;
+  return `${method} ${new URL(url).pathname} ${body}`.trimEnd();
+}
+
+function middleCut(text: string): string {
+  const left = text.length - longestRequest;
+  return `${text.slice(0, longestRequest / 2)}… (${left} more) …${text.slice(-longestRequest / 2)}`;
 }

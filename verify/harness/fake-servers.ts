@@ -2,7 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { conform } from '../../conformance/main.ts';
-import type { Verdict } from '../../conformance/suite.ts';
+import type { Verdict } from '../../conformance/result.ts';
 
 export interface Fake {
   readonly url: string;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { idOf, subjectOf } from '../../conformance/case.ts';
 import { allCases } from '../../conformance/cases/all.ts';
 import { assumptions, rules } from '../../conformance/rules.ts';
-import { select } from '../../conformance/suite.ts';
+import { select } from '../../conformance/select.ts';
 import { defects } from '../../src/defects/catalogue.ts';
 
 /** The service's half of the shipped page; the other half is about its clients. */

@@ -1,0 +1,205 @@
+/**
+ * One flood of an endpoint, without levers: everything that rules say about a limit is judged on the same requests.
+ * Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4. Connections are opened before, so that requests arrive
+ * together; one request comes well before the others, so that the refill shows itself (`limiterRefill`).
+ */
+import { type Bucket, limitOf, minuteMs, type Spent } from './buckets.ts';
+import { type Reply, SendsExhausted } from './client.ts';
+import { flood } from './flood.ts';
+import { limited, passed } from './limited.ts';
+import type { Recording } from './recording.ts';
+import type { Need } from './target.ts';
+import { paths, type Subject, type Trial } from './trial.ts';
+import * as verify from './verify.ts';
+import { type Wait, waitOut } from './wait-out.ts';
+
+export interface Flood {
+  readonly bucket: Bucket;
+  readonly limit: number;
+  /** What this run had spent of the bucket before, within a minute. */
+  readonly before: Spent;
+  /** The run has asked nothing of it for a minute, or little, so that the bucket was full. */
+  readonly wasFull: boolean;
+  readonly replies: readonly Reply[];
+  readonly refusals: readonly Reply[];
+  readonly tookMs: number;
+  /** A minute of the clock began meanwhile, with which a bucket may fill. */
+  readonly crossedMinute: boolean;
+  /** The first request and its reply. */
+  readonly first: { readonly fields: Readonly<Record<string, unknown>>; readonly reply: Reply };
+  /** Straight after, while the bucket is empty. */
+  readonly beside: readonly { readonly name: string; readonly reply: Reply }[];
+  readonly reads: readonly Reply[];
+  readonly wait: Wait | undefined;
+}
+
+/** More than fit, so that requests that arrive together are counted rightly or wrongly. */
+const surplus = 4;
+const mostSurplus = 20;
+const atOnce = 16;
+const apartMs = 1_600;
+
+type Shared = (typeof limited)[number]['name'];
+
+export const floodOf: Readonly<Record<Shared | 'address', Recording<Flood>>> = {
+  send: recordingOf('send', ['sender']),
+  dashboard_send: recordingOf('dashboard_send', ['sender']),
+  external_send: recordingOf('external_send', ['sender']),
+  received: recordingOf('received', ['key']),
+  tasks: recordingOf('tasks', ['key', 'device']),
+  address: recordingOf('address', ['key']),
+};
+
+function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
+  return {
+    name: `flood of ${bucket}`,
+    needs,
+    spends: { [bucket]: limitOf(bucket) + surplus + 3 },
+    throttled: surplus + 3,
+    seconds: 66,
+    waits: 0,
+    full: [bucket],
+    record: (t) => record(t, bucket),
+  };
+}
+
+/** Floods take turns, so that each sees what the one before has left of its bucket. */
+const turns = new WeakMap<object, Promise<unknown>>();
+
+async function record(t: Trial, bucket: Bucket): Promise<Flood> {
+  const before = turns.get(t.target) ?? Promise.resolve();
+  const burst = before.then(() => spend(t, bucket));
+  turns.set(
+    t.target,
+    burst.catch(() => {}),
+  );
+  const { call, ...flood } = await burst;
+  return { ...flood, wait: await waitOut(t, call, flood) };
+}
+
+async function spend(t: Trial, bucket: Bucket) {
+  const { clock, startedAt } = t.target;
+  const account = await t.account();
+  const one = limited.find(({ name }) => name === bucket);
+  const limit = limitOf(bucket);
+  const keys = [account.key, t.target.flags.otherApiKey ?? account.key];
+  const fields = t.fields(account);
+  const call = (i: number): Promise<Reply> => {
+    if (one === undefined) return t.get(paths.received, undefined);
+    const key = keys[i % 2];
+    if (!one.isSend) return one.call(t, account, key);
+    // Ids of their own: what is replayed later has as many messages behind it.
+    const request_id = i === 0 ? fields['request_id'] : t.requestId();
+    return t.post(one.path(account), key, { ...fields, request_id });
+  };
+  if (one?.isSend) {
+    fields['request_id'] = t.requestId();
+    refuseBeyondBudget(t, limit + surplus);
+  }
+  await inTheMiddleOfAMinute(t);
+  await warmUp(t, account);
+  const revoked = bucket === 'received' ? await revokedCalls(t) : [];
+  const beganAt = clock.now();
+  const spent = t.target.ledger.spent(bucket, beganAt);
+  const first = await call(0);
+  const isAnswered = passed(first) || (bucket === 'address' && first.status === 401);
+  await t.pause(isAnswered ? apartMs : 0, 'time to pass');
+  const known = spent.passed + spent.replayed + spent.refused;
+  const times = isAnswered ? Math.max(0, limit - known - 1) + surplus : 0;
+  const replies = [first, ...(await flood(times, (i) => call(i + 1)))];
+  while (
+    isAnswered &&
+    replies.every(({ status }) => status !== 429) &&
+    replies.length < limit + mostSurplus
+  )
+    replies.push(await call(replies.length));
+  const endedAt = clock.now();
+  const refusals = replies.filter(({ status }) => status === 429);
+  return {
+    bucket,
+    limit,
+    before: spent,
+    wasFull: beganAt - startedAt >= minuteMs && spent.throttled === 0,
+    replies,
+    refusals,
+    tookMs: endedAt - beganAt,
+    crossedMinute: Math.floor(beganAt / minuteMs) !== Math.floor(endedAt / minuteMs),
+    first: { fields, reply: first },
+    beside: [...revoked, ...(refusals.length > 0 ? await besides(t, bucket, account) : [])],
+    reads: refusals.length > 0 ? await readsOf(t, account, first) : [],
+    call: () => call(limit),
+  };
+}
+
+/** Half a flood would cost as much and show nothing. */
+function refuseBeyondBudget(t: Trial, sends: number): void {
+  const { client, maxSends } = t.target;
+  if (maxSends === undefined || client.sends + sends <= maxSends) return;
+  client.budgetReached = true;
+  throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
+}
+
+/** A bucket that fills with each full minute of the clock would be found twice as large at its turn. */
+async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
+  const intoMs = t.target.clock.now() % minuteMs;
+  if (intoMs < 1_000) await t.pause(1_000 - intoMs, 'the next minute');
+  else if (intoMs > 48_000 && t.target.timeoutMs > 15_000)
+    await t.pause(minuteMs + 1_000 - intoMs, 'the next minute');
+}
+
+/** Opens connections with requests that are not limited, and that therefore must spend nothing (LIMIT-7). */
+async function warmUp(t: Trial, account: Subject): Promise<void> {
+  for (let round = 0; round < 2; round += 1)
+    await flood(2 * atOnce, () => t.get(paths.stats, account.key));
+}
+
+const revokedTimes = 30;
+
+/** Requests with a revoked key are not those of the user whose key it was (AUTH-6). */
+async function revokedCalls(t: Trial) {
+  const key = t.target.flags.revokedKey;
+  if (key === undefined) return [];
+  const replies = await flood(revokedTimes, () => t.get(paths.received, key));
+  return replies.map((reply) => ({ name: 'revoked', reply }));
+}
+
+/** One request wherever the empty bucket must not matter. */
+async function besides(t: Trial, bucket: Bucket, account: Subject) {
+  const beside: { name: string; reply: Reply }[] = [];
+  const now = t.target.clock.now();
+  for (const one of limited) {
+    if (one.name === bucket || (one.isSend && account.from === '')) continue;
+    if (one.name === 'tasks' && account.sims.length === 0) continue;
+    // What was flooded before is empty by its own limit.
+    if (t.target.ledger.spent(one.name, now).throttled > 0) continue;
+    beside.push({ name: one.name, reply: await one.call(t, account) });
+  }
+  const one = limited.find(({ name }) => name === bucket);
+  if (t.target.flags.secondApiKey !== undefined && one !== undefined) {
+    const other = await t.otherAccount();
+    const reply = one.isSend
+      ? await t.post(one.path(account), other.key, t.fields(other))
+      : await t.get(one.path(account), other.key);
+    beside.push({ name: 'other account', reply });
+  }
+  if (bucket === 'received')
+    beside.push({ name: 'no key', reply: await t.get(paths.received, undefined) });
+  if (bucket === 'address') {
+    const headers = { 'x-forwarded-for': '203.0.113.9' };
+    const reply = await t.request({ method: 'GET', path: paths.received, headers });
+    beside.push({ name: 'forwarded', reply });
+  }
+  return beside;
+}
+
+async function readsOf(t: Trial, account: Subject, first: Reply): Promise<Reply[]> {
+  const replies = [await t.get(paths.stats, account.key)];
+  const id = verify.isObject(first.json) ? first.json['message_id'] : undefined;
+  if (typeof id !== 'string') return replies;
+  return [...replies, ...(await flood(5, () => t.read(account, id)))];
+}
+
+/** How many requests of a flood passed, those that the run had made before included. */
+export function howManyPassed({ replies, before }: Flood): number {
+  return replies.filter(passed).length + before.passed;
+}

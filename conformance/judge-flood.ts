@@ -1,0 +1,108 @@
+/**
+ * What a flood says of each rule. Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4.
+ * Where the bucket may not have been full, or the clock may have filled it meanwhile, fewer or more prove nothing.
+ */
+import { minuteMs } from './buckets.ts';
+import type { Reply } from './client.ts';
+import type { Flood } from './floods.ts';
+import { passed } from './limited.ts';
+import type { Trial } from './trial.ts';
+import * as verify from './verify.ts';
+
+/** A bucket that fills bit by bit names so short a wait. */
+const longestContinuousWait = 2;
+
+/** As many pass as the limit says. */
+export function limitIsExact(t: Trial, flood: Flood): void {
+  const { replies, refusals, before, limit } = flood;
+  const isUnauthenticated = flood.bucket === 'address';
+  for (const reply of replies)
+    if (isUnauthenticated) verify.status(reply, 401, 429);
+    else verify.that(passed(reply) || reply.status === 429, 'a success or 429', reply);
+  const through = replies.length - refusals.length;
+  const spent = before.passed + before.refused + before.replayed;
+  const total = through + spent;
+  const actual = `${through} of ${replies.length} passed, after ${spent} others`;
+  const [refusal] = refusals;
+  if (refusal === undefined)
+    verify.fail(`a 429 among ${replies.length} requests within a minute`, actual);
+  const isContinuous = Number(refusal.headers['retry-after'] ?? 0) <= longestContinuousWait;
+  const back = isContinuous ? Math.ceil((flood.tookMs / minuteMs) * limit) + 1 : 0;
+  if (flood.crossedMinute && total > limit + back)
+    t.lack('a flood within one minute of the clock, which a slow connection did not allow');
+  verify.that(total <= limit + back, `${limit} that pass in a minute`, actual);
+  if (!flood.wasFull && total < limit)
+    t.lack(
+      'a bucket that was full at the start: leave a minute between two runs, or add --timeout 2m',
+    );
+  verify.that(total >= limit, `${limit} that pass in a minute`, actual);
+  t.count();
+}
+
+/** The 429s came; else nothing can be said of them. */
+export function refusalsOf(t: Trial, flood: Flood): readonly Reply[] {
+  verify.given(() =>
+    verify.that(flood.refusals.length > 0, 'a 429', `none in ${flood.replies.length} requests`),
+  );
+  if (flood.refusals.length === flood.replies.length && !flood.wasFull)
+    t.lack(
+      'a bucket that was full at the start: leave a minute between two runs, or add --timeout 2m',
+    );
+  return flood.refusals;
+}
+
+/** ERR-3, on the wait that followed the flood. */
+export function waitIsRight(t: Trial, flood: Flood): void {
+  for (const refusal of refusalsOf(t, flood)) {
+    const seconds = verify.retryAfter(refusal);
+    verify.that(seconds >= 1 && seconds <= 61, 'between 1 and 61 seconds', refusal);
+  }
+  const { wait } = flood;
+  if (wait === undefined) t.lack('a wait of 60 s (--timeout 2m)');
+  const { early, after, seconds, lastSeconds } = wait;
+  if (early !== undefined)
+    verify.that(
+      early.status === 429,
+      `429 one second before Retry-After (${seconds} s) is over`,
+      early,
+    );
+  const isThrough = flood.bucket === 'address' ? after.status === 401 : passed(after);
+  verify.that(isThrough, `a success when Retry-After (${lastSeconds} s) is over`, after);
+  t.count();
+}
+
+/** ERR-4: the seconds of the header, where `detail` states them rounded up. */
+export function detailStatesTheWait(t: Trial, reply: Reply): void {
+  const wait = verify.retryAfter(reply);
+  verify.declaredJson(reply);
+  const { detail } = verify.object(reply);
+  verify.that(
+    typeof detail === 'string' && /[a-z]/i.test(detail) && secondsIn(detail).includes(wait),
+    `a detail that states ${wait} seconds`,
+    reply,
+  );
+  t.count();
+}
+
+function secondsIn(text: string): number[] {
+  return (text.match(/\d+(?:\.\d+)?/g) ?? []).map((number) => Math.ceil(Number(number)));
+}
+
+/** What was asked of another bucket straight after the flood: it must not be throttled. */
+export function isLeftAlone(t: Trial, flood: Flood, name: string): void {
+  refusalsOf(t, flood);
+  const its = flood.beside.filter((one) => one.name === name);
+  for (const { reply } of its) {
+    verify.that(reply.status !== 429, `no 429 for ${name} after a flood of ${flood.bucket}`, reply);
+    t.count();
+  }
+}
+
+/** The other endpoints, none of which was flooded itself. */
+export function leavesTheOthers(t: Trial, flood: Flood): void {
+  for (const { name } of flood.beside)
+    if (!['other account', 'no key', 'revoked', 'forwarded'].includes(name))
+      isLeftAlone(t, flood, name);
+  for (const reply of flood.reads) verify.that(reply.status !== 429, 'no 429 for a read', reply);
+  t.count();
+}

@@ -1,0 +1,98 @@
+/**
+ * The limited endpoints as cases call them. Rules: LIMIT-1 to LIMIT-5.
+ */
+import { limits } from './buckets.ts';
+import type { Reply } from './client.ts';
+import { flood } from './flood.ts';
+import type { Need } from './target.ts';
+import { paths, type Subject, type Trial } from './trial.ts';
+
+const minute = 60_000;
+
+export type Call = (t: Trial, account: Subject, key?: string) => Promise<Reply>;
+
+export interface Limited {
+  readonly name: 'send' | 'dashboard_send' | 'external_send' | 'received' | 'tasks';
+  readonly rule: 'LIMIT-1' | 'LIMIT-2' | 'LIMIT-3' | 'LIMIT-4' | 'LIMIT-5';
+  readonly limit: number;
+  /** Requests to it are sends, which cost. */
+  readonly isSend: boolean;
+  readonly call: Call;
+  readonly path: (account: Subject) => string;
+}
+
+function posting(path: string): Pick<Limited, 'call' | 'path' | 'isSend'> {
+  return {
+    isSend: true,
+    path: () => path,
+    call: (t, account, key = account.key) => t.post(path, key, t.fields(account)),
+  };
+}
+
+function getting(path: Limited['path']): Pick<Limited, 'call' | 'path' | 'isSend'> {
+  return {
+    isSend: false,
+    path,
+    call: (t, account, key = account.key) => t.get(path(account), key),
+  };
+}
+
+export const limited: readonly [Limited, ...Limited[]] = [
+  { name: 'send', rule: 'LIMIT-1', limit: 120, ...posting(paths.send) },
+  { name: 'dashboard_send', rule: 'LIMIT-2', limit: 120, ...posting(paths.dashboard_send) },
+  { name: 'external_send', rule: 'LIMIT-3', limit: 120, ...posting(paths.external_send) },
+  { name: 'received', rule: 'LIMIT-4', limit: 120, ...getting(() => paths.received) },
+  {
+    name: 'tasks',
+    rule: 'LIMIT-5',
+    limit: 60,
+    ...getting(({ sims }) => paths.tasks(sims[0]?.deviceId ?? '')),
+  },
+];
+
+export function passed(reply: Reply): boolean {
+  return reply.status >= 200 && reply.status < 300;
+}
+
+/** A moment at which no full minute of the clock lies within the next 59 s, and every bucket is full. */
+export async function justAfterTheMinute(t: Trial): Promise<void> {
+  const now = await t.now();
+  await t.control.advanceTo(Math.ceil((now + 2 * minute) / minute) * minute + 500);
+}
+
+export function needsOf(one: Limited): readonly Need[] {
+  if (one.isSend) return ['sender'];
+  return one.name === 'tasks' ? ['key', 'device'] : ['key'];
+}
+
+const bothBucketsFullMs = 2 * minute + 1_000;
+
+/** Buckets of the account and of its address are full before and after. Needs levers. */
+export async function withFullBuckets(t: Trial, run: () => Promise<void>): Promise<void> {
+  await t.advance(bothBucketsFullMs);
+  try {
+    await run();
+  } finally {
+    await t.advance(bothBucketsFullMs);
+  }
+}
+
+/** 429s to calls without a key. Needs levers. */
+export function throttledWithoutKey(
+  t: Trial,
+  check: (refusals: readonly Reply[]) => Promise<void>,
+): Promise<void> {
+  return withFullBuckets(t, async () => {
+    const replies = await flood(limits.received + 2, () => t.get(paths.received, undefined));
+    const refusals = replies.filter(({ status }) => status === 429);
+    if (refusals.length === 0) lackThrottledStrangers(t);
+    await check(refusals);
+    t.count();
+  });
+}
+
+export function lackThrottledStrangers(t: Trial): never {
+  return t.lack(
+    'a target that throttles calls without a key (unauthenticatedThrottle, errorsSpendToken)',
+  );
+}

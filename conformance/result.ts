@@ -1,0 +1,38 @@
+/** What a case came to. */
+import type { Exchange } from './exchange.ts';
+
+export const verdicts = [
+  'passed',
+  'failed',
+  'observed',
+  'skipped',
+  'not_exercised',
+  'spelling',
+  'error',
+] as const;
+export type Verdict = (typeof verdicts)[number];
+
+export interface Result {
+  readonly id: string;
+  /** The rule or the assumption. */
+  readonly subject: string;
+  readonly kind: 'rule' | 'assumption';
+  readonly sends: string;
+  readonly demands?: string;
+  readonly verdict: Verdict;
+  readonly reason?: string;
+  readonly expected?: string;
+  readonly actual?: string;
+  /** The request whose reply broke the rule. */
+  readonly broken?: Exchange;
+  readonly seen?: unknown;
+  readonly exercised: number;
+  readonly durationMs: number;
+  readonly exchanges: readonly Exchange[];
+  /** Exchanges that were made but not kept. */
+  readonly omitted: number;
+}
+
+export function isFailure(verdict: Verdict): boolean {
+  return verdict === 'failed' || verdict === 'spelling' || verdict === 'error';
+}

@@ -1,0 +1,117 @@
+/**
+ * Runs one case and gives it a verdict, which is only ever `passed` when the case counted its precondition as come true.
+ */
+import { type AnyCase, idOf, type Seen, spendsOf, subjectOf } from './case.ts';
+import { RecipientBlocked, SendsExhausted } from './client.ts';
+import { LeverFailed } from './control.ts';
+import type { Exchange } from './exchange.ts';
+import { isFailure, type Result, type Verdict } from './result.ts';
+import type { Target } from './target.ts';
+import { Trial } from './trial.ts';
+import { Lacking, PreconditionMissing, RuleBroken } from './verify.ts';
+
+const keptFirst = 10;
+const keptLast = 20;
+
+/**
+ * A failure during which a connection broke proves nothing: a restarted target may have lost what it was asked before.
+ * The case is run once more.
+ */
+export async function runCase(one: AnyCase, target: Target): Promise<Result> {
+  const first = await runOnce(one, target);
+  if (first.interruptions === 0 || !isFailure(first.result.verdict)) return first.result;
+  const second = await runOnce(one, target);
+  if (second.interruptions === 0 || !isFailure(second.result.verdict)) return second.result;
+  const reason = `the connection broke ${first.interruptions + second.interruptions} times in two attempts`;
+  return { ...second.result, verdict: 'not_exercised', reason };
+}
+
+async function runOnce(one: AnyCase, target: Target) {
+  // A case that provokes 429s waits for none.
+  const trial = new Trial(target, (one.cost.throttled ?? 0) === 0 ? spendsOf(one) : {});
+  const started = performance.now();
+  let found: Found;
+  try {
+    if ('rule' in one) {
+      await one.run(trial);
+      found = judged(trial);
+    } else found = sighted(await one.run(trial));
+  } catch (error) {
+    found = target.signal.aborted
+      ? { verdict: 'not_exercised', reason: 'the run was interrupted' }
+      : verdictOf(error);
+  }
+  const result = resultOf(one, found, trial, performance.now() - started);
+  return { result, interruptions: trial.interruptions };
+}
+
+interface Found {
+  readonly verdict: Verdict;
+  readonly reason?: string;
+  readonly expected?: string;
+  readonly actual?: string;
+  readonly broken?: Exchange;
+  readonly seen?: unknown;
+}
+
+function judged(trial: Trial): Found {
+  if (trial.exercised > 0) return { verdict: 'passed' };
+  return { verdict: 'not_exercised', reason: 'its precondition never came true' };
+}
+
+function sighted(seen: Seen): Found {
+  if ('untold' in seen) return { verdict: 'not_exercised', reason: seen.untold };
+  return { verdict: 'observed', seen: seen.answer };
+}
+
+function verdictOf(error: unknown): Found {
+  if (error instanceof RuleBroken)
+    return {
+      verdict: error.spelling ? 'spelling' : 'failed',
+      expected: error.expected,
+      actual: error.actual,
+      ...(error.exchange === undefined ? {} : { broken: error.exchange }),
+    };
+  if (error instanceof PreconditionMissing)
+    return { verdict: 'not_exercised', reason: error.message };
+  if (error instanceof Lacking) return { verdict: 'skipped', reason: `needs ${error.message}` };
+  if (error instanceof RecipientBlocked || error instanceof SendsExhausted)
+    return { verdict: 'skipped', reason: error.message };
+  if (error instanceof LeverFailed)
+    return { verdict: 'error', reason: `a lever failed: ${error.message}` };
+  return {
+    verdict: 'error',
+    reason: error instanceof Error ? (error.stack ?? error.message) : String(error),
+  };
+}
+
+export function notRun(one: AnyCase, reason: string): Result {
+  return resultOf(one, { verdict: 'not_exercised', reason });
+}
+
+export function skipped(one: AnyCase, reason: string): Result {
+  return resultOf(one, { verdict: 'skipped', reason });
+}
+
+function resultOf(one: AnyCase, found: Found, trial?: Trial, durationMs = 0): Result {
+  const all = trial?.exchanges ?? [];
+  const kept =
+    all.length <= keptFirst + keptLast
+      ? all
+      : [...all.slice(0, keptFirst), ...all.slice(-keptLast)];
+  const clean = (text: string) => trial?.target.client.masks.clean(text) ?? text;
+  return {
+    id: idOf(one),
+    subject: subjectOf(one),
+    kind: 'rule' in one ? 'rule' : 'assumption',
+    sends: one.sends,
+    ...('rule' in one ? { demands: one.demands } : {}),
+    ...found,
+    ...(found.reason === undefined ? {} : { reason: clean(found.reason) }),
+    ...(found.actual === undefined ? {} : { actual: clean(found.actual) }),
+    exercised: trial?.exercised ?? 0,
+    durationMs: Math.round(durationMs * 10) / 10,
+    exchanges: kept,
+    omitted: all.length - kept.length,
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * Drives a schedule in real time: starts what it says, waits when it says so, and never for long without a word.
+ */
+import type { AnyCase } from './case.ts';
+import { startRecording } from './recording.ts';
+import { Schedule } from './schedule.ts';
+import { itemsOf, type RunItem } from './schedule-items.ts';
+import type { Target } from './target.ts';
+
+export interface Driver {
+  /** Runs a case; with a reason, it is skipped for that. */
+  readonly execute: (one: AnyCase, lack?: string) => Promise<void>;
+  readonly isStopped: () => boolean;
+  readonly say: (line: string) => void;
+}
+
+/** No longer is the terminal silent. */
+const silenceMs = 4_500;
+
+export async function runScheduled(
+  cases: readonly AnyCase[],
+  missing: ReadonlyMap<AnyCase, string>,
+  target: Target,
+  driver: Driver,
+): Promise<void> {
+  const { clock, ledger, startedAt, timeoutMs, signal } = target;
+  for (const one of cases) if (missing.has(one)) await driver.execute(one);
+  const runnable = cases.filter((one) => !missing.has(one));
+  const schedule = new Schedule(itemsOf(runnable, target), ledger, startedAt);
+  const dropped = new Map<string, string>();
+  const active = new Set<Promise<void>>();
+  const start = (item: RunItem) => {
+    const work = runItem(item, target, driver, dropped).finally(() => {
+      schedule.finished(item);
+      active.delete(work);
+    });
+    active.add(work);
+  };
+  for (;;) {
+    const decision = schedule.next(clock.now());
+    if (decision.kind === 'done') break;
+    if (decision.kind === 'start') {
+      start(decision.item);
+      continue;
+    }
+    if (decision.kind === 'wait' && driver.isStopped()) {
+      start(decision.item);
+      schedule.drop(decision.item);
+      continue;
+    }
+    const tooLong = decision.kind === 'wait' && decision.ms > timeoutMs && active.size === 0;
+    if (tooLong) {
+      const { item, ms, bucket } = decision;
+      const wait = `needs a wait of ${Math.ceil(ms / 1000)} s for the limit of ${bucket}`;
+      dropped.set(item.id, `${wait}, longer than --timeout allows`);
+      schedule.drop(item);
+      if (item.kind === 'case') await driver.execute(item.one, dropped.get(item.id));
+      continue;
+    }
+    const timer = new AbortController();
+    const both = AbortSignal.any([timer.signal, signal]);
+    const pause = clock
+      .sleep(decision.kind === 'wait' ? Math.min(decision.ms, silenceMs) : silenceMs, both)
+      .then(
+        () => driver.say(progress(target, schedule, decision)),
+        () => {},
+      );
+    await Promise.race([pause, ...active]);
+    timer.abort();
+  }
+  await Promise.all(active);
+}
+
+async function runItem(
+  item: RunItem,
+  target: Target,
+  driver: Driver,
+  dropped: ReadonlyMap<string, string>,
+): Promise<void> {
+  if (item.kind === 'case') {
+    const [lack] = item.after.flatMap((id) => dropped.get(id) ?? []);
+    return driver.execute(item.one, lack);
+  }
+  if (driver.isStopped()) return;
+  await Promise.allSettled(
+    item.recordings.map((recording) => startRecording(target, recording).result),
+  );
+}
+
+function progress(
+  target: Target,
+  schedule: Schedule<RunItem>,
+  decision: { readonly kind: string; readonly ms?: number; readonly bucket?: string },
+): string {
+  const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000));
+  const left = `${schedule.waiting.length} left`;
+  if (decision.kind === 'wait' && decision.bucket !== undefined)
+    return `waiting ${seconds(decision.ms ?? 0)} s for the limit of ${decision.bucket} (${left})`;
+  const [soonest] = [...target.waits].sort((a, b) => a.until - b.until);
+  if (soonest !== undefined)
+    return `waiting ${seconds(soonest.until - target.clock.now())} s for ${soonest.what} (${left})`;
+  return `running ${schedule.running.map(({ id }) => id).join(', ')} (${left})`;
+}

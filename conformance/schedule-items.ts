@@ -1,0 +1,66 @@
+/** What the schedule of a run without levers consists of: the cases, and the recordings that some of them judge. */
+import { type Bucket, minuteMs, type Spends } from './buckets.ts';
+import { type AnyCase, idOf, spendsOf } from './case.ts';
+import type { Recording } from './recording.ts';
+import type { Item } from './schedule.ts';
+import type { Means } from './target.ts';
+
+export interface CaseItem extends Item {
+  readonly kind: 'case';
+  readonly one: AnyCase;
+}
+
+/** Recordings that are made together, in their order. */
+export interface RecordingItem extends Item {
+  readonly kind: 'recordings';
+  readonly recordings: readonly Recording[];
+}
+
+export type RunItem = CaseItem | RecordingItem;
+
+export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
+  const recordings = [...new Set(cases.flatMap(({ judges = [] }) => judges))];
+  const floods = recordings.filter(({ full }) => full !== undefined);
+  // One after the other, each sees what the others leave of its bucket; where no wait for all buckets is allowed, each
+  // comes as soon as its own allows.
+  const groups = means.timeoutMs > minuteMs ? [floods] : floods.map((flood) => [flood]);
+  const items: RunItem[] = [
+    ...recordings.filter(({ full }) => full === undefined).map((one) => [one]),
+    ...groups.filter((group) => group.length > 0),
+  ].map(recordingItem);
+  const itemWith = (recording: Recording) =>
+    items.find((item) => item.kind === 'recordings' && item.recordings.includes(recording))?.id;
+  const costOf = (one: AnyCase) => (one.cost.sends ?? 0) + ('rule' in one ? 0 : 500);
+  for (const one of cases.toSorted((a, b) => costOf(a) - costOf(b)))
+    items.push({
+      kind: 'case',
+      one,
+      id: idOf(one),
+      spends: spendsOf(one),
+      full: [],
+      after: [...new Set((one.judges ?? []).flatMap((recording) => itemWith(recording) ?? []))],
+      isLong: (one.cost.waits ?? 0) > 2,
+    });
+  return items;
+}
+
+function recordingItem(recordings: readonly Recording[]): RecordingItem {
+  const full = recordings.flatMap((one) => one.full ?? []) as Bucket[];
+  return {
+    kind: 'recordings',
+    recordings,
+    id: recordings.map(({ name }) => name).join(', '),
+    spends: full.length > 0 ? {} : sum(recordings.map(({ spends }) => spends)),
+    full,
+    after: [],
+    isLong: true,
+  };
+}
+
+function sum(all: readonly Spends[]): Spends {
+  const total: Partial<Record<Bucket, number>> = {};
+  for (const spends of all)
+    for (const [bucket, count] of Object.entries(spends) as [Bucket, number][])
+      total[bucket] = (total[bucket] ?? 0) + count;
+  return total;
+}

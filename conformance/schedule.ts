@@ -1,0 +1,137 @@
+/**
+ * The order of a run without levers: what starts now, and what to wait for. Rules: LIMIT-1 to LIMIT-5.
+ * All cases share one account, so a case starts when what it spends fits into the last minute, and a flood when its
+ * bucket is full. A pure decision over the ledger: the run and its dry run follow the same one.
+ */
+import { type Bucket, type BucketLedger, minuteMs, type Spends } from './buckets.ts';
+
+export interface Item {
+  readonly id: string;
+  readonly spends: Spends;
+  /** Buckets that it needs full and to itself. */
+  readonly full: readonly Bucket[];
+  /** Ids of items that have to be finished before. */
+  readonly after: readonly string[];
+  /** It mostly waits, so that others run beside it. */
+  readonly isLong: boolean;
+}
+
+export type Decision<I extends Item> =
+  | { readonly kind: 'start'; readonly item: I }
+  | { readonly kind: 'wait'; readonly ms: number; readonly bucket?: Bucket; readonly item: I }
+  /** Nothing can start before something that runs has finished. */
+  | { readonly kind: 'busy' }
+  | { readonly kind: 'done' };
+
+const itemsAtOnce = 4;
+
+export class Schedule<I extends Item> {
+  readonly #waiting: I[];
+  readonly #running = new Map<string, I>();
+  readonly #ledger: BucketLedger;
+  readonly #startedAt: number;
+  /** Buckets that are left alone until the flood that needs them full is over. */
+  readonly #reserved = new Set<Bucket>();
+
+  constructor(items: readonly I[], ledger: BucketLedger, startedAt: number) {
+    this.#waiting = [...items];
+    this.#ledger = ledger;
+    this.#startedAt = startedAt;
+  }
+
+  get running(): readonly I[] {
+    return [...this.#running.values()];
+  }
+
+  get waiting(): readonly I[] {
+    return this.#waiting;
+  }
+
+  next(now: number): Decision<I> {
+    if (this.#waiting.length === 0 && this.#running.size === 0) return { kind: 'done' };
+    if (this.#small().length >= itemsAtOnce) return { kind: 'busy' };
+    let shortest: { ms: number; bucket?: Bucket; item: I } | undefined;
+    for (const item of this.#waiting) {
+      if (!this.#isReady(item)) continue;
+      const wait = item.full.length > 0 ? this.#untilFull(item, now) : this.#untilRoom(item, now);
+      if (wait === undefined) continue;
+      if (wait.ms === 0) return this.#start(item);
+      if (shortest === undefined || wait.ms < shortest.ms) shortest = { ...wait, item };
+    }
+    if (shortest !== undefined) return { kind: 'wait', ...shortest };
+    if (this.#running.size > 0) return { kind: 'busy' };
+    // What is left waits for something that was dropped.
+    const [first] = this.#waiting;
+    return first === undefined ? { kind: 'done' } : this.#start(first);
+  }
+
+  finished(item: I): void {
+    this.#running.delete(item.id);
+    for (const bucket of item.full)
+      if (!this.#waiting.some(({ full }) => full.includes(bucket))) this.#reserved.delete(bucket);
+  }
+
+  /** Takes out what will not be run. */
+  drop(item: I): void {
+    const index = this.#waiting.indexOf(item);
+    if (index >= 0) this.#waiting.splice(index, 1);
+    this.finished(item);
+  }
+
+  #start(item: I): Decision<I> {
+    this.#waiting.splice(this.#waiting.indexOf(item), 1);
+    this.#running.set(item.id, item);
+    for (const bucket of item.full) this.#reserved.add(bucket);
+    return { kind: 'start', item };
+  }
+
+  #isReady({ after }: I): boolean {
+    const open = (id: string) =>
+      this.#running.has(id) || this.#waiting.some((item) => item.id === id);
+    return !after.some(open);
+  }
+
+  /** What runs and is no recording, which takes long and little. */
+  #small(): readonly I[] {
+    return this.running.filter(({ isLong }) => !isLong);
+  }
+
+  /** Undefined: not before something else has finished. */
+  #untilRoom(item: I, now: number): { ms: number; bucket?: Bucket } | undefined {
+    let longest: { ms: number; bucket?: Bucket } = { ms: 0 };
+    for (const [bucket, count] of entriesOf(item.spends)) {
+      if (this.#reserved.has(bucket)) return undefined;
+      const promised = this.running.reduce((sum, { spends }) => sum + (spends[bucket] ?? 0), 0);
+      const ms = this.#ledger.waitFor(bucket, count + promised, now);
+      // The bucket is full enough of small cases: the flood that waits for it goes first.
+      if (ms > 0 && this.#waiting.some(({ full }) => full.includes(bucket))) {
+        this.#reserved.add(bucket);
+        return undefined;
+      }
+      if (ms > longest.ms) longest = { ms, bucket };
+    }
+    return longest;
+  }
+
+  #untilFull(item: I, now: number): { ms: number; bucket?: Bucket } | undefined {
+    // What was spent before the run began is unknown for a minute; small cases fill it.
+    const hasOthers = this.#waiting.some(
+      (one) =>
+        one.full.length === 0 &&
+        one.after.length === 0 &&
+        !entriesOf(one.spends).some(([bucket]) => this.#reserved.has(bucket)),
+    );
+    const unknownMs = hasOthers ? Math.max(0, this.#startedAt + minuteMs - now) : 0;
+    let longest: { ms: number; bucket?: Bucket } = { ms: 0 };
+    for (const bucket of item.full) {
+      if (this.running.some(({ spends }) => spends[bucket] !== undefined)) return undefined;
+      const ms = Math.max(unknownMs, this.#ledger.waitForQuiet(bucket, now));
+      if (ms > longest.ms) longest = { ms, bucket };
+    }
+    return longest;
+  }
+}
+
+function entriesOf(spends: Spends): [Bucket, number][] {
+  return Object.entries(spends) as [Bucket, number][];
+}
