@@ -2,6 +2,7 @@
  * A simulator as QA meets the real service: no control port, real time, polls of a second, and an account
  * for each flag of the harness.
  */
+import { type Clock, scaledClock } from '../../conformance/clock.ts';
 import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';
 
 const main = '+12025550101';
@@ -29,19 +30,28 @@ export interface ServedWithFlags {
   readonly baseUrl: string;
   /** The flags of `conform`, ready for a command line. */
   readonly flags: readonly string[];
+  /** The clock of a harness that goes as fast as it does. */
+  readonly clock: Clock;
   close(): Promise<void>;
 }
 
-/** Starts it on a free port. */
+/** Starts it on a free port. `rate`: its seconds in one second of the wall clock. */
 export async function serveWithFlags(
   options: SimulatorOptions = {},
   assumptions: Readonly<Record<string, unknown>> = {},
+  rate = 1,
 ): Promise<ServedWithFlags> {
   const simulator = await createSimulator(
-    { ...flagsSettings, assumptions: { pollIntervalSeconds: 1, ...assumptions } },
+    {
+      ...flagsSettings,
+      ...(rate !== 1 && { clock: 'scaled', rate }),
+      assumptions: { pollIntervalSeconds: 1, ...assumptions },
+    },
     { journal: false, ...options },
   );
   const { baseUrl } = await simulator.listen();
+  simulator.wallClock.pump();
+  const clock = scaledClock(rate, simulator.simulation.clock.now());
   const keysOf = (name: string): readonly { readonly key: string; readonly keyId: string }[] => {
     const { accounts } = simulator.simulation.world;
     return [...accounts.values()].find((account) => account.name === name)?.keys ?? [];
@@ -66,6 +76,7 @@ export async function serveWithFlags(
   };
   return {
     baseUrl,
+    clock,
     flags: Object.entries(values).flatMap(([name, value]) => [`--${name}`, value ?? '']),
     close: () => simulator.close(),
   };
