@@ -1,5 +1,5 @@
 /**
- * SHA-256: what stands for a key, or for a reply, where the thing itself must not or need not stand.
+ * SHA-256, which replaces a key that must not be stored and a result that is only compared.
  */
 import { createHash } from 'node:crypto';
 

@@ -1,5 +1,5 @@
 /**
- * Every lever by the name under which journals record it, so that a recorded input can be made again.
+ * Maps the name that a journal records for an operation to the call that repeats it.
  */
 
 import type { LimitOverrides } from '../config/world-schema.ts';
@@ -17,7 +17,7 @@ import type { Snapshot } from './snapshot-format.ts';
 
 type Input = (simulator: Simulator, args: readonly unknown[]) => unknown;
 
-/** The levers check what they are given, so the casts promise nothing that is not looked at. */
+/** Each operation checks its own input, so these casts claim nothing that is not verified. */
 const inputs: Readonly<Record<string, Input>> = {
   reset: (s, [startMs]) => s.resetAt(startMs as number),
   ...replayed(clock),
@@ -53,7 +53,7 @@ function replayed(noun: Noun): Record<string, Input> {
   );
 }
 
-/** Makes a recorded input again; undefined where no lever has that name. */
+/** Returns the call that repeats a recorded input, or undefined if no operation has this name. */
 export function inputOf(lever: string): Input | undefined {
   return Object.hasOwn(inputs, lever) ? inputs[lever] : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * One input of a run as a line of its journal: a request of the service with its reply, or a lever that was
- * moved. No line holds a full key: a request names the key it authenticated as, a credential that is no key
- * stands as its digest, and of what a lever answered only the digest is kept.
+ * One line of a journal: a request with its reply, or an operation with the digest of its result.
+ * A line never holds a full key: a request names the key that it authenticated with, and any other
+ * credential is replaced by its digest.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Handled } from '../http/service/api.ts';
@@ -19,7 +19,7 @@ export interface LeverEntry {
   readonly at: string;
   readonly lever: string;
   readonly args: readonly unknown[];
-  /** The digest of what it answered, or the code it was refused with. */
+  /** The digest of its result, or the code of its refusal. */
   readonly result: string;
 }
 
@@ -46,7 +46,7 @@ export interface RecordedReply {
   readonly delivery?: ApiReply['delivery'];
 }
 
-/** Whether a line that was read can be played: what else stands in it is compared or checked where it is used. */
+/** Checks what playing needs; the values themselves are compared or checked where they are used. */
 export function isEntry(line: unknown): line is Entry {
   if (!isObject(line)) return false;
   const { at, request, reply, lever, args, result } = line;
@@ -55,7 +55,7 @@ export function isEntry(line: unknown): line is Entry {
   return typeof lever === 'string' && Array.isArray(args) && typeof result === 'string';
 }
 
-/** All texts, and two of them always there. */
+/** Every field is text; method and path are required. */
 function isRecordedRequest(request: unknown): boolean {
   if (!isObject(request)) return false;
   for (const field in request) if (typeof request[field] !== 'string') return false;
@@ -66,7 +66,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Copies all it needs: a request is only valid during its call. */
+/** Copies everything: the request is valid only during its call. */
 export function requestEntry(atMs: number, request: ApiRequest, handled: Handled): RequestEntry {
   const { method, path, query, contentType, forwardedFor } = request;
   const { key, reply } = handled;
@@ -96,7 +96,7 @@ export function recordedReply({ status, body, headers, delivery }: ApiReply): Re
   };
 }
 
-/** What a lever answered, as the journal keeps it. */
+/** The digest of an operation's result. */
 export function resultDigest(result: unknown): string {
   return `sha256:${sha256(JSON.stringify(result) ?? '')}`;
 }

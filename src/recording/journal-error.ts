@@ -1,6 +1,6 @@
 import { CommandError } from '../config/command-error.ts';
 
-/** A journal that cannot be used; the message is one line for the user. */
+/** A journal that cannot be used. The message is one line for the user. */
 export class JournalError extends CommandError {
   override readonly name = 'JournalError';
   constructor(message: string, options: ErrorOptions = {}) {
@@ -9,7 +9,7 @@ export class JournalError extends CommandError {
   }
 }
 
-/** What was thrown, as the end of such a line. */
+/** The first line of an error's message, to end such a line with. */
 export function firstLine(error: unknown): string {
   return String(error instanceof Error ? error.message : error).split('\n', 1)[0] ?? '';
 }

@@ -1,6 +1,7 @@
 /**
- * The first line of a journal: what the run started from, enough to start it again in another process.
- * A world's explicit keys stand there as digests, so a replay accepts the same keys without knowing them.
+ * The first line of a journal: all that another process needs to start the run again.
+ * Explicit keys are stored as digests, so a replay accepts the same keys without knowing their
+ * text.
  */
 
 import {
@@ -16,14 +17,14 @@ import { isObject } from './journal-entry.ts';
 import { firstLine, JournalError } from './journal-error.ts';
 
 export const journalFormat = 1;
-/** What every journal begins with, as `headerOf` orders it. */
+/** The text that every journal begins with; `headerOf` writes the fields in this order. */
 const opening = `{"journal":${journalFormat},"smstwin":"`;
 
 export interface JournalHeader {
   readonly journal: typeof journalFormat;
   readonly smstwin: string;
   readonly seed: number;
-  /** ISO 8601: where simulated time started. */
+  /** The simulated time at the start, in ISO 8601. */
   readonly started_at: string;
   readonly settings: JournalSettings;
 }
@@ -43,7 +44,7 @@ export function headerOf(settings: Settings, startedAtMs: number): JournalHeader
   };
 }
 
-/** The settings that decide what a run does, as `parseSettings` reads them. */
+/** The settings that decide how a run proceeds, in the form that `parseSettings` reads. */
 function journalSettings(settings: Settings): JournalSettings {
   const { clock, rate, startTimeMs, retryAfterSeconds, seed, world } = settings;
   const { assumptions, limits, noLimits, trustProxy } = settings;
@@ -73,22 +74,22 @@ function digestOf(key: string): { key_sha256: string; prefix: string } {
   return { key_sha256: sha256(key), prefix: shownPrefix(key) };
 }
 
-/** Whether a first line that was cut short can be a journal's: what else a file holds is never written over. */
+/** True if a truncated first line could be a journal's. Any other file must not be overwritten. */
 export function canBeHeader(begun: string): boolean {
   return begun.startsWith(opening) || opening.startsWith(begun);
 }
 
 export function notAJournal(name: string): JournalError {
-  return new JournalError(`${name}: this is not a journal of smstwin`);
+  return new JournalError(`${name}: not a journal of smstwin; name another file`);
 }
 
-/** `name`: the file, for the message of a refusal. */
+/** `name` is the file, for error messages. */
 export function readHeader(line: string, name: string): JournalHeader {
   let header: Partial<JournalHeader> | null = null;
   try {
     header = JSON.parse(line) as Partial<JournalHeader> | null;
   } catch {
-    // Told below.
+    // Reported below.
   }
   if (typeof header !== 'object' || header === null || header.journal === undefined) {
     throw notAJournal(name);
@@ -97,35 +98,35 @@ export function readHeader(line: string, name: string): JournalHeader {
     throw new JournalError(`${name}: journal format ${header.journal}, expected ${journalFormat}`);
   }
   if (header.smstwin !== smstwinVersion()) {
-    const versions = `written by smstwin ${header.smstwin}, and this is ${smstwinVersion()}`;
-    throw new JournalError(`${name}: the journal was ${versions}`);
+    const versions = `written by smstwin ${header.smstwin}, this is ${smstwinVersion()}`;
+    throw new JournalError(`${name}: ${versions}; use that version, or a new file`);
   }
   if (
     typeof header.started_at !== 'string' ||
     !startTimeSchema.safeParse(header.started_at).success
   ) {
     throw new JournalError(
-      `${name}: its first line is damaged: a run cannot start at its started_at`,
+      `${name}: the first line is damaged: started_at is not a valid start time`,
     );
   }
   if (!isObject(header.settings)) {
-    throw new JournalError(`${name}: its first line is damaged: there are no settings`);
+    throw new JournalError(`${name}: the first line is damaged: settings are missing`);
   }
   return header as JournalHeader;
 }
 
-/** Refuses a journal whose run had other settings. */
+/** Refuses a journal that was recorded with other settings. */
 export function checkSameSettings(found: JournalHeader, settings: Settings, name: string): void {
   const own = JSON.parse(JSON.stringify(journalSettings(settings))) as JournalSettings;
   for (const part of new Set([...Object.keys(own), ...Object.keys(found.settings)])) {
     if (JSON.stringify(own[part]) === JSON.stringify(found.settings[part])) continue;
     throw new JournalError(
-      `${name}: the journal is of a run with another ${part}; start with the same settings, or with a new file`,
+      `${name}: recorded with another ${part}; start with the same settings, or name a new file`,
     );
   }
 }
 
-/** The settings of a journal, and what stands in them for keys whose text it does not know. */
+/** The settings of a journal, and the placeholders for keys that it knows only by digest. */
 export function settingsOfHeader(
   header: JournalHeader,
   name: string,
@@ -138,7 +139,7 @@ export function settingsOfHeader(
     for (const key of settings.world.accounts.flatMap(({ keys }) => keys)) {
       const { key_sha256: digest, prefix = '' } = key;
       if (digest === undefined) continue;
-      // Nobody can call with it: it is replaced by the digest before the first request.
+      // No client can use this placeholder: the digest replaces it before the first request.
       key['key'] = `sha256=${digest}`;
       keyDigests.set(key['key'], { sha256: digest, prefix });
       delete key['key_sha256'];
@@ -147,6 +148,6 @@ export function settingsOfHeader(
     parseSettings(settings);
     return { settings: settings as unknown as SettingsInput, keyDigests };
   } catch (error) {
-    throw new JournalError(`${name}: its settings cannot be read: ${firstLine(error)}`);
+    throw new JournalError(`${name}: the settings cannot be read: ${firstLine(error)}`);
   }
 }

@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const entry = (text: string) =>
   JSON.stringify({ at: '2026-01-01T00:00:00.000Z', lever: text, args: [], result: '' });
 
-test('lines are read whole however they lie in the blocks', () => {
+test('a line is read whole, even across several blocks', () => {
   const file = join(folder, 'long');
   const texts = ['a', 'é'.repeat(1_500_000), 'b', 'x'.repeat(1_048_576), ''];
   writeFileSync(file, `header\n${texts.map((text) => `${entry(text)}\n`).join('')}{"cut`);
@@ -27,7 +27,7 @@ test('lines are read whole however they lie in the blocks', () => {
   expect(readJournal(file)?.isTruncated).toBe(false);
 });
 
-test('a journal may be longer than a buffer can be', () => {
+test('a journal may be larger than the largest buffer', () => {
   const file = join(folder, 'sparse');
   writeFileSync(file, 'header\n');
   truncateSync(file, 5 * 2 ** 30);

@@ -1,7 +1,7 @@
 /**
- * The lines of a journal file. The last one may be cut short, where the process was killed while it wrote it;
- * such a line was never acknowledged, and is left out.
- * Read block by block: a journal may be longer than any buffer, and no more than a line of it is held.
+ * Reads the lines of a journal file, block by block: a journal may be larger than the largest
+ * buffer, so at most one line is held in memory. A process killed while writing leaves an
+ * incomplete last line; it was never acknowledged, so it is skipped.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type Entry, isEntry } from './journal-entry.ts';
@@ -9,22 +9,22 @@ import { JournalError } from './journal-error.ts';
 import { canBeHeader, notAJournal } from './journal-header.ts';
 
 export interface JournalLines {
-  /** Undefined: the file is empty, or killed while it began. */
+  /** Undefined if the file is empty or holds only part of a header. */
   readonly header: string | undefined;
-  /** Read when they are asked for. */
+  /** Read lazily. */
   readonly entries: Iterable<Entry>;
-  /** Bytes up to the end of the last whole line. */
+  /** Bytes up to the end of the last complete line. */
   readonly wholeBytes: number;
-  /** Whether there is a piece of a line behind that. */
+  /** True if an incomplete line follows. */
   readonly isTruncated: boolean;
 }
 
 const blockBytes = 1_048_576;
-/** More than what all journals begin with. */
+/** More than the text that every journal begins with. */
 const openingBytes = 64;
 const lineEnd = 10;
 
-/** Undefined where there is no such file. Throws a JournalError where it holds what no journal begins with. */
+/** Undefined if the file does not exist. Throws a JournalError if it is not a journal. */
 export function readJournal(path: string): JournalLines | undefined {
   let file: number;
   try {
@@ -51,7 +51,7 @@ export function readJournal(path: string): JournalLines | undefined {
   }
 }
 
-/** Looks for the last end of a line, from behind. */
+/** Searches backwards for the last line break. */
 function wholeBytesOf(file: number, size: number): number {
   for (let end = size; end > 0; end -= blockBytes) {
     const from = Math.max(0, end - blockBytes);
@@ -61,7 +61,7 @@ function wholeBytesOf(file: number, size: number): number {
   return 0;
 }
 
-/** Byte for byte, so that what is no text is not taken for any. */
+/** Decodes each byte as one character, so that binary data is never mistaken for text. */
 function openingOf(file: number, size: number): string {
   return readBlock(file, 0, Math.min(size, openingBytes)).toString('latin1');
 }
@@ -72,7 +72,7 @@ function readBlock(file: number, from: number, to: number): Buffer {
 }
 
 function* linesOf(file: number, to: number): Generator<string> {
-  /** What has been read of a line that goes on in the next block. */
+  /** The part already read of a line that continues in the next block. */
   let begun: Buffer[] = [];
   for (let from = 0; from < to; ) {
     const block = readBlock(file, from, to);
@@ -109,7 +109,7 @@ function entryOf(line: string, number: number, path: string): Entry {
     const entry: unknown = JSON.parse(line);
     if (isEntry(entry)) return entry;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new JournalError(`${path}: line ${number} is damaged`);
 }

@@ -1,5 +1,5 @@
 /**
- * The lock of a journal among processes that all want it at once, some of which end without giving it back.
+ * The lock of a journal, contended by several processes, some of which leave a stale lock behind.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
 
-// Several processes start at once, on whatever machine runs the tests.
+// Starting several processes takes seconds on a small machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-race-'));
@@ -16,7 +16,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const racers = 6;
 const raceMs = 3_000;
 
-/** Whoever has the lock makes a folder that only one can make. Every third time it leaves the lock as the dead do. */
+/**
+ * The owner of the lock makes a folder, which fails if a second owner exists. Every third lock is
+ * left stale.
+ */
 const racer = `
   import { mkdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
   import { lockJournal } from '${new URL('./journal-lock.ts', import.meta.url)}';
@@ -62,7 +65,7 @@ function race(journal: string): Promise<{ acquired: number; shared: number }> {
 
 const isLinux = process.platform === 'linux';
 test.runIf(isLinux)(
-  'of processes that race for a journal, and for what the dead left, never do two have it',
+  'processes that race for a journal and leave stale locks never own it at the same time',
   async () => {
     const journal = join(folder, 'run.ndjson');
     const ends = await Promise.all(Array.from({ length: racers }, () => race(journal)));

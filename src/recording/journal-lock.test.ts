@@ -24,10 +24,10 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const newFile = () => join(folder, `${++files}.ndjson`);
 const open = (journal: string) => new Simulator({ clock: 'manual' }, { journal });
 
-test('a journal is written by one at a time: a second is refused in one line, by whatever path', async () => {
+test('a second writer of a journal is refused in one line, whichever path it uses', async () => {
   const file = newFile();
   const first = open(file);
-  const refusal = `the process ${process.pid} writes this journal; stop it first, or record in another file`;
+  const refusal = `process ${process.pid} writes this journal; stop it, or record in another file`;
   expect(() => open(file)).toThrow(new RegExp(`^[^\\n]*: ${refusal}$`));
   symlinkSync(file, `${file}.link`);
   expect(() => open(`${file}.link`)).toThrow(refusal);
@@ -36,7 +36,7 @@ test('a journal is written by one at a time: a second is refused in one line, by
   await open(file).close();
 });
 
-test('a run that does not come to be gives its journal up', async () => {
+test('a run that fails to start releases its journal', async () => {
   const file = newFile();
   await open(file).close();
   expect(() => new Simulator({ clock: 'manual', seed: 2 }, { journal: file })).toThrow(
@@ -44,10 +44,10 @@ test('a run that does not come to be gives its journal up', async () => {
   );
   expect(existsSync(`${file}.lock`)).toBe(false);
   const simulation = () => {
-    throw new Error('no life');
+    throw new Error('cannot start');
   };
   expect(() => new Simulator({ clock: 'manual' }, { journal: file, simulation })).toThrow(
-    'no life',
+    'cannot start',
   );
   expect(existsSync(`${file}.lock`)).toBe(false);
   await open(file).close();
@@ -55,8 +55,8 @@ test('a run that does not come to be gives its journal up', async () => {
 
 const gone = spawnSync(process.execPath, ['--version']).pid;
 test.each([
-  ['a process that is gone', JSON.stringify({ pid: gone, started: '1' })],
-  ['nobody, having been cut short', '{"pi'],
+  ['a process that has exited', JSON.stringify({ pid: gone, started: '1' })],
+  ['a process killed while writing it', '{"pi'],
 ])('a lock left by %s is taken over', async (_, lock) => {
   const file = newFile();
   writeFileSync(`${file}.lock`, lock);
@@ -65,7 +65,7 @@ test.each([
   await simulator.close();
 });
 
-test('a lock without a word in it may be one that is just being written, for a second', async () => {
+test('an empty lock counts as being written for a second', async () => {
   const file = newFile();
   writeFileSync(`${file}.lock`, '');
   expect(() => open(file)).toThrow(`${file}: another process writes this journal`);
@@ -74,13 +74,13 @@ test('a lock without a word in it may be one that is just being written, for a s
   await open(file).close();
 });
 
-test('what a gone process left is taken over by one at a time, and leaves nothing behind', async () => {
+test('one process at a time removes a stale lock, and leaves no file behind', async () => {
   mkdirSync(join(folder, 'alone'));
   const file = join(folder, 'alone', 'run.ndjson');
   const left = JSON.stringify({ pid: gone, started: '1' });
   writeFileSync(`${file}.lock`, left);
   writeFileSync(`${file}.lock.takeover`, JSON.stringify({ pid: process.ppid, started: null }));
-  expect(() => open(file)).toThrow(`the process ${process.ppid} writes this journal`);
+  expect(() => open(file)).toThrow(`process ${process.ppid} writes this journal`);
   writeFileSync(`${file}.lock.takeover`, left);
   await open(file).close();
   expect(readdirSync(join(folder, 'alone'))).toEqual(['run.ndjson']);
@@ -88,19 +88,19 @@ test('what a gone process left is taken over by one at a time, and leaves nothin
 
 const isLinux = process.platform === 'linux';
 test.runIf(isLinux)(
-  'a number that another process has by now is no lock, and that of its own is',
+  'a lock is stale if another process has its pid by now, and held if its own process runs',
   () => {
     const file = newFile();
     const stat = readFileSync(`/proc/${process.ppid}/stat`, 'utf8');
     const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
     writeFileSync(`${file}.lock`, JSON.stringify({ pid: process.ppid, started }));
-    expect(() => open(file)).toThrow(`the process ${process.ppid} writes this journal`);
+    expect(() => open(file)).toThrow(`process ${process.ppid} writes this journal`);
     writeFileSync(`${file}.lock`, JSON.stringify({ pid: process.ppid, started: `${started}0` }));
     void open(file).close();
   },
 );
 
-test.runIf(isLinux)('what is no file is not locked', async () => {
+test.runIf(isLinux)('a device is not locked', async () => {
   await open('/dev/null').close();
   expect(existsSync('/dev/null.lock')).toBe(false);
 });

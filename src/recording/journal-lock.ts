@@ -1,7 +1,7 @@
 /**
- * One process at a time writes a journal: a file beside it names the one that does. A process that was killed leaves
- * its file behind; whoever comes next sees that it is gone, and takes the journal over.
- * It holds among the processes of one machine: another one's, on a shared folder, cannot be looked for.
+ * Lets one process at a time write a journal: a `.lock` file next to it names the owner. A lock
+ * whose process has exited is stale, and the next process removes it. Works within one machine:
+ * processes of another machine on a shared folder cannot be checked.
  */
 import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -11,18 +11,23 @@ import { JournalError } from './journal-error.ts';
 
 interface Owner {
   readonly pid: number;
-  /** When it started, as its system counts; a number of a process is used again. Null: the system does not tell. */
+  /**
+   * Start time by the system's count, since pids are reused. Null if the system does not report it.
+   */
   readonly started: string | null;
 }
 
-/** Several that start at once and find one that is gone; all but one of them then find that one. */
+/** Processes that start together may all find the same stale lock; one of them replaces it. */
 const tries = 10;
-/** A lock without a word in it may be one that is just being written. */
+/** An empty lock may be in the middle of being written. */
 const writtenWithinMs = 1_000;
-/** Locks that this process holds, where no system tells whether a process of its number is itself. */
+/** Locks of this process, for systems that do not report start times. */
 const held = new Set<string>();
 
-/** Returns what ends it. Throws a JournalError while another process, or another simulator, writes the journal. */
+/**
+ * Returns the release function. Throws a JournalError if another process or simulator holds the
+ * lock.
+ */
 export function lockJournal(path: string): () => void {
   const lock = lockFileOf(path);
   return lock === undefined ? () => {} : acquire(lock, path);
@@ -34,15 +39,19 @@ function acquire(lock: string, path: string): () => void {
       held.add(lock);
       return () => release(lock);
     }
-    if (isLeftBehind(lock, path)) removeLeftBehind(lock, path);
+    if (isStale(lock, path)) removeStale(lock, path);
   }
   throw new JournalError(
-    `${path}: the journal cannot be locked: ${lock} comes back again and again`,
+    `${path}: cannot lock the journal: ${lock} reappeared ${tries} times; ` +
+      'is another process restarting?',
   );
 }
 
-/** Whether what the dead left is there; of one reading, as the next may find another's. Throws where the lock is held. */
-function isLeftBehind(lock: string, path: string): boolean {
+/**
+ * True if the lock's process has exited. Reads the file once: a second read could see a new owner.
+ * Throws if held.
+ */
+function isStale(lock: string, path: string): boolean {
   const text = textOf(lock);
   if (text === undefined) return false;
   const owner = ownerIn(text);
@@ -51,30 +60,33 @@ function isLeftBehind(lock: string, path: string): boolean {
   return true;
 }
 
-/** Under a lock of its own, so that nothing takes the place of what is removed between the look and the removal. */
-function removeLeftBehind(lock: string, path: string): void {
+/**
+ * Holds a second lock while comparing and removing, so that a lock created in between is not
+ * removed.
+ */
+function removeStale(lock: string, path: string): void {
   const unlock = acquire(`${lock}.takeover`, path);
   try {
-    if (isLeftBehind(lock, path)) rmSync(lock, { force: true });
+    if (isStale(lock, path)) rmSync(lock, { force: true });
   } finally {
     unlock();
   }
 }
 
 function refusal(path: string, owner: Owner | undefined): JournalError {
-  const writer = owner === undefined ? 'another process' : `the process ${owner.pid}`;
+  const writer = owner === undefined ? 'another process' : `process ${owner.pid}`;
   return new JournalError(
-    `${path}: ${writer} writes this journal; stop it first, or record in another file`,
+    `${path}: ${writer} writes this journal; stop it, or record in another file`,
   );
 }
 
-/** Undefined where there is nothing to lock: a device, or a folder that does not exist. */
+/** Undefined if there is nothing to lock: a device, or a folder that does not exist. */
 function lockFileOf(path: string): string | undefined {
   try {
     const real = realpathSync(path);
     return statSync(real).isFile() ? `${real}.lock` : undefined;
   } catch {
-    // A new journal.
+    // The journal does not exist yet.
   }
   try {
     return join(realpathSync(dirname(path)), `${basename(path)}.lock`);
@@ -83,18 +95,21 @@ function lockFileOf(path: string): string | undefined {
   }
 }
 
-/** False where there is one already. */
+/** Returns false if the lock exists. */
 function create(lock: string, path: string): boolean {
   const owner: Owner = { pid: process.pid, started: lookUp(process.pid)?.started ?? null };
   const text = JSON.stringify(owner);
   try {
     return createWhole(lock, text) ?? createNew(lock, text);
   } catch (error) {
-    throw new JournalError(`${path}: the journal cannot be locked by ${lock} (${codeOf(error)})`);
+    throw new JournalError(`${path}: cannot create the lock ${lock} (${codeOf(error)})`);
   }
 }
 
-/** Nobody finds it without its text, as it is linked once that is written. Undefined where there are no links. */
+/**
+ * Writes a temporary file and hard-links it, so readers never see an empty lock. Undefined without
+ * hard links.
+ */
 function createWhole(lock: string, text: string): boolean | undefined {
   const own = join(dirname(lock), `.smstwin-lock-${randomUUID()}`);
   try {
@@ -127,7 +142,7 @@ function release(lock: string): void {
   if (ownerIn(textOf(lock) ?? '')?.pid === process.pid) rmSync(lock, { force: true });
 }
 
-/** Undefined where there is none. */
+/** Undefined if the file does not exist. */
 function textOf(lock: string): string | undefined {
   try {
     return readFileSync(lock, 'utf8');
@@ -136,7 +151,7 @@ function textOf(lock: string): string | undefined {
   }
 }
 
-/** Undefined where the text was cut short. */
+/** Undefined if the text is incomplete. */
 function ownerIn(text: string): Owner | undefined {
   try {
     const { pid, started } = JSON.parse(text) as Partial<Owner>;
@@ -151,10 +166,10 @@ function ownerIn(text: string): Owner | undefined {
 function isBeingWritten(lock: string, text: string): boolean {
   if (text !== '') return false;
   try {
-    // A file's time may be ahead of ours by as much.
+    // The file system's clock may also run ahead of ours.
     return Math.abs(WallClock.nowMs() - statSync(lock).mtimeMs) < writtenWithinMs;
   } catch {
-    // Gone since it was read: it is not what was looked at that would be removed.
+    // The lock disappeared after it was read, so it must not be removed as stale.
     return true;
   }
 }
@@ -162,7 +177,7 @@ function isBeingWritten(lock: string, text: string): boolean {
 function isRunning({ pid, started }: Owner, lock: string): boolean {
   const found = lookUp(pid);
   if (found !== undefined) return found.isAlive && (started === null || started === found.started);
-  // Where the system tells of ourselves, it would tell of any other.
+  // A system that reports this process reports every running one.
   if (lookUp(process.pid) !== undefined) return false;
   if (pid === process.pid) return held.has(lock);
   try {
@@ -173,11 +188,12 @@ function isRunning({ pid, started }: Owner, lock: string): boolean {
   }
 }
 
-/** What Linux tells of a process; undefined where it has none of that number, or there is no such system. */
+/** The process's entry in /proc; undefined if no such process runs, or there is no /proc. */
 function lookUp(pid: number): { readonly isAlive: boolean; readonly started: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold anything; the state follows it, and the start is 19 fields on.
+    // The process name in parentheses may hold any character; the state follows it, then the start
+    // time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state = ''] = fields;
     return { isAlive: !'ZX'.includes(state), started: fields[19] ?? '' };

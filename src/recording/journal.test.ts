@@ -40,7 +40,7 @@ const settings: SettingsInput = {
   },
 };
 
-/** A run that moves every kind of lever. */
+/** A run that uses every kind of operation. */
 function run(simulator: Simulator): void {
   sendBy(simulator, 0, { request_id: 'a' });
   sendBy(simulator, 0, { request_id: 'a' });
@@ -85,7 +85,7 @@ function call(
   });
 }
 
-test('a journal is played in another simulator, and every reply is the same', async () => {
+test('another simulator replays a journal with identical replies', async () => {
   const file = newFile();
   const simulator = new Simulator(settings, { journal: file });
   run(simulator);
@@ -97,7 +97,7 @@ test('a journal is played in another simulator, and every reply is the same', as
   expect(replayed.inputs).toBeGreaterThan(50);
 });
 
-test('no full key stands in a journal', async () => {
+test('AUTH-2 a journal holds no full key', async () => {
   const file = newFile();
   const simulator = new Simulator(settings, { journal: file });
   run(simulator);
@@ -109,7 +109,7 @@ test('no full key stands in a journal', async () => {
   for (const key of keys) expect(text).not.toContain(key);
 });
 
-test('a run goes on from where its file ends, as if it had never stopped', async () => {
+test('a run resumes from its journal as if it had never stopped', async () => {
   const file = newFile();
   const first = new Simulator(settings, { journal: file });
   run(first);
@@ -126,11 +126,11 @@ test('a run goes on from where its file ends, as if it had never stopped', async
   expect(replayJournal(file).differing).toBe(0);
 });
 
-test('with a real clock, time goes on at the present, or at the last input if that is later', async () => {
+test('a resumed real clock continues at the present, or at a later last input', async () => {
   const file = newFile();
   const first = new Simulator({}, { journal: file });
   sendBy(first, 0, {});
-  // What the jump itself answers: the clock runs on, and what passes after the last input is not recorded.
+  // The result of the jump: the clock runs on, and time after the last input is not recorded.
   const { now } = first.clock.advance('1d');
   await first.close();
   const again = new Simulator({}, { journal: file });
@@ -142,7 +142,7 @@ test('with a real clock, time goes on at the present, or at the last input if th
   expect(replayJournal(file).differing).toBe(0);
 });
 
-test('a last line that was cut short is told and survived', async () => {
+test('an incomplete last line is reported and skipped', async () => {
   const file = newFile();
   const first = new Simulator(settings, { journal: file });
   sendBy(first, 0, {});
@@ -151,13 +151,13 @@ test('a last line that was cut short is told and survived', async () => {
   expect(replayJournal(file)).toMatchObject({ inputs: 1, differing: 0, isTruncated: true });
   const notices: string[] = [];
   const again = new Simulator(settings, { journal: file, onNotice: (line) => notices.push(line) });
-  expect(notices).toEqual([`${file}: the last line was cut short, and is left out`]);
+  expect(notices).toEqual([`${file}: the last line is incomplete and was ignored`]);
   sendBy(again, 0, {});
   await again.close();
   expect(replayJournal(file)).toMatchObject({ inputs: 2, differing: 0, isTruncated: false });
 });
 
-test('a journal of another seed, world or version, and what is no journal, are refused in one line', async () => {
+test('a journal of another seed, world or version is refused in one line, like any other file', async () => {
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();
   const open = (other: SettingsInput) => () => new Simulator(other, { journal: file });
@@ -166,10 +166,10 @@ test('a journal of another seed, world or version, and what is no journal, are r
   const otherKey = JSON.stringify(settings).replace(explicitKey, 'another-key');
   expect(open(JSON.parse(otherKey))).toThrow(/another world/);
   writeFileSync(file, readFileSync(file, 'utf8').replace(/"smstwin":"[^"]*"/, '"smstwin":"9.9.9"'));
-  expect(open(settings)).toThrow(/written by smstwin 9\.9\.9, and this is/);
+  expect(open(settings)).toThrow(/written by smstwin 9\.9\.9, this is/);
   expect(() => replayJournal(file)).toThrow(/written by smstwin 9\.9\.9/);
   writeFileSync(file, 'hello\n');
-  expect(open(settings)).toThrow('this is not a journal of smstwin');
+  expect(open(settings)).toThrow('not a journal of smstwin');
   expect(() => replayJournal(join(folder, 'missing'))).toThrow('there is no such file');
 });
 
@@ -180,23 +180,23 @@ test.each([
   ['an image with its line breaks', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
   ['a word', Buffer.from('x')],
   ['a journal of another format', Buffer.from('{"journal":2,"smstwin":"0.1.0"')],
-])('%s, which is no journal, is refused and stays as it is', (_, bytes) => {
+])('%s is not a journal: it is refused and left unchanged', (_, bytes) => {
   const file = newFile();
   writeFileSync(file, bytes);
   expect(() => new Simulator(settings, { journal: file })).toThrow(
-    `${file}: this is not a journal of smstwin`,
+    `${file}: not a journal of smstwin; name another file`,
   );
-  expect(() => replayJournal(file)).toThrow(`${file}: this is not a journal of smstwin`);
+  expect(() => replayJournal(file)).toThrow(`${file}: not a journal of smstwin`);
   expect(readFileSync(file)).toEqual(bytes);
   expect(existsSync(`${file}.lock`)).toBe(false);
 });
 
 test.each([
   [0, 'the journal is empty'],
-  [1, 'the journal was cut short in its first line'],
-  [12, 'the journal was cut short in its first line'],
-  [200, 'the journal was cut short in its first line'],
-])('a journal of which %i bytes were written is taken over', async (length, replayed) => {
+  [1, 'the journal has an incomplete first line'],
+  [12, 'the journal has an incomplete first line'],
+  [200, 'the journal has an incomplete first line'],
+])('a journal with only its first %i bytes written is started again', async (length, replayed) => {
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();
   truncateSync(file, length);
@@ -209,7 +209,7 @@ test.each([
   expect(replayJournal(file)).toMatchObject({ inputs: 1, differing: 0 });
 });
 
-test('a changed reply and a damaged line are found, by their line', async () => {
+test('a changed reply and a damaged line are reported with their line number', async () => {
   const file = newFile();
   const simulator = new Simulator(settings, { journal: file });
   sendBy(simulator, 0, {});
@@ -250,7 +250,7 @@ test.each([
   ['{"at":"AT","lever":"faults.clear","args":[]}', 'is damaged'],
   ['{"at":"AT","lever":"reset","args":[],"result":""}', 'cannot be played: '],
   ['{"at":"AT","lever":"reset","args":[-1],"result":""}', 'cannot be played: '],
-])('a line %s ends the playing with one line that names it', async (line, complaint) => {
+])('the line %s ends the replay with an error that names it', async (line, complaint) => {
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();
   appendFileSync(file, `${line.replace('AT', '2026-01-01T00:00:00.000Z')}\n`);
@@ -275,27 +275,27 @@ function thrownBy(act: () => unknown): unknown {
   return undefined;
 }
 
-const noStart = 'a run cannot start at its started_at';
+const noStart = 'started_at is not a valid start time';
 test.each([
-  [{ settings: undefined }, 'there are no settings'],
-  [{ settings: null }, 'there are no settings'],
-  [{ settings: [] }, 'there are no settings'],
+  [{ settings: undefined }, 'settings are missing'],
+  [{ settings: null }, 'settings are missing'],
+  [{ settings: [] }, 'settings are missing'],
   [{ started_at: '1960-01-01T00:00:00.000Z' }, noStart],
   [{ started_at: '9999-01-01T00:00:00.000Z' }, noStart],
   [{ started_at: 1e12 }, noStart],
   [{ started_at: null }, noStart],
-])('a first line with %j is damaged, and the journal is given back', async (change, complaint) => {
+])('a first line with %j is damaged, and the journal is unlocked', async (change, complaint) => {
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();
   const header = { ...JSON.parse(readFileSync(file, 'utf8')), ...change };
   writeFileSync(file, `${JSON.stringify(header)}\n`);
-  const refusal = `${file}: its first line is damaged: ${complaint}`;
+  const refusal = `${file}: the first line is damaged: ${complaint}`;
   expect(() => replayJournal(file)).toThrow(refusal);
   expect(() => new Simulator(settings, { journal: file })).toThrow(refusal);
   expect(existsSync(`${file}.lock`)).toBe(false);
 });
 
-test('a lever of a clock that runs is of one moment, and plays as it was', async () => {
+test('an operation on a running clock happens at one moment and replays identically', async () => {
   const file = newFile();
   let wallMs = Date.now();
   const ticking = vi.spyOn(Date, 'now').mockImplementation(() => wallMs++);
@@ -310,7 +310,7 @@ test('a lever of a clock that runs is of one moment, and plays as it was', async
   expect(replayJournal(file)).toMatchObject({ inputs: 15, differing: 0 });
 });
 
-test('without a file the run since the last reset is kept in memory, up to a bound', async () => {
+test('without a file, memory keeps the run since the last reset, up to a bound', async () => {
   const simulator = new Simulator({ clock: 'manual', noLimits: true });
   for (let n = 0; n <= rememberedInputs; n++) call(simulator, undefined, {});
   expect(() => simulator.journalText()).toThrow('start with --journal FILE');
@@ -322,7 +322,7 @@ test('without a file the run since the last reset is kept in memory, up to a bou
   await simulator.close();
 });
 
-test('what memory keeps is bounded by its characters too, those of the request line among them', async () => {
+test('memory is also bounded by characters, request lines included', async () => {
   const simulator = new Simulator({ clock: 'manual', noLimits: true });
   const query = 'x'.repeat(16_000);
   for (let n = 0; n <= rememberedCharacters / 16_000; n++) {
@@ -334,16 +334,18 @@ test('what memory keeps is bounded by its characters too, those of the request l
   await simulator.close();
 });
 
-test('a journal file that is too long for one reply is refused, and can be read itself', async () => {
+test('a journal file too large for one reply is refused with its size', async () => {
   const file = newFile();
   const simulator = new Simulator(settings, { journal: file });
   truncateSync(file, journalTextLimitBytes + 1);
-  expect(() => simulator.journalText()).toThrow('has 268435457 bytes: read the file itself');
+  expect(() => simulator.journalText()).toThrow(
+    'has 268435457 bytes, too many for one reply: read the file',
+  );
   await simulator.close();
 });
 
 test.runIf(existsSync('/dev/full'))(
-  'what cannot be recorded is not answered, nor is anything after it',
+  'an input that cannot be recorded is not answered, and neither is any later one',
   () => {
     const journal = new FileJournal('/dev/full', () => {});
     const record = (name: string) => () => journal.lever(1, name, [], '');

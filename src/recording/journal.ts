@@ -1,8 +1,8 @@
 /**
- * The run as it is recorded. With a file, every input is in it before its reply leaves, so a killed process
- * loses nothing that it has acknowledged; writing to the system is enough for that, so nothing waits for a disk.
- * Without a file, the first inputs since the start or the last reset are kept in memory, up to a bound beyond
- * which the whole of it is dropped: half a run cannot be played again.
+ * Records a run. With a file, every input is written before its reply leaves, so a killed process
+ * loses nothing that it acknowledged; data handed to the system survives the process, so no write
+ * waits for the disk. Without a file, memory keeps the inputs since the start or the last reset;
+ * past a bound all of them are dropped, because part of a run cannot be replayed.
  */
 import { closeSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
@@ -14,14 +14,14 @@ import { type Entry, type LeverEntry, requestEntry } from './journal-entry.ts';
 import { JournalError } from './journal-error.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
 
-/** What memory keeps without a file. */
+/** Bound of a run in memory. */
 export const rememberedInputs = 10_000;
 export const rememberedCharacters = 16 * 1024 * 1024;
-/** A longer journal file is not sent over the control port. */
+/** A larger journal file is not sent over the control port. */
 export const journalTextLimitBytes = 256 * 1024 * 1024;
 
 export interface Journal {
-  /** False once nothing more is recorded: nobody then needs to make an entry. */
+  /** False once recording has stopped; callers can then skip building entries. */
   readonly isRecording: boolean;
   request(atMs: number, request: ApiRequest, handled: Handled): void;
   lever(atMs: number, lever: string, args: readonly unknown[], result: string): void;
@@ -65,7 +65,8 @@ export class MemoryJournal implements Journal {
     if (!this.isRecording) {
       throw new LeverError(
         'conflict',
-        `the run is too long for memory, which keeps ${rememberedInputs} inputs since the last reset: start with --journal FILE`,
+        `too long for memory, which keeps ${rememberedInputs} inputs since the last reset: ` +
+          'start with --journal FILE',
       );
     }
     return [this.#header, ...this.#entries].map((line) => `${JSON.stringify(line)}\n`).join('');
@@ -82,7 +83,7 @@ export class MemoryJournal implements Journal {
     this.#entries = [];
   }
 
-  /** After a reset the world is as at a start, so the run begins there. */
+  /** A reset restores the start, so the recorded run begins there. */
   #startAgain(startedAtMs: number): void {
     this.#header = headerOf(this.#settings, startedAtMs);
     this.#entries = [];
@@ -98,7 +99,7 @@ export class FileJournal implements Journal {
   readonly isRecording = true;
   #failure: JournalError | undefined;
 
-  /** Appends to what is there. `unlock`: called when it is closed. */
+  /** Appends to the file; `unlock` runs on close. */
   constructor(path: string, unlock: () => void) {
     this.#path = path;
     this.#unlock = unlock;
@@ -120,7 +121,10 @@ export class FileJournal implements Journal {
   text(): string {
     const { size } = fstatSync(this.#file);
     if (size <= journalTextLimitBytes) return readFileSync(this.#path, 'utf8');
-    throw new LeverError('conflict', `the journal has ${size} bytes: read the file itself`);
+    throw new LeverError(
+      'conflict',
+      `the journal has ${size} bytes, too many for one reply: read the file`,
+    );
   }
 
   close(): void {
@@ -128,7 +132,7 @@ export class FileJournal implements Journal {
     this.#unlock();
   }
 
-  /** What could not be recorded must not be answered, nor anything after it: it would be lost or play differently. */
+  /** After a failed write no input is answered: later ones would replay differently. */
   #append(line: Entry | JournalHeader): void {
     if (this.#failure !== undefined) throw this.#failure;
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
@@ -143,10 +147,10 @@ export class FileJournal implements Journal {
 
 function openJournal(path: string): number {
   try {
-    // What people wrote to each other is for its owner alone.
+    // The journal holds message texts: only its owner may read them.
     return openSync(path, 'a', 0o600);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new JournalError(`${path}: the journal cannot be opened (${code})`);
+    throw new JournalError(`${path}: cannot open the journal (${code})`);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Plays the inputs of a journal on a simulator that stands at the run's start, and compares what comes back:
- * replies byte for byte, levers by their digest.
+ * Plays a journal's inputs on a simulator in its start state and compares replies byte for byte,
+ * results of operations by digest.
  */
 import type { ApiRequest } from '../http/service/messages.ts';
 import { LeverError } from '../sim/lever-error.ts';
@@ -18,10 +18,10 @@ import {
 import { firstLine, JournalError } from './journal-error.ts';
 
 export interface Difference {
-  /** In the file, from 1. */
+  /** Line number in the file, from 1. */
   readonly line: number;
   readonly at: string;
-  /** `POST /api/v1/sms/send/`, or the lever's name. */
+  /** Such as `POST /api/v1/sms/send/`, or the operation's name. */
   readonly input: string;
   readonly expected: string;
   readonly actual: string;
@@ -29,15 +29,15 @@ export interface Difference {
 
 export interface Played {
   readonly inputs: number;
-  /** How many inputs were answered otherwise than recorded. */
+  /** How many results differ from the recorded ones. */
   readonly differing: number;
-  /** The first of them. */
+  /** The first of those differences. */
   readonly differences: readonly Difference[];
 }
 
 const keptDifferences = 20;
 
-/** The simulator's wall clock must be held. `name`: the file, for the message of a JournalError. */
+/** The caller must hold the simulator's wall clock. `name` is the file, for error messages. */
 export function play(simulator: Simulator, entries: Iterable<Entry>, name: string): Played {
   let inputs = 0;
   let differing = 0;
@@ -55,14 +55,16 @@ export function play(simulator: Simulator, entries: Iterable<Entry>, name: strin
   return { inputs, differing, differences };
 }
 
-/** Only a reset or a restore sets simulated time back, and those are inputs themselves. */
+/** Simulated time goes back only by a reset or a restore, and those are recorded inputs. */
 function wentBack({ simulation }: Simulator, { at }: Entry): Found {
   const nowMs = simulation.clock.now();
   if (Date.parse(at) >= nowMs) return undefined;
-  return { input: 'the clock', expected: at, actual: `${isoTime(nowMs)} already` };
+  return { input: 'the clock', expected: at, actual: `already at ${isoTime(nowMs)}` };
 }
 
-/** What a run records has been answered before, so what throws now was not recorded by one. */
+/**
+ * A recorded input succeeded once, so an exception means that this line was not recorded by a run.
+ */
 function playLine(simulator: Simulator, entry: Entry, place: string): Found {
   try {
     return playEntry(simulator, entry);
@@ -88,7 +90,8 @@ function playRequest(simulator: Simulator, { request, reply }: RequestEntry): Fo
 
 function playLever(simulator: Simulator, { lever, args, result }: LeverEntry): Found {
   const input = inputOf(lever);
-  const actual = input === undefined ? 'no lever of this name' : outcome(simulator, input, args);
+  const actual =
+    input === undefined ? 'no operation has this name' : outcome(simulator, input, args);
   return actual === result ? undefined : { input: lever, expected: result, actual };
 }
 
@@ -105,7 +108,7 @@ function outcome(
   }
 }
 
-/** A key whose text is not known is called by a name that holds for this one request. */
+/** A key known only by digest gets a temporary name for this one request. */
 function withCaller<T>(
   simulator: Simulator,
   recorded: RecordedRequest,

@@ -1,5 +1,5 @@
 /**
- * A recorded run, played again from its file alone.
+ * Replays a recorded run from its file alone.
  */
 import { Simulator } from '../simulator.ts';
 import { JournalError } from './journal-error.ts';
@@ -9,16 +9,19 @@ import { type Played, play } from './play.ts';
 
 export interface Replayed extends Played {
   readonly header: JournalHeader;
-  /** The last line was cut short, and left out. */
+  /** True if an incomplete last line was ignored. */
   readonly isTruncated: boolean;
 }
 
-/** Plays a journal in a simulator of its own and compares every reply. Throws a JournalError where it cannot. */
+/**
+ * Replays a journal in a new simulator and compares every reply. Throws a JournalError if it cannot
+ * be played.
+ */
 export function replayJournal(path: string): Replayed {
   const lines = readJournal(path);
   if (lines === undefined) throw new JournalError(`${path}: there is no such file`);
   if (lines.header === undefined) {
-    const state = lines.isTruncated ? 'was cut short in its first line' : 'is empty';
+    const state = lines.isTruncated ? 'has an incomplete first line' : 'is empty';
     throw new JournalError(`${path}: the journal ${state}`);
   }
   const header = readHeader(lines.header, path);

@@ -1,6 +1,6 @@
 /**
- * Makes a simulation that goes on from a snapshot as if the one it was taken of had never stopped.
- * It is made whole before it takes the place of the present one, so a snapshot that does not fit changes nothing.
+ * Builds a simulation that continues from a snapshot as if the original had never stopped. It
+ * replaces the present one only when complete, so an unusable snapshot changes nothing.
  */
 
 import type { Settings } from '../config/settings.ts';
@@ -22,7 +22,7 @@ import type {
   SnapshotMessage,
 } from './snapshot-format.ts';
 
-/** `known`: full texts of keys by their digest; a key that is not among them is known by its digest alone. */
+/** `known` holds the text of keys by digest; any other key is stored by digest alone. */
 export function restoreSimulation(
   snapshot: Snapshot,
   settings: Settings,
@@ -37,7 +37,7 @@ export function restoreSimulation(
     simulation.stop();
     if (error instanceof LeverError) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    throw new LeverError('invalid', `the snapshot does not fit together: ${why}`);
+    throw new LeverError('invalid', `the snapshot contradicts itself: ${why}`);
   }
   return simulation;
 }
@@ -76,7 +76,7 @@ class Restoring {
       world.restoreMessage(this.#message(message), pastOf(message));
     }
     for (const account of accounts) this.#past(account);
-    // The work stands before the device starts, and decides what it waits for.
+    // Before the device starts: its work decides what it waits for.
     for (const device of devices) this.#work(device);
     for (const device of world.devices.values()) fleet.deviceAdded(device);
     fleet.wakeInOrder(awake.map((deviceId) => found(world.devices, deviceId)));
@@ -210,6 +210,6 @@ function fateOf(fate: SnapshotMessage['fate']): Message['fate'] {
 
 function found<T>(map: ReadonlyMap<string, T>, id: string): T {
   const value = map.get(id);
-  if (value === undefined) throw new Error(`there is no ${id}`);
+  if (value === undefined) throw new Error(`${id} is missing`);
   return value;
 }

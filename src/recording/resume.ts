@@ -1,5 +1,5 @@
 /**
- * A run that goes on from where its journal ends: played again up to there, then appended to.
+ * Resumes a run from its journal: replays the recorded inputs, then appends to the file.
  */
 import { truncateSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
@@ -11,17 +11,19 @@ import { readJournal } from './journal-lines.ts';
 import { lockJournal } from './journal-lock.ts';
 import { play } from './play.ts';
 
-/** A journal file, looked at before the simulator starts. */
+/** A journal file that has been checked before the simulator starts. */
 export interface Run {
-  /** Where its simulated time started; undefined for a new file. */
+  /** The simulated time at the start; undefined for a new file. */
   readonly startedAtMs: number | undefined;
-  /** Plays what is there, tells of a line that was cut short, and goes on recording. */
+  /** Replays the file, reports an incomplete last line and continues recording. */
   resume(simulator: Simulator, onNotice: ((line: string) => void) | undefined): FileJournal;
-  /** Gives the file up, where the run does not come to be. */
+  /** Unlocks the file if the run fails to start. */
   abandon(): void;
 }
 
-/** Throws a JournalError where the file is of another version or other settings, or another process writes it. */
+/**
+ * Throws a JournalError if the version or the settings differ, or another process writes the file.
+ */
 export function openRun(path: string, settings: Settings): Run {
   const unlock = lockJournal(path);
   try {
@@ -47,14 +49,15 @@ function lockedRun(path: string, settings: Settings, unlock: () => void): Run {
         if (first !== undefined) {
           const others = differing > 1 ? ` (and ${differing - 1} others)` : '';
           throw new JournalError(
-            `${path}: line ${first.line}: ${first.input} is answered otherwise than it was${others}`,
+            `${path}: line ${first.line}: ${first.input}: the replayed result differs from the ` +
+              `recorded one${others}`,
           );
         }
       }
       const journal = new FileJournal(path, unlock);
       if (lines?.isTruncated === true) {
         truncateSync(path, lines.wholeBytes);
-        onNotice?.(`${path}: the last line was cut short, and is left out`);
+        onNotice?.(`${path}: the last line is incomplete and was ignored`);
       }
       if (header === undefined) {
         journal.begin(headerOf(simulator.settings, simulation.clock.now()));

@@ -1,6 +1,7 @@
 /**
- * A snapshot: the whole state of a simulator as JSON, in the words of its maps. Times are epoch milliseconds.
- * Keys stand there as digests, so whoever has a snapshot cannot call with it, and whoever has a key still can.
+ * The format of a snapshot: a simulator's whole state as JSON. Times are epoch milliseconds. Keys
+ * are stored as digests, so a snapshot grants no access, and clients that hold the keys can still
+ * call.
  */
 import { z } from 'zod';
 import { clockModes, largestRate } from '../config/settings.ts';
@@ -21,7 +22,7 @@ export const snapshotFormat = 1;
 const id = z.string().min(1).max(100);
 const count = z.int().min(0);
 const timeMs = z.int().min(1).max(latestTimeMs);
-/** 0 stands for "never". */
+/** 0 means "never". */
 const timeOrNever = z.int().min(0);
 const word = z
   .int()

@@ -7,18 +7,18 @@ import { Simulator } from '../simulator.ts';
 
 const settings = { clock: 'manual', seed: 3 } as const;
 
-/** A second simulator that goes on from the first one's snapshot, and knows the same keys. */
+/** A second simulator, restored from the first one's snapshot, that knows the same keys. */
 function restoredFrom(simulator: Simulator): Simulator {
   const restored = new Simulator(settings);
   restored.snapshots.restore(JSON.parse(JSON.stringify(simulator.snapshots.take())));
-  // Keys are called by their text here; a restore knows those of other worlds by digest alone.
+  // This test calls with the keys' text; a restore knows keys of other worlds only by digest.
   for (const [id, key] of restored.simulation.world.keys) {
     key.key = simulator.simulation.world.keys.get(id)?.key ?? '';
   }
   return restored;
 }
 
-test('restored equals never stopped', () => {
+test('STATE-3 a restored simulator behaves like one that never stopped', () => {
   fc.assert(
     fc.property(someCommands, someCommands, (before, after) => {
       const stayed = new Simulator(settings);
@@ -38,7 +38,7 @@ test('restored equals never stopped', () => {
   );
 });
 
-test('no full key is in a snapshot, and a restored simulator accepts the same keys', () => {
+test('AUTH-2 a snapshot holds no full key, and a restored simulator accepts the same keys', () => {
   const simulator = new Simulator(settings);
   const [account] = simulator.accounts.list();
   const { key } = simulator.accounts.createKey(account?.account_id ?? '', { name: 'second' });
@@ -69,7 +69,7 @@ test('no full key is in a snapshot, and a restored simulator accepts the same ke
   void restored.close();
 });
 
-test('SEND-4 restored, a message that went out through the pool is compared by the number asked for', () => {
+test('SEND-4 a restored message sent through the pool is compared by the requested number', () => {
   const simulator = new Simulator(settings);
   simulator.assumptions.patch({ disconnectedSim: 'pool', replayDifferentBody: 'conflict' });
   const [sim] = simulator.sims.list(simulator.accounts.list()[1]?.account_id ?? '');
@@ -82,7 +82,7 @@ test('SEND-4 restored, a message that went out through the pool is compared by t
   void restored.close();
 });
 
-test('a snapshot that is damaged or does not fit together is refused, and changes nothing', () => {
+test('a damaged or contradictory snapshot is refused and changes nothing', () => {
   const simulator = new Simulator(settings);
   sendBy(simulator, 0, {});
   const before = simulator.snapshots.take();
@@ -90,15 +90,15 @@ test('a snapshot that is damaged or does not fit together is refused, and change
     simulator.snapshots.restore({ ...structuredClone(before), ...change });
   expect(restore({ snapshot: 2 })).toThrow('expected snapshot format 1');
   expect(restore({ devices: 'none' })).toThrow('expected a list');
-  expect(restore({ devices: [] })).toThrow(/the snapshot does not fit together: there is no/);
+  expect(restore({ devices: [] })).toThrow(/the snapshot contradicts itself: .* is missing/);
   expect(simulator.snapshots.take()).toEqual(before);
   void simulator.close();
 });
 
 test.each([
-  ['a rate that no clock has', (text: string) => text.replace(/"rate":\d+/, '"rate":1e300')],
+  ['a rate that no clock accepts', (text: string) => text.replace(/"rate":\d+/, '"rate":1e300')],
   [
-    'a bucket beyond all time',
+    'a bucket time out of range',
     (text: string) => text.replace(/(\[")([^"]+)(",\[)\d+/, '$1$2$31e300'),
   ],
   ['a SIM without an E.164 number', (text: string) => text.replace('"number":"+1', '"number":"zz')],
@@ -118,7 +118,7 @@ test.each([
   void simulator.close();
 });
 
-test('a snapshot brings its clock: with a real one, time goes on from there', async () => {
+test('a restore also sets the clock: a real one continues from there', async () => {
   const simulator = new Simulator();
   const snapshot = simulator.snapshots.take();
   simulator.clock.advance('30d');
@@ -130,7 +130,7 @@ test('a snapshot brings its clock: with a real one, time goes on from there', as
   await simulator.close();
 });
 
-test('STATE-3 a snapshot whose parts are well-formed but contradict each other is refused', () => {
+test('STATE-3 a snapshot with well-formed parts that contradict each other is refused', () => {
   const simulator = new Simulator(settings);
   sendBy(simulator, 0, {});
   const before = simulator.snapshots.take();
@@ -141,14 +141,14 @@ test('STATE-3 a snapshot whose parts are well-formed but contradict each other i
   ] as const) {
     const messages = before.messages.map((message) => ({ ...message, ...spoil }));
     expect(() => simulator.snapshots.restore({ ...before, messages })).toThrow(
-      /does not fit together: STATE-[34] message/,
+      /the snapshot contradicts itself: STATE-[34] message/,
     );
   }
   expect(simulator.snapshots.take()).toEqual(before);
   void simulator.close();
 });
 
-test('a snapshot that is too large to come back does not leave', () => {
+test('a snapshot too large to be restored is not sent', () => {
   const simulator = new Simulator(settings);
   const snapshot = simulator.snapshots.take();
   const size = Buffer.byteLength(JSON.stringify(snapshot));

@@ -89,7 +89,7 @@ function keyOf(key: ApiKey): SnapshotAccount['keys'][number] {
   };
 }
 
-/** A use and the earlier ones of the same id in other scopes, oldest first, as far as they still count. */
+/** A use and the earlier, unexpired ones of the same id in other scopes, oldest first. */
 function usesOf(newest: FirstUse, nowMs: number): SnapshotUse[] {
   const uses: SnapshotUse[] = [];
   for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {

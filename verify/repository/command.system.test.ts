@@ -81,7 +81,7 @@ test('what cannot be carried out as typed ends with 2 and a line that names it',
     "smstwin rules: unknown option '--jsn' (Did you mean --json?)\n",
     'smstwin serve: world.json: accounts[0].sims[0].number: expected an E.164 number such as "+12025550101"; got "1"\n' +
       'smstwin serve: world.json: pol: this key is not known here\n',
-    `smstwin serve: ${journal}: the process ${process.pid} writes this journal; stop it first, or record in another file\n`,
+    `smstwin serve: ${journal}: process ${process.pid} writes this journal; stop it, or record in another file\n`,
   ]);
 });
 

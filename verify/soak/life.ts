@@ -72,7 +72,7 @@ export class Life {
     const ended: Ended = await served.ended;
     const tookMs = performance.now() - startedMs;
     // A process that was killed while it wrote has left half a line, and its heir tells of it.
-    const errors = served.errors.replace(/.*: the last line was cut short, and is left out\n/, '');
+    const errors = served.errors.replace(/.*: the last line is incomplete and was ignored\n/, '');
     if (errors !== '') this.#plan.complain(`stderr: ${errors.slice(0, 500)}`);
     if (signal === 'SIGKILL') return;
     this.longestEndMs = Math.max(this.longestEndMs, tookMs);
