@@ -40,12 +40,18 @@ export class Reading<T> {
   soon(): void {
     if (this.#isOver) return;
     const delayMs = Math.max(settleMs, this.#restUntilMs - performance.now());
-    this.#timer ??= setTimeout(() => this.now(), delayMs);
+    this.#timer ??= setTimeout(() => this.#onceSeen(), delayMs);
   }
 
   stop(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
+  }
+
+  /** A hidden page asks for nothing: it reads when it is seen again. */
+  #onceSeen(): void {
+    if (document.visibilityState === 'visible') this.now();
+    else document.addEventListener('visibilitychange', () => this.now(), { once: true });
   }
 
   async #run(): Promise<void> {
