@@ -2,8 +2,10 @@
  * Checks once, before minutes of load, that a running service can be measured.
  * Exit code 3: no answer; 2: the key is refused.
  */
+
 import { get } from 'node:http';
 import { CommandError, UsageError } from '../src/config/command-error.ts';
+import { routeOf } from '../src/operations/table.ts';
 import type { BenchOptions } from './options.ts';
 
 const notReachable = 3;
@@ -18,11 +20,12 @@ export async function reach({ baseUrl, controlUrl, apiKey }: BenchOptions): Prom
     throw new UsageError(`--api-key: ${baseUrl.origin} refuses this key (401)`);
   }
   if (controlUrl === undefined) return;
-  const health = await statusOf(new URL('/control/health', controlUrl), {});
+  const { path } = routeOf('simulator.health');
+  const health = await statusOf(new URL(path, controlUrl), {});
   if (health !== 200) {
     throw new CommandError(
       notReachable,
-      `${controlUrl.origin} is not a control port: /control/health answered ${health}`,
+      `${controlUrl.origin} is not a control port: ${path} answered ${health}`,
     );
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The levers of a simulator, as far as the harness uses them: accounts, keys, SIMs, time, scripted fates.
- * They make what a case needs. What the target answers is judged on its own port alone.
+ * The control port of a simulator, as far as the harness uses it: accounts, keys, SIMs, time, scripted fates.
+ * It prepares what a case needs; the replies of the target's own port alone are judged. The harness knows operations
+ * by name and reads from the control port's OpenAPI document where each of them is.
  */
 import { Client, type Reply } from './client.ts';
 import type { Masks } from './exchange.ts';
@@ -19,6 +20,20 @@ export interface ApiKey {
 /** A lever did not do its work; not the target's fault as far as rules go. */
 export class LeverFailed extends Error {}
 
+interface Route {
+  readonly method: string;
+  readonly path: string;
+}
+
+interface Given {
+  /** The id in the path of the operation. */
+  readonly id?: string | undefined;
+  readonly input?: unknown;
+}
+
+/** The one path of a control port that a client must know. */
+const documentPath = '/control/openapi.json';
+
 /** Area codes whose numbers 555-0100 to 555-0199 are reserved for fiction, yet well-formed. */
 const areaCodes = [205, 206, 207, 208, 209, 210, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228];
 
@@ -30,6 +45,7 @@ export class Control {
   /** Names are never used twice, even by two runs at once. */
   readonly #run = Date.now().toString(36) + Math.floor(Math.random() * 46_656).toString(36);
   #accounts = 0;
+  #operations: ReadonlyMap<string, Route> = new Map();
   #nextNumber: number;
   assumptions: Readonly<Record<string, unknown>> = {};
   #clockBefore: { readonly mode?: unknown; readonly rate?: unknown } = {};
@@ -56,63 +72,91 @@ export class Control {
 
   /** Takes the clock into the hand, lets what other runs spent come back, scripts the harness's own fates. */
   async begin(fates: readonly unknown[]): Promise<void> {
-    const clock = await this.call('GET', '/control/clock');
+    await this.#discover();
+    const clock = await this.call('clock.state');
     if (isObject(clock.json)) this.#clockBefore = clock.json;
     if (this.#clockBefore.mode !== 'manual')
-      await this.call('PUT', '/control/clock', { mode: 'manual' });
+      await this.call('clock.setMode', { input: { mode: 'manual' } });
     await this.advance(120_000);
-    const assumptions = await this.call('GET', '/control/assumptions');
+    const assumptions = await this.call('assumptions.get');
     if (isObject(assumptions.json))
       this.assumptions = isObject(assumptions.json['assumptions'])
         ? assumptions.json['assumptions']
         : assumptions.json;
-    const outcomes = await this.call('GET', '/control/outcomes');
+    const outcomes = await this.call('outcomes.get');
     if (outcomes.status === 200) {
       this.#outcomesBefore = outcomes.json;
       const list = isObject(outcomes.json) ? outcomes.json['outcomes'] : outcomes.json;
       if (Array.isArray(list))
-        await this.call('PUT', '/control/outcomes', wrapLike(outcomes.json, [...fates, ...list]));
+        await this.call('outcomes.put', { input: wrapLike(outcomes.json, [...fates, ...list]) });
     }
   }
 
   /** Leaves the simulator as it was found, but for the time that has passed. */
   async end(): Promise<void> {
-    for (const accountId of this.#made) await this.call('DELETE', `/control/accounts/${accountId}`);
+    for (const accountId of this.#made) await this.call('accounts.delete', { id: accountId });
     if (this.#outcomesBefore !== undefined)
-      await this.call('PUT', '/control/outcomes', this.#outcomesBefore);
+      await this.call('outcomes.put', { input: this.#outcomesBefore });
     const { mode, rate } = this.#clockBefore;
     if (typeof mode === 'string' && mode !== 'manual')
-      await this.call('PUT', '/control/clock', {
-        mode,
-        ...(mode === 'scaled' && rate !== undefined ? { rate } : {}),
+      await this.call('clock.setMode', {
+        input: { mode, ...(mode === 'scaled' && rate !== undefined ? { rate } : {}) },
       });
     this.#client.close();
   }
 
-  call(method: string, path: string, body?: unknown): Promise<Reply> {
+  /** Calls an operation with the id in its path and its input: the query of a GET or DELETE, the body of others. */
+  call(operation: string, { id = '', input }: Given = {}): Promise<Reply> {
+    const route = this.#operations.get(operation);
+    if (route === undefined) throw new LeverFailed(`it has no operation ${operation}`);
+    const { method } = route;
+    const path = route.path.replace(/\{\w+\}/, encodeURIComponent(id));
+    const isQuery = method === 'GET' || method === 'DELETE';
+    const query = isQuery && isObject(input) ? `?${new URLSearchParams(input as never)}` : '';
+    const hasBody = !isQuery && input !== undefined;
     return this.#client.request({
       method,
-      path,
-      headers:
-        body === undefined
-          ? this.#headers
-          : { ...this.#headers, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      path: `${path}${query}`,
+      headers: hasBody ? { ...this.#headers, 'content-type': 'application/json' } : this.#headers,
+      ...(hasBody ? { body: JSON.stringify(input) } : {}),
     });
   }
 
-  async must(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
-    const reply = await this.call(method, path, body);
+  async must(operation: string, given: Given = {}): Promise<Record<string, unknown>> {
+    const reply = await this.call(operation, given);
     if (reply.status < 200 || reply.status > 299)
-      throw new LeverFailed(`${method} ${path}: ${this.#masks.clean(describe(reply))}`);
+      throw new LeverFailed(`${operation}: ${this.#masks.clean(describe(reply))}`);
     return isObject(reply.json) ? reply.json : {};
+  }
+
+  /** Reads where the operations are from the control port's own document. */
+  async #discover(): Promise<void> {
+    const reply = await this.#client.request({
+      method: 'GET',
+      path: documentPath,
+      headers: this.#headers,
+    });
+    const paths = isObject(reply.json) ? reply.json['paths'] : undefined;
+    if (!isObject(paths))
+      throw new LeverFailed(`GET ${documentPath}: ${this.#masks.clean(describe(reply))}`);
+    const found = Object.entries(paths).flatMap(([path, item]) =>
+      Object.entries(isObject(item) ? item : {}).flatMap(([method, operation]) => {
+        const id = isObject(operation) ? operation['operationId'] : undefined;
+        return typeof id === 'string'
+          ? [[id, { method: method.toUpperCase(), path }] as const]
+          : [];
+      }),
+    );
+    this.#operations = new Map(found);
   }
 
   async createAccount(monthlyQuota: number | undefined): Promise<string> {
     this.#accounts += 1;
-    const made = await this.must('POST', '/control/accounts', {
-      name: `conformance-${this.#run}-${this.#accounts}`,
-      ...(monthlyQuota === undefined ? {} : { monthly_quota: monthlyQuota }),
+    const made = await this.must('accounts.create', {
+      input: {
+        name: `conformance-${this.#run}-${this.#accounts}`,
+        ...(monthlyQuota === undefined ? {} : { monthly_quota: monthlyQuota }),
+      },
     });
     const accountId = String(made['account_id']);
     this.#made.push(accountId);
@@ -120,7 +164,7 @@ export class Control {
   }
 
   async createKey(accountId: string, name: string): Promise<ApiKey> {
-    const made = await this.must('POST', `/control/accounts/${accountId}/keys`, { name });
+    const made = await this.must('accounts.createKey', { id: accountId, input: { name } });
     const key = String(made['key']);
     this.#masks.hide(key);
     return { keyId: String(made['key_id']), key };
@@ -129,13 +173,13 @@ export class Control {
   async createSim(accountId: string, settings: Record<string, unknown> = {}): Promise<Sim> {
     for (let attempt = 0; ; attempt += 1) {
       const number = this.unusedNumber();
-      const path = `/control/accounts/${accountId}/sims`;
-      const reply = await this.call('POST', path, { number, ...settings });
+      const input = { number, ...settings };
+      const reply = await this.call('sims.create', { id: accountId, input });
       if (reply.status === 201 && isObject(reply.json))
         return { number, deviceId: String(reply.json['device_id']) };
       // A number that an earlier run has left behind is passed over.
       if (attempt > 1_600 || ![400, 409, 422].includes(reply.status))
-        throw new LeverFailed(`POST ${path}: ${this.#masks.clean(describe(reply))}`);
+        throw new LeverFailed(`sims.create: ${this.#masks.clean(describe(reply))}`);
     }
   }
 
@@ -148,12 +192,12 @@ export class Control {
   }
 
   async now(): Promise<number> {
-    return instant((await this.must('GET', '/control/clock'))['now']) ?? Date.now();
+    return instant((await this.must('clock.state'))['now']) ?? Date.now();
   }
 
   async advance(ms: number): Promise<void> {
     if (ms > 0)
-      await this.must('POST', '/control/clock/advance', { by: `${Math.max(1, Math.round(ms))}ms` });
+      await this.must('clock.advance', { input: { by: `${Math.max(1, Math.round(ms))}ms` } });
   }
 
   async advanceTo(epochMs: number): Promise<void> {
@@ -163,12 +207,14 @@ export class Control {
 
   /** When the next thing falls due, where the simulator says so. */
   async nextAt(): Promise<number | undefined> {
-    return instant((await this.must('GET', '/control/clock'))['next_at']);
+    return instant((await this.must('clock.state'))['next_at']);
   }
 
   /** How many messages an account has, where the simulator tells. */
   async messageCount(accountId: string): Promise<number | undefined> {
-    const reply = await this.call('GET', `/control/messages?account_id=${accountId}&limit=200`);
+    const reply = await this.call('messages.list', {
+      input: { account_id: accountId, limit: 200 },
+    });
     const list = isObject(reply.json) ? reply.json['messages'] : undefined;
     return Array.isArray(list) ? list.length : undefined;
   }

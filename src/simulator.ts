@@ -6,21 +6,23 @@
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
 import { type Listening, type ListenOptions, openPorts, type Ports } from './http/ports.ts';
 import type { ApiReply, ApiRequest } from './http/service/messages.ts';
-import { AccountLevers } from './operations/accounts.ts';
+import { accounts } from './operations/accounts.ts';
 import { Activity } from './operations/activity.ts';
-import { AssumptionLevers, LimitLevers, OutcomeLevers } from './operations/behaviour.ts';
+import { assumptions } from './operations/assumptions.ts';
 import { clock } from './operations/clock.ts';
-import { clockState } from './operations/clock-state.ts';
 import { methodsOf } from './operations/define.ts';
-import { ExchangeLevers } from './operations/exchanges.ts';
-import { FaultLevers } from './operations/faults.ts';
-import { type Invariants, type InvariantsQuery, invariantsOf } from './operations/invariants.ts';
-import { MessageLevers } from './operations/messages.ts';
-import { RequestLevers } from './operations/requests.ts';
-import { SimLevers } from './operations/sims.ts';
-import { type Restorable, SnapshotLevers } from './operations/snapshot.ts';
-import { type State, stateOf } from './operations/state.ts';
-import { Waits } from './operations/wait.ts';
+import { exchanges } from './operations/exchanges.ts';
+import { faults } from './operations/faults.ts';
+import { limits } from './operations/limits.ts';
+import type { Live } from './operations/live.ts';
+import { messages } from './operations/messages.ts';
+import { OpenWaits } from './operations/open-waits.ts';
+import { outcomes } from './operations/outcomes.ts';
+import { RequestLog } from './operations/request-log.ts';
+import { requests } from './operations/requests.ts';
+import { sims } from './operations/sims.ts';
+import { simulator } from './operations/simulator.ts';
+import { snapshots } from './operations/snapshots.ts';
 import { sha256 } from './recording/digest.ts';
 import { type Journal, MemoryJournal } from './recording/journal.ts';
 import { resultDigest } from './recording/journal-entry.ts';
@@ -74,22 +76,30 @@ export interface SimulatorOptions {
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
 }
 
-export class Simulator implements Restorable {
+export class Simulator implements Live {
   readonly settings: Settings;
   readonly wallClock: WallClock;
   readonly clock = methodsOf(this, clock);
-  readonly accounts = new AccountLevers(this);
-  readonly sims = new SimLevers(this);
-  readonly #waits = new Waits(this);
-  readonly messages = new MessageLevers(this, this.#waits);
-  readonly limits = new LimitLevers(this);
-  readonly assumptions = new AssumptionLevers(this);
-  readonly outcomes = new OutcomeLevers(this);
-  readonly faults = new FaultLevers(this);
-  readonly requests = new RequestLevers();
-  readonly exchanges = new ExchangeLevers(this, (request) => this.handle(request));
+  readonly accounts = methodsOf(this, accounts);
+  readonly sims = methodsOf(this, sims);
+  readonly messages = methodsOf(this, messages);
+  readonly limits = methodsOf(this, limits);
+  readonly assumptions = methodsOf(this, assumptions);
+  readonly outcomes = methodsOf(this, outcomes);
+  readonly faults = methodsOf(this, faults);
+  readonly requests = methodsOf(this, requests);
+  readonly exchanges = methodsOf(this, exchanges);
+  readonly snapshots = methodsOf(this, snapshots);
+  readonly #own = methodsOf(this, simulator);
+  /** What the simulator holds, in numbers. */
+  readonly state = this.#own.state;
+  /** Whether all that must hold of the world does: what was looked at, and what is broken. */
+  readonly invariants = this.#own.invariants;
+  /** The world as it was at start, clock included. */
+  readonly reset = this.#own.reset;
   readonly activity: Activity = new Activity(this);
-  readonly snapshots: SnapshotLevers = new SnapshotLevers(this);
+  readonly requestLog = new RequestLog();
+  readonly waits = new OpenWaits();
   simulation: Simulation;
   readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
   readonly #makeSimulation: (settings: Settings, startMs: number) => Simulation;
@@ -105,9 +115,9 @@ export class Simulator implements Restorable {
       options.simulation ?? ((parsed, startMs) => new Simulation(parsed, startMs));
     const { journal } = options;
     const run = typeof journal === 'string' ? openRun(journal, this.settings) : undefined;
-    const startMs = options.startAtMs ?? run?.startedAtMs ?? this.#startMs();
+    const startMs = options.startAtMs ?? run?.startedAtMs ?? this.startMs();
     try {
-      this.simulation = this.#newSimulation(startMs);
+      this.simulation = this.freshSimulation(startMs);
     } catch (error) {
       run?.abandon();
       throw error;
@@ -137,19 +147,24 @@ export class Simulator implements Restorable {
     const nowMs = simulation.clock.now();
     if (this.#journal?.isRecording) this.#journal.request(nowMs, request, handled);
     const tookMs = WallClock.ticksMs() - startedMs;
-    this.requests.add(request, handled, nowMs, tookMs);
+    this.requestLog.add(request, handled, nowMs, tookMs);
     if (this.activity.isWatched) {
-      this.activity.answered(handled.endpoint, handled.reply.status, nowMs, this.requests);
+      this.activity.answered(handled.endpoint, handled.reply.status, nowMs, this.requestLog);
     }
     return handled.reply;
   }
 
-  change<T>(lever: string, args: readonly unknown[], act: () => T): T {
+  change<T>(
+    lever: string,
+    args: readonly unknown[],
+    act: () => T,
+    recorded: (result: T) => unknown = (result) => result,
+  ): T {
     return this.wallClock.atOneMoment(() => {
       const atMs = this.simulation.clock.now();
       try {
         const result = act();
-        this.#journal?.lever(atMs, lever, args, resultDigest(result));
+        this.#journal?.lever(atMs, lever, args, resultDigest(recorded(result)));
         return result;
       } catch (error) {
         // What is not understood has changed nothing.
@@ -167,27 +182,9 @@ export class Simulator implements Restorable {
     return this.#journal.text();
   }
 
-  state(): State {
-    return stateOf(this, this.#ports?.listening.baseUrl ?? '');
-  }
-
-  /** Whether all that must hold of the world does: what was looked at, and what is broken. */
-  invariants(query: InvariantsQuery = {}): Invariants {
-    return invariantsOf(this, query);
-  }
-
-  /** The world as it was at start, clock included. */
-  reset(): void {
-    this.resetAt(this.#startMs());
-  }
-
-  /** As `reset`, with simulated time starting at `startMs`: a recorded reset is made again at its own time. */
-  resetAt(startMs: number): void {
-    this.change('reset', [startMs], () => {
-      this.replace(this.#newSimulation(startMs));
-      this.wallClock.setMode(this.settings.clock, this.settings.rate);
-      this.activity.publish('clock', clockState(this));
-    });
+  /** Where the service listens; empty while it does not. */
+  get baseUrl(): string {
+    return this.#ports?.listening.baseUrl ?? '';
   }
 
   /** Puts another simulation in the place of this one. */
@@ -210,7 +207,7 @@ export class Simulator implements Restorable {
   readyFile(): ReadyFile {
     const { world } = this.simulation;
     return {
-      base_url: this.#ports?.listening.baseUrl ?? '',
+      base_url: this.baseUrl,
       control_url: this.#ports?.listening.controlUrl ?? null,
       pid: process.pid,
       seed: this.settings.seed,
@@ -232,7 +229,7 @@ export class Simulator implements Restorable {
 
   /** Stops accepting, finishes what is in flight, and leaves nothing behind. */
   async close(): Promise<void> {
-    this.#waits.close();
+    this.waits.close();
     await this.#ports?.close();
     this.#ports = undefined;
     this.#stop();
@@ -252,11 +249,11 @@ export class Simulator implements Restorable {
     this.#journal = undefined;
   }
 
-  #startMs(): number {
+  startMs(): number {
     return this.settings.clock === 'manual' ? this.settings.startTimeMs : WallClock.nowMs();
   }
 
-  #newSimulation(startMs: number): Simulation {
+  freshSimulation(startMs: number): Simulation {
     const simulation = this.#makeSimulation(this.settings, startMs);
     if (this.#keyDigests.size > 0) simulation.world.keyRing.digestWith(sha256);
     for (const key of simulation.world.keys.values()) {

@@ -1,7 +1,9 @@
 /**
  * A simulator elsewhere, over its control port: makes callers of the bench's own there, and removes them.
  */
-import type { RequestView } from '../../src/operations/requests.ts';
+
+import type { RequestView } from '../../src/operations/request-log.ts';
+import { type OperationName, routeOf } from '../../src/operations/table.ts';
 
 export interface RemoteUser {
   readonly accountId: string;
@@ -18,37 +20,34 @@ export class ControlClient {
 
   /** An account with an unlimited plan, its keys and one SIM. */
   async createUser(name: string, number: string, keys: number): Promise<RemoteUser> {
-    const account = await this.#call('POST', '/control/accounts', {
-      name,
-      monthly_quota: 'unlimited',
-    });
+    const account = await this.#call('accounts.create', '', { name, monthly_quota: 'unlimited' });
     const accountId = String(account['account_id']);
-    const path = `/control/accounts/${accountId}`;
     const apiKeys: string[] = [];
     for (let n = 0; n < keys; n++) {
-      const made = await this.#call('POST', `${path}/keys`, { name: `bench-${n}` });
+      const made = await this.#call('accounts.createKey', accountId, { name: `bench-${n}` });
       apiKeys.push(String(made['key']));
     }
-    await this.#call('POST', `${path}/sims`, { number });
+    await this.#call('sims.create', accountId, { number });
     return { accountId, apiKeys, from: number };
   }
 
   async deleteUser({ accountId }: RemoteUser): Promise<void> {
-    await this.#call('DELETE', `/control/accounts/${accountId}`);
+    await this.#call('accounts.delete', accountId);
   }
 
   /** The last requests, oldest first. */
   async requests(): Promise<readonly RequestView[]> {
-    const { requests } = await this.#call('GET', '/control/requests?limit=1000');
+    const { requests } = await this.#call('requests.list');
     return (requests as RequestView[]).toReversed();
   }
 
   async rssBytes(): Promise<number> {
-    const { memory } = await this.#call('GET', '/control/state');
+    const { memory } = await this.#call('simulator.state');
     return (memory as { rss_bytes: number }).rss_bytes;
   }
 
-  async #call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
+  async #call(name: OperationName, id = '', body?: unknown): Promise<Record<string, unknown>> {
+    const { method, path } = routeOf(name, id);
     const response = await fetch(new URL(path, this.#url), {
       method,
       ...(body === undefined

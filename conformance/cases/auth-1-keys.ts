@@ -100,17 +100,18 @@ export const auth1KeysCases: readonly Case[] = [
     demands: 'the chosen name in both; the full key at creation alone, and it is accepted',
     run: async (t) => {
       const account = await goodKey(t);
-      const path = `/control/accounts/${account.accountId}/keys`;
-      const made = await t.control.must('POST', path, { name: 'chosen by the user' });
+      const id = account.accountId;
+      const input = { name: 'chosen by the user' };
+      const made = await t.control.must('accounts.createKey', { id, input });
       const key = String(made['key']);
       t.target.client.masks.hide(key);
       verify.equal('name at creation', made['name'], 'chosen by the user');
       verify.status(await withHeader(t, `Bearer ${key}`), 200);
-      const list = await t.control.call('GET', path);
+      const list = await t.control.call('accounts.keys', { id });
       verify.given(() => verify.status(list, 200));
       verify.that(list.text.includes('chosen by the user'), 'the name in the list', list);
       verify.that(!list.text.includes(key), 'a list without the full key', 'the key is in it');
-      const whole = await t.control.call('GET', `/control/accounts/${account.accountId}`);
+      const whole = await t.control.call('accounts.get', { id });
       verify.that(!whole.text.includes(key), 'an account without the full key', 'the key is in it');
       t.count();
     },
@@ -127,7 +128,7 @@ export const auth1KeysCases: readonly Case[] = [
       const second = await t.secondKey(account);
       const third = await t.secondKey(account);
       verify.equal('keys', new Set([account.key, second.key, third.key]).size, 3);
-      await t.control.must('DELETE', `/control/keys/${second.keyId}`);
+      await t.control.must('accounts.revokeKey', { id: second.keyId });
       verify.status(await withHeader(t, `Bearer ${third.key}`), 200);
       verify.status(await withHeader(t, `Bearer ${account.key}`), 200);
       t.count();

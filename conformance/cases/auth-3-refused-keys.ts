@@ -90,7 +90,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
           const used = await t.post(paths.send, second.key, t.fields(account));
           verify.given(() => verify.accepted(used));
         }
-        await t.control.must('DELETE', `/control/keys/${second.keyId}`);
+        await t.control.must('accounts.revokeKey', { id: second.keyId });
         revoked = second.key;
       }
       await refusesOn(t, revoked, account);

@@ -21,7 +21,7 @@ export function patchSim(
   index: number,
   change: Record<string, unknown>,
 ) {
-  return t.control.must('PATCH', `/control/sims/${account.sims[index]?.deviceId}`, change);
+  return t.control.must('sims.patch', { id: account.sims[index]?.deviceId, input: change });
 }
 
 export const auth4SenderNumbersCases: readonly Case[] = [

@@ -244,7 +244,7 @@ export const auth6KeyedByCases: readonly Case[] = [
     run: async (t) => {
       const account = await t.account();
       const revoked = await t.secondKey(account);
-      await t.control.must('DELETE', `/control/keys/${revoked.keyId}`);
+      await t.control.must('accounts.revokeKey', { id: revoked.keyId });
       await withFullBuckets(t, async () => {
         for (const reply of await flood(30, () => t.get(paths.received, revoked.key)))
           verify.status(reply, 401);

@@ -97,7 +97,7 @@ export const err1QuotaCases: readonly Case[] = [
     run: async (t) => {
       const account = await t.account({ sims: 2, quota: 2 });
       const inactive = account.sims[1];
-      await t.control.must('PATCH', `/control/sims/${inactive?.deviceId}`, { active: false });
+      await t.control.must('sims.patch', { id: inactive?.deviceId, input: { active: false } });
       for (let i = 0; i < 2; i += 1) {
         verify.status(await t.send(account, { message: 'x'.repeat(1601) }), 400);
         verify.status(await t.send(account, { from: t.control.unusedNumber() }), 403);

@@ -259,7 +259,7 @@ export const httpObservations: readonly Observation[] = [
     run: async (t) => {
       const account = await t.account();
       const sim = account.sims[0]?.deviceId;
-      await t.control.must('PATCH', `/control/sims/${sim}`, { connected: false });
+      await t.control.must('sims.patch', { id: sim, input: { connected: false } });
       const reply = await t.send(account);
       const isOwn = reply.status === 202 && verify.object(reply)['device_id'] === sim;
       return byStatus(reply, {

@@ -208,7 +208,7 @@ export const timeObservations: readonly Observation[] = [
         const { messageId } = await t.queued(account, { to: recipients.plain });
         accounts.push([account, messageId]);
       }
-      await t.control.must('POST', '/control/clock/advance', { until_idle: true });
+      await t.control.must('clock.advance', { input: { until_idle: true } });
       for (const [account, messageId] of accounts) ends.push(await statusOf(t, account, messageId));
       const failed = ends.filter((status) => status === 'failed').length;
       if (failed === ends.length) return { answer: 1 };
@@ -229,7 +229,7 @@ export const timeObservations: readonly Observation[] = [
       const account = await t.account();
       const { messageId } = await t.queued(account);
       const sim = account.sims[0]?.deviceId;
-      await t.control.must('PATCH', `/control/sims/${sim}`, { active: false });
+      await t.control.must('sims.patch', { id: sim, input: { active: false } });
       if ((await statusOf(t, account, messageId)) === 'failed') return { answer: 'fails' };
       // A target on which nothing fails while queued stays queued under either answer.
       return (await failedFrom(t, recipients.failsQueued)) === 'queued'

@@ -132,8 +132,9 @@ export const send4ReplayCases: readonly Case[] = [
     run: async (t) => {
       const account = await t.account();
       const [fields, first] = await firstOf(t, account);
-      await t.control.must('PATCH', `/control/sims/${account.sims[0]?.deviceId}`, {
-        active: false,
+      await t.control.must('sims.patch', {
+        id: account.sims[0]?.deviceId,
+        input: { active: false },
       });
       const fresh = await t.send(account);
       verify.given(() => verify.status(fresh, 503));
@@ -187,7 +188,7 @@ export const send4ReplayCases: readonly Case[] = [
       const fields = { request_id: t.requestId() };
       const { reply: first } = await t.queued(account, fields);
       const deviceId = account.sims[0]?.deviceId;
-      await t.control.must('PATCH', `/control/sims/${deviceId}`, { allowed: false });
+      await t.control.must('sims.patch', { id: deviceId, input: { allowed: false } });
       const fresh = await t.send(account);
       verify.given(() => verify.status(fresh, 403));
       const reply = await t.send(account, fields);

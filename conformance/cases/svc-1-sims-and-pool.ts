@@ -10,10 +10,8 @@ import { foreignRefusal, patchSim } from './auth-4-sender-numbers.ts';
 
 /** A simulator's pool number, or a skip when its world has none. */
 export async function poolNumber(t: Trial): Promise<string> {
-  const state = await t.control.call('GET', '/control/state');
-  const told = verify.isObject(state.json) ? state.json['pool'] : undefined;
-  const first: unknown = Array.isArray(told) ? told[0] : undefined;
-  if (typeof first === 'string') return first;
+  const { sims } = await t.control.must('sims.pool');
+  const first: unknown = Array.isArray(sims) ? sims[0] : undefined;
   if (verify.isObject(first) && typeof first['number'] === 'string') return first['number'];
   return defaultPoolNumber;
 }

@@ -2,7 +2,9 @@
  * What `smstwin serve` prints when it is ready: where it listens, a key and a number, and commands that work
  * as pasted.
  */
+
 import { defaultRate } from '../config/settings.ts';
+import { routeOf } from '../operations/table.ts';
 import type { ReadyFile } from '../simulator.ts';
 import type { CommandIo } from './flags.ts';
 import type { ServeOptions } from './serve-options.ts';
@@ -85,7 +87,7 @@ function timeHint(
     const token = control === false ? '' : tokenHeader(control.token, env);
     return [
       'Time stands still until you move it:',
-      `  curl -sS ${served.control_url}/control/clock/advance${token} -H 'Content-Type: application/json' -d '{"by":"60s"}'`,
+      `  curl -sS ${served.control_url}${routeOf('clock.advance').path}${token} -H 'Content-Type: application/json' -d '{"by":"60s"}'`,
     ].join('\n');
   }
   if (settings.clock === 'scaled') {

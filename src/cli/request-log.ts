@@ -1,7 +1,7 @@
 /**
  * `--log`: one line per request of the service. Which key called is said by its id, never by the key.
  */
-import type { RequestView } from '../operations/requests.ts';
+import type { RequestView } from '../operations/request-log.ts';
 
 export type LogFormat = 'text' | 'json';
 

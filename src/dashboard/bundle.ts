@@ -3,6 +3,7 @@
  * esbuild is a development dependency, so only a checkout or the build may call this.
  */
 import { readFileSync } from 'node:fs';
+import { operations } from '../operations/table.ts';
 
 export interface DashboardFile {
   /** Its name below `/assets/`; the page itself is `index.html`. */
@@ -16,6 +17,9 @@ export async function bundleDashboard(
 ): Promise<DashboardFile[]> {
   const { build } = await import('esbuild');
   const page = new URL('page/', import.meta.url);
+  const routes = Object.fromEntries(
+    operations.map(({ name, verb, path }) => [name, `${verb} ${path}`]),
+  );
   const { outputFiles, metafile } = await build({
     absWorkingDir: page.pathname,
     entryPoints: { page: 'main.tsx', 'events-worker': 'events-worker.ts', style: 'style.css' },
@@ -29,6 +33,7 @@ export async function bundleDashboard(
     format: 'esm',
     target: 'es2022',
     minify: true,
+    define: { operationRoutes: JSON.stringify(routes) },
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfigRaw: {},

@@ -17,7 +17,7 @@ async function started(options: { readonly token?: string } = {}) {
   const simulator = await createSimulator({ clock: 'manual' });
   ends.push(() => simulator.close());
   const { controlUrl } = await simulator.listen({ control: options });
-  return { simulator, desk: new EventDesk(controlUrl ?? '') };
+  return { simulator, desk: new EventDesk(`${controlUrl}/control/events`) };
 }
 
 /** A reader that keeps what it hears. */
@@ -101,7 +101,7 @@ test('a stream that breaks is taken up where it ended', async () => {
     server.close();
   });
   const { want, heard } = reader(
-    new EventDesk(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    new EventDesk(`http://127.0.0.1:${(server.address() as AddressInfo).port}/control/events`),
   );
   want();
   await expect.poll(() => asked).toEqual([undefined, '41']);

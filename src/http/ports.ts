@@ -2,7 +2,7 @@
  * The two ports of a simulator: the service and the control port.
  */
 
-import type { Simulator } from '../simulator.ts';
+import type { Live } from '../operations/live.ts';
 import { openTransport, type TransportKind } from './transport/open-transport.ts';
 import type { Transport } from './transport/transport.ts';
 
@@ -14,7 +14,7 @@ export interface ListenOptions {
   /** Absent or false: no control port. */
   readonly control?: ControlOptions | false;
   readonly transport?: TransportKind;
-  /** What `POST /control/shutdown` does; without it, the simulator closes. */
+  /** What the operation `simulator.shutdown` does; without it, the simulator closes. */
   readonly onShutdown?: () => void;
   /** Told, in one line, what the user should know, such as a transport that could not be loaded. */
   readonly onNotice?: (line: string) => void;
@@ -46,7 +46,7 @@ const loopback = '127.0.0.1';
 const controlHeldLimitBytes = 512 * 1024 ** 2;
 const closeGraceMs = 4_000;
 
-export async function openPorts(simulator: Simulator, options: ListenOptions): Promise<Ports> {
+export async function openPorts(simulator: Live, options: ListenOptions): Promise<Ports> {
   const { host = loopback, port = 0, control = false, transport: kind = 'hyperexpress' } = options;
   const opened: Transport[] = [];
   const close = async () => {

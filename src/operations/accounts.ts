@@ -4,141 +4,171 @@
 import { z } from 'zod';
 import { monthlyQuotaSchema, nameSchema } from '../config/world-schema.ts';
 import { type Account, type ApiKey, keyPrefix } from '../sim/account.ts';
-import { LeverError } from '../sim/lever-error.ts';
 import { isoTime, statuses } from '../sim/message.ts';
+import { defineOperation } from './define.ts';
 import { timeSchema } from './duration.ts';
-import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 import { simView } from './sim-view.ts';
 
-const quotaInput = monthlyQuotaSchema
+const quotaSchema = monthlyQuotaSchema
   .nullable()
   .describe('Messages per month; null leaves it to the assumption monthlyQuota.');
-
-export const accountInputSchema = z.strictObject({
+const accountInputSchema = z.strictObject({
   name: nameSchema,
-  monthly_quota: quotaInput.exactOptional(),
+  monthly_quota: quotaSchema.exactOptional(),
 });
-export const accountPatchSchema = accountInputSchema.partial();
-export const keyInputSchema = z.strictObject({ name: nameSchema });
+const keyInputSchema = z.strictObject({ name: nameSchema });
 
 const countSchema = z.int().min(0);
+const countsSchema = z.strictObject(
+  Object.fromEntries(statuses.map((status) => [status, countSchema])) as Record<
+    (typeof statuses)[number],
+    typeof countSchema
+  >,
+);
 
-export const accountViewSchema = z.strictObject({
-  account_id: z.uuid(),
-  name: z.string(),
-  monthly_quota: quotaInput,
-  quota_used: countSchema.describe('Units used in the running period.'),
-  messages: z.strictObject({
-    ...(Object.fromEntries(statuses.map((status) => [status, countSchema])) as Record<
-      (typeof statuses)[number],
-      typeof countSchema
-    >),
+const accountViewSchema = z
+  .strictObject({
+    account_id: z.uuid(),
+    name: z.string(),
+    monthly_quota: quotaSchema,
+    quota_used: countSchema.describe('Units used in the running period.'),
+    messages: countsSchema,
+    effective_monthly_quota: monthlyQuotaSchema.describe(
+      'The quota in force: its own, or the assumption monthlyQuota; unlimited with --no-limits.',
+    ),
+  })
+  .meta({ id: 'Account' });
+const keyViewSchema = z
+  .strictObject({
+    key_id: z.uuid(),
+    name: z.string(),
+    prefix: z.string().describe('How the key begins; the whole key is shown once, at creation.'),
+    created_at: timeSchema,
+    revoked_at: timeSchema.nullable(),
+  })
+  .meta({ id: 'Key' });
+type AccountView = Readonly<z.output<typeof accountViewSchema>>;
+type KeyView = Readonly<z.output<typeof keyViewSchema>>;
+
+export const accounts = {
+  list: defineOperation({
+    name: 'accounts.list',
+    http: 'GET /control/accounts',
+    summary: 'All accounts.',
+    output: z.strictObject({ accounts: z.array(accountViewSchema) }),
+    run: (live) => [...live.simulation.world.accounts.values()].map((each) => viewOf(live, each)),
+    reply: (accounts) => ({ accounts }),
   }),
-});
-export const keyViewSchema = z.strictObject({
-  key_id: z.uuid(),
-  name: z.string(),
-  prefix: z.string().describe('How the key begins; the whole of it is shown once, at creation.'),
-  created_at: timeSchema,
-  revoked_at: timeSchema.nullable(),
-});
-export const createdKeySchema = z.strictObject({
-  key_id: z.uuid(),
-  name: z.string(),
-  key: z.string().describe('The full key. It is never shown again.'),
-  created_at: timeSchema,
-});
 
-export type AccountInput = Readonly<z.input<typeof accountInputSchema>>;
-export type AccountPatch = Readonly<z.input<typeof accountPatchSchema>>;
-export type KeyInput = Readonly<z.input<typeof keyInputSchema>>;
-export type AccountView = Readonly<z.output<typeof accountViewSchema>>;
-export type KeyView = Readonly<z.output<typeof keyViewSchema>>;
-export type CreatedKey = Readonly<z.output<typeof createdKeySchema>>;
+  create: defineOperation({
+    name: 'accounts.create',
+    http: 'POST /control/accounts',
+    summary: 'A new account, without keys and SIMs.',
+    status: 201,
+    input: accountInputSchema,
+    output: accountViewSchema,
+    refusals: [409],
+    recorded: true,
+    recordedResult: asFirstRecorded,
+    examples: [{ name: 'hooli', monthly_quota: 'unlimited' }, { name: 'umbrella' }],
+    run: (live, { name, monthly_quota: quota }) =>
+      viewOf(live, live.simulation.world.createAccount(name, quota ?? undefined)),
+  }),
 
-export class AccountLevers {
-  readonly #live: Live;
+  get: defineOperation({
+    name: 'accounts.get',
+    http: 'GET /control/accounts/{account_id}',
+    summary: 'One account.',
+    output: accountViewSchema,
+    run: viewOf,
+  }),
 
-  constructor(live: Live) {
-    this.#live = live;
-  }
+  patch: defineOperation({
+    name: 'accounts.patch',
+    http: 'PATCH /control/accounts/{account_id}',
+    summary: 'Renames an account or changes its plan.',
+    input: accountInputSchema.partial(),
+    output: accountViewSchema,
+    refusals: [409],
+    recorded: true,
+    recordedResult: asFirstRecorded,
+    examples: [{ monthly_quota: null }, { monthly_quota: 3 }, { name: 'initech' }],
+    run: (live, account, { name, monthly_quota: quota }) => {
+      if (name !== undefined) live.simulation.world.renameAccount(account, name);
+      if (quota !== undefined) live.simulation.world.setQuota(account, quota ?? undefined);
+      return viewOf(live, account);
+    },
+  }),
 
-  list(): AccountView[] {
-    return [...this.#live.simulation.world.accounts.values()].map((account) => this.#view(account));
-  }
-
-  get(accountId: string): AccountView {
-    return this.#view(findAccount(this.#live, accountId));
-  }
-
-  create(input: AccountInput): AccountView {
-    return this.#live.change('accounts.create', [input], () => {
-      const { name, monthly_quota: quota } = readInput(accountInputSchema, input);
-      return this.#view(this.#live.simulation.world.createAccount(name, quota ?? undefined));
-    });
-  }
-
-  patch(accountId: string, input: AccountPatch): AccountView {
-    return this.#live.change('accounts.patch', [accountId, input], () => {
-      const account = findAccount(this.#live, accountId);
-      const { name, monthly_quota: quota } = readInput(accountPatchSchema, input);
-      if (name !== undefined) this.#live.simulation.world.renameAccount(account, name);
-      if (quota !== undefined) this.#live.simulation.world.setQuota(account, quota ?? undefined);
-      return this.#view(account);
-    });
-  }
-
-  /** With its keys, SIMs and messages. */
-  delete(accountId: string): void {
-    this.#live.change('accounts.delete', [accountId], () => {
-      const account = findAccount(this.#live, accountId);
-      this.#live.simulation.world.deleteAccount(account);
+  delete: defineOperation({
+    name: 'accounts.delete',
+    http: 'DELETE /control/accounts/{account_id}',
+    summary: 'Deletes an account with its keys, SIMs and messages.',
+    recorded: true,
+    run: ({ simulation, activity }, account) => {
+      simulation.world.deleteAccount(account);
       for (const device of account.devices) {
-        this.#live.activity.publish('sim', { ...simView(device), deleted: true });
+        activity.publish('sim', { ...simView(device), deleted: true });
       }
-    });
-  }
+    },
+  }),
 
-  keys(accountId: string): KeyView[] {
-    return findAccount(this.#live, accountId).keys.map(keyView);
-  }
+  keys: defineOperation({
+    name: 'accounts.keys',
+    http: 'GET /control/accounts/{account_id}/keys',
+    summary: 'The keys of an account, without their full text.',
+    output: z.strictObject({ keys: z.array(keyViewSchema) }),
+    run: (_, { keys }) => keys.map(keyView),
+    reply: (keys) => ({ keys }),
+  }),
 
-  createKey(accountId: string, input: KeyInput): CreatedKey {
-    return this.#live.change('accounts.createKey', [accountId, input], () => {
-      const account = findAccount(this.#live, accountId);
-      const { name } = readInput(keyInputSchema, input);
-      const { keyId, key, createdAtMs } = this.#live.simulation.world.createKey(account, name);
+  createKey: defineOperation({
+    name: 'accounts.createKey',
+    http: 'POST /control/accounts/{account_id}/keys',
+    summary: 'A new key: the only time its full text is shown.',
+    status: 201,
+    input: keyInputSchema,
+    output: z
+      .strictObject({
+        key_id: z.uuid(),
+        name: z.string(),
+        key: z.string().describe('The full key. It is never shown again.'),
+        created_at: timeSchema,
+      })
+      .meta({ id: 'CreatedKey' }),
+    refusals: [409],
+    recorded: true,
+    examples: [{ name: 'second' }],
+    run: (live, account, { name }) => {
+      const { keyId, key, createdAtMs } = live.simulation.world.createKey(account, name);
       return { key_id: keyId, name, key, created_at: isoTime(createdAtMs) };
-    });
-  }
+    },
+  }),
 
-  /** Revoking twice changes nothing. */
-  revokeKey(keyId: string): void {
-    this.#live.change('accounts.revokeKey', [keyId], () => {
-      const { world } = this.#live.simulation;
-      const key = world.keys.get(keyId);
-      if (key === undefined) throw new LeverError('not_found', `no key has the id ${keyId}`);
-      world.revokeKey(key);
-    });
-  }
+  revokeKey: defineOperation({
+    name: 'accounts.revokeKey',
+    http: 'DELETE /control/keys/{key_id}',
+    summary: 'Revokes a key. Revoking it again changes nothing.',
+    recorded: true,
+    run: ({ simulation }, key) => simulation.world.revokeKey(key),
+  }),
+};
 
-  #view(account: Account): AccountView {
-    const { world } = this.#live.simulation;
-    return {
-      account_id: account.accountId,
-      name: account.name,
-      monthly_quota: account.monthlyQuota ?? null,
-      quota_used: account.quota.used(world.now(), world.assumptions),
-      messages: { ...account.counts },
-    };
-  }
+function viewOf({ simulation: { world } }: Live, account: Account): AccountView {
+  return {
+    account_id: account.accountId,
+    name: account.name,
+    monthly_quota: account.monthlyQuota ?? null,
+    quota_used: account.quota.used(world.now(), world.assumptions),
+    messages: { ...account.counts },
+    effective_monthly_quota: world.quotaOf(account),
+  };
 }
 
-export function findAccount(live: Live, accountId: string): Account {
-  const account = live.simulation.world.accounts.get(accountId);
-  if (account !== undefined) return account;
-  throw new LeverError('not_found', `no account has the id ${accountId}`);
+/** Journals compare the account as the first version showed it, so that older ones still play. */
+function asFirstRecorded({ effective_monthly_quota: _, ...view }: AccountView): unknown {
+  return view;
 }
 
 function keyView(key: ApiKey): KeyView {

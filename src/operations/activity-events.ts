@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import type { Status } from '../sim/message.ts';
 import type { ClockState } from './clock-state.ts';
-import type { RequestView } from './requests.ts';
+import type { RequestView } from './request-log.ts';
 import type { SimView } from './sim-view.ts';
 import type { TrafficEvent } from './traffic.ts';
 

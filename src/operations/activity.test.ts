@@ -9,7 +9,7 @@ import {
   type StreamOptions,
 } from './activity.ts';
 import type { ActivityEvent } from './activity-events.ts';
-import { keptRequests, longestKeptBody } from './requests.ts';
+import { keptRequests, longestKeptBody } from './request-log.ts';
 
 afterEach(() => void vi.useRealTimers());
 

@@ -7,6 +7,7 @@
 import { LeverError } from '../sim/lever-error.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import { isoTime, type Message, type Status } from '../sim/message.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import {
   type ActivityEvent,
   type ActivityListener,
@@ -16,8 +17,7 @@ import {
   type EventKind,
   type MessageEvent,
 } from './activity-events.ts';
-import type { Live } from './live.ts';
-import type { RequestView } from './requests.ts';
+import type { RequestView } from './request-log.ts';
 import { Traffic } from './traffic.ts';
 
 export interface StreamOptions {
@@ -45,7 +45,7 @@ const tickMs = 100;
 const ticksPerSecond = 10;
 
 export class Activity {
-  readonly #live: Live;
+  readonly #live: { readonly simulation: Simulation };
   readonly #listeners: { readonly [K in EventKind]: Set<(data: EventData[K]) => void> } = {
     message: new Set(),
     sim: new Set(),
@@ -71,7 +71,7 @@ export class Activity {
   #forgetting: ReturnType<typeof setTimeout> | undefined;
   #isWatched = false;
 
-  constructor(live: Live) {
+  constructor(live: { readonly simulation: Simulation }) {
     this.#live = live;
   }
 

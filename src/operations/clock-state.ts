@@ -9,13 +9,15 @@ import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 import { timeSchema } from './duration.ts';
 
-export const clockStateSchema = z.strictObject({
-  now: timeSchema,
-  mode: z.enum(clockModes),
-  rate: z.number().describe('Simulated seconds per second; 0 for a manual clock.'),
-  pending: z.int().min(0).describe('Timers that have not fired.'),
-  next_at: timeSchema.nullable().describe('When the first of them falls due.'),
-});
+export const clockStateSchema = z
+  .strictObject({
+    now: timeSchema,
+    mode: z.enum(clockModes),
+    rate: z.number().describe('Simulated seconds per second; 0 for a manual clock.'),
+    pending: z.int().min(0).describe('Timers that have not fired.'),
+    next_at: timeSchema.nullable().describe('When the first of them falls due.'),
+  })
+  .meta({ id: 'Clock' });
 export type ClockState = Readonly<z.output<typeof clockStateSchema>>;
 
 export function clockState(live: {

@@ -4,7 +4,7 @@
 import { expect, test } from 'vitest';
 import { Simulator } from '../simulator.ts';
 import { clock } from './clock.ts';
-import { play } from './define.ts';
+import { replay } from './define.ts';
 
 test('a recorded operation stands in the journal under its name, with its arguments', async () => {
   const simulator = new Simulator({ clock: 'manual' });
@@ -21,10 +21,10 @@ test('a recorded operation stands in the journal under its name, with its argume
 test('arguments as older journals hold them are played too', async () => {
   const simulator = new Simulator({ clock: 'manual' });
   const startMs = simulator.clock.now();
-  play(clock.advance, simulator, [1_000]);
-  play(clock.advance, simulator, ['1s']);
-  play(clock.advance, simulator, [{ by: 1_000 }]);
-  play(clock.setMode, simulator, ['scaled', 60]);
+  replay(clock.advance, simulator, [1_000]);
+  replay(clock.advance, simulator, ['1s']);
+  replay(clock.advance, simulator, [{ by: 1_000 }]);
+  replay(clock.setMode, simulator, ['scaled', 60]);
   expect(simulator.clock.now() - startMs).toBeGreaterThanOrEqual(3_000);
   expect(simulator.clock.state()).toMatchObject({ mode: 'scaled', rate: 60 });
   await simulator.close();

@@ -4,6 +4,7 @@
  * fuzzer's requests. `perform` is the one place where an operation finds what its path names and reads its input.
  */
 import type { z } from 'zod';
+import type { ControlReply } from '../http/transport/transport.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 import { find, type Targets } from './targets.ts';
@@ -17,7 +18,9 @@ type Found<H> = H extends `${string}{${infer Name extends keyof Targets}}${strin
   ? [target: Targets[Name]]
   : [];
 type Parsed<Input> = Input extends z.ZodType ? [input: z.output<Input>] : [];
-type Id<H> = H extends `${string}{${string}}${string}` ? [id: string] : [];
+type Id<H> = H extends `${string}{${infer Name}}${string}`
+  ? [id: Name extends 'number' ? string | number : string]
+  : [];
 type Given<Input> = Input extends z.ZodType
   ? undefined extends z.input<Input>
     ? [input?: Readonly<z.input<Input>>]
@@ -51,7 +54,7 @@ interface Declaration<
   Args extends readonly unknown[],
   Result,
 > extends Described<Name> {
-  /** `POST /control/clock/advance`; without it, the operation is a method alone. */
+  /** Verb and path, with ids in braces; without it, the operation is a method alone. */
   readonly http?: H;
   /** The query of a GET or DELETE, the body of all others. */
   readonly input?: In;
@@ -61,6 +64,8 @@ interface Declaration<
   readonly examples?: readonly z.input<NonNullable<In>>[];
   /** The input that the arguments of the method stand for, where they may be shorter than it. */
   readonly arguments?: (...args: Args) => z.input<NonNullable<In>>;
+  /** The part of the result that journals compare, where that is not the whole. */
+  readonly recordedResult?: (result: Result) => unknown;
   /** The input where none is given, read from outside the run (the wall clock): journals keep it. */
   readonly inputFrom?: (live: Live) => z.input<NonNullable<In>>;
   readonly run: (live: Live, ...given: [...Found<H>, ...Parsed<In>]) => Result;
@@ -75,13 +80,14 @@ export interface Operation<
   Types extends OperationTypes = OperationTypes,
 > extends Described<Name> {
   readonly verb: Verb;
-  /** `/control/accounts/{account_id}`; empty for a method without a route. */
+  /** Empty for a method without a route. */
   readonly path: string;
   readonly target: keyof Targets | undefined;
   readonly input: Schema;
   readonly output: Schema;
   readonly examples: readonly unknown[];
   readonly arguments?: ((...args: never) => unknown) | undefined;
+  readonly recordedResult?: ((result: never) => unknown) | undefined;
   readonly inputFrom?: ((live: Live) => unknown) | undefined;
   readonly run: (live: Live, ...given: never) => unknown;
   readonly reply?: ((result: never, live: Live, headers: Headers) => unknown) | undefined;
@@ -93,7 +99,7 @@ interface OperationTypes {
   readonly args: readonly unknown[];
   readonly result: unknown;
   /** What the control port takes and answers. */
-  readonly id: readonly string[];
+  readonly id: readonly (string | number)[];
   readonly input: readonly unknown[];
   readonly reply: unknown;
 }
@@ -130,6 +136,15 @@ export function defineOperation<
   } as never;
 }
 
+/** A reply that is not a JSON value: a text, or a stream of events. */
+export class WholeReply {
+  readonly reply: ControlReply;
+
+  constructor(reply: ControlReply) {
+    this.reply = reply;
+  }
+}
+
 /** Several operations by the names of their methods. */
 export type Noun = Readonly<Record<string, Operation>>;
 export type Methods<N extends Noun> = {
@@ -142,17 +157,13 @@ export type Methods<N extends Noun> = {
 export function methodsOf<N extends Noun>(live: Live, noun: N): Methods<N> {
   return Object.fromEntries(
     Object.entries(noun).map(([name, operation]) => {
-      const method = (...args: unknown[]) => play(operation, live, args);
+      const method = (...args: unknown[]) => {
+        const [id, input] = readArguments(operation, args);
+        return perform(operation, live, id, input);
+      };
       return [name, operation.isAsync ? async (...args: unknown[]) => method(...args) : method];
     }),
   ) as Methods<N>;
-}
-
-/** Runs an operation with the arguments of its method, as a journal keeps them too. */
-export function play(operation: Operation, live: Live, args: readonly unknown[]): unknown {
-  const [id, ...own] = operation.target === undefined ? [undefined, ...args] : args;
-  const read = operation.arguments as ((...args: unknown[]) => unknown) | undefined;
-  return perform(operation, live, id as string, read === undefined ? own[0] : read(...own));
 }
 
 /** Runs an operation with the id in its path and its input. */
@@ -162,22 +173,48 @@ export function perform(
   id: string | undefined,
   given?: unknown,
 ): unknown {
-  const { name, target, recorded } = operation;
-  const run = operation.run as (live: Live, ...given: unknown[]) => unknown;
-  const input = given ?? operation.inputFrom?.(live);
-  const act = () => {
-    const found = target === undefined ? [] : [find(target, live, id)];
-    // The noun gives mistakes in limits and assumptions their own words.
-    const at = [nounOf(name)];
-    const read = operation.input === undefined ? [] : [readInput(operation.input, input, at)];
-    return run(live, ...found, ...read);
-  };
+  const { recorded, target, inputFrom } = operation;
+  const input = inputFrom === undefined ? given : inputFrom(live);
   if (recorded === undefined || recorded === false) {
     live.wallClock.pump();
-    return act();
+    return run(operation, live, id, input);
   }
   const args = [...(target === undefined ? [] : [id]), ...(input === undefined ? [] : [input])];
-  return live.change(recordedName(operation), args, act);
+  return live.change(
+    recordedName(operation),
+    args,
+    () => run(operation, live, id, input),
+    (result) => recordedPart(operation, result),
+  );
+}
+
+/** Runs an operation again with the arguments that a journal holds, and returns what journals compare. */
+export function replay(operation: Operation, live: Live, args: readonly unknown[]): unknown {
+  const [id, input] =
+    operation.inputFrom === undefined ? readArguments(operation, args) : [undefined, args[0]];
+  return recordedPart(
+    operation,
+    live.wallClock.atOneMoment(() => run(operation, live, id, input)),
+  );
+}
+
+/** The id and the input that the arguments of a method stand for. */
+function readArguments(
+  operation: Operation,
+  args: readonly unknown[],
+): readonly [string | undefined, unknown] {
+  const [id, ...own] = operation.target === undefined ? [undefined, ...args] : args;
+  const read = operation.arguments as ((...args: unknown[]) => unknown) | undefined;
+  return [id as string | undefined, read === undefined ? own[0] : read(...own)];
+}
+
+function run(operation: Operation, live: Live, id: string | undefined, input: unknown): unknown {
+  const { name, target } = operation;
+  const found = target === undefined ? [] : [find(target, live, String(id))];
+  // The noun gives mistakes in limits and assumptions their own words.
+  const read =
+    operation.input === undefined ? [] : [readInput(operation.input, input, [nounOf(name)])];
+  return (operation.run as (live: Live, ...given: unknown[]) => unknown)(live, ...found, ...read);
 }
 
 export function nounOf(name: string): string {
@@ -186,4 +223,23 @@ export function nounOf(name: string): string {
 
 export function recordedName({ name, recorded }: Operation): string {
   return typeof recorded === 'string' ? recorded : name;
+}
+
+/** The part of a result that journals compare. */
+function recordedPart({ recordedResult }: Operation, result: unknown): unknown {
+  return recordedResult === undefined ? result : recordedResult(result as never);
+}
+
+/** The status of success over HTTP. */
+export function successStatus({ status, output }: Operation): number {
+  return status ?? (output === undefined ? 204 : 200);
+}
+
+/** Whether the input is the query rather than the body. */
+export function takesQuery({ verb }: Operation): boolean {
+  return verb === 'GET' || verb === 'DELETE';
+}
+
+export function needsBody({ input }: Operation): boolean {
+  return input?.safeParse(undefined).success === false;
 }

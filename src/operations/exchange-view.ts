@@ -6,19 +6,21 @@ import type { Delivery } from '../http/service/messages.ts';
 
 const headersSchema = z.record(z.string(), z.string());
 
-export const exchangeViewSchema = z.strictObject({
-  request: z.strictObject({
-    method: z.string(),
-    path: z.string(),
-    headers: headersSchema.describe('The key is cut short.'),
-    body: z.string(),
-  }),
-  reply: z.strictObject({ status: z.int(), headers: headersSchema, body: z.string() }),
-  fault: z
-    .strictObject({ delay_ms: z.int().nullable(), cut: z.enum(['close', 'truncate']).nullable() })
-    .nullable()
-    .describe('What an injected fault did to the reply on its way.'),
-});
+export const exchangeViewSchema = z
+  .strictObject({
+    request: z.strictObject({
+      method: z.string(),
+      path: z.string(),
+      headers: headersSchema.describe('The key is cut short.'),
+      body: z.string(),
+    }),
+    reply: z.strictObject({ status: z.int(), headers: headersSchema, body: z.string() }),
+    fault: z
+      .strictObject({ delay_ms: z.int().nullable(), cut: z.enum(['close', 'truncate']).nullable() })
+      .nullable()
+      .describe('What an injected fault did to the reply on its way.'),
+  })
+  .meta({ id: 'Exchange' });
 export type ExchangeView = Readonly<z.output<typeof exchangeViewSchema>>;
 
 export function faultOf(delivery: Delivery | undefined): ExchangeView['fault'] {

@@ -3,68 +3,77 @@
  * wire but the key. Rules: AUTH-1, AUTH-2. It spends tokens and quota and meets faults like any other.
  */
 import { z } from 'zod';
-import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { type ApiKey, keyPrefix } from '../sim/account.ts';
 import { LeverError } from '../sim/lever-error.ts';
-import { findAccount } from './accounts.ts';
-import { type ExchangeView, faultOf } from './exchange-view.ts';
-import { readInput } from './input.ts';
-import type { Live } from './live.ts';
+import { defineOperation } from './define.ts';
+import { exchangeViewSchema, faultOf } from './exchange-view.ts';
 
-export const exchangeInputSchema = z.strictObject({
+const exchangeInputSchema = z.strictObject({
   method: z.enum(['GET', 'POST']),
   path: z
     .string()
     .regex(/^\/[^?#\s]*$/, { error: 'expected a path without a query' })
     .max(2_000),
   query: z.string().max(2_000).default('').describe('Without the question mark.'),
-  body: z.string().max(65_536).default('').describe('The text that is sent, JSON as a rule.'),
+  body: z
+    .string({
+      error: 'expected the body as a text, JSON in quotes such as "{\\"to\\":\\"+1...\\"}"',
+    })
+    .max(65_536)
+    .default('')
+    .describe('The text that is sent, JSON as a rule.'),
   key_id: z.uuid().exactOptional().describe('Without it, the first key that is not revoked.'),
 });
-export type ExchangeInput = Readonly<z.input<typeof exchangeInputSchema>>;
-
-export class ExchangeLevers {
-  readonly #live: Live;
-  readonly #handle: (request: ApiRequest) => ApiReply;
-
-  constructor(live: Live, handle: (request: ApiRequest) => ApiReply) {
-    this.#live = live;
-    this.#handle = handle;
-  }
-
-  perform(accountId: string, input: ExchangeInput): ExchangeView {
-    const { method, path, query, body, key_id: keyId } = readInput(exchangeInputSchema, input);
-    const key = chooseKey(findAccount(this.#live, accountId).keys, keyId);
-    const contentType = body === '' ? undefined : 'application/json';
-    const reply = this.#handle({
-      method,
-      path,
-      query,
-      authorization: `Bearer ${key.key}`,
-      contentType,
-      clientIp: '127.0.0.1',
-      forwardedFor: undefined,
-      body,
-    });
-    return {
-      request: {
+export const exchanges = {
+  perform: defineOperation({
+    name: 'exchanges.perform',
+    http: 'POST /control/accounts/{account_id}/requests',
+    summary: 'Makes a request of the service with a key of the account, and shows all but the key.',
+    input: exchangeInputSchema,
+    output: exchangeViewSchema,
+    bodyLimitBytes: 1_048_576,
+    refusals: [409],
+    examples: [
+      { method: 'GET', path: '/api/v1/account/stats/' },
+      {
+        method: 'POST',
+        path: '/api/v1/sms/send/',
+        body: '{"to":"+12025550123","from":"+12025550101","message":"Hello"}',
+      },
+    ],
+    run: (live, account, { method, path, query, body, key_id: keyId }) => {
+      const key = chooseKey(account.keys, keyId);
+      const contentType = body === '' ? undefined : 'application/json';
+      const reply = live.handle({
         method,
-        path: query === '' ? path : `${path}?${query}`,
-        headers: {
-          authorization: `Bearer ${keyPrefix(key)}…`,
-          ...(contentType !== undefined && { 'content-type': contentType }),
-        },
+        path,
+        query,
+        authorization: `Bearer ${key.key}`,
+        contentType,
+        clientIp: '127.0.0.1',
+        forwardedFor: undefined,
         body,
-      },
-      reply: {
-        status: reply.status,
-        headers: { 'content-type': 'application/json', ...reply.headers },
-        body: reply.body,
-      },
-      fault: faultOf(reply.delivery),
-    };
-  }
-}
+      });
+      return {
+        request: {
+          method,
+          path: query === '' ? path : `${path}?${query}`,
+          headers: {
+            authorization: `Bearer ${keyPrefix(key)}…`,
+            ...(contentType !== undefined && { 'content-type': contentType }),
+          },
+          body,
+        },
+        reply: {
+          status: reply.status,
+          headers: { 'content-type': 'application/json', ...reply.headers },
+          body: reply.body,
+        },
+        fault: faultOf(reply.delivery),
+      };
+    },
+  }),
+};
 
 /** A key of which only the digest is known, as after a restore, cannot be sent. */
 function chooseKey(keys: readonly ApiKey[], keyId: string | undefined): ApiKey {

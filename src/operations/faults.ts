@@ -6,8 +6,8 @@ import { recipientSchema } from '../config/world-schema.ts';
 import type { Fault, FaultSpec } from '../http/service/fault.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { endpointNames } from '../sim/limits.ts';
-import { readInput } from './input.ts';
-import type { Live } from './live.ts';
+import { defineOperation } from './define.ts';
+import { accountIdOf } from './query.ts';
 
 /** Characters of the body that a fault answers, as JSON. */
 export const longestFaultBody = 65_536;
@@ -98,7 +98,7 @@ export const faultInputSchema = z.strictObject({
   match: z
     .strictObject({
       endpoint: z.enum(endpointNames).exactOptional(),
-      account_id: z.uuid().exactOptional(),
+      account_id: z.string().min(1).max(100).exactOptional().describe('Its id or its name.'),
       to: recipientSchema.exactOptional(),
     })
     .default({}),
@@ -108,11 +108,13 @@ export const faultInputSchema = z.strictObject({
 });
 export type FaultInput = Readonly<z.input<typeof faultInputSchema>>;
 
-export const faultViewSchema = faultInputSchema.extend({
-  fault_id: z.string(),
-  seen: z.int().min(0).describe('Requests that it matched.'),
-  hits: z.int().min(0).describe('Requests that it acted on.'),
-});
+export const faultViewSchema = faultInputSchema
+  .extend({
+    fault_id: z.string(),
+    seen: z.int().min(0).describe('Requests that it matched.'),
+    hits: z.int().min(0).describe('Requests that it acted on.'),
+  })
+  .meta({ id: 'Fault' });
 export type FaultView = FaultSpec & {
   readonly fault_id: string;
   readonly seen: number;
@@ -121,39 +123,57 @@ export type FaultView = FaultSpec & {
 
 export const mostFaults = 1_000;
 
-export class FaultLevers {
-  readonly #live: Live;
+export const faults = {
+  list: defineOperation({
+    name: 'faults.list',
+    http: 'GET /control/faults',
+    summary: 'The faults that are set, and how often each has acted.',
+    output: z.strictObject({ faults: z.array(faultViewSchema) }),
+    run: ({ simulation }) => simulation.faults.list.map(faultView),
+    reply: (faults) => ({ faults }),
+  }),
 
-  constructor(live: Live) {
-    this.#live = live;
-  }
-
-  list(): FaultView[] {
-    return this.#live.simulation.faults.list.map(faultView);
-  }
-
-  add(input: FaultInput): FaultView {
-    return this.#live.change('faults.add', [input], () => {
-      const { faults } = this.#live.simulation;
-      const spec = readInput(faultInputSchema, input);
+  add: defineOperation({
+    name: 'faults.add',
+    http: 'POST /control/faults',
+    summary: 'Sets a fault.',
+    status: 201,
+    input: faultInputSchema,
+    bodyLimitBytes: 1_048_576,
+    output: faultViewSchema,
+    refusals: [409],
+    recorded: true,
+    examples: [
+      { when: { every: 2 }, fault: { kind: 'status', status: 503, body: { a: 1 } } },
+      { when: { nth: [1] }, fault: { kind: 'delay', ms: 0 } },
+    ],
+    run: ({ simulation: { faults, world } }, { match, ...spec }) => {
       if (faults.list.length >= mostFaults) {
         throw new LeverError('conflict', `there are ${mostFaults} faults already`);
       }
-      return faultView(faults.add(spec));
-    });
-  }
+      const { account_id: called } = match;
+      if (called === undefined) return faultView(faults.add({ match, ...spec }));
+      const account_id = accountIdOf(world, called, 'match.account_id');
+      return faultView(faults.add({ match: { ...match, account_id }, ...spec }));
+    },
+  }),
 
-  remove(faultId: string): void {
-    this.#live.change('faults.remove', [faultId], () => {
-      if (this.#live.simulation.faults.remove(faultId)) return;
-      throw new LeverError('not_found', `no fault has the id ${faultId}`);
-    });
-  }
+  clear: defineOperation({
+    name: 'faults.clear',
+    http: 'DELETE /control/faults',
+    summary: 'Removes all faults.',
+    recorded: true,
+    run: ({ simulation }) => simulation.faults.clear(),
+  }),
 
-  clear(): void {
-    this.#live.change('faults.clear', [], () => this.#live.simulation.faults.clear());
-  }
-}
+  remove: defineOperation({
+    name: 'faults.remove',
+    http: 'DELETE /control/faults/{fault_id}',
+    summary: 'Removes one fault.',
+    recorded: true,
+    run: ({ simulation }, { faultId }) => void simulation.faults.remove(faultId),
+  }),
+};
 
 function faultView({ faultId, spec, seen, hits }: Fault): FaultView {
   return { fault_id: faultId, ...spec, seen, hits };

@@ -10,37 +10,41 @@ import { restoreSimulation } from '../recording/restore.ts';
 import { type Snapshot, snapshotSchema } from '../recording/snapshot-format.ts';
 import { takeSnapshot } from '../recording/take-snapshot.ts';
 import { readInput } from './input.ts';
-import type { Restorable } from './snapshot.ts';
+import type { Live } from './live.ts';
 
 const countSchema = z.int().min(0);
 
-export const invariantsQuerySchema = z.strictObject({
-  snapshot: z
-    .enum(['true', 'false'])
-    .default('true')
-    .describe('Whether the state is also written down, restored beside itself, and compared.'),
-});
-export type InvariantsQuery = Readonly<z.input<typeof invariantsQuerySchema>>;
+export const invariantsQuerySchema = z
+  .strictObject({
+    snapshot: z
+      .enum(['true', 'false'])
+      .default('true')
+      .describe('Whether a snapshot is also taken, restored and compared.'),
+  })
+  .prefault({});
 
-export const invariantsSchema = z.strictObject({
-  sound: z.boolean(),
-  checked: z
-    .strictObject(
-      Object.fromEntries(
-        Object.keys(new Findings().checked).map((name) => [name, countSchema]),
-      ) as Record<keyof Findings['checked'], typeof countSchema>,
-    )
-    .describe('How many of each were looked at.'),
-  broken: z
-    .array(z.string())
-    .max(mostLines)
-    .describe('The rule and the thing, a line each; empty where the state is sound.'),
-});
-export type Invariants = Readonly<z.output<typeof invariantsSchema>>;
+export const invariantsSchema = z
+  .strictObject({
+    sound: z.boolean(),
+    checked: z
+      .strictObject(
+        Object.fromEntries(
+          Object.keys(new Findings().checked).map((name) => [name, countSchema]),
+        ) as Record<keyof Findings['checked'], typeof countSchema>,
+      )
+      .describe('How many of each were looked at.'),
+    broken: z
+      .array(z.string())
+      .max(mostLines)
+      .describe('The rule and the thing, a line each; empty where the state is sound.'),
+  })
+  .meta({ id: 'Invariants' });
+type Invariants = Readonly<z.output<typeof invariantsSchema>>;
 
-export function invariantsOf(live: Restorable, query: InvariantsQuery): Invariants {
-  const { snapshot } = readInput(invariantsQuerySchema, query);
-  live.wallClock.pump();
+export function invariantsOf(
+  live: Live,
+  { snapshot }: z.output<typeof invariantsQuerySchema>,
+): Invariants {
   const found = walk(live.simulation);
   if (snapshot === 'true') checkRoundTrip(live, found);
   const { checked, broken } = found;
@@ -48,7 +52,7 @@ export function invariantsOf(live: Restorable, query: InvariantsQuery): Invarian
 }
 
 /** Its own snapshot is understood, and what is restored from it has the same one. */
-function checkRoundTrip({ simulation, settings, wallClock }: Restorable, found: Findings): void {
+function checkRoundTrip({ simulation, settings, wallClock }: Live, found: Findings): void {
   try {
     const snapshot = readInput(
       snapshotSchema,

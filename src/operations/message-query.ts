@@ -7,13 +7,14 @@ import { z } from 'zod';
 import type { Account } from '../sim/account.ts';
 import { type Message, shownStatus } from '../sim/message.ts';
 import type { World } from '../sim/world.ts';
+import { accountIdOf, limitSchema, numberFilterSchema } from './query.ts';
 
 const shownStatuses = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'failed'] as const;
 
 export const matchSchema = z.strictObject({
-  account_id: z.string().exactOptional(),
-  to: z.string().exactOptional().describe('The recipient, whole.'),
-  from: z.string().exactOptional().describe('The sender number, whole.'),
+  account_id: z.string().exactOptional().describe('Its id or its name.'),
+  to: numberFilterSchema.exactOptional().describe('The recipient, whole.'),
+  from: numberFilterSchema.exactOptional().describe('The sender number, whole.'),
   status: z.enum(shownStatuses).exactOptional().describe('As a read shows it.'),
   text: z.string().exactOptional().describe('A part of the message text.'),
   request_id: z.string().exactOptional(),
@@ -28,15 +29,18 @@ export const querySchema = matchSchema.extend({
     .string()
     .exactOptional()
     .describe('A part of either number, the text, the request_id or the message_id, in any case.'),
-  limit: z.coerce.number().int().min(1).max(largestPage).default(defaultPage),
+  limit: limitSchema(largestPage, defaultPage),
   cursor: z
     .string()
     .regex(/^[0-9]{1,15}$/, { error: 'expected a next_cursor of an earlier page' })
     .exactOptional(),
 });
-export type MessageQuery = Readonly<Omit<z.input<typeof querySchema>, 'limit'>> & {
-  readonly limit?: number | undefined;
-};
+
+/** The filters with the id of the account that they name. */
+export function matchIn<Match extends MessageMatch>(world: World, match: Match): Match {
+  if (match.account_id === undefined) return match;
+  return { ...match, account_id: accountIdOf(world, match.account_id, 'account_id') };
+}
 
 /** The newest `limit` messages that match and arrived before `before`, and whether there are more. */
 export function findMessages(

@@ -5,16 +5,18 @@ import { z } from 'zod';
 import { pollingSchema } from '../config/world-schema.ts';
 import type { Device } from '../sim/device.ts';
 
-export const simViewSchema = z.strictObject({
-  device_id: z.uuid(),
-  number: z.string(),
-  account_id: z.uuid().nullable().describe('Null: a number of the shared pool.'),
-  connected: z.boolean(),
-  active: z.boolean(),
-  polling: pollingSchema,
-  allowed: z.boolean(),
-  queue_length: z.int().min(0).describe('Messages that wait for its pickup, held ones included.'),
-});
+export const simViewSchema = z
+  .strictObject({
+    device_id: z.uuid(),
+    number: z.string(),
+    account_id: z.uuid().nullable().describe('Null: a number of the shared pool.'),
+    connected: z.boolean(),
+    active: z.boolean(),
+    polling: pollingSchema,
+    allowed: z.boolean(),
+    queue_length: z.int().min(0).describe('Messages that wait for its pickup, held ones included.'),
+  })
+  .meta({ id: 'Sim' });
 export type SimView = Readonly<z.output<typeof simViewSchema>>;
 
 export function simView(device: Device): SimView {

@@ -8,35 +8,33 @@ import type { Live } from './live.ts';
 
 const countSchema = z.int().min(0);
 
-export const stateSchema = z.strictObject({
-  base_url: z.string().describe("The service's; empty while it listens nowhere."),
-  clock: clockStateSchema,
-  seed: countSchema,
-  accounts: countSchema,
-  sims: countSchema.describe('Those of the shared pool included.'),
-  messages: z.strictObject({
-    total: countSchema,
-    ...(Object.fromEntries(statuses.map((status) => [status, countSchema])) as Record<
-      Status,
-      typeof countSchema
-    >),
-  }),
-  actors: z.strictObject({
-    running: countSchema,
-    awake: countSchema.describe('SIMs that wait for a poll or a step of their own.'),
-  }),
-  timers: countSchema,
-  requests: countSchema.describe('All since the start.'),
-  faults: countSchema,
-  memory: z.strictObject({ rss_bytes: countSchema, heap_used_bytes: countSchema }),
-});
-export type State = Readonly<z.output<typeof stateSchema>>;
+export const stateSchema = z
+  .strictObject({
+    base_url: z.string().describe("The service's; empty while it listens nowhere."),
+    clock: clockStateSchema,
+    seed: countSchema,
+    accounts: countSchema,
+    sims: countSchema.describe('Those of the shared pool included.'),
+    messages: z.strictObject({
+      total: countSchema,
+      ...(Object.fromEntries(statuses.map((status) => [status, countSchema])) as Record<
+        Status,
+        typeof countSchema
+      >),
+    }),
+    actors: z.strictObject({
+      running: countSchema,
+      awake: countSchema.describe('SIMs that wait for a poll or a step of their own.'),
+    }),
+    timers: countSchema,
+    requests: countSchema.describe('All since the start.'),
+    faults: countSchema,
+    memory: z.strictObject({ rss_bytes: countSchema, heap_used_bytes: countSchema }),
+  })
+  .meta({ id: 'State' });
+type State = Readonly<z.output<typeof stateSchema>>;
 
-interface Counted extends Live {
-  readonly requests: { readonly total: number };
-}
-
-export function stateOf(live: Counted, baseUrl: string): State {
+export function stateOf(live: Live): State {
   const clock = clockState(live);
   const { world, fleet, faults } = live.simulation;
   const { rss, heapUsed } = process.memoryUsage();
@@ -45,7 +43,7 @@ export function stateOf(live: Counted, baseUrl: string): State {
     for (const status of statuses) counts[status] += account.counts[status];
   }
   return {
-    base_url: baseUrl,
+    base_url: live.baseUrl,
     clock,
     seed: world.seed,
     accounts: world.accounts.size,
@@ -53,7 +51,7 @@ export function stateOf(live: Counted, baseUrl: string): State {
     messages: { total: world.messages.size, ...counts },
     actors: { running: fleet.size, awake: fleet.awake },
     timers: clock.pending,
-    requests: live.requests.total,
+    requests: live.requestLog.total,
     faults: faults.list.length,
     memory: { rss_bytes: rss, heap_used_bytes: heapUsed },
   };

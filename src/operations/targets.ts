@@ -1,47 +1,51 @@
 /**
  * What the ids in the paths of operations stand for. An account may also be called by its name.
  */
+import type { Fault } from '../http/service/fault.ts';
 import type { Account, ApiKey } from '../sim/account.ts';
 import type { Device } from '../sim/device.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import type { Message } from '../sim/message.ts';
-import type { World } from '../sim/world.ts';
 import type { Live } from './live.ts';
+import { accountCalled } from './query.ts';
+import type { RequestDetail } from './request-log.ts';
 
 export interface Targets {
   readonly account_id: Account;
   readonly key_id: ApiKey;
   readonly device_id: Device;
   readonly message_id: Message;
+  readonly fault_id: Fault;
+  /** Of a request in the log. */
+  readonly number: RequestDetail;
 }
 
 const finders: {
-  readonly [Name in keyof Targets]: (world: World, id: string) => Targets[Name] | undefined;
+  readonly [Name in keyof Targets]: (live: Live, id: string) => Targets[Name] | undefined;
 } = {
-  account_id: (world, id) => world.accounts.get(id) ?? accountNamed(world, id),
-  key_id: (world, id) => world.keys.get(id),
-  device_id: (world, id) => world.devices.get(id),
-  message_id: (world, id) => world.messages.get(id),
+  account_id: ({ simulation }, id) => accountCalled(simulation.world, id),
+  key_id: ({ simulation }, id) => simulation.world.keys.get(id),
+  device_id: ({ simulation }, id) => simulation.world.devices.get(id),
+  message_id: ({ simulation }, id) => simulation.world.messages.get(id),
+  fault_id: ({ simulation }, id) => simulation.faults.list.find(({ faultId }) => faultId === id),
+  number: ({ requestLog }, id) => requestLog.get(id),
 };
 
 const words: Readonly<Record<keyof Targets, string>> = {
-  account_id: 'account',
-  key_id: 'key',
-  device_id: 'SIM',
-  message_id: 'message',
+  account_id: 'account has the id or name',
+  key_id: 'key has the id',
+  device_id: 'SIM has the id',
+  message_id: 'message has the id',
+  fault_id: 'fault has the id',
+  number: 'request in the log has the number',
 };
 
 export function find<Name extends keyof Targets>(
   name: Name,
   live: Live,
-  id: unknown,
+  id: string,
 ): Targets[Name] {
-  const found = finders[name](live.simulation.world, String(id));
+  const found = finders[name](live, id);
   if (found !== undefined) return found;
-  throw new LeverError('not_found', `no ${words[name]} has the id ${String(id)}`);
-}
-
-function accountNamed(world: World, name: string): Account | undefined {
-  for (const account of world.accounts.values()) if (account.name === name) return account;
-  return undefined;
+  throw new LeverError('not_found', `no ${words[name]} ${id}`);
 }

@@ -3,10 +3,11 @@
  * results of operations by digest.
  */
 import type { ApiRequest } from '../http/service/messages.ts';
+import { type Operation, replay } from '../operations/define.ts';
+import type { Live } from '../operations/live.ts';
+import { recordedOperation } from '../operations/table.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { isoTime } from '../sim/message.ts';
-import type { Simulator } from '../simulator.ts';
-import { inputOf } from './inputs.ts';
 import {
   type Entry,
   type LeverEntry,
@@ -38,7 +39,7 @@ export interface Played {
 const keptDifferences = 20;
 
 /** The caller must hold the simulator's wall clock. `name` is the file, for error messages. */
-export function play(simulator: Simulator, entries: Iterable<Entry>, name: string): Played {
+export function play(simulator: Live, entries: Iterable<Entry>, name: string): Played {
   let inputs = 0;
   let differing = 0;
   const differences: Difference[] = [];
@@ -56,7 +57,7 @@ export function play(simulator: Simulator, entries: Iterable<Entry>, name: strin
 }
 
 /** Simulated time goes back only by a reset or a restore, and those are recorded inputs. */
-function wentBack({ simulation }: Simulator, { at }: Entry): Found {
+function wentBack({ simulation }: Live, { at }: Entry): Found {
   const nowMs = simulation.clock.now();
   if (Date.parse(at) >= nowMs) return undefined;
   return { input: 'the clock', expected: at, actual: `already at ${isoTime(nowMs)}` };
@@ -65,7 +66,7 @@ function wentBack({ simulation }: Simulator, { at }: Entry): Found {
 /**
  * A recorded input succeeded once, so an exception means that this line was not recorded by a run.
  */
-function playLine(simulator: Simulator, entry: Entry, place: string): Found {
+function playLine(simulator: Live, entry: Entry, place: string): Found {
   try {
     return playEntry(simulator, entry);
   } catch (error) {
@@ -73,14 +74,14 @@ function playLine(simulator: Simulator, entry: Entry, place: string): Found {
   }
 }
 
-function playEntry(simulator: Simulator, entry: Entry): Found {
+function playEntry(simulator: Live, entry: Entry): Found {
   simulator.simulation.clock.advanceTo(Date.parse(entry.at));
   return 'request' in entry ? playRequest(simulator, entry) : playLever(simulator, entry);
 }
 
 type Found = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;
 
-function playRequest(simulator: Simulator, { request, reply }: RequestEntry): Found {
+function playRequest(simulator: Live, { request, reply }: RequestEntry): Found {
   const expected = JSON.stringify(reply);
   const made = withCaller(simulator, request, (ready) => simulator.handle(ready));
   const actual = JSON.stringify(recordedReply(made));
@@ -88,20 +89,16 @@ function playRequest(simulator: Simulator, { request, reply }: RequestEntry): Fo
   return { input: `${request.method} ${request.path}`, expected, actual };
 }
 
-function playLever(simulator: Simulator, { lever, args, result }: LeverEntry): Found {
-  const input = inputOf(lever);
+function playLever(simulator: Live, { lever, args, result }: LeverEntry): Found {
+  const operation = recordedOperation(lever);
   const actual =
-    input === undefined ? 'no operation has this name' : outcome(simulator, input, args);
+    operation === undefined ? 'no operation has this name' : outcome(simulator, operation, args);
   return actual === result ? undefined : { input: lever, expected: result, actual };
 }
 
-function outcome(
-  simulator: Simulator,
-  input: NonNullable<ReturnType<typeof inputOf>>,
-  args: readonly unknown[],
-): string {
+function outcome(simulator: Live, operation: Operation, args: readonly unknown[]): string {
   try {
-    return resultDigest(input(simulator, args));
+    return resultDigest(replay(operation, simulator, args));
   } catch (error) {
     if (error instanceof LeverError) return error.code;
     throw error;
@@ -110,7 +107,7 @@ function outcome(
 
 /** A key known only by digest gets a temporary name for this one request. */
 function withCaller<T>(
-  simulator: Simulator,
+  simulator: Live,
   recorded: RecordedRequest,
   run: (request: ApiRequest) => T,
 ): T {

@@ -3,7 +3,7 @@
  */
 import { truncateSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
-import type { Simulator } from '../simulator.ts';
+import type { Live } from '../operations/live.ts';
 import { FileJournal } from './journal.ts';
 import { JournalError } from './journal-error.ts';
 import { checkSameSettings, headerOf, readHeader } from './journal-header.ts';
@@ -16,7 +16,7 @@ export interface Run {
   /** The simulated time at the start; undefined for a new file. */
   readonly startedAtMs: number | undefined;
   /** Replays the file, reports an incomplete last line and continues recording. */
-  resume(simulator: Simulator, onNotice: ((line: string) => void) | undefined): FileJournal;
+  resume(simulator: Live, onNotice: ((line: string) => void) | undefined): FileJournal;
   /** Unlocks the file if the run fails to start. */
   abandon(): void;
 }

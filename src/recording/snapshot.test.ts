@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
 import { type Command, outcomeOf, someCommands } from '../../verify/testkit/random-commands.ts';
-import { snapshotText } from '../operations/snapshot.ts';
+import { snapshotText } from '../operations/snapshots.ts';
 import { Simulator } from '../simulator.ts';
 
 const settings = { clock: 'manual', seed: 3 } as const;

@@ -2,6 +2,7 @@
  * The page under conditions: no connection, no token, no mouse.
  */
 import { expect } from 'vitest';
+import { routeOf } from '../../src/operations/table.ts';
 import { createSimulator } from '../../src/simulator.ts';
 import { gone, pageTest, seen, sendFrom } from './browser-fixture.ts';
 
@@ -43,7 +44,7 @@ pageTest(
     await seen(page.getByText('while all were hidden'));
     expect(simulator.activity.streams).toBe(1);
     // The page that is seen reads the numbers every two seconds, and the others nothing meanwhile.
-    await page.waitForResponse('**/control/state');
+    await page.waitForResponse(`**${routeOf('simulator.state').path}`);
     expect(asked).toEqual([]);
     expect(await hidden[0]?.getByText('while all were hidden').count()).toBe(0);
     for (const tab of hidden) await tab.close();
@@ -82,8 +83,8 @@ pageTest(
     const times = (path: string) => asked.filter((one) => one === path).length;
     expect(simulator.state().messages.total).toBe(10_000);
     // Two readings a second, of two requests at most, and one more at either end.
-    expect(times('/control/messages')).toBeLessThan(4 * seconds + 4);
-    expect(times('/control/accounts')).toBeLessThan(2 * seconds + 4);
+    expect(times(routeOf('messages.list').path)).toBeLessThan(4 * seconds + 4);
+    expect(times(routeOf('accounts.list').path)).toBeLessThan(2 * seconds + 4);
   },
 );
 

@@ -1,8 +1,10 @@
 /**
  * Every page, driven in a real browser by what people see.
  */
+
 import type { Response } from 'playwright-core';
 import { expect } from 'vitest';
+import { routeOf } from '../../src/operations/table.ts';
 import { gone, pageTest, seen } from './browser-fixture.ts';
 
 /** Nothing for a reply that the end of the page cut off. */
@@ -172,7 +174,7 @@ pageTest(
   async ({ page, controlUrl, simulator }) => {
     const replies: Promise<string>[] = [];
     page.on('response', (response) => {
-      if (!response.url().includes('/control/events')) replies.push(textOf(response));
+      if (!response.url().includes(routeOf('events.stream').path)) replies.push(textOf(response));
     });
     await page.goto(`${controlUrl}/#/keys`);
     await page.getByRole('textbox', { name: 'Name' }).fill('for the shop');

@@ -1,6 +1,7 @@
 /**
  * Clients that ask for nothing more and keep their connections: whoever closes must not wait for them.
  */
+import { routeOf } from '../../src/operations/table.ts';
 import { get, RawSocket } from '../testkit/raw-socket.ts';
 import type { ServedProcess } from '../testkit/served-process.ts';
 
@@ -32,7 +33,9 @@ export async function openBystanders(
 
 async function openStream(port: number): Promise<RawSocket> {
   const socket = await RawSocket.open(port);
-  await socket.write(get('/control/events').replace('Host: x', `Host: 127.0.0.1:${port}`));
+  await socket.write(
+    get(routeOf('events.stream').path).replace('Host: x', `Host: 127.0.0.1:${port}`),
+  );
   await socket.until(': open\n\n');
   return socket;
 }

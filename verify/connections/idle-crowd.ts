@@ -5,8 +5,10 @@
  * one sweep every four seconds; such a client then comes back, as a real one would, some time later. A connection
  * that ends earlier, a slow one or a stream that ends at all, is lost.
  */
+
 import { connect, type Socket } from 'node:net';
 import { idleTimeoutMs } from '../../src/http/transport/transport.ts';
+import { routeOf } from '../../src/operations/table.ts';
 import { get } from '../testkit/raw-socket.ts';
 
 export interface CrowdPlan {
@@ -149,6 +151,6 @@ function opening(habit: Habit, port: number): string {
     case 'slow':
       return get('/nowhere/');
     case 'stream':
-      return get('/control/events').replace('Host: x', `Host: 127.0.0.1:${port}`);
+      return get(routeOf('events.stream').path).replace('Host: x', `Host: 127.0.0.1:${port}`);
   }
 }

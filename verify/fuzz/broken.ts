@@ -2,9 +2,13 @@
  * What breaks the rules of HTTP, or stops halfway. A connection may end on it, and whatever is answered must still be
  * HTTP.
  */
+
 import fc from 'fast-check';
+import { routeOf } from '../../src/operations/table.ts';
 import { crlf } from './framed.ts';
 import { type Bytes, damage, type Piece, weighted } from './piece.ts';
+
+const events = routeOf('events.stream').path;
 
 const head = `POST /api/v1/sms/send/ HTTP/1.1${crlf}Host: localhost${crlf}`;
 
@@ -63,8 +67,8 @@ const lines = [
   `GET /${'a'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
   `GET / HTTP/1.1\r\nHost: x\r\n${'A: b\r\n'.repeat(150)}\r\n`,
   `GET / HTTP/1.1\r\nHost: x\r\n${'a'.repeat(9_000)}: b\r\n\r\n`,
-  'GET /control/events HTTP/1.1\r\nHost: localhost\r\n\r\n',
-  'GET /control/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 3\r\n\r\nGET / HTTP/1.1\r\n\r\n',
+  `GET ${events} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+  `GET ${events} HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 3\r\n\r\nGET / HTTP/1.1\r\n\r\n`,
   'GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET /assets/x HTTP/1.1\r\nHost: localhost\r\n\r\n',
   'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0',
   '\x16\x03\x01\0\xc8\x01\0\0\xc4\x03\x03\r\n\r\n',
@@ -75,7 +79,7 @@ const lines = [
 ];
 
 const wait = JSON.stringify({ match: { status: 'sent' }, count: 999, timeout_ms: 5 });
-const late = `POST /control/messages/wait HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${wait.length}\r\n\r\n${wait}`;
+const late = `POST ${routeOf('messages.wait').path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${wait.length}\r\n\r\n${wait}`;
 
 /** Whole requests as they are, cut off, or damaged; and what was never whole. */
 export function broken(whole: fc.Arbitrary<Piece>): fc.Arbitrary<Bytes> {

@@ -1,12 +1,15 @@
 /**
- * What is asked of the control port: every row, with bodies that it takes and bodies that it must refuse.
- * Left out is what would make a later failure legitimate: a fault that strikes, and polls without number.
- * `GET /control/events` and `/` answer later or for ever: they stand at the end of a connection alone.
+ * Requests of the control port: every operation, with the inputs that its declaration gives as examples and with
+ * inputs that it must refuse. Left out is what would make a later failure legitimate: a fault that acts, a reset.
+ * Streams and waits answer late: they come at the end of a connection alone.
  */
 import fc from 'fast-check';
+import { servedOperations } from '../../src/http/control/documents.ts';
+import { type Operation, takesQuery } from '../../src/operations/define.ts';
+import { type OperationName, routeOf } from '../../src/operations/table.ts';
 import { answers } from '../model/answers.ts';
 import { spoilt } from './bodies.ts';
-import { type Facts, numbers } from './facts.ts';
+import type { Facts } from './facts.ts';
 import { type Bytes, utf8, weighted } from './piece.ts';
 import { ids } from './targets.ts';
 
@@ -16,167 +19,111 @@ export interface Row {
   readonly body: Bytes;
 }
 
-type Json = Readonly<Record<string, unknown>>;
+const leftOut: readonly string[] = ['events.stream', 'messages.wait', 'simulator.reset'];
 
-const amounts = ['1ms', '999ms', '5s', '20s', '61s', '1h', '24h', '31d', '-1s', '1y', '', 0];
-const states = [{ connected: false }, { connected: true }, { active: false }, { active: true }];
-const sims = [...states, { polling: 'external' }, { polling: 'simulated' }, { allowed: false }, {}];
-const outcomes = [
-  { to: numbers[0], ends: 'failed', in: 'sent' },
-  { to: '+1202555016*', ends: 'stuck', in: 'sending' },
-  { to: '*', ends: 'delivered' },
+/** Inputs in place of the declared examples, which would disturb what the fuzzer expects. */
+const insteadOf: Readonly<Record<string, readonly unknown[]>> = {
+  'faults.add': [{ when: { nth: [999_999_999] }, fault: { kind: 'delay', ms: 0 } }],
+  'exchanges.perform': [{ method: 'GET', path: '/api/v1/account/stats/' }],
+  'clock.advance': ['1ms', '5s', '20s', '61s', '1h', '31d', '-1s', '1y', '', 0].map((by) => ({
+    by,
+  })),
+  'accounts.create': Array.from({ length: 9 }, (_, n) => ({ name: `n${n}`, monthly_quota: n })),
+  'assumptions.patch': Object.entries(answers).flatMap(([name, all]) =>
+    (all as readonly unknown[]).map((answer) => ({ [name]: answer })),
+  ),
+};
+
+const oddQueries = [
+  ...['?limit=0', '?limit=a&limit=b', '?cursor=%00', '?text=%ff', '?status=none', '?x=1'],
+  ...['?from=+1', '?account_id=nobody', '?snapshot=', '??', '?kinds=x', '?message_id=1'],
 ];
 
-/** What moves the world between requests; understood as it stands. */
+/** What changes the world between requests; understood as it is. */
 export function moves({ deviceIds }: Facts): fc.Arbitrary<Row> {
   const deviceId = fc.constantFrom(...deviceIds);
   const advance = fc.constantFrom('1ms', '5s', '20s', '61s', '61s', '1h', '25h', '31d');
+  const patches = servedOperations.find(({ name }) => name === 'sims.patch')?.examples ?? [];
   return weighted<Row>(
-    [6, advance.map((by) => row('POST', '/control/clock/advance', { by }))],
-    [2, fc.constant(row('POST', '/control/clock/advance', { until_idle: true }))],
+    [6, advance.map((by) => rowOf('clock.advance', '', { by }))],
+    [2, fc.constant(rowOf('clock.advance', '', { until_idle: true }))],
     [
       6,
       fc
-        .tuple(deviceId, fc.constantFrom(...sims))
-        .map(([id, change]) => row('PATCH', `/control/sims/${id}`, change)),
+        .tuple(deviceId, fc.constantFrom(...patches))
+        .map(([id, patch]) => rowOf('sims.patch', id, patch)),
     ],
-    [2, deviceId.map((id) => row('POST', `/control/sims/${id}/poll`))],
+    [2, deviceId.map((id) => rowOf('sims.poll', id))],
   );
 }
 
 export function controlRows(facts: Facts): fc.Arbitrary<Row> {
-  const right = fc.oneof(reading(facts), changing(facts), switching());
+  const right = fc.oneof(
+    ...servedOperations
+      .filter(({ name }) => !leftOut.includes(name))
+      .map((operation) => rowsOf(operation, facts)),
+  );
+  const wrong = right.chain((row) =>
+    spoilt(fc.constant(Buffer.from(row.body, 'latin1').toString())).map((body) => ({
+      ...row,
+      body,
+    })),
+  );
+  const odd = fc.tuple(right, fc.constantFrom(...oddQueries));
+  const state = routeOf('simulator.state').path;
+  const paths = [
+    `${state}/`,
+    state.replace('s', '%73'),
+    '/control/',
+    '/control/__proto__',
+    '/control//',
+  ];
   return weighted<Row>(
     [8, right],
-    [
-      2,
-      right.chain(({ method, target, body }) =>
-        spoilt(fc.constant(Buffer.from(body, 'latin1').toString())).map((bytes) => ({
-          method,
-          target,
-          body: bytes,
-        })),
-      ),
-    ],
+    [2, wrong],
+    [1, odd.map(([row, query]) => ({ ...row, target: row.target.replace(/\?.*|$/, query) }))],
     [1, snapshots(facts)],
-    [
-      1,
-      fc
-        .constantFrom(
-          '/control/',
-          '/control/state/',
-          '/control/accounts//keys',
-          '/control/__proto__',
-          '/control/%73tate',
-        )
-        .map((target) => row('GET', target)),
-    ],
+    [1, fc.constantFrom(...paths).map((target) => ({ method: 'GET', target, body: '' }))],
   );
 }
 
-function row(method: string, target: string, body?: Json): Row {
-  return { method, target, body: body === undefined ? '' : utf8(JSON.stringify(body)) };
+/** A request of an operation; its input is the query of a GET or DELETE, the body of others. */
+export function rowOf(name: OperationName, id = '', input?: unknown): Row {
+  const { method, path } = routeOf(name, id);
+  return { method, target: path, body: input === undefined ? '' : utf8(JSON.stringify(input)) };
 }
 
-function reading({ accountIds, messageIds }: Facts): fc.Arbitrary<Row> {
-  const fixed = [
-    ...[
-      'health',
-      'state',
-      'invariants?snapshot=false',
-      'clock',
-      'accounts',
-      'pool',
-      'outcomes',
-      'faults',
-    ],
-    ...[
-      'outcomes/hits',
-      'assumptions',
-      'assumptions/ledger',
-      'limits',
-      'limits/buckets',
-      'snapshot',
-    ],
-    ...[
-      'requests?limit=3',
-      'requests?limit=0',
-      'requests?limit=a&limit=b',
-      'messages?limit=2&status=sent',
-    ],
-    ...[
-      'messages?cursor=%00',
-      'messages?text=%ff',
-      'messages?status=none',
-      'openapi.json',
-      'journal?x=1',
-    ],
-  ];
-  const account = ids(accountIds);
-  return weighted<Row>(
-    [3, fc.constantFrom(...fixed).map((path) => row('GET', `/control/${path}`))],
-    [1, ids(messageIds).map((id) => row('GET', `/control/messages/${id}`))],
-    [
-      1,
-      fc
-        .tuple(account, fc.constantFrom('', '/keys', '/sims', '/received'))
-        .map(([id, rest]) => row('GET', `/control/accounts/${id}${rest}`)),
-    ],
-  );
+function rowsOf(operation: Operation, facts: Facts): fc.Arbitrary<Row> {
+  const { name, verb, path, target } = operation;
+  const inputs = insteadOf[name] ?? operation.examples;
+  const id = target === undefined ? fc.constant('') : idsOf(operation, facts)[target];
+  return fc
+    .tuple(id, fc.constantFrom(...(inputs.length === 0 ? [undefined] : inputs)))
+    .map(([id, input]) => {
+      const filled = path.replace(/\{\w+\}/, id);
+      if (input === undefined) return { method: verb, target: filled, body: '' };
+      if (!takesQuery(operation)) {
+        return { method: verb, target: filled, body: utf8(JSON.stringify(input)) };
+      }
+      const query = new URLSearchParams(input as Record<string, string>);
+      return { method: verb, target: `${filled}?${query}`, body: '' };
+    });
 }
 
-function changing(facts: Facts): fc.Arbitrary<Row> {
-  const account = ids(facts.accountIds);
-  const device = ids(facts.deviceIds);
-  const message = ids(facts.messageIds);
-  const of = (id: fc.Arbitrary<string>, make: (id: string) => Row) => id.map(make);
-  const step = (name: string, body?: Json) =>
-    of(message, (id) => row('POST', `/control/messages/${id}/${name}`, body));
-  const inbound = { from: '+12025550199', to: numbers[0], message: 'hi \u{1F600}' };
-  const exchange = { method: 'GET', path: '/api/v1/account/stats/' };
-  return fc.oneof(
-    fc.constantFrom(...amounts).map((by) => row('POST', '/control/clock/advance', { by })),
-    device.chain((id) =>
-      fc.constantFrom(...sims).map((change) => row('PATCH', `/control/sims/${id}`, change)),
-    ),
-    of(device, (id) => row('POST', `/control/sims/${id}/poll`)),
-    step('progress'),
-    step('fail', { reason: 'fuzzed' }),
-    of(account, (id) => row('POST', `/control/accounts/${id}/keys`, { name: 'n' })),
-    of(account, (id) => row('POST', `/control/accounts/${id}/received`, inbound)),
-    of(account, (id) => row('POST', `/control/accounts/${id}/requests`, exchange)),
-    of(account, (id) => row('POST', `/control/accounts/${id}/sims`, { number: '+12025550177' })),
-    of(account, (id) => row('PATCH', `/control/accounts/${id}`, { monthly_quota: 3 })),
-    fc.nat(9).map((n) => row('POST', '/control/accounts', { name: `n${n}`, monthly_quota: n })),
-    of(ids(facts.keyIds.slice(1)), (id) => row('DELETE', `/control/keys/${id}`)),
-    of(ids(facts.accountIds.slice(1)), (id) => row('DELETE', `/control/accounts/${id}`)),
-  );
+/** The first account and the first key stay: the service port is asked with them. */
+function idsOf({ verb }: Operation, facts: Facts) {
+  const from = verb === 'DELETE' ? 1 : 0;
+  return {
+    account_id: ids(facts.accountIds.slice(from)),
+    key_id: ids(facts.keyIds.slice(1)),
+    device_id: ids(facts.deviceIds.slice(from)),
+    message_id: ids(facts.messageIds),
+    fault_id: ids(['fault-1', 'fault-2']),
+    number: ids(['1', '2', '0', '1e3']),
+  };
 }
 
-function switching(): fc.Arbitrary<Row> {
-  const assumed = fc
-    .constantFrom(...(Object.entries(answers) as [string, readonly unknown[]][]))
-    .chain(([name, all]) => fc.constantFrom(...all).map((answer) => ({ [name]: answer })));
-  const never = { when: { nth: [999_999_999] }, fault: { kind: 'delay', ms: 0 } };
-  return fc.oneof(
-    assumed.map((change) => row('PATCH', '/control/assumptions', change)),
-    fc
-      .constantFrom(1, 3, 120, null, 0, 1.5)
-      .map((send) => row('PATCH', '/control/limits', { send })),
-    fc
-      .constantFrom(...outcomes)
-      .map((each) => row('PUT', '/control/outcomes', { outcomes: [each] })),
-    fc.constant(row('POST', '/control/limits/reset')),
-    fc.constant(row('POST', '/control/faults', never)),
-    fc.constant(row('DELETE', '/control/faults')),
-    fc
-      .constantFrom({ mode: 'manual' }, { mode: 'real' }, { mode: 'scaled', rate: 60 })
-      .map((mode) => row('PUT', '/control/clock', mode)),
-    fc.constant(row('POST', '/control/shutdown')),
-  );
-}
-
-/** The state after a reset comes back whole, or with a digit or an id changed. */
+/** The state after a reset, whole or with a digit or an id changed. */
 function snapshots({ snapshot }: Facts): fc.Arbitrary<Row> {
   const numbersIn = [...snapshot.matchAll(/:-?\d+/g)].map(({ index }) => index + 1);
   const changes = fc.option(
@@ -184,10 +131,10 @@ function snapshots({ snapshot }: Facts): fc.Arbitrary<Row> {
     { freq: 4, nil: undefined },
   );
   return changes.map((change) => {
-    if (change === undefined)
-      return { method: 'PUT', target: '/control/snapshot', body: utf8(snapshot) };
+    const row = rowOf('snapshots.restore');
+    if (change === undefined) return { ...row, body: utf8(snapshot) };
     const [at, instead] = change;
     const body = snapshot.slice(0, at) + instead + snapshot.slice(at).replace(/^-?\d+/, '');
-    return { method: 'PUT', target: '/control/snapshot', body: utf8(body) };
+    return { ...row, body: utf8(body) };
   });
 }

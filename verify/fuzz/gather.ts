@@ -1,8 +1,10 @@
 /**
  * Learns what a hostile caller knows, from the world just after a reset.
  */
+
 import type { ReadyFile } from '../../src/simulator.ts';
 import { WrongReply } from '../testkit/http-reply.ts';
+import { rowOf } from './control-rows.ts';
 import { type Facts, keys } from './facts.ts';
 import { pieceOf } from './framed.ts';
 import type { Lane } from './lane.ts';
@@ -15,14 +17,13 @@ export async function gatherFacts(lane: Lane, { accounts, pool }: ReadyFile): Pr
   const sims = [...accounts.flatMap((account) => account.sims), ...pool];
   const found: { key_id: string; name: string }[] = [];
   for (const id of accountIds) {
-    const target = `/control/accounts/${id}/keys`;
-    const reply = await lane.askControl({ method: 'GET', target, body: '' });
+    const reply = await lane.askControl(rowOf('accounts.keys', id));
     found.push(...(reply as { keys: typeof found }).keys);
   }
   const revokedKeyId = found.find(({ name }) => name === 'revoked')?.key_id ?? '';
   const messageIds = await sendSome(lane);
   await resetWorld(lane, revokedKeyId);
-  const snapshot = await lane.askControl({ method: 'GET', target: '/control/snapshot', body: '' });
+  const snapshot = await lane.askControl(rowOf('snapshots.take'));
   return {
     accountIds,
     deviceIds: sims.map((sim) => sim.device_id),
@@ -35,8 +36,8 @@ export async function gatherFacts(lane: Lane, { accounts, pool }: ReadyFile): Pr
 
 /** The world as it was at start, but for the key that is revoked. */
 export async function resetWorld(lane: Lane, revokedKeyId: string): Promise<void> {
-  await lane.askControl({ method: 'POST', target: '/control/reset', body: '' });
-  await lane.askControl({ method: 'DELETE', target: `/control/keys/${revokedKeyId}`, body: '' });
+  await lane.askControl(rowOf('simulator.reset'));
+  await lane.askControl(rowOf('accounts.revokeKey', revokedKeyId));
 }
 
 /** Ids are drawn from the seed: those of the first messages come again after every reset. */

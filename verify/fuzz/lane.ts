@@ -2,10 +2,12 @@
  * Plays conversations one after the other, and looks after each whether the server still serves, on connections that
  * it keeps, and whether the world is sound.
  */
+
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
+import { routeOf } from '../../src/operations/table.ts';
 import { type RawReply, WrongReply } from '../testkit/http-reply.ts';
 import { RawSocket } from '../testkit/raw-socket.ts';
-import type { Row } from './control-rows.ts';
+import { type Row, rowOf } from './control-rows.ts';
 import type { Conversation } from './conversation.ts';
 import { keys } from './facts.ts';
 import { pieceOf } from './framed.ts';
@@ -34,7 +36,7 @@ const sane: Readonly<Record<Port, Piece>> = {
     method: 'GET',
     bytes: `GET /api/v1/account/stats/ HTTP/1.1${crlf}Host: x${crlf}Authorization: Bearer ${keys.acme}${crlf}${crlf}`,
   },
-  control: pieceOf({ method: 'GET', target: '/control/health', body: '' }),
+  control: pieceOf(rowOf('simulator.health')),
 };
 
 export class Lane {
@@ -162,7 +164,7 @@ export class Lane {
     const { status, body } = await this.ask('service', sane.service);
     if (status !== 200 && status !== 401) throw new WrongReply(`${status} ${body}`);
     const isWhole = this.#played % 50 === 0;
-    const target = `/control/invariants?snapshot=${isWhole}`;
+    const target = `${routeOf('simulator.invariants').path}?snapshot=${isWhole}`;
     const world = await this.askControl({ method: 'GET', target, body: '' });
     if (!(world as { sound: boolean }).sound) {
       throw new WrongReply(`the world is broken: ${JSON.stringify(world)}`);

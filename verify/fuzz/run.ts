@@ -2,8 +2,10 @@
  * A fuzz run: conversations in chunks, each with a seed of its own and a world that was just reset, played on
  * several connections side by side. The inputs follow from the seed; the order in which connections meet does not.
  */
+
 import fc from 'fast-check';
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
+import { rowOf } from './control-rows.ts';
 import { type Conversation, conversations, told } from './conversation.ts';
 import type { Facts } from './facts.ts';
 import { gatherFacts, resetWorld } from './gather.ts';
@@ -156,6 +158,6 @@ class Run {
 }
 
 async function rssOf(lane: Lane): Promise<number> {
-  const state = await lane.askControl({ method: 'GET', target: '/control/state', body: '' });
+  const state = await lane.askControl(rowOf('simulator.state'));
   return (state as { memory: { rss_bytes: number } }).memory.rss_bytes;
 }

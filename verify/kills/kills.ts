@@ -4,19 +4,21 @@
  * order. `npm run test:kills` does it twenty times on one journal;
  * `-- --signal SIGKILL|SIGTERM|shutdown --transport hyperexpress|node` chooses how, and of whom.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { transports } from '../../src/cli/serve-options.ts';
+import { routeOf } from '../../src/operations/table.ts';
 import { replayJournal } from '../../src/recording/replay.ts';
 import { openBystanders } from '../connections/bystanders.ts';
 import { runProgram, wholeFlag, wordFlag } from '../testkit/program-flags.ts';
 import { checkBooks, loadUntilGone } from '../testkit/send-load.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 
-/** A signal, or `POST /control/shutdown`. */
+/** A signal, or the operation `simulator.shutdown`. */
 const endings = ['SIGKILL', 'SIGTERM', 'shutdown'] as const;
 export type Ending = (typeof endings)[number];
 
@@ -88,7 +90,10 @@ async function endUnderLoad(
   const end = (): void => {
     startedMs.push(performance.now());
     if (ending !== 'shutdown') served.signal(ending);
-    else void fetch(`${served.controlUrl}/control/shutdown`, { method: 'POST' }).catch(() => {});
+    else
+      void fetch(`${served.controlUrl}${routeOf('simulator.shutdown').path}`, {
+        method: 'POST',
+      }).catch(() => {});
   };
   const took = served.ended.then(() => performance.now() - (startedMs[0] ?? 0));
   const senders = ending === 'SIGKILL' ? 8 : 64;

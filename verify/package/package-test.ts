@@ -3,6 +3,7 @@
  * commands and nothing but the registry, compiles and runs the snippets there, under Vitest and Jest too, uses each
  * command, and runs the package linters. Ends with "N passed, N failed".
  */
+
 import { execFileSync, spawn } from 'node:child_process';
 import {
   copyFileSync,
@@ -17,6 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { routeOf } from '../../src/operations/table.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-package-'));
@@ -58,7 +60,9 @@ async function servesByNpx(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as { control_url: string; pid: number };
-  const health = await (await fetch(`${ready.control_url}/control/health`)).json();
+  const health = await (
+    await fetch(`${ready.control_url}${routeOf('simulator.health').path}`)
+  ).json();
   const page = await (await fetch(ready.control_url)).text();
   process.kill(ready.pid, 'SIGTERM');
   await ended;

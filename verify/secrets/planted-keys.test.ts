@@ -10,7 +10,7 @@ import { conform } from '../../conformance/main.ts';
 import { banner } from '../../src/cli/banner.ts';
 import { requestLine } from '../../src/cli/request-log.ts';
 import { SettingsError } from '../../src/config/mistakes.ts';
-import { controlRoutes } from '../../src/http/control/control-api.ts';
+import { servedOperations } from '../../src/http/control/documents.ts';
 import { eventKinds } from '../../src/operations/activity-events.ts';
 import type { ApiKey } from '../../src/sim/account.ts';
 import { World } from '../../src/sim/world.ts';
@@ -143,11 +143,8 @@ async function readControl(simulator: Simulator, control: string, when: string):
   for (const { number } of requests) {
     note(`request ${when}`, JSON.stringify(simulator.requests.get(number)));
   }
-  for (const { method, path } of [
-    ...controlRoutes,
-    { method: 'GET', path: '/control/openapi.json' },
-  ]) {
-    if (method !== 'GET' || path === '/control/events') continue;
+  for (const { verb, path, name } of servedOperations) {
+    if (verb !== 'GET' || name === 'events.stream') continue;
     const filled = Object.entries(ids).reduce(
       (all, [name, id]) => all.replace(name, id ?? ''),
       path,

@@ -5,7 +5,7 @@
 import { Agent, request } from 'node:http';
 
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: string;
   readonly path: string;
   readonly key?: string | undefined;
   readonly body?: string | undefined;

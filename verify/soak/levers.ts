@@ -1,6 +1,7 @@
 /**
- * The control port, as far as the soak moves it. Everything it answers but what is asked for is a failure of the run.
+ * The control port, as far as the soak uses it. A refusal fails the run.
  */
+import { type OperationName, routeOf } from '../../src/operations/table.ts';
 import type { FoundMessage } from './audit.ts';
 import type { Caller } from './caller.ts';
 
@@ -17,59 +18,58 @@ export class Levers {
 
   /** Epoch milliseconds of the simulated present. */
   async now(): Promise<number> {
-    return Date.parse((await this.#ask<{ now: string }>('GET', 'clock')).now);
+    return Date.parse((await this.#ask<{ now: string }>('clock.state')).now);
   }
 
   async scale(rate: number): Promise<void> {
-    await this.#ask('PUT', 'clock', { mode: 'scaled', rate });
+    await this.#ask('clock.setMode', '', { mode: 'scaled', rate });
   }
 
   async hold(): Promise<void> {
-    await this.#ask('PUT', 'clock', { mode: 'manual' });
+    await this.#ask('clock.setMode', '', { mode: 'manual' });
   }
 
   /** Nothing where that time is past. */
   async advanceTo(ms: number): Promise<void> {
     const leftMs = ms - (await this.now());
-    if (leftMs > 0) await this.#ask('POST', 'clock/advance', { by: `${leftMs}ms` });
+    if (leftMs > 0) await this.#ask('clock.advance', '', { by: `${leftMs}ms` });
   }
 
   async reset(): Promise<void> {
-    await this.#ask('POST', 'reset', {});
+    await this.#ask('simulator.reset');
   }
 
   async addFault(fault: object): Promise<void> {
-    await this.#ask('POST', 'faults', fault);
+    await this.#ask('faults.add', '', fault);
   }
 
   async clearFaults(): Promise<void> {
-    await this.#ask('DELETE', 'faults');
+    await this.#ask('faults.clear');
   }
 
   async createKey(accountId: string): Promise<string> {
-    const path = `accounts/${accountId}/keys`;
-    return (await this.#ask<{ key: string }>('POST', path, { name: 'soak' })).key;
+    return (await this.#ask<{ key: string }>('accounts.createKey', accountId, { name: 'soak' }))
+      .key;
   }
 
   async keyIds(accountId: string): Promise<string[]> {
-    const path = `accounts/${accountId}/keys`;
-    const { keys } = await this.#ask<{ keys: { key_id: string }[] }>('GET', path);
+    const { keys } = await this.#ask<{ keys: { key_id: string }[] }>('accounts.keys', accountId);
     return keys.map((key) => key.key_id);
   }
 
   /** An inbound message. */
   async receive(accountId: string, number: string): Promise<void> {
     const message = { from: '+12025550123', to: number, message: 'inbound' };
-    await this.#ask('POST', `accounts/${accountId}/received`, message);
+    await this.#ask('sims.receive', accountId, message);
   }
 
   async messages(): Promise<FoundMessage[]> {
     const found: FoundMessage[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const query: string = cursor === '' ? '' : `&cursor=${cursor}`;
+      const query: string = `?limit=${pageSize}${cursor === '' ? '' : `&cursor=${cursor}`}`;
       const page: { messages: FoundMessage[]; next_cursor: string | null } = await this.#ask(
-        'GET',
-        `messages?limit=${pageSize}${query}`,
+        'messages.list',
+        query,
       );
       found.push(...page.messages);
       cursor = page.next_cursor;
@@ -78,25 +78,25 @@ export class Levers {
   }
 
   snapshot(): Promise<string> {
-    return this.#text('GET', 'snapshot');
+    return this.#text('snapshots.take');
   }
 
   async restore(snapshot: string): Promise<void> {
-    await this.#text('PUT', 'snapshot', snapshot);
+    await this.#text('snapshots.restore', '', snapshot);
   }
 
-  async #ask<T>(
-    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
-    path: string,
-    body?: object,
-  ): Promise<T> {
-    const text = await this.#text(method, path, body && JSON.stringify(body));
+  async #ask<T>(name: OperationName, rest = '', body?: object): Promise<T> {
+    const text = await this.#text(name, rest, body && JSON.stringify(body));
     return (text === '' ? {} : JSON.parse(text)) as T;
   }
 
-  async #text(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: string) {
-    const answer = await this.#caller.call(this.#url, { method, path: `/control/${path}`, body });
+  /** `rest`: the id in the path, or a query. */
+  async #text(name: OperationName, rest = '', body?: string): Promise<string> {
+    const isQuery = rest.startsWith('?');
+    const { method, path } = routeOf(name, isQuery ? '' : rest);
+    const target = isQuery ? `${path}${rest}` : path;
+    const answer = await this.#caller.call(this.#url, { method, path: target, body });
     if (answer !== undefined && answer.status < 300) return answer.body;
-    throw new Error(`${method} /control/${path}: ${answer?.status} ${answer?.body.slice(0, 300)}`);
+    throw new Error(`${name}: ${answer?.status} ${answer?.body.slice(0, 300)}`);
   }
 }

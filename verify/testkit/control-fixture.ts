@@ -5,6 +5,7 @@
 import { controlApi } from '../../src/http/control/control-api.ts';
 import type { ApiReply } from '../../src/http/service/messages.ts';
 import type { ControlRequest } from '../../src/http/transport/transport.ts';
+import { routeOf } from '../../src/operations/table.ts';
 import { type SettingsInput, Simulator } from '../../src/simulator.ts';
 
 export interface JsonReply {
@@ -76,7 +77,7 @@ export function sendBy(
 
 export const plainRequest: ControlRequest = {
   method: 'GET',
-  path: '/control/health',
+  path: routeOf('simulator.health').path,
   query: '',
   authorization: undefined,
   contentType: undefined,

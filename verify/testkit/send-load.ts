@@ -2,6 +2,7 @@
  * A load of sends for the tests that end a process in the middle of it: many senders, each with one request at a
  * time, and a book of what was acknowledged.
  */
+import { routeOf } from '../../src/operations/table.ts';
 import type { ReadyFile } from '../../src/simulator.ts';
 import type { ServedProcess } from './served-process.ts';
 
@@ -67,7 +68,9 @@ async function requestIds(ready: ReadyFile): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query = cursor === '' ? '' : `&cursor=${cursor}`;
-    const reply = await fetch(`${ready.control_url}/control/messages?limit=1000${query}`);
+    const reply = await fetch(
+      `${ready.control_url}${routeOf('messages.list').path}?limit=1000${query}`,
+    );
     const page = (await reply.json()) as {
       messages: { request_id: string }[];
       next_cursor: string | null;

@@ -55,7 +55,7 @@ export function followClock(): void {
 /** Reads the numbers anew; a failure shows in the state of the connection. */
 export async function readState(): Promise<void> {
   try {
-    const now = await call<State>('GET', '/control/state');
+    const now = await call('simulator.state');
     const before = state.value;
     const isAnother =
       before !== undefined &&

@@ -3,6 +3,8 @@
  * for this tab alone.
  */
 import { signal } from '@preact/signals';
+import { routeOf } from './routes.ts';
+import type { OperationName, OperationTable, Reply } from './wire.ts';
 
 /** A refusal of the control API, in its own words. */
 export class ControlError extends Error {
@@ -17,8 +19,6 @@ export class ControlError extends Error {
     this.path = path;
   }
 }
-
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** The page needs the token, and does not have the right one. */
 export const tokenIsMissing = signal(false);
@@ -44,23 +44,36 @@ async function fetchControl(path: string, init: RequestInit): Promise<Response> 
   return response;
 }
 
-export async function call<T>(method: Method, path: string, body?: unknown): Promise<T> {
-  const response = await fetchControl(path, {
-    method,
-    ...(body !== undefined && {
-      body: JSON.stringify(body),
-      headers: { 'content-type': 'application/json' },
-    }),
+type Input = Readonly<Record<string, unknown>>;
+
+/** Calls an operation: with the id in its path, if it has one, and its input. */
+export async function call<Name extends OperationName>(
+  name: Name,
+  ...args: [...OperationTable[Name]['id'], input?: Input]
+): Promise<Reply<Name>> {
+  const [first, second] = args as readonly unknown[];
+  const hasId = typeof first === 'string' || typeof first === 'number';
+  const id = hasId ? String(first) : '';
+  const input = (hasId ? second : first) as Input | undefined;
+  const { verb, path } = routeOf(name, id);
+  const isQuery = verb === 'GET' || verb === 'DELETE';
+  const response = await fetchControl(isQuery ? `${path}${queryText(input ?? {})}` : path, {
+    method: verb,
+    ...(!isQuery &&
+      input !== undefined && {
+        body: JSON.stringify(input),
+        headers: { 'content-type': 'application/json' },
+      }),
   });
   const text = await response.text();
   const json: unknown = text === '' ? undefined : JSON.parse(text);
-  if (response.ok) return json as T;
+  if (response.ok) return json as Reply<Name>;
   const { error } = (json ?? {}) as { error?: { message?: string; path?: string } };
   throw new ControlError(response.status, error?.message ?? response.statusText, error?.path);
 }
 
 /** `?a=1&b=2`, without what is empty. */
-export function queryText(values: Readonly<Record<string, string | number | undefined>>): string {
+function queryText(values: Input): string {
   const parts = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined && value !== '') parts.set(name, String(value));

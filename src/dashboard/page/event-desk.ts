@@ -24,11 +24,12 @@ export const aliveEveryMs = 10_000;
 const silentMs = 3 * aliveEveryMs;
 
 export class EventDesk {
-  readonly #baseUrl: string;
+  readonly #url: string;
   readonly #streams = new Map<string | null, SharedStream>();
 
-  constructor(baseUrl = '') {
-    this.#baseUrl = baseUrl;
+  /** `url`: where the events are. */
+  constructor(url: string) {
+    this.#url = url;
   }
 
   /** A new reader. Returns the function that it says its wishes with. */
@@ -49,7 +50,7 @@ export class EventDesk {
   }
 
   #want(token: string | null, hear: Hear, kinds: readonly string[]): void {
-    const stream = this.#streams.get(token) ?? new SharedStream(this.#baseUrl, token);
+    const stream = this.#streams.get(token) ?? new SharedStream(this.#url, token);
     stream.want(hear, kinds);
     if (stream.isWanted) this.#streams.set(token, stream);
     else this.#streams.delete(token);
@@ -68,8 +69,8 @@ class SharedStream {
   #wake = () => {};
   #isRunning = false;
 
-  constructor(baseUrl: string, token: string | null) {
-    this.#url = `${baseUrl}/control/events`;
+  constructor(url: string, token: string | null) {
+    this.#url = url;
     this.#token = token;
   }
 

@@ -6,6 +6,7 @@ import { signal } from '@preact/signals';
 import { controlToken, tokenIsMissing } from './control.ts';
 import { aliveEveryMs, EventDesk, type News, type Wish } from './event-desk.ts';
 import type { ServerEvent } from './event-reader.ts';
+import { routeOf } from './routes.ts';
 import type { ClockState, MessageEvent, ServiceRequest, Sim, Traffic } from './wire.ts';
 
 interface EventData {
@@ -74,11 +75,12 @@ export function reconnectNow(): void {
 }
 
 function joinDesk(hear: (news: News) => void): (wish: Wish) => void {
-  if (!('SharedWorker' in globalThis)) return new EventDesk().join(hear);
+  if (!('SharedWorker' in globalThis))
+    return new EventDesk(routeOf('events.stream').path).join(hear);
   const worker = new SharedWorker('/assets/events-worker.js', { type: 'module' });
   worker.port.onmessage = ({ data }: { readonly data: News }) => hear(data);
   worker.onerror = () => {
-    say = new EventDesk().join(hear);
+    say = new EventDesk(routeOf('events.stream').path).join(hear);
     say(wish());
   };
   return (wish) => worker.port.postMessage(wish);

@@ -17,12 +17,10 @@ export function useWorld(): Resource<World> {
 }
 
 async function readWorld(): Promise<World> {
-  const { accounts } = await call<{ accounts: Account[] }>('GET', '/control/accounts');
+  const { accounts } = await call('accounts.list');
   const [pool, ...lists] = await Promise.all([
-    call<{ sims: Sim[] }>('GET', '/control/pool'),
-    ...accounts.map(({ account_id: id }) =>
-      call<{ sims: Sim[] }>('GET', `/control/accounts/${id}/sims`),
-    ),
+    call('sims.pool'),
+    ...accounts.map(({ account_id: id }) => call('sims.list', id)),
   ]);
   return { accounts, sims: lists.flatMap(({ sims }) => sims), pool: pool.sims };
 }

@@ -3,130 +3,76 @@
  */
 import { expect, test } from 'vitest';
 import { plainRequest, sendBy } from '../../../verify/testkit/control-fixture.ts';
+import { type Operation, successStatus } from '../../operations/define.ts';
 import { Simulator } from '../../simulator.ts';
-import { openApi } from '../openapi/control-document.ts';
-import { controlApi, controlRoutes } from './control-api.ts';
+import { controlDocument } from '../openapi/control-document.ts';
+import { controlApi } from './control-api.ts';
+import { servedOperations } from './documents.ts';
 
 interface Targets {
-  readonly account: string;
-  readonly key: string;
-  readonly device: string;
-  readonly message: string;
-  readonly fault: string;
+  readonly ids: Readonly<Record<string, string>>;
   readonly snapshot: unknown;
 }
 
-interface Example {
-  readonly query?: string;
-  readonly body?: unknown;
-}
+const served = servedOperations.map((each) => [each.name, each] as const);
 
-/** What each operation is called with; ids in its path are filled in. */
-function examples({ account, snapshot }: Targets): Readonly<Record<string, Example>> {
-  const outcomes = [{ to: '+1202555012*', ends: 'failed', in: 'sent', polls: 2 }];
-  const endless = { when: { every: 2 }, fault: { kind: 'status', status: 503, body: { a: 1 } } };
+/** What each operation is called with: its first example, or what only a running simulator can give. */
+function requestOf({ verb, path, name, examples }: Operation, targets: Targets) {
+  const input = name === 'snapshots.restore' ? targets.snapshot : examples[0];
+  const isQuery = verb === 'GET' || verb === 'DELETE';
   return {
-    'GET /control/health': {},
-    'GET /control/state': {},
-    'GET /control/invariants': { query: 'snapshot=false' },
-    'POST /control/reset': {},
-    'POST /control/shutdown': {},
-    'GET /control/clock': {},
-    'PUT /control/clock': { body: { mode: 'scaled', rate: 10 } },
-    'POST /control/clock/advance': { body: { by: '24h' } },
-    'GET /control/accounts': {},
-    'POST /control/accounts': { body: { name: 'hooli', monthly_quota: 'unlimited' } },
-    'GET /control/accounts/{account_id}': {},
-    'PATCH /control/accounts/{account_id}': { body: { monthly_quota: null } },
-    'DELETE /control/accounts/{account_id}': {},
-    'GET /control/accounts/{account_id}/keys': {},
-    'POST /control/accounts/{account_id}/keys': { body: { name: 'second' } },
-    'DELETE /control/keys/{key_id}': {},
-    'GET /control/accounts/{account_id}/sims': {},
-    'POST /control/accounts/{account_id}/sims': { body: { number: '+12025550177' } },
-    'PATCH /control/sims/{device_id}': { body: { allowed: false } },
-    'POST /control/sims/{device_id}/poll': {},
-    'GET /control/pool': {},
-    'GET /control/accounts/{account_id}/received': { query: 'limit=5' },
-    'POST /control/accounts/{account_id}/received': {
-      body: { from: '+12025550199', to: '+12025550101', message: 'hi' },
-    },
-    'POST /control/accounts/{account_id}/requests': {
-      body: { method: 'GET', path: '/api/v1/account/stats/' },
-    },
-    'GET /control/messages': { query: `account_id=${account}&status=queued&limit=1` },
-    'POST /control/messages/wait': {
-      body: { match: { status: 'sent' }, advance: true, timeout_ms: 90_000 },
-    },
-    'GET /control/messages/{message_id}': {},
-    'POST /control/messages/{message_id}/progress': {},
-    'POST /control/messages/{message_id}/fail': { body: { reason: 'because' } },
-    'GET /control/outcomes': {},
-    'PUT /control/outcomes': { body: { outcomes } },
-    'GET /control/outcomes/hits': {},
-    'GET /control/assumptions': {},
-    'PATCH /control/assumptions': { body: { errorBody: 'nested' } },
-    'GET /control/assumptions/ledger': {},
-    'GET /control/limits': {},
-    'PATCH /control/limits': { body: { read: 60, send: null } },
-    'POST /control/limits/reset': {},
-    'GET /control/limits/buckets': {},
-    'GET /control/faults': {},
-    'POST /control/faults': { body: endless },
-    'DELETE /control/faults': {},
-    'DELETE /control/faults/{fault_id}': {},
-    'GET /control/requests': { query: 'limit=2' },
-    'GET /control/requests/{number}': {},
-    'GET /control/events': { query: 'kinds=message,request&every=1' },
-    'GET /control/journal': {},
-    'GET /control/snapshot': {},
-    'PUT /control/snapshot': { body: snapshot },
-    'GET /openapi.json': {},
+    method: verb,
+    path: path.replace(/\{(\w+)\}/, (_, id: string) => targets.ids[id] ?? 'unknown'),
+    query: isQuery ? new URLSearchParams(input as Record<string, string>).toString() : '',
+    body: isQuery || input === undefined ? '' : JSON.stringify(input),
   };
 }
 
-const operations = controlRoutes.map((route) => [`${route.method} ${route.path}`, route] as const);
-
-test('the document has every row, and every row an example', () => {
-  const document = openApi(controlRoutes);
+test('the document has every operation, and every input an example', () => {
+  const document = controlDocument(servedOperations);
   const described = Object.entries(document['paths'] as Record<string, object>).flatMap(
-    ([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    ([path, methods]) => Object.keys(methods).map((verb) => `${verb.toUpperCase()} ${path}`),
   );
-  const simulator = new Simulator({ clock: 'manual' });
-  const known = Object.keys(examples(targetsOf(simulator)));
-  expect([...described].sort()).toEqual([...known].sort());
-  void simulator.close();
+  expect([...described].sort()).toEqual(
+    servedOperations.map(({ verb, path }) => `${verb} ${path}`).sort(),
+  );
+  const bare = servedOperations.filter(
+    ({ input, inputFrom, examples }) =>
+      input !== undefined && inputFrom === undefined && examples.length === 0,
+  );
+  expect(bare.map(({ name }) => name)).toEqual(['snapshots.restore']);
 });
 
-test.each(operations)('%s answers what its schema says', async (name, route) => {
+test.each(
+  served.flatMap(([name, { input, examples }]) =>
+    examples.map((example) => [name, input, example] as const),
+  ),
+)('an example of %s is understood', (_, input, example) => {
+  expect(input?.safeParse(example).error?.issues).toBeUndefined();
+});
+
+test.each(served)('%s answers what its schema says', async (_, operation) => {
   const simulator = new Simulator({ clock: 'manual' });
-  const targets = targetsOf(simulator);
-  const { query = '', body } = examples(targets)[name] ?? {};
   const reply = await controlApi(simulator, { host: '127.0.0.1', token: undefined }).control({
     ...plainRequest,
-    method: route.method,
-    path: pathOf(route.path, targets),
-    query,
-    body: body === undefined ? '' : JSON.stringify(body),
+    ...requestOf(operation, targetsOf(simulator)),
   });
-  expect(reply.status).toBe(route.status);
+  expect(reply.status).toBe(successStatus(operation));
   if ('open' in reply) reply.open(() => true)();
-  else if ('content' in reply) expect(reply.contentType).toBe(route.contentType);
-  else if (route.status === 204) expect(reply.body).toBe('');
-  else expect(route.result?.safeParse(JSON.parse(reply.body)).error?.issues).toBeUndefined();
+  else if ('content' in reply) expect(reply.contentType).toBe(operation.contentType);
+  else if (operation.output === undefined) expect(reply.body).toBe('');
+  else expect(operation.output.safeParse(JSON.parse(reply.body)).error?.issues).toBeUndefined();
   await simulator.close();
 });
 
-test.each(operations.filter(([, { path }]) => path.includes('{')))(
+test.each(served.filter(([, { target }]) => target !== undefined))(
   '%s is 404 for what is not there',
-  async (name, route) => {
+  async (_, operation) => {
     const simulator = new Simulator({ clock: 'manual' });
-    const { body } = examples(targetsOf(simulator))[name] ?? {};
     const reply = await controlApi(simulator, { host: '127.0.0.1', token: undefined }).control({
       ...plainRequest,
-      method: route.method,
-      path: route.path.replace(/\{\w+\}/, '00000000-0000-4000-8000-000000000000'),
-      body: body === undefined ? '' : JSON.stringify(body),
+      ...requestOf(operation, targetsOf(simulator)),
+      path: operation.path.replace(/\{\w+\}/, '00000000-0000-4000-8000-000000000000'),
     });
     expect(reply.status).toBe(404);
     await simulator.close();
@@ -143,23 +89,14 @@ function targetsOf(simulator: Simulator): Targets {
   });
   sendBy(simulator, 1, { to: '+12025550164' });
   return {
-    account,
-    message,
-    fault,
-    key: simulator.accounts.keys(account)[0]?.key_id ?? '',
-    device: simulator.sims.list(account)[0]?.device_id ?? '',
+    ids: {
+      account_id: account,
+      message_id: message,
+      fault_id: fault,
+      number: '1',
+      key_id: simulator.accounts.keys(account)[0]?.key_id ?? '',
+      device_id: simulator.sims.list(account)[0]?.device_id ?? '',
+    },
     snapshot: simulator.snapshots.take(),
   };
-}
-
-function pathOf(path: string, { account, key, device, message, fault }: Targets): string {
-  const ids: Readonly<Record<string, string>> = {
-    account_id: account,
-    key_id: key,
-    device_id: device,
-    message_id: message,
-    fault_id: fault,
-    number: '1',
-  };
-  return path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown');
 }

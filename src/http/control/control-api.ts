@@ -1,12 +1,19 @@
 /**
- * The control port: guard, route, translate. Everything it does is a method of the simulator.
+ * The control port: guard, find the operation, read the request, translate the result.
  * Errors are `{"error": {"code", "message", "path"?}}`.
  */
 import { isUtf8 } from 'node:buffer';
 import { dashboardFile, isDashboardPath } from '../../dashboard/assets.ts';
+import {
+  needsBody,
+  type Operation,
+  perform,
+  successStatus,
+  takesQuery,
+  WholeReply,
+} from '../../operations/define.ts';
+import type { Live } from '../../operations/live.ts';
 import { LeverError } from '../../sim/lever-error.ts';
-import type { Simulator } from '../../simulator.ts';
-import { openApiRoute } from '../openapi/control-document.ts';
 import type { ApiReply } from '../service/messages.ts';
 import type { Intake } from '../transport/arriving-body.ts';
 import {
@@ -16,46 +23,17 @@ import {
   defaultBodyLimitBytes,
   defaultDrainLimitBytes,
 } from '../transport/transport.ts';
-import { accountRoutes } from './accounts.ts';
-import { activityRoutes } from './activity.ts';
-import { behaviourRoutes } from './behaviour.ts';
-import { clockRoutes } from './clock.ts';
-import { faultRoutes } from './faults.ts';
+import { servedOperations } from './documents.ts';
 import { createGuard, type GuardOptions, type Refusal } from './guard.ts';
-import { journalRoutes } from './journal.ts';
 import { errorReply, type Found, lookUpIn, shortened } from './look-up.ts';
-import { messageRoutes } from './messages.ts';
-import { type Call, type Route, WholeReply } from './route.ts';
-import { serviceDocumentRoutes } from './service-document-route.ts';
-import { simRoutes } from './sims.ts';
-import { simulatorRoutes } from './simulator.ts';
-import { snapshotRoutes } from './snapshot.ts';
-
-/** Every row, in the order of the documentation. A literal path stands before a variable one. */
-export const controlRoutes: readonly Route[] = [
-  ...simulatorRoutes,
-  ...clockRoutes,
-  ...accountRoutes,
-  ...simRoutes,
-  ...messageRoutes,
-  ...behaviourRoutes,
-  ...faultRoutes,
-  ...activityRoutes,
-  ...journalRoutes,
-  ...snapshotRoutes,
-  ...serviceDocumentRoutes,
-];
-
-/** The rows, and the document that is made from them. The page is to stand here. */
-const servedRoutes: readonly Route[] = [...controlRoutes, openApiRoute(controlRoutes)];
 
 /**
- * The handler, and what it takes of a body: whoever is refused gets none of it held, and a row no more than its own
- * limit.
+ * The handler, and what it takes of a body: nothing from a caller that the guard refuses, and no more than the
+ * operation's own limit otherwise.
  */
-export function controlApi(simulator: Simulator, options: GuardOptions): Required<ControlService> {
+export function controlApi(simulator: Live, options: GuardOptions): Required<ControlService> {
   const guard = createGuard(options);
-  const lookUp = lookUpIn(servedRoutes);
+  const lookUp = lookUpIn(servedOperations);
 
   const find = (request: ControlRequest): Found => {
     const refusal = guard(request);
@@ -67,7 +45,7 @@ export function controlApi(simulator: Simulator, options: GuardOptions): Require
       const found = find(request);
       if (found.kind === 'page') return page(request);
       if (found.kind === 'refused') return found.reply;
-      return answer(found.route, simulator, request, found.ids);
+      return answer(found.operation, simulator, request, found.id);
     },
     intake: (request) => intakeOf(find(request)),
   };
@@ -82,7 +60,7 @@ function intakeOf(found: Found): Intake {
   if (found.kind === 'refused') {
     return { limitBytes: 0, drainBytes: defaultDrainLimitBytes, over: found.reply };
   }
-  const own = found.kind === 'row' ? found.route.bodyLimitBytes : undefined;
+  const own = found.kind === 'row' ? found.operation.bodyLimitBytes : undefined;
   const limitBytes = own ?? defaultBodyLimitBytes;
   const drainBytes = Math.max(limitBytes, defaultDrainLimitBytes);
   const message = `Request body exceeds ${limitBytes} bytes.`;
@@ -100,30 +78,32 @@ async function page(request: ControlRequest): Promise<ControlReply> {
 }
 
 function answer(
-  route: Route,
-  simulator: Simulator,
+  operation: Operation,
+  simulator: Live,
   request: ControlRequest,
-  ids: readonly string[],
+  id: string | undefined,
 ): ControlReply | Promise<ControlReply> {
+  const success = (result: unknown): ControlReply => {
+    const reply = operation.reply as
+      | ((result: unknown, live: Live, headers: ControlRequest['headers']) => unknown)
+      | undefined;
+    const value = reply === undefined ? result : reply(result, simulator, request.headers);
+    if (value instanceof WholeReply) return value.reply;
+    const body = operation.output === undefined ? '' : JSON.stringify(value);
+    return { status: successStatus(operation), body };
+  };
   try {
-    const result = route.run({
-      simulator,
-      ids,
-      query: queryOf(request.query),
-      body: bodyOf(route, request),
-      headers: request.headers,
-    } satisfies Call);
-    return result instanceof Promise
-      ? result.then((value) => success(route, value), failure)
-      : success(route, result);
+    const result = perform(operation, simulator, id, inputOf(operation, request));
+    return result instanceof Promise ? result.then(success).catch(failure) : success(result);
   } catch (error) {
     return failure(error);
   }
 }
 
-function success(route: Route, result: unknown): ControlReply {
-  if (result instanceof WholeReply) return result.reply;
-  return { status: route.status, body: route.status === 204 ? '' : JSON.stringify(result) };
+/** The query of a GET or DELETE, the body of all others. */
+function inputOf(operation: Operation, request: ControlRequest): unknown {
+  if (operation.input === undefined || operation.inputFrom !== undefined) return undefined;
+  return takesQuery(operation) ? queryOf(request.query) : bodyOf(operation, request);
 }
 
 const statusOf: Readonly<Record<LeverError['code'], number>> = {
@@ -140,11 +120,10 @@ function failure(error: unknown): ControlReply {
 }
 
 /** The body as JSON, whatever type it is declared as: `curl -d` declares none of its own. */
-function bodyOf(route: Route, { body }: ControlRequest): unknown {
-  if (route.body === undefined) return undefined;
+function bodyOf(operation: Operation, { body }: ControlRequest): unknown {
   const isText = typeof body === 'string' || isUtf8(body);
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-  if (text === '' && route.bodyRequired === false) return undefined;
+  if (text === '' && !needsBody(operation)) return undefined;
   if (text === '' || !isText) throw malformed('a JSON body is expected');
   try {
     return JSON.parse(text) as unknown;

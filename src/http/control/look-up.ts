@@ -1,17 +1,20 @@
 /**
- * Which row of the control API a request asks for, or why none.
+ * The operation that a request asks for, or the reply that says why there is none.
  */
+import type { Operation } from '../../operations/define.ts';
 import type { ApiReply } from '../service/messages.ts';
 import type { ControlRequest } from '../transport/transport.ts';
-import type { Route } from './route.ts';
 
 export type Found =
   | { readonly kind: 'page' }
   | { readonly kind: 'refused'; readonly reply: ApiReply }
-  | { readonly kind: 'row'; readonly route: Route; readonly ids: readonly string[] };
+  | { readonly kind: 'row'; readonly operation: Operation; readonly id: string | undefined };
 
-export function lookUpIn(routes: readonly Route[]): (request: ControlRequest) => Found {
-  const table = routes.map((route) => ({ route, parts: route.path.split('/') }));
+export function lookUpIn(operations: readonly Operation[]): (request: ControlRequest) => Found {
+  // A literal path comes before a variable one: `messages/wait` is no message.
+  const table = [...operations]
+    .sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
+    .map((operation) => ({ operation, parts: operation.path.split('/') }));
 
   return (request) => {
     const parts = request.path.split('/');
@@ -20,11 +23,11 @@ export function lookUpIn(routes: readonly Route[]): (request: ControlRequest) =>
       const message = `the control API has no ${shortened(request.path)}`;
       return { kind: 'refused', reply: errorReply(404, 'not_found', message) };
     }
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
-    const row = rows.find(({ route }) => route.method === method);
+    const verb = request.method === 'HEAD' ? 'GET' : request.method;
+    const row = rows.find(({ operation }) => operation.verb === verb);
     return row === undefined
-      ? { kind: 'refused', reply: wrongMethod(rows.map(({ route }) => route)) }
-      : { kind: 'row', route: row.route, ids: idsOf(row.parts, parts) };
+      ? { kind: 'refused', reply: wrongMethod(rows.map(({ operation }) => operation)) }
+      : { kind: 'row', operation: row.operation, id: idIn(row.parts, parts) };
   };
 }
 
@@ -42,9 +45,9 @@ export function errorReply(
   return headers === undefined ? { status, body } : { status, body, headers };
 }
 
-function wrongMethod(routes: readonly Route[]): ApiReply {
-  const allow = routes
-    .flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+function wrongMethod(operations: readonly Operation[]): ApiReply {
+  const allow = operations
+    .flatMap(({ verb }) => (verb === 'GET' ? ['GET', 'HEAD'] : [verb]))
     .join(', ');
   const message = `this path takes ${allow}`;
   return errorReply(405, 'method_not_allowed', message, undefined, { allow });
@@ -57,8 +60,14 @@ function isPath(pattern: readonly string[], parts: readonly string[]): boolean {
   );
 }
 
-function idsOf(pattern: readonly string[], parts: readonly string[]): string[] {
-  return parts.filter((_, at) => pattern[at]?.startsWith('{') === true);
+/** The variable part of the path, decoded: it may be a name. */
+function idIn(pattern: readonly string[], parts: readonly string[]): string | undefined {
+  const id = parts.find((_, at) => pattern[at]?.startsWith('{') === true);
+  try {
+    return id === undefined ? undefined : decodeURIComponent(id);
+  } catch {
+    return id;
+  }
 }
 
 export function shortened(path: string): string {

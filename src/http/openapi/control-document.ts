@@ -1,11 +1,21 @@
 /**
- * `/control/openapi.json`: the control API's own document, made from the rows that answer it.
+ * The control port's own OpenAPI document, made from the declarations of the operations that it serves.
  */
 import { z } from 'zod';
-import { type Route, WholeReply } from '../control/route.ts';
-import { type Json, jsonContent, schemaOf } from './json-schema.ts';
-
-export const openApiPath = '/control/openapi.json';
+import {
+  needsBody,
+  nounOf,
+  type Operation,
+  successStatus,
+  takesQuery,
+} from '../../operations/define.ts';
+import {
+  componentRef,
+  type Json,
+  jsonContent,
+  namedSchemaOf,
+  type Schemas,
+} from './json-schema.ts';
 
 const errorSchema = z.strictObject({
   error: z.strictObject({
@@ -17,41 +27,47 @@ const errorSchema = z.strictObject({
 
 const meanings: Readonly<Record<number, string>> = {
   200: 'Done.',
-  201: 'Made.',
+  201: 'Created.',
   202: 'Begun.',
   204: 'Done.',
-  400: 'Not understood; the message lists every mistake.',
-  401: 'The control token is missing or wrong.',
-  403: 'Not from here: the Host, the Origin or the address is refused.',
-  404: 'There is none.',
-  408: 'Not within the time.',
-  409: 'Not in the present state.',
-  413: 'The body is longer than this path takes.',
+  400: '`invalid`: the input is not understood; the message lists every mistake.',
+  401: '`unauthorized`: the control token is missing or wrong.',
+  403: '`forbidden`: the Host, the Origin or the address is refused.',
+  404: '`not_found`: nothing has this id.',
+  408: '`timeout`: not within the time.',
+  409: '`conflict`: not in the present state.',
+  413: '`request_too_large`: the body is longer than this path takes.',
 };
 
-/** The row that serves the document, itself a part of it. */
-export function openApiRoute(routes: readonly Route[]): Route {
-  let text: string | undefined;
-  const route: Route = {
-    method: 'GET',
-    path: openApiPath,
-    summary: 'This document.',
-    status: 200,
-    result: z.object({ openapi: z.literal('3.1.0') }).loose(),
-    run: () => {
-      text ??= JSON.stringify(openApi([...routes, route]));
-      return new WholeReply({ status: 200, body: text });
-    },
-  };
-  return route;
-}
+const tags: Readonly<Record<string, string>> = {
+  simulator: 'The simulator as a whole: health, state, reset, journal.',
+  clock: 'Simulated time.',
+  accounts: 'Accounts and their API keys.',
+  sims: 'SIMs, the shared pool, and inbound messages.',
+  messages: 'Messages with their history.',
+  outcomes: 'Scripted fates, by recipient.',
+  limits: 'Rate limits and their buckets.',
+  assumptions: 'The answers in force where the document is silent.',
+  faults: 'Injected failures.',
+  requests: 'The last requests of the service.',
+  exchanges: 'Requests of the service made with a key of an account.',
+  events: 'Events as they happen.',
+  snapshots: 'The whole state, taken and put back.',
+  documents: 'OpenAPI documents.',
+};
 
-export function openApi(routes: readonly Route[]): Json {
+const idTexts: Readonly<Record<string, string>> = {
+  account_id: 'The id or the name of the account.',
+};
+
+export function controlDocument(operations: readonly Operation[]): Json {
+  const schemas: Schemas = {};
+  namedSchemaOf('Error', errorSchema, 'output', schemas);
   const paths: Record<string, Record<string, Json>> = {};
-  for (const route of routes) {
-    const path = paths[route.path] ?? {};
-    path[route.method.toLowerCase()] = operation(route);
-    paths[route.path] = path;
+  for (const operation of operations) {
+    const path = paths[operation.path] ?? {};
+    path[operation.verb.toLowerCase()] = described(operation, schemas);
+    paths[operation.path] = path;
   }
   return {
     openapi: '3.1.0',
@@ -59,78 +75,98 @@ export function openApi(routes: readonly Route[]): Json {
       title: 'smstwin control API',
       version: '1',
       description:
-        'The levers of the simulator. Not a part of the service, and never rate-limited.',
+        'What the user of the simulator can do beyond the service. Never rate-limited. Every operation is a method of the simulator in JavaScript too: `clock.advance` is `sim.clock.advance()`.',
       license: { name: 'MIT', identifier: 'MIT' },
+      contact: { name: 'smstwin' },
     },
     servers: [{ url: '/' }],
+    tags: [...new Set(operations.map(({ name }) => nounOf(name)))].map((name) => ({
+      name,
+      description: tags[name] ?? name,
+    })),
     paths,
     components: {
-      schemas: { Error: schemaOf(errorSchema, 'output') },
-      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      schemas,
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'With --control-token alone.' },
+      },
     },
     security: [{}, { token: [] }],
   };
 }
 
-function operation(route: Route): Json {
-  const { summary, body, bodyRequired = true } = route;
-  const parameters = [...pathParameters(route), ...queryParameters(route)];
+function described(operation: Operation, schemas: Schemas): Json {
+  const { name, summary, description, input, inputFrom, examples } = operation;
+  const title = titleOf(name);
+  const takesBody = input !== undefined && inputFrom === undefined && !takesQuery(operation);
+  const parameters = [...pathParameters(operation), ...queryParameters(operation, schemas)];
   return {
-    operationId: operationId(route),
+    operationId: name,
     summary,
+    description: description ?? summary,
+    tags: [nounOf(name)],
     ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && {
-      requestBody: { required: bodyRequired, ...jsonContent(schemaOf(body, 'input')) },
+    ...(takesBody && {
+      requestBody: {
+        required: needsBody(operation),
+        ...jsonContent(namedSchemaOf(`${title}Input`, input, 'input', schemas), {
+          ...(examples.length > 0 && { examples: examplesOf(examples) }),
+        }),
+      },
     }),
-    responses: responses(route),
+    responses: responses(operation, takesBody, schemas),
   };
 }
 
-function responses(route: Route): Json {
-  const { status, result, contentType = 'application/json', body, query, path } = route;
-  const refusals = [401, 403, ...(route.refusals ?? [])];
-  if (body !== undefined || query !== undefined) refusals.push(400);
-  if (body !== undefined) refusals.push(413);
-  if (path.includes('{')) refusals.push(404);
-  const hasContent = status !== 204;
-  const schema = result === undefined ? { type: 'string' } : schemaOf(result, 'output');
-  const success = {
-    description: meanings[status],
-    ...(hasContent && { content: { [contentType]: { schema } } }),
-  };
+function responses(operation: Operation, takesBody: boolean, schemas: Schemas): Json {
+  const { name, output, contentType = 'application/json', input, inputFrom, target } = operation;
+  const refusals = new Set<number>([401, 403, ...(operation.refusals ?? [])]);
+  if (input !== undefined && inputFrom === undefined) refusals.add(400);
+  if (takesBody) refusals.add(413);
+  if (target !== undefined) refusals.add(404);
+  const status = successStatus(operation);
+  const content =
+    output !== undefined &&
+    (contentType === 'application/json'
+      ? jsonContent(namedSchemaOf(`${titleOf(name)}Reply`, output, 'output', schemas))
+      : { content: { [contentType]: { schema: { type: 'string' } } } });
   const failure = (code: number) => ({
     description: meanings[code],
-    ...jsonContent({ $ref: '#/components/schemas/Error' }),
+    ...jsonContent(componentRef('Error')),
   });
   return Object.fromEntries([
-    [status, success],
-    ...refusals.sort((a, b) => a - b).map((code) => [code, failure(code)]),
+    [status, { description: meanings[status], ...content }],
+    ...[...refusals].sort((a, b) => a - b).map((code) => [code, failure(code)]),
   ]);
 }
 
-function pathParameters({ path }: Route): Json[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
+function pathParameters({ target }: Operation): Json[] {
+  if (target === undefined) return [];
+  const description = idTexts[target] ?? 'An id that another operation answered.';
+  return [{ name: target, in: 'path', required: true, description, schema: { type: 'string' } }];
 }
 
-function queryParameters({ query }: Route): Json[] {
-  if (query === undefined) return [];
-  const properties = schemaOf(query, 'input')['properties'] as Readonly<Record<string, Json>>;
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
+function queryParameters(operation: Operation, schemas: Schemas): Json[] {
+  const { name, input } = operation;
+  if (input === undefined || !takesQuery(operation)) return [];
+  const title = `${titleOf(name)}Query`;
+  namedSchemaOf(title, input, 'input', schemas);
+  const { properties } = schemas[title] as { properties: Readonly<Record<string, Json>> };
+  delete schemas[title];
+  return Object.entries(properties).map(([parameter, { description, ...schema }]) => ({
+    name: parameter,
     in: 'query',
     required: false,
-    // What is coerced from a query's text may be any text as far as its schema knows.
-    schema: name === 'limit' ? { type: 'integer', minimum: 1, ...schema } : schema,
+    ...(description !== undefined && { description }),
+    schema,
   }));
 }
 
-/** `post_control_accounts_account_id_keys`. */
-function operationId({ method, path }: Route): string {
-  const words = path.split('/').map((part) => part.replace(/[{}]/g, '').replaceAll('.', '_'));
-  return `${method.toLowerCase()}${words.join('_')}`;
+function examplesOf(examples: readonly unknown[]): Json {
+  return Object.fromEntries(examples.map((value, at) => [`example${at + 1}`, { value }]));
+}
+
+/** `AccountsCreate` of `accounts.create`. */
+function titleOf(name: string): string {
+  return name.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

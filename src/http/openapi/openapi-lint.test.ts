@@ -4,8 +4,8 @@
 import { type Config, createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, test } from 'vitest';
 import { DescribedService, mixtures, named } from '../../../verify/testkit/openapi-fixture.ts';
-import { controlRoutes } from '../control/control-api.ts';
-import { openApi as controlOpenApi } from './control-document.ts';
+import { servedOperations } from '../control/documents.ts';
+import { controlDocument } from './control-document.ts';
 
 const recommended = await createConfig({ extends: ['recommended-strict'] });
 const service = await createConfig({
@@ -44,5 +44,5 @@ test.each(mixtures.map((each) => [named(each), each] as const))(
 );
 
 test('no error and no warning in the document of the control API', async () => {
-  expect(await complaints(controlOpenApi(controlRoutes), recommended)).toEqual([]);
+  expect(await complaints(controlDocument(servedOperations), recommended)).toEqual([]);
 });

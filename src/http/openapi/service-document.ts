@@ -1,6 +1,6 @@
 /**
  * The service as an OpenAPI 3.1 document, made from the schemas that validate, the error table and the routes,
- * under the assumptions and limits in force. Served as `GET /openapi.json` on the control port.
+ * under the assumptions and limits in force. Served on the control port.
  * Assumes: keyFormat, pathIdForm.
  */
 import { z } from 'zod';

@@ -51,7 +51,7 @@ export function ClockPanel() {
 function StartOver() {
   const asked = useSignal(false);
   const reset = async () => {
-    await call('POST', '/control/reset');
+    await call('simulator.reset');
     asked.value = false;
     await readState();
   };
@@ -83,7 +83,7 @@ function StartOver() {
 function Modes({ now }: { readonly now: ClockState }) {
   const rate = useSignal(String(now.mode === 'scaled' ? now.rate : startRate));
   const set = async (body: { readonly mode: ClockState['mode']; readonly rate?: number }) =>
-    hearClock(await call<ClockState>('PUT', '/control/clock', body));
+    hearClock(await call('clock.setMode', body));
   const readRate = () => readFields({ rate: () => decimalNumber(rate.value, 0, highestRate) });
   const error = useSignal<unknown>(undefined);
   const choose = async (mode: ClockState['mode']) => {
@@ -138,7 +138,7 @@ function Jumps({ now }: { readonly now: ClockState }) {
   const to = useSignal('');
   const told = useSignal('');
   const advance = async (how: Readonly<Record<string, unknown>>) => {
-    const { fired } = await call<{ fired: number }>('POST', '/control/clock/advance', how);
+    const { fired } = await call('clock.advance', how);
     told.value = `${fired} ${fired === 1 ? 'timer' : 'timers'} fired.`;
     await readState();
   };

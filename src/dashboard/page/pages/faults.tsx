@@ -29,7 +29,7 @@ const whens = [
 ];
 
 export function FaultsPanel() {
-  const faults = useResource(() => call<{ faults: Fault[] }>('GET', '/control/faults'), {
+  const faults = useResource(() => call('faults.list'), {
     on: ['request', 'clock'],
     everyMs: 3_000,
   });
@@ -57,7 +57,7 @@ interface FaultTableProps {
 function FaultTable({ faults, refresh }: FaultTableProps) {
   const world = useWorld().value;
   const remove = (id: string) => async () => {
-    await call('DELETE', `/control/faults/${id}`);
+    await call('faults.remove', id);
     refresh();
   };
   return (
@@ -80,10 +80,13 @@ function FaultTable({ faults, refresh }: FaultTableProps) {
           {faults.map(({ fault_id: id, fault, when, match, times, hits, seen }) => (
             <tr key={id}>
               <th scope="row" class="mono">
-                {fault.kind} {fault.ms === undefined ? fault.status : `${fault.ms} ms`}
-                {Object.entries(fault.headers ?? {}).map(([name, value]) => (
-                  <div key={name}>{`${name}: ${value}`}</div>
-                ))}
+                {fault.kind} {fault.kind === 'delay' && `${fault.ms} ms`}
+                {fault.kind === 'status' && fault.status}
+                {Object.entries((fault.kind === 'status' && fault.headers) || {}).map(
+                  ([name, value]) => (
+                    <div key={name}>{`${name}: ${value}`}</div>
+                  ),
+                )}
               </th>
               <td>
                 {whenText(when)}
@@ -145,7 +148,7 @@ function FaultForm({ refresh }: { readonly refresh: () => void }) {
       ...(kind.value === 'delay' && { ms: () => wholeNumber(detail.value, 0, longestDelayMs) }),
       ...(kind.value === 'status' && { status: () => wholeNumber(detail.value, 200, 599) }),
     });
-    await call('POST', '/control/faults', {
+    await call('faults.add', {
       match: {
         ...(endpoint.value !== '' && { endpoint: endpoint.value }),
         ...(to.value !== '' && { to: to.value }),

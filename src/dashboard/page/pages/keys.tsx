@@ -74,9 +74,7 @@ function KeyForm({ world, onCreated }: KeyFormProps) {
   const name = useSignal('');
   const account = accountId.value || (world.accounts[0]?.account_id ?? '');
   const sending = useSending(async () => {
-    onCreated(
-      await call<CreatedKey>('POST', `/control/accounts/${account}/keys`, { name: name.value }),
-    );
+    onCreated(await call('accounts.createKey', account, { name: name.value }));
     name.value = '';
   });
   return (
@@ -111,10 +109,10 @@ function KeyForm({ world, onCreated }: KeyFormProps) {
 
 function KeyTable({ account, changes }: { readonly account: Account; readonly changes: number }) {
   const { account_id: id, name } = account;
-  const { value, error, refresh } = useResource(
-    () => call<{ keys: Key[] }>('GET', `/control/accounts/${id}/keys`),
-    { on: ['clock'], key: `${id} ${changes}` },
-  );
+  const { value, error, refresh } = useResource(() => call('accounts.keys', id), {
+    on: ['clock'],
+    key: `${id} ${changes}`,
+  });
   return (
     <section class="card" aria-label={`Keys of ${name}`}>
       <h2>{name}</h2>
@@ -152,7 +150,7 @@ function KeyTable({ account, changes }: { readonly account: Account; readonly ch
 function KeyRow({ of: key, refresh }: { readonly of: Key; readonly refresh: () => void }) {
   const asked = useSignal(false);
   const revoke = async () => {
-    await call('DELETE', `/control/keys/${key.key_id}`);
+    await call('accounts.revokeKey', key.key_id);
     refresh();
   };
   const isRevoked = key.revoked_at !== null;

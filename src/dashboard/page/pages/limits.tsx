@@ -10,7 +10,7 @@ import { TextField } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { TableScroll } from '../parts/table-scroll.tsx';
 import { useResource } from '../resource.ts';
-import { type Bucket, type Endpoint, endpoints, type Limits } from '../wire.ts';
+import { type Bucket, type Endpoint, endpoints } from '../wire.ts';
 import { useWorld, type World } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
@@ -19,12 +19,12 @@ const highestLimit = 1_000_000;
 
 export function LimitsPage() {
   const world = useWorld().value;
-  const buckets = useResource(() => call<{ buckets: Bucket[] }>('GET', '/control/limits/buckets'), {
+  const buckets = useResource(() => call('limits.buckets'), {
     on: ['traffic', 'clock'],
     everyMs: betweenReadsMs,
   });
   const refill = async () => {
-    await call('POST', '/control/limits/reset');
+    await call('limits.reset');
     buckets.refresh();
   };
   return (
@@ -117,14 +117,14 @@ function readLimit(text: string): number | null {
 }
 
 function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
-  const limits = useResource(() => call<Limits>('GET', '/control/limits'), { on: ['clock'] });
+  const limits = useResource(() => call('limits.get'), { on: ['clock'] });
   const typed = useSignal<Partial<Record<Endpoint, string>>>({});
   const sending = useSending(async () => {
     const readers = Object.entries(typed.value).map(([name, text]) => [
       name,
       () => readLimit(text),
     ]);
-    await call('PATCH', '/control/limits', readFields(Object.fromEntries(readers)));
+    await call('limits.patch', readFields(Object.fromEntries(readers)));
     typed.value = {};
     limits.refresh();
     onChanged();

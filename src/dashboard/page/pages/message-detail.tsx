@@ -9,7 +9,7 @@ import { Failure, Loading } from '../parts/notices.tsx';
 import { StatusBadge } from '../parts/status.tsx';
 import { durationText, Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
-import type { Exchange, Message, ServiceRequest } from '../wire.ts';
+import type { Exchange, Message } from '../wire.ts';
 import { accountName, type World } from '../world.ts';
 import { acceptedBody, asCurl, asTest, sendBody, sendPath } from './copies.ts';
 import { Timeline } from './timeline.tsx';
@@ -22,8 +22,7 @@ interface DetailProps {
 }
 
 export function MessageDetail({ id, world }: DetailProps) {
-  const path = `/control/messages/${encodeURIComponent(id)}`;
-  const resource = useResource(() => call<Message>('GET', path), { on: ['message'], key: id });
+  const resource = useResource(() => call('messages.get', id), { on: ['message'], key: id });
   const message = resource.value;
   return (
     <aside class="detail" aria-label="Message">
@@ -52,10 +51,9 @@ interface ContentProps {
 }
 
 function Content({ message, world, refresh }: ContentProps) {
-  const path = `/control/messages/${message.message_id}`;
   const isFinal = message.status === 'delivered' || message.status === 'failed';
-  const act = (step: string) => async () => {
-    await call('POST', `${path}/${step}`);
+  const act = (step: 'messages.progress' | 'messages.fail') => async () => {
+    await call(step, message.message_id);
     refresh();
   };
   const baseUrl = state.value?.base_url || 'http://127.0.0.1:8080';
@@ -64,10 +62,10 @@ function Content({ message, world, refresh }: ContentProps) {
     <>
       <Timeline message={message} />
       <div class="actions">
-        <Action act={act('progress')} disabled={isFinal}>
+        <Action act={act('messages.progress')} disabled={isFinal}>
           Next step
         </Action>
-        <Action act={act('fail')} disabled={isFinal} kind="danger">
+        <Action act={act('messages.fail')} disabled={isFinal} kind="danger">
           Make it fail
         </Action>
         <CopyButton text={() => asCurl(baseUrl, sendPath(message), body)}>Copy as curl</CopyButton>
@@ -108,11 +106,10 @@ function Creation({ message }: { readonly message: Message }) {
 }
 
 async function readCreation(id: string): Promise<{ readonly exchange: Exchange | undefined }> {
-  const path = `/control/requests?message_id=${id}`;
-  const { requests } = await call<{ requests: ServiceRequest[] }>('GET', path);
+  const { requests } = await call('requests.list', { message_id: id });
   const created = requests.find(({ status }) => status === accepted);
   if (created === undefined) return { exchange: undefined };
-  return { exchange: await call<Exchange>('GET', `/control/requests/${created.number}`) };
+  return { exchange: await call('requests.get', created.number) };
 }
 
 function reconstructed(message: Message): Exchange {

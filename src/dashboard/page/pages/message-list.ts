@@ -3,7 +3,7 @@
  * at once, new ones are fetched together.
  */
 import { signal } from '@preact/signals';
-import { call, queryText } from '../control.ts';
+import { call } from '../control.ts';
 import { onEvents } from '../events.ts';
 import { Reading } from '../reading.ts';
 import type { Message, MessageEvent, MessagePage } from '../wire.ts';
@@ -161,8 +161,7 @@ export class MessageList {
   }
 
   #page(limit: number, cursor: string | null): Promise<MessagePage> {
-    const query = queryText({ ...this.#filter, limit, cursor: cursor ?? '' });
-    return call<MessagePage>('GET', `/control/messages${query}`);
+    return call('messages.list', { ...this.#filter, limit, cursor: cursor ?? '' });
   }
 }
 

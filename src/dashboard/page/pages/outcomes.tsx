@@ -21,7 +21,7 @@ export function OutcomesPanel() {
   const scripts = useResource(readScripts, { on: ['message', 'clock'], everyMs: 5_000 });
   const { value, error, refresh } = scripts;
   const put = async (outcomes: readonly Outcome[]) => {
-    await call('PUT', '/control/outcomes', { outcomes });
+    await call('outcomes.put', { outcomes });
     refresh();
   };
   return (
@@ -41,10 +41,7 @@ export function OutcomesPanel() {
 }
 
 async function readScripts(): Promise<Scripts> {
-  const [{ outcomes }, { hits }] = await Promise.all([
-    call<{ outcomes: Outcome[] }>('GET', '/control/outcomes'),
-    call<{ hits: number[] }>('GET', '/control/outcomes/hits'),
-  ]);
+  const [{ outcomes }, { hits }] = await Promise.all([call('outcomes.get'), call('outcomes.hits')]);
   return { outcomes, hits };
 }
 
@@ -103,10 +100,10 @@ function isFixed(to: string): boolean {
   return /^\+1202555016[0-6]$/.test(to);
 }
 
-function fateText({ ends, in: where, polls }: Outcome): string {
-  const pace = polls === undefined || polls === 1 ? '' : `, each step takes ${polls} polls`;
-  if (ends === 'delivered') return `is delivered${pace}`;
-  return `${ends === 'failed' ? 'fails while' : 'stays'} ${where}${pace}`;
+function fateText(outcome: Outcome): string {
+  const pace = outcome.polls === 1 ? '' : `, each step takes ${outcome.polls} polls`;
+  if (outcome.ends === 'delivered') return `is delivered${pace}`;
+  return `${outcome.ends === 'failed' ? 'fails while' : 'stays'} ${outcome.in}${pace}`;
 }
 
 const fates = [

@@ -56,8 +56,7 @@ function Inbox({ world }: { readonly world: World }) {
 async function readAll(ids: readonly string[]): Promise<Entry[]> {
   const lists = await Promise.all(
     ids.map(async (account_id) => {
-      const path = `/control/accounts/${account_id}/received`;
-      const { received } = await call<{ received: Received[] }>('GET', path);
+      const { received } = await call('sims.received', account_id);
       return received.map((one) => ({ ...one, account_id }));
     }),
   );
@@ -110,7 +109,7 @@ function InjectForm({ world, refresh }: { readonly world: World; readonly refres
     ? to.value
     : (numbers[0]?.value ?? '');
   const sending = useSending(async () => {
-    await call('POST', `/control/accounts/${account}/received`, {
+    await call('sims.receive', account, {
       from: from.value,
       to: chosen,
       message: text.value,

@@ -8,7 +8,6 @@ import { onEvents } from '../events.ts';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { durationText } from '../parts/time.tsx';
 import { Reading } from '../reading.ts';
-import type { ServiceRequest } from '../wire.ts';
 import { type Counts, RequestCounts } from './request-counts.ts';
 
 const drawPauseMs = 250;
@@ -26,7 +25,7 @@ export function RequestPlot() {
       }, drawPauseMs);
     };
     const reading = new Reading(
-      () => call<{ requests: ServiceRequest[] }>('GET', '/control/requests'),
+      () => call('requests.list'),
       ({ requests }) => {
         tally.start(requests);
         counts.value = tally.counts();

@@ -26,7 +26,7 @@ export function RequestsPage() {
     // What came while the list was on its way.
     let news: readonly ServiceRequest[] = [];
     const reading = new Reading(
-      () => call<{ requests: ServiceRequest[] }>('GET', '/control/requests'),
+      () => call('requests.list'),
       (read) => {
         requests.value = withNews(read.requests, news);
         error.value = undefined;

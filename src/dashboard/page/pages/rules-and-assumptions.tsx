@@ -35,22 +35,19 @@ export function RulesAndAssumptionsPage() {
 }
 
 function AssumptionList({ search }: { readonly search: string }) {
-  const ledger = useResource(
-    () => call<{ assumptions: LedgerEntry[] }>('GET', '/control/assumptions/ledger'),
-    {},
-  );
-  const answers = useResource(() => call<Answers>('GET', '/control/assumptions'), {
+  const ledger = useResource(() => call('assumptions.ledger'), {});
+  const answers = useResource(() => call('assumptions.get'), {
     on: ['clock'],
     everyMs: 5_000,
   });
   const entries = ledger.value?.assumptions;
-  const now = answers.value;
+  const now: Answers | undefined = answers.value;
   if (entries === undefined || now === undefined) {
     const error = ledger.error ?? answers.error;
     return error === undefined ? <Loading what="assumptions" /> : <Failure error={error} />;
   }
   const switchTo = async (name: string, value: AssumptionValue) => {
-    await call('PATCH', '/control/assumptions', { [name]: value });
+    await call('assumptions.patch', { [name]: value });
     answers.refresh();
   };
   const changed = entries.filter((entry) => !isDefault(entry, now));

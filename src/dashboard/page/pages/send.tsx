@@ -120,7 +120,7 @@ function SendForm({ world, onExchange }: SendFormProps) {
       ...(sendAt.value !== '' && { send_at: sendAt.value }),
     };
     onExchange(
-      await call<Exchange>('POST', `/control/accounts/${accountId.value}/requests`, {
+      await call('exchanges.perform', accountId.value, {
         method: 'POST',
         path: path.value,
         body: JSON.stringify(body),

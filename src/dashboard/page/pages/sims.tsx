@@ -78,14 +78,11 @@ function SimRow({ sim, refresh }: { readonly sim: Sim; readonly refresh: () => v
   const { number, connected, active, allowed, polling, device_id: id } = sim;
   const told = useSignal('');
   const patch = (change: Partial<Sim>) => async () => {
-    await call('PATCH', `/control/sims/${id}`, change);
+    await call('sims.patch', id, change);
     refresh();
   };
   const poll = async () => {
-    const { picked_up: picked } = await call<{ picked_up: string[] }>(
-      'POST',
-      `/control/sims/${id}/poll`,
-    );
+    const { picked_up: picked } = await call('sims.poll', id);
     told.value = `${picked.length} picked up`;
     refresh();
   };
@@ -143,7 +140,7 @@ function PairForm({ world, refresh }: { readonly world: World; readonly refresh:
   const polling = useSignal('simulated');
   const account = accountId.value || (world.accounts[0]?.account_id ?? '');
   const sending = useSending(async () => {
-    await call('POST', `/control/accounts/${account}/sims`, {
+    await call('sims.create', account, {
       number: number.value,
       polling: polling.value,
     });

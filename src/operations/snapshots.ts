@@ -1,24 +1,15 @@
 /**
  * The whole state, taken and put back.
  */
-
-import type { Settings } from '../config/settings.ts';
+import { z } from 'zod';
 import { sha256 } from '../recording/digest.ts';
 import { restoreSimulation } from '../recording/restore.ts';
 import { type Snapshot, snapshotFormat, snapshotSchema } from '../recording/snapshot-format.ts';
 import { takeSnapshot } from '../recording/take-snapshot.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import type { World } from '../sim/world.ts';
-import type { Simulation } from '../simulation/simulation.ts';
-import { clockState } from './clock-state.ts';
-import { readInput } from './input.ts';
-import type { Live } from './live.ts';
-
-/** What a restore does to the simulator beyond what levers may. */
-export interface Restorable extends Live {
-  readonly settings: Settings;
-  replace(simulation: Simulation): void;
-}
+import { clockState, clockStateSchema } from './clock-state.ts';
+import { defineOperation, WholeReply } from './define.ts';
 
 /** As large as one may be to leave by the control port, or to come back. */
 export const snapshotLimitBytes = 256 * 1_048_576;
@@ -41,40 +32,47 @@ function textOf(snapshot: Snapshot): string | undefined {
   }
 }
 
-export class SnapshotLevers {
-  readonly #live: Restorable;
+const inputSchema = z.preprocess((value, context) => {
+  const isOther =
+    typeof value === 'object' &&
+    value !== null &&
+    'snapshot' in value &&
+    value.snapshot !== snapshotFormat;
+  if (!isOther) return value;
+  const message = `expected snapshot format ${snapshotFormat}`;
+  context.issues.push({ code: 'custom', message, path: ['snapshot'], input: value.snapshot });
+  return z.NEVER;
+}, snapshotSchema) as unknown as z.ZodType<Snapshot, Snapshot>;
 
-  constructor(live: Restorable) {
-    this.#live = live;
-  }
-
-  take(): Snapshot {
-    this.#live.wallClock.pump();
-    return takeSnapshot(this.#live);
-  }
+export const snapshots = {
+  take: defineOperation({
+    name: 'snapshots.take',
+    http: 'GET /control/snapshot',
+    summary: 'The whole state. No full key is in it.',
+    output: snapshotSchema,
+    refusals: [409],
+    run: (live) => takeSnapshot(live),
+    reply: (snapshot) => new WholeReply({ status: 200, body: snapshotText(snapshot) }),
+  }),
 
   /** Goes on from a snapshot, clock included, as if the simulator it was taken of had never stopped. */
-  restore(input: Snapshot): void {
-    this.#live.change('snapshot.restore', [input], () => {
-      const snapshot = readSnapshot(input);
-      const { settings, simulation, wallClock, activity } = this.#live;
-      const restored = restoreSimulation(snapshot, settings, knownKeys(simulation.world));
-      this.#live.replace(restored);
+  restore: defineOperation({
+    name: 'snapshots.restore',
+    http: 'PUT /control/snapshot',
+    summary: 'Goes on from a snapshot as if the simulator had never stopped.',
+    input: inputSchema,
+    bodyLimitBytes: snapshotLimitBytes,
+    output: clockStateSchema,
+    recorded: 'snapshot.restore',
+    run: (live, snapshot) => {
+      const { settings, simulation, wallClock, activity } = live;
+      live.replace(restoreSimulation(snapshot, settings, knownKeys(simulation.world)));
       wallClock.setMode(snapshot.clock.mode, snapshot.clock.rate);
-      if (activity.isWatched) activity.publish('clock', clockState(this.#live));
-    });
-  }
-}
-
-function readSnapshot(input: unknown): Snapshot {
-  const isOther =
-    typeof input === 'object' &&
-    input !== null &&
-    'snapshot' in input &&
-    input.snapshot !== snapshotFormat;
-  if (!isOther) return readInput(snapshotSchema, input);
-  throw new LeverError('invalid', `expected snapshot format ${snapshotFormat}`, 'snapshot');
-}
+      if (activity.isWatched) activity.publish('clock', clockState(live));
+    },
+    reply: (_, live) => clockState(live),
+  }),
+};
 
 /** The texts of the keys that the present world knows; most snapshots come back to the world they were taken of. */
 function knownKeys(world: World): Map<string, string> {

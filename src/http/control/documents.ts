@@ -1,0 +1,48 @@
+/**
+ * The two OpenAPI documents as operations of the control port alone: the service has no such path.
+ */
+import { z } from 'zod';
+import { defineOperation, type Operation, WholeReply } from '../../operations/define.ts';
+import { operations } from '../../operations/table.ts';
+import { controlDocument } from '../openapi/control-document.ts';
+import { openApiText } from '../openapi/service-document.ts';
+
+/** Where `smstwin serve` listens; a simulator without a port is described as listening there. */
+const usualBaseUrl = 'http://127.0.0.1:8080';
+
+const documentSchema = z.object({ openapi: z.literal('3.1.0') }).loose();
+
+let controlText: string | undefined;
+
+const documents: readonly Operation[] = [
+  defineOperation({
+    name: 'documents.service',
+    http: 'GET /openapi.json',
+    summary: 'The service as OpenAPI 3.1, under the assumptions and limits in force.',
+    output: documentSchema,
+    run: ({ simulation, baseUrl }) =>
+      openApiText({
+        assumptions: simulation.world.assumptions,
+        limits: simulation.limiter.limits,
+        baseUrl: baseUrl || usualBaseUrl,
+      }),
+    reply: (body) => new WholeReply({ status: 200, body }),
+  }),
+  defineOperation({
+    name: 'documents.control',
+    http: 'GET /control/openapi.json',
+    summary: 'The control port as OpenAPI 3.1: this document.',
+    output: documentSchema,
+    run: () => {
+      controlText ??= JSON.stringify(controlDocument(servedOperations));
+      return controlText;
+    },
+    reply: (body) => new WholeReply({ status: 200, body }),
+  }),
+];
+
+/** Everything that the control port serves but the dashboard. */
+export const servedOperations: readonly Operation[] = [
+  ...operations.filter(({ path }) => path !== ''),
+  ...documents,
+];

@@ -1,0 +1,60 @@
+/**
+ * The answers in force where the document is silent, switched while the service runs. Assumes: any, by override.
+ */
+import { z } from 'zod';
+import { permittedAnswers } from '../config/assumption-text.ts';
+import { assumptionsSchema } from '../config/world-schema.ts';
+import { type Assumptions, assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
+import { defineOperation } from './define.ts';
+
+const inForceSchema = assumptionsSchema as unknown as z.ZodType<Assumptions>;
+
+const ledgerEntrySchema = z
+  .strictObject({
+    name: z.string(),
+    open: z.string().describe('What the document leaves open.'),
+    default: z.union([z.string(), z.number(), z.array(z.string())]),
+    answers: z.array(z.string()).describe('The named answers, default first.'),
+    permitted: z.string().describe('Every permitted answer, in words.'),
+  })
+  .meta({ id: 'LedgerEntry' });
+type LedgerEntry = Readonly<z.output<typeof ledgerEntrySchema>>;
+
+export const assumptions = {
+  get: defineOperation({
+    name: 'assumptions.get',
+    http: 'GET /control/assumptions',
+    summary: 'The answers in force where the document is silent, by name.',
+    output: inForceSchema,
+    run: ({ simulation }) => simulation.world.assumptions,
+  }),
+
+  patch: defineOperation({
+    name: 'assumptions.patch',
+    http: 'PATCH /control/assumptions',
+    summary: 'Switches assumptions, for all that happens from now on.',
+    input: assumptionsSchema,
+    output: inForceSchema,
+    recorded: true,
+    examples: [{ errorBody: 'nested' }],
+    run: ({ simulation }, overrides) => {
+      simulation.assume(overrides);
+      return simulation.world.assumptions;
+    },
+  }),
+
+  ledger: defineOperation({
+    name: 'assumptions.ledger',
+    http: 'GET /control/assumptions/ledger',
+    summary: 'Every gap of the document with its answers.',
+    output: z.strictObject({ assumptions: z.array(ledgerEntrySchema) }),
+    run: () =>
+      assumptionNames.map((name) => {
+        const { open, answers, default: fallback } = assumptionLedger[name];
+        const own = Array.isArray(fallback) ? [...fallback] : fallback;
+        const permitted = permittedAnswers(name);
+        return { name, open, default: own, answers: [...answers], permitted } as LedgerEntry;
+      }),
+    reply: (ledger) => ({ assumptions: ledger }),
+  }),
+};

@@ -1,0 +1,50 @@
+/**
+ * Events as they happen, over HTTP. In JavaScript, `sim.activity.listen` gives the same.
+ */
+import { z } from 'zod';
+import { LeverError } from '../sim/lever-error.ts';
+import { denseAbove, keptEvents } from './activity.ts';
+import {
+  type ActivityEvent,
+  defaultKinds,
+  type EventKind,
+  eventsQuerySchema,
+} from './activity-events.ts';
+import { defineOperation, WholeReply } from './define.ts';
+
+export const events = {
+  stream: defineOperation({
+    name: 'events.stream',
+    http: 'GET /control/events',
+    summary: `Server-sent events: ${defaultKinds.join(', ')}, and \`request\` if asked for.`,
+    description: `Above ${denseAbove} events a second, \`dense\` with their counts instead. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; an event \`gap\` says how many are lost.`,
+    input: eventsQuerySchema,
+    contentType: 'text/event-stream',
+    output: z.string(),
+    refusals: [409],
+    examples: [{ kinds: 'message,request', every: '1' }],
+    run: ({ activity }, { kinds, every }) => ({
+      activity,
+      kinds: kinds?.split(',') as EventKind[] | undefined,
+      every: every === '1',
+    }),
+    reply: ({ activity, kinds, every }, _, headers) => {
+      const lastSeenId = readLastEventId(headers['last-event-id']);
+      activity.checkStreams();
+      return new WholeReply({
+        status: 200,
+        open: (send) =>
+          activity.stream(
+            ({ kind, data, id }: ActivityEvent) => void send(kind, data, String(id)),
+            { ...(kinds !== undefined && { kinds }), every, lastSeenId },
+          ),
+      });
+    },
+  }),
+};
+
+function readLastEventId(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
+  throw new LeverError('invalid', 'expected the id of an event', 'Last-Event-ID');
+}

@@ -1,0 +1,77 @@
+/**
+ * Rate limits, switched while the service runs. Rules: LIMIT-1 to LIMIT-6.
+ */
+import { z } from 'zod';
+import { limitOverridesSchema } from '../config/world-schema.ts';
+import { endpointNames } from '../sim/limits.ts';
+import { defineOperation } from './define.ts';
+
+const limitsSchema = limitOverridesSchema as unknown as z.ZodType<
+  Readonly<Record<(typeof endpointNames)[number], number | null>>
+>;
+
+export const limits = {
+  get: defineOperation({
+    name: 'limits.get',
+    http: 'GET /control/limits',
+    summary: 'Requests per minute and endpoint; null for no limit.',
+    output: limitsSchema,
+    run: ({ simulation }) => simulation.limiter.limits,
+  }),
+
+  patch: defineOperation({
+    name: 'limits.patch',
+    http: 'PATCH /control/limits',
+    summary: 'Changes limits; a changed one starts with full buckets.',
+    input: limitOverridesSchema,
+    output: limitsSchema,
+    recorded: true,
+    examples: [{ read: 60, send: null }, { send: 1 }, { send: 120 }],
+    run: ({ simulation: { limiter } }, limits) => {
+      for (const endpoint of endpointNames) {
+        const limit = limits[endpoint];
+        if (limit !== undefined) limiter.setLimit(endpoint, limit);
+      }
+      return limiter.limits;
+    },
+  }),
+
+  reset: defineOperation({
+    name: 'limits.reset',
+    http: 'POST /control/limits/reset',
+    summary: 'Fills every bucket.',
+    output: z.strictObject({ status: z.literal('ok') }),
+    recorded: true,
+    run: ({ simulation }) => simulation.limiter.reset(),
+    reply: () => ({ status: 'ok' }),
+  }),
+
+  buckets: defineOperation({
+    name: 'limits.buckets',
+    http: 'GET /control/limits/buckets',
+    summary: 'How many requests each account could still make now, for each limited endpoint.',
+    output: z.strictObject({
+      buckets: z.array(
+        z
+          .strictObject({
+            account_id: z.uuid(),
+            endpoint: z.enum(endpointNames),
+            limit: z.int().min(1),
+            available: z.int().min(0).describe('Requests that would pass now.'),
+          })
+          .meta({ id: 'Bucket' }),
+      ),
+    }),
+    run: ({ simulation: { limiter, world } }) =>
+      [...world.accounts.keys()].flatMap((account_id) =>
+        endpointNames.flatMap((endpoint) => {
+          const limit = limiter.limits[endpoint];
+          const available = limiter.available(endpoint, account_id);
+          return limit === null || available === null
+            ? []
+            : [{ account_id, endpoint, limit, available }];
+        }),
+      ),
+    reply: (buckets) => ({ buckets }),
+  }),
+};

@@ -1,0 +1,61 @@
+/**
+ * The full record of a message: the seven fields of the service, and what the document does not show.
+ * Assumes: heldStatus.
+ */
+import { z } from 'zod';
+import { endpointNames } from '../sim/limits.ts';
+import {
+  isoTime,
+  type Message,
+  messageBody,
+  messageHistory,
+  shownStatus,
+  statuses,
+} from '../sim/message.ts';
+import { segmentText } from '../sim/segments.ts';
+import type { World } from '../sim/world.ts';
+import { timeSchema } from './duration.ts';
+
+export const messageRecordSchema = z
+  .strictObject({
+    status: z.string(),
+    message_id: z.uuid(),
+    request_id: z.string(),
+    device_id: z.uuid(),
+    from_number: z.string(),
+    to: z.string(),
+    created_at: timeSchema,
+    account_id: z.uuid(),
+    endpoint: z.enum(endpointNames),
+    message: z.string(),
+    segments: z.int().min(1),
+    encoding: z.enum(['GSM-7', 'UCS-2']),
+    send_at: timeSchema.nullable(),
+    history: z.array(z.strictObject({ status: z.enum(statuses), at: timeSchema })),
+    failure_reason: z.string().nullable(),
+  })
+  .meta({ id: 'Message' });
+export type MessageRecord = Readonly<z.output<typeof messageRecordSchema>>;
+
+export function messageRecord(world: World, message: Message): MessageRecord {
+  const status = shownStatus(message, world.now(), world.assumptions.heldStatus);
+  return {
+    ...(JSON.parse(messageBody(message, status)) as Pick<MessageRecord, WireField>),
+    account_id: message.account.accountId,
+    endpoint: message.endpoint,
+    message: message.text,
+    ...segmentText(message.text),
+    send_at: message.sendAtMs > 0 ? isoTime(message.sendAtMs) : null,
+    history: messageHistory(message),
+    failure_reason: message.failureReason ?? null,
+  };
+}
+
+type WireField =
+  | 'status'
+  | 'message_id'
+  | 'request_id'
+  | 'device_id'
+  | 'from_number'
+  | 'to'
+  | 'created_at';

@@ -1,0 +1,73 @@
+/**
+ * Scripted fates of messages, by recipient. Rules: STATE-3, STATE-4.
+ */
+import { z } from 'zod';
+import { outcomesOf } from '../config/default-world.ts';
+import { outcomeSchema } from '../config/world-schema.ts';
+import { mostOutcomes } from '../sim/bounds.ts';
+import { defineOperation } from './define.ts';
+import type { Live } from './live.ts';
+
+const outcomesSchema = z.strictObject({
+  outcomes: z
+    .array(outcomeSchema.meta({ id: 'Outcome' }))
+    .max(mostOutcomes)
+    .describe('The first that fits a recipient counts.'),
+});
+
+export const outcomes = {
+  get: defineOperation({
+    name: 'outcomes.get',
+    http: 'GET /control/outcomes',
+    summary: 'The scripted fates, by recipient.',
+    output: outcomesSchema,
+    run: inForce,
+  }),
+
+  put: defineOperation({
+    name: 'outcomes.put',
+    http: 'PUT /control/outcomes',
+    summary: 'Replaces the scripted fates; those of the fixed recipients stay behind them.',
+    input: outcomesSchema,
+    bodyLimitBytes: 4 * 1_048_576,
+    output: outcomesSchema,
+    recorded: true,
+    examples: [
+      { outcomes: [{ to: '+1202555012*', ends: 'failed', in: 'sent', polls: 2 }] },
+      { outcomes: [{ to: '+1202555016*', ends: 'stuck', in: 'sending' }] },
+      { outcomes: [{ to: '+*', ends: 'delivered' }] },
+    ],
+    run: (live, { outcomes }) => {
+      const named = new Set(outcomes.map(({ to }) => to));
+      const fixed = outcomesOf({ outcomes: [] }).filter(({ to }) => !named.has(to));
+      live.simulation.world.outcomes.replace([...outcomes, ...fixed]);
+      return inForce(live);
+    },
+  }),
+
+  hits: defineOperation({
+    name: 'outcomes.hits',
+    http: 'GET /control/outcomes/hits',
+    summary: 'How many messages there are to the recipients of each scripted fate.',
+    output: z.strictObject({
+      hits: z
+        .array(z.int().min(0))
+        .describe('Messages to its recipients, for each outcome in order.'),
+    }),
+    run: ({ simulation: { world } }) => {
+      const { outcomes, messages } = world;
+      const hits = outcomes.list.map(() => 0);
+      const placeOf = new Map<string, number>();
+      for (const { to } of messages.values()) {
+        const place = placeOf.get(to) ?? outcomes.placeOf(to);
+        placeOf.set(to, place);
+        if (place >= 0) hits[place] = (hits[place] ?? 0) + 1;
+      }
+      return { hits };
+    },
+  }),
+};
+
+function inForce({ simulation }: Live) {
+  return { outcomes: simulation.world.outcomes.list };
+}

@@ -1,0 +1,43 @@
+/**
+ * Values in queries: texts that stand for numbers, and names that stand for ids.
+ */
+import { z } from 'zod';
+import { numberSchema } from '../config/world-schema.ts';
+import type { Account } from '../sim/account.ts';
+import { LeverError } from '../sim/lever-error.ts';
+import type { World } from '../sim/world.ts';
+
+/** How many to show at most; a number in JavaScript, digits in a query. */
+export function limitSchema(largest: number, fallback: number) {
+  const error = `expected a whole number from 1 to ${largest}`;
+  const schema = z
+    .preprocess(
+      (value) => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value),
+      z.int({ error }).min(1, { error }).max(largest, { error }).default(fallback),
+    )
+    .default(fallback);
+  return schema as unknown as z.ZodDefault<z.ZodNumber>;
+}
+
+/** A whole number in a filter. In a query an unescaped plus sign arrives as a space. */
+export const numberFilterSchema = z.preprocess(
+  (value) => (typeof value === 'string' ? value.replace(/^ /, '+') : value),
+  numberSchema,
+) as unknown as z.ZodType<string, string>;
+
+/** An account by its id or its name. */
+export function accountCalled(world: World, idOrName: string): Account | undefined {
+  const account = world.accounts.get(idOrName);
+  if (account !== undefined) return account;
+  for (const each of world.accounts.values()) if (each.name === idOrName) return each;
+  return undefined;
+}
+
+/** The id of the account that a filter names; an id of no account is left as it is. */
+export function accountIdOf(world: World, idOrName: string, path: string): string {
+  const account = accountCalled(world, idOrName);
+  if (account !== undefined) return account.accountId;
+  if (z.uuid().safeParse(idOrName).success) return idOrName;
+  const text = JSON.stringify(idOrName);
+  throw new LeverError('invalid', `${text} is neither a UUID nor the name of an account`, path);
+}

@@ -1,0 +1,80 @@
+/**
+ * The simulator as a whole: whether it is up, what it holds, start over, stop; and its recorded run.
+ */
+import { z } from 'zod';
+import { clockState, clockStateSchema } from './clock-state.ts';
+import { defineOperation, WholeReply } from './define.ts';
+import { invariantsOf, invariantsQuerySchema, invariantsSchema } from './invariants.ts';
+import { stateOf, stateSchema } from './state.ts';
+
+export const simulator = {
+  health: defineOperation({
+    name: 'simulator.health',
+    http: 'GET /control/health',
+    summary: 'Answers once both ports listen.',
+    output: z.strictObject({ status: z.literal('ok') }),
+    run: () => ({ status: 'ok' }),
+  }),
+
+  state: defineOperation({
+    name: 'simulator.state',
+    http: 'GET /control/state',
+    summary: 'The clock, and counts of what the simulator holds.',
+    output: stateSchema,
+    run: stateOf,
+  }),
+
+  /** Whether all that must hold of the world does: what was looked at, and what is broken. */
+  invariants: defineOperation({
+    name: 'simulator.invariants',
+    http: 'GET /control/invariants',
+    summary: 'Whether all that must hold of the world does; walks its whole state.',
+    input: invariantsQuerySchema,
+    output: invariantsSchema,
+    examples: [{ snapshot: 'false' }],
+    run: invariantsOf,
+  }),
+
+  /** The world as it was at start, clock included. A journal holds where its simulated time started. */
+  reset: defineOperation({
+    name: 'simulator.reset',
+    http: 'POST /control/reset',
+    summary: 'The world as it was at start, clock included. The log of requests is empty after it.',
+    input: z.custom<number>(),
+    inputFrom: (live) => live.startMs(),
+    arguments: () => undefined as never,
+    output: clockStateSchema,
+    recorded: 'reset',
+    run: (live, startMs) => {
+      live.replace(live.freshSimulation(startMs));
+      live.requestLog.clear();
+      live.wallClock.setMode(live.settings.clock, live.settings.rate);
+      live.activity.publish('clock', clockState(live));
+    },
+    reply: (_, live) => clockState(live),
+  }),
+
+  shutdown: defineOperation({
+    name: 'simulator.shutdown',
+    http: 'POST /control/shutdown',
+    summary: 'Stops the simulator, as SIGTERM does, once this is answered.',
+    status: 202,
+    output: z.strictObject({ status: z.literal('stopping') }),
+    // The reply leaves first.
+    run: (live) => void setImmediate(() => live.shutdown()),
+    reply: () => ({ status: 'stopping' }),
+  }),
+
+  journal: defineOperation({
+    name: 'simulator.journal',
+    http: 'GET /control/journal',
+    summary:
+      'The run as NDJSON: seed and settings, then every input with its simulated time. Without --journal, as far as memory keeps it.',
+    contentType: 'application/x-ndjson',
+    output: z.string(),
+    refusals: [409],
+    run: (live) => live.journalText(),
+    reply: (content) =>
+      new WholeReply({ status: 200, content, contentType: 'application/x-ndjson' }),
+  }),
+};

@@ -1,0 +1,67 @@
+/**
+ * Every operation, by noun, in the order of the documentation.
+ */
+import { accounts } from './accounts.ts';
+import { assumptions } from './assumptions.ts';
+import { clock } from './clock.ts';
+import { type Operation, recordedName } from './define.ts';
+import { events } from './events.ts';
+import { exchanges } from './exchanges.ts';
+import { faults } from './faults.ts';
+import { limits } from './limits.ts';
+import { messages } from './messages.ts';
+import { outcomes } from './outcomes.ts';
+import { requests } from './requests.ts';
+import { sims } from './sims.ts';
+import { simulator } from './simulator.ts';
+import { snapshots } from './snapshots.ts';
+
+const nouns = {
+  simulator,
+  clock,
+  accounts,
+  sims,
+  messages,
+  outcomes,
+  limits,
+  assumptions,
+  faults,
+  requests,
+  exchanges,
+  events,
+  snapshots,
+};
+type Nouns = typeof nouns;
+type Declared = { [N in keyof Nouns]: Nouns[N][keyof Nouns[N]] }[keyof Nouns];
+/** What the control port takes and answers, by the operation's name. */
+export type OperationTable = {
+  [O in Declared as O['name']]: NonNullable<O['types']>;
+};
+export type OperationName = keyof OperationTable;
+
+export const operations: readonly Operation[] = Object.values(nouns).flatMap((noun) =>
+  Object.values<Operation>(noun),
+);
+
+const byName = new Map(operations.map((operation) => [operation.name, operation]));
+const recorded = new Map(
+  operations
+    .filter((operation) => operation.recorded)
+    .map((operation) => [recordedName(operation), operation]),
+);
+
+/** The operation that journals record under this name. */
+export function recordedOperation(name: string): Operation | undefined {
+  return recorded.get(name);
+}
+
+/** Where an operation is, with the id in its path filled in: what a client requests. */
+export function routeOf(
+  name: OperationName,
+  id = '',
+): { readonly method: Operation['verb']; readonly path: string } {
+  const operation = byName.get(name);
+  if (operation === undefined) throw new Error(`there is no operation ${name}`);
+  const { verb, path } = operation;
+  return { method: verb, path: path.replace(/\{\w+\}/, encodeURIComponent(id)) };
+}

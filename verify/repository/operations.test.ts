@@ -1,0 +1,28 @@
+/**
+ * Holds the operations to one declaration each: the path of an operation is written in one source file.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { servedOperations } from '../../src/http/control/documents.ts';
+
+const root = new URL('../../', import.meta.url);
+const sources = ['bench', 'bin', 'conformance', 'scripts', 'src', 'verify'].flatMap((folder) =>
+  readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(ts|tsx|js|mjs)$/.test(name) && !/\.test\.tsx?$/.test(name))
+    .map((name) => ({
+      name: `${folder}/${name}`,
+      text: readFileSync(new URL(`${folder}/${name}`, root), 'utf8'),
+    })),
+);
+
+/** Also known to the harness, which reads from this document where all else is. */
+const entrance = '/control/openapi.json';
+
+test.each([
+  ...new Set(servedOperations.map(({ path }) => path).filter((path) => path !== entrance)),
+])('%s stands in one source file', (path) => {
+  // An id may be a parameter, or a value in a template.
+  const pattern = path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '(?:\\{\\w+\\}|\\$\\{[^}]*\\})');
+  const written = new RegExp(`(?<![\\w.])${pattern}(?![\\w/{-]|\\$)`);
+  expect(sources.filter(({ text }) => written.test(text)).map(({ name }) => name)).toHaveLength(1);
+});
