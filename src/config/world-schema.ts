@@ -81,8 +81,9 @@ const simSchema = z.strictObject({
 const accountSchema = z.strictObject({
   name: nameSchema,
   monthly_quota: monthlyQuotaSchema
+    .nullable()
     .exactOptional()
-    .describe('Messages per month; without it, the assumption monthlyQuota.'),
+    .describe('Messages per month; without it or with null, the assumption monthlyQuota.'),
   keys: z
     .array(keySchema)
     .max(mostKeys)

@@ -26,7 +26,9 @@ export function checkMessages({ world, clock }: Simulation, found: Findings): vo
     if (world.accounts.get(message.account.accountId) !== message.account) {
       found.report('READ-2', `message ${id} belongs to an account that is not there`);
     }
-    if (world.devices.get(message.device.deviceId) !== message.device) {
+    const { device, status } = message;
+    const isEnd = device.isRemoved && (status === 'delivered' || status === 'failed');
+    if (!isEnd && world.devices.get(device.deviceId) !== device) {
       found.report('RES-6', `message ${id} is assigned to a SIM that is not there`);
     }
   }

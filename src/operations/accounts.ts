@@ -107,8 +107,9 @@ export const accounts = {
     summary: 'Deletes an account with its keys, SIMs and messages.',
     recorded: true,
     run: ({ simulation, activity }, account) => {
+      const devices = [...account.devices];
       simulation.world.deleteAccount(account);
-      for (const device of account.devices) {
+      for (const device of devices) {
         activity.publish('sim', { ...simView(device), deleted: true });
       }
     },

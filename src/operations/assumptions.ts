@@ -7,7 +7,9 @@ import { assumptionsSchema } from '../config/world-schema.ts';
 import { type Assumptions, assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
 import { defineOperation } from './define.ts';
 
-const inForceSchema = assumptionsSchema as unknown as z.ZodType<Assumptions>;
+const inForceSchema = (assumptionsSchema as unknown as z.ZodType<Assumptions>).meta({
+  id: 'Assumptions',
+});
 
 const ledgerEntrySchema = z
   .strictObject({

@@ -6,9 +6,15 @@ import { limitOverridesSchema } from '../config/world-schema.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { defineOperation } from './define.ts';
 
-const limitsSchema = limitOverridesSchema as unknown as z.ZodType<
-  Readonly<Record<(typeof endpointNames)[number], number | null>>
->;
+const limitSchema = z.int().min(1).nullable();
+const limitsSchema = z
+  .strictObject(
+    Object.fromEntries(endpointNames.map((name) => [name, limitSchema])) as Record<
+      (typeof endpointNames)[number],
+      typeof limitSchema
+    >,
+  )
+  .meta({ id: 'Limits' });
 
 export const limits = {
   get: defineOperation({

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { numberSchema, pollingSchema } from '../config/world-schema.ts';
 import type { Device } from '../sim/device.ts';
 import { LeverError } from '../sim/lever-error.ts';
+import type { Message } from '../sim/message.ts';
 import { entryOf } from '../sim/received.ts';
 import { defineOperation } from './define.ts';
 import { timeSchema } from './duration.ts';
@@ -32,6 +33,9 @@ const receivedViewSchema = z
   })
   .meta({ id: 'ReceivedMessage' });
 
+/** The failure reason of messages that a removed SIM had not finished. */
+const simRemoved = 'sim_removed';
+
 export const sims = {
   list: defineOperation({
     name: 'sims.list',
@@ -40,6 +44,23 @@ export const sims = {
     output: z.strictObject({ sims: z.array(simViewSchema) }),
     run: (_, { devices }) => devices.map(simView),
     reply: (sims) => ({ sims }),
+  }),
+
+  all: defineOperation({
+    name: 'sims.all',
+    http: 'GET /control/sims',
+    summary: 'All SIMs: those of every account, and the numbers of the shared pool.',
+    output: z.strictObject({ sims: z.array(simViewSchema) }),
+    run: ({ simulation }) => [...simulation.world.devices.values()].map(simView),
+    reply: (sims) => ({ sims }),
+  }),
+
+  get: defineOperation({
+    name: 'sims.get',
+    http: 'GET /control/sims/{device_id}',
+    summary: 'One SIM.',
+    output: simViewSchema,
+    run: (_, device) => simView(device),
   }),
 
   create: defineOperation({
@@ -82,6 +103,16 @@ export const sims = {
     },
   }),
 
+  delete: defineOperation({
+    name: 'sims.delete',
+    http: 'DELETE /control/sims/{device_id}',
+    summary: 'Removes a SIM, or a number of the shared pool. Its messages stay.',
+    description: `Messages that are not final fail with \`${simRemoved}\`; 409 if the assumption failsFrom forbids that.`,
+    refusals: [409],
+    recorded: true,
+    run: removeSim,
+  }),
+
   poll: defineOperation({
     name: 'sims.poll',
     http: 'POST /control/sims/{device_id}/poll',
@@ -103,6 +134,33 @@ export const sims = {
     output: z.strictObject({ sims: z.array(simViewSchema) }),
     run: ({ simulation }) => simulation.world.pool.map(simView),
     reply: (sims) => ({ sims }),
+  }),
+
+  addToPool: defineOperation({
+    name: 'sims.addToPool',
+    http: 'POST /control/pool',
+    summary: 'A new number of the shared pool.',
+    status: 201,
+    input: z.strictObject({ number: numberSchema }),
+    output: simViewSchema,
+    refusals: [409],
+    recorded: true,
+    examples: [{ number: '+12025550198' }],
+    run: (live, { number }) => changed(live, live.simulation.world.createPoolNumber(number)),
+  }),
+
+  removeFromPool: defineOperation({
+    name: 'sims.removeFromPool',
+    http: 'DELETE /control/pool/{device_id}',
+    summary: 'Removes a number of the shared pool. Its messages stay, as with any SIM.',
+    refusals: [409],
+    recorded: true,
+    run: (live, device) => {
+      if (device.account !== undefined) {
+        throw new LeverError('not_found', `the SIM ${device.number} belongs to an account`);
+      }
+      removeSim(live, device);
+    },
   }),
 
   received: defineOperation({
@@ -138,6 +196,26 @@ export const sims = {
     },
   }),
 };
+
+function removeSim({ simulation, activity }: Live, device: Device): void {
+  const { world, fleet } = simulation;
+  const { failsFrom } = world.assumptions;
+  const unfinished = [...world.messages.values()].filter(
+    (message) => message.device === device && !isFinal(message),
+  );
+  const lasting = unfinished.find(({ status }) => !failsFrom.some((from) => from === status));
+  if (lasting !== undefined) {
+    const message = `message ${lasting.messageId} is ${lasting.status} and cannot fail (failsFrom); wait for its end, or delete the account`;
+    throw new LeverError('conflict', message);
+  }
+  for (const message of unfinished) fleet.fail(message, simRemoved);
+  world.removeDevice(device);
+  activity.publish('sim', { ...simView(device), deleted: true });
+}
+
+function isFinal({ status }: Message): boolean {
+  return status === 'delivered' || status === 'failed';
+}
 
 function changed({ activity }: Live, device: Device): SimView {
   const view = simView(device);

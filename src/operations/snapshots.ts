@@ -32,24 +32,27 @@ function textOf(snapshot: Snapshot): string | undefined {
   }
 }
 
-const inputSchema = z.preprocess((value, context) => {
-  const isOther =
-    typeof value === 'object' &&
-    value !== null &&
-    'snapshot' in value &&
-    value.snapshot !== snapshotFormat;
-  if (!isOther) return value;
-  const message = `expected snapshot format ${snapshotFormat}`;
-  context.issues.push({ code: 'custom', message, path: ['snapshot'], input: value.snapshot });
-  return z.NEVER;
-}, snapshotSchema) as unknown as z.ZodType<Snapshot, Snapshot>;
+const inputSchema = z.preprocess(
+  (value, context) => {
+    const isOther =
+      typeof value === 'object' &&
+      value !== null &&
+      'snapshot' in value &&
+      value.snapshot !== snapshotFormat;
+    if (!isOther) return value;
+    const message = `expected snapshot format ${snapshotFormat}`;
+    context.issues.push({ code: 'custom', message, path: ['snapshot'], input: value.snapshot });
+    return z.NEVER;
+  },
+  snapshotSchema.meta({ id: 'Snapshot' }),
+) as unknown as z.ZodType<Snapshot, Snapshot>;
 
 export const snapshots = {
   take: defineOperation({
     name: 'snapshots.take',
     http: 'GET /control/snapshot',
     summary: 'The whole state. No full key is in it.',
-    output: snapshotSchema,
+    output: snapshotSchema.meta({ id: 'Snapshot' }),
     refusals: [409],
     run: (live) => takeSnapshot(live),
     reply: (snapshot) => new WholeReply({ status: 200, body: snapshotText(snapshot) }),

@@ -58,6 +58,7 @@ class Restoring {
   readonly #snapshot: Snapshot;
   readonly #simulation: Simulation;
   readonly #known: ReadonlyMap<string, string>;
+  readonly #removed = new Map<string, Device>();
 
   constructor(snapshot: Snapshot, simulation: Simulation, known: ReadonlyMap<string, string>) {
     this.#snapshot = snapshot;
@@ -71,13 +72,16 @@ class Restoring {
     const { world, fleet } = this.#simulation;
     world.keyRing.digestWith(sha256);
     for (const account of accounts) this.#account(account);
-    for (const device of devices) world.restoreDevice(this.#device(device));
+    for (const device of devices) {
+      if (device.removed === true) this.#restoreRemoved(device);
+      else world.restoreDevice(this.#device(device));
+    }
     for (const message of messages) {
       world.restoreMessage(this.#message(message), pastOf(message));
     }
     for (const account of accounts) this.#past(account);
     // Before the device starts: its work decides what it waits for.
-    for (const device of devices) this.#work(device);
+    for (const device of devices) if (device.removed !== true) this.#work(device);
     for (const device of world.devices.values()) fleet.deviceAdded(device);
     fleet.wakeInOrder(awake.map((deviceId) => found(world.devices, deviceId)));
     world.outcomes.replace(outcomes);
@@ -129,6 +133,16 @@ class Restoring {
     return made;
   }
 
+  #restoreRemoved(device: SnapshotDevice): void {
+    const made = this.#device(device);
+    made.isRemoved = true;
+    this.#removed.set(made.deviceId, made);
+  }
+
+  #deviceOf(deviceId: string): Device {
+    return this.#removed.get(deviceId) ?? found(this.#simulation.world.devices, deviceId);
+  }
+
   #message(message: SnapshotMessage): Message {
     const { world } = this.#simulation;
     const account = found(world.accounts, message.account_id);
@@ -136,7 +150,7 @@ class Restoring {
       message.message_id,
       account,
       undefined,
-      found(world.devices, message.device_id),
+      this.#deviceOf(message.device_id),
       message.endpoint as SendEndpoint,
       message.request_id,
       message.to,
@@ -156,7 +170,7 @@ class Restoring {
     const account = found(world.accounts, id);
     for (const { message_id: messageId, device_id: deviceId, ...rest } of received) {
       const { from, message, received_at_ms: receivedAtMs } = rest;
-      const device = found(world.devices, deviceId);
+      const device = this.#deviceOf(deviceId);
       world.restoreReceived(account, { messageId, device, from, message, receivedAtMs });
     }
     for (const use of replays) {

@@ -116,6 +116,7 @@ const deviceSchema = z.strictObject({
   active: z.boolean(),
   polling: pollingSchema,
   allowed: z.boolean(),
+  removed: z.literal(true).optional().describe('Only its messages are left of it.'),
   poll_count: count,
   held: ids,
   ready: ids,
@@ -179,7 +180,7 @@ export const snapshotSchema = z.strictObject({
     names: z.array(z.tuple([z.string(), count])).describe('How often each account name was used.'),
   }),
   accounts: z.array(accountSchema),
-  devices: z.array(deviceSchema).describe('In the order of their creation.'),
+  devices: z.array(deviceSchema).describe('In the order of their creation; then those removed.'),
   awake: ids.describe('Devices that wait for a timer, in the order in which ties fire.'),
   messages: z.array(messageSchema).describe('In the order of their acceptance.'),
 });

@@ -11,6 +11,7 @@ import type { Limiter } from '../sim/limiter.ts';
 import { type EndpointName, endpointNames, replayWindowMs } from '../sim/limits.ts';
 import { Message } from '../sim/message.ts';
 import { isUnprompted } from '../sim/outcomes.ts';
+import type { World } from '../sim/world.ts';
 import { sha256 } from './digest.ts';
 import {
   type Snapshot,
@@ -48,7 +49,10 @@ export function takeSnapshot({
       names: names.map(([name, count]) => [name, count]),
     },
     accounts: [...world.accounts.values()].map((account) => accountOf(account, clock.now())),
-    devices: [...world.devices.values()].map(deviceOf),
+    devices: [
+      ...[...world.devices.values()].map(deviceOf),
+      ...[...removedDevices(world)].map((device) => ({ ...deviceOf(device), ...noWork })),
+    ],
     awake: fleet.inWakeOrder().map(({ deviceId }) => deviceId),
     messages: [...world.messages.values()].map(messageOf),
   };
@@ -105,6 +109,25 @@ function usesOf(newest: FirstUse, nowMs: number): SnapshotUse[] {
     });
   }
   return uses;
+}
+
+const noWork = {
+  removed: true as const,
+  poll_count: 0,
+  held: [],
+  ready: [],
+  in_flight: [],
+  paced: [],
+};
+
+/** SIMs that were removed, as far as a message still names them. */
+function removedDevices({ accounts }: World): Set<Device> {
+  const removed = new Set<Device>();
+  for (const { messages, received } of accounts.values()) {
+    for (const { device } of messages) if (device.isRemoved) removed.add(device);
+    for (const { device } of received) if (device.isRemoved) removed.add(device);
+  }
+  return removed;
 }
 
 function deviceOf(device: Device): SnapshotDevice {

@@ -38,6 +38,8 @@ export class Device {
   polling: Polling;
   /** False: the account may not send from this number (AUTH-5). */
   allowed = true;
+  /** No SIM of the world any more; its messages, all final, still name it. */
+  isRemoved = false;
 
   constructor(
     deviceId: string,

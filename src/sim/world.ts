@@ -92,11 +92,7 @@ export class World {
       this.keys.delete(key.keyId);
       this.keyRing.delete(key);
     }
-    for (const device of account.devices) {
-      this.#dispatch.deviceRemoved(device);
-      this.devices.delete(device.deviceId);
-      this.#devicesByNumber.delete(device.number);
-    }
+    for (const device of [...account.devices]) this.removeDevice(device);
     for (const message of account.messages) this.messages.delete(message.messageId);
     for (const device of this.pool) {
       device.work.forget(account);
@@ -159,6 +155,16 @@ export class World {
     if (state.active !== undefined) device.active = state.active;
     if (state.polling !== undefined) device.polling = state.polling;
     this.#dispatch.deviceChanged(device);
+  }
+
+  /** A SIM or a number of the pool; each of its messages has come to its end before. */
+  removeDevice(device: Device): void {
+    const home = device.account?.devices ?? this.pool;
+    home.splice(home.indexOf(device), 1);
+    this.#dispatch.deviceRemoved(device);
+    this.devices.delete(device.deviceId);
+    this.#devicesByNumber.delete(device.number);
+    device.isRemoved = true;
   }
 
   deviceByNumber(number: string): Device | undefined {

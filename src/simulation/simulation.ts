@@ -76,7 +76,7 @@ export class Simulation {
 
   #populate(fixture: Settings['world']): void {
     for (const { name, monthly_quota: quota, keys, sims } of fixture.accounts) {
-      const account = this.world.createAccount(name, quota);
+      const account = this.world.createAccount(name, quota ?? undefined);
       for (const key of keys) this.world.createKey(account, key.name, key.key);
       for (const sim of sims) this.world.createSim(account, sim.number, sim);
     }

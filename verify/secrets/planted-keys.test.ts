@@ -138,6 +138,7 @@ async function readControl(simulator: Simulator, control: string, when: string):
   const ids = {
     '{account_id}': account?.account_id,
     '{message_id}': message?.message_id,
+    '{device_id}': simulator.sims.all()[0]?.device_id,
     '{number}': String(requests[0]?.number),
   };
   for (const { number } of requests) {

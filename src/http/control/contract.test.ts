@@ -11,6 +11,7 @@ import { servedOperations } from './documents.ts';
 
 interface Targets {
   readonly ids: Readonly<Record<string, string>>;
+  readonly poolNumber: string;
   readonly snapshot: unknown;
 }
 
@@ -22,7 +23,9 @@ function requestOf({ verb, path, name, examples }: Operation, targets: Targets) 
   const isQuery = verb === 'GET' || verb === 'DELETE';
   return {
     method: verb,
-    path: path.replace(/\{(\w+)\}/, (_, id: string) => targets.ids[id] ?? 'unknown'),
+    path: path.replace(/\{(\w+)\}/g, (_, id: string) =>
+      name === 'sims.removeFromPool' ? targets.poolNumber : (targets.ids[id] ?? 'unknown'),
+    ),
     query: isQuery ? new URLSearchParams(input as Record<string, string>).toString() : '',
     body: isQuery || input === undefined ? '' : JSON.stringify(input),
   };
@@ -97,6 +100,7 @@ function targetsOf(simulator: Simulator): Targets {
       key_id: simulator.accounts.keys(account)[0]?.key_id ?? '',
       device_id: simulator.sims.list(account)[0]?.device_id ?? '',
     },
+    poolNumber: simulator.sims.pool()[0]?.device_id ?? '',
     snapshot: simulator.snapshots.take(),
   };
 }
