@@ -10,7 +10,7 @@ import { accounts } from './operations/accounts.ts';
 import { Activity } from './operations/activity.ts';
 import { assumptions } from './operations/assumptions.ts';
 import { clock } from './operations/clock.ts';
-import { methodsOf } from './operations/define.ts';
+import { methodsOf, replay } from './operations/define.ts';
 import { exchanges } from './operations/exchanges.ts';
 import { faults } from './operations/faults.ts';
 import { limits } from './operations/limits.ts';
@@ -23,10 +23,11 @@ import { requests } from './operations/requests.ts';
 import { sims } from './operations/sims.ts';
 import { simulator } from './operations/simulator.ts';
 import { snapshots } from './operations/snapshots.ts';
+import { recordedOperation } from './operations/table.ts';
 import { sha256 } from './recording/digest.ts';
 import { type Journal, MemoryJournal } from './recording/journal.ts';
 import { resultDigest } from './recording/journal-entry.ts';
-import { openRun } from './recording/resume.ts';
+import { openRun, type Resumed } from './recording/resume.ts';
 import type { KeyDigest } from './sim/account.ts';
 import { LeverError } from './sim/lever-error.ts';
 import { Simulation } from './simulation/simulation.ts';
@@ -76,7 +77,7 @@ export interface SimulatorOptions {
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
 }
 
-export class Simulator implements Live {
+export class Simulator implements Live, Resumed {
   readonly settings: Settings;
   readonly wallClock: WallClock;
   readonly clock = methodsOf(this, clock);
@@ -152,6 +153,11 @@ export class Simulator implements Live {
       this.activity.answered(handled.endpoint, handled.reply.status, nowMs, this.requestLog);
     }
     return handled.reply;
+  }
+
+  replayOperation(name: string, args: readonly unknown[]): { result: unknown } | undefined {
+    const operation = recordedOperation(name);
+    return operation === undefined ? undefined : { result: replay(operation, this, args) };
   }
 
   change<T>(

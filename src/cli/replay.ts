@@ -2,9 +2,10 @@
  * `smstwin replay`: plays a recorded run again and compares every reply, byte for byte.
  * Exit codes: 0 all replies are equal, 1 a reply differs, 2 the journal cannot be played.
  */
-import { replayJournal } from '../recording/replay.ts';
+
 import { fileValue } from './flag-values.ts';
 import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';
+import { replayJournal } from './replay-journal.ts';
 
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('replay', 'Play a recorded run again and compare every reply.', io);

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
+import { replayJournal } from '../cli/replay-journal.ts';
 import { JournalError, type SettingsInput, Simulator } from '../simulator.ts';
 import {
   FileJournal,
@@ -18,7 +19,6 @@ import {
   rememberedCharacters,
   rememberedInputs,
 } from './journal.ts';
-import { replayJournal } from './replay.ts';
 
 let folder: string;
 let files = 0;

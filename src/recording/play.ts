@@ -2,12 +2,10 @@
  * Plays a journal's inputs on a simulator in its start state and compares replies byte for byte,
  * results of operations by digest.
  */
-import type { ApiRequest } from '../http/service/messages.ts';
-import { type Operation, replay } from '../operations/define.ts';
-import type { Live } from '../operations/live.ts';
-import { recordedOperation } from '../operations/table.ts';
+import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { isoTime } from '../sim/message.ts';
+import type { Simulation } from '../simulation/simulation.ts';
 import {
   type Entry,
   type LeverEntry,
@@ -17,6 +15,14 @@ import {
   resultDigest,
 } from './journal-entry.ts';
 import { firstLine, JournalError } from './journal-error.ts';
+
+/** The simulator that a run is played on. */
+export interface Player {
+  readonly simulation: Simulation;
+  handle(request: ApiRequest): ApiReply;
+  /** Runs a recorded operation again; undefined where no operation has the name. */
+  replayOperation(name: string, args: readonly unknown[]): { readonly result: unknown } | undefined;
+}
 
 export interface Difference {
   /** Line number in the file, from 1. */
@@ -39,7 +45,7 @@ export interface Played {
 const keptDifferences = 20;
 
 /** The caller must hold the simulator's wall clock. `name` is the file, for error messages. */
-export function play(simulator: Live, entries: Iterable<Entry>, name: string): Played {
+export function play(simulator: Player, entries: Iterable<Entry>, name: string): Played {
   let inputs = 0;
   let differing = 0;
   const differences: Difference[] = [];
@@ -57,7 +63,7 @@ export function play(simulator: Live, entries: Iterable<Entry>, name: string): P
 }
 
 /** Simulated time goes back only by a reset or a restore, and those are recorded inputs. */
-function wentBack({ simulation }: Live, { at }: Entry): Found {
+function wentBack({ simulation }: Player, { at }: Entry): Found {
   const nowMs = simulation.clock.now();
   if (Date.parse(at) >= nowMs) return undefined;
   return { input: 'the clock', expected: at, actual: `already at ${isoTime(nowMs)}` };
@@ -66,7 +72,7 @@ function wentBack({ simulation }: Live, { at }: Entry): Found {
 /**
  * A recorded input succeeded once, so an exception means that this line was not recorded by a run.
  */
-function playLine(simulator: Live, entry: Entry, place: string): Found {
+function playLine(simulator: Player, entry: Entry, place: string): Found {
   try {
     return playEntry(simulator, entry);
   } catch (error) {
@@ -74,14 +80,14 @@ function playLine(simulator: Live, entry: Entry, place: string): Found {
   }
 }
 
-function playEntry(simulator: Live, entry: Entry): Found {
+function playEntry(simulator: Player, entry: Entry): Found {
   simulator.simulation.clock.advanceTo(Date.parse(entry.at));
   return 'request' in entry ? playRequest(simulator, entry) : playLever(simulator, entry);
 }
 
 type Found = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;
 
-function playRequest(simulator: Live, { request, reply }: RequestEntry): Found {
+function playRequest(simulator: Player, { request, reply }: RequestEntry): Found {
   const expected = JSON.stringify(reply);
   const made = withCaller(simulator, request, (ready) => simulator.handle(ready));
   const actual = JSON.stringify(recordedReply(made));
@@ -89,16 +95,15 @@ function playRequest(simulator: Live, { request, reply }: RequestEntry): Found {
   return { input: `${request.method} ${request.path}`, expected, actual };
 }
 
-function playLever(simulator: Live, { lever, args, result }: LeverEntry): Found {
-  const operation = recordedOperation(lever);
-  const actual =
-    operation === undefined ? 'no operation has this name' : outcome(simulator, operation, args);
+function playLever(simulator: Player, { lever, args, result }: LeverEntry): Found {
+  const actual = outcome(simulator, lever, args);
   return actual === result ? undefined : { input: lever, expected: result, actual };
 }
 
-function outcome(simulator: Live, operation: Operation, args: readonly unknown[]): string {
+function outcome(simulator: Player, name: string, args: readonly unknown[]): string {
   try {
-    return resultDigest(replay(operation, simulator, args));
+    const replayed = simulator.replayOperation(name, args);
+    return replayed === undefined ? 'no operation has this name' : resultDigest(replayed.result);
   } catch (error) {
     if (error instanceof LeverError) return error.code;
     throw error;
@@ -107,7 +112,7 @@ function outcome(simulator: Live, operation: Operation, args: readonly unknown[]
 
 /** A key known only by digest gets a temporary name for this one request. */
 function withCaller<T>(
-  simulator: Live,
+  simulator: Player,
   recorded: RecordedRequest,
   run: (request: ApiRequest) => T,
 ): T {

@@ -3,20 +3,26 @@
  */
 import { truncateSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
-import type { Live } from '../operations/live.ts';
+import type { WallClock } from '../simulation/wall-clock.ts';
 import { FileJournal } from './journal.ts';
 import { JournalError } from './journal-error.ts';
 import { checkSameSettings, headerOf, readHeader } from './journal-header.ts';
 import { readJournal } from './journal-lines.ts';
 import { lockJournal } from './journal-lock.ts';
-import { play } from './play.ts';
+import { type Player, play } from './play.ts';
+
+/** A simulator that goes on recording after the run was played on it. */
+export interface Resumed extends Player {
+  readonly settings: Settings;
+  readonly wallClock: WallClock;
+}
 
 /** A journal file that has been checked before the simulator starts. */
 export interface Run {
   /** The simulated time at the start; undefined for a new file. */
   readonly startedAtMs: number | undefined;
   /** Replays the file, reports an incomplete last line and continues recording. */
-  resume(simulator: Live, onNotice: ((line: string) => void) | undefined): FileJournal;
+  resume(simulator: Resumed, onNotice: ((line: string) => void) | undefined): FileJournal;
   /** Unlocks the file if the run fails to start. */
   abandon(): void;
 }

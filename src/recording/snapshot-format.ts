@@ -4,6 +4,7 @@
  * call.
  */
 import { z } from 'zod';
+import { faultInputSchema } from '../config/fault-schema.ts';
 import { clockModes, largestRate } from '../config/settings.ts';
 import {
   assumptionsSchema,
@@ -11,7 +12,6 @@ import {
   outcomeSchema,
   pollingSchema,
 } from '../config/world-schema.ts';
-import { faultInputSchema } from '../operations/faults.ts';
 import { unfinishedStatuses } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';

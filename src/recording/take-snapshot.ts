@@ -3,7 +3,6 @@
  */
 
 import { smstwinVersion } from '../config/version.ts';
-import type { Live } from '../operations/live.ts';
 import { type Account, type ApiKey, keyPrefix } from '../sim/account.ts';
 import type { Device } from '../sim/device.ts';
 import type { FirstUse } from '../sim/idempotency.ts';
@@ -12,6 +11,8 @@ import { type EndpointName, endpointNames, replayWindowMs } from '../sim/limits.
 import { Message } from '../sim/message.ts';
 import { isUnprompted } from '../sim/outcomes.ts';
 import type { World } from '../sim/world.ts';
+import type { Simulation } from '../simulation/simulation.ts';
+import type { WallClock } from '../simulation/wall-clock.ts';
 import { sha256 } from './digest.ts';
 import {
   type Snapshot,
@@ -22,10 +23,13 @@ import {
   snapshotFormat,
 } from './snapshot-format.ts';
 
-export function takeSnapshot({
-  simulation,
-  wallClock,
-}: Pick<Live, 'simulation' | 'wallClock'>): Snapshot {
+/** The parts of a simulator that a snapshot holds. */
+interface Snapped {
+  readonly simulation: Simulation;
+  readonly wallClock: WallClock;
+}
+
+export function takeSnapshot({ simulation, wallClock }: Snapped): Snapshot {
   const { clock, world, limiter, faults, fleet } = simulation;
   const { arrivals, poolIds, names } = world.counters;
   return {

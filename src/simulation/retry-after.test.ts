@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { plainRequest } from '../../verify/testkit/control-fixture.ts';
+import { replayJournal } from '../cli/replay-journal.ts';
 import type { SettingsInput } from '../config/settings.ts';
-import { replayJournal } from '../recording/replay.ts';
 import { Simulator, type SimulatorOptions } from '../simulator.ts';
 
 beforeEach(() => {

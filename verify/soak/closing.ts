@@ -3,7 +3,7 @@
  * are played again, and after a reset the process must hold what it held before the load.
  */
 import { statSync } from 'node:fs';
-import { replayJournal } from '../../src/recording/replay.ts';
+import { replayJournal } from '../../src/cli/replay-journal.ts';
 import { handlesOf } from '../testkit/served-process.ts';
 import { audit, type FoundMessage } from './audit.ts';
 import type { Books } from './books.ts';

@@ -1,11 +1,12 @@
 /**
  * Replays a recorded run from its file alone.
  */
+
+import { JournalError } from '../recording/journal-error.ts';
+import { type JournalHeader, readHeader, settingsOfHeader } from '../recording/journal-header.ts';
+import { readJournal } from '../recording/journal-lines.ts';
+import { type Played, play } from '../recording/play.ts';
 import { Simulator } from '../simulator.ts';
-import { JournalError } from './journal-error.ts';
-import { type JournalHeader, readHeader, settingsOfHeader } from './journal-header.ts';
-import { readJournal } from './journal-lines.ts';
-import { type Played, play } from './play.ts';
 
 export interface Replayed extends Played {
   readonly header: JournalHeader;
