@@ -2,8 +2,6 @@
  * One request and its reply as reports show them: without any full key.
  * Keys are masked where the record is made, so that no report can forget to.
  */
-import type { Reply, RequestOptions } from './client.ts';
-
 export interface Exchange {
   readonly method: string;
   readonly url: string;
@@ -14,6 +12,22 @@ export interface Exchange {
   replyBody: string;
   failure?: string;
   durationMs: number;
+}
+
+/** The parts of a request that the record shows. */
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** The parts of a reply that the record shows. */
+interface Received {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly failure?: string;
 }
 
 /** Bodies longer than this are cut in the record; judging uses the whole reply. */
@@ -36,7 +50,7 @@ export class Masks {
     return cleaned;
   }
 
-  begin(baseUrl: string, options: RequestOptions): Exchange {
+  begin(baseUrl: string, options: Sent): Exchange {
     const requestHeaders: Record<string, string> = {};
     for (const [name, value] of Object.entries(options.headers ?? {}))
       requestHeaders[name] = name === 'authorization' ? maskCredential(value) : this.clean(value);
@@ -52,7 +66,7 @@ export class Masks {
     };
   }
 
-  finish(exchange: Exchange, reply: Reply): void {
+  finish(exchange: Exchange, reply: Received): void {
     exchange.status = reply.status;
     exchange.replyHeaders = Object.fromEntries(
       Object.entries(reply.headers).map(([name, value]) => [name, this.clean(value)]),

@@ -28,8 +28,8 @@ import { sha256 } from './recording/digest.ts';
 import { type Journal, MemoryJournal } from './recording/journal.ts';
 import { resultDigest } from './recording/journal-entry.ts';
 import { openRun, type Resumed } from './recording/resume.ts';
-import type { KeyDigest } from './sim/account.ts';
 import { LeverError } from './sim/lever-error.ts';
+import type { KeyDigest } from './sim/records.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
 

@@ -11,7 +11,7 @@
  * `can(polled)` before it polls for someone else, and provides the actions.
  */
 import { and, assertEvent, assign, setup } from 'xstate';
-import type { Device, DeviceState } from '../sim/device.ts';
+import type { Device, DeviceState } from '../sim/records.ts';
 
 /** What falls due for the messages of a device, in epoch milliseconds; undefined where nothing does. */
 export interface DueWork {

@@ -13,7 +13,9 @@ import {
   Twin,
 } from '../../verify/testkit/twin.ts';
 import type { SettingsInput } from '../config/settings.ts';
-import { type Message, messageHistory, type Status } from '../sim/message.ts';
+import { messageHistory } from '../sim/message.ts';
+import type { Message } from '../sim/records.ts';
+import type { Status } from '../sim/status.ts';
 import { messageEvents } from './message-machine.ts';
 
 const failsIn = { queued: '+12025550160', sending: '+12025550161', sent: '+12025550162' } as const;

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Twin } from '../../verify/testkit/twin.ts';
-import { messageHistory, type Status } from '../sim/message.ts';
+import { messageHistory } from '../sim/message.ts';
+import type { Status } from '../sim/status.ts';
 import { messageEvents, messageSteps } from './message-machine.ts';
 
 const event = fc.constantFrom(...messageEvents);

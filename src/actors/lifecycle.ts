@@ -2,7 +2,8 @@
  * Steps a message by its machine, keeps its account's counts, and tells those who listen. Rules: STATE-1 to STATE-5.
  */
 import { assert } from '../sim/errors.ts';
-import type { Message, Status } from '../sim/message.ts';
+import type { Message } from '../sim/records.ts';
+import type { Status } from '../sim/status.ts';
 import { type MessageEvent, messageSteps } from './message-machine.ts';
 
 /** Called after each change of status. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createActor } from 'xstate';
-import { type Status, statuses } from '../sim/message.ts';
+import { type Status, statuses } from '../sim/status.ts';
 import {
   askMachine,
   type MessageEvent,

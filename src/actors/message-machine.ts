@@ -15,7 +15,7 @@
  * remembered: a step of a million messages then costs a look-up in a table.
  */
 import { getNextSnapshot, setup } from 'xstate';
-import type { Status } from '../sim/message.ts';
+import type { Status } from '../sim/status.ts';
 
 export const messageEvents = ['picked_up', 'progressed', 'failed'] as const;
 export type MessageEvent = (typeof messageEvents)[number];

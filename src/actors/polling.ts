@@ -4,9 +4,8 @@
  * Whether a device may poll is decided by `device-machine.ts`.
  */
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
-import type { Device } from '../sim/device.ts';
 import { msPerSecond } from '../sim/limits.ts';
-import type { Message } from '../sim/message.ts';
+import type { Device, Message } from '../sim/records.ts';
 import type { DueWork } from './device-machine.ts';
 import type { Progress } from './progress.ts';
 

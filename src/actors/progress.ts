@@ -5,9 +5,9 @@
  * `progressPace` says when it comes. Whether there is such a step is decided by `message-machine.ts`.
  */
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
-import { type Device, isStuckIn } from '../sim/device.ts';
-import type { Message } from '../sim/message.ts';
+import { isStuckIn } from '../sim/device-work.ts';
 import { isUnprompted } from '../sim/outcomes.ts';
+import type { Device, Message } from '../sim/records.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
 /** Delays of `progressPace: own_delay`, each drawn evenly from this range. */

@@ -1,7 +1,7 @@
 /**
  * Message bodies with a field too many, a field too few, or a field of another form. Rules: RES-1 to RES-6.
  */
-import { isoTime } from '../sim/message.ts';
+import { isoTime } from '../sim/iso-time.ts';
 import { describing, type Fields, isMessageBody, messageOf } from './edge.ts';
 import { type Defects, type Exchange, type Planted, reading } from './planted.ts';
 

@@ -4,9 +4,9 @@
  */
 import type { ApiRequest } from '../http/service/messages.ts';
 import { matchRoute } from '../http/service/routes.ts';
-import type { Device } from '../sim/device.ts';
 import { Limiter } from '../sim/limiter.ts';
 import type { EndpointName } from '../sim/limits.ts';
+import type { Device } from '../sim/records.ts';
 import { addressOf, callerOf, namedDevice, senderOf } from './edge.ts';
 import type { Defects, Planted } from './planted.ts';
 

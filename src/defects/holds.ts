@@ -1,8 +1,9 @@
 /**
  * `send_at` read wrongly, or not at all. Rules: SEND-7.
  */
+
+import { isoTime } from '../sim/iso-time.ts';
 import { msPerDay } from '../sim/limits.ts';
-import { isoTime } from '../sim/message.ts';
 import { parseSendAt } from '../sim/send-at.ts';
 import { callerOf, fieldsOf, invalid, isAccepted, isSend, messageOf, withFields } from './edge.ts';
 import { answering, type Defects, type Planted, reading, replying } from './planted.ts';

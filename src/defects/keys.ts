@@ -3,8 +3,8 @@
  */
 import type { ApiRequest } from '../http/service/messages.ts';
 import { matchRoute } from '../http/service/routes.ts';
-import type { ApiKey } from '../sim/account.ts';
 import type { EndpointName } from '../sim/limits.ts';
+import type { ApiKey } from '../sim/records.ts';
 import { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { namedDevice, namedMessage } from './edge.ts';

@@ -5,8 +5,8 @@
 import { Fleet } from '../actors/fleet.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';
 import type { MessageEvent } from '../actors/message-machine.ts';
-import type { Device } from '../sim/device.ts';
-import type { Message, Status } from '../sim/message.ts';
+import type { Device, Message } from '../sim/records.ts';
+import type { Status } from '../sim/status.ts';
 import { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { callerOf, describing, isAccepted, messageOf, namedMessage, refusal } from './edge.ts';

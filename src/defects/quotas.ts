@@ -1,10 +1,10 @@
 /**
  * Quotas counted wrongly: by one, by day, by key, by what was refused or replayed. Rules: ERR-1, SEND-4.
  */
-import type { Account } from '../sim/account.ts';
+
 import { msPerDay } from '../sim/limits.ts';
-import type { Message } from '../sim/message.ts';
 import { QuotaCount } from '../sim/quota.ts';
+import type { Account, Message } from '../sim/records.ts';
 import { World } from '../sim/world.ts';
 import { callerOf, fieldsOf, isAccepted, isReplay, isSend, messageOf, senderOf } from './edge.ts';
 import type { Defects, Exchange, Planted } from './planted.ts';

@@ -4,7 +4,8 @@
 
 import type { ApiReply } from '../http/service/messages.ts';
 import { msPerDay } from '../sim/limits.ts';
-import { type Message, messageBody } from '../sim/message.ts';
+import { messageBody } from '../sim/message.ts';
+import type { Message } from '../sim/records.ts';
 import { callerOf, describing, namedMessage, refusal } from './edge.ts';
 import {
   answering,

@@ -1,13 +1,17 @@
 /**
  * Windows of `request_id` that forget too early, too late, or for the wrong account. Rules: SEND-4.
  */
-import { type FirstUse, ReplayWindow } from '../sim/idempotency.ts';
-import { Message } from '../sim/message.ts';
+import { ReplayWindow } from '../sim/idempotency.ts';
+import { type ApiKey, type FirstUse, Message } from '../sim/records.ts';
 import { World } from '../sim/world.ts';
 import type { Defects, Planted } from './planted.ts';
 
-type Find = Parameters<ReplayWindow['find']>;
-type Kept = Parameters<ReplayWindow['keep']>[0];
+/** The window of an account, which the defects extend. */
+const AccountWindow = ReplayWindow<ApiKey, Message>;
+type AccountWindow = InstanceType<typeof AccountWindow>;
+
+type Find = Parameters<AccountWindow['find']>;
+type Kept = Parameters<AccountWindow['keep']>[0];
 
 const hourMs = 3_600_000;
 const crowd = 50;
@@ -15,7 +19,7 @@ const crowd = 50;
 const lateMs = 5;
 
 /** Every account has a window that `create` makes. */
-function window(create: (now: () => number) => ReplayWindow): Planted {
+function window(create: (now: () => number) => AccountWindow): Planted {
   class OtherWorld extends World {
     override createAccount(...given: Parameters<World['createAccount']>) {
       return Object.assign(super.createAccount(...given), { replays: create(this.now) });
@@ -24,7 +28,7 @@ function window(create: (now: () => number) => ReplayWindow): Planted {
   return { parts: { World: OtherWorld } };
 }
 
-class ForgetfulWindow extends ReplayWindow {
+class ForgetfulWindow extends AccountWindow {
   readonly #time: () => number;
 
   constructor(now: () => number) {
@@ -38,7 +42,7 @@ class ForgetfulWindow extends ReplayWindow {
   }
 }
 
-class LongWindow extends ReplayWindow {
+class LongWindow extends AccountWindow {
   readonly #time: () => number;
   readonly #uses = new Map<string, Kept>();
 
@@ -63,7 +67,7 @@ class LongWindow extends ReplayWindow {
   }
 }
 
-class ProlongedWindow extends ReplayWindow {
+class ProlongedWindow extends AccountWindow {
   readonly #time: () => number;
 
   constructor(now: () => number) {
@@ -79,13 +83,13 @@ class ProlongedWindow extends ReplayWindow {
 }
 
 /** A use is written a moment later: whoever looks before finds nothing. */
-class LateWindow extends ReplayWindow {
+class LateWindow extends AccountWindow {
   override keep(use: Kept): void {
     setTimeout(() => super.keep(use), lateMs);
   }
 }
 
-class CrowdedWindow extends ReplayWindow {
+class CrowdedWindow extends AccountWindow {
   readonly #ids: string[] = [];
 
   override find(...call: Find): FirstUse | undefined {
@@ -100,7 +104,7 @@ class CrowdedWindow extends ReplayWindow {
 
 /** Ids are folded before they are compared: what folds to the same is the same. */
 function folding(fold: (requestId: string) => string): Planted {
-  class FoldedWindow extends ReplayWindow {
+  class FoldedWindow extends AccountWindow {
     override find(...[requestId, ...scope]: Find): FirstUse | undefined {
       return super.find(fold(requestId), ...scope);
     }
@@ -114,7 +118,7 @@ function folding(fold: (requestId: string) => string): Planted {
 
 /** Uses are remembered as long as their message is of a kind. */
 function keepingWhile(isKept: (message: Message) => boolean): Planted {
-  class PickyWindow extends ReplayWindow {
+  class PickyWindow extends AccountWindow {
     override find(...call: Find): FirstUse | undefined {
       const use = super.find(...call);
       return use?.outcome instanceof Message && !isKept(use.outcome) ? undefined : use;
@@ -123,7 +127,7 @@ function keepingWhile(isKept: (message: Message) => boolean): Planted {
   return window((now) => new PickyWindow(now));
 }
 
-class AsciiWindow extends ReplayWindow {
+class AsciiWindow extends AccountWindow {
   override find(...call: Find): FirstUse | undefined {
     return /^[ -~]*$/.test(call[0]) ? super.find(...call) : undefined;
   }
@@ -136,7 +140,7 @@ class HeldWindow extends LongWindow {
   }
 }
 
-class NoWindow extends ReplayWindow {
+class NoWindow extends AccountWindow {
   override find(): undefined {
     return undefined;
   }
@@ -144,7 +148,7 @@ class NoWindow extends ReplayWindow {
 
 /** One window for all accounts of a world. */
 class SharedWindowWorld extends World {
-  readonly #shared = new ReplayWindow(this.now);
+  readonly #shared = new AccountWindow(this.now);
 
   override createAccount(...given: Parameters<World['createAccount']>) {
     return Object.assign(super.createAccount(...given), { replays: this.#shared });

@@ -3,7 +3,9 @@
  */
 
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
-import { isoTime, Message, messageBody } from '../sim/message.ts';
+import { isoTime } from '../sim/iso-time.ts';
+import { messageBody } from '../sim/message.ts';
+import { Message } from '../sim/records.ts';
 import { findReplay } from '../sim/send.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import {

@@ -4,8 +4,7 @@
  */
 
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
-import type { ApiKey } from '../sim/account.ts';
-import type { Device, SimState } from '../sim/device.ts';
+import type { ApiKey, Device, SimState } from '../sim/records.ts';
 import { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { acceptAnyway, callerOf, isSend, namedDevice, refusal, senderOf } from './edge.ts';

@@ -2,10 +2,11 @@
  * What is counted of an account equals a recount of its records.
  * Rules: ERR-1, STATE-1. Assumes: quotaUnit, quotaMonth, quotaRefund, statsShape.
  */
-import type { Account } from '../sim/account.ts';
+
 import { msPerDay } from '../sim/limits.ts';
-import { statuses } from '../sim/message.ts';
 import { unitsOf } from '../sim/quota.ts';
+import type { Account } from '../sim/records.ts';
+import { statuses } from '../sim/status.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { Findings } from './findings.ts';
 

@@ -4,9 +4,10 @@
  * A row may outlive what it stands for: whoever takes it looks at the status. Only a row that would be acted upon
  * counts here, and every message that is to go on has exactly one.
  */
-import { type Device, isStuckIn } from '../sim/device.ts';
+
+import { isStuckIn } from '../sim/device-work.ts';
 import { msPerSecond } from '../sim/limits.ts';
-import type { Message } from '../sim/message.ts';
+import type { Device, Message } from '../sim/records.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { Findings } from './findings.ts';
 

@@ -4,7 +4,7 @@
  * the other. The document states the ordinary steps, and leaves open from which states a message may fail: any that is
  * not final.
  */
-import type { Status } from '../sim/message.ts';
+import type { Status } from '../sim/status.ts';
 
 export const documentedSteps: Readonly<Record<Status, readonly Status[]>> = {
   queued: ['sending', 'failed'],

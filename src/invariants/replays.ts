@@ -2,10 +2,11 @@
  * The replay window of an account: it holds what it must, and nothing that it may not.
  * Rules: SEND-4.
  */
-import type { Account } from '../sim/account.ts';
-import type { FirstUse } from '../sim/idempotency.ts';
+
 import { replayWindowMs } from '../sim/limits.ts';
-import { Message, messageBody } from '../sim/message.ts';
+import { messageBody } from '../sim/message.ts';
+import type { Account, FirstUse } from '../sim/records.ts';
+import { Message } from '../sim/records.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { Findings } from './findings.ts';
 

@@ -8,9 +8,9 @@ import { acmeNumber, globexNumber, recipient, Twin } from '../../verify/testkit/
 import { type MessageEvent, messageSteps } from '../actors/message-machine.ts';
 import { parseSettings } from '../config/settings.ts';
 import { wrongSimulation } from '../defects/all.ts';
-import type { ApiKey } from '../sim/account.ts';
-import { type FirstUse, ReplayWindow } from '../sim/idempotency.ts';
-import type { Status } from '../sim/message.ts';
+import { ReplayWindow } from '../sim/idempotency.ts';
+import type { ApiKey, FirstUse } from '../sim/records.ts';
+import type { Status } from '../sim/status.ts';
 import { Simulator } from '../simulator.ts';
 import { mostLines } from './findings.ts';
 import { walk } from './walk.ts';

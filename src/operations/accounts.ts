@@ -3,8 +3,10 @@
  */
 import { z } from 'zod';
 import { monthlyQuotaSchema, nameSchema } from '../config/world-schema.ts';
-import { type Account, type ApiKey, keyPrefix } from '../sim/account.ts';
-import { isoTime, statuses } from '../sim/message.ts';
+import { isoTime } from '../sim/iso-time.ts';
+import { keyPrefix } from '../sim/key-prefix.ts';
+import type { Account, ApiKey } from '../sim/records.ts';
+import { statuses } from '../sim/status.ts';
 import { defineOperation } from './define.ts';
 import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';

@@ -2,7 +2,7 @@
  * The events of the simulator: their kinds, what each carries, and what a stream can ask for.
  */
 import { z } from 'zod';
-import type { Status } from '../sim/message.ts';
+import type { Status } from '../sim/status.ts';
 import type { ClockState } from './clock-state.ts';
 import type { RequestView } from './request-log.ts';
 import type { SimView } from './sim-view.ts';

@@ -4,9 +4,12 @@
  * that they get counts, because an event for each step of each message would slow the service down.
  * A ring keeps the last events for streams that return with the id of the last event they saw.
  */
+
+import { isoTime } from '../sim/iso-time.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import type { EndpointName } from '../sim/limits.ts';
-import { isoTime, type Message, type Status } from '../sim/message.ts';
+import type { Message } from '../sim/records.ts';
+import type { Status } from '../sim/status.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import {
   type ActivityEvent,

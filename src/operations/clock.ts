@@ -4,8 +4,8 @@
 import { z } from 'zod';
 import { type ClockMode, clockModes, largestRate } from '../config/settings.ts';
 import { latestTimeMs } from '../sim/clock.ts';
+import { isoTime } from '../sim/iso-time.ts';
 import { LeverError } from '../sim/lever-error.ts';
-import { isoTime } from '../sim/message.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { type ClockState, clockState, clockStateSchema } from './clock-state.ts';
 import { defineOperation } from './define.ts';

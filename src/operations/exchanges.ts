@@ -3,8 +3,9 @@
  * wire but the key. Rules: AUTH-1, AUTH-2. It spends tokens and quota and meets faults like any other.
  */
 import { z } from 'zod';
-import { type ApiKey, keyPrefix } from '../sim/account.ts';
+import { keyPrefix } from '../sim/key-prefix.ts';
 import { LeverError } from '../sim/lever-error.ts';
+import type { ApiKey } from '../sim/records.ts';
 import { defineOperation } from './define.ts';
 import { exchangeViewSchema, faultOf } from './exchange-view.ts';
 

@@ -4,8 +4,8 @@
  * arrived meanwhile.
  */
 import { z } from 'zod';
-import type { Account } from '../sim/account.ts';
-import { type Message, shownStatus } from '../sim/message.ts';
+import { shownStatus } from '../sim/message.ts';
+import type { Account, Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 import { accountIdOf, limitSchema, numberFilterSchema } from './query.ts';
 

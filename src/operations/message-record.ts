@@ -3,16 +3,12 @@
  * Assumes: heldStatus.
  */
 import { z } from 'zod';
+import { isoTime } from '../sim/iso-time.ts';
 import { endpointNames } from '../sim/limits.ts';
-import {
-  isoTime,
-  type Message,
-  messageBody,
-  messageHistory,
-  shownStatus,
-  statuses,
-} from '../sim/message.ts';
+import { messageBody, messageHistory, shownStatus } from '../sim/message.ts';
+import type { Message } from '../sim/records.ts';
 import { segmentText } from '../sim/segments.ts';
+import { statuses } from '../sim/status.ts';
 import type { World } from '../sim/world.ts';
 import { timeSchema } from './duration.ts';
 

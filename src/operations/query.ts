@@ -3,8 +3,8 @@
  */
 import { z } from 'zod';
 import { numberSchema } from '../config/world-schema.ts';
-import type { Account } from '../sim/account.ts';
 import { LeverError } from '../sim/lever-error.ts';
+import type { Account } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 
 /** How many to show at most; a number in JavaScript, digits in a query. */

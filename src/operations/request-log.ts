@@ -5,9 +5,9 @@
 import { z } from 'zod';
 import type { Handled } from '../http/service/api.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
-import { keyPrefix } from '../sim/account.ts';
+import { isoTime } from '../sim/iso-time.ts';
+import { keyPrefix } from '../sim/key-prefix.ts';
 import { endpointNames } from '../sim/limits.ts';
-import { isoTime } from '../sim/message.ts';
 import { timeSchema } from './duration.ts';
 import { exchangeViewSchema, faultOf } from './exchange-view.ts';
 

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { pollingSchema } from '../config/world-schema.ts';
-import type { Device } from '../sim/device.ts';
+import type { Device } from '../sim/records.ts';
 
 export const simViewSchema = z
   .strictObject({

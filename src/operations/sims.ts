@@ -4,10 +4,9 @@
  */
 import { z } from 'zod';
 import { numberSchema, pollingSchema } from '../config/world-schema.ts';
-import type { Device } from '../sim/device.ts';
 import { LeverError } from '../sim/lever-error.ts';
-import type { Message } from '../sim/message.ts';
 import { entryOf } from '../sim/received.ts';
+import type { Device, Message } from '../sim/records.ts';
 import { defineOperation } from './define.ts';
 import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';

@@ -2,7 +2,7 @@
  * What there is, in numbers.
  */
 import { z } from 'zod';
-import { type Status, statuses } from '../sim/message.ts';
+import { type Status, statuses } from '../sim/status.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import type { Live } from './live.ts';
 

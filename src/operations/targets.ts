@@ -2,10 +2,8 @@
  * What the ids in the paths of operations stand for. An account may also be called by its name.
  */
 import type { Fault } from '../http/service/fault.ts';
-import type { Account, ApiKey } from '../sim/account.ts';
-import type { Device } from '../sim/device.ts';
 import { LeverError } from '../sim/lever-error.ts';
-import type { Message } from '../sim/message.ts';
+import type { Account, ApiKey, Device, Message } from '../sim/records.ts';
 import type { Live } from './live.ts';
 import { accountCalled } from './query.ts';
 import type { RequestDetail } from './request-log.ts';

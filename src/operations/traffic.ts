@@ -3,8 +3,8 @@
  * look-ups, where an event of its own would cost several times the request.
  */
 import { z } from 'zod';
+import { isoTime } from '../sim/iso-time.ts';
 import { type EndpointName, endpointNames } from '../sim/limits.ts';
-import { isoTime } from '../sim/message.ts';
 import { timeSchema } from './duration.ts';
 
 export const trafficSchema = z.strictObject({

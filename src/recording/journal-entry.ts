@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Handled } from '../http/service/api.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
-import { isoTime } from '../sim/message.ts';
+import { isoTime } from '../sim/iso-time.ts';
 import { sha256 } from './digest.ts';
 
 export interface RequestEntry {

@@ -11,7 +11,8 @@ import {
   startTimeSchema,
 } from '../config/settings.ts';
 import { smstwinVersion } from '../config/version.ts';
-import { type KeyDigest, shownPrefix } from '../sim/account.ts';
+import { shownPrefix } from '../sim/key-prefix.ts';
+import type { KeyDigest } from '../sim/records.ts';
 import { sha256 } from './digest.ts';
 import { isObject } from './journal-entry.ts';
 import { firstLine, JournalError } from './journal-error.ts';

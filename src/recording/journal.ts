@@ -8,8 +8,8 @@ import { closeSync, fstatSync, openSync, readFileSync, writeSync } from 'node:fs
 import type { Settings } from '../config/settings.ts';
 import type { Handled } from '../http/service/api.ts';
 import type { ApiRequest } from '../http/service/messages.ts';
+import { isoTime } from '../sim/iso-time.ts';
 import { LeverError } from '../sim/lever-error.ts';
-import { isoTime } from '../sim/message.ts';
 import { type Entry, type LeverEntry, requestEntry } from './journal-entry.ts';
 import { JournalError } from './journal-error.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';

@@ -3,8 +3,8 @@
  * results of operations by digest.
  */
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
+import { isoTime } from '../sim/iso-time.ts';
 import { LeverError } from '../sim/lever-error.ts';
-import { isoTime } from '../sim/message.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import {
   type Entry,

@@ -6,13 +6,19 @@
 import type { Settings } from '../config/settings.ts';
 import type { FaultState } from '../http/service/fault.ts';
 import { walk } from '../invariants/walk.ts';
-import { Account, type ApiKey } from '../sim/account.ts';
-import { Device } from '../sim/device.ts';
 import type { ServiceError } from '../sim/errors.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import { endpointNames } from '../sim/limits.ts';
-import { Message, type MessagePast, messageBody, type SendEndpoint } from '../sim/message.ts';
+import { messageBody } from '../sim/message.ts';
 import { unpromptedFate } from '../sim/outcomes.ts';
+import {
+  Account,
+  type ApiKey,
+  Device,
+  Message,
+  type MessagePast,
+  type SendEndpoint,
+} from '../sim/records.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { sha256 } from './digest.ts';
 import type {

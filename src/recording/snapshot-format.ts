@@ -15,7 +15,7 @@ import {
 import { unfinishedStatuses } from '../sim/assumptions.ts';
 import { latestTimeMs } from '../sim/clock.ts';
 import { endpointNames } from '../sim/limits.ts';
-import { statuses } from '../sim/message.ts';
+import { statuses } from '../sim/status.ts';
 
 export const snapshotFormat = 1;
 

@@ -3,13 +3,12 @@
  */
 
 import { smstwinVersion } from '../config/version.ts';
-import { type Account, type ApiKey, keyPrefix } from '../sim/account.ts';
-import type { Device } from '../sim/device.ts';
-import type { FirstUse } from '../sim/idempotency.ts';
+import { keyPrefix } from '../sim/key-prefix.ts';
 import type { Limiter } from '../sim/limiter.ts';
 import { type EndpointName, endpointNames, replayWindowMs } from '../sim/limits.ts';
-import { Message } from '../sim/message.ts';
 import { isUnprompted } from '../sim/outcomes.ts';
+import type { Account, ApiKey, Device, FirstUse } from '../sim/records.ts';
+import { Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';

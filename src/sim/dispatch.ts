@@ -1,8 +1,7 @@
 /**
  * The one port through which `sim/` announces work. `actors/` implements it; `simulator.ts` joins them.
  */
-import type { Device } from './device.ts';
-import type { Message } from './message.ts';
+import type { Device, Message } from './records.ts';
 
 export interface Dispatch {
   deviceAdded(device: Device): void;

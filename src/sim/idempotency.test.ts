@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayMs, minuteMs, Twin } from '../../verify/testkit/twin.ts';
-import type { ApiKey } from './account.ts';
 import type { Assumptions } from './assumptions.ts';
 import { VirtualClock } from './clock.ts';
 import type { ServiceError } from './errors.ts';
 import { ReplayWindow } from './idempotency.ts';
 import type { EndpointName } from './limits.ts';
+import type { ApiKey } from './records.ts';
 
 const start = Date.parse('2026-01-01T00:00:00.000Z');
 const refusal: ServiceError = { kind: 'quota_exceeded' };

@@ -3,8 +3,9 @@
  * A key is known by its full text, or by its digest alone where it came from a snapshot or a journal: neither
  * holds a full key, and callers still have theirs.
  */
-import type { ApiKey, KeyDigest } from './account.ts';
+
 import { assert } from './errors.ts';
+import type { ApiKey, KeyDigest } from './records.ts';
 
 type DigestOf = (text: string) => string;
 

@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { acmeNumber, recipient, Twin } from '../../verify/testkit/twin.ts';
-import { isoTime, messageBody, messageHistory, shownStatus, statuses } from './message.ts';
+import { isoTime } from './iso-time.ts';
+import { messageBody, messageHistory, shownStatus } from './message.ts';
+import { statuses } from './status.ts';
 
 test('RES-1 a body has exactly the seven fields, in the order of the document', () => {
   const twin = new Twin();

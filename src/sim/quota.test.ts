@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayMs, hourMs, recipient, Twin } from '../../verify/testkit/twin.ts';
-import type { Account } from './account.ts';
 import type { Assumptions } from './assumptions.ts';
-import type { Message } from './message.ts';
 import { unitsOf } from './quota.ts';
+import type { Account, Message } from './records.ts';
 import { segmentText } from './segments.ts';
 
 type QuotaAnswers = Pick<Assumptions, 'quotaUnit' | 'quotaMonth' | 'quotaRefund'>;

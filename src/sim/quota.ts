@@ -6,15 +6,24 @@
  */
 import type { Assumptions } from './assumptions.ts';
 import { msPerDay } from './limits.ts';
-import type { Message } from './message.ts';
 import { segmentText } from './segments.ts';
+import type { Status } from './status.ts';
+
+/** The fields of a message that the count looks at. */
+export interface CountedMessage {
+  readonly text: string;
+  readonly createdAtMs: number;
+  readonly status: Status;
+  /** Its place among the account's messages, from 0. */
+  readonly ordinal: number;
+}
 
 type QuotaAssumptions = Pick<Assumptions, 'quotaUnit' | 'quotaMonth' | 'quotaRefund'>;
 
 const rollingMs = 30 * msPerDay;
 
 export class QuotaCount {
-  readonly #messages: readonly Message[];
+  readonly #messages: readonly CountedMessage[];
   #unit: Assumptions['quotaUnit'] = 'messages';
   #month: Assumptions['quotaMonth'] = 'calendar_utc';
   #monthStartMs = 0;
@@ -26,7 +35,7 @@ export class QuotaCount {
   #failedUnits = 0;
 
   /** `messages`: the account's own list, which grows at its end; a message's `ordinal` is its place there. */
-  constructor(messages: readonly Message[]) {
+  constructor(messages: readonly CountedMessage[]) {
     this.#messages = messages;
   }
 
@@ -53,7 +62,7 @@ export class QuotaCount {
   }
 
   /** A message has just become `failed`. One that is not counted yet is looked at when it is. */
-  failed(message: Message): void {
+  failed(message: CountedMessage): void {
     if (message.ordinal < this.#first || message.ordinal >= this.#next) return;
     this.#failedUnits += unitsOf(message.text, this.#unit);
   }
@@ -67,7 +76,7 @@ export class QuotaCount {
     this.#failedUnits = 0;
   }
 
-  #count(message: Message, sign: 1 | -1): void {
+  #count(message: CountedMessage, sign: 1 | -1): void {
     const units = sign * unitsOf(message.text, this.#unit);
     this.#units += units;
     if (message.status === 'failed') this.#failedUnits += units;

@@ -1,9 +1,10 @@
 /**
  * One read decided. Rules: READ-1, READ-2. Assumes: heldStatus.
  */
-import type { Account } from './account.ts';
+
 import type { ServiceError } from './errors.ts';
 import { messageBody, shownStatus } from './message.ts';
+import type { Account } from './records.ts';
 import type { World } from './world.ts';
 
 export type ReadDecision = { readonly kind: 'read'; readonly body: string } | ServiceError;

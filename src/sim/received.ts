@@ -3,9 +3,9 @@
  * Assumes: receivedShape.
  */
 import { z } from 'zod';
-import type { Account, ReceivedMessage } from './account.ts';
 import type { FieldFailure, ServiceError } from './errors.ts';
-import { isoTime } from './message.ts';
+import { isoTime } from './iso-time.ts';
+import type { Account, ReceivedMessage } from './records.ts';
 
 export interface ReceivedEntry {
   readonly message_id: string;

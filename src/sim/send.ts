@@ -3,12 +3,12 @@
  * Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder, replayDifferentBody,
  * failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim, monthlyQuota, typeCoercion.
  */
-import type { Account, ApiKey } from './account.ts';
-import type { Device } from './device.ts';
+
 import type { ServiceError } from './errors.ts';
-import type { FirstUse } from './idempotency.ts';
-import { Message, messageBody, type SendEndpoint } from './message.ts';
+import { messageBody } from './message.ts';
 import { unitsOf } from './quota.ts';
+import type { Account, ApiKey, Device, FirstUse } from './records.ts';
+import { Message, type SendEndpoint } from './records.ts';
 import { parseSendAt } from './send-at.ts';
 import {
   asText,

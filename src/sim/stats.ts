@@ -1,8 +1,8 @@
 /**
  * Account statistics. The document names the endpoint and no shape. Assumes: statsShape.
  */
-import type { Account } from './account.ts';
-import type { Status } from './message.ts';
+import type { Account } from './records.ts';
+import type { Status } from './status.ts';
 import type { World } from './world.ts';
 
 export interface AccountStats {

@@ -2,8 +2,9 @@
  * The tasks that a polling device gets. Rules: STATE-2, SVC-3. Assumes: tasksShape, tasksAccess.
  * Being handed out is the pickup, so no task is ever handed out twice.
  */
-import type { Account } from './account.ts';
+
 import type { ServiceError } from './errors.ts';
+import type { Account } from './records.ts';
 import type { World } from './world.ts';
 
 export interface Task {

@@ -3,20 +3,29 @@
  * A message changes its status in `Message.become`, its work waits in its device; both are run by `actors/`.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
-import { Account, type ApiKey, type MonthlyQuota, type ReceivedMessage } from './account.ts';
+
 import { AccountNames } from './account-names.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { AssumptionsInForce } from './assumptions-in-force.ts';
 import { mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
-import { Device, type SimState } from './device.ts';
 import type { Dispatch } from './dispatch.ts';
 import { assert } from './errors.ts';
 import { drawKey, drawUuid } from './ids.ts';
 import { KeyRing } from './key-ring.ts';
 import { LeverError, refuseMore } from './lever-error.ts';
 import { msPerSecond } from './limits.ts';
-import { type AcceptedSend, Message, type MessagePast } from './message.ts';
 import type { Outcomes } from './outcomes.ts';
+import {
+  type AcceptedSend,
+  Account,
+  type ApiKey,
+  Device,
+  Message,
+  type MessagePast,
+  type MonthlyQuota,
+  type ReceivedMessage,
+  type SimState,
+} from './records.ts';
 import { Rng, type RngState } from './rng.ts';
 
 /** What cannot be seen in the maps of a world, but is a part of its state. */

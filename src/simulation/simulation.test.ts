@@ -59,11 +59,11 @@ const coreLinesWith = (pattern: RegExp) => linesWith(pattern).filter((line) => c
 test('STATE-3 the status of a message is written in one place', () => {
   const isOther = /slot\.status/;
   expect(coreLinesWith(/\.status = /).filter((line) => !isOther.test(line))).toEqual([
-    'sim/message.ts: this.status = status;',
+    'sim/records.ts: this.status = status;',
   ]);
   expect(coreLinesWith(/\.become\(/).map((line) => line.split(':')[0])).toEqual([
     'actors/lifecycle.ts',
-    ...Array(3).fill('sim/message.ts'),
+    ...Array(3).fill('sim/records.ts'),
   ]);
 });
 

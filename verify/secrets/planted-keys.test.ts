@@ -12,7 +12,7 @@ import { requestLine } from '../../src/cli/request-log.ts';
 import { SettingsError } from '../../src/config/mistakes.ts';
 import { servedOperations } from '../../src/http/control/documents.ts';
 import { eventKinds } from '../../src/operations/activity-events.ts';
-import type { ApiKey } from '../../src/sim/account.ts';
+import type { ApiKey } from '../../src/sim/records.ts';
 import { World } from '../../src/sim/world.ts';
 import { Simulation } from '../../src/simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '../../src/simulator.ts';

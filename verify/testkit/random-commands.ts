@@ -4,8 +4,8 @@
  */
 import fc from 'fast-check';
 import type { ApiReply } from '../../src/http/service/messages.ts';
-import type { ApiKey } from '../../src/sim/account.ts';
 import { LeverError } from '../../src/sim/lever-error.ts';
+import type { ApiKey } from '../../src/sim/records.ts';
 import type { Simulator } from '../../src/simulator.ts';
 
 export interface Command {

@@ -5,10 +5,9 @@
 
 import { parseSettings, type SettingsInput } from '../../src/config/settings.ts';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
-import type { Account } from '../../src/sim/account.ts';
 import type { Assumptions } from '../../src/sim/assumptions.ts';
-import type { Device } from '../../src/sim/device.ts';
-import { type Message, messageHistory } from '../../src/sim/message.ts';
+import { messageHistory } from '../../src/sim/message.ts';
+import type { Account, Device, Message } from '../../src/sim/records.ts';
 import { Simulation } from '../../src/simulation/simulation.ts';
 
 /** Numbers of the default world, and one that nobody has. */

@@ -4,7 +4,7 @@
 import type { ActivityEvent } from '../../operations/activity-events.ts';
 import type { OperationName, OperationTable } from '../../operations/table.ts';
 import { endpointNames } from '../../sim/limits.ts';
-import { statuses as allStatuses } from '../../sim/message.ts';
+import { statuses as allStatuses } from '../../sim/status.ts';
 
 export type { OperationName, OperationTable };
 

@@ -4,10 +4,10 @@
  */
 import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
-import { statuses } from '../../sim/message.ts';
 import { e164 } from '../../sim/phone-number.ts';
 import type { ReceivedPage } from '../../sim/received.ts';
 import type { AccountStats } from '../../sim/stats.ts';
+import { statuses } from '../../sim/status.ts';
 import type { Task } from '../../sim/tasks.ts';
 
 const uuid = z.uuid();

@@ -4,15 +4,15 @@
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
  * replaySpends, unauthenticatedThrottle, clientIp, pathIdForm, receivedShape, tasksShape, statsShape.
  */
-import type { ApiKey } from '../../sim/account.ts';
+
 import { addressCaller } from '../../sim/caller.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { canonicalUuid } from '../../sim/ids.ts';
 import type { Limiter } from '../../sim/limiter.ts';
 import type { EndpointName } from '../../sim/limits.ts';
-import type { SendEndpoint } from '../../sim/message.ts';
 import { read } from '../../sim/read.ts';
 import { listReceived } from '../../sim/received.ts';
+import type { ApiKey, SendEndpoint } from '../../sim/records.ts';
 import { accountStats } from '../../sim/stats.ts';
 import { pollTasks } from '../../sim/tasks.ts';
 import type { World } from '../../sim/world.ts';

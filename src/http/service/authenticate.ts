@@ -1,7 +1,7 @@
 /**
  * Bearer header -> caller. Rules: AUTH-1, AUTH-3.
  */
-import type { ApiKey } from '../../sim/account.ts';
+import type { ApiKey } from '../../sim/records.ts';
 import type { World } from '../../sim/world.ts';
 
 const bearer = /^bearer[ \t]+(\S+)$/i;

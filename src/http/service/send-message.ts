@@ -2,8 +2,7 @@
  * POST /api/v1/sms/send/, and the dashboard and external send, which take and answer the same.
  * Rules: SEND-1 to SEND-7. Assumes: dashboardSendShape, externalSendShape, replaySpends.
  */
-import type { ApiKey } from '../../sim/account.ts';
-import type { SendEndpoint } from '../../sim/message.ts';
+import type { ApiKey, SendEndpoint } from '../../sim/records.ts';
 import { findValidReplay, type SendDecision, send } from '../../sim/send.ts';
 import type { World } from '../../sim/world.ts';
 import { errorReply } from './error-replies.ts';

@@ -1,106 +1,59 @@
 /**
- * A SIM: its number, who may use it, its polls and the work that waits for it.
- * Rules: SVC-1, SVC-3, STATE-2. Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
- * Work stands in plain rows here; what runs by itself (the polling) is an actor in `actors/`.
+ * The work of a device: its messages that are not final, by what they wait for.
+ * Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
  */
-import type { Account } from './account.ts';
-import type { Message, Status } from './message.ts';
 import { MinHeap } from './min-heap.ts';
+import type { Fate } from './outcomes.ts';
+import type { Status } from './status.ts';
 
-/** `simulated`: polls by itself on the virtual clock; `external`: a real device polls its tasks endpoint. */
-export type Polling = 'simulated' | 'external';
-
-/** What decides whether a device polls by itself. */
-export interface DeviceState {
-  readonly connected: boolean;
-  readonly active: boolean;
-  readonly polling: Polling;
-}
-
-/** What a user says of a SIM; what is left out stays as it is, or is on, simulated and allowed for a new one. */
-export interface SimState {
-  readonly connected?: boolean | undefined;
-  readonly active?: boolean | undefined;
-  readonly polling?: Polling | undefined;
-  readonly allowed?: boolean | undefined;
-}
-
-export class Device {
-  readonly deviceId: string;
-  readonly number: string;
-  /** Undefined: a number of the shared pool. */
-  readonly account: Account | undefined;
-  /** Its polls fall at this time and every poll interval after it. */
-  readonly firstPollAtMs: number;
-  readonly work = new DeviceWork();
-  connected: boolean;
-  active: boolean;
-  polling: Polling;
-  /** False: the account may not send from this number (AUTH-5). */
-  allowed = true;
-  /** No SIM of the world any more; its messages, all final, still name it. */
-  isRemoved = false;
-
-  constructor(
-    deviceId: string,
-    number: string,
-    account: Account | undefined,
-    firstPollAtMs: number,
-    state: DeviceState,
-  ) {
-    this.deviceId = deviceId;
-    this.number = number;
-    this.account = account;
-    this.firstPollAtMs = firstPollAtMs;
-    this.connected = state.connected;
-    this.active = state.active;
-    this.polling = state.polling;
-  }
-
-  /** The first poll instant at `fromMs` or later; also before the first, where the interval was longer when that was drawn. */
-  pollAtOrAfter(fromMs: number, intervalMs: number): number {
-    const behindMs = fromMs - this.firstPollAtMs;
-    return this.firstPollAtMs + Math.ceil(behindMs / intervalMs) * intervalMs;
-  }
+/** The fields of a message that decide about its place. */
+export interface WorkMessage {
+  readonly account: unknown;
+  readonly status: Status;
+  readonly sendAtMs: number;
+  readonly fate: Fate | undefined;
+  /** Its place among all messages, in the order of acceptance. */
+  readonly arrival: number;
+  duePoll: number;
 }
 
 /** A message in flight at its own pace (`progressPace: own_delay`). */
-export interface PacedStep {
-  readonly message: Message;
+export interface PacedStep<M> {
+  readonly message: M;
   /** The status that the step leaves. */
   readonly from: Status;
   readonly dueAtMs: number;
 }
 
 /** The rows of a device's work, as a snapshot holds them. */
-export interface WorkRows {
+export interface WorkRows<M> {
   readonly pollCount: number;
-  readonly held: readonly Message[];
-  readonly ready: readonly Message[];
-  readonly inFlight: readonly Message[];
-  readonly paced: readonly PacedStep[];
+  readonly held: readonly M[];
+  readonly ready: readonly M[];
+  readonly inFlight: readonly M[];
+  readonly paced: readonly PacedStep<M>[];
 }
 
 /** A device's messages that are not final, by what they wait for. A message may move on by another way
  * (an operation, a deactivation), so a reader of rows checks the status and drops what has moved on. */
-export class DeviceWork {
+export class DeviceWork<M extends WorkMessage> {
   /** Polls so far. */
   pollCount = 0;
   /** Held by `send_at`, soonest first. */
-  readonly held = new MinHeap<Message>(
+  readonly held = new MinHeap<M>(
     (a, b) => a.sendAtMs < b.sendAtMs || (a.sendAtMs === b.sendAtMs && isEarlier(a, b)),
   );
   /** Queued and not held, in the order in which they became so. */
-  ready: Message[] = [];
+  ready: M[] = [];
   /** Picked up and not final, in order of pickup; progresses by polls. */
-  inFlight: Message[] = [];
+  inFlight: M[] = [];
   /** Picked up and not final; progresses at its own pace. */
-  readonly paced = new MinHeap<PacedStep>(
+  readonly paced = new MinHeap<PacedStep<M>>(
     (a, b) => a.dueAtMs < b.dueAtMs || (a.dueAtMs === b.dueAtMs && isEarlier(a.message, b.message)),
   );
 
   /** Takes in a message just accepted; one that stays `queued` for ever waits for nothing. */
-  add(message: Message, nowMs: number): void {
+  add(message: M, nowMs: number): void {
     if (isStuckIn(message, 'queued')) return;
     if (message.sendAtMs > nowMs) this.held.push(message);
     else {
@@ -118,7 +71,7 @@ export class DeviceWork {
   }
 
   /** The message whose hold ends first; one that a lever has moved on holds nothing up. */
-  nextHeld(): Message | undefined {
+  nextHeld(): M | undefined {
     let next = this.held.peek();
     for (; next !== undefined && next.status !== 'queued'; next = this.held.peek()) this.held.pop();
     return next;
@@ -133,8 +86,8 @@ export class DeviceWork {
   }
 
   /** Drops the messages of an account that is deleted. */
-  forget(account: Account): void {
-    const isKept = (message: Message) => message.account !== account;
+  forget(account: unknown): void {
+    const isKept = (message: M) => message.account !== account;
     this.ready = this.ready.filter(isKept);
     this.inFlight = this.inFlight.filter(isKept);
     this.held.keep(isKept);
@@ -142,7 +95,7 @@ export class DeviceWork {
   }
 
   /** `held` and `paced` in the order of their heaps: pushed so, each row stays where it is pushed. */
-  restore(rows: WorkRows): void {
+  restore(rows: WorkRows<M>): void {
     this.pollCount = rows.pollCount;
     this.ready = [...rows.ready];
     this.inFlight = [...rows.inFlight];
@@ -150,13 +103,13 @@ export class DeviceWork {
     for (const step of rows.paced) this.paced.push(step);
   }
 
-  #makeReady(message: Message): void {
+  #makeReady(message: M): void {
     message.duePoll = this.pollCount + (message.fate?.polls ?? 1);
     this.ready.push(message);
   }
 
   /** Removes and returns all queued messages, held ones included, in order of acceptance. */
-  takeQueued(): Message[] {
+  takeQueued(): M[] {
     const queued = [...this.ready, ...this.held.items].filter((m) => m.status === 'queued');
     this.ready = [];
     this.held.clear();
@@ -165,11 +118,11 @@ export class DeviceWork {
 }
 
 /** Whether its fate keeps the message in `status` for ever. */
-export function isStuckIn(message: Message, status: string): boolean {
+export function isStuckIn(message: Pick<WorkMessage, 'fate'>, status: string): boolean {
   return message.fate !== undefined && message.fate.ends === 'stuck' && message.fate.in === status;
 }
 
 /** Whether `a` was accepted before `b`. */
-function isEarlier(a: Message, b: Message): boolean {
+function isEarlier(a: WorkMessage, b: WorkMessage): boolean {
   return a.arrival < b.arrival;
 }
