@@ -39,6 +39,8 @@ export function limitOf(bucket: Bucket): number {
   return bucket === 'address' ? limits.received : limits[bucket];
 }
 
+type Kind = 'passed' | 'replayed' | 'refused' | 'throttled';
+
 /** What one bucket was asked for within the last minute. */
 export interface Spent {
   readonly passed: number;
@@ -46,17 +48,19 @@ export interface Spent {
   /** Neither passed nor throttled. */
   readonly refused: number;
   readonly throttled: number;
+  /** When the first of them was made. */
+  readonly since: number | undefined;
 }
 
 interface Entry {
   readonly at: number;
-  readonly kind: keyof Spent;
+  readonly kind: Kind;
 }
 
 export class BucketLedger {
   readonly #entries = new Map<Bucket, Entry[]>();
 
-  note(bucket: Bucket, at: number, kind: keyof Spent): void {
+  note(bucket: Bucket, at: number, kind: Kind): void {
     const entries = this.#recent(bucket, at);
     entries.push({ at, kind });
     this.#entries.set(bucket, entries);
@@ -64,8 +68,9 @@ export class BucketLedger {
 
   spent(bucket: Bucket, now: number): Spent {
     const spent = { passed: 0, replayed: 0, refused: 0, throttled: 0 };
-    for (const { kind } of this.#recent(bucket, now)) spent[kind] += 1;
-    return spent;
+    const entries = this.#recent(bucket, now);
+    for (const { kind } of entries) spent[kind] += 1;
+    return { ...spent, since: entries[0]?.at };
   }
 
   /** Milliseconds until `count` requests fit in. */

@@ -23,8 +23,10 @@ export interface Flood {
   readonly replies: readonly Reply[];
   readonly refusals: readonly Reply[];
   readonly tookMs: number;
-  /** A minute of the clock began meanwhile, with which a bucket may fill. */
-  readonly crossedMinute: boolean;
+  /** A minute of the clock began meanwhile, with which the bucket may have filled. */
+  readonly mayHaveFilled: boolean;
+  /** It may have filled since what the run had spent before. */
+  readonly mayHaveFilledBefore: boolean;
   /** The first request and its reply. */
   readonly first: { readonly fields: Readonly<Record<string, unknown>>; readonly reply: Reply };
   /** Straight after, while the bucket is empty. */
@@ -103,16 +105,13 @@ async function spend(t: Trial, bucket: Bucket) {
   const spent = t.target.ledger.spent(bucket, beganAt);
   const first = await call(0);
   const isAnswered = passed(first) || (bucket === 'address' && first.status === 401);
-  await t.pause(isAnswered ? apartMs : 0, 'time to pass');
+  await t.pause(isAnswered && bucket === 'send' ? apartMs : 0, 'time to pass');
   const known = spent.passed + spent.replayed + spent.refused;
   const times = isAnswered ? Math.max(0, limit - known - 1) + surplus : 0;
   const replies = [first, ...(await flood(times, (i) => call(i + 1)))];
-  while (
-    isAnswered &&
-    replies.every(({ status }) => status !== 429) &&
-    replies.length < limit + mostSurplus
-  )
-    replies.push(await call(replies.length));
+  const most = () => limit + mostSurplus + ((clock.now() - beganAt) / minuteMs) * limit;
+  while (isAnswered && replies.every(({ status }) => status !== 429) && replies.length < most())
+    replies.push(...(await flood(surplus, (i) => call(i + 1))));
   const endedAt = clock.now();
   const refusals = replies.filter(({ status }) => status === 429);
   return {
@@ -123,12 +122,19 @@ async function spend(t: Trial, bucket: Bucket) {
     replies,
     refusals,
     tookMs: endedAt - beganAt,
-    crossedMinute: Math.floor(beganAt / minuteMs) !== Math.floor(endedAt / minuteMs),
+    mayHaveFilled: mayFill(beganAt, endedAt),
+    mayHaveFilledBefore: mayFill(spent.since ?? beganAt, endedAt),
     first: { fields, reply: first },
     beside: [...revoked, ...(refusals.length > 0 ? await besides(t, bucket, account) : [])],
     reads: refusals.length > 0 ? await readsOf(t, account, first) : [],
     call: () => call(limit),
   };
+}
+
+/** A minute of the clock has begun, or one is about to be over since the first request. */
+function mayFill(from: number, to: number): boolean {
+  const isLong = to - from > minuteMs - 2_000;
+  return isLong || Math.floor(from / minuteMs) !== Math.floor(to / minuteMs);
 }
 
 /** Half a flood would cost as much and show nothing. */
@@ -167,8 +173,10 @@ async function revokedCalls(t: Trial) {
 async function besides(t: Trial, bucket: Bucket, account: Subject) {
   const beside: { name: string; reply: Reply }[] = [];
   const now = t.target.clock.now();
+  const isSend = limited.some(({ name, isSend: sends }) => name === bucket && sends);
   for (const one of limited) {
-    if (one.name === bucket || (one.isSend && account.from === '')) continue;
+    // A flood that sends nothing costs no send: the floods of sends look at the pair from the other side.
+    if (one.name === bucket || (one.isSend && !isSend)) continue;
     if (one.name === 'tasks' && account.sims.length === 0) continue;
     // What was flooded before is empty by its own limit.
     if (t.target.ledger.spent(one.name, now).throttled > 0) continue;

@@ -13,6 +13,8 @@ export interface Sighting {
   readonly status: string;
   /** Milliseconds since the message was accepted. */
   readonly at: number;
+  /** Milliseconds in which it may have begun: since before the last read that showed the state before it. */
+  readonly within: number;
 }
 
 export interface RecordedLife {
@@ -34,8 +36,9 @@ export type Watched = Pick<RecordedLife, 'recipient' | 'messageId' | 'fields' | 
 
 const readsPerPoll = 16;
 const mostReads = 1_500;
-/** Between two reads in real time. */
-const readEveryMs = 500;
+/** Between two reads in real time: often at first, as some services poll every second. */
+const readEveryMs = { first: 100, later: 500 };
+const oftenForMs = 8_000;
 const liveMs = 110_000;
 
 /** The device's poll interval as far as it is known. */
@@ -62,19 +65,24 @@ export async function watch(
   const lives = messages.map(({ key: _, ...message }) => ({
     ...message,
     bodies: [verify.object(message.first)],
-    sightings: [{ status: 'queued', at: 0 }],
+    sightings: [{ status: 'queued', at: 0, within: 0 }],
+    readAt: start,
   }));
   let now = start;
   let end = start + forMs;
   for (let round = 0; now < end && round < mostReads; round += 1) {
-    now = await nextRead(t, now, end);
+    now = await nextRead(t, start, now, end);
     for (const [index, one] of lives.entries()) {
       const key = messages[index]?.key ?? '';
+      const askedAt = t.controlled ? now : await t.now();
       const reply = await t.read({ key, from: '', sims: [] }, one.messageId);
+      const answeredAt = t.controlled ? now : await t.now();
+      const within = answeredAt - one.readAt;
+      one.readAt = askedAt;
       const body = verify.given(() => verify.message(reply, 200));
       const status = String(body['status']);
       if (status === one.sightings.at(-1)?.status) continue;
-      one.sightings.push({ status, at: now - start });
+      one.sightings.push({ status, at: answeredAt - start, within });
       one.bodies.push(body);
       if (lives.every(hasEnded)) end = Math.min(end, now + afterEndMs);
     }
@@ -86,10 +94,11 @@ export function hasEnded({ sightings }: RecordedLife): boolean {
   return ['delivered', 'failed'].includes(sightings.at(-1)?.status ?? '');
 }
 
-async function nextRead(t: Trial, now: number, end: number): Promise<number> {
+async function nextRead(t: Trial, start: number, now: number, end: number): Promise<number> {
   const step = Math.max(1, Math.floor(pollIntervalMs(t) / readsPerPoll));
   if (!t.controlled) {
-    await t.pause(readEveryMs, 'the next status of a message');
+    const isEarly = now - start < oftenForMs;
+    await t.pause(isEarly ? readEveryMs.first : readEveryMs.later, 'the next status of a message');
     return t.now();
   }
   const due = await t.control.nextAt();

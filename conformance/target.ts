@@ -47,6 +47,8 @@ export interface Means {
   readonly maxSends?: number;
   /** A control port makes accounts and moves time. */
   readonly hasLevers: boolean;
+  /** The harness started the target itself, so that nothing stands between them. */
+  readonly isOwn: boolean;
   /** The longest that anything may wait on a clock that cannot be moved. */
   readonly timeoutMs: number;
 }

@@ -3,7 +3,6 @@
  * A verdict is only drawn where the delay of the network cannot explain what is seen.
  */
 import type { Reply } from './client.ts';
-import { passed } from './limited.ts';
 import type { Trial } from './trial.ts';
 import * as verify from './verify.ts';
 
@@ -40,7 +39,7 @@ export async function waitOut(
   await t.pause((fractionMs + 2_000 - (flood.tookMs % 1_000)) % 1_000, what);
   let sentAt = clock.now();
   let refusal = await call();
-  for (let i = 0; i < 5 && passed(refusal); i += 1) {
+  for (let i = 0; i < 5 && refusal.status !== 429; i += 1) {
     sentAt = clock.now();
     refusal = await call();
   }
@@ -60,7 +59,9 @@ export async function waitOut(
       from = clock.now();
       lastSeconds = Math.min(again, longestWaitSeconds);
     }
-    if (isLate && passed(early)) early = undefined;
+    // It arrived when the wait was over, and has spent what came back: that it passed is all there is to see.
+    if (isLate && early.status !== 429)
+      return { refusal, seconds, early: undefined, lastSeconds, after: early, next: await call() };
   }
   await t.pause(from + lastSeconds * 1_000 - clock.now() + 20, what);
   const after = await call();

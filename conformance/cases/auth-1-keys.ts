@@ -47,6 +47,14 @@ export const auth1KeysCases: readonly Case[] = [
     name: 'every-endpoint-asks',
     needs: ['sender', 'device'],
     cost: { sends: 7 },
+    spends: {
+      send: 3,
+      dashboard_send: 2,
+      external_send: 2,
+      received: 1,
+      tasks: 2,
+      address: 1,
+    },
     sends: 'a request to each of the seven endpoints without a key, then with one',
     demands: '401 without; anything else with',
     run: async (t) => {

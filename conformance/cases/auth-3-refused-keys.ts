@@ -40,6 +40,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
     name: 'missing-key',
     needs: ['key'],
     cost: { sends: 1 },
+    spends: { send: 1, address: 1 },
     sends: 'requests without a key',
     demands: `401 with code ${code}`,
     run: async (t) => refusesOn(t, undefined, await goodKey(t)),
@@ -49,6 +50,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
     name: 'wrong-key',
     needs: ['key'],
     cost: { sends: 1 },
+    spends: { send: 1, received: 1, address: 1 },
     sends: 'requests with a key that nobody has',
     demands: `401 with code ${code}`,
     run: async (t) => {
@@ -77,6 +79,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
     name: 'revoked-key',
     needs: ['key', 'revoked-key'],
     cost: { sends: 2 },
+    spends: { send: 1, received: 1, address: 1 },
     sends: 'requests with a key that was accepted and has been revoked',
     demands: `401 with code ${code}; the account's other key goes on`,
     run: async (t) => {

@@ -77,7 +77,7 @@ export const auth4SenderNumbersCases: readonly Case[] = [
     rule: 'AUTH-5',
     name: 'another-accounts-number',
     needs: ['sender', 'foreign-from'],
-    cost: { sends: 3 },
+    cost: { sends: 2 },
     sends: "another account's number",
     demands: `403 with code ${denied}, or ${notFound} where the service hides it (foreignNumber)`,
     run: async (t) => {

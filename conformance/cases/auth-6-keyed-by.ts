@@ -177,6 +177,8 @@ export const auth6KeyedByCases: readonly Case[] = [
         );
         verify.status(await t.get(paths.received, account.key), 200);
         const elsewhere = await unauthenticated(t, '127.0.0.2');
+        if (elsewhere.status === 429 && !t.target.isOwn)
+          t.lack('a target that sees the second local address, which a proxy hides');
         if (elsewhere.status !== 0) verify.status(elsewhere, 401);
         t.count();
       });

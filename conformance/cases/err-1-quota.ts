@@ -31,7 +31,7 @@ export const err1QuotaCases: readonly Case[] = [
     rule: 'ERR-1',
     name: 'exhausted-account',
     needs: ['sender', 'exhausted-key'],
-    cost: { sends: 3 },
+    cost: { sends: 2 },
     sends: 'a message by an account whose quota is spent, and by one whose is not',
     demands: '402 with code quota_exceeded; 202',
     run: async (t) => {

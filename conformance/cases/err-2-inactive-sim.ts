@@ -25,6 +25,7 @@ export const err2InactiveSimCases: readonly Case[] = [
       verify.accepted(await t.send(account));
       t.count();
     },
+    live: { needs: ['sender', 'inactive-from'], cost: { sends: 3 } },
   },
   {
     rule: 'ERR-2',

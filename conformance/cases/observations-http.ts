@@ -4,6 +4,8 @@
 import type { Observation, Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
+import { floodOf } from '../floods.ts';
+import { recorded } from '../recording.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { byStatus } from './observations-send.ts';
@@ -71,7 +73,7 @@ export const httpObservations: readonly Observation[] = [
     assumption: 'errorBody',
     name: 'of-a-400',
     needs,
-    cost: { sends: 2 },
+    cost: { sends: 1 },
     sends: 'an invalid message',
     run: async (t) => {
       const reply = await t.send(await ready(t), { message: 'x'.repeat(1601) });
@@ -189,6 +191,7 @@ export const httpObservations: readonly Observation[] = [
     name: 'as-v1',
     needs,
     cost: { sends: 2 },
+    spends: { send: 1, dashboard_send: 1 },
     sends: 'a message by the dashboard send',
     run: (t) => sameShape(t, paths.dashboard_send),
   },
@@ -197,6 +200,7 @@ export const httpObservations: readonly Observation[] = [
     name: 'as-v1',
     needs,
     cost: { sends: 2 },
+    spends: { send: 1, external_send: 1 },
     sends: 'a message by the external send',
     run: (t) => sameShape(t, paths.external_send),
   },
@@ -205,6 +209,7 @@ export const httpObservations: readonly Observation[] = [
     name: 'list',
     needs: ['key'],
     cost: {},
+    spends: { received: 1 },
     sends: 'a read of received messages',
     run: async (t) => {
       const { key } = await ready(t);
@@ -216,6 +221,7 @@ export const httpObservations: readonly Observation[] = [
     name: 'list',
     needs: ['key', 'device'],
     cost: {},
+    spends: { tasks: 1 },
     sends: "a request for a device's tasks",
     run: async (t) => {
       const account = await ready(t);
@@ -236,6 +242,17 @@ export const httpObservations: readonly Observation[] = [
       const own = await t.get(path, owner.key);
       verify.given(() => verify.status(own, 200));
       return byStatus(await t.get(path, other.key), { 404: 'owner' });
+    },
+    live: {
+      needs: ['key', 'device', 'second-account'],
+      spends: { tasks: 2 },
+      run: async (t) => {
+        const owner = await ready(t);
+        const path = paths.tasks(owner.sims[0]?.deviceId ?? '');
+        const own = await t.get(path, owner.key);
+        verify.given(() => verify.status(own, 200));
+        return byStatus(await t.get(path, (await t.otherAccount()).key), { 404: 'owner' });
+      },
     },
   },
   {
@@ -316,6 +333,17 @@ export const httpObservations: readonly Observation[] = [
         ? { answer: 'always_401' }
         : { untold: 'refused requests spend nothing here, so the limit is never met' };
     },
+    live: {
+      needs: ['key'],
+      judges: [floodOf.address],
+      run: async (t) => {
+        const { refusals } = await recorded(t, floodOf.address);
+        if (refusals.length > 0) return { answer: 'then_429' };
+        return {
+          untold: 'either refused requests spend nothing here, or they are never throttled',
+        };
+      },
+    },
   },
   {
     assumption: 'clientIp',
@@ -331,6 +359,17 @@ export const httpObservations: readonly Observation[] = [
       await t.advance(121_000);
       if (!throttled) return { untold: 'calls without a key are never throttled here' };
       return byStatus(reply, { 429: 'peer', 401: 'x_forwarded_for' });
+    },
+    live: {
+      needs: ['key'],
+      judges: [floodOf.address],
+      run: async (t) => {
+        const { beside } = await recorded(t, floodOf.address);
+        const forwarded = beside.find(({ name }) => name === 'forwarded');
+        if (forwarded === undefined)
+          return { untold: 'calls without a key are never throttled here' };
+        return byStatus(forwarded.reply, { 429: 'peer', 401: 'x_forwarded_for' });
+      },
     },
   },
   {

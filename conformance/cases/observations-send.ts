@@ -115,6 +115,7 @@ export const sendObservations: readonly Observation[] = [
         202: 'api_key',
       });
     },
+    live: { needs: ['sender', 'other-key'], cost: { sends: 2 } },
   },
   {
     assumption: 'replayDifferentBody',
@@ -135,6 +136,7 @@ export const sendObservations: readonly Observation[] = [
     name: 'dashboard-send',
     needs,
     cost: { sends: 2 },
+    spends: { send: 1, dashboard_send: 1 },
     sends: 'one request_id at the v1 send and at the dashboard send',
     run: async (t) => {
       const account = await t.account();
@@ -267,7 +269,7 @@ export const sendObservations: readonly Observation[] = [
     assumption: 'blankMessage',
     name: 'blank',
     needs,
-    cost: { sends: 3 },
+    cost: { sends: 2 },
     sends: 'a message of white space alone',
     run: async (t) =>
       byStatus(await t.send(await ready(t), { message: '  ' }), { 202: 'accept', 400: 'reject' }),

@@ -3,7 +3,9 @@
  */
 import type { Observation, Seen } from '../case.ts';
 import { flood } from '../flood.ts';
+import { type Flood, floodOf } from '../floods.ts';
 import { justAfterTheMinute, limited, passed } from '../limited.ts';
+import { recorded } from '../recording.ts';
 import { recipients } from '../target.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -75,6 +77,16 @@ async function refill(t: Trial): Promise<Seen> {
   return { answer: back > 100 ? 'interval' : 'sliding' };
 }
 
+/** What the wait after a flood shows, whose first request came well before the others. */
+function refillOf({ wait, refusals, tookMs }: Flood): Seen {
+  if (wait === undefined)
+    return { untold: `no wait could be followed after ${refusals.length} 429s` };
+  if (wait.seconds <= 2) return { answer: 'continuous' };
+  const sinceFirst = Math.ceil(60 - tookMs / 1000);
+  if (Math.abs(wait.seconds - sinceFirst) > 2) return { answer: 'interval_aligned' };
+  return { answer: passed(wait.next) ? 'interval' : 'sliding' };
+}
+
 async function pollInterval(t: Trial): Promise<{ ms: number; gaps: number[] } | undefined> {
   const account = await t.account();
   const first = await t.queued(account);
@@ -101,6 +113,12 @@ export const timeObservations: readonly Observation[] = [
     cost: { sends: 310, throttled: 61 },
     sends: '60 sends, 10.4 s later as many as pass, 50 s later again',
     run: refill,
+    live: {
+      needs: ['sender'],
+      cost: { waits: 62 },
+      judges: [floodOf.send],
+      run: async (t) => refillOf(await recorded(t, floodOf.send)),
+    },
   },
   {
     ...alone,

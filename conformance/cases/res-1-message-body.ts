@@ -140,5 +140,6 @@ export const res1MessageBodyCases: readonly Case[] = [
         t.count();
       }
     },
+    live: { needs: ['sender'], cost: { sends: 1 } },
   },
 ];

@@ -12,7 +12,7 @@ export const res3EchoesCases: readonly Case[] = [
     ...base,
     rule: 'RES-3',
     name: 'request-id-echoed',
-    cost: { sends: 3 },
+    cost: { sends: 1 },
     sends: 'a send with a request_id, a read of it, a replay of it',
     demands: 'the same request_id in each body',
     run: async (t) => {
@@ -92,6 +92,7 @@ export const res3EchoesCases: readonly Case[] = [
     ...base,
     rule: 'RES-4',
     name: 'created-at-stays',
+    cost: { sends: 1 },
     sends: 'a send, and two reads of it',
     demands: 'created_at is the same in all',
     run: async (t) => {

@@ -94,6 +94,7 @@ export const send2RequiredFieldsCases: readonly Case[] = [
           noNumbers.map((to) => ({ fields: { to }, names: ['to'] })),
         ),
       ),
+    live: { needs, cost: { sends: 6 } },
   },
   {
     rule: 'SEND-2',
@@ -110,12 +111,13 @@ export const send2RequiredFieldsCases: readonly Case[] = [
           noNumbers.map((from) => ({ fields: { from }, names: sender })),
         ),
       ),
+    live: { needs, cost: { sends: 6 } },
   },
   {
     rule: 'SEND-2',
     name: 'alias-is-e164',
     needs,
-    cost: { sends: 4 },
+    cost: { sends: 3 },
     sends: 'a `from_number` that is no E.164 number',
     demands: '400 that names it',
     run: async (t) => {

@@ -44,6 +44,7 @@ export const send3AcceptedCases: readonly Case[] = [
     ...base,
     rule: 'STATE-1',
     name: 'created-queued',
+    cost: { sends: 1 },
     sends: 'a valid message',
     demands: 'it exists, in status queued',
     run: async (t) => {
@@ -60,6 +61,7 @@ export const send3AcceptedCases: readonly Case[] = [
     ...base,
     rule: 'SVC-2',
     name: 'answers-when-queued',
+    cost: { sends: 1 },
     sends: 'a valid message, and a read straight after',
     demands: 'the reply says queued: nothing is sent yet',
     run: async (t) => {
@@ -121,7 +123,7 @@ export const send3AcceptedCases: readonly Case[] = [
     rule: 'SEND-3',
     name: 'any-text',
     needs: ['sender'],
-    cost: { sends: 4 },
+    cost: { sends: 5 },
     sends: 'texts with emoji, quotes, a line break, other scripts',
     demands: '202 each',
     run: async (t) => {

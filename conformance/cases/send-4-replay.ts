@@ -111,7 +111,7 @@ export const send4ReplayCases: readonly Case[] = [
     rule: 'SEND-4',
     name: 'refusals-between-do-not-matter',
     needs,
-    cost: { sends: 4 },
+    cost: { sends: 3 },
     sends: 'a replay after a refused send of another request_id',
     demands: '200 and the original body',
     run: async (t) => {

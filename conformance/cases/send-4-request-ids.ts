@@ -67,7 +67,7 @@ export const send4RequestIdsCases: readonly Case[] = [
     },
     live: {
       needs: ['sender', 'second-account'],
-      cost: { sends: 1 },
+      cost: { sends: 2 },
       run: async (t) => {
         const account = await t.account();
         const other = await t.otherAccount();

@@ -50,6 +50,7 @@ export const send5InvalidFieldsCases: readonly Case[] = [
     sends: 'values of the wrong type in every field, and dates that are none',
     demands: '400 that names the failing field',
     run: (t) => allInvalid(t, few(t, wrongTypes)),
+    live: { needs, cost: { sends: 6 } },
   },
   {
     rule: 'SEND-5',
@@ -107,6 +108,7 @@ export const send5InvalidFieldsCases: readonly Case[] = [
     sends: 'bodies that are no JSON object',
     demands: 'a 4xx with a JSON body, never a 5xx, and the service goes on',
     run: malformedBodies,
+    live: { needs, cost: { sends: 6 } },
   },
   {
     rule: 'SVC-4',
@@ -116,5 +118,6 @@ export const send5InvalidFieldsCases: readonly Case[] = [
     sends: 'bodies that are no JSON object',
     demands: 'a 4xx whose own body is JSON',
     run: malformedBodies,
+    live: { needs, cost: { sends: 6 } },
   },
 ];

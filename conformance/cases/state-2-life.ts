@@ -36,16 +36,18 @@ export async function statusOf(t: Trial, key: string, messageId: string): Promis
 /** Without levers, the lives of two messages are watched once for all cases. */
 export const watched = { needs: ['sender'], judges: [livesInRealTime] } as const;
 
-/** Two reads in real time may miss a state that lasts only as long as a few of them. */
-const surelySeenMs = 5_000;
+/** A state may last as little as that where nothing is known of its length. */
+const briefestMs = 1_000;
 
 /** A state that was skipped, unless it may just not have been seen. */
 function skippedAState(t: Trial, lives: readonly RecordedLife[], step: string, of: RecordedLife) {
-  const gaps = lives.flatMap(({ sightings }) =>
-    sightings.slice(1).map(({ at }, i) => at - (sightings[i]?.at ?? 0)),
+  // From one change to the next; the first state may end at any time.
+  const lasted = lives.flatMap(({ sightings }) =>
+    sightings.slice(2).map(({ at }, i) => at - (sightings[i + 1]?.at ?? 0)),
   );
-  if (!t.controlled && Math.min(...gaps) < surelySeenMs)
-    t.lack('a target whose messages stay in each state for 5 s');
+  const blind = Math.max(...of.sightings.map(({ within }) => within));
+  if (!t.controlled && (lasted.length > 0 ? Math.min(...lasted) : briefestMs) < 3 * blind)
+    t.lack('a target whose messages stay in each state for a few seconds');
   t.fail(step, describeLife(of));
 }
 

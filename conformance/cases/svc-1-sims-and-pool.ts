@@ -83,7 +83,7 @@ export const svc1SimsAndPoolCases: readonly Case[] = [
     },
     live: {
       needs: ['sender', 'second-account'],
-      cost: { sends: 1 },
+      cost: { sends: 2 },
       run: async (t) => {
         const account = await t.account();
         await t.queued(account);

@@ -11,6 +11,7 @@ export const svc4JsonCases: readonly Case[] = [
     name: 'successes-are-json',
     needs: ['sender', 'device'],
     cost: { sends: 4 },
+    spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
     sends: 'a good request to each of the seven endpoints, and a replay',
     demands: 'JSON bodies, declared as such',
     run: async (t) => {

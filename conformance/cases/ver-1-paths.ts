@@ -11,6 +11,7 @@ export const ver1PathsCases: readonly Case[] = [
     name: 'under-v1',
     needs: ['sender'],
     cost: { sends: 1 },
+    spends: { send: 1, received: 1 },
     sends: 'send, read, received and stats under /api/v1/',
     demands: '202, 200, 200, 200',
     run: async (t) => {
@@ -30,6 +31,7 @@ export const ver1PathsCases: readonly Case[] = [
     name: 'without-version',
     needs: ['sender', 'device'],
     cost: { sends: 2 },
+    spends: { dashboard_send: 1, external_send: 1, tasks: 1 },
     sends: 'dashboard send, external send and device tasks without a version prefix',
     demands: 'they are there: neither 404 nor 405',
     run: async (t) => {
@@ -56,6 +58,7 @@ export const ver1PathsCases: readonly Case[] = [
     name: 'received-is-no-message-id',
     needs: ['key'],
     cost: {},
+    spends: { received: 1 },
     sends: 'a read of received messages, and of an unknown id',
     demands: '200 with JSON for the one, 404 for the other',
     run: async (t) => {

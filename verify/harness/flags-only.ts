@@ -8,7 +8,7 @@ import type { ConformReport } from '../testkit/conform-run.ts';
 import { serveWithFlags } from './flags-world.ts';
 
 /** Fast enough for a test, slow enough that the delay of a request stays a small part of a second. */
-const rate = 12;
+const rate = 8;
 
 export interface FlagsRun {
   readonly code: number;

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import { type Bucket, BucketLedger } from './buckets.ts';
+import { type Item, Schedule } from './schedule.ts';
+
+const item = (id: string, parts: Partial<Item> = {}): Item => ({
+  id,
+  spends: {},
+  full: [],
+  after: [],
+  isLong: false,
+  ...parts,
+});
+
+function spend(ledger: BucketLedger, bucket: Bucket, times: number, at: number): void {
+  for (let i = 0; i < times; i += 1) ledger.note(bucket, at, 'passed');
+}
+
+/** Starts whatever can start, finishes it at once, and returns the order. */
+function startedAt(schedule: Schedule<Item>, now: number): string[] {
+  const ids: string[] = [];
+  for (;;) {
+    const decision = schedule.next(now);
+    if (decision.kind !== 'start') return ids;
+    ids.push(decision.item.id);
+    schedule.finished(decision.item);
+  }
+}
+
+describe('a case', () => {
+  test('starts while what it spends fits into the last minute', () => {
+    const ledger = new BucketLedger();
+    spend(ledger, 'send', 117, 0);
+    const schedule = new Schedule([item('three', { spends: { send: 3 } })], ledger, 0);
+    expect(startedAt(schedule, 1_000)).toEqual(['three']);
+  });
+
+  test('waits until enough of the last minute is over, and says for which bucket', () => {
+    const ledger = new BucketLedger();
+    spend(ledger, 'send', 118, 0);
+    const schedule = new Schedule([item('three', { spends: { send: 3 } })], ledger, 0);
+    expect(schedule.next(1_000)).toMatchObject({ kind: 'wait', ms: 60_000, bucket: 'send' });
+    expect(startedAt(schedule, 61_000)).toEqual(['three']);
+  });
+
+  test('counts what the cases that run now will still spend', () => {
+    const ledger = new BucketLedger();
+    spend(ledger, 'tasks', 50, 0);
+    const items = [item('one', { spends: { tasks: 8 } }), item('two', { spends: { tasks: 8 } })];
+    const schedule = new Schedule(items, ledger, 0);
+    expect(schedule.next(1).kind).toBe('start');
+    expect(schedule.next(1).kind).toBe('wait');
+  });
+
+  test('that spends nothing goes before one that has to wait', () => {
+    const ledger = new BucketLedger();
+    spend(ledger, 'send', 120, 0);
+    const items = [item('send', { spends: { send: 1 } }), item('read')];
+    expect(startedAt(new Schedule(items, ledger, 0), 1)).toEqual(['read']);
+  });
+
+  test('that judges a recording comes after it', () => {
+    const items = [item('case', { after: ['lives'] }), item('lives', { isLong: true })];
+    expect(startedAt(new Schedule(items, new BucketLedger(), 0), 0)).toEqual(['lives', 'case']);
+  });
+});
+
+describe('a flood', () => {
+  const flood = item('flood', { full: ['send'], isLong: true });
+
+  test('comes at once where nothing else can be done meanwhile', () => {
+    expect(startedAt(new Schedule([flood], new BucketLedger(), 0), 0)).toEqual(['flood']);
+  });
+
+  test('comes after small cases, a minute into the run, when what others spent before is back', () => {
+    const cases = ['a', 'b'].map((id) => item(id, { spends: { send: 1 } }));
+    const schedule = new Schedule([flood, ...cases], new BucketLedger(), 0);
+    expect(startedAt(schedule, 0)).toEqual(['a', 'b', 'flood']);
+  });
+
+  test('waits until the small cases have left the bucket alone for a minute', () => {
+    const ledger = new BucketLedger();
+    const schedule = new Schedule([flood, item('small', { spends: { send: 100 } })], ledger, 0);
+    expect(startedAt(schedule, 0).slice(0, 1)).toEqual(['small']);
+    const again = new Schedule([flood], ledger, 0);
+    spend(ledger, 'send', 100, 5_000);
+    expect(again.next(10_000)).toMatchObject({ kind: 'wait', ms: 56_000, bucket: 'send' });
+  });
+
+  test('goes before the cases that wait for the same bucket', () => {
+    const ledger = new BucketLedger();
+    spend(ledger, 'send', 120, 0);
+    const items = [flood, item('small', { spends: { send: 1 } })];
+    expect(startedAt(new Schedule(items, ledger, -60_000), 62_000)).toEqual(['flood', 'small']);
+    const schedule = new Schedule(items, ledger, -60_000);
+    expect(schedule.next(30_000)).toMatchObject({ kind: 'wait', item: { id: 'flood' } });
+  });
+
+  test('has its bucket to itself', () => {
+    const ledger = new BucketLedger();
+    const items = [flood, item('small', { spends: { send: 1 } })];
+    const schedule = new Schedule(items, ledger, -60_000);
+    expect(schedule.next(0)).toMatchObject({ kind: 'start', item: { id: 'flood' } });
+    expect(schedule.next(0).kind).toBe('busy');
+  });
+});
+
+test('what depends on an item that was dropped is not waited for', () => {
+  const flood = item('flood', { full: ['send'] });
+  const schedule = new Schedule([flood, item('case', { after: ['flood'] })], new BucketLedger(), 0);
+  schedule.drop(flood);
+  expect(startedAt(schedule, 0)).toEqual(['case']);
+});
+
+test('a ledger counts replays, refusals and successes of the last minute apart', () => {
+  const ledger = new BucketLedger();
+  ledger.note('send', 0, 'passed');
+  ledger.note('send', 30_000, 'replayed');
+  ledger.note('send', 62_000, 'refused');
+  const one = { passed: 0, replayed: 1, refused: 1, throttled: 0, since: 30_000 };
+  expect(ledger.spent('send', 62_000)).toEqual(one);
+});
