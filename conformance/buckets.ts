@@ -99,4 +99,4 @@ export class BucketLedger {
 
 /** A minute, and a second for what is on its way. */
 const windowMs = minuteMs + 1_000;
-const fewSuccesses = 10;
+const fewSuccesses = 30;

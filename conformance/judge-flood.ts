@@ -5,7 +5,7 @@
 import { minuteMs } from './buckets.ts';
 import type { Reply } from './client.ts';
 import type { Flood } from './floods.ts';
-import { passed } from './limited.ts';
+import { limited, passed } from './limited.ts';
 import type { Trial } from './trial.ts';
 import * as verify from './verify.ts';
 
@@ -78,6 +78,30 @@ export function waitIsRight(t: Trial, flood: Flood): void {
   t.count();
 }
 
+/**
+ * What was spent comes back a minute later and not before, unless the bucket fills bit by bit, or with a minute of the
+ * clock (`limiterRefill`), whose end may be a second off.
+ */
+export function returnsAfterAMinute(t: Trial, flood: Flood): void {
+  const { wait, beganAt, before } = flood;
+  if (wait === undefined) t.lack('a wait of 60 s (--timeout 2m)');
+  if (wait.seconds <= longestContinuousWait || !passed(wait.after))
+    t.lack('a bucket that comes back at once, so that when it does can be seen');
+  const intoMinuteMs = (wait.at + aboutMs) % minuteMs;
+  const isAligned = intoMinuteMs < 2 * aboutMs;
+  const tookMs = wait.at - (before.since ?? beganAt);
+  if (!isAligned)
+    verify.that(
+      tookMs >= minuteMs - shortestMs,
+      'nothing back before a minute is over',
+      `a success after ${(tookMs / 1000).toFixed(1)} s, with ${flood.limit} before it`,
+    );
+  t.count();
+}
+
+const aboutMs = 2_000;
+const shortestMs = 200;
+
 /** ERR-4: the seconds of the header, where `detail` states them rounded up. */
 export function detailStatesTheWait(t: Trial, reply: Reply): void {
   const wait = verify.retryAfter(reply);
@@ -108,8 +132,7 @@ export function isLeftAlone(t: Trial, flood: Flood, name: string): void {
 /** The other endpoints, none of which was flooded itself. */
 export function leavesTheOthers(t: Trial, flood: Flood): void {
   for (const { name } of flood.beside)
-    if (!['other account', 'no key', 'revoked', 'forwarded'].includes(name))
-      isLeftAlone(t, flood, name);
+    if (limited.some((one) => one.name === name)) isLeftAlone(t, flood, name);
   for (const reply of flood.reads) verify.that(reply.status !== 429, 'no 429 for a read', reply);
   t.count();
 }

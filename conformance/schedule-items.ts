@@ -20,7 +20,11 @@ export type RunItem = CaseItem | RecordingItem;
 
 export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
   const recordings = [...new Set(cases.flatMap(({ judges = [] }) => judges))];
-  const floods = recordings.filter(({ full }) => full !== undefined);
+  // That of the address first: its 429s must not reach those who have a key.
+  const rank = ({ full }: Recording) => Number(full?.[0] !== 'address');
+  const floods = recordings
+    .filter(({ full }) => full !== undefined)
+    .toSorted((a, b) => rank(a) - rank(b));
   // One after the other, each sees what the others leave of its bucket; where no wait for all buckets is allowed, each
   // comes as soon as its own allows.
   const groups = means.timeoutMs > minuteMs ? [floods] : floods.map((flood) => [flood]);
@@ -30,7 +34,10 @@ export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
   ].map(recordingItem);
   const itemWith = (recording: Recording) =>
     items.find((item) => item.kind === 'recordings' && item.recordings.includes(recording))?.id;
-  const costOf = (one: AnyCase) => (one.cost.sends ?? 0) + ('rule' in one ? 0 : 500);
+  const isLong = (one: AnyCase) => (one.cost.waits ?? 0) > 2;
+  // Those that mostly wait come first, so that none is waited for at the end.
+  const costOf = (one: AnyCase) =>
+    (one.cost.sends ?? 0) + ('rule' in one ? 0 : 500) - (isLong(one) ? 1_000 : 0);
   for (const one of cases.toSorted((a, b) => costOf(a) - costOf(b)))
     items.push({
       kind: 'case',
@@ -39,7 +46,7 @@ export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
       spends: spendsOf(one),
       full: [],
       after: [...new Set((one.judges ?? []).flatMap((recording) => itemWith(recording) ?? []))],
-      isLong: (one.cost.waits ?? 0) > 2,
+      isLong: isLong(one),
     });
   return items;
 }

@@ -14,6 +14,8 @@ export interface Wait {
   /** What the last refusal said, and the reply when that is over. */
   readonly lastSeconds: number;
   readonly after: Reply;
+  /** When that was sent, on the run's clock. */
+  readonly at: number;
   /** Straight after that: all of the bucket is back, or one request of it (`limiterRefill`). */
   readonly next: Reply;
 }
@@ -61,11 +63,20 @@ export async function waitOut(
     }
     // It arrived when the wait was over, and has spent what came back: that it passed is all there is to see.
     if (isLate && early.status !== 429)
-      return { refusal, seconds, early: undefined, lastSeconds, after: early, next: await call() };
+      return {
+        refusal,
+        seconds,
+        early: undefined,
+        lastSeconds,
+        after: early,
+        at: clock.now(),
+        next: await call(),
+      };
   }
   await t.pause(from + lastSeconds * 1_000 - clock.now() + 20, what);
+  const at = clock.now();
   const after = await call();
-  return { refusal, seconds, early, lastSeconds, after, next: await call() };
+  return { refusal, seconds, early, lastSeconds, after, at, next: await call() };
 }
 
 function secondsOf(reply: Reply): number | undefined {

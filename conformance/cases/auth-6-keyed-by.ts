@@ -2,8 +2,8 @@
 import type { Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
-import { floodOf } from '../floods.ts';
-import { isLeftAlone, limitIsExact } from '../judge-flood.ts';
+import { type Flood, floodOf } from '../floods.ts';
+import { isLeftAlone, limitIsExact, refusalsOf } from '../judge-flood.ts';
 import { type Limited, limited, needsOf, passed, withFullBuckets } from '../limited.ts';
 import { recorded } from '../recording.ts';
 import { paths, type Trial } from '../trial.ts';
@@ -30,6 +30,27 @@ function unauthenticated(t: Trial, localAddress?: string): Promise<Reply> {
     path: paths.received,
     ...(localAddress === undefined ? {} : { localAddress }),
   });
+}
+
+/** Calls without a key, after some of a user from the same address. */
+function strangersAreCounted(t: Trial, flood: Flood): void {
+  if (flood.refusals.length > 0) {
+    limitIsExact(t, flood);
+    return;
+  }
+  // None at all where a refused call spends nothing (`errorsSpendToken`, `unauthenticatedThrottle`).
+  for (const reply of flood.replies) verify.status(reply, 401);
+  t.count();
+}
+
+function addressesShare(t: Trial, flood: Flood): void {
+  const [refusal] = refusalsOf(t, flood);
+  const second = flood.beside.find(({ name }) => name === 'second address');
+  if (second === undefined) t.lack('a target that is reached from a second local address');
+  if (Number(refusal?.headers['retry-after'] ?? 0) <= 2)
+    t.lack('a bucket that does not come back meanwhile');
+  verify.status(second.reply, 429);
+  t.count();
 }
 
 function perEndpoint(one: Limited): readonly Case[] {
@@ -154,6 +175,11 @@ export const auth6KeyedByCases: readonly Case[] = [
       verify.equal('requests that passed', count, await capacity(t));
       t.count();
     },
+    live: {
+      needs: ['key'],
+      judges: [floodOf.received],
+      run: async (t) => addressesShare(t, await recorded(t, floodOf.received)),
+    },
   },
   {
     rule: 'AUTH-6',
@@ -188,10 +214,8 @@ export const auth6KeyedByCases: readonly Case[] = [
       judges: [floodOf.address],
       run: async (t) => {
         const flood = await recorded(t, floodOf.address);
-        // None at all where a refused call spends nothing (`errorsSpendToken`, `unauthenticatedThrottle`).
-        if (flood.refusals.length > 0) return limitIsExact(t, flood);
-        for (const reply of flood.replies) verify.status(reply, 401);
-        t.count();
+        if (flood.refusals.length > 0) isLeftAlone(t, flood, 'received');
+        strangersAreCounted(t, flood);
       },
     },
   },
@@ -214,8 +238,8 @@ export const auth6KeyedByCases: readonly Case[] = [
     },
     live: {
       needs: ['key'],
-      judges: [floodOf.received],
-      run: async (t) => isLeftAlone(t, await recorded(t, floodOf.received), 'no key'),
+      judges: [floodOf.address],
+      run: async (t) => strangersAreCounted(t, await recorded(t, floodOf.address)),
     },
   },
   {
@@ -257,12 +281,11 @@ export const auth6KeyedByCases: readonly Case[] = [
     },
     live: {
       needs: ['key', 'revoked-key'],
-      judges: [floodOf.received],
+      judges: [floodOf.address, floodOf.received],
       run: async (t) => {
-        const flood = await recorded(t, floodOf.received);
-        for (const { name, reply } of flood.beside)
-          if (name === 'revoked') verify.status(reply, 401);
-        limitIsExact(t, flood);
+        const { beside } = await recorded(t, floodOf.address);
+        for (const { name, reply } of beside) if (name === 'revoked') verify.status(reply, 401);
+        limitIsExact(t, await recorded(t, floodOf.received));
       },
     },
   },

@@ -7,7 +7,7 @@ import type { Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
-import { isLeftAlone, limitIsExact } from '../judge-flood.ts';
+import { isLeftAlone, limitIsExact, returnsAfterAMinute } from '../judge-flood.ts';
 import { justAfterTheMinute, type Limited, limited, needsOf, passed } from '../limited.ts';
 import { recorded } from '../recording.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
@@ -73,6 +73,12 @@ function window(one: Limited): Case {
       const after = howMany(await spendAll(t, one, punctual));
       verify.equal('requests that passed after 60 s', after, one.limit);
       t.count();
+    },
+    live: {
+      needs: needsOf(one),
+      cost: { waits: 62 },
+      judges: [floodOf[one.name]],
+      run: async (t) => returnsAfterAMinute(t, await recorded(t, floodOf[one.name])),
     },
   };
 }

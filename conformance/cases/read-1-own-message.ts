@@ -89,8 +89,9 @@ export const read1OwnMessageCases: readonly Case[] = [
       judges: [livesInRealTime],
       run: async (t) => {
         const lives = await recordedLives(t);
-        if (lives.every(({ sightings }) => sightings.length === 1))
-          t.lack('a message that is picked up within the wait');
+        // A device picks up within about 20 s (SVC-3), which a read has to show.
+        const isStale = lives.every(({ sightings }) => sightings.length === 1);
+        verify.that(!isStale, 'another status within 30 s', 'queued all the time');
         t.count();
       },
     },

@@ -10,12 +10,12 @@ export const sender = ['from', 'from_number'];
 
 /** No answer of `numberCheck` takes these for E.164. */
 const noNumbers = [
-  '',
-  'abc',
+  '+1 202 555 0123',
   '12025550123',
+  'abc',
+  '',
   '+',
   '+0202555012',
-  '+1 202 555 0123',
   '+12345678901234567',
 ];
 

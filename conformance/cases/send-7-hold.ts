@@ -37,6 +37,31 @@ export async function holds(t: Trial, delayMs: number): Promise<void> {
   t.fail('pickup within about one poll of send_at', await statusOf(t, account, messageId));
 }
 
+const briefMs = 12_000;
+/** About 20 s, and a little. */
+const pickupMs = 26_000;
+
+/** In real time a read may be late, so that only what it shows before `send_at` is judged as early. */
+async function holdsBriefly(t: Trial): Promise<void> {
+  if (t.controlled) return holds(t, briefMs);
+  const account = await t.account();
+  const until = (await t.now()) + briefMs;
+  const { messageId } = await t.queued(account, { send_at: iso(until) });
+  for (;;) {
+    const status = await statusOf(t, account, messageId);
+    const now = await t.now();
+    if (gone.includes(status)) {
+      verify.that(now >= until - clockDriftMs, `held for ${briefMs / 1000} s`, `${status} before`);
+      return t.count();
+    }
+    verify.that(now < until + pickupMs, 'pickup within about 20 s of send_at', status);
+    await t.advance(500);
+  }
+}
+
+/** Between the target's clock and ours; more would make every hold look early or late. */
+const clockDriftMs = 2_000;
+
 const needs = ['sender'] as const;
 const clock = ['fresh', 'clock'] as const;
 const day = 86_400_000;
@@ -90,6 +115,16 @@ export const send7HoldCases: readonly Case[] = [
         }
       },
     },
+  },
+  {
+    rule: 'SEND-7',
+    name: 'holds-twelve-seconds',
+    needs,
+    alone: true,
+    cost: { sends: 1, waits: 40 },
+    sends: 'a send_at twelve seconds ahead, and reads of it until it is picked up',
+    demands: 'held until then, picked up within about one poll of it',
+    run: holdsBriefly,
   },
   {
     rule: 'SEND-7',

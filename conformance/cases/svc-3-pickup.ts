@@ -87,6 +87,23 @@ export const svc3PickupCases: readonly Case[] = [
         }
       }
     },
+    live: {
+      ...watched,
+      // Whatever the pace of progress (`progressPace`), it does not follow the reads.
+      run: async (t) => {
+        for (const of of await recordedLives(t)) {
+          const gaps = of.sightings.slice(1).map(({ at }, i) => at - (of.sightings[i]?.at ?? 0));
+          const followsReads = gaps.length === 3 && gaps.every((gap) => gap < 400);
+          verify.that(
+            !followsReads,
+            'a status that does not change with each read',
+            describeLife(of),
+          );
+          if (gaps.length > 0) t.count();
+        }
+        if (t.exercised === 0) t.lack('a message that is picked up within the wait');
+      },
+    },
   },
   {
     ...life,
