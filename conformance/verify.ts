@@ -55,6 +55,10 @@ export function identical(reply: Reply, original: Reply, what: string): void {
   fail(`${what}, which has ${expected}`, actual, reply.exchange);
 }
 
+/** Enough that the name of a field is among them. */
+const shownBefore = 48;
+const shownAfter = 12;
+
 /** What each of two texts has where they differ, with a few characters around it. */
 export function difference(one: string, other: string): [string, string] {
   let start = 0;
@@ -63,7 +67,7 @@ export function difference(one: string, other: string): [string, string] {
   const most = Math.min(one.length, other.length) - start;
   while (end < most && one.at(-1 - end) === other.at(-1 - end)) end += 1;
   const excerpt = (text: string) =>
-    `${start > 20 ? '…' : ''}${text.slice(Math.max(0, start - 20), text.length - end + 10)}${end > 10 ? '…' : ''}`;
+    `${start > shownBefore ? '…' : ''}${text.slice(Math.max(0, start - shownBefore), text.length - end + shownAfter)}${end > shownAfter ? '…' : ''}`;
   return [excerpt(one), excerpt(other)];
 }
 

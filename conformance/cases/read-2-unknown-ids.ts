@@ -17,8 +17,8 @@ const needs = ['sender'] as const;
 function outline(reply: Reply, id: string): Map<string, string> {
   const parts = [
     ['status', String(reply.status)],
-    ...Object.entries(reply.headers),
     ['the body', reply.text],
+    ...Object.entries(reply.headers),
   ] as const;
   return new Map(parts.map(([name, value]) => [name, value.replaceAll(id, '<id>')]));
 }
