@@ -11,6 +11,8 @@ export interface Wait {
   readonly seconds: number;
   /** A second before it is over; undefined where that is no wait at all, or where it arrived too late to tell. */
   readonly early: Reply | undefined;
+  /** When that was answered, on the run's clock. */
+  readonly earlyAt: number;
   /** What the last refusal said, and the reply when that is over. */
   readonly lastSeconds: number;
   readonly after: Reply;
@@ -49,13 +51,15 @@ export async function waitOut(
   const seconds = secondsOf(refusal);
   if (seconds === undefined || seconds < 1 || seconds > longestWaitSeconds) return undefined;
   let early: Reply | undefined;
+  let earlyAt = answeredAt;
   let from = answeredAt;
   let lastSeconds = seconds;
   if (seconds >= 2) {
     const tooEarlyUntil = sentAt + (seconds - 1) * 1_000;
     await t.pause(tooEarlyUntil - leadMs - clock.now(), what);
     early = await call();
-    const isLate = clock.now() > tooEarlyUntil;
+    earlyAt = clock.now();
+    const isLate = earlyAt > tooEarlyUntil;
     const again = secondsOf(early);
     if (again !== undefined) {
       from = clock.now();
@@ -67,6 +71,7 @@ export async function waitOut(
         refusal,
         seconds,
         early: undefined,
+        earlyAt,
         lastSeconds,
         after: early,
         at: clock.now(),
@@ -76,7 +81,7 @@ export async function waitOut(
   await t.pause(from + lastSeconds * 1_000 - clock.now() + 20, what);
   const at = clock.now();
   const after = await call();
-  return { refusal, seconds, early, lastSeconds, after, at, next: await call() };
+  return { refusal, seconds, early, earlyAt, lastSeconds, after, at, next: await call() };
 }
 
 function secondsOf(reply: Reply): number | undefined {
