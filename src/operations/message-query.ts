@@ -17,7 +17,7 @@ export const matchSchema = z.strictObject({
   from: numberFilterSchema.exactOptional().describe('The sender number, whole.'),
   status: z.enum(shownStatuses).exactOptional().describe('As a read shows it.'),
   text: z.string().exactOptional().describe('A part of the message text.'),
-  request_id: z.string().exactOptional(),
+  request_id: z.string().exactOptional().describe('The idempotency key, whole.'),
 });
 export type MessageMatch = Readonly<z.input<typeof matchSchema>>;
 
@@ -33,7 +33,8 @@ export const querySchema = matchSchema.extend({
   cursor: z
     .string()
     .regex(/^[0-9]{1,15}$/, { error: 'expected a next_cursor of an earlier page' })
-    .exactOptional(),
+    .exactOptional()
+    .describe('The next_cursor of an earlier page.'),
 });
 
 /** The filters with the id of the account that they name. */

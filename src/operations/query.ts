@@ -15,7 +15,8 @@ export function limitSchema(largest: number, fallback: number) {
       (value) => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value),
       z.int({ error }).min(1, { error }).max(largest, { error }).default(fallback),
     )
-    .default(fallback);
+    .default(fallback)
+    .describe('How many at most.');
   return schema as unknown as z.ZodDefault<z.ZodNumber>;
 }
 

@@ -77,7 +77,6 @@ export function controlDocument(operations: readonly Operation[]): Json {
       description:
         'What the user of the simulator can do beyond the service. Never rate-limited. Every operation is a method of the simulator in JavaScript too: `clock.advance` is `sim.clock.advance()`.',
       license: { name: 'MIT', identifier: 'MIT' },
-      contact: { name: 'smstwin' },
     },
     servers: [{ url: '/' }],
     tags: [...new Set(operations.map(({ name }) => nounOf(name)))].map((name) => ({

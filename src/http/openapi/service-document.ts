@@ -149,6 +149,7 @@ function pathParameters({ pattern }: Route, { pathIdForm }: Assumptions): Json[]
     name,
     in: 'path',
     required: true,
+    description: name === 'device_id' ? 'The SIM.' : 'The message.',
     schema: schemaOf(pathIdForm === 'any' ? looseUuid : z.uuid(), 'input'),
   }));
 }
@@ -159,6 +160,7 @@ function queryParameters(endpoint: EndpointName): Json[] {
     name,
     in: 'query',
     required: false,
+    description: name === 'page' ? 'Counted from 1, newest first.' : 'Messages of one page.',
     schema: schemaOf(schema, 'input'),
   }));
 }
