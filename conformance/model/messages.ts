@@ -10,6 +10,7 @@ export interface ModelRequest {
   readonly query: string;
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
+  readonly contentEncoding?: string | undefined;
   readonly clientIp: string;
   readonly forwardedFor: string | undefined;
   readonly body: string | Uint8Array;

@@ -412,9 +412,12 @@ export class ReferenceModel {
     return mustBeValid && !isValid ? undefined : this.#replay(endpoint, body, key);
   }
 
-  #isJson({ contentType }: ModelRequest): boolean {
+  #isJson({ contentType, contentEncoding = '' }: ModelRequest): boolean {
     const declared = (contentType ?? '').split(';')[0]?.trim().toLowerCase();
-    return declared === 'application/json' || this.assumptions.contentType === 'ignore';
+    const isPlain = ['', 'identity'].includes(contentEncoding.toLowerCase());
+    return (
+      (declared === 'application/json' && isPlain) || this.assumptions.contentType === 'ignore'
+    );
   }
 
   #askedFor(body: Body): readonly unknown[] {

@@ -34,6 +34,7 @@ export interface RecordedRequest {
   readonly client_ip?: string;
   readonly forwarded_for?: string;
   readonly content_type?: string;
+  readonly content_encoding?: string;
   readonly body?: string;
   /** A body that is not UTF-8. */
   readonly body_base64?: string;
@@ -68,7 +69,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 /** Copies everything: the request is valid only during its call. */
 export function requestEntry(atMs: number, request: ApiRequest, handled: Handled): RequestEntry {
-  const { method, path, query, contentType, forwardedFor } = request;
+  const { method, path, query, contentType, contentEncoding, forwardedFor } = request;
   const { key, reply } = handled;
   return {
     at: isoTime(atMs),
@@ -81,6 +82,7 @@ export function requestEntry(atMs: number, request: ApiRequest, handled: Handled
         : { key_id: key.keyId }),
       ...(forwardedFor !== undefined && { forwarded_for: forwardedFor }),
       ...(contentType !== undefined && { content_type: contentType }),
+      ...(contentEncoding !== undefined && { content_encoding: contentEncoding }),
       ...bodyOf(request.body),
     },
     reply: recordedReply(reply),

@@ -51,6 +51,7 @@ function run(simulator: Simulator): void {
   call(simulator, `Bearer ${key}`, { from: '+12025550177' });
   call(simulator, 'Bearer nobody', {});
   call(simulator, undefined, {});
+  call(simulator, `Bearer ${key}`, { from: '+12025550177' }, 'gzip');
   simulator.faults.add({ when: { probability: 0.5 }, fault: { kind: 'status', status: 500 } });
   for (let n = 0; n < 6; n++) sendBy(simulator, 0, {});
   simulator.faults.clear();
@@ -72,6 +73,7 @@ function call(
   simulator: Simulator,
   authorization: string | undefined,
   body: Readonly<Record<string, unknown>>,
+  contentEncoding?: string,
 ): void {
   simulator.handle({
     method: 'POST',
@@ -79,6 +81,7 @@ function call(
     query: '',
     authorization,
     contentType: 'application/json',
+    contentEncoding,
     clientIp: '10.0.0.1',
     forwardedFor: undefined,
     body: Buffer.from(JSON.stringify({ to: '+12025550123', message: 'Hi', ...body })),

@@ -44,8 +44,10 @@ export class MemoryJournal implements Journal {
 
   request(atMs: number, request: ApiRequest, handled: Handled): void {
     if (!this.isRecording) return;
-    const { path, query, contentType = '', forwardedFor = '', body } = request;
-    const head = path.length + query.length + contentType.length + forwardedFor.length;
+    const { path, query, contentType = '', contentEncoding = '', forwardedFor = '' } = request;
+    const { body } = request;
+    const declared = contentType.length + contentEncoding.length;
+    const head = path.length + query.length + declared + forwardedFor.length;
     this.#keep(
       requestEntry(atMs, request, handled),
       head + body.length + handled.reply.body.length,

@@ -136,6 +136,7 @@ function requestOf(recorded: RecordedRequest, key: string | undefined): ApiReque
     query: recorded.query ?? '',
     authorization: key === undefined ? recorded.credential : `Bearer ${key}`,
     contentType: recorded.content_type,
+    contentEncoding: recorded.content_encoding,
     clientIp: recorded.client_ip ?? '',
     forwardedFor: recorded.forwarded_for,
     body: bytes === undefined ? (recorded.body ?? '') : Buffer.from(bytes, 'base64'),

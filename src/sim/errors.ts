@@ -28,6 +28,7 @@ export type ServiceError =
 export type UndocumentedError =
   | { readonly kind: 'malformed_json'; readonly detail: string }
   | { readonly kind: 'unsupported_media_type' }
+  | { readonly kind: 'unsupported_content_encoding' }
   | { readonly kind: 'method_not_allowed'; readonly allow: string }
   | { readonly kind: 'request_id_conflict' };
 

@@ -59,6 +59,12 @@ export const contentType: fc.Arbitrary<Bytes> = weighted<Bytes>(
       .map((value) => `content-type: ${value}\r\n`),
   ],
   [1, fc.constantFrom('', 'Content-Type: application/json\r\nContent-Type: text/plain\r\n')],
+  [
+    1,
+    fc
+      .constantFrom('gzip', 'identity', '', 'br, gzip')
+      .map((coding) => `Content-Type: application/json\r\nContent-Encoding: ${coding}\r\n`),
+  ],
 );
 
 /** Headers that change nothing of the framing. */

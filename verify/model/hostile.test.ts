@@ -192,6 +192,7 @@ test('hostile paths, methods, queries and headers give what their gate says', ()
       { authorization: text },
       { authorization: `Bearer ${text}` },
       { contentType: text },
+      { contentEncoding: text },
       { forwardedFor: text },
       { method: text },
     ];
@@ -200,6 +201,7 @@ test('hostile paths, methods, queries and headers give what their gate says', ()
       expectProper(scene.get('/api/v1/sms/received/', { changes }));
     }
     expectProper(scene.send({}, { changes: { contentType: text } }));
+    expectProper(scene.send({}, { changes: { contentEncoding: text } }));
   }
   scene.session.subject.stop();
 });

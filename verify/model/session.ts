@@ -159,7 +159,9 @@ export class Session {
         return this.#send(step.who, step.via, this.#key(step.who, step.key), JSON.stringify(body));
       }
       case 'send_raw': {
-        const request = this.#post(step.via, this.#key(step.who, step.key), step.body, step.type);
+        const key = this.#key(step.who, step.key);
+        const post = this.#post(step.via, key, step.body, step.type);
+        const request = { ...post, contentEncoding: step.encoding };
         return `${said(request)} -> ${this.call(step.who, request).status}`;
       }
       case 'replay': {
@@ -553,11 +555,12 @@ function name(who: number): string {
 
 /** A request, short enough to read. */
 function said(request: ApiRequest): string {
-  const { method, path, query, authorization, contentType } = request;
+  const { method, path, query, authorization, contentType, contentEncoding } = request;
   const body = typeof request.body === 'string' ? request.body : `${request.body.length} bytes`;
   const shown = body.length > 300 ? `${body.slice(0, 300)}… (${body.length})` : body;
   const type = contentType === undefined || contentType === 'application/json' ? '' : contentType;
-  return [method, path, query, authorization?.slice(0, 20), type, shown].filter(Boolean).join(' ');
+  const head = [method, path, query, authorization?.slice(0, 20), type, contentEncoding];
+  return [...head, shown].filter(Boolean).join(' ');
 }
 
 /** What is wrong with a reply; undefined when nothing is. */

@@ -50,6 +50,7 @@ export type Step =
       key: number;
       via: SendPath;
       type?: string;
+      encoding?: string;
       body: string | Uint8Array;
     }
   | { kind: 'replay'; who: number; key: number; of: number; via?: SendPath }
@@ -342,6 +343,7 @@ export const rawSendStep: fc.Arbitrary<Step> = fc.record({
     ...['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON;x=y'],
     ...['text/plain', 'application/jsonp', 'application/vnd.api+json', ''],
   ),
+  encoding: fc.constantFrom('', 'identity', 'Identity', '', '', 'gzip', 'identity, gzip'),
   body: fc.constantFrom<string | Uint8Array>(
     ...['', '{', '[]', 'null', '"text"', '42', '{}', '{"to":1,"to":"+12025550150"}', '{"a":1}x'],
     new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),

@@ -54,7 +54,8 @@ export async function dial(port: number, host?: string, allowHalfOpen = false): 
 
 /** Answers 200 with what it was given. */
 export function echo(request: ApiRequest): ApiReply {
-  const { method, path, query, authorization, contentType, clientIp, forwardedFor } = request;
+  const { method, path, query, authorization, clientIp, forwardedFor } = request;
+  const { contentType, contentEncoding } = request;
   const body = Buffer.from(request.body).toString();
   return {
     status: 200,
@@ -64,6 +65,7 @@ export function echo(request: ApiRequest): ApiReply {
       query,
       authorization,
       contentType,
+      contentEncoding,
       clientIp,
       forwardedFor,
       body,

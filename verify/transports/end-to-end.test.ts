@@ -1,6 +1,7 @@
 /**
  * The service through real sockets, on both transports: what a caller gets is what `handle()` answers.
  */
+import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import type { SettingsInput } from '../../src/config/settings.ts';
 import type { ApiRequest } from '../../src/http/service/messages.ts';
@@ -103,6 +104,23 @@ test.each(kinds)(
     expect(seen).toEqual(['queued', 'sending', 'sent', 'delivered', 'delivered']);
   },
 );
+
+test.each(kinds)('SVC-4 %s: a gzip body is 415, which names Content-Encoding', async (kind) => {
+  const simulator = start();
+  const { baseUrl } = await simulator.listen({ transport: kind });
+  const authorization = `Bearer ${simulator.readyFile().accounts[0]?.api_key}`;
+  const fields = { to: recipient, from: acmeNumber, message: 'hello' };
+  const response = await fetch(`${baseUrl}/api/v1/sms/send/`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    body: gzipSync(JSON.stringify(fields)),
+  });
+  expect(response.status).toBe(415);
+  expect(await response.json()).toEqual({
+    code: 'unsupported_content_encoding',
+    detail: 'The body must be sent without a Content-Encoding such as gzip.',
+  });
+});
 
 test('node: Date is simulated time on the service port and real time on the control port', async () => {
   const simulator = start({ clock: 'manual' });

@@ -66,6 +66,9 @@ const plainTexts = {
   unsupported_media_type: {
     description: 'The body is not declared as `application/json` (`contentType`).',
   },
+  unsupported_content_encoding: {
+    description: 'The body has a `Content-Encoding` such as `gzip` (`contentType`).',
+  },
 } as const satisfies Record<PlainKind, Pick<Refusal, 'description' | 'headers'>>;
 
 /** SEND-5: the body names the failing field. `failure`: what a mistake of the endpoint's really leads to. */

@@ -80,6 +80,7 @@ function liveThroughSends(caller: Caller, endpoint: EndpointName, id: string): v
   caller.send(endpoint, { to: 'x', message: 5 });
   caller.send(endpoint, { from: unknownNumber });
   caller.send(endpoint, {}, { contentType: 'text/plain' });
+  caller.send(endpoint, {}, { contentEncoding: 'gzip' });
   simulator.sims.patch(caller.deviceId(1), { allowed: false });
   caller.send(endpoint, { from: acmeOtherNumber });
   simulator.sims.patch(caller.deviceId(1), { allowed: true, active: false });

@@ -67,6 +67,7 @@ function sendRefusals(assumptions: Assumptions): Refusal[] {
   }
   if (contentType === 'reject_415') {
     refusals.push(refusalOf({ kind: 'unsupported_media_type' }, assumptions));
+    refusals.push(refusalOf({ kind: 'unsupported_content_encoding' }, assumptions));
   }
   return refusals;
 }

@@ -83,6 +83,12 @@ export const errorReplies = {
     detail: 'The body must be declared as application/json.',
     documented: false,
   },
+  unsupported_content_encoding: {
+    status: 415,
+    code: 'unsupported_content_encoding',
+    detail: 'The body must be sent without a Content-Encoding such as gzip.',
+    documented: false,
+  },
 } as const satisfies Record<ServiceError['kind'], ErrorRow>;
 
 /** The reply to a refusal, in the shape that the assumptions give it. */

@@ -97,3 +97,23 @@ test.each([
     ).toBe('object');
   },
 );
+
+test.each([
+  [undefined, true],
+  ['', true],
+  ['identity', true],
+  ['Identity', true],
+  ['gzip', false],
+  ['identity, gzip', false],
+  ['br', false],
+])(
+  'SVC-4 a body with the Content-Encoding %s is read: %s; contentType ignore reads its bytes as they are',
+  (contentEncoding, isRead) => {
+    const encoded = { ...request, contentType: 'application/json', contentEncoding };
+    expect(readJsonBody(encoded, defaultAssumptions).kind).toBe(
+      isRead ? 'object' : 'unsupported_content_encoding',
+    );
+    const ignoring = { ...defaultAssumptions, contentType: 'ignore' } as const;
+    expect(readJsonBody(encoded, ignoring).kind).toBe('object');
+  },
+);

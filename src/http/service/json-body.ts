@@ -13,11 +13,12 @@ export type JsonBody =
 const jsonType = /^application\/json[ \t]*(;|$)/i;
 
 export function readJsonBody(
-  request: Pick<ApiRequest, 'contentType' | 'body'>,
+  request: Pick<ApiRequest, 'contentType' | 'contentEncoding' | 'body'>,
   assumptions: Assumptions,
 ): JsonBody {
-  if (assumptions.contentType === 'reject_415' && !isJsonType(request.contentType)) {
-    return { kind: 'unsupported_media_type' };
+  if (assumptions.contentType === 'reject_415') {
+    if (!isJsonType(request.contentType)) return { kind: 'unsupported_media_type' };
+    if (!isPlain(request.contentEncoding)) return { kind: 'unsupported_content_encoding' };
   }
   const text = decode(request.body);
   if (text === undefined) return malformed('The body is not valid UTF-8.');
@@ -38,6 +39,10 @@ function isJsonType(contentType: string | undefined): boolean {
   return (
     contentType === 'application/json' || (contentType !== undefined && jsonType.test(contentType))
   );
+}
+
+function isPlain(contentEncoding: string | undefined): boolean {
+  return contentEncoding === undefined || /^(identity)?$/i.test(contentEncoding);
 }
 
 function decode(body: string | Uint8Array): string | undefined {

@@ -13,6 +13,7 @@ export interface ApiRequest {
   /** Undefined when missing, and when sent more than once with different values. */
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
+  readonly contentEncoding?: string | undefined;
   /** The peer's address: IPv4 dotted, IPv6 as the transport prints it. */
   readonly clientIp: string;
   /** `X-Forwarded-For` as sent; only read where the settings trust it. */

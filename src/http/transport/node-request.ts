@@ -26,6 +26,7 @@ export function readHead(incoming: IncomingMessage): Draft {
     query: mark < 0 ? '' : url.slice(mark + 1),
     authorization: authorizations === 1 ? headers['authorization'] : undefined,
     contentType: headers['content-type'],
+    contentEncoding: headers['content-encoding'],
     clientIp: plainIp(incoming.socket.remoteAddress ?? ''),
     forwardedFor: headers['x-forwarded-for'],
     body: '',

@@ -13,7 +13,7 @@ both('the handler gets method, undecoded path, query, headers and body', async (
   const { port } = await start(kind, service);
   const socket = await dial(port);
   await socket.write(
-    'PATCH /api//v1/%zz/rece%69ved/../?a=%20&b HTTP/1.1\r\nHost: x\r\nauthorization:   bearer  k \r\nContent-Type: text/x\r\nX-Forwarded-For: 9.9.9.9, 8.8.8.8\r\nContent-Length: 2\r\n\r\nhi',
+    'PATCH /api//v1/%zz/rece%69ved/../?a=%20&b HTTP/1.1\r\nHost: x\r\nauthorization:   bearer  k \r\nContent-Type: text/x\r\nContent-Encoding: GZIP\r\nX-Forwarded-For: 9.9.9.9, 8.8.8.8\r\nContent-Length: 2\r\n\r\nhi',
   );
   const { status, headers, body } = await socket.reply();
   expect(status).toBe(200);
@@ -24,6 +24,7 @@ both('the handler gets method, undecoded path, query, headers and body', async (
     query: 'a=%20&b',
     authorization: 'bearer  k',
     contentType: 'text/x',
+    contentEncoding: 'GZIP',
     clientIp: '127.0.0.1',
     forwardedFor: '9.9.9.9, 8.8.8.8',
     body: 'hi',

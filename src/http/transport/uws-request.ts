@@ -22,6 +22,7 @@ export class UwsRequest implements ControlRequest {
   readonly query: string;
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
+  readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
   readonly response: Outgoing;
@@ -38,6 +39,7 @@ export class UwsRequest implements ControlRequest {
     this.query = path_query ?? '';
     this.authorization = single ? authorization : undefined;
     this.contentType = headers['content-type'];
+    this.contentEncoding = headers['content-encoding'];
     this.forwardedFor = headers['x-forwarded-for'];
     this.headers = headers;
     this.response = response;
