@@ -148,7 +148,7 @@ export function throttled(limitPerMinute: number, assumptions: Assumptions): Ref
 export function tooLarge(limitBytes: number, assumptions: Assumptions): Refusal {
   const nestsErrors = () => assumptions.errorBody === 'nested';
   const serve = { service: (): ApiReply => reply, nestsErrors };
-  const { tooLarge: reply } = transportReplies(serve, limitBytes);
+  const { tooLarge: reply } = transportReplies(serve, limitBytes)();
   return {
     name: 'TooLarge',
     status: reply.status,

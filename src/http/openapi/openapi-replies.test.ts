@@ -164,7 +164,7 @@ test.each(['code_detail', 'field_map', 'nested'] as const)(
   'the transport says what the document says of it under errorBody %s',
   (errorBody) => {
     const serve = { service: () => tooLarge, nestsErrors: () => errorBody === 'nested' };
-    const { tooLarge } = transportReplies(serve, 65_536);
+    const { tooLarge } = transportReplies(serve, 65_536)();
     for (const endpoint of ['send', 'dashboard_send', 'external_send'] as const) {
       const service = new DescribedService({ errorBody });
       expect(service.recognise(endpoint, tooLarge)).toEqual(['413 TooLarge']);

@@ -1,21 +1,21 @@
 /**
- * One body on its way in: what of it is held, and what is answered where it is too much.
- * Bounds: no body is held beyond its own limit, nor all bodies of a port together beyond theirs.
- * The bytes stand in one buffer that doubles, since a list of pieces would cost a hundred times the bytes of a
- * client that sends them one by one.
+ * A request body that arrives in several pieces.
+ * Bounds: each body has its own limit, and all bodies of a port together have one.
+ * The bytes are in one buffer that doubles. A list of pieces would cost a hundred times the bytes of a client that
+ * sends them one by one.
  */
 import type { ApiReply } from '../service/messages.ts';
 
-/** What of a body is taken in; decided as soon as the head is there. */
+/** The limits for a body; known as soon as the head has arrived. */
 export interface Intake {
-  /** A longer body is answered `over`, and none of it is held. */
+  /** A longer body is answered `over`, and is not kept. */
   readonly limitBytes: number;
-  /** Up to here one that is too long is read to its end, and the connection lives on. */
+  /** Up to here a body that is too long is read to its end, and the connection stays open. */
   readonly drainBytes: number;
   readonly over: ApiReply;
 }
 
-/** What all bodies that are arriving on one port may hold together. */
+/** The memory for all bodies that are arriving on one port. */
 export class BodyRoom {
   readonly #limitBytes: number;
   readonly #replies: { readonly busy: ApiReply };
@@ -34,7 +34,7 @@ export class BodyRoom {
     return this.#heldBytes;
   }
 
-  /** False, and nothing taken, where so much is not left. */
+  /** False if so much is not left; then it takes nothing. */
   take(bytes: number): boolean {
     if (this.#heldBytes + bytes > this.#limitBytes) return false;
     this.#heldBytes += bytes;
@@ -64,12 +64,12 @@ export class ArrivingBody {
     return this.#size > this.intake.limitBytes;
   }
 
-  /** What has arrived. No Buffer by its type: this stands in the types of the package, whose users may lack those of Node. */
+  /** What has arrived. Not typed as Buffer, because users of the package may not have Node's types. */
   get bytes(): Uint8Array {
     return this.#buffer?.subarray(0, this.#size) ?? Buffer.alloc(0);
   }
 
-  /** Takes in a copy of the next piece. A refusal is to be answered at once, and ends the connection. */
+  /** Copies the next piece. The caller must answer a refusal at once and end the connection. */
   take(piece: Uint8Array): ApiReply | undefined {
     const from = this.#size;
     this.#size += piece.byteLength;
@@ -86,7 +86,7 @@ export class ArrivingBody {
     return undefined;
   }
 
-  /** Whoever has the bytes may keep them; they no longer count as arriving. */
+  /** The bytes no longer count as arriving. A caller that has them may keep them. */
   release(): void {
     this.#room.giveBack(this.#buffer?.byteLength ?? 0);
     this.#buffer = undefined;

@@ -1,15 +1,15 @@
 /**
- * One stream of server-sent events, over whichever transport.
- * Bound: at most `eventQueueLimitBytes` wait for a slow reader; one more event and it is cut off.
- * The queue is ours, because neither transport tells how much it holds back for a connection.
+ * One stream of server-sent events, over either transport.
+ * Bound: at most `eventQueueLimitBytes` wait for a slow reader; one more event ends its connection.
+ * It has its own queue, because neither transport shows how much it buffers for a connection.
  */
 import { type EventsReply, eventQueueLimitBytes } from './transport.ts';
 
-/** What a transport lends the stream. */
+/** What the stream needs of a transport. */
 export interface EventPipe {
   /** False when the reader is behind; `resume` is then called once it has caught up. */
   write(text: string): boolean;
-  /** Ends the response in good order. */
+  /** Ends the response properly. */
   end(): void;
   /** Drops the connection. */
   cut(): void;
@@ -78,7 +78,7 @@ export class EventStream {
     this.#pipe.end();
   }
 
-  /** The connection is gone, by whoever's doing. */
+  /** The connection has ended, from either side. */
   gone(): void {
     if (this.#over) return;
     this.#over = true;

@@ -1,6 +1,6 @@
 /**
- * Chooses the transport. The native one is loaded only when it is asked for: where it does not exist for
- * this machine or this Node, the service still starts, on Node's own server, and the caller says why.
+ * Chooses the transport. The native one is loaded only on request. Where it cannot be loaded, the service still
+ * starts, on Node's own server, and the caller reports why.
  */
 import { NodeTransport } from './node-server.ts';
 import { ListenError, type Serve, type Transport, type TransportOptions } from './transport.ts';

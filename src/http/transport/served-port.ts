@@ -17,7 +17,7 @@ import { type TransportReplies, transportReplies } from './transport-replies.ts'
 
 export class ServedPort {
   readonly serve: Serve;
-  readonly replies: TransportReplies;
+  readonly #replies: () => TransportReplies;
   readonly intake: Intake;
   readonly room: BodyRoom;
   readonly mostDelayed: number;
@@ -30,20 +30,27 @@ export class ServedPort {
     const drainBytes = options.drainLimitBytes ?? defaultDrainLimitBytes;
     this.serve = serve;
     const replies = transportReplies(serve, limitBytes);
-    this.replies = replies;
+    this.#replies = replies;
     this.intake = {
       limitBytes,
       drainBytes,
-      // Its shape is an assumption that may be switched at any time.
       get over() {
-        return replies.tooLarge;
+        return replies().tooLarge;
       },
     };
-    this.room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, replies);
+    this.room = new BodyRoom(options.heldLimitBytes ?? defaultHeldLimitBytes, {
+      get busy() {
+        return replies().busy;
+      },
+    });
     this.mostDelayed = options.mostDelayed ?? defaultMostDelayed;
     this.idleTimeoutMs = options.idleTimeoutMs ?? idleTimeoutMs;
     this.now = options.now;
     this.#onInternalError = options.onInternalError;
+  }
+
+  get replies(): TransportReplies {
+    return this.#replies();
   }
 
   /** The limits for this request's body. Runs the control port's own code, which may throw. */

@@ -21,32 +21,12 @@ export interface TransportReplies {
   readonly internalError: ApiReply;
 }
 
-/** On the service's port the shape is an assumption, which may be switched between two replies. */
-export function transportReplies(serve: Serve, limitBytes: number): TransportReplies {
+/** Reads the replies in force: on the service port their shape is an assumption that may be switched at any time. */
+export function transportReplies(serve: Serve, limitBytes: number): () => TransportReplies {
   const flat = repliesOf(limitBytes, (code, detail) => ({ code, detail }));
   const nested = repliesOf(limitBytes, (code, message) => ({ error: { code, message } }));
-  if ('control' in serve) return nested;
-  const inForce = () => (serve.nestsErrors?.() === true ? nested : flat);
-  return {
-    get tooLarge() {
-      return inForce().tooLarge;
-    },
-    get busy() {
-      return inForce().busy;
-    },
-    get conflictingLength() {
-      return inForce().conflictingLength;
-    },
-    get malformed() {
-      return inForce().malformed;
-    },
-    get headersTooLarge() {
-      return inForce().headersTooLarge;
-    },
-    get internalError() {
-      return inForce().internalError;
-    },
-  };
+  if ('control' in serve) return () => nested;
+  return () => (serve.nestsErrors?.() === true ? nested : flat);
 }
 
 function repliesOf(

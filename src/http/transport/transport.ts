@@ -1,8 +1,8 @@
 /**
- * What a transport is: the two servers that implement it, HyperExpress and Node's own, are interchangeable.
- * A transport moves bytes. Routes, 404, 405 and what HEAD may ask for belong to the handler behind it.
- * The service port pays for nothing it does not use: its handler is synchronous and sees no header map.
- * The control port may answer later, with other content types, or with a stream of events.
+ * The interface of the two interchangeable servers: HyperExpress and Node's own.
+ * A transport moves bytes. Routes, 404, 405 and the rules for HEAD belong to the handler.
+ * For speed, the handler of the service port is synchronous and gets no header map. The handler of the control port
+ * may answer later, with other content types, or with a stream of events.
  */
 import { createServer } from 'node:net';
 import { CommandError } from '../../config/command-error.ts';
@@ -17,8 +17,8 @@ export interface Transport {
 }
 
 /**
- * The body and `clientIp` are only valid during the call, before the reply: whoever keeps the body copies or
- * decodes it, and nobody spreads or keeps the request itself.
+ * The body and `clientIp` are only valid during the call. To keep the body, copy or decode it; never keep or spread
+ * the request itself.
  */
 export type Handle = (request: ApiRequest) => ApiReply;
 
@@ -67,7 +67,7 @@ export interface ServiceHandler {
 export interface TransportOptions {
   /** A longer body is answered 413. Default 65,536. */
   readonly bodyLimitBytes?: number;
-  /** Up to here a body that is too long is read to its end, and the connection lives on. Default 1 MiB. */
+  /** Up to here a body that is too long is read to its end, and the connection stays open. Default 1 MiB. */
   readonly drainLimitBytes?: number;
   /** What all bodies that are still arriving may hold together; one more piece is answered 503. Default 64 MiB. */
   readonly heldLimitBytes?: number;

@@ -27,7 +27,7 @@ for (const id of candidates) {
     break;
   } catch (error) {
     failures.push(`${id}: ${String(error.message).split('\n')[0]}`);
-    // Whoever names a build wants that one: silently taking another would measure the wrong code.
+    // If a build was named, using another one would measure the wrong code.
     if (id === process.env.SMSTWIN_UWS) break;
   }
 }

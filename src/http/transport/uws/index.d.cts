@@ -11,7 +11,7 @@ export interface HttpResponse {
   cork(write: () => void): HttpResponse;
   writeStatus(status: RecognizedString): HttpResponse;
   writeHeader(key: RecognizedString, value: RecognizedString): HttpResponse;
-  /** False once bytes wait for the reader: `onWritable` tells when they are gone. */
+  /** False if bytes wait for the reader; `onWritable` runs when they are gone. */
   write(chunk: RecognizedString): boolean;
   /** Announces `totalSize` as the length, whatever the chunk holds. */
   tryEnd(chunk: RecognizedString, totalSize: number): [ok: boolean, done: boolean];
@@ -36,7 +36,7 @@ export interface HttpRequest {
   getUrl(): string;
   getQuery(): string;
   getMethod(): string;
-  /** Only before `getMethod`, which turns the method into lower case where it stands. */
+  /** Call it before `getMethod`, which turns the stored method into lower case. */
   getCaseSensitiveMethod(): string;
   forEach(visit: (key: string, value: string) => void): void;
 }
