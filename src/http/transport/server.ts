@@ -177,10 +177,8 @@ export class HyperExpressTransport implements Transport {
   #dispatch(request: UwsRequest): void {
     const { serve } = this.#port;
     try {
-      this.#answers.give(
-        request,
-        'service' in serve ? serve.service(request) : serve.control(request),
-      );
+      if ('service' in serve) this.#answers.deliver(request, serve.service(request));
+      else this.#answers.give(request, serve.control(request));
     } catch (error) {
       this.#answers.fail(request, error);
     }

@@ -40,12 +40,12 @@ export class UwsAnswers {
 
   give(request: UwsRequest, reply: ControlReply | Promise<ControlReply>): void {
     if (!(reply instanceof Promise)) {
-      this.#deliver(request, reply);
+      this.deliver(request, reply);
       return;
     }
     this.pending.awaitHandler(request.response);
     reply.then(
-      (late) => this.#later(request, () => this.#deliver(request, late)),
+      (late) => this.#later(request, () => this.deliver(request, late)),
       (error: unknown) => this.#later(request, () => this.fail(request, error)),
     );
   }
@@ -81,7 +81,7 @@ export class UwsAnswers {
     });
   }
 
-  #deliver(request: UwsRequest, reply: ControlReply): void {
+  deliver(request: UwsRequest, reply: ControlReply): void {
     if (isEvents(reply)) {
       this.#stream(request, reply);
     } else if (isContent(reply)) {
