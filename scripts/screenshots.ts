@@ -3,9 +3,9 @@
  */
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { launchBrowser } from '../conformance/reports/browser.ts';
 import { createSimulator, type Simulator } from '../src/simulator.ts';
 import { sendFrom } from '../verify/browser/browser-fixture.ts';
+import { launchBrowser } from '../verify/testkit/browser.ts';
 
 const folder = new URL('../docs/screenshots/', import.meta.url).pathname;
 

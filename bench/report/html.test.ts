@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { launchBrowser, withoutBrowser } from '../../conformance/reports/browser.ts';
+import { launchBrowser, withoutBrowser } from '../../verify/testkit/browser.ts';
 import { auditRun } from '../audit/audit-run.ts';
 import { htmlReport } from './html.ts';
 import type { BenchResult, CaseResult, ServerFigures } from './result.ts';

@@ -3,8 +3,8 @@
  */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { launchBrowser, withoutBrowser } from '../../conformance/reports/browser.ts';
 import { createSimulator, type SettingsInput, type Simulator } from '../../src/simulator.ts';
+import { launchBrowser, withoutBrowser } from '../testkit/browser.ts';
 
 export interface PageOptions {
   readonly settings?: SettingsInput;

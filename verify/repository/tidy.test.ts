@@ -70,32 +70,6 @@ test('the tree is read: modules, tests and imports are found', () => {
   expect(code.length).toBeGreaterThan(50);
   expect(tests.length).toBeGreaterThan(20);
   expect(code.find(({ path }) => path === 'src/sim/world.ts')?.imports).toContain('src/sim/rng.ts');
-  expect(code.find(({ path }) => path === 'src/http/ports.ts')?.imports).toContain(
-    'src/http/control/control-api.ts',
-  );
-});
-
-test('sim/ imports zod, lru-cache, libphonenumber-js and itself', () => {
-  const packages = ['zod', 'lru-cache', 'libphonenumber-js', 'libphonenumber-js/max'];
-  const isAllowed = (name: string) => packages.includes(name) || name.startsWith('src/sim/');
-  expect(strays(inFolder('src/sim/'), isAllowed)).toEqual([]);
-});
-
-test('actors/ imports xstate, sim/ and itself', () => {
-  const isAllowed = (name: string) => name === 'xstate' || /^src\/(sim|actors)\//.test(name);
-  expect(strays(inFolder('src/actors/'), isAllowed)).toEqual([]);
-});
-
-test('http/ never imports actors/, and the service in it never the control port', () => {
-  expect(strays(inFolder('src/http/'), (name) => !name.startsWith('src/actors/'))).toEqual([]);
-  const service = inFolder('src/http/').filter(
-    ({ path }) => !/^src\/http\/(control\/|openapi\/|ports\.ts)/.test(path),
-  );
-  expect(strays(service, (name) => !name.startsWith('src/http/control/'))).toEqual([]);
-});
-
-test('conformance/ imports nothing from src/', () => {
-  expect(strays(conformance, (name) => !name.startsWith('src/'))).toEqual([]);
 });
 
 test('code imports no test and nothing of verify/', () => {

@@ -2,8 +2,8 @@
  * The page in a real browser, as who reads it finds things: by role and by visible text.
  */
 import { expect, test } from 'vitest';
-import { allFlags } from '../../verify/harness/fake-servers.ts';
-import { openCase, opened, withReport } from './html-in-browser.ts';
+import { allFlags } from '../harness/fake-servers.ts';
+import { openCase, opened, withReport } from './report-in-browser.ts';
 
 withReport(() => {
   test('a rule is read with its sentence, its exchanges and a curl for each', async () => {

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { allFlags, hostile, run } from '../../verify/harness/fake-servers.ts';
-import { launchBrowser, withoutBrowser } from './browser.ts';
+import { allFlags, hostile, run } from '../harness/fake-servers.ts';
+import { launchBrowser, withoutBrowser } from '../testkit/browser.ts';
 
 let folder = '';
 let file = '';

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { openCase, opened, withReport } from './html-in-browser.ts';
+import { openCase, opened, withReport } from './report-in-browser.ts';
 
 withReport(() => {
   // Dark differs from light by colours alone, so only those are looked at again.
