@@ -2,6 +2,7 @@
 import { type AnyCase, subjectOf } from '../case.ts';
 import { assumptions, rules } from '../rules.ts';
 import { auth1KeysCases } from './auth-1-keys.ts';
+import { auth3InexactKeysCases } from './auth-3-inexact-keys.ts';
 import { auth3RefusedKeysCases } from './auth-3-refused-keys.ts';
 import { auth4SenderNumbersCases } from './auth-4-sender-numbers.ts';
 import { auth6KeyedByCases } from './auth-6-keyed-by.ts';
@@ -15,12 +16,14 @@ import { httpObservations } from './observations-http.ts';
 import { sendObservations } from './observations-send.ts';
 import { timeObservations } from './observations-time.ts';
 import { read1OwnMessageCases } from './read-1-own-message.ts';
+import { read2InexactIdsCases } from './read-2-inexact-ids.ts';
 import { read2UnknownIdsCases } from './read-2-unknown-ids.ts';
 import { read3NotLimitedCases } from './read-3-not-limited.ts';
 import { res1MessageBodyCases } from './res-1-message-body.ts';
 import { res3EchoesCases } from './res-3-echoes.ts';
 import { send2RequiredFieldsCases } from './send-2-required-fields.ts';
 import { send3AcceptedCases } from './send-3-accepted.ts';
+import { send4InexactIdsCases } from './send-4-inexact-ids.ts';
 import { send4ReplayCases } from './send-4-replay.ts';
 import { send4RequestIdsCases } from './send-4-request-ids.ts';
 import { send4WindowCases } from './send-4-window.ts';
@@ -41,6 +44,7 @@ const order: readonly string[] = [
 
 export const allCases: readonly AnyCase[] = [
   ...auth1KeysCases,
+  ...auth3InexactKeysCases,
   ...auth3RefusedKeysCases,
   ...auth4SenderNumbersCases,
   ...auth6KeyedByCases,
@@ -51,12 +55,14 @@ export const allCases: readonly AnyCase[] = [
   ...limit1PerMinuteCases,
   ...limit7PerEndpointCases,
   ...read1OwnMessageCases,
+  ...read2InexactIdsCases,
   ...read2UnknownIdsCases,
   ...read3NotLimitedCases,
   ...res1MessageBodyCases,
   ...res3EchoesCases,
   ...send2RequiredFieldsCases,
   ...send3AcceptedCases,
+  ...send4InexactIdsCases,
   ...send4ReplayCases,
   ...send4RequestIdsCases,
   ...send4WindowCases,

@@ -7,6 +7,7 @@ import { bodyDefects } from './bodies.ts';
 import { bucketDefects } from './buckets.ts';
 import { fieldDefects } from './fields.ts';
 import { holdDefects } from './holds.ts';
+import { inexactIdDefects } from './inexact-ids.ts';
 import { keyDefects } from './keys.ts';
 import { limitDefects } from './limits.ts';
 import { lifeDefects } from './lives.ts';
@@ -27,6 +28,7 @@ export const plantedDefects: Defects = {
   ...replayWindowDefects,
   ...replayDefects,
   ...readDefects,
+  ...inexactIdDefects,
   ...keyDefects,
   ...refusalDefects,
   ...senderDefects,

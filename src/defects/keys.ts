@@ -49,6 +49,28 @@ function withoutKey(
   });
 }
 
+/** One endpoint compares keys by a function of its own. */
+function acceptingOn(endpoint: EndpointName, opens: (given: string, key: string) => boolean) {
+  return reading((request, { world }) => {
+    const given = request.authorization?.slice('Bearer '.length);
+    if (endpointOf(request) !== endpoint || given === undefined) return request;
+    const key = [...world.keys.values()].find((one) => isLive(one) && opens(given, one.key));
+    return key === undefined ? request : { ...request, authorization: `Bearer ${key.key}` };
+  });
+}
+
+const shownLetters = 9;
+
+/** What a list of keys shows of one: its beginning and its end. */
+function endsOf(key: string): string {
+  return `${key.slice(0, shownLetters)}…${key.slice(-4)}`;
+}
+
+/** Letters and digits that look alike are the same, as in keys that are read out. */
+function withoutLookalikes(key: string): string {
+  return key.replace(/[oO]/g, '0').replace(/[lI]/g, '1');
+}
+
 /** Revoked keys go on where nothing is written. */
 const revokedReads: Planted = reading((request, { world }) => {
   if (endpointOf(request) !== 'read') return request;
@@ -99,6 +121,18 @@ export const keyDefects: Defects = {
   ),
   'key-prefix-enough': accepting(
     (given, key) => isLive(key) && given.length >= key.key.length / 2 && key.key.startsWith(given),
+  ),
+  'key-ends-enough': accepting((given, key) => isLive(key) && endsOf(key.key) === endsOf(given)),
+  'key-lookalikes': accepting(
+    (given, key) => isLive(key) && withoutLookalikes(key.key) === withoutLookalikes(given),
+  ),
+  'key-any-case-for-tasks': acceptingOn(
+    'tasks',
+    (given, key) => given.toLowerCase() === key.toLowerCase(),
+  ),
+  'key-prefix-for-external-send': acceptingOn(
+    'external_send',
+    (given, key) => given.length >= key.length / 2 && key.startsWith(given),
   ),
   'key-trimmed-end': accepting((given, key) => isLive(key) && given.startsWith(key.key)),
   'scheme-any': header(({ authorization }) => {

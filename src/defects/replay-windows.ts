@@ -102,11 +102,14 @@ class CrowdedWindow extends AccountWindow {
   }
 }
 
-/** Ids are folded before they are compared: what folds to the same is the same. */
-function folding(fold: (requestId: string) => string): Planted {
+/** Ids are folded before they are kept, and before they are looked up: what folds to the same is the same. */
+function folding(
+  fold: (requestId: string) => string,
+  lookUp: (requestId: string) => string = fold,
+): Planted {
   class FoldedWindow extends AccountWindow {
     override find(...[requestId, ...scope]: Find): FirstUse | undefined {
-      return super.find(fold(requestId), ...scope);
+      return super.find(lookUp(requestId), ...scope);
     }
 
     override keep(use: Kept): void {
@@ -114,6 +117,19 @@ function folding(fold: (requestId: string) => string): Planted {
     }
   }
   return window((now) => new FoldedWindow(now));
+}
+
+function asGiven(requestId: string): string {
+  return requestId;
+}
+
+/** As a database compares texts by a collation without accents. */
+function withoutAccents(requestId: string): string {
+  return requestId.normalize('NFD').replace(/\p{M}/gu, '');
+}
+
+function asNumber(requestId: string): string {
+  return /^\d{1,18}$/.test(requestId) ? String(BigInt(requestId)) : requestId;
 }
 
 /** Uses are remembered as long as their message is of a kind. */
@@ -168,5 +184,10 @@ export const replayWindowDefects: Defects = {
   'replay-ascii-only': window((now) => new AsciiWindow(now)),
   'replay-window-from-send-at': window((now) => new HeldWindow(now)),
   'replay-id-cut': folding((requestId) => requestId.slice(0, 32)),
+  'replay-id-trimmed': folding((requestId) => requestId.trim()),
+  'replay-id-without-accents': folding(withoutAccents),
+  'replay-id-as-number': folding(asNumber),
+  'replay-id-stored-cut': folding((requestId) => requestId.slice(0, 64), asGiven),
+  'replay-id-stored-trimmed': folding((requestId) => requestId.trim(), asGiven),
   'replay-ignored': window((now) => new NoWindow(now)),
 };

@@ -1,0 +1,58 @@
+/** Ids of requests that are nearly the same one. Rule: SEND-4. */
+import type { Case } from '../case.ts';
+import type { Reply } from '../client.ts';
+import type { Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+import { replayed } from './send-4-replay.ts';
+
+/** What a field of a database may cut. */
+const longestId = 255;
+
+/** Digits alone, so that ids that are taken for numbers show. */
+function digits(t: Trial): string {
+  return t.controlled
+    ? '7'
+    : `${Math.floor(t.target.clock.now())}${Math.floor(Math.random() * 90) + 10}`;
+}
+
+export const send4InexactIdsCases: readonly Case[] = [
+  {
+    rule: 'SEND-4',
+    name: 'nearly-the-same-id',
+    needs: ['sender'],
+    cost: { sends: 10 },
+    sends:
+      'request_ids that differ in a space behind, a leading zero, an accent and how it is written, and a long one',
+    demands: '202 for each; those that a service might change then replay their own message',
+    run: async (t) => {
+      const told = t.assumption('requestIdMaxLength');
+      const longest = typeof told === 'number' ? Math.min(told, longestId) : longestId;
+      const id = digits(t);
+      if (longest < id.length + 2)
+        t.lack('a target that takes request_ids of a few characters (requestIdMaxLength)');
+      const account = await t.account();
+      const firsts = new Map<string, Reply>();
+      const long = id.padEnd(longest, 'p');
+      for (const request_id of [
+        id,
+        `${id} `,
+        `0${id}`,
+        `${id}e`,
+        `${id}\u00e9`,
+        `${id}e\u0301`,
+        long,
+      ]) {
+        const reply = await t.send(account, { request_id });
+        // A shorter limit than the usual one is the target's own (requestIdMaxLength).
+        if (request_id === long && reply.status === 400) continue;
+        verify.accepted(reply);
+        firsts.set(request_id, reply);
+      }
+      for (const request_id of [`${id} `, `${id}e\u0301`, long]) {
+        const first = firsts.get(request_id);
+        if (first !== undefined) replayed(await t.send(account, { request_id }), first);
+      }
+      t.count();
+    },
+  },
+];
