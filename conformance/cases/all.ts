@@ -32,6 +32,7 @@ import { send6LengthCases } from './send-6-length.ts';
 import { send7HoldCases } from './send-7-hold.ts';
 import { send7SendAtCases } from './send-7-send-at.ts';
 import { state2LifeCases } from './state-2-life.ts';
+import { state3NeverBackwardsCases } from './state-3-never-backwards.ts';
 import { svc1SimsAndPoolCases } from './svc-1-sims-and-pool.ts';
 import { svc3PickupCases } from './svc-3-pickup.ts';
 import { svc4JsonCases } from './svc-4-json.ts';
@@ -71,6 +72,7 @@ export const allCases: readonly AnyCase[] = [
   ...send7HoldCases,
   ...send7SendAtCases,
   ...state2LifeCases,
+  ...state3NeverBackwardsCases,
   ...svc1SimsAndPoolCases,
   ...svc3PickupCases,
   ...svc4JsonCases,

@@ -3,6 +3,7 @@
  */
 import type { Settings } from '../config/settings.ts';
 import type { Simulation } from '../simulation/simulation.ts';
+import { backwardDefects } from './backwards.ts';
 import { bodyDefects } from './bodies.ts';
 import { bucketDefects } from './buckets.ts';
 import { fieldDefects } from './fields.ts';
@@ -35,6 +36,7 @@ export const plantedDefects: Defects = {
   ...fieldDefects,
   ...holdDefects,
   ...lifeDefects,
+  ...backwardDefects,
   ...bodyDefects,
   ...pathDefects,
   ...quotaDefects,

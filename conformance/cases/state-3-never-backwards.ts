@@ -1,0 +1,65 @@
+/**
+ * No read shows an older status than one before it: whichever key asks, twice in a row, and after a replay.
+ * Rule: STATE-3.
+ */
+import type { Case } from '../case.ts';
+import { pollIntervalMs } from '../recorded-lives.ts';
+import type { Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+
+const order = ['queued', 'sending', 'sent', 'delivered', 'failed'];
+const final = order.indexOf('delivered');
+const readsPerPoll = 5;
+const mostPolls = 9;
+const roundsAfterTheEnd = 4;
+/** In real time: often at first, then as long as five polls of 20 s take. */
+const realPausesMs = [...Array(20).fill(400), ...Array(50).fill(1_800)];
+
+function pausesOf(t: Trial): number[] {
+  if (!t.controlled) return realPausesMs;
+  return Array(mostPolls * readsPerPoll).fill(Math.floor(pollIntervalMs(t) / readsPerPoll));
+}
+
+export const state3NeverBackwardsCases: readonly Case[] = [
+  {
+    rule: 'STATE-3',
+    name: 'never-backwards',
+    needs: ['sender'],
+    alone: true,
+    cost: { sends: 4, waits: 3 },
+    sends: 'reads of a message with two keys, each twice in a row, and a replay at each new status',
+    demands: 'no read shows an older status than one before it',
+    run: async (t) => {
+      const account = await t.account();
+      const fields = { request_id: t.requestId() };
+      const { messageId } = await t.queued(account, fields);
+      const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
+      const other = hasOther ? await t.secondKey(account) : account;
+      const readers = [account, { ...account, key: other.key }];
+      let latest = 0;
+      let roundsLeft = roundsAfterTheEnd;
+      const readAll = async (when: string) => {
+        for (const reader of [...readers, ...readers]) {
+          const reply = await t.read(reader, messageId);
+          const { status } = verify.message(reply, 200);
+          // The name of a held message is the service's own (`heldStatus`).
+          const rank = order.indexOf(String(status));
+          verify.that(rank < 0 || rank >= latest, `${order[latest]} or later ${when}`, reply);
+          latest = Math.max(latest, rank);
+        }
+      };
+      for (const pauseMs of pausesOf(t)) {
+        await t.advance(pauseMs);
+        const before = latest;
+        await readAll('than an earlier read showed');
+        if (latest > before) {
+          await t.send(account, fields);
+          await readAll('after a replay');
+          t.count();
+        }
+        if (latest >= final && --roundsLeft === 0) break;
+      }
+      if (t.exercised === 0) t.lack('a message that is picked up within the wait');
+    },
+  },
+];
