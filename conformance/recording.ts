@@ -18,6 +18,10 @@ export interface Recording<T = unknown> {
   readonly waits: number;
   /** Buckets that have to be full, and that no other case may touch meanwhile. */
   readonly full?: readonly (keyof Spends)[];
+  /** Made after that one, with what is left of its bucket or has come back since. */
+  readonly follows?: Recording;
+  /** Made when nothing else can start: for a minute it leaves a bucket empty, or to itself. */
+  readonly inIdleTime?: boolean;
   readonly record: (t: Trial) => Promise<T>;
 }
 

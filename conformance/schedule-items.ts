@@ -13,6 +13,7 @@ export interface CaseItem extends Item {
 /** Recordings that are made together, in their order. */
 export interface RecordingItem extends Item {
   readonly kind: 'recordings';
+  readonly after: string[];
   readonly recordings: readonly Recording[];
 }
 
@@ -28,12 +29,21 @@ export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
   // One after the other, each sees what the others leave of its bucket; where no wait for all buckets is allowed, each
   // comes as soon as its own allows.
   const groups = means.timeoutMs > minuteMs ? [floods] : floods.map((flood) => [flood]);
+  const others = recordings.filter(({ full }) => full === undefined);
   const items: RunItem[] = [
-    ...recordings.filter(({ full }) => full === undefined).map((one) => [one]),
+    ...others.filter(({ inIdleTime }) => !inIdleTime).map((one) => [one]),
     ...groups.filter((group) => group.length > 0),
   ].map(recordingItem);
+  const last = others.filter(({ inIdleTime }) => inIdleTime).map((one) => recordingItem([one]));
   const itemWith = (recording: Recording) =>
-    items.find((item) => item.kind === 'recordings' && item.recordings.includes(recording))?.id;
+    [...items, ...last].find(
+      (item) => item.kind === 'recordings' && item.recordings.includes(recording),
+    )?.id;
+  for (const item of items)
+    if (item.kind === 'recordings')
+      item.after.push(
+        ...item.recordings.flatMap(({ follows }) => (follows && itemWith(follows)) ?? []),
+      );
   const isLong = (one: AnyCase) => (one.cost.waits ?? 0) > 2;
   // Those that mostly wait come first, so that none is waited for at the end.
   const costOf = (one: AnyCase) =>
@@ -48,7 +58,7 @@ export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
       after: [...new Set((one.judges ?? []).flatMap((recording) => itemWith(recording) ?? []))],
       isLong: isLong(one),
     });
-  return items;
+  return [...items, ...last];
 }
 
 function recordingItem(recordings: readonly Recording[]): RecordingItem {

@@ -10,6 +10,7 @@ import { err1QuotaCases } from './err-1-quota.ts';
 import { err2InactiveSimCases } from './err-2-inactive-sim.ts';
 import { err3RetryAfterCases } from './err-3-retry-after.ts';
 import { err4DetailCases } from './err-4-detail.ts';
+import { limit1ManyWindowsCases } from './limit-1-many-windows.ts';
 import { limit1PerMinuteCases } from './limit-1-per-minute.ts';
 import { limit7PerEndpointCases } from './limit-7-per-endpoint.ts';
 import { httpObservations } from './observations-http.ts';
@@ -53,6 +54,7 @@ export const allCases: readonly AnyCase[] = [
   ...err2InactiveSimCases,
   ...err3RetryAfterCases,
   ...err4DetailCases,
+  ...limit1ManyWindowsCases,
   ...limit1PerMinuteCases,
   ...limit7PerEndpointCases,
   ...read1OwnMessageCases,

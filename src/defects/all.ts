@@ -21,10 +21,12 @@ import { replayWindowDefects } from './replay-windows.ts';
 import { replayDefects } from './replays.ts';
 import { retryAfterDefects } from './retry-after.ts';
 import { senderDefects } from './senders.ts';
+import { windowDefects } from './windows.ts';
 
 export const plantedDefects: Defects = {
   ...limitDefects,
   ...bucketDefects,
+  ...windowDefects,
   ...retryAfterDefects,
   ...replayWindowDefects,
   ...replayDefects,

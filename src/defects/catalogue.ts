@@ -64,6 +64,28 @@ export const defects: readonly Defect[] = [
   defect('window-59-seconds', 'LIMIT-1', 'tokens come back after 59 s'),
   defect('window-61-seconds', 'LIMIT-1', 'tokens come back after 61 s'),
   defect(
+    'limit-later-windows-one-more',
+    'LIMIT-5',
+    'the first minute passes 60 task polls, each later one 61',
+  ),
+  defect(
+    'limit-doubled-after-refusal',
+    'LIMIT-4',
+    'a minute after one with a refusal lasts two minutes',
+  ),
+  defect(
+    'limit-minute-restarts',
+    'LIMIT-4',
+    'the minute begins again with each request that passes',
+  ),
+  defect('limit-idle-tokens-lost', 'LIMIT-5', 'nothing comes back in a pause of over a minute'),
+  defect('limit-idle-tokens-saved', 'LIMIT-4', 'tokens pile up beyond the limit in a long pause'),
+  defect(
+    'limit-half-a-minute-open',
+    'LIMIT-1',
+    'the second half of each minute of the clock is not limited',
+  ),
+  defect(
     'unauthenticated-spends-user',
     'AUTH-6',
     'calls without a key are counted in one bucket, not by client IP',

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { allCases } from './cases/all.ts';
+import { itemsOf } from './schedule-items.ts';
+
+const means = { flags: {}, hasLevers: false, isOwn: false, timeoutMs: 120_000 };
+
+/** The recordings that a case judges, without levers. */
+function recordingsOf(id: string) {
+  const one = allCases.find((each) => 'rule' in each && `${each.rule}/${each.name}` === id);
+  return [...(one?.live?.judges ?? [])];
+}
+
+const judges = [...recordingsOf('LIMIT-4/many-minutes'), ...recordingsOf('LIMIT-5/many-minutes')];
+const [anyCase] = allCases;
+const items = anyCase === undefined ? [] : itemsOf([{ ...anyCase, judges }], means);
+
+function itemWith(name: string) {
+  return items.find(
+    (item) => item.kind === 'recordings' && item.recordings.some((one) => one.name === name),
+  );
+}
+
+test('a recording that follows another waits for it', () => {
+  const flood = itemWith('flood of received');
+  expect(flood?.full).toContain('received');
+  expect(itemWith('bursts of received')?.after).toEqual([flood?.id]);
+});
+
+test('recordings for idle time come last, and their cases wait for them', () => {
+  const early = itemWith('an early flood of tasks');
+  expect(items.slice(-2)).toEqual([itemWith('an early request for received'), early]);
+  expect(items.find(({ kind }) => kind === 'case')?.after).toContain(early?.id);
+});
