@@ -30,8 +30,11 @@ import { send4RequestIdsCases } from './send-4-request-ids.ts';
 import { send4WindowCases } from './send-4-window.ts';
 import { send5InvalidFieldsCases } from './send-5-invalid-fields.ts';
 import { send6LengthCases } from './send-6-length.ts';
+import { send6UnchangedTextCases } from './send-6-unchanged-text.ts';
+import { send7EarlyReleaseCases } from './send-7-early-release.ts';
 import { send7HoldCases } from './send-7-hold.ts';
 import { send7SendAtCases } from './send-7-send-at.ts';
+import { send7ZonesCases } from './send-7-zones.ts';
 import { state2LifeCases } from './state-2-life.ts';
 import { state3NeverBackwardsCases } from './state-3-never-backwards.ts';
 import { svc1SimsAndPoolCases } from './svc-1-sims-and-pool.ts';
@@ -71,8 +74,11 @@ export const allCases: readonly AnyCase[] = [
   ...send4WindowCases,
   ...send5InvalidFieldsCases,
   ...send6LengthCases,
+  ...send6UnchangedTextCases,
   ...send7HoldCases,
+  ...send7EarlyReleaseCases,
   ...send7SendAtCases,
+  ...send7ZonesCases,
   ...state2LifeCases,
   ...state3NeverBackwardsCases,
   ...svc1SimsAndPoolCases,

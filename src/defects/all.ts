@@ -20,6 +20,7 @@ import { refusalDefects } from './refusals.ts';
 import { replayWindowDefects } from './replay-windows.ts';
 import { replayDefects } from './replays.ts';
 import { retryAfterDefects } from './retry-after.ts';
+import { rewrittenDefects } from './rewritten.ts';
 import { senderDefects } from './senders.ts';
 import { windowDefects } from './windows.ts';
 
@@ -36,6 +37,7 @@ export const plantedDefects: Defects = {
   ...refusalDefects,
   ...senderDefects,
   ...fieldDefects,
+  ...rewrittenDefects,
   ...holdDefects,
   ...lifeDefects,
   ...backwardDefects,

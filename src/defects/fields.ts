@@ -20,7 +20,7 @@ import { answering, type Defects, type Planted, reading } from './planted.ts';
 const longest = 1_600;
 
 /** Sends are understood with the fields that `change` returns in the place of their own. */
-function understanding(
+export function understanding(
   change: (fields: Fields, request: ApiRequest, simulation: Simulation) => Fields,
 ) {
   return reading((request, simulation) => {
@@ -32,7 +32,7 @@ function understanding(
 }
 
 /** Messages are refused by a length of the defect's own. */
-function tooLong(isTooLong: (message: string) => boolean): Planted {
+export function tooLong(isTooLong: (message: string) => boolean): Planted {
   return refused('message', ({ message }) => typeof message === 'string' && isTooLong(message));
 }
 

@@ -1,15 +1,34 @@
 /**
- * `send_at` read wrongly, or not at all. Rules: SEND-7.
+ * `send_at` read wrongly or not at all, and holds that end too early. Rules: SEND-7.
  */
-
+import { matchRoute } from '../http/service/routes.ts';
 import { isoTime } from '../sim/iso-time.ts';
-import { msPerDay } from '../sim/limits.ts';
+import { type EndpointName, msPerDay } from '../sim/limits.ts';
+import type { Message } from '../sim/records.ts';
 import { parseSendAt } from '../sim/send-at.ts';
-import { callerOf, fieldsOf, invalid, isAccepted, isSend, messageOf, withFields } from './edge.ts';
-import { answering, type Defects, type Planted, reading, replying } from './planted.ts';
+import {
+  callerOf,
+  fieldsOf,
+  invalid,
+  isAccepted,
+  isReplay,
+  isSend,
+  messageOf,
+  withFields,
+} from './edge.ts';
+import {
+  answering,
+  type Defects,
+  type Exchange,
+  endpointOf,
+  type Planted,
+  reading,
+  replying,
+} from './planted.ts';
 
 const msPerMinute = 60_000;
 const fiveMinutesMs = 5 * msPerMinute;
+const msPerHour = 60 * msPerMinute;
 
 /** `send_at` is understood as the text that `change` returns; undefined for none. */
 function held(change: (sendAt: string, nowMs: number) => string | undefined): Planted {
@@ -33,6 +52,26 @@ function moved(change: (atMs: number, nowMs: number) => number): Planted {
     if (at === undefined || at <= nowMs) return sendAt;
     const moved = change(at, nowMs);
     return moved <= nowMs ? undefined : isoTime(moved);
+  });
+}
+
+/** At one endpoint `send_at` is checked and then forgotten. */
+function forgottenAt(endpoint: EndpointName): Planted {
+  return reading((request, simulation) => {
+    const sendAt = endpointOf(request) === endpoint ? fieldsOf(request)?.['send_at'] : undefined;
+    const at = typeof sendAt === 'string' ? instantOf(sendAt) : undefined;
+    const isFuture = at !== undefined && at > simulation.clock.now();
+    return isFuture ? withFields(request, { send_at: undefined }) : request;
+  });
+}
+
+/** A reply ends the holds of the messages that `released` names. */
+function releasing(released: (exchange: Exchange) => readonly (Message | undefined)[]): Planted {
+  return replying((exchange) => {
+    const { clock, fleet } = exchange.simulation;
+    for (const message of released(exchange))
+      if (message?.isHeldAt(clock.now())) fleet.progress(message);
+    return exchange.reply;
   });
 }
 
@@ -65,6 +104,26 @@ export const holdDefects: Defects = {
     const message = isAccepted(exchange) ? messageOf(exchange) : undefined;
     if (message !== undefined && message.sendAtMs > 0) exchange.simulation.fleet.progress(message);
     return exchange.reply;
+  }),
+  'dashboard-forgets-hold': forgottenAt('dashboard_send'),
+  'external-forgets-hold': forgottenAt('external_send'),
+  'tasks-end-holds': releasing(({ endpoint, key, request }) => {
+    const deviceId = endpoint === 'tasks' ? matchRoute(request.path)?.id : undefined;
+    return key?.account.messages.filter(({ device }) => device.deviceId === deviceId) ?? [];
+  }),
+  'send-ends-holds': releasing((exchange) => {
+    const sent = isAccepted(exchange) ? messageOf(exchange) : undefined;
+    if (sent === undefined || sent.sendAtMs > 0) return [];
+    return sent.account.messages.filter(({ device }) => device === sent.device);
+  }),
+  'replay-ends-hold': releasing((exchange) => (isReplay(exchange) ? [messageOf(exchange)] : [])),
+  'send-at-an-hour-west': held((sendAt) => {
+    const at = instantOf(sendAt);
+    return at === undefined ? sendAt : isoTime(at + msPerHour);
+  }),
+  'send-at-plus-zero-local': held((sendAt) => {
+    const at = sendAt.endsWith('+00:00') ? instantOf(sendAt) : undefined;
+    return at === undefined ? sendAt : isoTime(at + 5 * msPerHour);
   }),
   'send-at-garbage-accepted': held((sendAt) =>
     instantOf(sendAt) === undefined ? undefined : sendAt,

@@ -1,0 +1,97 @@
+/**
+ * Texts and numbers are judged as they were sent, not as the service writes them. Rules: SEND-6, SEND-2, AUTH-4.
+ */
+import type { Case } from '../case.ts';
+import type { Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+import { allInvalid, sender } from './send-2-required-fields.ts';
+
+const longest = 1_600;
+const full = 'a'.repeat(longest);
+
+/** Each is one character, and more when it is written for a page, a modem or a log. */
+const special = '&"\'\\\n{€|';
+
+/** One character too many in every unit. */
+const tooLong = `${full} `;
+
+/** One too many, but for a service that counts what is seen as one character (`characterUnit`). */
+const tooLongUnlessSeen = [`${full.slice(1)}\r\n`, `${full.slice(1)}e\u0301`];
+const seenAsOne = `${full.slice(1)}👍🏽`;
+
+const arabicZero = 0x660;
+
+function inArabicDigits(number: string): string {
+  return number.replace(/\d/g, (digit) => String.fromCharCode(arabicZero + Number(digit)));
+}
+
+async function countsGraphemes(t: Trial): Promise<boolean> {
+  const told = t.assumption('characterUnit');
+  if (told !== undefined) return told === 'graphemes';
+  return (await t.send(await t.account(), { message: seenAsOne })).status === 202;
+}
+
+export const send6UnchangedTextCases: readonly Case[] = [
+  {
+    rule: 'SEND-6',
+    name: 'counted-as-it-is-sent',
+    needs: ['sender'],
+    cost: { sends: 5 },
+    sends:
+      '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
+    demands: '202 for the first; no message for the others',
+    run: async (t) => {
+      const account = await t.account();
+      const message = special.repeat(longest / special.length);
+      verify.accepted(await t.send(account, { message }));
+      const spaced = await t.send(account, { message: tooLong });
+      verify.that(spaced.status !== 202, 'no message of 1,601 characters', spaced);
+      for (const message of tooLongUnlessSeen) {
+        const reply = await t.send(account, { message });
+        if (reply.status !== 202) continue;
+        if (await countsGraphemes(t)) break;
+        verify.that(false, 'no message of 1,601 characters', reply);
+      }
+      t.count();
+    },
+  },
+  {
+    rule: 'SEND-2',
+    name: 'numbers-are-not-tidied',
+    needs: ['sender'],
+    cost: { sends: 6 },
+    sends: 'good numbers with spaces, a line end, digits of another script',
+    demands: '400 that names the field',
+    run: async (t) => {
+      const { from } = await t.account();
+      const to = t.recipient;
+      const grouped = (number: string) => `${number.slice(0, 5)} ${number.slice(5)}`;
+      await allInvalid(t, [
+        { fields: { to: `${to}\n` }, names: ['to'] },
+        { fields: { to: inArabicDigits(to) }, names: ['to'] },
+        { fields: { from: `${from}\n` }, names: sender },
+        { fields: { from: grouped(from) }, names: sender },
+      ]);
+    },
+  },
+  {
+    rule: 'AUTH-4',
+    name: 'every-digit-counts',
+    needs: ['sender'],
+    cost: { sends: 2 },
+    sends: 'a `from` of which one digit before the last seven is not that of the account',
+    demands: '403: the number is another one',
+    run: async (t) => {
+      const account = await t.account();
+      await t.queued(account);
+      const { from } = account;
+      const at = from.length - 8;
+      const digit = from[at] === '3' ? '4' : '3';
+      const other = `${from.slice(0, at)}${digit}${from.slice(at + 1)}`;
+      const reply = await t.send(account, { from: other });
+      // A service that checks numbers strictly may know no such number (`numberCheck`).
+      verify.status(reply, 403, 400);
+      t.count();
+    },
+  },
+];

@@ -1,0 +1,61 @@
+/** Nothing but its time ends a hold, whichever endpoint is asked meanwhile. Rule: SEND-7. */
+import type { Case } from '../case.ts';
+import { pollIntervalMs } from '../recorded-lives.ts';
+import { paths } from '../trial.ts';
+import * as verify from '../verify.ts';
+import { iso } from './send-7-send-at.ts';
+
+const hourMs = 3_600_000;
+const gone = ['sending', 'sent', 'delivered', 'failed'];
+
+/** A device that polls every 20 s has asked for work once by then. */
+const realSeconds = 22;
+
+export const send7EarlyReleaseCases: readonly Case[] = [
+  {
+    rule: 'SEND-7',
+    name: 'nothing-ends-a-hold',
+    needs: ['sender'],
+    alone: true,
+    cost: { sends: 7, waits: realSeconds },
+    spends: { send: 3, dashboard_send: 2, external_send: 2, tasks: 1 },
+    sends:
+      'messages held for an hour by each send endpoint; then a poll for tasks, a replay and an immediate message',
+    demands: 'all of them are still held after a poll of the device',
+    run: async (t) => {
+      const account = await t.account();
+      const now = await t.now();
+      const send_at = iso(now + hourMs);
+      const fields = t.fields(account, { send_at, request_id: t.requestId() });
+      const held = new Map<string, string>();
+      const keep = (what: string, body: Record<string, unknown>) =>
+        held.set(what, String(body['message_id']));
+      keep('held by the send endpoint', verify.accepted(await t.send(account, fields)));
+      for (const path of [paths.dashboard_send, paths.external_send]) {
+        // Shapes other than that of the send endpoint are not in the document: such a service may know no send_at.
+        const past = t.fields(account, { send_at: iso(now - hourMs) });
+        const refusal = await t.post(path, account.key, past);
+        if (refusal.status !== 400 || !verify.fieldsNamed(refusal).includes('send_at')) continue;
+        const reply = await t.post(path, account.key, t.fields(account, { send_at }));
+        if (reply.status === 202) keep(`held by ${path}`, verify.accepted(reply));
+      }
+      const allHeld = async (when: string) => {
+        for (const [what, messageId] of held) {
+          const { status } = verify.message(await t.read(account, messageId), 200);
+          verify.that(!gone.includes(String(status)), `${what} ${when}`, String(status));
+        }
+      };
+      const [sim] = account.sims;
+      if (sim !== undefined) await t.get(paths.tasks(sim.deviceId), account.key);
+      await allHeld('after a poll for tasks');
+      await t.send(account, fields);
+      await t.queued(account);
+      const pollMs = pollIntervalMs(t);
+      for (const ms of t.controlled ? [pollMs, pollMs] : [2_000, (realSeconds - 2) * 1_000]) {
+        await t.advance(ms);
+        await allHeld('after a replay, an immediate message and a poll of the device');
+      }
+      t.count();
+    },
+  },
+];
