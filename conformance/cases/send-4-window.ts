@@ -127,19 +127,18 @@ export const send4WindowCases: readonly Case[] = [
     },
     live: {
       needs: ['sender'],
-      cost: { sends: 3, waits: 5 },
+      cost: { sends: 4, waits: 5 },
       run: async (t) => {
         const account = await t.account();
         const send_at = new Date((await t.now()) + 3_000).toISOString();
         const [fields, first] = await firstOf(t, account, { send_at });
         replayed(await t.send(account, fields), first);
+        // Refused now, it is validated before a replay is looked for; then it may be refused later too.
+        const invalid = await t.send(account, { ...fields, message: 'x'.repeat(1601) });
         await t.advance(4_500);
         const reply = await t.send(account, fields);
-        if (reply.status === 400) {
-          const other = await t.send(account, { ...fields, message: 'x'.repeat(1601) });
-          if (other.status === 400)
-            t.lack('a target that looks for a replay before it validates (gateOrder)');
-        }
+        if (reply.status === 400 && invalid.status === 400)
+          t.lack('a target that looks for a replay before it validates (gateOrder)');
         replayed(reply, first);
         t.count();
       },
