@@ -119,6 +119,7 @@ export const sims = {
     output: z.strictObject({
       picked_up: z.array(z.uuid()).describe('Ids of the messages that became `sending`.'),
     }),
+    refusals: [409],
     recorded: true,
     run: ({ simulation }, device) => {
       const taken = simulation.fleet.pollNow(device);

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { type RawReply, ReplyReader } from '../testkit/http-reply.ts';
 import { both } from '../testkit/transport-fixture.ts';
 import { damage, escaped } from './piece.ts';
-import { checkReply, type Expectation } from './reply.ts';
+import { checkDocumented, checkReply, type Expectation } from './reply.ts';
 import { reportText } from './report.ts';
 import { FuzzFailure, fuzz } from './run.ts';
 import { type Served, serveHere } from './served.ts';
@@ -101,4 +101,12 @@ test('ERR-2 503 may be, and the page of the native parser for what is no HTTP', 
   const inactive = { status: 503, headers: json, body: '{"code":"device_inactive"}' };
   expect(() => checkReply(inactive, whole)).not.toThrow();
   expect(() => checkReply(html, { ...whole, isWhole: false })).not.toThrow();
+});
+
+test('a refusal of the control port that its document does not name fails the run', () => {
+  const reply = { status: 409, headers: {}, body: '{}' } as RawReply;
+  expect(() => checkDocumented(reply, 'POST', '/control/accounts')).not.toThrow();
+  expect(() => checkDocumented(reply, 'GET', '/control/accounts?x=1')).toThrow(
+    'accounts.list does not document 409',
+  );
 });

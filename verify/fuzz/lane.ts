@@ -12,7 +12,7 @@ import type { Conversation } from './conversation.ts';
 import { keys } from './facts.ts';
 import { pieceOf } from './framed.ts';
 import { bytesOf, escaped, type Piece } from './piece.ts';
-import { checkReply } from './reply.ts';
+import { checkDocumented, checkReply } from './reply.ts';
 
 export type Port = Conversation['port'];
 
@@ -136,6 +136,7 @@ export class Lane {
         );
       });
       checkReply(reply, { port, transport: this.#transport, method, isWhole: true });
+      if (port === 'control') checkDocumented(reply, method, bytes.split(' ')[1] ?? '');
       replies.push(reply);
       if (reply.headers['connection'] === 'close') break;
     }

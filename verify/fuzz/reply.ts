@@ -1,6 +1,9 @@
 /**
  * Which replies the fuzzed server may give to which requests.
  */
+import { servedOperations } from '../../src/http/control/documents.ts';
+import { lookUpIn } from '../../src/http/control/look-up.ts';
+import { refusalsOf } from '../../src/http/openapi/control-document.ts';
 import { type RawReply, WrongReply } from '../testkit/http-reply.ts';
 
 export interface Expectation {
@@ -13,6 +16,17 @@ export interface Expectation {
 
 /** What the native parser answers in HTML, and may (docs/semantics.md, "Below the service: HTTP"). */
 const nativeStatuses = [400, 431, 505];
+
+const lookUp = lookUpIn(servedOperations);
+
+/** Throws if an operation of the control port refuses with a status that its document does not name. */
+export function checkDocumented({ status }: RawReply, method: string, target: string): void {
+  if (![404, 408, 409].includes(status)) return;
+  const [path = ''] = target.split('?');
+  const found = lookUp({ method, path });
+  if (found.kind !== 'row' || refusalsOf(found.operation).includes(status)) return;
+  throw new WrongReply(`${found.operation.name} does not document ${status}`);
+}
 
 /** Throws unless this reply may be given. */
 export function checkReply({ status, headers, body }: RawReply, expected: Expectation): void {

@@ -10,7 +10,9 @@ export type Found =
   | { readonly kind: 'refused'; readonly reply: ApiReply }
   | { readonly kind: 'row'; readonly operation: Operation; readonly id: string | undefined };
 
-export function lookUpIn(operations: readonly Operation[]): (request: ControlRequest) => Found {
+type Asked = Pick<ControlRequest, 'method' | 'path'>;
+
+export function lookUpIn(operations: readonly Operation[]): (request: Asked) => Found {
   // A literal path comes before a variable one: `messages/wait` is no message.
   const table = [...operations]
     .sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))

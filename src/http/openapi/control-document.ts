@@ -113,16 +113,12 @@ function described(operation: Operation, schemas: Schemas): Json {
         }),
       },
     }),
-    responses: responses(operation, takesBody, schemas),
+    responses: responses(operation, schemas),
   };
 }
 
-function responses(operation: Operation, takesBody: boolean, schemas: Schemas): Json {
-  const { name, output, contentType = 'application/json', input, inputFrom, target } = operation;
-  const refusals = new Set<number>([401, 403, ...(operation.refusals ?? [])]);
-  if (input !== undefined && inputFrom === undefined) refusals.add(400);
-  if (takesBody) refusals.add(413);
-  if (target !== undefined) refusals.add(404);
+function responses(operation: Operation, schemas: Schemas): Json {
+  const { name, output, contentType = 'application/json' } = operation;
   const status = successStatus(operation);
   const content =
     output !== undefined &&
@@ -135,8 +131,19 @@ function responses(operation: Operation, takesBody: boolean, schemas: Schemas): 
   });
   return Object.fromEntries([
     [status, { description: meanings[status], ...content }],
-    ...[...refusals].sort((a, b) => a - b).map((code) => [code, failure(code)]),
+    ...refusalsOf(operation).map((code) => [code, failure(code)]),
   ]);
+}
+
+/** The statuses of an operation's refusals, in order. */
+export function refusalsOf(operation: Operation): number[] {
+  const { input, inputFrom, target, refusals = [] } = operation;
+  const takesInput = input !== undefined && inputFrom === undefined;
+  const codes = [401, 403, ...refusals];
+  if (takesInput) codes.push(400);
+  if (takesInput && !takesQuery(operation)) codes.push(413);
+  if (target !== undefined) codes.push(404);
+  return codes.sort((a, b) => a - b);
 }
 
 function pathParameters({ target }: Operation): Json[] {
