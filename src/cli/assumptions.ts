@@ -1,5 +1,5 @@
 /**
- * `smstwin assumptions`: the ledger of what the document leaves open, with every answer.
+ * `smstwin assumptions`: prints what the document leaves open, with every permitted answer.
  */
 import { permittedAnswers } from '../config/assumption-text.ts';
 import { assumptionLedger, assumptionNames } from '../sim/assumptions.ts';

@@ -30,7 +30,7 @@ async function bannerOf(
 
 const number = '+12025550101';
 
-test('the banner of the default world is at most a dozen lines and sends from the first SIM', async () => {
+test('the banner has at most twelve lines and sends from the first SIM', async () => {
   const { served, text } = await bannerOf({});
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(12);
   expect(text).toContain(`${served.accounts[0]?.api_key} (acme)`);
@@ -38,7 +38,7 @@ test('the banner of the default world is at most a dozen lines and sends from th
 });
 
 test.each([{ connected: false }, { active: false }])(
-  'SVC-1 an account whose only SIM is %j is shown the pool number',
+  'SVC-1 for an account whose only SIM is %j the banner shows the pool number',
   async (state) => {
     const world = {
       accounts: [{ name: 'a', sims: [{ number, ...state }] }],
@@ -48,7 +48,7 @@ test.each([{ connected: false }, { active: false }])(
   },
 );
 
-test('ERR-2 a deactivated SIM is not shown', async () => {
+test('ERR-2 the banner skips a deactivated SIM', async () => {
   const sims = [
     { number, active: false },
     { number: '+12025550102', connected: true },
@@ -62,7 +62,7 @@ test.each([
   ['no account', {}],
   ['no key', { accounts: [{ name: 'a', keys: [], sims: [{ number }] }] }],
   ['no working number', { accounts: [{ name: 'a', sims: [{ number, active: false }] }] }],
-])('a world with %s says so, without a command to paste', async (_, world) => {
+])('for a world with %s the banner says so and shows no command', async (_, world) => {
   const { text } = await bannerOf({ world });
   expect(text).toContain('This world has no key with a number to send from.');
   expect(text).not.toContain('curl');
@@ -70,20 +70,20 @@ test.each([
 
 const controlled = { host: '::', port: 2, token: 'T0KEN' };
 
-test('a manual clock comes with the command that moves it, usable as pasted', async () => {
+test('for a manual clock the banner shows a working command that moves it', async () => {
   const { text } = await bannerOf({ clock: 'manual' }, controlled);
   expect(text).toContain('curl -sS http://127.0.0.1:2/control/clock/advance');
   expect(text).toContain('"Authorization: Bearer T0KEN"');
 });
 
-test('a token of the environment is not printed: the command names its variable', async () => {
+test('a token from the environment is not printed: the command names the variable', async () => {
   const env = { SMSTWIN_CONTROL_TOKEN: 'T0KEN' };
   const { text } = await bannerOf({ clock: 'manual' }, controlled, env);
   expect(text).toContain('"Authorization: Bearer $SMSTWIN_CONTROL_TOKEN"');
   expect(text).not.toContain('T0KEN');
 });
 
-test('ERR-3 a scaled clock comes with what surprises a real client', async () => {
+test('ERR-3 for a scaled clock the banner explains Retry-After and send_at', async () => {
   const { text } = await bannerOf({ clock: 'scaled', rate: 60 });
   expect(text).toContain('Retry-After counts simulated seconds (--retry-after real: real ones);');
   expect(text).toContain('send_at is compared with simulated time.');

@@ -1,6 +1,6 @@
 /**
- * What `smstwin serve` prints when it is ready: where it listens, a key and a number, and commands that work
- * as pasted.
+ * The text that `smstwin serve` prints when it is ready: its URLs, a key, a number and commands to
+ * paste.
  */
 
 import { defaultRate } from '../config/settings.ts';
@@ -9,7 +9,7 @@ import type { ReadyFile } from '../simulator.ts';
 import type { CommandIo } from './flags.ts';
 import type { ServeOptions } from './serve-options.ts';
 
-/** No outcome is scripted for this number. */
+/** A recipient without a scripted outcome. */
 const recipient = '+12025550123';
 
 export function banner(
@@ -46,7 +46,7 @@ interface Caller {
   readonly from: string;
 }
 
-/** The first account with a key that has a working number: its own SIM's, else the pool's. */
+/** The first account that has a key and a working number, its own or else the pool's. */
 function chooseCaller(served: ReadyFile, options: ServeOptions): Caller | undefined {
   const pool = served.pool[0]?.number;
   for (const { name, api_key: key, sims } of served.accounts) {
@@ -83,11 +83,12 @@ function timeHint(
 ): string {
   if (settings.clock === 'manual') {
     if (served.control_url === null)
-      return 'Time stands still, and without a control port nothing moves it.';
+      return 'Time does not move: the clock is manual and there is no control port.';
     const token = control === false ? '' : tokenHeader(control.token, env);
     return [
-      'Time stands still until you move it:',
-      `  curl -sS ${served.control_url}${routeOf('clock.advance').path}${token} -H 'Content-Type: application/json' -d '{"by":"60s"}'`,
+      'Time does not move until you advance it:',
+      `  curl -sS ${served.control_url}${routeOf('clock.advance').path}${token} ` +
+        `-H 'Content-Type: application/json' -d '{"by":"60s"}'`,
     ].join('\n');
   }
   if (settings.clock === 'scaled') {
@@ -95,12 +96,18 @@ function timeHint(
       settings.retryAfterSeconds === 'real'
         ? 'Retry-After counts real seconds'
         : 'Retry-After counts simulated seconds (--retry-after real: real ones)';
-    return `Simulated time runs ${settings.rate ?? defaultRate} times as fast as real time. ${seconds}; send_at is compared with simulated time.`;
+    return (
+      `Simulated time runs ${settings.rate ?? defaultRate} times as fast as real time. ` +
+      `${seconds}; send_at is compared with simulated time.`
+    );
   }
-  return 'SIMs poll every 20 s, as real ones do. Faster: --clock scaled --rate 60. Step by step: --clock manual.';
+  return (
+    'SIMs poll every 20 s, as real ones do. Faster: --clock scaled --rate 60. Step by ' +
+    'step: --clock manual.'
+  );
 }
 
-/** A token of the environment stays a variable; one that was given as a flag is in no variable of the reader's. */
+/** Names the environment variable instead of the token if the token came from there. */
 function tokenHeader(token: string | undefined, env: CommandIo['env']): string {
   if (token === undefined) return '';
   const shown = env['SMSTWIN_CONTROL_TOKEN'] === token ? '$SMSTWIN_CONTROL_TOKEN' : token;

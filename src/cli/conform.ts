@@ -1,6 +1,6 @@
 /**
- * `smstwin conform`: the harness, which brings its own command line. What it cannot know is how to
- * start a simulator: for a run without a base_url, that is added here.
+ * `smstwin conform`: runs the harness, which has its own command line. The harness shares no code
+ * with the simulator, so this file supplies the simulator for runs without a base_url.
  */
 import { conform as harness, type OwnSimulator } from '../../conformance/main.ts';
 import type { CommandIo } from './flags.ts';
@@ -9,7 +9,7 @@ export function conform(argv: readonly string[], io: CommandIo): Promise<number>
   return harness(argv, { stdout: io.out, stderr: io.error, startOwn });
 }
 
-/** A manual clock: the harness moves time itself, so that a day costs no day. */
+/** Uses a manual clock, so that the harness can advance a day in no time. */
 async function startOwn(): Promise<OwnSimulator> {
   const { createSimulator } = await import('../simulator.ts');
   const simulator = await createSimulator({ clock: 'manual' });

@@ -11,26 +11,26 @@ function read(argv: readonly string[], env: Record<string, string> = {}) {
   return serveOptions(command);
 }
 
-test('a defect is asked for by its name, on the command line or in the environment', async () => {
+test('a flag or the environment selects a defect by name', async () => {
   expect((await read([])).defect).toBeUndefined();
   expect((await read(['--defect', 'limit-119'])).defect).toBe('limit-119');
   expect((await read([], { SMSTWIN_DEFECT: 'limit-121' })).defect).toBe('limit-121');
 });
 
-test('a name that no defect has is a mistake of one line', () => {
+test('an unknown defect is refused in one line', () => {
   expect(() => read(['--defect', 'limit-118'])).toThrow(UsageError);
   expect(() => read(['--defect', 'limit-118'])).toThrow(/--list-defects/);
 });
 
-test('the list has a line for each defect, with the rule that it breaks', () => {
+test('the list has one line per defect with the rule that it breaks', () => {
   expect(defectList()).toMatch(/^read-foreign-403 +READ-2 +another account's message /m);
 });
 
-test('a server that is wrong on purpose says so', () => {
+test('a server with a defect announces it', () => {
   expect(defectNotice('limit-119')).toContain('LIMIT-1');
 });
 
-test('without a defect the sound simulator is made', async () => {
+test('the default is the simulator without a defect', async () => {
   expect(await simulationWith(undefined)).toEqual({});
   expect(await simulationWith('limit-119')).toHaveProperty('simulation');
 });

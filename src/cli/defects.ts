@@ -1,5 +1,5 @@
 /**
- * `smstwin serve --defect NAME`, `--list-defects`: the catalogue of wrong servers, and the one that is asked for.
+ * `serve --defect NAME` and `serve --list-defects`: selects a planted defect, or lists them all.
  */
 import { defects } from '../defects/catalogue.ts';
 import type { SimulatorOptions } from '../simulator.ts';
@@ -8,7 +8,7 @@ import { table } from './table.ts';
 
 export function defectValue(text: string): string {
   if (defects.some(({ name }) => name === text)) return text;
-  throw new ValueError('no defect has this name; --list-defects prints them all');
+  throw new ValueError('no defect has this name; run smstwin serve --list-defects');
 }
 
 /** Every defect with the rule that it breaks. */
@@ -17,13 +17,13 @@ export function defectList(): string {
   return table([['DEFECT', 'BREAKS', 'WHAT SUCH A SERVER DOES'], ...rows]);
 }
 
-/** The notice of a server that is wrong on purpose. */
+/** The notice that a server with a defect prints. */
 export function defectNotice(defect: string): string {
   const { rule = '', does = '' } = defects.find(({ name }) => name === defect) ?? {};
   return `this server is wrong on purpose (--defect ${defect}, ${rule}): ${does}`;
 }
 
-/** The options that give a simulator the defect; none without one. */
+/** The options that plant the defect in a simulator; empty without a defect. */
 export async function simulationWith(
   defect: string | undefined,
 ): Promise<Pick<SimulatorOptions, 'simulation'>> {

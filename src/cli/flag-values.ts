@@ -1,5 +1,5 @@
 /**
- * The values of flags: each function reads one text, or throws a ValueError that says what was expected.
+ * Parsers for flag values: each reads one text or throws a ValueError that says what it expected.
  */
 import { isIP, isIPv4 } from 'node:net';
 import { nearestName, parseAssumption } from '../config/assumption-text.ts';
@@ -26,7 +26,7 @@ export function oneOf<W extends string>(words: readonly W[]): (text: string) => 
   };
 }
 
-/** 0 stands for any free one. */
+/** 0 selects any free port. */
 export const portValue = wholeNumber(0, 65_535);
 
 export const seedValue = wholeNumber(0, 2 ** 32 - 1);
@@ -36,13 +36,13 @@ export function hostValue(text: string): string {
   throw new ValueError('expected a host name or an IP address');
 }
 
-/** A name as a `Host` header carries it, in lower case, without the port. */
+/** A host name as in a `Host` header, without the port; returned in lower case. */
 export function hostNameValue(text: string): string {
   if (/^[A-Za-z0-9._-]+$/.test(text) || isIP(text) === 6) return text.toLowerCase();
   throw new ValueError('expected a host name such as smstwin, without a scheme or a port');
 }
 
-/** An empty name would be missing from every later message, and usually comes from an unset shell variable. */
+/** Refuses an empty name, which usually comes from an unset shell variable. */
 export function fileValue(text: string): string {
   if (text !== '') return text;
   throw new ValueError('expected the name of a file');
@@ -66,21 +66,21 @@ export function tokenValue(text: string): string {
   throw new ValueError(expectedToken);
 }
 
-/** One `name=value`. */
+/** Reads one `name=value`. */
 export function assumptionValue(text: string): Partial<Assumptions> {
   const reading = parseAssumption(text);
   if (reading.kind === 'mistake') throw new ValueError(reading.message);
   return reading.override;
 }
 
-/** One `endpoint=N|off`. */
+/** Reads one `endpoint=N|off`. */
 export function limitValue(text: string): LimitOverrides {
   const [name = '', limit = ''] = text.split('=', 2);
   const endpoint = endpointNames.find((known) => known === name);
   if (endpoint === undefined) {
     const near = nearestName(name, endpointNames);
     const hint =
-      near === undefined ? `known are ${endpointNames.join(', ')}` : `did you mean ${near}?`;
+      near === undefined ? `use one of ${endpointNames.join(', ')}` : `did you mean ${near}?`;
     throw new ValueError(`no endpoint is named "${name}"; ${hint}`);
   }
   if (limit === 'off') return { [endpoint]: null };
@@ -89,7 +89,7 @@ export function limitValue(text: string): LimitOverrides {
   throw new ValueError('expected endpoint=N with N from 1 to 1000000, or endpoint=off');
 }
 
-/** Whether a host is reached from this machine alone. */
+/** True if only this machine can reach the host. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

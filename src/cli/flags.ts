@@ -1,12 +1,12 @@
 /**
- * The one flag parser of every command: commander for the command line, the environment beneath it, and one
- * line per mistake that never repeats a token or a key.
- * A flag `--control-port` is also `SMSTWIN_CONTROL_PORT`; the command line wins over the environment.
+ * The flag parser of every command. Commander parses the command line; the environment supplies
+ * defaults, so `SMSTWIN_CONTROL_PORT` sets `--control-port`. Each mistake is one line that never
+ * quotes a token or a key.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { UsageError } from '../config/command-error.ts';
 
-/** Where a command writes, what it reads besides its flags, and which version it is. */
+/** A command's output streams, environment and version. */
 export interface CommandIo {
   readonly out: (text: string) => void;
   readonly error: (text: string) => void;
@@ -14,21 +14,23 @@ export interface CommandIo {
   readonly version: string;
 }
 
-/** One flag; without a placeholder such as `<n>` it is a switch. */
+/** One flag. Without a placeholder such as `<n>` it is a switch. */
 export interface Flag {
-  /** `--port <port>`. */
+  /** Such as `--port <port>`. */
   readonly flag: string;
   readonly about: string;
   /** Reads one value, or throws a ValueError. */
   readonly parse?: (text: string) => unknown;
   readonly fallback?: unknown;
-  /** How the help prints the fallback. */
+  /** The fallback as shown in the help. */
   readonly shown?: string;
-  /** Given again, it adds a value; its value is a list. */
+  /** Each use adds a value; the result is a list. */
   readonly repeatable?: true;
 }
 
-/** A value that a flag does not take. Its message says what was expected; the parser adds which flag and value. */
+/**
+ * An invalid flag value. The message says what was expected; the parser adds the flag and value.
+ */
 export class ValueError extends Error {}
 
 const environmentHelp = `
@@ -73,14 +75,16 @@ export function addArgument(
   command.argument(argument, about, (text: string) => readValue(name, text, parse));
 }
 
-/** Parses; `answered` when `--help` or `--version` was all that was asked for. */
+/**
+ * Parses the arguments; returns `answered` if `--help` or `--version` already printed the result.
+ */
 export function readFlags(
   command: Command,
   argv: readonly string[],
   env: CommandIo['env'],
 ): 'parsed' | 'answered' {
   try {
-    // A flag is taken from the last place that gives it, so the environment comes first.
+    // Commander uses the last value, so the environment's values come first.
     command.parse([...environmentArguments(command.options, env), ...argv], { from: 'user' });
     return 'parsed';
   } catch (error) {
@@ -93,7 +97,7 @@ export function readFlags(
   }
 }
 
-/** What follows the `=` of an unknown flag may be a token or a key that was meant for a known one. */
+/** Removes the value of an unknown flag: it may be a token or key meant for another flag. */
 function withoutValue({ code, message }: CommanderError): string {
   const line = message.replace(/^error: /, '');
   return code === 'commander.unknownOption' ? line.replace(/^([^=]*)=[\s\S]*'/, "$1'") : line;
@@ -112,7 +116,7 @@ function readValue(name: string, text: string, parse: (text: string) => unknown)
   }
 }
 
-/** The flags that the environment sets, as arguments. */
+/** The environment's flags, as arguments. */
 function environmentArguments(options: readonly Option[], env: CommandIo['env']): string[] {
   return options.flatMap((option) => {
     const flag = option.long ?? '';
@@ -127,13 +131,13 @@ function environmentArguments(options: readonly Option[], env: CommandIo['env'])
   });
 }
 
-/** A value such as `failsFrom=queued,sent` has commas of its own: only one before a `name=` separates. */
+/** Splits at commas; in `name=value` lists, only at a comma before the next `name=`. */
 function valuesOf({ defaultValue, flags }: Option, text: string): readonly string[] {
   if (!Array.isArray(defaultValue)) return [text];
   return text.split(flags.includes('=') ? /,(?=[\w.-]+=)/ : ',').map((value) => value.trim());
 }
 
-/** A mistake in a variable is reported by the variable's name, not by the flag's. */
+/** Reports an invalid value under the variable's name instead of the flag's. */
 function checkValue({ parseArg, defaultValue, long }: Option, variable: string, value: string) {
   try {
     parseArg?.(value, defaultValue);

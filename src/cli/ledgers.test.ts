@@ -1,5 +1,5 @@
 /**
- * The two ledgers as they are printed.
+ * The printed ledgers of assumptions and rules.
  */
 import { expect, test } from 'vitest';
 import { assumptionNames } from '../sim/assumptions.ts';
@@ -39,7 +39,7 @@ test('the rules are printed, each with its sentence', async () => {
   });
 });
 
-test('help and version are answers too', async () => {
+test('--help and --version exit with 0', async () => {
   expect(await printed(rules, '--version')).toBe('1.2.3\n');
   expect(await printed(rules, '--help')).toContain('--json');
 });

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('what an earlier run left is taken away, and the file appears whole', () => {
+test('an earlier ready file is removed, and the new one appears complete', () => {
   const file = join(folder, 'ready.json');
   writeFileSync(file, 'old');
   prepareReadyFile(file);
@@ -35,7 +35,7 @@ test.each([
   ['a pipe', (path: string) => void execFileSync('mkfifo', [path])],
   ['a link to a file', (path: string) => symlinkSync(import.meta.filename, path)],
   ['a link to nothing', (path: string) => symlinkSync(join(path, 'nowhere'), path)],
-])('%s is refused in one line, and stays as it is', (_, make) => {
+])('%s is refused in one line and left unchanged', (_, make) => {
   const path = join(folder, 'ready');
   make(path);
   const before = lstatSync(path);
@@ -45,7 +45,7 @@ test.each([
   expect(lstatSync(path)).toMatchObject({ ino: before.ino, mode: before.mode });
 });
 
-test('a file that cannot be written after all leaves nothing unfinished behind', () => {
+test('a failed write leaves no partial file behind', () => {
   const path = join(folder, 'ready');
   prepareReadyFile(path);
   mkdirSync(path);

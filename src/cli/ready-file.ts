@@ -1,6 +1,6 @@
 /**
- * `--ready-file`: URLs, keys and numbers for the script that started the simulator.
- * The file appears whole or not at all, so that a script may wait for it to exist.
+ * `--ready-file`: writes URLs, keys and numbers for the script that started the simulator.
+ * The file appears complete, so a script can wait for it to exist.
  */
 import { accessSync, constants, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { UsageError } from '../config/command-error.ts';
 /** Removes the file of an earlier run. Throws a UsageError if the path cannot be written. */
 export function prepareReadyFile(path: string): void {
   try {
-    // A device, a pipe or a link is not an earlier ready file, and must not be replaced by one.
+    // A device, pipe or link is not an earlier ready file and must not be replaced.
     if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) {
       throw new UsageError(`--ready-file ${path}: not a plain file; name another path`);
     }
@@ -18,7 +18,7 @@ export function prepareReadyFile(path: string): void {
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
-      `--ready-file ${path}: cannot be written: is its folder there and writable?`,
+      `--ready-file ${path}: cannot be written; check that its folder exists and is writable`,
     );
   }
 }
@@ -40,6 +40,6 @@ function removeIfAny(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // A path that cannot be looked up holds no file either.
+    // A path that cannot be looked up needs no removal.
   }
 }

@@ -1,5 +1,5 @@
 /**
- * `smstwin replay`: plays a recorded run again and compares every reply, byte for byte.
+ * `smstwin replay`: replays a recorded run and compares every reply, byte for byte.
  * Exit codes: 0 all replies are equal, 1 a reply differs, 2 the journal cannot be played.
  */
 
@@ -8,7 +8,7 @@ import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from './
 import { replayJournal } from './replay-journal.ts';
 
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
-  const command = newCommand('replay', 'Play a recorded run again and compare every reply.', io);
+  const command = newCommand('replay', 'Replay a recorded run and compare every reply.', io);
   addArgument(command, '<journal>', 'the file that serve --journal wrote', fileValue);
   addFlags(command, [{ flag: '--json', about: 'as JSON' }]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
@@ -27,7 +27,7 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
     return differing === 0 ? 0 : 1;
   }
   if (isTruncated)
-    io.error(`smstwin replay: ${file}: the last line is truncated and was ignored\n`);
+    io.error(`smstwin replay: ${file}: the last line is incomplete and was ignored\n`);
   for (const { line, at, input, expected, actual } of differences) {
     io.out(`line ${line}, ${at}, ${input}\n  recorded ${expected}\n  replayed ${actual}\n`);
   }
@@ -35,8 +35,8 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
   const inputCount = `${inputs} ${inputs === 1 ? 'input' : 'inputs'}`;
   io.out(
     differing === 0
-      ? `${inputCount} played again: every reply is the same, byte for byte.\n`
-      : `${inputCount} played again: ${differing} replies differ from the recorded ones.\n`,
+      ? `${inputCount} replayed: every reply is the same, byte for byte.\n`
+      : `${inputCount} replayed: ${differing} replies differ from the recorded ones.\n`,
   );
   return differing === 0 ? 0 : 1;
 }

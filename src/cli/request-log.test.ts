@@ -19,7 +19,7 @@ test('a request is one line of words', () => {
   );
 });
 
-test('what is not known of a request has a word of its own, so that columns stay columns', () => {
+test('an unknown field has a placeholder, so the columns stay aligned', () => {
   const unknown = { ...refused, endpoint: null, account_id: null, key_id: null, code: null };
   expect(requestLine('text', unknown)).toBe(
     '2026-01-01T00:00:00.000Z POST unknown 402 - anonymous 0.250ms\n',

@@ -1,5 +1,5 @@
 /**
- * `--log`: one line per request of the service. Which key called is said by its id, never by the key.
+ * `--log`: one line per request of the service. Shows the key's id, never the key.
  */
 import type { RequestView } from '../operations/request-log.ts';
 

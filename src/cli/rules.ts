@@ -1,5 +1,5 @@
 /**
- * `smstwin rules`: the ledger of what the document states, as the harness judges it.
+ * `smstwin rules`: prints the rules that the document states and the harness checks.
  */
 import { rules as ledger } from '../../conformance/rules.ts';
 import { addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';

@@ -19,7 +19,7 @@ async function mistakes(argv: readonly string[], env: CommandIo['env'] = {}): Pr
   }
 }
 
-test('without flags the service is on 8080, the control port on 8081, both on this machine alone', async () => {
+test('without flags the ports are 8080 and 8081, both on the loopback interface', async () => {
   expect(await read([])).toEqual({
     settings: {
       clock: 'real',
@@ -39,7 +39,7 @@ test('without flags the service is on 8080, the control port on 8081, both on th
   });
 });
 
-test('every flag arrives', async () => {
+test('every flag sets its option', async () => {
   const options = await read(
     [
       ['--host', '0.0.0.0', '--port', '0', '--control-host', '::', '--control-port', '9'],
@@ -70,7 +70,7 @@ test('every flag arrives', async () => {
   });
 });
 
-test('every flag is also in the environment, lists with commas, switches with 1 or 0', async () => {
+test('the environment sets every flag, with commas in lists and 1 or 0 for switches', async () => {
   const options = await read([], {
     SMSTWIN_CONTROL_PORT: '0',
     SMSTWIN_NO_CONTROL: '0',
@@ -94,7 +94,7 @@ test('every flag is also in the environment, lists with commas, switches with 1 
   });
 });
 
-test('the command line wins over the environment, name by name where a flag repeats', async () => {
+test('the command line overrides the environment, per name for repeated flags', async () => {
   const env = { SMSTWIN_PORT: '1', SMSTWIN_LIMIT: 'send=5,tasks=6', SMSTWIN_NO_CONTROL: '1' };
   const options = await read(['--port', '2', '--limit', 'send=7'], env);
   expect(options.port).toBe(2);
@@ -129,11 +129,13 @@ test.each([
   ],
   [
     ['--control-token', ''],
-    '--control-token: expected 1 to 200 characters of A-Z a-z 0-9 _ . ~ + / = -; the value is empty',
+    '--control-token: expected 1 to 200 characters of A-Z a-z 0-9 _ . ~ + / = -; the value is ' +
+      'empty',
   ],
   [
     ['--control-allowed-host', 'http://twin:8081'],
-    '--control-allowed-host http://twin:8081: expected a host name such as smstwin, without a scheme or a port',
+    '--control-allowed-host http://twin:8081: expected a host name such as smstwin, without a ' +
+      'scheme or a port',
   ],
   [['--retry-after', 'wall'], '--retry-after wall: expected simulated or real'],
   [["--control-token=TOK' is invalid."], /^--control-token: expected 1 to 200 characters/],
@@ -144,14 +146,18 @@ test.each([
   [['--port', '9', '--control-port', '9'], '--port and --control-port are both 9'],
   [
     ['--control-host', '0.0.0.0'],
-    '--control-host 0.0.0.0 is reachable from other machines: add a --control-token, or use 127.0.0.1',
+    '--control-host 0.0.0.0 is reachable from other machines: add a --control-token, or use ' +
+      '127.0.0.1',
   ],
-  [['--world', 'none.json'], '--world none.json: there is no such file'],
+  [['--world', 'none.json'], '--world none.json: there is no such file; check the path'],
   ...['world', 'assumptions', 'journal', 'ready-file'].map((flag): [string[], string] => [
     [`--${flag}`, ''],
     `--${flag}: expected the name of a file; the value is empty`,
   ]),
-  [['--assumptions', 'none.json'], '--assumptions none.json: there is no such file'],
+  [
+    ['--assumptions', 'none.json'],
+    '--assumptions none.json: there is no such file; check the path',
+  ],
 ])('%j is refused in one line', async (argv, line) => {
   const lines = await mistakes(argv);
   expect(lines).toEqual([typeof line === 'string' ? line : expect.stringMatching(line)]);
@@ -173,7 +179,7 @@ test.each([
   expect(lines).toEqual([typeof line === 'string' ? line : expect.stringMatching(line)]);
 });
 
-test('the help says how flags are written in the environment, and what a scaled clock changes', () => {
+test('the help explains environment variables and the effects of a scaled clock', () => {
   let help = '';
   const out = (text: string) => {
     help += text;

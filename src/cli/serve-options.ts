@@ -1,6 +1,6 @@
 /**
- * The flags of `smstwin serve`, and what they ask for: settings of the simulator, and where and how
- * it listens. Contradictions are refused here, before anything starts.
+ * The flags of `smstwin serve`, parsed into simulator settings and listening addresses.
+ * Refuses contradictions before anything starts.
  */
 import type { Command } from 'commander';
 import { UsageError } from '../config/command-error.ts';
@@ -47,9 +47,9 @@ export interface ServeOptions {
     | false;
   readonly transport: (typeof transports)[number];
   readonly readyFile: string | undefined;
-  /** Where every input is recorded; a run that is already in the file continues. */
+  /** The file that records every input; an existing run in it continues. */
   readonly journal?: string | undefined;
-  /** By its name in the catalogue. */
+  /** A defect's name in the catalogue. */
   readonly defect?: string | undefined;
 }
 
@@ -91,37 +91,37 @@ export function addServeFlags(command: Command): void {
   addFlags(command, [
     {
       flag: '--host <host>',
-      about: 'where the service listens',
+      about: 'address on which the service listens',
       parse: hostValue,
       fallback: '127.0.0.1',
     },
     {
       flag: '--port <port>',
-      about: 'its port; 0: any free one',
+      about: 'port of the service; 0 selects a free one',
       parse: portValue,
       fallback: 8080,
     },
     {
       flag: '--control-host <host>',
-      about: 'where the control port listens',
+      about: 'address on which the control port listens',
       parse: hostValue,
       fallback: '127.0.0.1',
     },
     {
       flag: '--control-port <port>',
-      about: 'the control port; 0: any free one',
+      about: 'control port; 0 selects a free one',
       parse: portValue,
       fallback: 8081,
     },
-    { flag: '--no-control', about: 'open no control port' },
+    { flag: '--no-control', about: 'do not open the control port' },
     {
       flag: '--control-token <token>',
-      about: 'bearer token that the control port asks for',
+      about: 'bearer token that the control port requires',
       parse: tokenValue,
     },
     {
       flag: '--control-allowed-host <name>',
-      about: 'also accept this name in Host on the control port, such as that of a container',
+      about: 'accept this Host name on the control port, such as that of a container',
       parse: hostNameValue,
       repeatable: true,
     },
@@ -133,42 +133,48 @@ export function addServeFlags(command: Command): void {
     },
     choice(
       '--retry-after <seconds>',
-      'which seconds Retry-After counts on a scaled clock; send_at is always compared with simulated time',
+      'which seconds Retry-After counts on a scaled clock; send_at is always compared with ' +
+        'simulated time',
       retryAfterSeconds,
     ),
     {
       flag: '--start-time <ISO>',
-      about: 'where a manual clock starts',
+      about: 'start time of a manual clock',
       parse: startTimeValue,
     },
-    { flag: '--seed <n>', about: 'decides keys, ids and chance', parse: seedValue, fallback: 1 },
-    file('--world <file>', 'accounts, SIMs and fates, JSON or YAML (world.schema.json)'),
+    {
+      flag: '--seed <n>',
+      about: 'seed of keys, ids and random outcomes',
+      parse: seedValue,
+      fallback: 1,
+    },
+    file('--world <file>', 'accounts, SIMs and fates as JSON or YAML (world.schema.json)'),
     {
       flag: '--assume <name=value>',
       about: 'answer to an assumption',
       parse: assumptionValue,
       repeatable: true,
     },
-    file('--assumptions <file>', 'answers to assumptions, JSON or YAML'),
+    file('--assumptions <file>', 'answers to assumptions as JSON or YAML'),
     {
       flag: '--limit <endpoint=N|off>',
-      about: 'requests per minute',
+      about: 'requests per minute of an endpoint',
       parse: limitValue,
       repeatable: true,
     },
-    { flag: '--no-limits', about: 'neither rate limits nor quotas' },
-    file('--journal <file>', 'record every input here; an earlier run in it goes on'),
-    file('--ready-file <file>', 'written once both ports listen: URLs, keys, numbers'),
+    { flag: '--no-limits', about: 'disable rate limits and quotas' },
+    file('--journal <file>', 'record every input in this file; an existing run continues'),
+    file('--ready-file <file>', 'write URLs, keys and numbers here once both ports listen'),
     choice(
       '--transport <name>',
       'the HTTP server; only node answers HTTP/1.0 (ab, nginx by default)',
       transports,
     ),
-    { flag: '--trust-proxy', about: 'take a client IP from X-Forwarded-For' },
-    choice('--log <format>', 'a line per request on stderr', logModes),
+    { flag: '--trust-proxy', about: 'read the client IP from X-Forwarded-For' },
+    choice('--log <format>', 'log one line per request to stderr', logModes),
     {
       flag: '--defect <name>',
-      about: 'a server that breaks one rule, to test with',
+      about: 'plant a defect that breaks one rule, to test a harness with',
       parse: defectValue,
     },
     { flag: '--list-defects', about: 'print every defect and the rule that it breaks' },
@@ -220,7 +226,8 @@ function refuseContradictions(flags: ServeFlags): void {
   if (!flags.control) return;
   if (!isLoopback(flags.controlHost) && flags.controlToken === undefined) {
     throw new UsageError(
-      `--control-host ${flags.controlHost} is reachable from other machines: add a --control-token, or use 127.0.0.1`,
+      `--control-host ${flags.controlHost} is reachable from other machines: add a ` +
+        '--control-token, or use 127.0.0.1',
     );
   }
   if (flags.port !== 0 && flags.port === flags.controlPort && flags.host === flags.controlHost) {

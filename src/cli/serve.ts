@@ -1,5 +1,5 @@
 /**
- * `smstwin serve`: a simulator on two ports, until a signal ends it.
+ * `smstwin serve`: runs a simulator on two ports until a signal stops it.
  */
 import { banner } from './banner.ts';
 import { defectList, defectNotice, simulationWith } from './defects.ts';
@@ -8,7 +8,7 @@ import { prepareReadyFile, writeReadyFile } from './ready-file.ts';
 import { requestLine } from './request-log.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
 
-/** After this time the process exits even if closing has not finished. */
+/** The process exits after this time even if closing has not finished. */
 const closeWithinMs = 4_500;
 
 export async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -48,7 +48,7 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
     if (options.readyFile !== undefined) writeReadyFile(options.readyFile, served);
     io.out(banner(served, options, io));
   } catch (error) {
-    // Open ports would keep the process running, and the journal's lock would remain.
+    // Open ports would keep the process running and the journal locked.
     await simulator.close();
     throw error;
   }
@@ -62,7 +62,7 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** `stopped` resolves at the first signal, or call of `stop`; a second one ends the process at once. */
+/** `stopped` resolves at the first signal or call of `stop`; a second signal exits at once. */
 function stopSignal(): { readonly stopped: Promise<void>; readonly stop: () => void } {
   let resolveStopped = () => {};
   const stopped = new Promise<void>((resolve) => {

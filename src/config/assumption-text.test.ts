@@ -15,7 +15,7 @@ test.each([
   ['failsFrom=', { failsFrom: [] }],
   ['keyFormat=', { keyFormat: '' }],
   ['keyFormat=42', { keyFormat: '42' }],
-])('%s is read', (text, override) => {
+])('reads %s', (text, override) => {
   expect(parseAssumption(text)).toEqual({ kind: 'assumption', override });
 });
 
@@ -39,7 +39,7 @@ test.each([
   expect(parseAssumption(text)).toEqual({ kind: 'mistake', message });
 });
 
-test.each(assumptionNames)('the default of %s can be typed', (name) => {
+test.each(assumptionNames)('the default of %s can be written as text', (name) => {
   const text = `${name}=${String(assumptionLedger[name].default)}`;
   expect(parseAssumption(text)).toEqual({
     kind: 'assumption',
@@ -47,6 +47,6 @@ test.each(assumptionNames)('the default of %s can be typed', (name) => {
   });
 });
 
-test.each(assumptionNames)('%s says what it permits', (name) => {
+test.each(assumptionNames)('%s states its permitted answers', (name) => {
   expect(permittedAnswers(name)).not.toBe('');
 });

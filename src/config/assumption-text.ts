@@ -1,6 +1,5 @@
 /**
- * Assumptions as people type them: `name=value`, and what to say when the name or the answer is
- * not one of the ledger's.
+ * Reads assumptions that users type as `name=value`, and explains an unknown name or answer.
  */
 import {
   type AssumptionName,
@@ -13,7 +12,9 @@ export type AssumptionReading =
   | { readonly kind: 'assumption'; readonly override: Partial<Assumptions> }
   | { readonly kind: 'mistake'; readonly message: string };
 
-/** Reads `pollIntervalSeconds=5`, `limiterRefill=interval`, `failsFrom=queued,sent`, `failsFrom=`. */
+/**
+ * Reads `pollIntervalSeconds=5`, `limiterRefill=interval`, `failsFrom=queued,sent`, `failsFrom=`.
+ */
 export function parseAssumption(text: string): AssumptionReading {
   const equals = text.indexOf('=');
   if (equals < 0) return mistake(`expected name=value, got "${text}"`);
@@ -46,7 +47,7 @@ export function unknownAssumption(name: string): string {
   return `no assumption is named "${name}"; ${hint}`;
 }
 
-/** The name that a typing mistake most likely meant, if one is near. */
+/** The name closest to the typed one, if one is close enough. */
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
   const lower = typed.toLowerCase();
   let best: string | undefined;
@@ -58,7 +59,7 @@ export function nearestName(typed: string, names: readonly string[]): string | u
   return best;
 }
 
-/** The answer as text, as a number and as a list: the ledger's schema says which of them it is. */
+/** The answer as text, number and list; the ledger's schema decides which of them is valid. */
 function candidates(name: AssumptionName, answer: string): readonly unknown[] {
   if (name === 'failsFrom') {
     return [answer === '' ? [] : answer.split(',').map((status) => status.trim())];

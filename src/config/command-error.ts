@@ -1,6 +1,6 @@
 /**
- * The base of every error that a command reports in plain lines: it carries the exit code, and one line per
- * mistake. Whatever else is thrown is a bug, and ends with a stack trace and exit code 1.
+ * The base class of errors that a command reports in plain lines, one per mistake; it carries the
+ * exit code. Any other exception is a bug and ends the process with a stack trace and exit code 1.
  */
 export class CommandError extends Error {
   override readonly name: string = 'CommandError';
@@ -14,7 +14,7 @@ export class CommandError extends Error {
   }
 }
 
-/** A usage or configuration mistake: exit code 2. */
+/** Wrong usage or configuration: exit code 2. */
 export class UsageError extends CommandError {
   override readonly name: string = 'UsageError';
 
@@ -23,7 +23,7 @@ export class UsageError extends CommandError {
   }
 }
 
-/** The first line of another library's message: the rest is often an excerpt, which may hold a key. */
+/** Only the first line of a library's message: later lines often quote the input, keys included. */
 export function firstLine(message: string): string {
   return (message.split('\n', 1)[0] ?? '').replace(/:$/, '');
 }

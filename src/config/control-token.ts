@@ -1,4 +1,4 @@
-/** What a control token may be: text that a bearer header carries unchanged. */
+/** The characters of a control token: those that a bearer header carries unchanged. */
 export const expectedToken = 'expected 1 to 200 characters of A-Z a-z 0-9 _ . ~ + / = -';
 
 export function isControlToken(text: string): boolean {

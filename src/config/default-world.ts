@@ -1,8 +1,7 @@
 /**
- * The default world, small enough to remember, and the recipients with a scripted fate.
+ * The default world and the recipients with a scripted fate.
  * Rules: SVC-1, STATE-3, STATE-4. Assumes: monthlyQuota (no account here states a quota).
- * The scripted recipients hold in every world, unless the world's own outcomes say otherwise: those
- * are looked at first.
+ * The scripted recipients apply in every world; the world's own outcomes take precedence.
  */
 import type { Outcome, WorldFixture, WorldFixtureInput } from './world-schema.ts';
 
@@ -25,7 +24,7 @@ export const scriptedOutcomes: readonly Outcome[] = [
   { to: '+12025550166', ends: 'delivered', polls: 3 },
 ];
 
-/** All fates of a world, the first match counts; a recipient without one is delivered. */
+/** All scripted fates of a world; the first match wins. Other recipients are delivered. */
 export function outcomesOf(world: Pick<WorldFixture, 'outcomes'>): readonly Outcome[] {
   return [...world.outcomes, ...scriptedOutcomes];
 }

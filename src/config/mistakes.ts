@@ -1,6 +1,6 @@
 /**
- * What is wrong with settings, a world or an assumptions file: every mistake, each with its path.
- * zod finds them; here they become sentences a person can act on.
+ * Describes every mistake in settings, a world or an assumptions file, each with its path.
+ * zod finds the mistakes; this module turns them into sentences that a user can act on.
  */
 import type { z } from 'zod';
 import { endpointNames } from '../sim/limits.ts';
@@ -13,12 +13,12 @@ import {
 import { CommandError } from './command-error.ts';
 
 export interface Mistake {
-  /** `accounts[0].sims[1].number`; empty for the value as a whole. */
+  /** Such as `accounts[0].sims[1].number`; empty for the value as a whole. */
   readonly path: string;
   readonly message: string;
 }
 
-/** Settings that cannot be used. Its message lists every mistake, one per line. */
+/** Unusable settings. The message lists every mistake, one per line. */
 export class SettingsError extends CommandError {
   override readonly name = 'SettingsError';
   readonly mistakes: readonly Mistake[];
@@ -34,8 +34,8 @@ export function mistakeLine({ path, message }: Mistake): string {
 }
 
 /**
- * The mistakes of one parse, in the order of the value. `at` says where the parsed value lies.
- * Parse with `reportInput: true`, so that a sentence can say what stands there.
+ * The mistakes of one parse, in the order of the value; `at` is the path of the parsed value.
+ * Parse with `reportInput: true`, so that messages can quote the wrong value.
  */
 export function mistakesOf(error: z.ZodError, at: readonly PropertyKey[] = []): Mistake[] {
   return mistakesIn(error.issues, at);
@@ -58,7 +58,9 @@ function mistakesIn(issues: readonly z.core.$ZodIssue[], at: readonly PropertyKe
   });
 }
 
-/** What is wrong with the one option whose keys the value has: its values are mistaken, not its shape. */
+/**
+ * The issues of the only option whose keys match the value: its values are wrong, not its shape.
+ */
 function meantOption(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | undefined {
   const meant = issue.errors.filter((issues) =>
     issues.every(
@@ -75,7 +77,7 @@ function unknownKey(key: string, path: readonly PropertyKey[]): string {
   if (parent === 'limits') {
     const near = nearestName(key, endpointNames);
     const hint =
-      near === undefined ? `known are ${endpointNames.join(', ')}` : `did you mean ${near}?`;
+      near === undefined ? `use one of ${endpointNames.join(', ')}` : `did you mean ${near}?`;
     return `no endpoint is named "${key}"; ${hint}`;
   }
   return 'this key is not known here';
@@ -88,14 +90,15 @@ function sentence(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string
     return `expected ${permittedAnswers(name)}${got(issue, path)}`;
   }
   if (issue.code === 'custom') return issue.message;
-  return `${issue.input === undefined ? 'is missing: ' : ''}${expectation(issue)}${got(issue, path)}`;
+  const missing = issue.input === undefined ? 'is missing: ' : '';
+  return `${missing}${expectation(issue)}${got(issue, path)}`;
 }
 
 function expectation(issue: z.core.$ZodIssue): string {
   if (issue.message.startsWith('expected')) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
-      // YAML reads a number without quotes as one, its plus sign included.
+      // YAML reads an unquoted phone number as a number and drops its plus sign.
       return issue.expected === 'string' && typeof issue.input === 'number'
         ? 'expected a string, in quotes'
         : `expected ${typeNames[issue.expected] ?? issue.expected}`;
@@ -130,7 +133,7 @@ function oneOf(values: readonly unknown[]): string {
   return values.length === 1 ? words : `one of ${words}`;
 }
 
-/** What stands there instead, shortened; never a key, nor what stands where keys do. */
+/** Quotes the wrong value, shortened. Never quotes a key, or a value in the place of one. */
 function got(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
   const mayBeKey = path.at(-1) === 'key' || path.includes('keys');
   if (issue.input === undefined || mayBeKey || 'discriminator' in issue) return '';
@@ -140,7 +143,7 @@ function got(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
   return `; got ${text.length > 60 ? `${text.slice(0, 57)}...` : text}`;
 }
 
-/** `accounts[0].sims[1].number`: a place in a file, as people write it. */
+/** The path as users write it: `accounts[0].sims[1].number`. */
 export function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, step) => {
     if (typeof step === 'number') return `${text}[${step}]`;

@@ -5,7 +5,7 @@ import { defaultWorld, outcomesOf, scriptedOutcomes } from './default-world.ts';
 import { SettingsError } from './mistakes.ts';
 import { assumptionsOf, limitsOf, parseSettings } from './settings.ts';
 
-/** The lines of the error that these settings meet. */
+/** The lines of the error for these settings. */
 function mistakes(input: unknown): string[] {
   try {
     parseSettings(input);
@@ -16,7 +16,7 @@ function mistakes(input: unknown): string[] {
   return [];
 }
 
-test('without settings the default world starts, on a real clock, with seed 1', () => {
+test('the defaults are the default world, a real clock and seed 1', () => {
   const settings = parseSettings();
   expect(settings).toMatchObject({ clock: 'real', rate: 60, seed: 1, log: 'off' });
   expect(settings.world.accounts.map(({ name }) => name)).toEqual(['acme', 'globex', 'initech']);
@@ -28,7 +28,7 @@ test('without settings the default world starts, on a real clock, with seed 1', 
   ]);
 });
 
-test('parsed settings are a value of their own: parsing twice shares nothing', () => {
+test('two parses of the same settings share no objects', () => {
   expect(parseSettings().world).not.toBe(parseSettings().world);
   expect(parseSettings()).toEqual(parseSettings({}));
 });
@@ -38,7 +38,7 @@ test.each([
   ['2026-02-03T04:05:06.789Z', '2026-02-03T04:05:06.789Z'],
   ['2026-02-03T04:05:06+02:00', '2026-02-03T02:05:06.000Z'],
   [1_000_000_000_000, '2001-09-09T01:46:40.000Z'],
-])('a manual clock told to start at %s starts at %s', (startTime, iso) => {
+])('a manual clock with start time %s starts at %s', (startTime, iso) => {
   const settings = parseSettings({ clock: 'manual', startTime });
   expect(new Date(settings.startTimeMs).toISOString()).toBe(iso);
 });
@@ -54,7 +54,8 @@ test.each([
   [{ clock: 'manual', startTime: 0 }, 'startTime: expected a time between the years 1970 and 9000'],
   [
     { clock: 'manual', startTime: 'today' },
-    'startTime: expected an ISO 8601 time with its zone, such as "2026-01-01T00:00:00.000Z", or milliseconds since 1970; got "today"',
+    'startTime: expected an ISO 8601 time with its zone, such as "2026-01-01T00:00:00.000Z", or ' +
+      'milliseconds since 1970; got "today"',
   ],
   [{ log: 'xml' }, 'log: expected one of "off", "text", "json"; got "xml"'],
   [{ noLimits: 'yes' }, 'noLimits: expected true or false; got "yes"'],
@@ -80,7 +81,7 @@ test.each([
   expect(mistakes(input)).toEqual([line]);
 });
 
-test('every mistake is told at once, each with its path', () => {
+test('all mistakes are reported at once, each with its path', () => {
   const input = { seed: 'one', rate: 'fast', world: { accounts: [{}], pool: 3 }, extra: 1 };
   expect(mistakes(input).map((line) => line.split(':', 1)[0])).toEqual([
     'rate',
@@ -92,7 +93,7 @@ test('every mistake is told at once, each with its path', () => {
   ]);
 });
 
-test('settings win over the world, and that over the defaults', () => {
+test('settings take precedence over the world, and the world over the defaults', () => {
   const settings = parseSettings({
     world: {
       assumptions: { monthlyQuota: 5, unknownFields: 'reject' },
@@ -109,12 +110,12 @@ test('settings win over the world, and that over the defaults', () => {
   expect(limitsOf(settings)).toEqual({ ...documentedLimitsPerMinute, send: 20, tasks: null });
 });
 
-test('noLimits leaves no endpoint throttled, whatever else is said', () => {
+test('noLimits removes every limit, whatever the other settings say', () => {
   const settings = parseSettings({ noLimits: true, limits: { send: 20 } });
   expect(new Set(Object.values(limitsOf(settings)))).toEqual(new Set([null]));
 });
 
-test("a world's own outcomes are looked at before the scripted ones", () => {
+test("a world's own outcomes take precedence over the scripted ones", () => {
   const own = { to: '+1202555016*', ends: 'delivered', polls: 1 } as const;
   expect(outcomesOf({ outcomes: [own] })).toEqual([own, ...scriptedOutcomes]);
 });

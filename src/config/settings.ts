@@ -1,8 +1,8 @@
 /**
- * Everything that decides how a simulator behaves, as one value: parsed once, readonly after.
+ * All settings of a simulator as one readonly value, parsed once.
  * Rules: LIMIT-1 to LIMIT-7, ERR-1. Assumes: any, by override.
- * What `createSimulator` is given wins over what the world says, and that over the document's
- * numbers and the ledger's defaults.
+ * The arguments of `createSimulator` take precedence over the world, and the world over the
+ * document's numbers and the ledger's defaults.
  */
 import { z } from 'zod';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
@@ -20,7 +20,7 @@ import {
 
 export const clockModes = ['real', 'scaled', 'manual'] as const;
 export type ClockMode = (typeof clockModes)[number];
-/** Which seconds `Retry-After` counts while the clock is scaled. */
+/** The kind of seconds that `Retry-After` counts on a scaled clock. */
 export const retryAfterSeconds = ['simulated', 'real'] as const;
 export const logModes = ['off', 'text', 'json'] as const;
 export const defaultRate = 60;
@@ -29,8 +29,9 @@ export const largestRate = 1_000_000;
 export const defaultManualStart = '2026-01-01T00:00:00.000Z';
 
 const startError =
-  'expected an ISO 8601 time with its zone, such as "2026-01-01T00:00:00.000Z", or milliseconds since 1970';
-/** Virtual time never starts at 0, which lru-cache takes for "no expiry", nor beyond four-digit years. */
+  'expected an ISO 8601 time with its zone, such as "2026-01-01T00:00:00.000Z", or milliseconds ' +
+  'since 1970';
+/** Starts after 0, which lru-cache reads as "no expiry", and before five-digit years. */
 const earliestStartMs = Date.parse('1970-01-02T00:00:00.000Z');
 
 export const startTimeSchema = z
@@ -71,13 +72,13 @@ const settingsSchema = z
   )
   .transform(({ startTime, rate, ...rest }) => ({
     ...rest,
-    /** Simulated milliseconds per millisecond, should the clock be scaled. */
+    /** Simulated milliseconds per real millisecond, on a scaled clock. */
     rate: rate ?? defaultRate,
-    /** Where a manual clock starts; the other modes start at the present. */
+    /** The start of a manual clock; the other modes start at the present. */
     startTimeMs: startTime ?? Date.parse(defaultManualStart),
   }));
 
-/** What `createSimulator` takes; everything may be left out. */
+/** The argument of `createSimulator`; every field is optional. */
 export type SettingsInput = Omit<DeepReadonly<z.input<typeof settingsSchema>>, 'world'> & {
   readonly world?: WorldFixtureInput | undefined;
 };
@@ -95,8 +96,8 @@ export function parseSettings(input: unknown = {}): Settings {
 }
 
 /**
- * One answer per gap: the ledger's default, unless the world or the settings say otherwise. `trustProxy` is
- * another way to say `clientIp: x_forwarded_for`.
+ * The answers in force: the ledger's defaults, overridden by the world, then by the settings.
+ * `trustProxy` is short for `clientIp: x_forwarded_for`.
  */
 export function assumptionsOf(settings: Settings): Assumptions {
   return {
@@ -107,7 +108,7 @@ export function assumptionsOf(settings: Settings): Assumptions {
   };
 }
 
-/** Requests per minute, or null where nothing is throttled. */
+/** Requests per minute for each endpoint; null means unlimited. */
 export function limitsOf(settings: Settings): LimitsPerMinute {
   if (settings.noLimits) return unlimited;
   return { ...documentedLimitsPerMinute, ...settings.world.limits, ...settings.limits };

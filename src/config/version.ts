@@ -1,9 +1,9 @@
 /**
- * The version of smstwin, as its package states it.
+ * The version of smstwin, read from its package.json.
  */
 import { readFileSync } from 'node:fs';
 
-/** The build puts every module directly into `dist/`. */
+/** The build writes every module directly into `dist/`. */
 const manifest = import.meta.url.endsWith('.ts') ? '../../package.json' : '../package.json';
 
 let known: string | undefined;

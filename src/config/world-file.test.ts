@@ -32,7 +32,7 @@ accounts:
 assumptions: { limiterRefill: interval }
 `;
 
-test('a world is read from YAML, and the same from JSON', async () => {
+test('YAML and JSON describe the same world', async () => {
   const fromYaml = await readWorldFile(file('world.yaml', yaml));
   expect(fromYaml.accounts[0]?.sims[0]?.number).toBe('+12025550101');
   expect(fromYaml.assumptions).toEqual({ limiterRefill: 'interval' });
@@ -40,7 +40,7 @@ test('a world is read from YAML, and the same from JSON', async () => {
   expect(await readWorldFile(json)).toEqual(fromYaml);
 });
 
-test('every mistake of a world file is one line with its path in the file', async () => {
+test('every mistake in a world file is one line with its path', async () => {
   const path = file('bad.yaml', 'accounts: [{ sims: [{ number: +12025550101 }] }]\npol: []\n');
   expect(await mistakes(readWorldFile(path))).toEqual([
     'bad.yaml: accounts[0].name: is missing: expected a string',
@@ -49,16 +49,17 @@ test('every mistake of a world file is one line with its path in the file', asyn
   ]);
 });
 
-test('every mistake of an assumptions file is one line with its name', async () => {
+test('every mistake in an assumptions file is one line with its name', async () => {
   const path = file('answers.json', '{"replayScope":"user","failsFrom":["x"],"gateOrdr":1}');
   expect(await mistakes(readAssumptionsFile(path))).toEqual([
     'answers.json: replayScope: expected one of "account", "api_key"; got "user"',
-    'answers.json: failsFrom[0]: expected a list of queued, sending, sent, which may be empty; got "x"',
+    'answers.json: failsFrom[0]: expected a list of queued, sending, sent, which may be empty; ' +
+      'got "x"',
     'answers.json: gateOrdr: no assumption is named "gateOrdr"; did you mean gateOrder?',
   ]);
 });
 
-test('an assumptions file is an object of names to answers', async () => {
+test('an assumptions file maps names to answers', async () => {
   const path = file('answers.yaml', 'failsFrom: [sent]\nmonthlyQuota: 5\n');
   expect(await readAssumptionsFile(path)).toEqual({ failsFrom: ['sent'], monthlyQuota: 5 });
 });
@@ -75,16 +76,16 @@ test.each([
   expect(lines[0]).toMatch(line);
 });
 
-test('a file that cannot be read is named, and so is the flag', async () => {
+test('an unreadable file is reported with its path and the flag', async () => {
   expect(await mistakes(readWorldFile(join(folder, 'none.json')))).toEqual([
-    `--world ${join(folder, 'none.json')}: there is no such file`,
+    `--world ${join(folder, 'none.json')}: there is no such file; check the path`,
   ]);
   expect(await mistakes(readAssumptionsFile(folder))).toEqual([
-    `--assumptions ${folder}: it is a folder`,
+    `--assumptions ${folder}: it is a folder; name a file`,
   ]);
 });
 
-test('AUTH-2 a key in a world file that is no JSON or YAML is not repeated', async () => {
+test('AUTH-2 an error about an unparsable world file does not quote a key', async () => {
   const texts = {
     'key.json': '{"accounts":[{"name":"a","keys":[{"name":"k","key": smst_secret}]}]}',
     'lines.json': '{"accounts": [],\n"key": smst_secret\n}',

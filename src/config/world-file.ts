@@ -1,6 +1,6 @@
 /**
- * Files that settings are read from: a world, or answers to assumptions, in JSON or YAML.
- * A mistake is reported with its path in the file, all mistakes at once.
+ * Reads a world, or answers to assumptions, from a JSON or YAML file.
+ * Reports all mistakes at once, each with its path in the file.
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -10,12 +10,12 @@ import { firstLine, UsageError } from './command-error.ts';
 import { mistakeLine, mistakesOf } from './mistakes.ts';
 import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
 
-/** `flag` names what asked for the file, should it be unreadable. */
+/** `flag` is the flag that named the file, for error messages. */
 export async function readWorldFile(path: string, flag = '--world'): Promise<WorldFixture> {
   return readChecked(path, flag, worldSchema, []);
 }
 
-/** An object of names to answers, as `conform --discover` writes it. */
+/** Reads an object of names to answers, the format that `conform --discover` writes. */
 export async function readAssumptionsFile(
   path: string,
   flag = '--assumptions',
@@ -61,15 +61,15 @@ function parseJson(file: string, text: string): unknown {
   }
 }
 
-/** Node shows some of the text that it cannot read, which may be a key. */
+/** Removes the excerpt that Node quotes from unparsable text: it may hold a key. */
 function withoutText(message: string): string {
   return message.replace(/, (?:\.{3})?".*is not valid JSON$/s, ' is not valid JSON');
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'it may not be read',
-  EISDIR: 'it is a folder',
+  ENOENT: 'there is no such file; check the path',
+  EACCES: 'permission denied; check who may read it',
+  EISDIR: 'it is a folder; name a file',
 };
 
 function reasonOf(error: unknown): string {

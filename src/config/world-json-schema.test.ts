@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
 import { worldJsonSchema, worldJsonSchemaFile } from './world-json-schema.ts';
 
-test('world.schema.json is what the zod schema says (npx tsx src/config/world-json-schema.ts writes it)', () => {
+test('world.schema.json equals the zod schema (npx tsx src/config/world-json-schema.ts)', () => {
   expect(readFileSync(worldJsonSchemaFile, 'utf8')).toBe(worldJsonSchema());
 });
 
-test('docs/assumptions.md has a section for each assumption, in which every answer stands', () => {
+test('docs/assumptions.md has a section for each assumption that lists every answer', () => {
   const text = readFileSync(new URL('../../docs/assumptions.md', import.meta.url), 'utf8');
   const sections = new Map(
     text.split('\n### ').map((section) => [section.split('\n', 1)[0] ?? '', section] as const),

@@ -1,6 +1,6 @@
 /**
- * `world.schema.json`: the JSON Schema of a world file, for editors and for those who generate one.
- * `npx tsx src/config/world-json-schema.ts` writes it anew; a test holds it equal to the zod schema.
+ * Generates `world.schema.json`, the JSON Schema of a world file for editors and generators.
+ * `npx tsx src/config/world-json-schema.ts` writes it; a test compares it with the zod schema.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -10,7 +10,7 @@ function mistakes(world: unknown): string[] {
 
 const sim = { number: '+12025550101' };
 
-test('a world may leave out everything but names and numbers', () => {
+test('only names and numbers are required', () => {
   expect(worldSchema.parse({ accounts: [{ name: 'a' }] })).toEqual({
     accounts: [{ name: 'a', keys: [{ name: 'default' }], sims: [] }],
     pool: [],
@@ -43,7 +43,8 @@ test.each([
   [{ accounts: [{ name: 'a', quota: 1 }] }, 'accounts[0].quota: this key is not known here'],
   [
     { accounts: [{ name: 'a', monthly_quota: 1.5 }] },
-    'accounts[0].monthly_quota: expected a whole number from 0 to 1000000000, or "unlimited"; got 1.5',
+    'accounts[0].monthly_quota: expected a whole number from 0 to 1000000000, or "unlimited"; ' +
+      'got 1.5',
   ],
   [
     { accounts: [{ name: 'a', sims: [{ number: 12025550101 }] }] },
@@ -55,11 +56,11 @@ test.each([
   ],
   [
     { accounts: [{ name: 'a', sims: [sim] }], pool: [sim] },
-    'pool[0].number: the same number stands at accounts[0].sims[0].number',
+    'pool[0].number: duplicate number, first used at accounts[0].sims[0].number',
   ],
   [
     { accounts: [{ name: 'a' }, { name: 'a' }] },
-    'accounts[1].name: the same account name stands at accounts[0].name',
+    'accounts[1].name: duplicate account name, first used at accounts[0].name',
   ],
   [
     { outcomes: [{ to: '+1', ends: 'failed' }] },
@@ -79,7 +80,8 @@ test.each([
   ],
   [
     { outcomes: [{ to: '12*', ends: 'delivered' }] },
-    'outcomes[0].to: expected an E.164 number, in which "*" stands for any digits, such as "+1202555016*"; got "12*"',
+    'outcomes[0].to: expected an E.164 number, in which "*" stands for any digits, such as ' +
+      '"+1202555016*"; got "12*"',
   ],
   [
     { outcomes: [{ to: '+1', ends: 'delivered', polls: 0 }] },
@@ -89,13 +91,13 @@ test.each([
   expect(mistakes(world)).toEqual([line]);
 });
 
-test('AUTH-2 a key that no bearer token may carry is refused, and not repeated', () => {
+test('AUTH-2 a key that a bearer header cannot carry is refused and not quoted', () => {
   const [line] = mistakes({ accounts: [{ name: 'a', keys: [{ name: 'k', key: 'se cret' }] }] });
   expect(line).toMatch(/^accounts\[0\]\.keys\[0\]\.key: expected 1 to 200 characters/);
   expect(line).not.toContain('se cret');
 });
 
-test('keys stand once, across accounts, and are not repeated in the mistake', () => {
+test('AUTH-2 a duplicate key is refused across accounts and not quoted', () => {
   const keys = [{ name: 'k', key: 'secret' }];
   expect(
     mistakes({
@@ -104,17 +106,17 @@ test('keys stand once, across accounts, and are not repeated in the mistake', ()
         { name: 'b', keys },
       ],
     }),
-  ).toEqual(['accounts[1].keys[0].key: the same key stands at accounts[0].keys[0].key']);
+  ).toEqual(['accounts[1].keys[0].key: duplicate key, first used at accounts[0].keys[0].key']);
 });
 
-test('twins are found beside mistakes of another kind', () => {
+test('duplicates are reported together with other mistakes', () => {
   expect(mistakes({ accounts: [{ name: 'a', sims: [sim, sim] }], pool: 3 })).toEqual([
     'pool: expected a list; got 3',
-    'accounts[0].sims[1].number: the same number stands at accounts[0].sims[0].number',
+    'accounts[0].sims[1].number: duplicate number, first used at accounts[0].sims[0].number',
   ]);
 });
 
-test('a world holds no more SIMs than all its accounts may have together', () => {
+test('the SIMs of a world file are bounded across its accounts and pool', () => {
   const sims = (of: number) =>
     Array.from({ length: 10_000 }, (_, n) => ({ number: `+1${of}${String(n).padStart(6, '0')}` }));
   const accounts = Array.from({ length: 10 }, (_, n) => ({ name: `a${n}`, sims: sims(n + 10) }));
@@ -123,7 +125,7 @@ test('a world holds no more SIMs than all its accounts may have together', () =>
   ]);
 });
 
-test('AUTH-2 what stands where keys do is not repeated either', () => {
+test('AUTH-2 a wrong value in the place of a key is not quoted', () => {
   const text = JSON.stringify(mistakes({ accounts: [{ name: 'a', keys: ['smst_secret'] }] }));
   expect(text).toContain('accounts[0].keys[0]: expected an object');
   expect(text).not.toContain('smst_secret');

@@ -1,9 +1,9 @@
 /**
- * The world a simulator starts with, as settings and world files give it: accounts with their keys
- * and SIMs, the shared pool, the scripted fates, and overrides of assumptions and limits.
+ * The schema of a world: accounts with keys and SIMs, the shared pool, scripted fates, and
+ * overrides of assumptions and limits.
  * Rules: AUTH-2, SVC-1, STATE-3, STATE-4. Assumes: monthlyQuota, failsFrom.
- * The field names are those of the file, so that one schema serves the file, the control port and
- * the shipped JSON Schema.
+ * Field names are those of the file, so one schema serves settings, world files, the control port
+ * and the shipped JSON Schema.
  */
 import { z } from 'zod';
 import {
@@ -22,14 +22,14 @@ import {
 import { type EndpointName, endpointNames } from '../sim/limits.ts';
 import { pathText } from './mistakes.ts';
 
-/** Plain data that nobody changes any more. */
+/** Deeply readonly plain data. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends object
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T;
 
-/** Overrides of the limits: requests per minute, or null for none. */
+/** Overrides of limits: requests per minute, or null for no limit. */
 export type LimitOverrides = { readonly [E in EndpointName]?: number | null };
 
 const quotaError = 'expected a whole number from 0 to 1000000000, or "unlimited"';
@@ -58,7 +58,7 @@ const keySchema = z.strictObject({
     .describe('Drawn from the seed where it is left out.'),
 });
 
-/** Whether the SIM polls by itself, or a device of yours does, over HTTP. */
+/** Who polls for a SIM: the simulator, or an external device over HTTP. */
 export const pollingSchema = z.enum(['simulated', 'external']);
 
 export const monthlyQuotaSchema = z.union(
@@ -101,7 +101,7 @@ const pollsSchema = z
   .default(1)
   .describe('How many polls each step takes.');
 
-/** A scripted fate: how the messages to some recipients end, and how many polls each step takes. */
+/** A scripted fate: how messages to matching recipients end, and how many polls each step takes. */
 export const outcomeSchema = z.discriminatedUnion('ends', [
   z.strictObject({ to: recipientSchema, ends: z.literal('delivered'), polls: pollsSchema }),
   z.strictObject({
@@ -148,10 +148,10 @@ export const worldSchema = z
     assumptions: assumptionsSchema.default(() => ({})),
     limits: limitOverridesSchema.default(() => ({})),
   })
-  .superRefine(refuseTwins, { when: () => true })
+  .superRefine(refuseDuplicates, { when: () => true })
   .superRefine(refuseTooManySims, { when: () => true });
 
-/** What a world file may say: lists and most fields may be left out. */
+/** The input of a world file: lists and most fields are optional. */
 export type WorldFixtureInput = DeepReadonly<z.input<typeof worldSchema>>;
 export type WorldFixture = DeepReadonly<z.output<typeof worldSchema>>;
 export type WorldAccount = WorldFixture['accounts'][number];
@@ -160,10 +160,10 @@ export type WorldSim = WorldAccount['sims'][number];
 export type Outcome = DeepReadonly<z.output<typeof outcomeSchema>>;
 
 /**
- * Names, numbers and keys stand once in a world. Runs even where the shape is wrong elsewhere,
- * so that a file's mistakes come out all at once; hence it trusts nothing about the value.
+ * Refuses duplicate names, numbers and keys. Runs even if the shape is wrong elsewhere, so that all
+ * mistakes of a file are reported at once; it therefore assumes nothing about the value's shape.
  */
-function refuseTwins(value: unknown, context: z.core.$RefinementCtx): void {
+function refuseDuplicates(value: unknown, context: z.core.$RefinementCtx): void {
   const seen = { account: new Map<unknown, string>(), number: new Map(), key: new Map() };
   const note = (kind: keyof typeof seen, entry: unknown, field: string, path: PropertyKey[]) => {
     const text = fieldOf(entry, field);
@@ -174,7 +174,9 @@ function refuseTwins(value: unknown, context: z.core.$RefinementCtx): void {
       context.addIssue({
         code: 'custom',
         path: [...path, field],
-        message: `the same ${kind === 'account' ? 'account name' : kind} stands at ${first}.${field}`,
+        message:
+          `duplicate ${kind === 'account' ? 'account name' : kind}, first used at ` +
+          `${first}.${field}`,
       });
   };
   listOf(value, 'accounts').forEach((account, a) => {

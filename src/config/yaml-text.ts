@@ -1,10 +1,10 @@
 /**
- * Reads YAML. A module of its own, loaded on demand: only those who write YAML load the parser.
+ * Reads YAML. Loaded on demand, so the parser is only loaded for YAML files.
  */
 import { parseDocument } from 'yaml';
 import { firstLine, UsageError } from './command-error.ts';
 
-/** `file` names the text in the UsageError that every mistake in it makes a line of. */
+/** Throws a UsageError with one line per mistake; `file` starts each line. */
 export function parseYaml(file: string, text: string): unknown {
   const document = parseDocument(text);
   if (document.errors.length > 0) {
@@ -13,7 +13,7 @@ export function parseYaml(file: string, text: string): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    // Aliases that would expand without end are only found here.
+    // toJS() also refuses aliases that expand without end.
     throw new UsageError(`${file}: ${firstLine((error as Error).message)}`);
   }
 }

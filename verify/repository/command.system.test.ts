@@ -47,7 +47,7 @@ function start(argv: readonly string[], settings: Readonly<Record<string, string
   const banner = new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (text) => {
       out += text;
-      if (/\n\n(SIMs poll|Time stands[^\n]*\n {2}curl)[^\n]*\n$/.test(out)) resolve(out);
+      if (/\n\n(SIMs poll|Time does not move[^\n]*\n {2}curl)[^\n]*\n$/.test(out)) resolve(out);
     });
     ended.then((end) => reject(new Error(`ended with ${end.code}: ${end.error}`)));
   });

@@ -114,7 +114,7 @@ test('the README records a run and replays it', async () => {
   await shell(here(command(sends)), { KEY: served.accounts[0]?.api_key ?? '' });
   await stop();
   expect(await shell(onFile(command('npm run smstwin -- replay ')))).toMatch(
-    /1 input played again: every reply is the same/,
+    /1 input replayed: every reply is the same/,
   );
 });
 

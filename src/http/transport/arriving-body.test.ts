@@ -1,5 +1,5 @@
 /**
- * What of a body is held while it arrives: alone, and over the sockets of both transports.
+ * How request bodies are buffered: alone, and over the sockets of both transports.
  */
 import { expect, test } from 'vitest';
 import { get } from '../../../verify/testkit/raw-socket.ts';
@@ -10,7 +10,7 @@ const over = { status: 413, body: 'over' };
 const busy = { status: 503, body: 'busy' };
 const intake = { limitBytes: 10_000, drainBytes: 20_000, over };
 
-test('a body in pieces is put together, and holds at most twice its bytes', () => {
+test('a body in pieces is assembled in at most twice its bytes', () => {
   const room = new BodyRoom(1_000_000, { busy });
   const body = new ArrivingBody(intake, room);
   for (let n = 0; n < 5_000; n++) expect(body.take(Uint8Array.of(n & 255))).toBeUndefined();
@@ -20,7 +20,7 @@ test('a body in pieces is put together, and holds at most twice its bytes', () =
   expect(room.heldBytes).toBe(0);
 });
 
-test('a body that is too long is held no further, and refused once it is past the drain limit', () => {
+test('a body over its limit is no longer buffered, and refused past the drain limit', () => {
   const room = new BodyRoom(1_000_000, { busy });
   const body = new ArrivingBody(intake, room);
   expect(body.take(new Uint8Array(10_000))).toBeUndefined();
@@ -32,7 +32,7 @@ test('a body that is too long is held no further, and refused once it is past th
   expect(room.heldBytes).toBe(0);
 });
 
-test('bodies that arrive together share one room, and get it back', () => {
+test('arriving bodies share one memory budget and release it', () => {
   const room = new BodyRoom(15_000, { busy });
   const [first, second] = [new ArrivingBody(intake, room), new ArrivingBody(intake, room)];
   expect(first.take(new Uint8Array(10_000))).toBeUndefined();
@@ -44,29 +44,32 @@ test('bodies that arrive together share one room, and get it back', () => {
 const slowly = (declared: number) =>
   `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${declared}\r\n\r\n${'x'.repeat(3_000)}`;
 
-both('bodies beyond the room of the port are 503, until another client is gone', async (kind) => {
-  const { port } = await start(kind, { service: echo }, { heldLimitBytes: 5_000 });
-  const waiting = await dial(port);
-  await waiting.write(slowly(4_000));
-  const other = await dial(port);
-  await other.write(slowly(4_000));
-  expect(await other.reply()).toMatchObject({
-    status: 503,
-    body: '{"code":"busy","detail":"Too many request bodies are arriving at once."}',
-  });
-  expect(await other.rest()).toBe('');
-  waiting.destroy();
-  await expect
-    .poll(async () => {
-      const again = await dial(port);
-      await again.write(slowly(4_000));
-      await again.write('x'.repeat(1_000));
-      return (await again.reply()).status;
-    })
-    .toBe(200);
-});
+both(
+  'bodies beyond the memory budget of the port are 503 until another client leaves',
+  async (kind) => {
+    const { port } = await start(kind, { service: echo }, { heldLimitBytes: 5_000 });
+    const waiting = await dial(port);
+    await waiting.write(slowly(4_000));
+    const other = await dial(port);
+    await other.write(slowly(4_000));
+    expect(await other.reply()).toMatchObject({
+      status: 503,
+      body: '{"code":"busy","detail":"Too many request bodies are arriving at once."}',
+    });
+    expect(await other.rest()).toBe('');
+    waiting.destroy();
+    await expect
+      .poll(async () => {
+        const again = await dial(port);
+        await again.write(slowly(4_000));
+        await again.write('x'.repeat(1_000));
+        return (await again.reply()).status;
+      })
+      .toBe(200);
+  },
+);
 
-both('of replies that are delayed, one too many is written at once', async (kind) => {
+both('a delayed reply beyond the bound is written at once', async (kind) => {
   const service = () => ({ status: 200, body: '{}', delivery: { delayMs: 3_600_000 } });
   const { port } = await start(kind, { service }, { mostDelayed: 2 });
   const delayed = [await dial(port), await dial(port)];

@@ -1,8 +1,8 @@
 /**
  * A request body that arrives in several pieces.
  * Bounds: each body has its own limit, and all bodies of a port together have one.
- * The bytes are in one buffer that doubles. A list of pieces would cost a hundred times the bytes of a client that
- * sends them one by one.
+ * The bytes are in one buffer that doubles. A list of pieces would cost a hundred times the bytes
+ * of a client that sends them one by one.
  */
 import type { ApiReply } from '../service/messages.ts';
 
@@ -59,12 +59,14 @@ export class ArrivingBody {
     this.#room = room;
   }
 
-  /** All of it has been read, and it was too long to be held. */
+  /** True if all of it was read but it was too long to keep. */
   get isTooLong(): boolean {
     return this.#size > this.intake.limitBytes;
   }
 
-  /** What has arrived. Not typed as Buffer, because users of the package may not have Node's types. */
+  /**
+   * What has arrived. Not typed as Buffer, because users of the package may not have Node's types.
+   */
   get bytes(): Uint8Array {
     return this.#buffer?.subarray(0, this.#size) ?? Buffer.alloc(0);
   }

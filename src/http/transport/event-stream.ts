@@ -7,7 +7,7 @@ import { type EventsReply, eventQueueLimitBytes } from './transport.ts';
 
 /** What the stream needs of a transport. */
 export interface EventPipe {
-  /** False when the reader is behind; `resume` is then called once it has caught up. */
+  /** False if the reader is behind; `resume` is called once it has caught up. */
   write(text: string): boolean;
   /** Ends the response properly. */
   end(): void;
@@ -37,7 +37,7 @@ export class EventStream {
   start(reply: EventsReply): void {
     this.#behind = !this.#pipe.write(': open\n\n');
     const closed = reply.open((event, data, id) => this.#send(event, data, id));
-    // The reader may be gone, or too slow, before `open` has returned.
+    // The reader may disconnect, or fall behind, before `open` returns.
     if (this.#over) closed();
     else this.#closed = closed;
   }
@@ -45,7 +45,8 @@ export class EventStream {
   #send(event: string, data: unknown, id: string | undefined): boolean {
     if (this.#over) return false;
     // JSON text holds no line break, so one `data` line is enough.
-    const text = `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+    const head = id === undefined ? '' : `id: ${id}\n`;
+    const text = `${head}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
     if (!this.#behind) {
       this.#behind = !this.#pipe.write(text);
       return true;
@@ -60,7 +61,7 @@ export class EventStream {
     return true;
   }
 
-  /** The reader has taken all that was written. */
+  /** The reader has caught up. */
   resume(): void {
     if (this.#over) return;
     this.#behind = false;
@@ -71,7 +72,7 @@ export class EventStream {
     this.#behind = !this.#pipe.write(text);
   }
 
-  /** The server closes. */
+  /** The server is closing. */
   finish(): void {
     if (this.#over) return;
     this.gone();

@@ -1,6 +1,6 @@
 /**
- * The native code that reads every request comes from a republisher, so its bytes are pinned here as well
- * as in the lockfile: a swapped binary fails this test even where the lockfile was swapped with it.
+ * Pins the bytes of the native module that reads every request. It comes from a republisher, so a
+ * swapped binary must fail this test even if the lockfile was changed with it.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -17,14 +17,14 @@ const digests: Readonly<Record<string, string>> = {
 
 const require = createRequire(import.meta.url);
 const major = process.versions.node.split('.')[0] ?? '';
-/** Another build was asked for by name, or none is pinned for this machine: then there is nothing to compare with. */
+/** Skipped if another build was selected by name, or none is pinned for this platform. */
 const pinned =
   process.env['SMSTWIN_UWS'] === undefined &&
   process.platform === 'linux' &&
   process.arch === 'x64';
 
 test.runIf(pinned && withoutNative === '')(
-  `the native binary that is loaded is the one that was examined${withoutNative}`,
+  `the loaded native binary has the pinned hash${withoutNative}`,
   async () => {
     await import('./server.ts');
     const loaded = Object.keys(require.cache).filter(

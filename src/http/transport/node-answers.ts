@@ -1,6 +1,6 @@
 /**
- * Gives the handler's answer to a response of Node's HTTP server: now or later, whole or cut by a fault, or as a
- * stream of events. The twin of `uws-answers.ts`.
+ * Sends the handler's answer on a response of Node's HTTP server: now or delayed, whole or
+ * truncated by a fault, or as a stream of events. The counterpart of `uws-answers.ts`.
  */
 import type { ServerResponse } from 'node:http';
 import type { ApiReply, Delivery } from '../service/messages.ts';
@@ -13,7 +13,7 @@ import { contentOnWire, isContent, isEvents, jsonType } from './transport-replie
 export class NodeAnswers {
   readonly #port: ServedPort;
   readonly #lines: HeadLines;
-  /** Every request without its whole reply, with the timer of a delayed one. */
+  /** Every request whose reply is incomplete, with the timer of a delayed reply. */
   readonly #pending = new Map<ServerResponse, NodeJS.Timeout | undefined>();
   #delayed = 0;
   readonly #streams = new Set<EventStream>();
@@ -36,7 +36,7 @@ export class NodeAnswers {
     });
   }
 
-  /** From now on each reply ends its connection. */
+  /** Makes each further reply end its connection. */
   startClosing(): void {
     this.#isClosing = true;
     for (const stream of this.#streams) stream.finish();
@@ -66,7 +66,9 @@ export class NodeAnswers {
     this.#put(response, reply.status, reply.body, jsonType, reply.headers);
   }
 
-  /** Answers before the body has arrived. The rest of the body is not read, so the connection ends. */
+  /**
+   * Answers before the body has arrived. The rest of the body is not read, so the connection ends.
+   */
   refuse(response: ServerResponse, reply: ApiReply): void {
     response.shouldKeepAlive = false;
     this.write(response, reply);

@@ -1,6 +1,6 @@
 /**
- * Writes a reply on a response of Node's HTTP server: whole, cut short, or as a stream of events.
- * The twin of `uws-reply.ts`; Node itself leaves out the body of HEAD and 304 and the length of 204.
+ * Writes a reply on a response of Node's HTTP server: whole, truncated, or as a stream of events.
+ * The counterpart of `uws-reply.ts`; Node omits the body of HEAD and 304 and the length of 204.
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,7 +8,7 @@ import type { ApiReply } from '../service/messages.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from './event-stream.ts';
 import { jsonType } from './transport-replies.ts';
 
-/** The headers of every reply: whether the connection stays, and the time of the simulation. */
+/** The headers of every reply: connection handling, and the simulation's time. */
 export class HeadLines {
   readonly #keepAlive: string;
   readonly #now: (() => number) | undefined;
@@ -22,7 +22,7 @@ export class HeadLines {
 
   set(response: ServerResponse): void {
     if (response.shouldKeepAlive) {
-      // Without the first, Node would add its own `Keep-Alive`, with the whole timeout and no margin.
+      // Otherwise Node adds its own `Keep-Alive`, with the whole timeout and no margin.
       response.setHeader('connection', 'keep-alive');
       response.setHeader('keep-alive', this.#keepAlive);
     } else response.setHeader('connection', 'close');
@@ -100,7 +100,8 @@ export function openEventStream(
 export function refuseSocket(socket: Socket, { status, body }: ApiReply): void {
   const reason = STATUS_CODES[status];
   socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: ${jsonType}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: ${jsonType}\r\ncontent-length: ` +
+      `${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Reads the head of a request of Node's HTTP server in the way the native transport does.
+ * Reads the head of a request of Node's HTTP server as the native transport does.
  */
 import { IncomingMessage, METHODS } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,7 +7,7 @@ import { type ControlRequest, plainIp } from './transport.ts';
 
 export type Draft = { -readonly [K in keyof ControlRequest]: ControlRequest[K] };
 
-/** Node joins or drops headers that are sent twice. So this reads the raw list, where the last one counts. */
+/** Node joins or drops duplicate headers, so this reads the raw list, where the last one counts. */
 export function readHead(incoming: IncomingMessage): Draft {
   const headers: Record<string, string> = {};
   let authorizations = 0;
@@ -34,7 +34,7 @@ export function readHead(incoming: IncomingMessage): Draft {
   };
 }
 
-/** HTTP/1.1 asks for exactly one Host; HTTP/1.0 has none. */
+/** HTTP/1.1 requires exactly one Host; HTTP/1.0 requires none. */
 export function hasItsHost({ rawHeaders, httpVersion }: IncomingMessage): boolean {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -43,7 +43,7 @@ export function hasItsHost({ rawHeaders, httpVersion }: IncomingMessage): boolea
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0');
 }
 
-/** Clients of proxies send the whole address as the target. */
+/** Clients of proxies send an absolute URL as the target. */
 function originForm(target: string): string {
   const scheme = /^https?:\/\/[^/?]*/i.exec(target)?.[0];
   if (scheme === undefined) return target;
@@ -55,8 +55,8 @@ const unusualHead =
   /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) (\S+) HTTP\/(1\.[01])((?:\r\n[^\r\n]+)*)\r\n\r\n/;
 
 /**
- * The request whose method Node's parser refuses, such as `get` or `FOO`; the handler decides about those.
- * `at` is where the parser stopped. Undefined if the packet does not hold the whole head.
+ * The request whose method Node's parser refuses, such as `get` or `FOO`; the handler decides about
+ * it. `at` is the parser's position. Undefined if the packet does not hold the whole head.
  */
 export function readUnusualMethod(
   packet: Buffer | undefined,
@@ -68,7 +68,7 @@ export function readUnusualMethod(
   const parts = unusualHead.exec(packet.toString('latin1', start));
   if (parts === null) return undefined;
   const [, method = '', url = '', version = '', lines = ''] = parts;
-  // Where a body without a line break comes before, its end could complete a method.
+  // A preceding body without a line break could complete a method.
   if (at > start + method.length || METHODS.includes(method)) return undefined;
   const incoming = new IncomingMessage(socket);
   incoming.method = method;

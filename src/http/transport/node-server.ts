@@ -1,6 +1,7 @@
 /**
- * The transport on Node's own HTTP server, for machines where the native module cannot be loaded.
- * It has the same statuses, bodies and limits as the native one; docs/semantics.md lists where the parsers differ.
+ * The transport on Node's own HTTP server, for machines that cannot load the native module.
+ * Statuses, bodies and limits equal the native one's; docs/semantics.md lists where the parsers
+ * differ.
  */
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -49,15 +50,16 @@ export class NodeTransport implements Transport {
     });
     const receive = this.#receive.bind(this);
     server.on('request', (request, response) => this.#turns.take(request, response, receive));
-    // uWebSockets.js serves requests with other expectations than 100-continue too.
+    // uWebSockets.js also serves requests with expectations other than 100-continue.
     server.on('checkExpectation', (request, response) =>
       this.#turns.take(request, response, receive),
     );
-    // Without a listener Node would close the connection without a reply.
+    // Without a listener Node closes the connection without a reply.
     server.on('connect', (_, socket) => this.#malformed(new Error('CONNECT'), socket as Socket));
     server.on('clientError', (error, socket) => this.#malformed(error, socket as Socket));
-    // With a listener, Node closes nothing itself, not even an idle connection after `keepAliveTimeout`.
-    // A silent event stream and a delayed reply stay open; a reply that the client does not read does not.
+    // With a listener, Node closes nothing itself, not even idle connections after
+    // `keepAliveTimeout`. Silent event streams and delayed replies stay open; unread replies do
+    // not.
     server.setTimeout(idleTimeoutMs, (socket) => {
       if (this.#turns.isIdle(socket) || socket.writableLength > 0) socket.destroy();
     });
@@ -140,7 +142,7 @@ export class NodeTransport implements Transport {
       body.release();
       this.#dispatch(draft, response);
     });
-    // The client has left in the middle of its body; the response's `close` cleans up.
+    // The client left in the middle of its body; the response's `close` cleans up.
     incoming.on('error', () => {});
   }
 
@@ -157,7 +159,7 @@ export class NodeTransport implements Transport {
   /** Answers what Node's parser refuses. A timeout gets no answer, as in uWebSockets.js. */
   #malformed(error: ParserError, socket: Socket): void {
     const { code, rawPacket, bytesParsed = 0 } = error;
-    // The packets after a refused one are errors too.
+    // Further packets of a refused connection are errors too.
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
     if (!socket.writable || code === 'ECONNRESET' || code?.endsWith('_TIMEOUT')) {
@@ -170,7 +172,7 @@ export class NodeTransport implements Transport {
     } else refuseSocket(socket, code === 'HPE_HEADER_OVERFLOW' ? headersTooLarge : malformed);
   }
 
-  /** Answers in its turn, and ends the connection: a body, if there is one, is not read. */
+  /** Answers in order and ends the connection, since a body would not be read. */
   #serveUnusual(unusual: IncomingMessage | undefined, socket: Socket): void {
     const incoming = unusual ?? new IncomingMessage(socket);
     const response = new ServerResponse(incoming);

@@ -1,7 +1,7 @@
 /**
- * Takes the pipelined requests of one connection one after the other. Node would answer all of them at once and keep
- * the replies of a client that does not read. So a request starts when the reply before it is out, and a connection
- * with many waiting requests is not read meanwhile.
+ * Serves the pipelined requests of one connection in order. Node would start them all at once and
+ * buffer the replies of a client that does not read. Here a request starts when the reply before it
+ * is out, and a connection with many waiting requests is paused.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +10,7 @@ const mostWaiting = 64;
 
 interface Line {
   last: ServerResponse;
-  /** How many requests wait for a reply before theirs. */
+  /** How many requests wait for an earlier reply. */
   waiting: number;
 }
 
@@ -29,7 +29,7 @@ export class Turns {
       return;
     }
     line.waiting++;
-    // In the next tick, because Node resumes the socket at the end of each request.
+    // In the next tick: Node resumes the socket at the end of each request.
     if (line.waiting >= mostWaiting) process.nextTick(() => pauseOrResume(socket, line));
     line.last.once('close', () => {
       line.waiting--;

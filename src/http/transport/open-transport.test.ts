@@ -1,10 +1,11 @@
 /**
- * What happens where the native module does not load. A file of its own: a module loads once per process.
+ * The fallback when the native module does not load. A file of its own: modules load once per
+ * process.
  */
 import { expect, test } from 'vitest';
 import { openTransport } from './open-transport.ts';
 
-test('without a native build the service runs on Node, and says why in one line', async () => {
+test('without a native build the service runs on Node and says why in one line', async () => {
   process.env['SMSTWIN_UWS'] = '/no/such/build';
   const service = () => ({ status: 200, body: '{}' });
   const opened = await openTransport('hyperexpress', { service });

@@ -1,6 +1,6 @@
 /**
- * Chooses the transport. The native one is loaded only on request. Where it cannot be loaded, the service still
- * starts, on Node's own server, and the caller reports why.
+ * Chooses the transport. The native one is loaded only on request. Where it cannot be loaded, the
+ * service still starts, on Node's own server, and the caller reports why.
  */
 import { NodeTransport } from './node-server.ts';
 import { ListenError, type Serve, type Transport, type TransportOptions } from './transport.ts';
@@ -12,9 +12,9 @@ export type TransportKind = 'hyperexpress' | 'node';
 
 export interface OpenedTransport {
   readonly transport: Transport;
-  /** What it really is. */
+  /** The transport in use. */
   readonly kind: TransportKind;
-  /** One line, set where the transport asked for could not be loaded. */
+  /** One line, set if the requested transport could not be loaded. */
   readonly fallbackReason?: string;
 }
 
@@ -37,7 +37,7 @@ export async function openTransport(
   return { transport: new NodeTransport(serve, options), kind: 'node', fallbackReason };
 }
 
-/** One line; undefined where the native server can be loaded. */
+/** The reason in one line; undefined if the native server can be loaded. */
 export async function whyNoNativeServer(): Promise<string | undefined> {
   const loaded = await loadHyperExpress();
   return typeof loaded === 'string' ? loaded : undefined;

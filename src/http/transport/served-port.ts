@@ -1,6 +1,6 @@
 /**
- * What both transports derive from the handler and the options, once per port: limits, ready-made replies,
- * the clock behind `Date`, and where unexpected errors go.
+ * State that both transports derive once per port from the handler and the options: limits,
+ * prepared replies, the clock behind `Date`, and the receiver of unexpected errors.
  */
 import { BodyRoom, type Intake } from './arriving-body.ts';
 import {
@@ -58,12 +58,15 @@ export class ServedPort {
     return 'service' in this.serve ? this.intake : (this.serve.intake?.(request) ?? this.intake);
   }
 
-  /** Never throws: below it is native code or an event handler, and the process would end. */
+  /**
+   * Never throws: its callers are native code and event handlers, where an exception ends the
+   * process.
+   */
   report(error: unknown): void {
     try {
       this.#onInternalError?.(error);
     } catch {
-      // The listener's own error has no listener.
+      // There is no listener for errors of the listener.
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What a correct client sees of both transports: the same request in, the same reply out.
+ * The same request gets the same reply from both transports.
  */
 import { expect, test } from 'vitest';
 import { get, post } from '../../../verify/testkit/raw-socket.ts';
@@ -13,7 +13,9 @@ both('the handler gets method, undecoded path, query, headers and body', async (
   const { port } = await start(kind, service);
   const socket = await dial(port);
   await socket.write(
-    'PATCH /api//v1/%zz/rece%69ved/../?a=%20&b HTTP/1.1\r\nHost: x\r\nauthorization:   bearer  k \r\nContent-Type: text/x\r\nContent-Encoding: GZIP\r\nX-Forwarded-For: 9.9.9.9, 8.8.8.8\r\nContent-Length: 2\r\n\r\nhi',
+    'PATCH /api//v1/%zz/rece%69ved/../?a=%20&b HTTP/1.1\r\nHost: x\r\nauthorization:   bearer  ' +
+      'k \r\nContent-Type: text/x\r\nContent-Encoding: GZIP\r\nX-Forwarded-For: 9.9.9.9, ' +
+      '8.8.8.8\r\nContent-Length: 2\r\n\r\nhi',
   );
   const { status, headers, body } = await socket.reply();
   expect(status).toBe(200);
@@ -31,7 +33,7 @@ both('the handler gets method, undecoded path, query, headers and body', async (
   });
 });
 
-both('a bare GET has an empty query and body, and no key', async (kind) => {
+both('a bare GET has an empty query, an empty body and no key', async (kind) => {
   const { port } = await start(kind, service);
   const socket = await dial(port);
   await socket.write(get('/x'));
@@ -44,7 +46,7 @@ both('a bare GET has an empty query and body, and no key', async (kind) => {
   });
 });
 
-both('two keys that differ are no key; the same one twice is one', async (kind) => {
+both('two different keys count as no key; a repeated key counts as one', async (kind) => {
   const { port } = await start(kind, service);
   const socket = await dial(port);
   await socket.write(get('/', 'Authorization: Bearer a', 'Authorization: Bearer b'));
@@ -76,27 +78,24 @@ both('methods are case-sensitive, and unknown ones reach the handler', async (ki
   }
 });
 
-both(
-  'an unknown method on the control port is answered by its handler, in its turn',
-  async (kind) => {
-    const { port } = await start(kind, {
-      control: async ({ method, headers }) => {
-        await new Promise((resolve) => setImmediate(resolve));
-        return { status: 405, body: JSON.stringify({ method, host: headers['host'] }) };
-      },
-    });
-    const socket = await dial(port);
-    await socket.write(get());
-    expect((await socket.reply()).body).toBe('{"method":"GET","host":"x"}');
-    await socket.write('FOO / HTTP/1.1\r\nHost: x\r\n\r\n');
-    expect(await socket.reply()).toMatchObject({
-      status: 405,
-      body: '{"method":"FOO","host":"x"}',
-    });
-  },
-);
+both('the handler of the control port answers an unknown method, in order', async (kind) => {
+  const { port } = await start(kind, {
+    control: async ({ method, headers }) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return { status: 405, body: JSON.stringify({ method, host: headers['host'] }) };
+    },
+  });
+  const socket = await dial(port);
+  await socket.write(get());
+  expect((await socket.reply()).body).toBe('{"method":"GET","host":"x"}');
+  await socket.write('FOO / HTTP/1.1\r\nHost: x\r\n\r\n');
+  expect(await socket.reply()).toMatchObject({
+    status: 405,
+    body: '{"method":"FOO","host":"x"}',
+  });
+});
 
-test('node: behind an unknown method nothing is served, as its body is not read', async () => {
+test('node: nothing is served after an unknown method, since its body is not read', async () => {
   const { port } = await start('node', service);
   const socket = await dial(port);
   await socket.write(
@@ -107,7 +106,7 @@ test('node: behind an unknown method nothing is served, as its body is not read'
   expect(received).toMatch(/^connection: close\r$/im);
 });
 
-test('node: the end of a body is no part of a method', async () => {
+test('node: the end of a body is not read as part of a method', async () => {
   const { port } = await start('node', service);
   const socket = await dial(port);
   await socket.write(`${post('G')}ET /m HTTP/1.1\r\nHost: x\r\n\r\n`);
@@ -115,7 +114,7 @@ test('node: the end of a body is no part of a method', async () => {
   expect((await socket.reply()).status).toBe(400);
 });
 
-test('node: an unknown method waits for the reply before its own', async () => {
+test('node: an unknown method waits for the previous reply', async () => {
   const { port } = await start('node', {
     service: (request) => ({
       ...echo(request),
@@ -128,7 +127,7 @@ test('node: an unknown method waits for the reply before its own', async () => {
   expect(JSON.parse((await socket.reply()).body)).toMatchObject({ method: 'FOO' });
 });
 
-both('a reply says how long its connection may stay idle, with a margin', async (kind) => {
+both('a reply announces the idle timeout of its connection, with a margin', async (kind) => {
   const { port } = await start(kind, service);
   const socket = await dial(port);
   for (const request of [get(), post('x'), 'HEAD / HTTP/1.1\r\nHost: x\r\n\r\n']) {
@@ -140,27 +139,24 @@ both('a reply says how long its connection may stay idle, with a margin', async 
   }
 });
 
-both(
-  'a client that asks for the end of its connection gets it, and a reply that says so',
-  async (kind) => {
-    const { port } = await start(kind, { service: () => ({ status: 200, body: '{}' }) });
-    for (const request of [get('/', 'Connection: close'), post('x', 'connection: Close')]) {
-      const socket = await dial(port);
-      await socket.write(request);
-      const received = await socket.rest();
-      expect(
-        received
-          .match(/^connection: \w+/gim)
-          ?.join()
-          .toLowerCase(),
-      ).toBe('connection: close');
-      expect(received).not.toMatch(/keep-alive/i);
-      expect(received.endsWith('\r\n\r\n{}')).toBe(true);
-    }
-  },
-);
+both('a connection ends when the client asks for it, and the reply says so', async (kind) => {
+  const { port } = await start(kind, { service: () => ({ status: 200, body: '{}' }) });
+  for (const request of [get('/', 'Connection: close'), post('x', 'connection: Close')]) {
+    const socket = await dial(port);
+    await socket.write(request);
+    const received = await socket.rest();
+    expect(
+      received
+        .match(/^connection: \w+/gim)
+        ?.join()
+        .toLowerCase(),
+    ).toBe('connection: close');
+    expect(received).not.toMatch(/keep-alive/i);
+    expect(received.endsWith('\r\n\r\n{}')).toBe(true);
+  }
+});
 
-test('node: Date is the time of the simulation, where one is given', async () => {
+test('node: Date is the simulated time if a clock is given', async () => {
   let nowMs = Date.UTC(2031, 1, 2, 3, 4, 5, 999);
   const { port } = await start('node', service, { now: () => nowMs });
   const socket = await dial(port);
@@ -171,7 +167,7 @@ test('node: Date is the time of the simulation, where one is given', async () =>
   }
 });
 
-both('any status keeps the connection, with its headers', async (kind) => {
+both('any status keeps its headers and the connection', async (kind) => {
   let status = 0;
   const reply = (): ApiReply => ({
     status,
@@ -188,7 +184,7 @@ both('any status keeps the connection, with its headers', async (kind) => {
   }
 });
 
-both('a content type of the reply replaces the default, once', async (kind) => {
+both('the content type of a reply replaces the default', async (kind) => {
   const headers = { 'content-type': 'application/x-ndjson' };
   const { port } = await start(kind, { service: () => ({ status: 200, body: '1', headers }) });
   const socket = await dial(port);
@@ -197,7 +193,7 @@ both('a content type of the reply replaces the default, once', async (kind) => {
   expect(head.match(/content-type: .*/gi)).toEqual(['content-type: application/x-ndjson']);
 });
 
-both('HEAD has the length of the body and not the body', async (kind) => {
+both('HEAD has the length of the body without the body', async (kind) => {
   const { port } = await start(kind, { service: () => ({ status: 200, body: '{"ü":1}' }) });
   const socket = await dial(port);
   await socket.write('HEAD / HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -206,7 +202,7 @@ both('HEAD has the length of the body and not the body', async (kind) => {
   expect((await socket.reply()).body).toBe('{"ü":1}');
 });
 
-both('204 has neither a body nor a length, and the next reply is whole', async (kind) => {
+both('204 has no body and no length, and the next reply is intact', async (kind) => {
   const status = (request: ApiRequest): number => (request.method === 'DELETE' ? 204 : 200);
   const { port } = await start(kind, {
     service: (request: ApiRequest) => ({ status: status(request), body: '{}' }),
@@ -228,7 +224,7 @@ both('pipelined requests are answered in order', async (kind) => {
   for (const body of bodies) expect(JSON.parse((await socket.reply()).body).body).toBe(body);
 });
 
-both('100-continue is sent before the body comes', async (kind) => {
+both('100-continue is sent before the body arrives', async (kind) => {
   const { port } = await start(kind, service);
   const socket = await dial(port);
   await socket.write(
@@ -239,59 +235,53 @@ both('100-continue is sent before the body comes', async (kind) => {
   expect(JSON.parse((await socket.reply()).body)).toMatchObject({ body: 'hi' });
 });
 
-both(
-  'a handler that throws is a 500 and is reported, and the connection lives on',
-  async (kind) => {
-    const reported: unknown[] = [];
-    const bug = new Error('bug');
-    const { port } = await start(
-      kind,
-      {
-        service: (request: ApiRequest) => {
-          if (request.path === '/alive') return echo(request);
-          throw bug;
-        },
+both('an exception in a handler is a 500, is reported and keeps the connection', async (kind) => {
+  const reported: unknown[] = [];
+  const bug = new Error('bug');
+  const { port } = await start(
+    kind,
+    {
+      service: (request: ApiRequest) => {
+        if (request.path === '/alive') return echo(request);
+        throw bug;
       },
-      {
-        onInternalError: (error) => {
-          reported.push(error);
-          throw new Error('and so does its reporter');
-        },
+    },
+    {
+      onInternalError: (error) => {
+        reported.push(error);
+        throw new Error('and so does its reporter');
       },
-    );
-    const socket = await dial(port);
-    for (const request of [get(), post('{}')]) {
-      await socket.write(request);
-      expect(await socket.reply()).toMatchObject({
-        status: 500,
-        body: '{"code":"internal_error","detail":"Internal server error."}',
-      });
-    }
-    await socket.write(get('/alive'));
-    expect((await socket.reply()).status).toBe(200);
-    expect(reported).toEqual([bug, bug]);
-  },
-);
-
-both(
-  'a delayed reply comes late and whole; a client that left meanwhile does no harm',
-  async (kind) => {
-    const { port } = await start(kind, {
-      service: (request: ApiRequest) => ({ ...echo(request), delivery: { delayMs: 30 } }),
+    },
+  );
+  const socket = await dial(port);
+  for (const request of [get(), post('{}')]) {
+    await socket.write(request);
+    expect(await socket.reply()).toMatchObject({
+      status: 500,
+      body: '{"code":"internal_error","detail":"Internal server error."}',
     });
-    const [patient, hasty] = [await dial(port), await dial(port)];
-    const before = performance.now();
-    await hasty.write(get());
-    await patient.write(post('late'));
-    hasty.destroy();
-    expect(JSON.parse((await patient.reply()).body)).toMatchObject({ body: 'late' });
-    expect(performance.now() - before).toBeGreaterThan(28);
-    await patient.write(post('again'));
-    expect((await patient.reply()).status).toBe(200);
-  },
-);
+  }
+  await socket.write(get('/alive'));
+  expect((await socket.reply()).status).toBe(200);
+  expect(reported).toEqual([bug, bug]);
+});
 
-both('a reply that is cut: no byte at all, or half of what was announced', async (kind) => {
+both('a delayed reply arrives late and whole; an earlier disconnect does no harm', async (kind) => {
+  const { port } = await start(kind, {
+    service: (request: ApiRequest) => ({ ...echo(request), delivery: { delayMs: 30 } }),
+  });
+  const [patient, hasty] = [await dial(port), await dial(port)];
+  const before = performance.now();
+  await hasty.write(get());
+  await patient.write(post('late'));
+  hasty.destroy();
+  expect(JSON.parse((await patient.reply()).body)).toMatchObject({ body: 'late' });
+  expect(performance.now() - before).toBeGreaterThan(28);
+  await patient.write(post('again'));
+  expect((await patient.reply()).status).toBe(200);
+});
+
+both('a truncated reply has no bytes, or half of the announced length', async (kind) => {
   const { port } = await start(kind, {
     service: ({ path, body }: ApiRequest): ApiReply => ({
       status: 202,

@@ -1,10 +1,11 @@
 /**
  * The transport on HyperExpress 6.18.0, and its only importer.
- * HyperExpress owns the listening socket, the catch-all routes and the head of the request. Body and reply use the
- * raw uWebSockets.js response, because HyperExpress' own helpers are slower and break things: `json()` accepts
- * malformed bodies, `send()` corrupts 204 and HEAD, `shutdown()` cuts running requests.
- * This relies on two internals: `onData` replaces HyperExpress' own receiver, and `completed` marks a response as
- * answered. docs/semantics.md lists what the native parser answers by itself.
+ * HyperExpress owns the listening socket, the catch-all routes and the head of the request. Body
+ * and reply use the raw uWebSockets.js response, because HyperExpress' own helpers are slower and
+ * wrong: `json()` accepts malformed bodies, `send()` corrupts 204 and HEAD, `shutdown()` cuts
+ * running requests. It relies on two internals: `onData` replaces HyperExpress' receiver, and
+ * `completed` marks a response as answered. docs/semantics.md lists what the native parser answers
+ * by itself.
  */
 
 import uWS, { type HttpRequest, type HttpResponse, type ListenCallback } from 'uWebSockets.js';
@@ -23,19 +24,19 @@ import { UwsAnswers } from './uws-answers.ts';
 import { closeQuietly, drop } from './uws-reply.ts';
 import { UwsRequest } from './uws-request.ts';
 
-/** Why this file cannot be used: no build of the native server loads here. Undefined if one does. */
+/** Why no native build loads on this machine; undefined if one does. */
 export const unusableNative = uWS.unusable;
 
 export class HyperExpressTransport implements Transport {
   readonly #server = new Server({
     auto_close: false,
     trust_proxy: false,
-    // Ours is the only limit: above its own, HyperExpress would never call the handler.
+    // Disables HyperExpress' own limit, above which it never calls the handler.
     max_body_length: Number.POSITIVE_INFINITY,
   });
   readonly #port: ServedPort;
   readonly #answers: UwsAnswers;
-  /** The method of the request on the route for any method, in its own case. */
+  /** The method of a request on the any-method route, in its original case. */
   #unusualMethod = '';
   #closing: Promise<void> | undefined;
 
@@ -43,7 +44,7 @@ export class HyperExpressTransport implements Transport {
     this.#port = new ServedPort(serve, options);
     this.#answers = new UwsAnswers(this.#port);
     this.#patch();
-    // The usual methods have routes of their own, because reading the method from the request costs a native call.
+    // Common methods have their own routes: reading the method of a request costs a native call.
     this.#server.get('/*', (request, response) => this.#receive(request, response, 'GET'));
     this.#server.post('/*', (request, response) => this.#receive(request, response, 'POST'));
     this.#server.any('/*', (request, response) =>
@@ -55,17 +56,17 @@ export class HyperExpressTransport implements Transport {
     });
   }
 
-  /** Changes two calls that HyperExpress makes of uWebSockets.js. */
+  /** Changes two calls from HyperExpress to uWebSockets.js. */
   #patch(): void {
     const app = this.#server.uws_instance;
     const listen = app.listen.bind(app);
     const any = app.any.bind(app);
     Object.assign(app, {
-      // Else a second instance on the same port succeeds too, and the kernel splits the connections between them.
-      // HyperExpress offers an exclusive port only on 0.0.0.0.
+      // Otherwise a second instance on the same port succeeds, and the kernel splits the
+      // connections between them. HyperExpress offers an exclusive port only on 0.0.0.0.
       listen: (host: string, port: number, done: ListenCallback) =>
         listen(host, port, uWS.LIBUS_LISTEN_EXCLUSIVE_PORT, done),
-      // HyperExpress turns the method into upper case, and methods are case-sensitive.
+      // HyperExpress converts the method to upper case, but methods are case-sensitive.
       any: (
         pattern: string,
         handler: (response: HttpResponse, request: HttpRequest) => void,
@@ -106,7 +107,7 @@ export class HyperExpressTransport implements Transport {
     const { headers, raw } = incoming;
     const length = headers['content-length'];
     if (length === '' || headers['transfer-encoding'] === '') {
-      // The parser takes the body for the next request, and would serve it after a reply.
+      // The parser would take the body for the next request and serve it after a reply.
       drop(response);
       return;
     }
@@ -133,7 +134,9 @@ export class HyperExpressTransport implements Transport {
     else this.#collect(request, intake);
   }
 
-  /** Nearly every body comes in one piece. The service gets a view of it; the control port gets a copy. */
+  /**
+   * Nearly every body is one piece. The service gets a view of it; the control port gets a copy.
+   */
   #collect(request: UwsRequest, intake: Intake): void {
     const { response } = request;
     let body: ArrivingBody | undefined;
@@ -155,7 +158,7 @@ export class HyperExpressTransport implements Transport {
 
   #arriving({ response }: UwsRequest, intake: Intake): ArrivingBody {
     const body = new ArrivingBody(intake, this.#port.room);
-    // Replaces HyperExpress' own handler, which does not report the end to us.
+    // Replaces HyperExpress' own handler, which does not report the end.
     response.raw.onAborted(() => {
       response.completed = true;
       this.#answers.pending.settle(response);

@@ -1,6 +1,7 @@
 /**
- * Replies that the transport makes itself, because the request did not reach a handler or the handler threw.
- * The control port nests its errors; the service nests them where `errorBody` says so. Built once per transport.
+ * Replies of the transport itself, for requests that reached no handler or whose handler threw.
+ * Built once per transport. The control port nests its errors; the service does so under
+ * `errorBody: nested`.
  * Assumes: errorBody.
  */
 import type { ApiReply } from '../service/messages.ts';
@@ -21,7 +22,10 @@ export interface TransportReplies {
   readonly internalError: ApiReply;
 }
 
-/** Reads the replies in force: on the service port their shape is an assumption that may be switched at any time. */
+/**
+ * Reads the replies in force: on the service port their shape is an assumption that may be switched
+ * at any time.
+ */
 export function transportReplies(serve: Serve, limitBytes: number): () => TransportReplies {
   const flat = repliesOf(limitBytes, (code, detail) => ({ code, detail }));
   const nested = repliesOf(limitBytes, (code, message) => ({ error: { code, message } }));
@@ -47,7 +51,7 @@ function repliesOf(
   };
 }
 
-/** What goes over the wire for anything that is not a stream. */
+/** The reply as sent, for anything that is not a stream. */
 export interface WireReply {
   readonly status: number;
   readonly payload: string | Uint8Array;

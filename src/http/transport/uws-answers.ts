@@ -1,7 +1,7 @@
 /**
- * Gives the handler's answer to a native response: now or later, whole or cut by a fault, or as a stream of events.
- * Everything here runs corked: inside a native callback, or inside `cork`. Nothing may throw out of it, because
- * native code is below and the process would end.
+ * Sends the handler's answer on a native response: now or delayed, whole or truncated by a fault,
+ * or as a stream of events. Everything runs corked: inside a native callback, or inside `cork`.
+ * Nothing may throw, because native code calls it and the process would end.
  */
 import type { ApiReply, Delivery } from '../service/messages.ts';
 import type { EventStream } from './event-stream.ts';
@@ -32,7 +32,7 @@ export class UwsAnswers {
     this.pending = new PendingReplies(port.mostDelayed);
   }
 
-  /** From now on each reply ends its connection. */
+  /** Makes each further reply end its connection. */
   startClosing(): void {
     this.#isClosing = true;
     for (const stream of this.#streams) stream.finish();
@@ -54,7 +54,9 @@ export class UwsAnswers {
     this.#put(request, reply.status, reply.body, jsonType, reply.headers);
   }
 
-  /** Answers before the body has arrived. The rest of the body is not read, so the connection ends. */
+  /**
+   * Answers before the body has arrived. The rest of the body is not read, so the connection ends.
+   */
   refuse(request: UwsRequest, reply: ApiReply): void {
     this.pending.settle(request.response);
     request.response.raw.onData(() => {});
@@ -63,12 +65,14 @@ export class UwsAnswers {
 
   fail(request: UwsRequest, error: unknown): void {
     this.#port.report(error);
-    // After half a reply, the connection is of no more use.
+    // After half a reply the connection is unusable.
     if (request.response.completed) closeQuietly(request.response);
     else this.write(request, this.#port.replies.internalError);
   }
 
-  /** Runs outside of a native callback, so it corks by hand. Does nothing once the client has left. */
+  /**
+   * Runs outside a native callback, so it corks explicitly. Does nothing if the client has left.
+   */
   #later(request: UwsRequest, write: () => void): void {
     this.pending.settle(request.response);
     if (request.response.completed) return;

@@ -1,15 +1,15 @@
 /**
- * The requests of a native server that have no reply yet: they wait for their body, for an injected delay, or for
- * the control handler. `close()` waits for them. Bound: follows the connections; see docs/bounds.md.
+ * The requests of a native server without a reply: they wait for their body, an injected delay, or
+ * the control handler. `close()` waits for them. Bound: the connections; see docs/bounds.md.
  */
 import type { Outgoing } from './uws-reply.ts';
 
 const firstSweepAt = 4_096;
 
 export class PendingReplies {
-  /** With the timer of a delayed reply. */
+  /** Each with the timer of a delayed reply. */
   readonly #waiting = new Map<Outgoing, NodeJS.Timeout | undefined>();
-  /** The request whose body was asked for last. Its body nearly always comes first, which spares the map. */
+  /** The request whose body is awaited. It is nearly always answered next, which spares the map. */
   #latest: Outgoing | undefined;
   #sweepAt = firstSweepAt;
   #delayed = 0;
@@ -36,7 +36,7 @@ export class PendingReplies {
     this.#waiting.set(response, undefined);
   }
 
-  /** False if too many replies are delayed already; `act` then never runs. */
+  /** False if too many replies are delayed; `act` then never runs. */
   delay(response: Outgoing, delayMs: number, act: () => void): boolean {
     if (this.#delayed >= this.#mostDelayed) return false;
     this.#delayed++;

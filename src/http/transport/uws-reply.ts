@@ -1,8 +1,8 @@
 /**
- * Writes a reply on a raw uWebSockets.js response: whole, cut short, or as a stream of events.
- * 204 and 304 carry no length. HEAD carries the length of what GET would have sent, and only `endWithoutBody()`
- * without arguments leaves the connection usable after it. Header values are written unchecked: see `ApiReply`.
- * Everything here runs corked: inside a native callback, or inside `cork`.
+ * Writes a reply on a raw uWebSockets.js response: whole, cut short, or as a stream of events. 204
+ * and 304 carry no length. HEAD carries the length of GET's body; only `endWithoutBody()` without
+ * arguments leaves its connection usable. Header values are written unchecked: see `ApiReply`.
+ * Everything runs corked: inside a native callback, or inside `cork`.
  */
 
 import type { HttpResponse } from 'uWebSockets.js';
@@ -12,16 +12,16 @@ import { EventStream, eventStreamHeaders, eventStreamType } from './event-stream
 import { keepAliveSeconds } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
 
-/** The part of HyperExpress' response that is used. `completed` is true once it is answered or aborted. */
+/** The part of HyperExpress' response that is used. `completed`: answered or aborted. */
 export interface Outgoing {
   completed: boolean;
   readonly raw: HttpResponse;
 }
 
-/** What a reply depends on of its request. */
+/** The parts of a request that shape its reply. */
 export interface Asked {
   readonly method: string;
-  /** The client asked for the end of the connection, and uWebSockets.js will end it without saying so. */
+  /** The client asked to close the connection, and uWebSockets.js will, without a header. */
   readonly isLast: boolean;
   readonly response: Outgoing;
 }
@@ -42,7 +42,7 @@ export function writeReply(
     raw.endWithoutBody();
     return;
   }
-  // Where we close, uWebSockets.js writes the header itself.
+  // If the server closes, uWebSockets.js writes the header itself.
   writeHead(raw, status, contentType, headers, isLast ? 'close' : close ? 'unsaid' : 'keep');
   if (method !== 'HEAD') {
     if (close) raw.end(payload, true);
@@ -55,15 +55,15 @@ export function writeReply(
   }
 }
 
-/** Longer replies are always checked for a slow reader; of the others, a random one in so many. */
+/** Longer replies always check for a slow reader; shorter ones check at random. */
 const shortReply = 16_384;
 const checkedOneIn = 64;
 
 /**
- * Ends a reply at once, unless the client is behind with what was written before. Then the rest of the reply waits
- * here, and uWebSockets.js disconnects a client that sends more requests without reading; `end` would buffer its
- * replies without a bound. The check costs a tenth of a read, so not every reply is checked. The choice is random, so
- * that no client can rely on not being checked.
+ * Ends a reply, unless the client has not read earlier ones. The rest of the reply then waits here,
+ * and uWebSockets.js disconnects a client that sends more requests without reading; `end` would
+ * buffer its replies without a bound. A check costs a tenth of a read, so short replies are checked
+ * at random, which no client can predict.
  */
 function endUnlessBehind(raw: HttpResponse, payload: string | Uint8Array): void {
   if (payload.length <= shortReply && Math.random() * checkedOneIn >= 1) {
@@ -79,8 +79,8 @@ function endUnlessBehind(raw: HttpResponse, payload: string | Uint8Array): void 
 }
 
 /**
- * uWebSockets.js does not show how far behind a client is that sends only HEAD requests. So one in some thousands ends
- * its connection, which frees what waits for a client that does not read.
+ * uWebSockets.js does not show the backlog of a client that only sends HEAD requests. So one in
+ * some thousands ends its connection, which frees the backlog of a client that does not read.
  */
 export class HeadCount {
   #left = HeadCount.#some();
@@ -97,7 +97,7 @@ export class HeadCount {
   }
 }
 
-/** Whether the head says that the connection stays open, that it ends, or neither. */
+/** What the head says: the connection stays open, ends, or neither. */
 type Connection = 'keep' | 'close' | 'unsaid';
 
 const connectionLines = {
@@ -106,7 +106,7 @@ const connectionLines = {
   unsaid: '',
 } as const satisfies Record<Connection, string>;
 
-/** One native call for the whole head: uWebSockets.js writes the status as it is, and a call costs more than its text. */
+/** Writes the whole head in one native call, which costs more than the text. */
 function writeHead(
   raw: HttpResponse,
   status: number,
@@ -124,7 +124,7 @@ function writeHead(
   raw.writeStatus(head);
 }
 
-/** The beginnings of nearly all replies, by status. */
+/** The heads of common replies, by status. */
 const jsonHeads: string[] = [];
 
 function headOf(status: number, contentType: string | undefined, connection: Connection): string {
@@ -148,16 +148,16 @@ export function truncate(response: Outgoing, reply: ApiReply): void {
   setImmediate(() => drop(response));
 }
 
-/** Ends the connection of a response that may be over already. */
+/** Ends the connection of a response that may already be closed. */
 export function closeQuietly(response: Outgoing): void {
   try {
     response.raw.close();
   } catch {
-    // It was closed already.
+    // Already closed.
   }
 }
 
-/** Starts the response of an event stream; `ended` is called once, when the connection is over. */
+/** Starts an event stream; `ended` is called once, when the connection is over. */
 export function openEventStream(
   response: Outgoing,
   ended: (stream: EventStream) => void,
@@ -180,14 +180,14 @@ export function openEventStream(
     },
     cut: () => drop(response),
   });
-  // Replaces HyperExpress' own handler, which does not report the end to us. It also runs after `cut`.
+  // Replaces HyperExpress' own handler, which does not report the end. Also runs after `cut`.
   raw.onAborted(() => {
     response.completed = true;
     ended(stream);
     stream.gone();
   });
   raw.onWritable(() => {
-    // uWebSockets.js empties its buffer only as part of a write of ours: an empty comment is one.
+    // uWebSockets.js flushes its buffer only during a write, so this writes an empty comment.
     if (raw.write(':\n')) stream.resume();
     return true;
   });

@@ -1,8 +1,8 @@
 /**
- * A request that came over HyperExpress, with the native response that it is answered on.
- * The head is copied, because uWebSockets.js takes it back when the native callback returns. The address is read
- * only when it is asked for, which must be before the reply: reading it costs more than all the rest, and calls
- * with a valid key do not need it.
+ * A request from HyperExpress, with the native response that answers it.
+ * The head is copied, because uWebSockets.js frees it when the native callback returns. The address
+ * is read on demand, before the reply: reading it costs more than everything else, and calls with a
+ * valid key do not need it.
  */
 import type { HttpRequest } from 'uWebSockets.js';
 import { type ControlRequest, plainIp } from './transport.ts';
@@ -35,7 +35,7 @@ export class UwsRequest implements ControlRequest {
     const single = authorization !== undefined && raw.getHeader('authorization') === authorization;
     this.method = method;
     this.path = path;
-    // Undefined, against its type, where the target has no question mark.
+    // Undefined, contrary to its type, if the target has no question mark.
     this.query = path_query ?? '';
     this.authorization = single ? authorization : undefined;
     this.contentType = headers['content-type'];
@@ -45,7 +45,9 @@ export class UwsRequest implements ControlRequest {
     this.response = response;
   }
 
-  /** A body that is only valid until the native callback returns. The view of it is made when it is first read. */
+  /**
+   * Takes a body that is valid until the native callback returns. Its view is made on first read.
+   */
   lend(chunk: ArrayBuffer): void {
     this.#lent = chunk;
   }
@@ -60,7 +62,7 @@ export class UwsRequest implements ControlRequest {
     this.#lent = undefined;
   }
 
-  /** True if the client asked for the end of the connection; the rule is the one of uWebSockets.js, which ends it. */
+  /** True if the client asked to close the connection, by the rule of uWebSockets.js. */
   get isLast(): boolean {
     return this.headers['connection']?.length === 5;
   }

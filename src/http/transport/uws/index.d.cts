@@ -1,4 +1,4 @@
-/** The part of uWebSockets.js that this project and HyperExpress' own typings touch. */
+/** The part of uWebSockets.js that this project and HyperExpress' typings use. */
 export type RecognizedString = string | ArrayBuffer | Uint8Array;
 export interface us_listen_socket {
   readonly __listen: unique symbol;
@@ -13,10 +13,10 @@ export interface HttpResponse {
   writeHeader(key: RecognizedString, value: RecognizedString): HttpResponse;
   /** False if bytes wait for the reader; `onWritable` runs when they are gone. */
   write(chunk: RecognizedString): boolean;
-  /** Announces `totalSize` as the length, whatever the chunk holds. */
+  /** Announces `totalSize` as the length, whatever the chunk's own size. */
   tryEnd(chunk: RecognizedString, totalSize: number): [ok: boolean, done: boolean];
   end(body?: RecognizedString, closeConnection?: boolean): HttpResponse;
-  /** Only without arguments is the response over: a length leaves it open unless it also closes. */
+  /** Ends the response only without arguments: a length leaves it open unless it also closes. */
   endWithoutBody(reportedLength?: number, closeConnection?: boolean): HttpResponse;
   /** Ends the connection without writing; the abort handler runs. */
   close(): HttpResponse;
@@ -30,7 +30,7 @@ export interface HttpResponse {
 }
 export type Response = HttpResponse;
 export interface HttpRequest {
-  /** The first header of that name; empty when there is none. */
+  /** The first header of that name; empty if there is none. */
   getHeader(lowerCaseKey: RecognizedString): string;
   getParameter(index: number): string;
   getUrl(): string;
@@ -57,5 +57,5 @@ export interface TemplatedApp {
 export const LIBUS_LISTEN_EXCLUSIVE_PORT: number;
 export function us_listen_socket_close(socket: us_listen_socket): void;
 export function us_socket_local_port(socket: us_listen_socket): number;
-/** Why no native build loads here; undefined where one does, and then all the rest is there. */
+/** Why no native build loads here; if undefined, the other exports are usable. */
 export const unusable: string | undefined;
