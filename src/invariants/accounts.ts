@@ -1,5 +1,5 @@
 /**
- * What is counted of an account equals a recount of its records.
+ * Checks that an account's counters equal a recount of its records.
  * Rules: ERR-1, STATE-1. Assumes: quotaUnit, quotaMonth, quotaRefund, statsShape.
  */
 
@@ -18,30 +18,33 @@ export function checkAccount(simulation: Simulation, account: Account, found: Fi
   for (const { status } of account.messages) counts[status]++;
   for (const status of statuses) {
     if (counts[status] === account.counts[status]) continue;
-    const told = `${account.counts[status]} messages ${status}`;
-    found.report('statsShape', `account ${account.name} counts ${told}, it has ${counts[status]}`);
+    const counted = `${account.counts[status]} messages ${status}`;
+    found.report('statsShape', `account ${account.name} counts ${counted}, not ${counts[status]}`);
   }
   const used = account.quota.used(clock.now(), world.assumptions);
   const recounted = recountQuota(simulation, account);
   if (used !== recounted) {
-    found.report('ERR-1', `account ${account.name} used ${used} of its quota, it is ${recounted}`);
+    found.report(
+      'ERR-1',
+      `account ${account.name} counts ${used} of its quota as used, not ${recounted}`,
+    );
   }
   const ids = new Set(account.received.map(({ messageId }) => messageId));
   if (ids.size !== account.received.length) {
-    found.report('RES-2', `account ${account.name} received two messages under one id`);
+    found.report('RES-2', `account ${account.name} received two messages with one id`);
   }
 }
 
-/** Its messages are its own, each known to the world, in their places and in order of time. */
+/** Checks that the account's list holds its own messages, in order, each known to the world. */
 function checkList({ world }: Simulation, account: Account, found: Findings): void {
   let lastMs = 0;
   for (const [place, message] of account.messages.entries()) {
     const { messageId: id, ordinal, createdAtMs } = message;
     if (world.messages.get(id) !== message || message.account !== account) {
-      found.report('READ-2', `message ${id} is listed under ${account.name}, and not its own`);
+      found.report('READ-2', `message ${id} is listed under ${account.name} but not its own`);
     }
     if (ordinal !== place || createdAtMs < lastMs) {
-      found.report('STATE-1', `message ${id} is not in its place among those of ${account.name}`);
+      found.report('STATE-1', `message ${id} is out of place in the list of ${account.name}`);
     }
     lastMs = createdAtMs;
   }

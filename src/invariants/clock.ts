@@ -1,5 +1,5 @@
 /**
- * The clock's timers: in the order of a heap, none in the past, and one for each device that is awake.
+ * Checks the clock's timers: in heap order, none overdue, one for each device that is awake.
  * Rules: SVC-3.
  */
 import type { Simulation } from '../simulation/simulation.ts';
@@ -18,7 +18,7 @@ export function checkClock({ clock, fleet, world }: Simulation, found: Findings)
       (deadlineMs < parent.deadlineMs ||
         (deadlineMs === parent.deadlineMs && arrival < parent.arrival));
     if (index !== place || isBeforeParent) {
-      found.report('clock', `the timer of ${deadlineMs} is not in its place`);
+      found.report('clock', `the timer of ${deadlineMs} is out of heap order`);
     }
     if (deadlineMs < clock.now()) found.report('clock', `a timer of ${deadlineMs} is overdue`);
     deadlines.set(deadlineMs, (deadlines.get(deadlineMs) ?? 0) + 1);

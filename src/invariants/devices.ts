@@ -1,8 +1,8 @@
 /**
- * The SIMs: where they are listed, the rows of their work, and whether they will wake for it in time.
+ * Checks the SIMs: where they are listed, the rows of their work, and that they wake in time.
  * Rules: SVC-1, SVC-3, STATE-2, STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds.
- * A row may outlive what it stands for: whoever takes it looks at the status. Only a row that would be acted upon
- * counts here, and every message that is to go on has exactly one.
+ * A row may outlast its purpose, since its reader checks the status. So only rows that would be
+ * acted upon count here, and every message that is to proceed has exactly one.
  */
 
 import { isStuckIn } from '../sim/device-work.ts';
@@ -19,13 +19,13 @@ export function checkDevices(simulation: Simulation, found: Findings): void {
     found.report('SVC-1', `${listed.size} SIMs are listed, the world has ${world.devices.size}`);
   }
   if (fleet.size !== world.devices.size) {
-    found.report('SVC-3', `${fleet.size} of ${world.devices.size} SIMs are running`);
+    found.report('SVC-3', `${fleet.size} of ${world.devices.size} SIMs run`);
   }
   for (const [id, device] of world.devices) {
     found.checked.devices++;
     const home = device.account?.devices ?? world.pool;
     if (device.deviceId !== id || !home.includes(device)) {
-      found.report('SVC-1', `SIM ${device.number} is not where it belongs`);
+      found.report('SVC-1', `SIM ${device.number} is not listed where it belongs`);
     }
     if (world.deviceByNumber(device.number) !== device) {
       found.report('AUTH-4', `number ${device.number} leads to another SIM`);
@@ -34,21 +34,21 @@ export function checkDevices(simulation: Simulation, found: Findings): void {
   }
 }
 
-/** SVC-3: whatever can go on by itself does so within one poll interval, on a timer that is set. */
+/** SVC-3: work that proceeds by itself does so within one poll interval, on a timer that is set. */
 function checkWake({ world, fleet, clock }: Simulation, device: Device, found: Findings): void {
   const wakeAtMs = fleet.wakeAtMs(device);
   const isAble = device.connected && device.active;
   if (wakeAtMs !== undefined && (!isAble || wakeAtMs < clock.now())) {
-    found.report('SVC-3', `SIM ${device.number} is to wake at ${wakeAtMs}, and should not`);
+    found.report('SVC-3', `SIM ${device.number} wakes at ${wakeAtMs} without work`);
   }
   const intervalMs = world.assumptions.pollIntervalSeconds * msPerSecond;
   const dueMs = isAble ? latestWakeMs(device, clock.now(), intervalMs) : undefined;
   if (dueMs !== undefined && (wakeAtMs === undefined || wakeAtMs > dueMs)) {
-    found.report('SVC-3', `SIM ${device.number} has work by ${dueMs}, and wakes at ${wakeAtMs}`);
+    found.report('SVC-3', `SIM ${device.number} has work by ${dueMs} but wakes at ${wakeAtMs}`);
   }
 }
 
-/** The latest time at which the device must have something done; undefined where nothing waits for it. */
+/** The latest time by which the device must act; undefined if no work waits. */
 function latestWakeMs(
   { work, polling }: Device,
   nowMs: number,
@@ -85,7 +85,7 @@ export function checkRows(simulation: Simulation, found: Findings): void {
   }
 }
 
-/** The rows of one device that would be acted upon, by their message. */
+/** The rows of one device that would be acted upon, by message. */
 function collectRows(
   { world, clock }: Simulation,
   device: Device,
@@ -95,9 +95,9 @@ function collectRows(
   const { work } = device;
   const add = (message: Message, row: string) => {
     const { messageId } = message;
-    if (rows.has(message)) found.report('STATE-2', `message ${messageId} stands in two rows`);
+    if (rows.has(message)) found.report('STATE-2', `message ${messageId} is in two rows`);
     if (message.device !== device || world.messages.get(messageId) !== message) {
-      found.report('RES-6', `message ${messageId} stands in a row of ${device.number}`);
+      found.report('RES-6', `message ${messageId} is in a row of ${device.number}`);
     }
     rows.set(message, row);
   };
@@ -111,7 +111,7 @@ function collectRows(
     add(message, 'ready');
     checkDue(message);
     if (message.sendAtMs > clock.now()) {
-      found.report('SEND-7', `message ${message.messageId} is held, and ready for pickup`);
+      found.report('SEND-7', `message ${message.messageId} is held but ready for pickup`);
     }
   }
   for (const message of work.held.items) if (message.status === 'queued') add(message, 'held');
@@ -130,7 +130,7 @@ function isInFlight(message: Message): boolean {
   return (status === 'sending' || status === 'sent') && !isStuckIn(message, status);
 }
 
-/** Where a message must stand; undefined: nowhere, as it is final or stays where it is for ever. */
+/** The row that a message must be in; undefined if it is final or stuck. */
 function expectedRow({ world }: Simulation, message: Message): string | undefined {
   const { status } = message;
   if (isStuckIn(message, status) || status === 'delivered' || status === 'failed') return undefined;

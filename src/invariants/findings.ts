@@ -1,8 +1,10 @@
 /**
- * What a walk over a simulation has looked at, and what it found broken.
+ * Collects what a walk over a simulation has looked at and found broken.
  */
 
-/** Beyond so many lines nobody reads on, and a world of a million messages may be broken a million times. */
+/**
+ * A broken world of a million messages could produce a million lines; the first ones are enough.
+ */
 export const mostLines = 100;
 
 export class Findings {
@@ -15,7 +17,7 @@ export class Findings {
     buckets: 0,
     timers: 0,
   };
-  /** The rule and the thing, a line each. */
+  /** One line each: the rule, then the finding. */
   readonly broken: string[] = [];
 
   report(rule: string, what: string): void {

@@ -1,5 +1,5 @@
 /**
- * The API keys: each is found by its text as long as it is valid, and by nothing once it is revoked.
+ * Checks the API keys: a valid key is found by its text, a revoked one is not.
  * Rules: AUTH-2, AUTH-3.
  */
 import type { Simulation } from '../simulation/simulation.ts';
@@ -9,20 +9,20 @@ export function checkKeys({ world, clock }: Simulation, found: Findings): void {
   let owned = 0;
   for (const { keys } of world.accounts.values()) owned += keys.length;
   if (owned !== world.keys.size || world.keyRing.size !== world.keys.size) {
-    const ring = `${world.keyRing.size} on the ring`;
+    const ring = `${world.keyRing.size} in the index`;
     found.report('AUTH-3', `accounts have ${owned} keys, the world ${world.keys.size}, ${ring}`);
   }
   for (const [id, key] of world.keys) {
     found.checked.keys++;
     if (key.keyId !== id || !key.account.keys.includes(key) || !world.keyRing.holds(key)) {
-      found.report('AUTH-2', `key ${id} is not where it belongs`);
+      found.report('AUTH-2', `key ${id} is stored in the wrong place`);
     }
     const isRevoked = key.revokedAtMs !== undefined;
     if (key.digest === undefined && (world.validKey(key.key) !== key) !== isRevoked) {
-      found.report('AUTH-3', `key ${id} is ${isRevoked ? 'revoked, and valid' : 'not valid'}`);
+      found.report('AUTH-3', `key ${id} is ${isRevoked ? 'revoked but accepted' : 'not accepted'}`);
     }
     if ((key.revokedAtMs ?? key.createdAtMs) < key.createdAtMs || key.createdAtMs > clock.now()) {
-      found.report('AUTH-2', `key ${id} was not made before the present and its revocation`);
+      found.report('AUTH-2', `key ${id} was created after the present or its revocation`);
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The buckets: none holds what its refill could not have left in it.
+ * Checks that no bucket holds a state that its refill could not have produced.
  * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill, refusedSpendsToken.
  */
 import type { Assumptions } from '../sim/assumptions.ts';
@@ -35,7 +35,7 @@ type Refill = Assumptions['limiterRefill'];
 type IsPossible = (state: readonly number[], limit: number, nowMs: number) => boolean;
 
 const isPossible: Readonly<Record<Refill, IsPossible>> = {
-  // The times of what was spent, oldest first: never more than N, so no window of 60 s holds more.
+  // Times of spent tokens, oldest first. At most N of them, so no window of 60 s holds more than N.
   sliding: (spentAtMs, limit, nowMs) =>
     spentAtMs.length <= limit &&
     spentAtMs.every((atMs, i) => atMs >= (spentAtMs[i - 1] ?? 0) && atMs <= nowMs),

@@ -1,5 +1,5 @@
 /**
- * Each message on its own: its history and its owner.
+ * Checks each message by itself: its history and its owner.
  * Rules: STATE-1 to STATE-5, SVC-1, RES-2.
  */
 import { isUuid } from '../sim/ids.ts';
@@ -16,7 +16,7 @@ export function checkMessages({ world, clock }: Simulation, found: Findings): vo
   for (const [id, message] of world.messages) {
     found.checked.messages++;
     if (!isUuid(id) || message.messageId !== id) {
-      found.report('RES-2', `message ${message.messageId} is kept as ${id}`);
+      found.report('RES-2', `message ${message.messageId} is stored under ${id}`);
     }
     if (message.arrival <= lastArrival || message.arrival >= world.counters.arrivals) {
       found.report('STATE-1', `message ${id} arrived as number ${message.arrival}, out of order`);
@@ -25,12 +25,12 @@ export function checkMessages({ world, clock }: Simulation, found: Findings): vo
     checkHistory(message, nowMs, found);
     checkOwner(message, found);
     if (world.accounts.get(message.account.accountId) !== message.account) {
-      found.report('READ-2', `message ${id} belongs to an account that is not there`);
+      found.report('READ-2', `message ${id} belongs to an account that does not exist`);
     }
     const { device, status } = message;
     const isEnd = device.isRemoved && (status === 'delivered' || status === 'failed');
     if (!isEnd && world.devices.get(device.deviceId) !== device) {
-      found.report('RES-6', `message ${id} is assigned to a SIM that is not there`);
+      found.report('RES-6', `message ${id} is assigned to a SIM that does not exist`);
     }
   }
   for (const { messages } of world.accounts.values()) count += messages.length;
@@ -39,7 +39,7 @@ export function checkMessages({ world, clock }: Simulation, found: Findings): vo
   }
 }
 
-/** The history is what the times say; it leads along the table, forward in time, to the present status. */
+/** The history must follow the table of steps, forward in time, and end in the present status. */
 function checkHistory(message: Message, nowMs: number, found: Findings): void {
   const { messageId: id, status, createdAtMs, sendingAtMs, sentAtMs, endedAtMs } = message;
   const isFinal = status === 'delivered' || status === 'failed';
@@ -48,12 +48,12 @@ function checkHistory(message: Message, nowMs: number, found: Findings): void {
   if (sentAtMs > 0) last = checkStep(message, last, 'sent', found);
   if (endedAtMs > 0 && isFinal) last = checkStep(message, last, status, found);
   if (endedAtMs > 0 && !isFinal)
-    found.report('STATE-5', `message ${id} had ended, and is ${status}`);
+    found.report('STATE-5', `message ${id} is ${status} after a final status`);
   if (last !== status && !(endedAtMs > 0 && !isFinal)) {
-    found.report('STATE-3', `message ${id} is ${status}, its history ends in ${last}`);
+    found.report('STATE-3', `message ${id} is ${status} but its history ends in ${last}`);
   }
   if ((message.failureReason !== undefined) !== (status === 'failed')) {
-    found.report('STATE-4', `message ${id} is ${status}, its reason ${message.failureReason}`);
+    found.report('STATE-4', `message ${id} is ${status} with the reason ${message.failureReason}`);
   }
   let latestMs = createdAtMs;
   for (const atMs of [sendingAtMs, sentAtMs, endedAtMs, nowMs]) {

@@ -1,5 +1,5 @@
 /**
- * Each invariant is seen broken: by a hand that spoils the state, or by a wrong server of `defects/`.
+ * Every invariant reports a violation: of state changed by the test, or of a planted defect.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -15,8 +15,8 @@ import { Simulator } from '../simulator.ts';
 import { mostLines } from './findings.ts';
 import { walk } from './walk.ts';
 
-/** A world in which something of every kind waits, moves, and is over. */
-function livelyTwin(): Twin {
+/** A world that holds waiting, moving and finished things of every kind. */
+function busyTwin(): Twin {
   const twin = new Twin();
   twin.accepted({ request_id: 'over' });
   twin.accepted({ to: '+12025550160', request_id: 'failed' });
@@ -47,13 +47,13 @@ function useOf(twin: Twin, requestId: string): FirstUse {
     if (use === undefined) throw new Error(`no use ${requestId}`);
     return use;
   };
-  // Kept once more it is an object of its own, which can be spoilt.
+  // Keeping it again creates an object of its own, which can be corrupted.
   replays.keep(found());
   return Object.assign(found(), { older: undefined });
 }
 
-test('a lively world is sound, and everything in it was looked at', () => {
-  const twin = livelyTwin();
+test('a busy world is sound, and the walk visits everything in it', () => {
+  const twin = busyTwin();
   const { broken, checked } = walk(twin.simulation);
   expect(broken).toEqual([]);
   expect(checked).toEqual({
@@ -68,30 +68,30 @@ test('a lively world is sound, and everything in it was looked at', () => {
   expect(messageOf(twin, 'moving').status).toBe('sending');
 });
 
-/** What is spoilt, how, and a part of the line that names it. */
-const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
+/** The violation, how to cause it, and a part of the reported line. */
+const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
   [
-    'a final status on a message that goes on',
+    'a final status on a message in flight',
     (twin) => Object.assign(messageOf(twin, 'moving'), { status: 'delivered' }),
-    /^STATE-3 message .* is delivered, its history ends in sending$/,
+    /^STATE-3 message .* is delivered but its history ends in sending$/,
   ],
   [
-    'a state that was skipped',
+    'a skipped state',
     (twin) => Object.assign(messageOf(twin, 'over'), { sentAtMs: 0 }),
     /^STATE-3 message .* went from sending to delivered$/,
   ],
   [
     'a status after the final one',
     (twin) => Object.assign(messageOf(twin, 'over'), { status: 'sent' }),
-    /^STATE-5 message .* had ended, and is sent$/,
+    /^STATE-5 message .* is sent after a final status$/,
   ],
   [
     'a failure without a reason',
     (twin) => Object.assign(messageOf(twin, 'failed'), { failureReason: undefined }),
-    /^STATE-4 message .* is failed, its reason undefined$/,
+    /^STATE-4 message .* is failed with the reason undefined$/,
   ],
   [
-    'a step back in time',
+    'a step backwards in time',
     (twin) => Object.assign(messageOf(twin, 'over'), { sentAtMs: 1 }),
     /^STATE-3 message .* went back in time, from \d+ to 1$/,
   ],
@@ -101,9 +101,9 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
     /^STATE-3 message .* went back in time/,
   ],
   [
-    'an id that is none',
+    'an invalid id',
     (twin) => Object.assign(messageOf(twin, 'over'), { messageId: 'x' }),
-    /^RES-2 message x is kept as/,
+    /^RES-2 message x is stored under/,
   ],
   [
     'an arrival out of order',
@@ -111,7 +111,7 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
     /^STATE-1 message .* arrived as number 1, out of order$/,
   ],
   [
-    'a message that nobody lists',
+    'a message that no account lists',
     (twin) => twin.account().messages.pop(),
     /^STATE-1 accounts have 4 messages, the world 5$/,
   ],
@@ -121,14 +121,14 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
     /^SVC-1 message .* of acme is on another's SIM$/,
   ],
   [
-    'a message of a SIM that is gone',
+    'a message of a deleted SIM',
     (twin) => twin.simulation.world.devices.delete(twin.device().deviceId),
-    /^RES-6 message .* is assigned to a SIM that is not there$/,
+    /^RES-6 message .* is assigned to a SIM that does not exist$/,
   ],
   [
-    'a message of an account that is gone',
+    'a message of a deleted account',
     (twin) => twin.simulation.world.accounts.delete(twin.account().accountId),
-    /^READ-2 message .* belongs to an account that is not there$/,
+    /^READ-2 message .* belongs to an account that does not exist$/,
   ],
   [
     'a SIM that its account does not list',
@@ -138,15 +138,15 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
   [
     'a SIM that does not run',
     (twin) => twin.simulation.fleet.deviceRemoved(twin.device(globexNumber)),
-    /^SVC-3 3 of 4 SIMs are running$/,
+    /^SVC-3 3 of 4 SIMs run$/,
   ],
   [
-    'a number of another SIM',
+    'a number that leads to another SIM',
     (twin) => Object.assign(twin.device(), { number: globexNumber }),
     /^AUTH-4 number \+12025550111 leads to another SIM$/,
   ],
   [
-    'work that nothing wakes for',
+    'work without a wake-up',
     (twin) => {
       const { fleet } = twin.simulation;
       fleet.deviceRemoved(twin.device());
@@ -155,14 +155,14 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
       fleet.deviceAdded(twin.device());
       Object.assign(twin.device().work, { ready, inFlight });
     },
-    /^SVC-3 SIM \+12025550101 has work by \d+, and wakes at \d+$/,
+    /^SVC-3 SIM \+12025550101 has work by \d+ but wakes at \d+$/,
   ],
   [
-    'a SIM awake while it is off',
+    'a SIM with a wake-up while it is off',
     (twin) => {
       twin.device().connected = false;
     },
-    /^SVC-3 SIM \+12025550101 is to wake at \d+, and should not$/,
+    /^SVC-3 SIM \+12025550101 wakes at \d+ without work$/,
   ],
   [
     'a message in no row',
@@ -172,37 +172,37 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
   [
     'a message in two rows, to be handed out twice',
     (twin) => twin.device().work.ready.push(messageOf(twin, 'waiting')),
-    /^STATE-2 message .* stands in two rows$/,
+    /^STATE-2 message .* is in two rows$/,
   ],
   [
     'a message in the row of another SIM',
     (twin) => twin.device(globexNumber).work.ready.push(messageOf(twin, 'waiting')),
-    /^RES-6 message .* stands in a row of \+12025550111$/,
+    /^RES-6 message .* is in a row of \+12025550111$/,
   ],
   [
     'a held message that may be picked up',
     (twin) => twin.device().work.ready.push(messageOf(twin, 'held')),
-    /^SEND-7 message .* is held, and ready for pickup$/,
+    /^SEND-7 message .* is held but ready for pickup$/,
   ],
   [
-    'a message that waits for polls to come',
+    'a message that waits for future polls',
     (twin) => Object.assign(messageOf(twin, 'waiting'), { duePoll: 99 }),
     /^SVC-3 message .* waits for poll 99$/,
   ],
   [
-    'a count that is off',
+    'a wrong count',
     (twin) => {
       twin.account().counts.queued++;
     },
-    /^statsShape account acme counts 3 messages queued, it has 2$/,
+    /^statsShape account acme counts 3 messages queued, not 2$/,
   ],
   [
-    'a quota that was given back',
+    'a refunded quota',
     (twin) => {
       walk(twin.simulation);
       twin.account().messages.splice(0, 1);
     },
-    /^ERR-1 account acme used 5 of its quota, it is 4$/,
+    /^ERR-1 account acme counts 5 of its quota as used, not 4$/,
   ],
   [
     'one id received twice',
@@ -211,32 +211,32 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
       const received = world.receiveMessage(twin.device(), twin.account(), recipient, 'hi');
       twin.account().received.push(received);
     },
-    /^RES-2 account acme received two messages under one id$/,
+    /^RES-2 account acme received two messages with one id$/,
   ],
   [
     "another account's message in the list",
     (twin) => Object.assign(messageOf(twin, 'over'), { account: twin.account('globex') }),
-    /^READ-2 message .* is listed under acme, and not its own$/,
+    /^READ-2 message .* is listed under acme but not its own$/,
   ],
   [
-    'a message out of its place',
+    'a message out of order',
     (twin) => twin.account().messages.reverse(),
-    /^STATE-1 message .* is not in its place among those of acme$/,
+    /^STATE-1 message .* is out of place in the list of acme$/,
   ],
   [
-    'a request_id that was forgotten',
+    'a forgotten request_id',
     (twin) => Object.assign(twin.account(), { replays: new ReplayWindow(() => twin.now()) }),
-    /^SEND-4 message .* has a request_id that was forgotten$/,
+    /^SEND-4 message .* has a request_id that is missing in the window$/,
   ],
   [
-    'a use that outlived its window',
+    'a use kept beyond its window',
     (twin) => Object.assign(useOf(twin, 'over'), { atMs: 1 }),
-    /^SEND-4 request_id over of acme outlived 24 h$/,
+    /^SEND-4 request_id over of acme is kept beyond 24 h$/,
   ],
   [
-    'a reply that drifted',
+    'a changed first reply',
     (twin) => Object.assign(useOf(twin, 'over'), { body: '{}' }),
-    /^SEND-4 request_id over leads to no message of its own$/,
+    /^SEND-4 request_id over leads to no message$/,
   ],
   [
     "a use with another account's key",
@@ -244,7 +244,7 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
       const [key] = twin.account('globex').keys;
       Object.assign(useOf(twin, 'over'), { key });
     },
-    /^SEND-4 the uses of request_id over do not fit together$/,
+    /^SEND-4 the uses of request_id over contradict each other$/,
   ],
   [
     'one request_id with two messages',
@@ -252,26 +252,26 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
       const use = useOf(twin, 'over');
       Object.assign(use, { older: { ...use } });
     },
-    /^SEND-4 request_id over made two messages$/,
+    /^SEND-4 request_id over created two messages$/,
   ],
   [
-    'a key that no ring holds',
+    'a key missing in the index',
     (twin) => twin.simulation.world.keyRing.delete(keyOf(twin)),
-    /^AUTH-3 accounts have 3 keys, the world 3, 2 on the ring$/,
+    /^AUTH-3 accounts have 3 keys, the world 3, 2 in the index$/,
   ],
   [
-    'a key under another text',
+    'a key indexed by another text',
     (twin) => {
       keyOf(twin).key = 'other';
     },
-    /^AUTH-2 key .* is not where it belongs$/,
+    /^AUTH-2 key .* is stored in the wrong place$/,
   ],
   [
-    'a key revoked before it was made',
+    'a key revoked before its creation',
     (twin) => {
       keyOf(twin).revokedAtMs = 1;
     },
-    /^AUTH-2 key .* was not made before the present and its revocation$/,
+    /^AUTH-2 key .* was created after the present or its revocation$/,
   ],
   [
     'more spent than the limit',
@@ -292,7 +292,7 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
     /^AUTH-6 send has two buckets of/,
   ],
   [
-    'buckets that were turned in the future',
+    'buckets rotated in the future',
     (twin) => {
       const state = twin.simulation.limiter.stateOf('send');
       twin.simulation.limiter.restore('send', { ...state, turnedAtMs: twin.now() + 1 });
@@ -300,17 +300,17 @@ const spoilt: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
     /^LIMIT-7 send turned its buckets in the future$/,
   ],
   [
-    'a timer that is overdue',
+    'an overdue timer',
     (twin) => Object.assign(twin.simulation.clock.timers[0] ?? {}, { deadlineMs: 1 }),
     /^clock a timer of 1 is overdue$/,
   ],
   [
-    'a timer out of its place',
+    'a timer out of heap order',
     (twin) => {
       twin.simulation.clock.setTimeout(() => {}, 1_000_000);
       Object.assign(twin.simulation.clock.timers[0] ?? {}, { deadlineMs: 9e14 });
     },
-    /^clock the timer of \d+ is not in its place$/,
+    /^clock the timer of \d+ is out of heap order$/,
   ],
   [
     'a SIM without its timer',
@@ -324,8 +324,8 @@ function restoreBucket(twin: Twin, state: readonly number[]): void {
   limiter.restore('send', { ...limiter.stateOf('send'), recent: [['caller', state]] });
 }
 
-test.each(spoilt)('%s is named', (_, spoil, line) => {
-  const twin = livelyTwin();
+test.each(violations)('%s is reported', (_, spoil, line) => {
+  const twin = busyTwin();
   spoil(twin);
   expect(walk(twin.simulation).broken).toContainEqual(expect.stringMatching(line));
 });
@@ -344,7 +344,7 @@ test.each([
   ]);
 });
 
-/** Plants a step in the machine's own table while `act` runs. */
+/** Plants a wrong step in the message machine's table while `act` runs. */
 function withWrongStep(from: Status, event: MessageEvent, to: Status, act: () => void): void {
   const steps: Record<string, Status | undefined> = messageSteps[from];
   const right = steps[event];
@@ -360,7 +360,7 @@ test.each([
   ['queued', 'picked_up', 'sent'],
   ['queued', 'picked_up', 'delivered'],
   ['sending', 'progressed', 'delivered'],
-] as const)('STATE-3 a wrong table in actors/, %s on %s to %s, is named', (from, event, to) => {
+] as const)('STATE-3 a wrong table in actors/, %s on %s to %s, is reported', (from, event, to) => {
   withWrongStep(from, event, to, () => {
     const twin = new Twin();
     const { messageId } = twin.accepted();
@@ -370,7 +370,7 @@ test.each([
   });
 });
 
-test('STATE-5 a wrong table that leaves a final status is refused where the status is written', () => {
+test('STATE-5 a wrong table that leaves a final status is refused on the write', () => {
   const twin = new Twin();
   const message = twin.accepted();
   twin.advanceToQuiet();
@@ -381,7 +381,7 @@ test('STATE-5 a wrong table that leaves a final status is refused where the stat
   expect(message.status).toBe('delivered');
 });
 
-/** Wrong servers whose state gives them away, after a day of theirs. */
+/** Defects whose state reveals them after one simulated day. */
 test.each([
   ['failed-after-delivered', 'STATE-4'],
   ['delivered-left', 'STATE-5'],
@@ -390,7 +390,7 @@ test.each([
   ['pickup-never', 'SVC-3'],
   ['pickup-after-60-seconds', 'SVC-3'],
   ['revoked-key-works', 'AUTH-3'],
-])('the wrong server %s breaks %s', (name, rule) => {
+])('the defect %s breaks %s', (name, rule) => {
   const settings = parseSettings({ clock: 'manual' });
   const simulation = wrongSimulation(name)?.(settings, settings.startTimeMs);
   expect(simulation).toBeDefined();
@@ -423,14 +423,14 @@ test.each([
   expect(broken.map((line) => line.split(' ')[0])).toContain(rule);
 });
 
-test('no more lines are told than anybody reads', () => {
+test('the number of reported lines is bounded', () => {
   const twin = new Twin();
   for (let i = 0; i < mostLines + 1; i++) twin.accepted();
   for (const message of twin.account().messages) message.duePoll = 99;
   expect(walk(twin.simulation).broken).toHaveLength(mostLines);
 });
 
-test('whatever levers and callers do, the world stays sound, and its snapshot comes back as it was', () => {
+test('after any operations the world is sound and its snapshot restores identically', () => {
   fc.assert(
     fc.property(someCommands, (commands) => {
       const simulator = new Simulator({ clock: 'manual', seed: 3 }, { journal: false });
@@ -448,10 +448,10 @@ test('whatever levers and callers do, the world stays sound, and its snapshot co
   );
 });
 
-test('a snapshot that does not come back as it was is named', () => {
+test('a snapshot that restores differently is reported', () => {
   const simulator = new Simulator({ clock: 'manual' }, { journal: false });
   const [account] = simulator.simulation.world.accounts.values();
-  // No snapshot takes a name that is no text.
+  // A name that is not text cannot be in a snapshot.
   Object.assign(account ?? {}, { name: undefined });
   expect(simulator.invariants({ snapshot: 'false' }).sound).toBe(true);
   expect(simulator.invariants().broken[0]).toMatch(/^snapshot /);

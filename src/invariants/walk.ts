@@ -1,7 +1,7 @@
 /**
- * Walks the whole state of a simulation and reports what is broken in it, one line each: the rule or part, then the thing.
- * It changes nothing. It recounts from the records alone and has its own table of steps, so it shares no sum, index, row
- * or table with the code that it checks.
+ * Walks the whole state of a simulation and reports violations, one line each: the rule, then the
+ * finding. It changes nothing, recounts from the records and has its own table of steps, so it
+ * shares no sum, index, row or table with the code that it checks.
  */
 import type { Simulation } from '../simulation/simulation.ts';
 import { checkAccount } from './accounts.ts';

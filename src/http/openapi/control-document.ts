@@ -1,5 +1,5 @@
 /**
- * The control port's own OpenAPI document, made from the declarations of the operations that it serves.
+ * The OpenAPI document of the control port, generated from the declarations of its operations.
  */
 import { z } from 'zod';
 import {
@@ -21,22 +21,22 @@ const errorSchema = z.strictObject({
   error: z.strictObject({
     code: z.string(),
     message: z.string(),
-    path: z.string().optional().describe('Where in the input.'),
+    path: z.string().optional().describe('The path in the input.'),
   }),
 });
 
 const meanings: Readonly<Record<number, string>> = {
   200: 'Done.',
   201: 'Created.',
-  202: 'Begun.',
+  202: 'Started.',
   204: 'Done.',
-  400: '`invalid`: the input is not understood; the message lists every mistake.',
+  400: '`invalid`: the input is invalid; the message lists every mistake.',
   401: '`unauthorized`: the control token is missing or wrong.',
   403: '`forbidden`: the Host, the Origin or the address is refused.',
   404: '`not_found`: nothing has this id.',
-  408: '`timeout`: not within the time.',
-  409: '`conflict`: not in the present state.',
-  413: '`request_too_large`: the body is longer than this path takes.',
+  408: '`timeout`: the timeout passed first.',
+  409: '`conflict`: not possible in the present state.',
+  413: '`request_too_large`: the body exceeds the limit of this path.',
 };
 
 const tags: Readonly<Record<string, string>> = {
@@ -52,7 +52,7 @@ const tags: Readonly<Record<string, string>> = {
   requests: 'The last requests of the service.',
   exchanges: 'Requests of the service made with a key of an account.',
   events: 'Events as they happen.',
-  snapshots: 'The whole state, taken and put back.',
+  snapshots: 'The whole state, saved and restored.',
   documents: 'OpenAPI documents.',
 };
 
@@ -75,7 +75,8 @@ export function controlDocument(operations: readonly Operation[]): Json {
       title: 'smstwin control API',
       version: '1',
       description:
-        'What the user of the simulator can do beyond the service. Never rate-limited. Every operation is a method of the simulator in JavaScript too: `clock.advance` is `sim.clock.advance()`.',
+        'Operations on the simulator; not part of the service, and never rate-limited. Every ' +
+        'operation is also a JavaScript method: `clock.advance` is `sim.clock.advance()`.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -87,7 +88,11 @@ export function controlDocument(operations: readonly Operation[]): Json {
     components: {
       schemas,
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'With --control-token alone.' },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'Required only with --control-token.',
+        },
       },
     },
     security: [{}, { token: [] }],
@@ -148,7 +153,7 @@ export function refusalsOf(operation: Operation): number[] {
 
 function pathParameters({ target }: Operation): Json[] {
   if (target === undefined) return [];
-  const description = idTexts[target] ?? 'An id that another operation answered.';
+  const description = idTexts[target] ?? 'An id from the reply of another operation.';
   return [{ name: target, in: 'path', required: true, description, schema: { type: 'string' } }];
 }
 
@@ -172,7 +177,7 @@ function examplesOf(examples: readonly unknown[]): Json {
   return Object.fromEntries(examples.map((value, at) => [`example${at + 1}`, { value }]));
 }
 
-/** `AccountsCreate` of `accounts.create`. */
+/** Such as `AccountsCreate` for `accounts.create`. */
 function titleOf(name: string): string {
   return name.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -1,8 +1,8 @@
 /**
- * The refusals, as responses of the OpenAPI document: their bodies in the shape that the assumptions give
- * them, their headers, and as an example what the error table itself answers.
- * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, notFoundBody, malformedJson,
- * unknownFields, validationScope.
+ * The refusals as responses of the OpenAPI document: their bodies in the shape of the assumptions
+ * in force, their headers, and examples from the error table.
+ * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, notFoundBody,
+ * malformedJson, unknownFields, validationScope.
  */
 import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -14,22 +14,22 @@ import type { ApiReply } from '../service/messages.ts';
 import { transportReplies } from '../transport/transport-replies.ts';
 import { componentRef, type Json, schemaOf } from './json-schema.ts';
 
-/** A refusal as one endpoint gives it. */
+/** A refusal of one endpoint. */
 export interface Refusal {
-  /** Of its schema among the components. */
+  /** The name of its schema among the components. */
   readonly name: string;
   readonly status: number;
   readonly description: string;
   readonly schema: z.ZodType;
   readonly headers?: Readonly<Record<string, Json>>;
-  /** What is really answered. */
+  /** The real reply, shown as the example. */
   readonly reply: ApiReply;
 }
 
 type Kind = ServiceError['kind'];
 type PlainKind = Exclude<Kind, 'invalid_field' | 'not_found' | 'throttled' | 'malformed_json'>;
 
-/** Refusals whose code is fixed. */
+/** Refusals with a fixed code. */
 export function refusalOf(error: ServiceError & { kind: PlainKind }, assumptions: Assumptions) {
   const { status, code } = errorReplies[error.kind];
   return {
@@ -45,19 +45,20 @@ const plainTexts = {
   invalid_key: {
     description: 'The API key is missing, wrong or revoked (AUTH-3; the spelling is the contract).',
     headers: {
-      'WWW-Authenticate': header('The scheme that is asked for.', z.literal('Bearer')),
+      'WWW-Authenticate': header('The required scheme.', z.literal('Bearer')),
     },
   },
   quota_exceeded: { description: 'The monthly SMS limit of the plan is reached (ERR-1).' },
   number_not_found: { description: 'No SIM of the account has the sender number (AUTH-4).' },
   number_access_denied: {
     description:
-      'The number exists, but the account may not send from it (AUTH-5; the spelling is the contract).',
+      'The number exists, but the account may not send from it (AUTH-5; the spelling is the ' +
+      'contract).',
   },
   device_inactive: { description: 'The SIM behind the sender number is deactivated (ERR-2).' },
   method_not_allowed: {
     description: 'Another method on this path (`methodNotAllowed`).',
-    headers: { Allow: header('The methods that this path takes.', z.string()) },
+    headers: { Allow: header('The methods that this path accepts.', z.string()) },
   },
   request_id_conflict: {
     description:
@@ -71,7 +72,7 @@ const plainTexts = {
   },
 } as const satisfies Record<PlainKind, Pick<Refusal, 'description' | 'headers'>>;
 
-/** SEND-5: the body names the failing field. `failure`: what a mistake of the endpoint's really leads to. */
+/** SEND-5: the body names the failing field. `failure` is a real mistake for the example. */
 export function invalidField(
   endpoint: 'send' | 'received',
   failure: ServiceError & { kind: 'invalid_field' },
@@ -94,7 +95,7 @@ export function invalidField(
     description:
       endpoint === 'send'
         ? `A field failed validation: its name is ${where} (SEND-5).${all}`
-        : `A parameter is no whole number of its range: its name is ${where}.${all}`,
+        : `A parameter is not a whole number in its range: its name is ${where}.${all}`,
     schema: invalidSchema(fields, code, assumptions),
     reply: errorReply(failure, assumptions),
   };
@@ -133,7 +134,9 @@ export function throttled(limitPerMinute: number, assumptions: Assumptions): Ref
   return {
     name: 'Throttled',
     status: errorReplies.throttled.status,
-    description: `More than ${limitPerMinute} requests per minute. The wait of \`Retry-After\` is authoritative (ERR-3, ERR-4).`,
+    description:
+      `More than ${limitPerMinute} requests per minute. The wait of \`Retry-After\` ` +
+      'is authoritative (ERR-3, ERR-4).',
     schema: z.strictObject({
       detail: z.string().describe('States the wait in seconds, the number of the header.'),
     }),
@@ -144,7 +147,7 @@ export function throttled(limitPerMinute: number, assumptions: Assumptions): Ref
   };
 }
 
-/** Said by the transport, before any handler. */
+/** The transport sends this reply before any handler runs. */
 export function tooLarge(limitBytes: number, assumptions: Assumptions): Refusal {
   const nestsErrors = () => assumptions.errorBody === 'nested';
   const serve = { service: (): ApiReply => reply, nestsErrors };
@@ -158,7 +161,7 @@ export function tooLarge(limitBytes: number, assumptions: Assumptions): Refusal 
   };
 }
 
-/** One response for each status, in order; where refusals share one, the body tells them apart. */
+/** One response per status, in order; refusals with the same status differ by their body. */
 export function refusalResponses(refusals: readonly Refusal[]): Record<string, Json> {
   const responses: Record<string, Json> = {};
   for (const status of [...new Set(refusals.map((refusal) => refusal.status))].sort()) {
@@ -205,7 +208,7 @@ function invalidSchema(
   return coded(code, assumptions, validationScope === 'first' ? {} : { errors: map });
 }
 
-/** The failing fields, each with its one reason. */
+/** The failing fields, each with one reason. */
 function fieldMap(names: readonly string[] | undefined): z.ZodType {
   const reasons = z.array(z.string()).length(1);
   const map =

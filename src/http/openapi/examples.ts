@@ -1,6 +1,6 @@
 /**
- * The examples of the OpenAPI document: one short story, in which the default world takes the two sends and
- * answers the rest. `openapi-examples.test.ts` lives through it again.
+ * The examples of the OpenAPI document: one sequence of calls in the default world.
+ * `openapi-examples.test.ts` repeats the calls and compares the replies.
  * Assumes: requestIdMaxLength, receivedShape, tasksShape.
  */
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -69,7 +69,7 @@ export function exampleSendUnder({ requestIdMaxLength }: Assumptions) {
   return { ...exampleSend, request_id: exampleSend.request_id.slice(0, requestIdMaxLength) };
 }
 
-/** What the endpoint answered in the story. */
+/** The endpoint's reply in that sequence. */
 export function exampleOf(endpoint: EndpointName, assumptions: Assumptions): unknown {
   const { receivedShape, tasksShape } = assumptions;
   const { request_id } = exampleSendUnder(assumptions);

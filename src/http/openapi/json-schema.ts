@@ -1,12 +1,11 @@
 /**
- * From zod to what an OpenAPI document holds: the one place that both documents, the service's and the
- * control port's, take their schemas from.
+ * Converts zod schemas to OpenAPI schemas, for the documents of the service and the control port.
  */
 import { z } from 'zod';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** `input`: what a caller may send, before defaults; `output`: what a reply holds. */
+/** `input`: what a caller may send, before defaults. `output`: the content of a reply. */
 export function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     io,
@@ -52,7 +51,7 @@ export function componentRef(name: string): Json {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** Every integer of zod's is a safe one; saying so is noise. */
+/** zod states the safe-integer bounds on every integer; they are noise, so they are removed. */
 function leaveOutSafeBounds(schema: { minimum?: number; maximum?: number }): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;

@@ -1,5 +1,5 @@
 /**
- * The examples of the OpenAPI document are what the default world really answers.
+ * The examples of the OpenAPI document equal the replies of the default world.
  */
 import { expect, test } from 'vitest';
 import { defaultAssumptions } from '../../sim/assumptions.ts';
@@ -7,7 +7,7 @@ import type { EndpointName } from '../../sim/limits.ts';
 import { Simulator } from '../../simulator.ts';
 import { exampleOf, exampleSend, exampleSendByAlias } from './examples.ts';
 
-test('the examples are one story of the default world with seed 1', () => {
+test('the examples are replies of the default world with seed 1', () => {
   const simulator = new Simulator({ clock: 'manual', seed: 1 });
   const [acme] = simulator.readyFile().accounts;
   const sim = acme?.sims[0];

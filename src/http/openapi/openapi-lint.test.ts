@@ -1,6 +1,6 @@
 /**
- * Both documents are sound to OpenAPI linters that are not ours: Redocly's, with its strict recommendations, and
- * Spectral, with all of its rules.
+ * Both documents pass two independent OpenAPI linters: Redocly's, with its strict recommendations,
+ * and Spectral, with all of its rules.
  */
 import { type Config, createConfig, lintFromString } from '@redocly/openapi-core';
 import { Spectral } from '@stoplight/spectral-core';
@@ -14,9 +14,9 @@ const recommended = await createConfig({ extends: ['recommended-strict'] });
 const service = await createConfig({
   extends: ['recommended-strict'],
   rules: {
-    // The service's paths end in a slash: they are the document's, word for word.
+    // The service's paths end in a slash.
     'no-path-trailing-slash': 'off',
-    // Beyond the recommendations.
+    // Stricter than the recommendations.
     'operation-description': 'error',
     'operation-tag-defined': 'error',
     'spec-strict-refs': 'error',
@@ -31,7 +31,7 @@ async function complaints(document: object, config: Config): Promise<string[]> {
   );
 }
 
-test('the linter complains of a broken document', async () => {
+test('the linter reports a broken document', async () => {
   const { document } = new DescribedService();
   const elsewhere = { ...document, security: [{ another: [] }] };
   expect(await complaints(elsewhere, service)).not.toEqual([]);
@@ -39,26 +39,26 @@ test('the linter complains of a broken document', async () => {
 });
 
 test.each(mixtures.map((each) => [named(each), each] as const))(
-  'no error and no warning under %s',
+  'the service document has no error and no warning under %s',
   async (_, assumptions) => {
     const { document } = new DescribedService(assumptions);
     expect(await complaints(document, service)).toEqual([]);
   },
 );
 
-test('no error and no warning in the document of the control API', async () => {
+test('the control document has no error and no warning', async () => {
   expect(await complaints(controlDocument(servedOperations), recommended)).toEqual([]);
 });
 
-/** All of Spectral's rules but those that do not suit a simulator on the user's machine. */
+/** All of Spectral's rules except those that do not suit a simulator on the user's machine. */
 function spectral(alsoOff: readonly string[] = []): Spectral {
   const linter = new Spectral();
   const unsuited = [
-    // It runs on the user's own machine: there is no contact.
+    // It runs on the user's own machine, without a contact.
     ...['info-contact', 'contact-properties'],
-    // OpenAPI 3.1 names a licence by its SPDX identifier; an URL beside it is forbidden.
+    // OpenAPI 3.1 names a licence by its SPDX identifier and then forbids a URL.
     'license-url',
-    // Tags are in the order in which they are best read.
+    // Tags are in reading order.
     'openapi-tags-alphabetical',
     ...alsoOff,
   ];
@@ -72,14 +72,14 @@ async function findings(linter: Spectral, document: object): Promise<string[]> {
   return results.map(({ code, message, path }) => `${code}: ${message} (${path.join('/')})`);
 }
 
-test('Spectral has nothing to say to the document of the service', async () => {
-  // The service's paths end in a slash: they are the document's, word for word.
+test('Spectral reports nothing for the service document', async () => {
+  // The service's paths end in a slash.
   const linter = spectral(['path-keys-no-trailing-slash']);
   const { document } = new DescribedService();
   expect(await findings(linter, document)).toEqual([]);
   expect(await findings(linter, { ...document, paths: { '/x': { get: {} } } })).not.toEqual([]);
 });
 
-test('Spectral has nothing to say to the document of the control port', async () => {
+test('Spectral reports nothing for the control document', async () => {
   expect(await findings(spectral(), controlDocument(servedOperations))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
- * Every reply that the document describes is really answered, and every reply answered is one it describes:
- * status, headers and body. The document is read by ajv, which knows nothing of zod.
+ * The documented replies are exactly the possible ones: status, headers and body. The test
+ * validates with ajv, which is independent of zod.
  */
 import { expect, test } from 'vitest';
 import { DescribedService, mixtures, named } from '../../../verify/testkit/openapi-fixture.ts';
@@ -54,8 +54,8 @@ class Caller {
     return reply;
   }
 
-  /** Everything that goes wrong before an endpoint of its own is reached, and its limit. */
-  askAmiss(endpoint: EndpointName, path: string): void {
+  /** Causes every refusal before the endpoint's own checks, and its limit. */
+  askWrongly(endpoint: EndpointName, path: string): void {
     this.ask(endpoint, path, { authorization: undefined });
     this.ask(endpoint, path, { method: 'PUT' });
     this.ask(endpoint, path.slice(0, -1));
@@ -71,8 +71,11 @@ class Caller {
   }
 }
 
-/** Every reply of a send endpoint. Ids of at most three characters fit every mixture. */
-function liveThroughSends(caller: Caller, endpoint: EndpointName, id: string): void {
+/**
+ * Causes every reply of a send endpoint. Ids of at most three characters are valid in every
+ * mixture.
+ */
+function callSends(caller: Caller, endpoint: EndpointName, id: string): void {
   const { simulator } = caller;
   caller.send(endpoint, { request_id: id });
   caller.send(endpoint, { request_id: id });
@@ -89,10 +92,10 @@ function liveThroughSends(caller: Caller, endpoint: EndpointName, id: string): v
   simulator.accounts.patch(caller.accountId, { monthly_quota: 0 });
   caller.send(endpoint, {});
   simulator.accounts.patch(caller.accountId, { monthly_quota: 'unlimited' });
-  caller.askAmiss(endpoint, routes[endpoint].pattern);
+  caller.askWrongly(endpoint, routes[endpoint].pattern);
 }
 
-function liveThroughReads(caller: Caller): void {
+function callReads(caller: Caller): void {
   const { simulator } = caller;
   const sent = caller.send('send', { send_at: '2026-01-02T00:00:00Z' });
   const held = JSON.parse(sent.body) as { readonly message_id: string };
@@ -108,10 +111,10 @@ function liveThroughReads(caller: Caller): void {
   caller.ask('read', path);
   caller.ask('read', `/api/v1/sms/${unknownId}/`);
   caller.ask('read', '/api/v1/sms/x/');
-  caller.askAmiss('read', path);
+  caller.askWrongly('read', path);
 }
 
-function liveThroughTheRest(caller: Caller): void {
+function callOthers(caller: Caller): void {
   const { simulator } = caller;
   const received = routes.received.pattern;
   caller.ask('received', received);
@@ -122,7 +125,7 @@ function liveThroughTheRest(caller: Caller): void {
   caller.ask('received', received, { query: 'page=2&page_size=1' });
   caller.ask('received', received, { query: 'page=9' });
   caller.ask('received', received, { query: 'page=0&page_size=x' });
-  caller.askAmiss('received', received);
+  caller.askWrongly('received', received);
 
   const tasks = `/api/devices/${caller.deviceId(0)}/tasks/`;
   caller.ask('tasks', tasks);
@@ -130,30 +133,30 @@ function liveThroughTheRest(caller: Caller): void {
   caller.send('send', {});
   caller.ask('tasks', tasks);
   caller.ask('tasks', `/api/devices/${unknownId}/tasks/`);
-  caller.askAmiss('tasks', tasks);
+  caller.askWrongly('tasks', tasks);
 
   const stats = routes.stats.pattern;
   caller.ask('stats', stats);
   simulator.accounts.patch(caller.accountId, { monthly_quota: 5 });
   caller.ask('stats', stats);
-  caller.askAmiss('stats', stats);
+  caller.askWrongly('stats', stats);
 }
 
 test.each(mixtures.map((each) => [named(each), each] as const))(
   'the document and the service agree on every reply under %s',
   (_, assumptions) => {
     const caller = new Caller(assumptions);
-    liveThroughSends(caller, 'send', 'a');
-    liveThroughSends(caller, 'dashboard_send', 'b');
-    liveThroughSends(caller, 'external_send', 'c');
-    liveThroughReads(caller);
-    liveThroughTheRest(caller);
+    callSends(caller, 'send', 'a');
+    callSends(caller, 'dashboard_send', 'b');
+    callSends(caller, 'external_send', 'c');
+    callReads(caller);
+    callOthers(caller);
 
     const service = new DescribedService(assumptions);
     for (const endpoint of endpointNames) {
       const replies = caller.answered.get(endpoint) ?? [];
       const met = new Set(replies.flatMap((reply) => service.recognise(endpoint, reply)));
-      // Said by the transport: a request of such a size never comes so far.
+      // The transport sends this one; such a request never reaches the service.
       const documented = service.documented(endpoint).filter((row) => row !== '413 TooLarge');
       expect([endpoint, [...met].sort()]).toEqual([endpoint, documented.sort()]);
     }
@@ -161,7 +164,7 @@ test.each(mixtures.map((each) => [named(each), each] as const))(
 );
 
 test.each(['code_detail', 'field_map', 'nested'] as const)(
-  'the transport says what the document says of it under errorBody %s',
+  'the refusals of the transport match the document under errorBody %s',
   (errorBody) => {
     const serve = { service: () => tooLarge, nestsErrors: () => errorBody === 'nested' };
     const { tooLarge } = transportReplies(serve, 65_536)();
@@ -199,7 +202,7 @@ test("the eight rows of the document's Errors part", () => {
   }
 });
 
-test('the document follows the limits and is remembered for the assumptions in force', () => {
+test('the document states the limits and is cached for the assumptions in force', () => {
   const { simulator } = new Caller({});
   const text = () =>
     openApiText({

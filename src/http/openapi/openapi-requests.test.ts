@@ -1,6 +1,6 @@
 /**
- * What the document calls invalid is refused, what it calls valid is accepted: by the same table of bodies,
- * under assumptions that answer differently. The document is read by ajv, which knows nothing of zod.
+ * The service refuses the bodies that the document's schema calls invalid, and accepts the valid
+ * ones, under several assumptions. The test validates with ajv, which is independent of zod.
  */
 import { expect, test } from 'vitest';
 import { DescribedService, mixtures, named } from '../../../verify/testkit/openapi-fixture.ts';
@@ -11,7 +11,7 @@ const number = '+12025550101';
 const other = '+12025550102';
 const future = '2026-01-02T00:00:00Z';
 
-/** Each but the plain send differs from it in a field or two. No `request_id` stands here twice. */
+/** Each differs from the plain send in a field or two. No `request_id` occurs twice. */
 const bodies: readonly Fields[] = [
   {},
   { to: leaveOut },
@@ -65,7 +65,7 @@ const bodies: readonly Fields[] = [
   { constructor: 'x' },
 ];
 
-/** Refused for what a JSON Schema cannot say, and the document says in words. */
+/** Refused for reasons that JSON Schema cannot express; the document states them in words. */
 const beyondSchemas: readonly Fields[] = [
   { to: '+1202555' },
   { to: '+999123456789' },
@@ -88,18 +88,18 @@ test.each(mixtures.map((each) => [named(each), each] as const))(
   },
 );
 
-test.each(beyondSchemas)('valid to a schema, and yet refused: %o', (fields) => {
+test.each(beyondSchemas)('refused although valid by the schema: %o', (fields) => {
   expect(new DescribedService().takes(bodyOf(fields))).toBe(true);
   expect(new Twin().post('/api/v1/sms/send/', bodyOf(fields)).status).toBe(400);
 });
 
-test('SEND-6 one character too many', () => {
+test('SEND-6 one character too many is refused', () => {
   const long = bodyOf({ message: 'x'.repeat(1_601) });
   expect(new DescribedService().takes(long)).toBe(false);
   expect(new Twin().post('/api/v1/sms/send/', long).status).toBe(400);
 });
 
-test('characters that are no code points are counted where no schema counts them', () => {
+test('other units of length than code points are checked outside the schema', () => {
   const wide = bodyOf({ message: '🙂'.repeat(801) });
   const units = { characterUnit: 'utf16_units' } as const;
   expect(new DescribedService(units).takes(wide)).toBe(true);
@@ -111,14 +111,14 @@ test('characters that are no code points are counted where no schema counts them
   expect(Twin.assuming(graphemes).post('/api/v1/sms/send/', joined).status).toBe(202);
 });
 
-test('two different senders are refused where that is the answer, valid as they are to a schema', () => {
+test('two different senders can be refused although valid by the schema', () => {
   const assumptions = { bothSenderFields: 'reject_if_different' } as const;
   const body = bodyOf({ from: number, from_number: other });
   expect(new DescribedService(assumptions).takes(body)).toBe(true);
   expect(Twin.assuming(assumptions).post('/api/v1/sms/send/', body).status).toBe(400);
 });
 
-test('what is not an object is no send body', () => {
+test('a send body must be an object', () => {
   const service = new DescribedService();
   for (const body of [null, [], 'x', 1, true]) expect(service.takes(body)).toBe(false);
 });
@@ -137,7 +137,7 @@ test.each([
   expect(new Twin().request('GET', '/api/v1/sms/received/', { query }).status).toBe(status);
 });
 
-/** As it comes out of JSON, without what is left out. */
+/** The value after a round trip through JSON, which drops undefined fields. */
 function bodyOf(fields: Fields): unknown {
   return JSON.parse(JSON.stringify({ ...plainSend, ...fields }));
 }

@@ -1,5 +1,5 @@
 /**
- * The seven operations of the OpenAPI document: what each takes and answers, and the rules behind it.
+ * The seven operations of the OpenAPI document: their replies and the rules they implement.
  */
 import type { AssumptionName } from '../../sim/assumptions.ts';
 import type { EndpointName } from '../../sim/limits.ts';
@@ -11,11 +11,11 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly rules: readonly string[];
-  /** What the document leaves open here. */
+  /** The assumptions for what the document leaves open here. */
   readonly assumes: readonly AssumptionName[];
-  /** By status. */
+  /** Replies by status. */
   readonly success: Readonly<Record<number, Success>>;
-  /** What is not found, beside paths that are none of the service's. */
+  /** What may not be found, apart from unknown paths. */
   readonly notFound?: string;
 }
 
@@ -26,8 +26,8 @@ interface Success {
 
 export const tags = {
   Messages: 'Queuing outbound messages and following them.',
-  Received: 'Inbound messages.',
-  Devices: 'The work of a SIM that polls for itself.',
+  Received: 'Inbound messages of the account.',
+  Devices: 'The work of a SIM that an external device polls for.',
   Account: 'Figures of the account.',
 } as const;
 
@@ -36,7 +36,8 @@ const queuing = {
   success: {
     200: {
       description:
-        'A replay: the body is identical to the original 202 body, whatever has become of the message (SEND-4).',
+        'A replay: the body is identical to the original 202 body, whatever its present status ' +
+        '(SEND-4).',
       reply: 'QueuedMessage',
     },
     202: { description: 'Queued, not yet sent (SEND-3).', reply: 'QueuedMessage' },
@@ -65,7 +66,8 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     operationId: 'sendMessage',
     summary: 'Queue one outbound message',
     description:
-      'Answers when the message is queued, not when it is sent. Keep `message_id` and poll its status.',
+      'Answers when the message is queued, not when it is sent. Keep `message_id` and poll its ' +
+      'status.',
     rules: [...sendRules, 'SEND-6', 'SEND-7', 'STATE-1', 'LIMIT-1'],
     assumes: sendAssumptions,
   },
@@ -74,16 +76,18 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     operationId: 'sendDashboardMessage',
     summary: 'Queue one outbound message, as the dashboard does',
     description:
-      'The document names this endpoint and its limit, not its shape: it takes and answers what `sendMessage` does.',
+      'The document names this endpoint and its limit, not its shape: request and reply equal ' +
+      'those of `sendMessage`.',
     rules: ['LIMIT-2', 'VER-1'],
     assumes: ['dashboardSendShape', ...sendAssumptions],
   },
   external_send: {
     ...queuing,
     operationId: 'sendExternalMessage',
-    summary: 'Queue one outbound message from outside',
+    summary: 'Queue one outbound message from an external system',
     description:
-      'The document names this endpoint and its limit, not its shape: it takes and answers what `sendMessage` does.',
+      'The document names this endpoint and its limit, not its shape: request and reply equal ' +
+      'those of `sendMessage`.',
     rules: ['LIMIT-3', 'VER-1'],
     assumes: ['externalSendShape', ...sendAssumptions],
   },
@@ -97,17 +101,18 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     success: {
       200: { description: 'One page of the inbound messages.', reply: 'ReceivedMessages' },
     },
-    notFound: 'There is no such page.',
+    notFound: 'The page does not exist.',
   },
   tasks: {
     operationId: 'pollDeviceTasks',
     tag: 'Devices',
     summary: 'Take the queued work of one device',
     description:
-      'Polled by devices. Being handed a task is its pickup: no task is ever handed out twice. A SIM that the simulator polls itself is handed nothing.',
+      'Polled by devices. Handing out a task is its pickup, so no task is handed out twice. ' +
+      'SIMs that the simulator polls itself get no tasks here.',
     rules: ['STATE-2', 'SVC-3', 'LIMIT-5', 'VER-1'],
     assumes: ['tasksShape', 'tasksAccess', 'pathIdForm', 'sendsPerPoll'],
-    success: { 200: { description: 'The work handed out by this poll.', reply: 'Tasks' } },
+    success: { 200: { description: 'The tasks handed out by this poll.', reply: 'Tasks' } },
     notFound: 'The account has no such device (`tasksAccess`).',
   },
   read: {
@@ -118,7 +123,7 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     rules: ['READ-1', 'READ-2', 'READ-3', 'LIMIT-6', 'STATE-3', 'STATE-4', 'STATE-5'],
     assumes: ['heldStatus', 'pathIdForm', 'notFoundBody'],
     success: { 200: { description: "The caller's own message (READ-1).", reply: 'Message' } },
-    notFound: "The id is unknown or another account's; the two cannot be told apart (READ-2).",
+    notFound: 'The id is unknown or belongs to another account; both look the same (READ-2).',
   },
   stats: {
     operationId: 'readAccountStats',
@@ -127,6 +132,6 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     description: 'Not rate-limited.',
     rules: ['LIMIT-6'],
     assumes: ['statsShape', 'quotaUnit', 'quotaMonth', 'quotaRefund'],
-    success: { 200: { description: 'The figures of this moment.', reply: 'AccountStats' } },
+    success: { 200: { description: 'The present figures.', reply: 'AccountStats' } },
   },
 };

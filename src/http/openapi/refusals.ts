@@ -1,5 +1,5 @@
 /**
- * Which refusals each operation of the OpenAPI document may answer.
+ * The refusals that each operation of the OpenAPI document may return.
  * Assumes: trailingSlash, methodNotAllowed, contentType, replayDifferentBody.
  */
 import { z } from 'zod';
@@ -24,7 +24,7 @@ import { exampleSendByAlias } from './examples.ts';
 import { type Json, jsonContent, schemaOf } from './json-schema.ts';
 import { type Operation, operations } from './operations.ts';
 
-/** What the endpoint may refuse, and what its path leads to when it is not quite right. */
+/** The endpoint's refusals, and the replies to misspelt forms of its path. */
 export function refusalsOf(
   endpoint: EndpointName,
   limitPerMinute: number | null,

@@ -1,6 +1,7 @@
 /**
- * The bodies of success, as schemas for the OpenAPI document.
- * Rules: RES-1 to RES-5, SEND-3, READ-1. Assumes: heldStatus, receivedShape, tasksShape, statsShape.
+ * The bodies of successful replies, as schemas for the OpenAPI document.
+ * Rules: RES-1 to RES-5, SEND-3, READ-1. Assumes: heldStatus, receivedShape, tasksShape,
+ * statsShape.
  */
 import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -41,7 +42,10 @@ function readMessage({ heldStatus }: Assumptions) {
 const receivedPage = z.strictObject({
   count: count.describe('Messages on all pages.'),
   next: z.string().nullable().describe('Path and query of the next page; null on the last.'),
-  previous: z.string().nullable().describe('Path and query of the page before; null on the first.'),
+  previous: z
+    .string()
+    .nullable()
+    .describe('Path and query of the previous page; null on the first.'),
   results: z
     .array(
       z.strictObject({
@@ -66,7 +70,7 @@ const tasks = z.strictObject({
         message: z.string(),
       }) satisfies z.ZodType<Task>,
     )
-    .describe('Being handed out is the pickup: no task is handed out twice (STATE-2).'),
+    .describe('Handing out a task is its pickup, so no task is handed out twice (STATE-2).'),
 });
 
 const accountStats = z.strictObject({
@@ -78,14 +82,14 @@ const accountStats = z.strictObject({
     failed: count,
   }),
   quota: z.strictObject({
-    used: count.describe('In the running period.'),
-    limit: count.nullable().describe('Null for none.'),
+    used: count.describe('Messages counted in the present period.'),
+    limit: count.nullable().describe('Null if unlimited.'),
   }),
   sims_connected: count,
   received: count.describe('Inbound messages.'),
 }) satisfies z.ZodType<AccountStats>;
 
-/** By the name that the document gives each of them. */
+/** The schemas by their name in the document. */
 export function replySchemas(assumptions: Assumptions) {
   const { receivedShape, tasksShape } = assumptions;
   return {

@@ -1,8 +1,8 @@
 /**
- * The send body as callers write it, made of the very fields that validate it: the sender is `from` or
- * its alias `from_number`.
- * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields, typeCoercion, and those
- * that the fields themselves read.
+ * The schema of the send body, built from the fields that validate it. The sender is `from` or its
+ * alias `from_number`.
+ * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
+ * typeCoercion, and those
  */
 import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -11,7 +11,7 @@ import { sendFields } from '../../sim/send-request.ts';
 
 const hourMs = 3_600_000;
 
-/** JSON Schema cannot say that two members are equal, nor what a possible number or a future time is. */
+/** JSON Schema cannot express that two fields are equal, nor possible numbers or future times. */
 export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   const { bothSenderFields, unknownFields } = assumptions;
   const { to, sender, message, ...optional } = sendFields(assumptions);
@@ -19,7 +19,9 @@ export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   const recipient = to.meta({ description: `Recipient, E.164. ${numberText(assumptions)}` });
   const asText = textOrMore(assumptions);
   const from = sender.meta({
-    description: `Sender number, E.164. It must belong to a SIM that the account can send from. ${numberText(assumptions)}`,
+    description:
+      'Sender number, E.164, of a SIM that the account can send from. ' +
+      `${numberText(assumptions)}`,
   });
   const rest = {
     message: asText(message).meta({ description: messageText(assumptions) }),
@@ -28,7 +30,7 @@ export function sendBodySchema(assumptions: Assumptions): z.ZodType {
     }),
     send_at: maybeNull(optional.send_at).meta({ description: sendAtText(assumptions) }),
   };
-  const ignored = (by: string) => z.unknown().optional().describe(`Ignored beside \`${by}\`.`);
+  const ignored = (by: string) => z.unknown().optional().describe(`Ignored if \`${by}\` is given.`);
   const aliasBesideFrom = {
     from_wins: ignored('from'),
     alias_wins: notGiven,
@@ -46,7 +48,7 @@ export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   ]);
 }
 
-/** Under `nullFields: absent` a null is no value, for the sender fields too. */
+/** Under `nullFields: absent`, null counts as absent, also in the sender fields. */
 function nulls({ nullFields }: Assumptions) {
   return nullFields === 'absent'
     ? {
@@ -56,7 +58,9 @@ function nulls({ nullFields }: Assumptions) {
     : { notGiven: z.never().optional(), maybeNull: (schema: z.ZodType): z.ZodType => schema };
 }
 
-/** Where a number or boolean is taken as its text; as `to`, `from` and `send_at` none of these is valid. */
+/**
+ * Accepts numbers and booleans as text; `to`, `from` and `send_at` reject them as values anyway.
+ */
 function textOrMore({ typeCoercion }: Assumptions) {
   return (schema: z.ZodType): z.ZodType =>
     typeCoercion === 'reject' ? schema : z.union([schema, z.number(), z.boolean()]);
@@ -64,7 +68,7 @@ function textOrMore({ typeCoercion }: Assumptions) {
 
 function numberText({ numberCheck }: Assumptions): string {
   return {
-    shape: 'Any number of this shape is taken (`numberCheck`).',
+    shape: 'Any number of this shape is accepted (`numberCheck`).',
     possible: 'Country code and length must be possible (`numberCheck`).',
     valid: 'It must be a valid number (`numberCheck`).',
   }[numberCheck];
@@ -77,13 +81,19 @@ function messageText({ blankMessage, characterUnit }: Assumptions): string {
     graphemes: 'graphemes',
   }[characterUnit];
   const blank = blankMessage === 'reject' ? ' May not be blank (`blankMessage`).' : '';
-  return `Body text, at most ${messageMaxCharacters} characters (SEND-6), counted as ${unit} (\`characterUnit\`).${blank}`;
+  return (
+    `Body text, at most ${messageMaxCharacters} characters (SEND-6), counted as ${unit} ` +
+    `(\`characterUnit\`).${blank}`
+  );
 }
 
 function requestIdText({ emptyRequestId }: Assumptions): string {
   const empty =
-    emptyRequestId === 'none_supplied' ? ' The empty string is none (`emptyRequestId`).' : '';
-  return `The caller's idempotency key: used again within ${replayWindowMs / hourMs} hours, it returns the original message (SEND-4).${empty}`;
+    emptyRequestId === 'none_supplied' ? ' The empty string means no key (`emptyRequestId`).' : '';
+  return (
+    `The caller's idempotency key: a repeat within ${replayWindowMs / hourMs} hours ` +
+    `returns the original message (SEND-4).${empty}`
+  );
 }
 
 function sendAtText({ sendAtFormats, sendAtMaxAheadDays }: Assumptions): string {
@@ -92,5 +102,8 @@ function sendAtText({ sendAtFormats, sendAtMaxAheadDays }: Assumptions): string 
     sendAtMaxAheadDays === 'unlimited'
       ? ''
       : ` and at most ${sendAtMaxAheadDays} days ahead (\`sendAtMaxAheadDays\`)`;
-  return `${form} (\`sendAtFormats\`): hold the message until this time, which must be in the future${ahead}. Absent, it is sent immediately (SEND-7).`;
+  return (
+    `${form} (\`sendAtFormats\`): hold the message until this time, which must be in the ` +
+    `future${ahead}. Default: send immediately (SEND-7).`
+  );
 }

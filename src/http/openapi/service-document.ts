@@ -1,6 +1,6 @@
 /**
- * The service as an OpenAPI 3.1 document, made from the schemas that validate, the error table and the routes,
- * under the assumptions and limits in force. Served on the control port.
+ * The service as an OpenAPI 3.1 document, made from the validating schemas, the error table and the
+ * routes, under the assumptions and limits in force. Served on the control port.
  * Assumes: keyFormat, pathIdForm.
  */
 import { z } from 'zod';
@@ -16,17 +16,17 @@ import { redirectResponse, refusalsOf } from './refusals.ts';
 import { replySchemas } from './replies.ts';
 import { sendBodySchema } from './send.ts';
 
-/** What the document depends on. */
+/** The inputs of the document. */
 export interface Described {
   readonly assumptions: Assumptions;
   readonly limits: LimitsPerMinute;
-  /** Where the service listens. */
+  /** The URL of the service. */
   readonly baseUrl: string;
 }
 
 const remembered = new WeakMap<Assumptions, { readonly key: string; readonly text: string }>();
 
-/** The document as text. Assumptions are replaced as a whole, so the last text for each is remembered. */
+/** The document as text, cached for each set of assumptions, which is replaced as a whole. */
 export function openApiText(described: Described): string {
   const { assumptions, limits, baseUrl } = described;
   const key = JSON.stringify([limits, baseUrl]);
@@ -48,7 +48,12 @@ export function openApi({ assumptions, limits, baseUrl }: Described): Json {
       title: 'Outbound SMS Service',
       version: 'v1',
       summary: 'Queue SMS messages that go out through a SIM of the account, and follow them.',
-      description: `Simulated by smstwin. Ids such as SEND-4 are rules that the service's document states; names such as \`errorBody\` are assumptions where it is silent, and those in force stand under \`x-assumptions\`. HEAD is answered wherever GET is. The limits are per endpoint, and keyed by user or, without a valid key, by client IP (AUTH-6, LIMIT-7).`,
+      description:
+        `Simulated by smstwin. Ids such as SEND-4 are rules that the service's ` +
+        'document states; names such as `errorBody` are assumptions where it is ' +
+        'silent; `x-assumptions` lists those in force. Every GET endpoint also ' +
+        'answers HEAD. Limits are per endpoint and per user or, without a valid ' +
+        'key, per client IP (AUTH-6, LIMIT-7).',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: baseUrl }],
@@ -91,7 +96,8 @@ function securityScheme({ keyFormat }: Assumptions): Json {
     scheme: 'bearer',
     bearerFormat: `${keyFormat}<40 letters and digits>`,
     description:
-      'Every request carries `Authorization: Bearer <API_KEY>` (AUTH-1). A key is displayed once, at its creation (AUTH-2).',
+      'Every request carries `Authorization: Bearer <API_KEY>` (AUTH-1). A key is shown once, ' +
+      'at its creation (AUTH-2).',
   };
 }
 
@@ -119,7 +125,10 @@ function operationOf(
         ...jsonContent(componentRef('SendRequest'), {
           examples: {
             from: { summary: 'The sender as `from`', value: exampleSendUnder(assumptions) },
-            from_number: { summary: 'By its alias', value: exampleSendByAlias },
+            from_number: {
+              summary: 'The sender as its alias `from_number`',
+              value: exampleSendByAlias,
+            },
           },
         }),
       },
@@ -136,10 +145,13 @@ function describe({ description, rules, assumes }: Operation, assumptions: Assum
   const assumed = assumes.map(
     (name) => `- \`${name}\`: \`${String(assumptions[name])}\` (${assumptionLedger[name].open})`,
   );
-  return `${description}\n\nRules: ${rules.join(', ')}.\n\nAssumed where the document is silent:\n\n${assumed.join('\n')}`;
+  return (
+    `${description}\n\nRules: ${rules.join(', ')}.\n\nAssumed where the document is ` +
+    `silent:\n\n${assumed.join('\n')}`
+  );
 }
 
-/** `pathIdForm: any`: in either case, with all four hyphens or none. */
+/** `pathIdForm: any`: upper or lower case, with all four hyphens or without hyphens. */
 const looseUuid = z
   .string()
   .regex(/^[0-9A-Fa-f]{8}(-?)[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{12}$/);
