@@ -9,7 +9,7 @@ import { newIo } from './io-fixture.ts';
 import { bench } from './main.ts';
 import type { BenchResult } from './report/result.ts';
 
-test('a case is measured beside its floors, reported, and held against its thresholds', async () => {
+test('a case is measured with its floors, reported and compared with its thresholds', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'bench-'));
   const json = join(directory, 'r.json');
   const html = join(directory, 'r.html');
@@ -33,7 +33,7 @@ test('a case is measured beside its floors, reported, and held against its thres
   expect(texts.error).toContain('throttled: service, round 1 of 1');
 }, 60_000);
 
-test('where the native server cannot be loaded, the service is measured alone, and the reason is said', () => {
+test('without a native server the service is measured alone and the reason is printed', () => {
   const program = ['--import', 'tsx', 'src/main.ts', 'bench', '--scenario', 'throttled'];
   const few = ['--duration', '200ms', '--rounds', '1', '--warm-up', '200', '--slo', 'errors<1'];
   const { status, stdout } = spawnSync('node', [...program, ...few], {
@@ -51,7 +51,7 @@ test.each([
   [401, 'throttled', 'throttled: the API key was refused (401)'],
   [403, 'read', /^http\S+ answered a send from \+12025550101 with 403$/],
 ] as const)(
-  'sends that are answered %i in the scenario %s are a mistake of the call',
+  'sends answered %i in the scenario %s are a usage error',
   async (status, name, line) => {
     const server = createServer((request, response) => {
       response.writeHead(request.method === 'GET' ? 200 : status).end('{}');

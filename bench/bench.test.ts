@@ -22,7 +22,7 @@ test.each([
   [['--api-key', 'k'], '--api-key needs a base_url'],
   [
     ['http://127.0.0.1:1', '--api-key', 'k\n', '--from', '+1'],
-    '--api-key holds a character that no header can carry',
+    '--api-key holds a character that a header cannot carry',
   ],
   [['http://192.0.2.1/', '--api-key', 'k', '--from', '+1'], 'is not this machine'],
   [['http://127.0.0.1:1'], 'needs --api-key and --from, or --control-url'],
@@ -31,11 +31,11 @@ test.each([
 });
 
 test.each([
-  [{}, 0, 'every bound was met'],
+  [{}, 0, 'every limit held'],
   [{ send: 121 }, 7, 'OVER-ADMISSION'],
   [{ send: 119 }, 7, 'UNDER-ADMISSION'],
 ])(
-  'a simulator that runs already with limits %j is audited over its control port',
+  'a running simulator with limits %j is audited over its control port',
   async (limits, code, text) => {
     const simulator = await createSimulator({ limits });
     try {
@@ -52,8 +52,8 @@ test.each([
   30_000,
 );
 
-/** An address where nobody listens any more. */
-async function deserted(): Promise<string> {
+/** The address of a server that has closed. */
+async function closedAddress(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -64,8 +64,8 @@ async function deserted(): Promise<string> {
 test.each([
   ['--api-key', 'k', '--from', '+12025550101'],
   ['--control-url', 'http://127.0.0.1:1'],
-])('a target that does not answer is named, and nothing is measured: exit 3', async (...flags) => {
-  const target = await deserted();
+])('an unreachable target is named and not measured: exit 3', async (...flags) => {
+  const target = await closedAddress();
   const { io, texts } = newIo();
   await expect(bench([target, ...flags], io)).rejects.toMatchObject({
     exitCode: 3,
@@ -74,11 +74,11 @@ test.each([
   expect(texts).toEqual({ out: '', error: '' });
 });
 
-test('a control port that does not answer, or is none, is named: exit 3', async () => {
+test('an unreachable or wrong control port is named: exit 3', async () => {
   const simulator = await createSimulator();
   try {
     const { baseUrl } = await simulator.listen();
-    const silent = await deserted();
+    const silent = await closedAddress();
     for (const [url, line] of [
       [silent, `${silent} is not reachable: ECONNREFUSED`],
       [baseUrl, `${baseUrl} is not a control port: /control/health answered 404`],
@@ -93,21 +93,18 @@ test('a control port that does not answer, or is none, is named: exit 3', async 
   }
 });
 
-test.each(scenarioNames)(
-  'AUTH-3 a wrong key is a mistake of the call in the scenario %s',
-  async (name) => {
-    const simulator = await createSimulator();
-    try {
-      const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
-      const caller = ['--api-key', 'wrong-key', '--from', '+12025550101'];
-      const argv = [baseUrl, '--scenario', name, ...caller, '--control-url', controlUrl ?? ''];
-      const failure: unknown = await bench(argv, newIo().io).catch((error: unknown) => error);
-      expect(failure).toMatchObject({
-        name: 'UsageError',
-        lines: [`--api-key: ${baseUrl} refuses this key (401)`],
-      });
-    } finally {
-      await simulator.close();
-    }
-  },
-);
+test.each(scenarioNames)('AUTH-3 a wrong key is a usage error in the scenario %s', async (name) => {
+  const simulator = await createSimulator();
+  try {
+    const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
+    const caller = ['--api-key', 'wrong-key', '--from', '+12025550101'];
+    const argv = [baseUrl, '--scenario', name, ...caller, '--control-url', controlUrl ?? ''];
+    const failure: unknown = await bench(argv, newIo().io).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      name: 'UsageError',
+      lines: [`--api-key: ${baseUrl} refuses this key (401)`],
+    });
+  } finally {
+    await simulator.close();
+  }
+});

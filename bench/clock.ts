@@ -1,6 +1,6 @@
 /**
- * What does a timer of the virtual clock cost, and does the cost grow? Nanoseconds to set and fire one, among
- * a thousand and among a million.
+ * Measures a timer of the virtual clock, and whether its cost grows: nanoseconds to set and fire
+ * one, among a thousand and among a million.
  * Run: node --expose-gc --import tsx bench/clock.ts
  */
 import { VirtualClock } from '../src/sim/clock.ts';

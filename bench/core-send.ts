@@ -1,6 +1,6 @@
 /**
- * What does a send cost without a socket? Microseconds of `simulator.handle()`: without a request_id, with a
- * fresh one, replayed, read and refused.
+ * Measures a send without a socket: microseconds of `simulator.handle()` without a request_id, with
+ * a fresh one, replayed, read and refused.
  * Run: node --expose-gc --import tsx bench/core-send.ts
  */
 import { type ApiRequest, createSimulator, type SettingsInput } from '../src/simulator.ts';

@@ -1,4 +1,4 @@
-/** Bytes in use after a full collection; needs `--expose-gc` to mean anything. */
+/** Heap bytes in use after a full collection. Run with `--expose-gc`. */
 export function heapBytes(): number {
   globalThis.gc?.();
   globalThis.gc?.();

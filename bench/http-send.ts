@@ -1,5 +1,5 @@
 /**
- * What does a send cost over HTTP, beside a bare HyperExpress handler?
+ * Measures a send over HTTP, relative to a bare HyperExpress handler.
  * Run: node --expose-gc --import tsx bench/http-send.ts
  */
 import { runScenarios } from './run-scenarios.ts';

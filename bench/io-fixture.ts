@@ -1,5 +1,5 @@
 /**
- * What a bench prints, kept for a test.
+ * Collects a bench's output for a test.
  */
 export function newIo() {
   const texts = { out: '', error: '' };

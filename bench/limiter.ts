@@ -1,7 +1,7 @@
 /**
- * What does a limiter check cost, and what do its keys hold? Nanoseconds for a known key that passes and one
- * that is refused; bytes for each of a million keys that came once, and what is left of them two windows on; buckets of
- * a million forged addresses while time stands still.
+ * Measures the limiter: nanoseconds for a known key that passes and one that is refused; bytes for
+ * each of a million keys seen once, and what remains of them two windows later; buckets of a
+ * million forged addresses while time does not move.
  * Run: node --expose-gc --import tsx bench/limiter.ts
  */
 import { defaultAssumptions } from '../src/sim/assumptions.ts';
@@ -19,7 +19,7 @@ const limiter = new Limiter(() => nowMs, documentedLimitsPerMinute, {
   answers: defaultAssumptions,
 });
 
-/** `stepMs` apart, so that a key passes or is refused. */
+/** Calls are `stepMs` apart: far enough to pass, or close enough to be refused. */
 function check(names: readonly string[], stepMs: number): number {
   const before = process.cpuUsage();
   let refused = 0;
@@ -28,7 +28,8 @@ function check(names: readonly string[], stepMs: number): number {
     if (limiter.take('send', names[n % names.length] ?? '') > 0) refused++;
   }
   const { user, system } = process.cpuUsage(before);
-  if (stepMs > 0 === refused > checks / 2) throw new Error('the limiter did not do as it should');
+  if (stepMs > 0 === refused > checks / 2)
+    throw new Error('the limiter passed or refused the wrong calls');
   return ((user + system) * 1_000) / checks;
 }
 
@@ -48,7 +49,7 @@ limiter.take('send', 'turn');
 const empty = heapBytes();
 for (let n = 0; n < keys; n++) limiter.take('send', `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`);
 process.stdout.write(
-  `a key that came once     ${((heapBytes() - empty) / keys).toFixed(0)} bytes\n`,
+  `a key seen once          ${((heapBytes() - empty) / keys).toFixed(0)} bytes\n`,
 );
 for (let turn = 0; turn < 2; turn++) {
   nowMs += 120_000;
@@ -59,5 +60,6 @@ process.stdout.write(`two generations later    ${left} bytes, ${limiter.size} ke
 
 for (let n = 0; n < keys; n++) limiter.take('send', addressCaller(`2001:db8::${n.toString(16)}`));
 process.stdout.write(
-  `a million addresses      ${limiter.size} buckets, ${((heapBytes() - empty) / 1_048_576).toFixed(0)} MiB\n`,
+  `a million addresses      ${limiter.size} buckets, ` +
+    `${((heapBytes() - empty) / 1_048_576).toFixed(0)} MiB\n`,
 );

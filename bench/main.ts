@@ -1,6 +1,7 @@
 /**
- * `smstwin bench`: what the service costs beside a bare handler, and whether its rate limits hold to the
- * request. Exit codes: 3 the base_url does not answer, 7 a threshold or a limit was broken, 8 the run is not valid.
+ * `smstwin bench`: measures the service's cost relative to a bare handler, and audits its rate
+ * limits. Exit codes: 3 base_url unreachable, 7 a threshold or a limit broken, 8 the run is not
+ * valid.
  */
 import { writeFileSync } from 'node:fs';
 import { type CommandIo, newCommand, readFlags } from '../src/cli/flags.ts';
@@ -22,7 +23,7 @@ const auditedAccounts = 200;
 const auditedMinutes = 5;
 
 export async function bench(argv: readonly string[], io: CommandIo): Promise<number> {
-  const command = newCommand('bench', 'Load a service, and audit its rate limits.', io);
+  const command = newCommand('bench', 'Load a service and audit its rate limits.', io);
   addBenchFlags(command);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const options = benchOptions(command);
@@ -85,7 +86,7 @@ async function runCase(
   return caseResult(measurement, options.slos, perSecond !== undefined);
 }
 
-/** Somebody else's service may well have its limits on; a 429 is then an answer like any other. */
+/** A service that is not our own may have limits on, so a 429 is an expected reply there. */
 function withThrottling(benchCase: BenchCase): BenchCase {
   return {
     ...benchCase,
@@ -116,7 +117,7 @@ function exitCode({ cases: results, audit }: BenchResult): number {
   return isCrossed || (audit !== null && isBroken(audit)) ? thresholdCrossed : 0;
 }
 
-/** One line that is written over on a terminal, and a line each where there is none. */
+/** Overwrites one line on a terminal; prints one line each elsewhere. */
 function progress(io: CommandIo): (line: string) => void {
   let last = '';
   return (line) => {

@@ -1,7 +1,7 @@
 /**
- * One case measured beside its floors: a process for each server, all alive at once, loaded in turn in short
- * rounds whose order is reversed each time. Medians of rounds and ratios within the run are what counts: other
- * work on the machine hits all three alike.
+ * Measures one case together with its floors: one process per server, all running at once, loaded
+ * in turn in short rounds whose order alternates. Only medians of rounds and ratios within a run
+ * count: other work on the machine affects all three alike.
  */
 import { UsageError } from '../src/config/command-error.ts';
 import { whyNoNativeServer } from '../src/http/transport/open-transport.ts';
@@ -15,21 +15,23 @@ import type { FloorReply } from './servers/messages.ts';
 import { type LoadedServer, ServerProcess } from './servers/server-process.ts';
 
 export interface MeasureOptions {
-  /** Of load for the service, over all rounds. */
+  /** Duration of the load on the service, over all rounds. */
   readonly durationMs: number;
   readonly rounds: number;
-  /** By count, not by time: on a busy machine a second may be too short for the compiler to settle. */
+  /**
+   * A count, not a time: on a busy machine a second may be too short for the compiler to settle.
+   */
   readonly warmUpRequests: number;
   readonly connections: number;
   readonly perSecond: number | undefined;
   readonly onProgress: (line: string) => void;
-  /** Starts the service; a simulator in a process of its own by default. */
+  /** Starts the service; by default a simulator in its own process. */
   readonly startService?: (benchCase: BenchCase) => Promise<LoadedServer>;
 }
 
 export interface Round {
   readonly load: LoadResult;
-  /** NaN where the server's process is not ours to ask. */
+  /** NaN if the server's process is not our own. */
   readonly cpuMicrosPerRequest: number;
   readonly rssBytes: number;
   /** Cores that the server's process kept busy. */
@@ -41,9 +43,9 @@ export type ServerName = (typeof servers)[number];
 
 export interface Measurement {
   readonly case: BenchCase;
-  /** None of the floors where there are none. */
+  /** Empty for the floors if there are no floors. */
   readonly rounds: Readonly<Record<ServerName, readonly Round[]>>;
-  /** Why there are no floors: the native server cannot be loaded here. */
+  /** Why there are no floors: the native server cannot be loaded. */
   readonly withoutFloors: string | undefined;
   readonly startMs: number;
   readonly idleRssBytes: number;
@@ -51,7 +53,10 @@ export interface Measurement {
 
 const warmUpMs = 4_000;
 
-/** The seven fields of a message, as both floors answer them; a 429 too is held against a send that passed. */
+/**
+ * Both floors answer with the seven fields of a message; a 429 is also compared with an accepted
+ * send.
+ */
 const reply: FloorReply = {
   postStatus: 202,
   body: {
@@ -82,13 +87,12 @@ export async function measure(benchCase: BenchCase, options: MeasureOptions): Pr
       const isWarmUp = round === 0;
       const order = round % 2 === 0 ? servers : servers.toReversed();
       for (const name of order) {
-        // The raw floor is context, not the yardstick: every other round is enough.
+        // The raw floor is only context, so every other round is enough.
         if (name === 'raw' && !isWarmUp && round % 2 === 0) continue;
         const server = processes[name];
         if (server === undefined) continue;
-        options.onProgress(
-          `${benchCase.name}: ${name}, ${isWarmUp ? 'warming up' : `round ${round} of ${options.rounds}`}`,
-        );
+        const stage = isWarmUp ? 'warming up' : `round ${round} of ${options.rounds}`;
+        options.onProgress(`${benchCase.name}: ${name}, ${stage}`);
         const { apiKey, from } = service.started;
         const caller = { apiKey, from, to: '+12025550199', messageIds: service.messageIds };
         const workload = benchCase.workload(caller);
@@ -100,7 +104,7 @@ export async function measure(benchCase: BenchCase, options: MeasureOptions): Pr
             : { durationMs: roundMs },
           options,
         );
-        // Who is refused for long is throttled in the end, and a 429 may be expected: the warm-up tells.
+        // Repeated 401s end in 429s, which a case may expect, so the warm-up reports the 401.
         if (name === 'service' && result.load.statuses['401'] !== undefined)
           throw new UsageError(`${benchCase.name}: the API key was refused (401)`);
         if (!isWarmUp) rounds[name].push(result);
@@ -134,7 +138,7 @@ async function runRound(
   return roundOf(result, cpu, usage?.rssBytes ?? Number.NaN);
 }
 
-/** `cpuMicros`: what the server's process spent on the whole load. */
+/** `cpuMicros`: CPU time of the server's process for the whole load. */
 export function roundOf(load: LoadResult, cpuMicros: number, rssBytes: number): Round {
   return {
     load,
@@ -148,7 +152,7 @@ function startOwn({ settings, preload }: BenchCase): Promise<LoadedServer> {
   return ServerProcess.start({ kind: 'simulator', settings, preload });
 }
 
-/** The figure of the rounds: their median. */
+/** The median of the rounds. */
 export function cpuOf(rounds: readonly Round[]): number {
   return median(rounds.map(({ cpuMicrosPerRequest }) => cpuMicrosPerRequest));
 }

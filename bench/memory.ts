@@ -1,6 +1,6 @@
 /**
- * What does a message hold? Resident bytes for each of a million queued messages, and for the same delivered,
- * with their histories. In a fresh process, after full collections.
+ * Measures the memory of a message: resident bytes for each of a million queued messages, and for
+ * the same delivered, with their histories. In a fresh process, after full collections.
  * Run: node --expose-gc --import tsx bench/memory.ts [messages]
  */
 import { createSimulator } from '../src/simulator.ts';
@@ -14,7 +14,7 @@ const simulator = await createSimulator({
   world: { accounts: [{ name: 'bench', sims: [{ number: '+12025550101' }] }] },
 });
 
-/** Without keeping the ids: they are the caller's. */
+/** Does not keep the ids: they belong to the caller. */
 function fill(count: number): void {
   for (let left = count; left > 0; left -= 10_000) preload(simulator, Math.min(left, 10_000));
 }
@@ -24,14 +24,14 @@ simulator.clock.advance({ until_idle: true });
 const heap = heapBytes();
 const { rss } = process.memoryUsage();
 fill(messages);
-tell('queued');
+report('queued');
 simulator.clock.advance({ until_idle: true });
-tell('delivered');
+report('delivered');
 if (simulator.state().messages.delivered !== messages + 20_000)
   throw new Error('all are delivered');
 await simulator.close();
 
-function tell(status: string): void {
+function report(status: string): void {
   const heapEach = ((heapBytes() - heap) / messages).toFixed(0);
   const rssEach = ((process.memoryUsage().rss - rss) / messages).toFixed(0);
   process.stdout.write(

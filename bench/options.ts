@@ -1,5 +1,5 @@
 /**
- * The flags of `smstwin bench`, and what they ask for.
+ * The flags of `smstwin bench`.
  */
 import type { Command } from 'commander';
 import { fitsHeader } from '../conformance/header-text.ts';
@@ -51,7 +51,7 @@ interface BenchFlags {
 }
 
 export function addBenchFlags(command: Command): void {
-  command.argument('[base_url]', 'the service to load; without it, a simulator of its own');
+  command.argument('[base_url]', 'the service to load; default: an own simulator');
   addFlags(command, [
     {
       flag: '--scenario <name>',
@@ -62,14 +62,14 @@ export function addBenchFlags(command: Command): void {
     },
     {
       flag: '--duration <time>',
-      about: 'of load for each case, over all rounds',
+      about: 'duration of load for each case, over all rounds',
       parse: timeValue,
       fallback: 10_000,
       shown: '10s',
     },
     {
       flag: '--rounds <n>',
-      about: 'how many rounds the duration is divided into',
+      about: 'number of rounds that share the duration',
       parse: countValue,
       fallback: 10,
     },
@@ -79,36 +79,41 @@ export function addBenchFlags(command: Command): void {
       parse: countValue,
       fallback: 60_000,
     },
-    { flag: '--connections <n>', about: 'connections kept open', parse: countValue, fallback: 64 },
+    {
+      flag: '--connections <n>',
+      about: 'number of open connections',
+      parse: countValue,
+      fallback: 64,
+    },
     {
       flag: '--rate <n>',
-      about: 'requests per second, open loop; without it, saturation',
+      about: 'requests per second in open loop; default: saturation',
       parse: countValue,
     },
     {
       flag: '--slo <threshold>',
-      about: "such as 'p99<50ms'; exit 7 when crossed",
+      about: "threshold such as 'p99<50ms'; exit 7 if crossed",
       parse: sloValue,
       repeatable: true,
     },
     {
       flag: '--report <format=file>',
-      about: 'json=F or html=F',
+      about: 'write a report: json=FILE or html=FILE',
       parse: reportValue,
       repeatable: true,
     },
     {
       flag: '--limit <endpoint=N|off>',
-      about: 'limit-audit: limits of its own simulator',
+      about: 'limit-audit: limits of the own simulator',
       parse: limitValue,
       repeatable: true,
     },
-    { flag: '--api-key <key>', about: 'with a base_url: who sends' },
+    { flag: '--api-key <key>', about: 'with a base_url: API key of the sender' },
     { flag: '--from <number>', about: 'with a base_url: the sender number' },
-    { flag: '--to <number>', about: 'the recipient', fallback: '+12025550199' },
+    { flag: '--to <number>', about: 'recipient number', fallback: '+12025550199' },
     {
       flag: '--control-url <url>',
-      about: "a simulator's control port: makes the callers itself",
+      about: "with a simulator's base_url: control port, to create callers there",
       parse: urlValue,
     },
   ]);
@@ -120,19 +125,18 @@ export function benchOptions(command: Command): BenchOptions {
   const baseUrl = address === undefined ? undefined : baseUrlOf(address);
   const scenarios = flags.scenario.length === 0 ? scenarioNames : [...new Set(flags.scenario)];
   refuseIdleThresholds(flags.slo, scenarios);
-  // Not while it is parsed: that line would repeat the key.
+  // Checked here because a parser's error would quote the key.
   if (!fitsHeader(flags.apiKey ?? '')) {
-    throw new UsageError('--api-key holds a character that no header can carry');
+    throw new UsageError('--api-key holds a character that a header cannot carry');
   }
   if (baseUrl === undefined) {
     for (const name of ['apiKey', 'from', 'controlUrl'] as const) {
-      if (flags[name] !== undefined) throw new UsageError(`--${dashed(name)} needs a base_url`);
+      if (flags[name] !== undefined)
+        throw new UsageError(`--${dashed(name)} needs a base_url; add it or leave the flag out`);
     }
   } else {
     if (flags.limit.length > 0)
-      throw new UsageError(
-        "--limit sets limits of the bench's own simulator; leave out the base_url",
-      );
+      throw new UsageError('--limit sets limits of the own simulator; leave out the base_url');
     const isNamed = flags.apiKey !== undefined && flags.from !== undefined;
     if (!isNamed && flags.controlUrl === undefined) {
       throw new UsageError('a base_url needs --api-key and --from, or --control-url');
@@ -143,7 +147,7 @@ export function benchOptions(command: Command): BenchOptions {
       flags.scenario.length > 0
     ) {
       throw new UsageError(
-        'limit-audit of a base_url needs --control-url: it reads the record there',
+        'limit-audit of a base_url needs --control-url, to read its record of requests',
       );
     }
   }
@@ -165,10 +169,12 @@ export function benchOptions(command: Command): BenchOptions {
   };
 }
 
-/** A threshold that nothing is held against would look like one that was met. */
+/** Refuses a threshold that no case measures: it would look as if it had been met. */
 function refuseIdleThresholds([first]: readonly Slo[], scenarios: readonly ScenarioName[]): void {
   if (first === undefined || cases.some(({ scenario }) => scenarios.includes(scenario))) return;
-  throw new UsageError(`--slo ${first.text}: no case of this run measures it`);
+  throw new UsageError(
+    `--slo ${first.text}: no case of this run measures it; add a --scenario that does`,
+  );
 }
 
 function timeValue(text: string): number {
@@ -185,7 +191,8 @@ function reportValue(text: string): ReportFile {
   if ((format !== 'json' && format !== 'html') || path === undefined) {
     throw new ValueError('expected json=FILE or html=FILE');
   }
-  if (!isWritable(path)) throw new ValueError(`${path} cannot be written`);
+  if (!isWritable(path))
+    throw new ValueError(`${path} cannot be written; check that its folder exists and is writable`);
   return { format, path };
 }
 
@@ -195,13 +202,16 @@ function urlValue(text: string): URL {
   throw new ValueError('expected an address such as http://127.0.0.1:8081');
 }
 
-/** Only loopback is loaded, so that a typing mistake never becomes an attack. */
+/** Only loopback may be loaded, so that a typing mistake never becomes an attack. */
 function baseUrlOf(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== 'http:') throw new UsageError(`base_url: not an http address: ${text}`);
+  if (url?.protocol !== 'http:')
+    throw new UsageError(
+      `base_url: expected an address such as http://127.0.0.1:8080; got ${text}`,
+    );
   if (!isLoopback(url.hostname.replace(/^\[|\]$/g, ''))) {
     throw new UsageError(
-      `base_url: ${url.hostname} is not this machine; a bench loads loopback alone`,
+      `base_url: ${url.hostname} is not this machine; a bench loads only loopback addresses`,
     );
   }
   return url;

@@ -1,5 +1,5 @@
 /**
- * Checks once, before minutes of load, that a running service can be measured.
+ * Checks before a long load that a running service answers and accepts the key.
  * Exit code 3: no answer; 2: the key is refused.
  */
 
@@ -30,7 +30,7 @@ export async function reach({ baseUrl, controlUrl, apiKey }: BenchOptions): Prom
   }
 }
 
-/** By Node's own client: `fetch` refuses a number of ports that a service may well listen on. */
+/** Uses Node's own client: `fetch` refuses several ports that a service may use. */
 function statusOf(url: URL, headers: Readonly<Record<string, string>>): Promise<number> {
   return new Promise((resolve, reject) => {
     const request = get(url, { headers, agent: false, timeout: patienceMs }, (response) => {

@@ -1,4 +1,4 @@
-/** Runs scenarios of `smstwin bench` as a program of their own; further flags are handed on. */
+/** Runs scenarios of `smstwin bench` as a program; further arguments are passed on. */
 import { bench } from './main.ts';
 import type { ScenarioName } from './scenarios/bench-case.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Thresholds of a run, as `--slo` writes them: `p99<50ms`, `cpu<=1.3x`, `rps>20000`, `errors<1`.
+ * Thresholds of a run, as given to `--slo`: `p99<50ms`, `cpu<=1.3x`, `rps>20000`, `errors<1`.
  */
 import { ValueError } from '../src/cli/flags.ts';
 
@@ -36,7 +36,8 @@ export function sloValue(text: string): Slo {
       : unit === undefined;
   if (match === null || !isUnitRight) {
     throw new ValueError(
-      "expected a threshold such as 'p99<50ms', 'max<1s', 'rps>10000', 'errors<1', 'cpu<1.5x' or 'cpu<30us'",
+      "expected a threshold such as 'p99<50ms', 'max<1s', 'rps>10000', 'errors<1', 'cpu<1.5x' " +
+        "or 'cpu<30us'",
     );
   }
   const bound = Number(digits) * (isTime ? (msPerUnit[unit ?? ''] ?? 1) : 1);

@@ -1,9 +1,10 @@
 /**
  * Builds what the package ships: `dist/*.js` by esbuild, `dist/types` by the TypeScript compiler.
- * HyperExpress is bundled together with our shim for its native part, because its own dependency on that part
- * is a git address, which only an `overrides` entry of the user's could replace. What only the command and the pages
- * use (commander, yaml, uPlot) is bundled too, so that those who embed the simulator do not install it. The licence
- * texts of all that is bundled go into `dist/THIRD-PARTY-NOTICES.txt`.
+ * HyperExpress is bundled with our replacement of its native part: its own dependency on that part
+ * is a git address, which only an `overrides` entry of the user could replace. Packages that only
+ * the commands and pages use (commander, yaml, uPlot) are bundled too, so users who embed the
+ * simulator do not install them. `dist/THIRD-PARTY-NOTICES.txt` holds the licences of all bundled
+ * packages.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ const { metafile } = await build({
     main: 'src/main.ts',
     simulator: 'src/simulator.ts',
     vitest: 'src/vitest.ts',
-    // The bench starts its servers in processes of their own.
+    // The bench starts its servers in child processes.
     'bench-server': 'bench/servers/child.ts',
   },
   outdir: 'dist',
@@ -39,13 +40,15 @@ const { metafile } = await build({
     ...Object.keys(manifest.dependencies),
     ...Object.keys(manifest.optionalDependencies),
     'vitest',
-    // Only a checkout makes the dashboard when it is asked for.
+    // Only a checkout builds the dashboard on demand.
     'esbuild',
   ],
   alias: { 'uWebSockets.js': './src/http/transport/uws/index.cjs' },
-  // HyperExpress is CommonJS and asks for Node's modules by `require`.
+  // HyperExpress is CommonJS and loads Node's modules with `require`.
   banner: {
-    js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);",
+    js:
+      "import { createRequire as createRequireOfBundle } from 'node:module'; " +
+      'const require = createRequireOfBundle(import.meta.url);',
   },
   legalComments: 'none',
   logLevel: 'warning',

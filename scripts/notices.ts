@@ -1,6 +1,6 @@
 /**
- * The licence texts of the packages that the build bundles: each licence demands that its text goes with every
- * copy. A package without a text of its own is only accepted under Apache-2.0, whose text is appended once.
+ * Collects the licence texts of the bundled packages; each licence requires its text in every copy.
+ * A package without a licence text is accepted only under Apache-2.0, whose text is appended once.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ function noticeOf(folder: string): string {
     .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
     .map((file) => readFileSync(join(folder, file), 'utf8').trim());
   const readme = names.find((file) => /^readme/i.test(file));
-  // Some packages have their licence as the last section of their README.
+  // Some packages have their licence as the last section of the README.
   const [, section] =
     texts.length > 0 || readme === undefined
       ? []

@@ -1,5 +1,5 @@
 /**
- * Makes `docs/screenshots/*.png`: each page of the dashboard, over a small world in which things happen.
+ * Makes `docs/screenshots/*.png`: each page of the dashboard over a small world with traffic.
  */
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
@@ -18,7 +18,7 @@ const texts = [
   'Bitte bestätigen Sie Ihre Anmeldung',
 ];
 
-/** Traffic of a few minutes, a burst that meets the limit, a fault, and somebody who writes back. */
+/** A few minutes of traffic: a burst that exceeds the limit, a fault and inbound replies. */
 function populate(simulator: Simulator): void {
   for (let n = 0; n < 60; n++) {
     const to = n % 11 === 5 ? `+1202555016${n % 7}` : `+1202555${1200 + n * 37}`;

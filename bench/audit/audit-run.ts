@@ -1,17 +1,17 @@
 /**
- * What an audit found, whichever simulator it asked.
+ * The findings of an audit, of an own or a running simulator.
  */
 import type { EndpointName } from '../../src/sim/limits.ts';
-import { type AuditEntry, audit, type EndpointAudit } from './law.ts';
+import { type AuditEntry, audit, type EndpointAudit } from './recount.ts';
 
 export interface AuditRun {
   readonly endpoints: readonly EndpointAudit[];
-  /** Simulated seconds that the load took. */
+  /** Simulated seconds of load. */
   readonly simulatedSeconds: number;
   readonly requests: number;
-  /** What makes the count worthless, such as a record with a gap. */
+  /** Why the counts are not valid, such as a gap in the record. */
   readonly invalid: readonly string[];
-  /** Accepted and refused per simulated second, of the endpoint `send`, for the plot. */
+  /** Accepted and refused sends per simulated second, for the plot. */
   readonly perSecond: readonly { readonly accepted: number; readonly refused: number }[];
 }
 

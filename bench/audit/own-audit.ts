@@ -1,7 +1,7 @@
 /**
- * The audit of a simulator of our own, in process and in simulated time: 200 accounts of two keys each, from
- * four addresses, at three times the limit of every limited endpoint, and callers without a key beside them.
- * What is counted is the server's own record of requests, read before its ring overflows.
+ * Audits an own simulator in process and in simulated time: 200 accounts with two keys each, on
+ * four addresses, at three times the limit of every limited endpoint, plus callers without a key.
+ * It counts the server's own record of requests, read before its ring overflows.
  */
 
 import type { LimitOverrides } from '../../src/config/world-schema.ts';
@@ -14,12 +14,12 @@ import {
 import { Rng } from '../../src/sim/rng.ts';
 import { type ApiRequest, createSimulator, type Simulator } from '../../src/simulator.ts';
 import { type AuditRun, auditRun } from './audit-run.ts';
-import { type AuditEntry, windowMs } from './law.ts';
+import { type AuditEntry, windowMs } from './recount.ts';
 
 export interface OwnAuditOptions {
   readonly accounts: number;
   readonly minutes: number;
-  /** Planted limits; the law is that of the document, whatever is planted. */
+  /** Planted limits; the audit always applies those of the document. */
   readonly limits: LimitOverrides;
   readonly onProgress: (line: string) => void;
 }
@@ -77,7 +77,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
   let owed = 0;
   let sent = 0;
   for (let nowMs = startMs; nowMs < endMs; ) {
-    // Steps of uneven length, so that no request falls on the grid of a window by itself alone.
+    // Steps of uneven length, so that requests do not align with the windows.
     const stepMs = 1 + rng.below(40);
     nowMs += stepMs;
     simulator.clock.advance({ to: new Date(nowMs).toISOString() });
@@ -87,7 +87,8 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
       if (user === undefined || endpoint === undefined) continue;
       simulator.handle(requestOf(user, endpoint, rng));
       if (++sent % readEvery === 0) readRecord();
-      // AUTH-6: who has no key is counted by address. The record names no address, so the reply is what counts.
+      // AUTH-6: calls without a key count by address. The record holds no address, so the reply
+      // counts.
       if (sent % (users.length * 4) !== 0) continue;
       const anonymous = { ...requestOf(user, 'send', rng), authorization: undefined };
       const passed = simulator.handle(anonymous).status !== 429;
@@ -133,7 +134,7 @@ function requestOf(user: User, endpoint: EndpointName, rng: Rng): ApiRequest {
   };
 }
 
-/** One row of the server's record; rows of nobody known say nothing of a user. */
+/** One row of the server's record; undefined for a row without a user. */
 export function entryOf(view: RequestView): AuditEntry | undefined {
   if (view.endpoint === null || view.account_id === null) return undefined;
   const passed = view.status !== 429;

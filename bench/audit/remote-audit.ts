@@ -1,12 +1,12 @@
 /**
- * The audit of a simulator that runs already: several accounts of two keys each send far more than their limit,
- * and its own record of requests, read over the control port before it overflows, is counted.
+ * Audits a running simulator: several accounts with two keys each send far more than their limit.
+ * It counts the simulator's record of requests, read over the control port before it overflows.
  */
 import { documentedLimitsPerMinute } from '../../src/sim/limits.ts';
 import { ControlClient, type RemoteUser, unusedName } from '../servers/control-client.ts';
 import { type AuditRun, auditRun } from './audit-run.ts';
-import type { AuditEntry } from './law.ts';
 import { entryOf } from './own-audit.ts';
+import type { AuditEntry } from './recount.ts';
 
 export interface RemoteAuditOptions {
   readonly durationMs: number;
@@ -15,9 +15,9 @@ export interface RemoteAuditOptions {
 }
 
 const users = 3;
-/** So many at least, or the limit would not be reached and nothing would be shown. */
+/** The fewest sends that reach the limit. */
 const fewest = 2 * users * (documentedLimitsPerMinute.send ?? 0);
-/** Requests between two readings of a record that keeps a thousand. */
+/** Requests between two reads of a record that keeps a thousand. */
 const batch = 200;
 const pauseMs = 5;
 
@@ -59,7 +59,7 @@ export async function remoteAudit(
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
     if (entries.length !== sent) {
-      invalid.push(`${sent} requests were sent, the record has ${entries.length} of them`);
+      invalid.push(`${sent} requests were sent, but the record has ${entries.length}`);
     }
     if (entries.every(({ passed }) => passed))
       invalid.push('nothing was refused: no limit was reached');

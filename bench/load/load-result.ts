@@ -1,5 +1,5 @@
 /**
- * What one load measured, whichever generator made it. Latencies go into Node's own HDR histogram.
+ * The result of one load, from either generator. Latencies are in Node's own HDR histogram.
  */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 
@@ -14,13 +14,13 @@ export interface LoadResult {
   /** Replies. */
   readonly requests: number;
   readonly durationMs: number;
-  /** Microseconds; in open loop from each request's intended start. */
+  /** Microseconds; in open loop since the intended start of each request. */
   readonly latency: RecordableHistogram;
   readonly seconds: readonly Second[];
   readonly statuses: Readonly<Record<string, number>>;
-  /** Replies with a status that the workload does not expect, timeouts and broken connections. */
+  /** Unexpected statuses, timeouts and broken connections. */
   readonly errors: number;
-  /** Open loop: requests that the generator itself sent too late, and those it could not send at all. */
+  /** Open loop: requests that the generator sent too late, or could not send at all. */
   readonly late: number;
   readonly dropped: number;
   /** Cores that the generator's process kept busy. */

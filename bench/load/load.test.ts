@@ -12,7 +12,7 @@ afterEach(async () => {
   await new Promise((resolve) => server?.close(resolve) ?? resolve(undefined));
 });
 
-/** Answers after `delayMs` and remembers the bodies. */
+/** Answers after `delayMs` and records the bodies. */
 async function serve(bodies: string[], status = 202, delayMs = 0): Promise<Target> {
   const made = createServer((request, response) => {
     let body = '';
@@ -42,7 +42,7 @@ const fresh: Workload = {
   expects: [202],
 };
 
-test('saturation sends no request_id twice, over all its connections', async () => {
+test('saturation never repeats a request_id, on any connection', async () => {
   const bodies: string[] = [];
   const target = await serve(bodies);
   const load = { connections: 4, durationMs: 5_000, requests: 200 };
@@ -51,7 +51,7 @@ test('saturation sends no request_id twice, over all its connections', async () 
   expect(new Set(bodies).size).toBe(bodies.length);
 });
 
-test('open loop sends as many requests as the rate asks for, each with its own text', async () => {
+test('open loop sends at the requested rate, each request with its own text', async () => {
   const bodies: string[] = [];
   const target = await serve(bodies);
   const load = { connections: 4, durationMs: 500, perSecond: 100 };
@@ -60,15 +60,16 @@ test('open loop sends as many requests as the rate asks for, each with its own t
   expect(new Set(bodies).size).toBe(50);
 });
 
-test('open loop charges a slow server for those it kept waiting', async () => {
+test('open loop includes the waiting time in the latency', async () => {
   const target = await serve([], 202, 100);
   const result = await openLoop(target, fresh, { connections: 1, durationMs: 500, perSecond: 20 });
-  // Ten requests of 100 ms each over one connection, asked for every 50 ms: the last waits for about 450 ms.
+  // Ten requests of 100 ms each on one connection, one every 50 ms: the last waits for about 450
+  // ms.
   expect(result.latency.max / 1_000).toBeGreaterThan(400);
   expect(result.requests).toBe(10);
 });
 
-test('a status that is not expected is an error', async () => {
+test('an unexpected status is an error', async () => {
   const target = await serve([], 500);
   const result = await openLoop(target, fresh, { connections: 1, durationMs: 100, perSecond: 50 });
   expect(result.errors).toBe(5);

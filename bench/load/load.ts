@@ -1,5 +1,5 @@
 /**
- * What both generators are told.
+ * The input of both load generators.
  */
 export interface Target {
   readonly host: string;
@@ -9,8 +9,8 @@ export interface Target {
 export interface Load {
   readonly connections: number;
   readonly durationMs: number;
-  /** Ends it earlier, once so many replies have come. */
+  /** Ends the load early, after this many replies. */
   readonly requests?: number;
-  /** Called at the very end of what is measured, while the last replies still come in. */
+  /** Called at the end of the measurement, while the last replies still arrive. */
   readonly whenOver?: () => void;
 }

@@ -1,6 +1,6 @@
 /**
- * One keep-alive connection with one request at a time, read just far enough to know when a reply is whole.
- * Node's own client would cost the generator several times as much, and the generator is the bottleneck.
+ * One keep-alive connection with one request at a time; it reads just enough to find the end of a
+ * reply. Node's own client costs several times as much, and the generator is the bottleneck.
  */
 import { connect, type Socket } from 'node:net';
 import type { Target } from './load.ts';
@@ -45,7 +45,7 @@ export class OpenConnection {
   send(bytes: Buffer, intendedMs: number): void {
     this.#isBusy = true;
     this.#intendedMs = intendedMs;
-    // The bytes are stamped anew for another connection before the kernel may have taken them.
+    // A copy: the bytes may be changed for another connection before the kernel has taken them.
     this.#socket?.write(Buffer.from(bytes));
   }
 
@@ -79,7 +79,9 @@ export class OpenConnection {
 
 const lengthHeader = /\r\ncontent-length: *(\d+)/i;
 
-/** Bytes of the whole reply, once its head is there. The service always states a length. */
+/**
+ * Length of the whole reply, known once its head is complete. The service always states a length.
+ */
 function replyLength(bytes: Buffer): number | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;

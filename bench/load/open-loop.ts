@@ -1,17 +1,17 @@
 /**
- * Open loop: requests start when their time has come, whether or not earlier ones were answered. Latency runs
- * from the intended start, so that a server that stalls is charged for all whom it kept waiting.
- * A request whose time has come takes a free connection, or waits for one. The scheduler itself may be late:
- * that is counted apart, because it makes the run worthless.
+ * Open loop: requests start at their scheduled time, whether or not earlier ones were answered.
+ * Latency counts from the scheduled time, so a stalling server is charged for every request that it
+ * delays. A due request takes a free connection or waits for one. Delays of the scheduler itself
+ * are counted separately, because they invalidate the run.
  */
 import type { Load, Target } from './load.ts';
 import { type LoadResult, Tally } from './load-result.ts';
 import { OpenConnection } from './open-connection.ts';
 import { Ordinals, requestBytes, stamper, type Workload } from './workload.ts';
 
-/** Later than this, a request counts as late; timers of Node are good to about a millisecond. */
+/** A request later than this counts as late; Node's timers are accurate to about a millisecond. */
 const lateMs = 10;
-/** What may wait for a connection, in seconds of the rate. */
+/** The longest queue for a connection, in seconds of the rate. */
 const backlogSeconds = 2;
 const drainMs = 1_000;
 
@@ -24,7 +24,7 @@ export async function openLoop(
   const host = `${target.host}:${target.port}`;
   const tally = new Tally(workload.expects);
   const free: OpenConnection[] = [];
-  /** Intended starts of those that wait for a connection; `first` is the eldest. */
+  /** Scheduled times of requests that wait for a connection; `first` is the oldest. */
   const waiting: number[] = [];
   let first = 0;
   let turn = 0;

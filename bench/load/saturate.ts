@@ -1,13 +1,14 @@
 /**
- * Saturation: every connection sends its next request as soon as it has the reply to the last. By autocannon,
- * without a rate: with one, its latencies are wrong and each second's requests leave as one burst.
+ * Saturation: every connection sends its next request as soon as the last is answered. Uses
+ * autocannon without a rate: with one, its latencies are wrong and each second's requests leave in
+ * one burst.
  */
 import autocannon from 'autocannon';
 import type { Load, Target } from './load.ts';
 import { type LoadResult, Tally } from './load-result.ts';
 import { Ordinals, stamper, type Workload } from './workload.ts';
 
-/** The part of autocannon's client that its typings leave out. */
+/** The part of autocannon's client that its typings omit. */
 interface LiveClient {
   getRequestBuffer(): Buffer;
   destroy(): void;
@@ -44,10 +45,10 @@ export async function saturate(
   const options = {
     url: `http://${target.host}:${target.port}`,
     connections: load.connections,
-    // Ended by us: autocannon rounds its own duration up to the next full second.
+    // Stopped explicitly below: autocannon rounds its own duration up to a full second.
     duration: Math.ceil(load.durationMs / 1_000) + 60,
     timeout: 10,
-    // How soon it notices that it was stopped.
+    // How often it checks whether it was stopped.
     sampleInt: 100,
     requests: workload.requests.map(({ method, path, headers, body }) => ({
       method,
@@ -71,7 +72,7 @@ export async function saturate(
   return result;
 }
 
-/** Writes the slot into the bytes that autocannon has built, just before each of them is sent. */
+/** Writes the slot into the bytes that autocannon has built, just before each send. */
 function stampEach(client: LiveClient, workload: Workload, ordinals: Ordinals): void {
   const built = client.getRequestBuffer.bind(client);
   const stamps = new Map<Buffer, () => Buffer>();

@@ -1,6 +1,7 @@
 /**
- * What a generator sends: ready-made bytes with a slot that is written anew for each request.
- * A fresh `request_id` by building each request costs a generator half of its speed; this costs it nothing.
+ * The requests of a generator: prepared bytes with a slot that is rewritten for each request.
+ * Building each request for a fresh `request_id` would halve the generator's speed; this costs
+ * nothing.
  */
 
 export interface RequestTemplate {
@@ -8,18 +9,18 @@ export interface RequestTemplate {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The text in path or body that `next` replaces; the two are equally long. */
+  /** The text in path or body that `next` replaces with text of the same length. */
   readonly slot?: { readonly text: string; readonly next: (ordinal: number) => string };
 }
 
 export interface Workload {
-  /** Sent in turn, over and over. */
+  /** Sent in turn, repeatedly. */
   readonly requests: readonly [RequestTemplate, ...RequestTemplate[]];
   /** A reply with another status is an error. */
   readonly expects: readonly number[];
 }
 
-/** Counts the fresh texts of all requests of one load, so that no two connections share one. */
+/** Counts the requests of one load, so that no two connections use the same fresh text. */
 export class Ordinals {
   #next = 0;
 
@@ -43,7 +44,7 @@ export function stamper(
   };
 }
 
-/** The request as it goes over the wire; `host` is the target's, with its port. */
+/** The request as sent; `host` is the target's, with its port. */
 export function requestBytes(template: RequestTemplate, host: string): Buffer {
   const { method, path, headers, body } = template;
   const lines = [`${method} ${path} HTTP/1.1`, `host: ${host}`, 'connection: keep-alive'];

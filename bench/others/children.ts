@@ -1,5 +1,5 @@
 /**
- * Every process that the comparison starts, so that each of them ends with it, however it ends.
+ * The processes that the comparison starts; all of them end when it ends, in whatever way.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -9,7 +9,7 @@ const alive = new Set<ChildProcess>();
 
 export interface ChildOptions {
   readonly cwd: string;
-  /** What it complains of. What it prints besides is thrown away: that is how logs are silenced. */
+  /** The file for stderr. Stdout is discarded, which silences logs. */
   readonly errorFile: string;
 }
 
@@ -37,7 +37,7 @@ export function endChild(child: ChildProcess): Promise<void> {
   });
 }
 
-/** At once and without waiting: it is called while this process ends. */
+/** Kills without waiting: called while this process exits. */
 export function endAllChildren(): void {
   for (const child of alive) killTree(child);
 }
@@ -48,7 +48,7 @@ function killTree({ pid }: ChildProcess): void {
     try {
       process.kill(id, 'SIGKILL');
     } catch {
-      // It has ended meanwhile.
+      // Already ended.
     }
   }
 }

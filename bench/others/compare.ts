@@ -1,26 +1,26 @@
 /**
- * The comparison: each is started several times by itself; then all are alive at once and loaded in turn, in short
- * rounds whose order is reversed each time.
+ * The comparison: starts each server several times by itself, then runs all at once and loads them
+ * in turn, in short rounds whose order alternates.
  */
 import { saturate } from '../load/saturate.ts';
 import { type Round, roundOf } from '../measure.ts';
 import { ContenderProcess, type Kind } from './contender-process.ts';
 import type { Contender } from './contenders.ts';
 import type { Installed } from './install.ts';
-import type { TwinReplies } from './twin-replies.ts';
+import type { SimulatorReplies } from './simulator-replies.ts';
 
 export interface Entrant {
   readonly contender: Contender;
   readonly installed: Installed;
 }
 
-/** What was measured of one of them. */
+/** The measurements of one server. */
 export interface Findings {
   readonly startsMs: number[];
   idleRssBytes: number;
   loadedRssBytes: number;
   readonly rounds: Readonly<Record<Kind, Round[]>>;
-  /** Answered 202 in all, the warm-up too. */
+  /** Sends answered 202, the warm-up included. */
   sends: number;
 }
 
@@ -28,19 +28,19 @@ export const connections = 64;
 const starts = 5;
 const roundMs = 1_000;
 const warmUp = { durationMs: 3_000, requests: 30_000 };
-/** Garbage of the start is collected, if it ever is. */
+/** Lets a server collect the garbage of its start. */
 const settleMs = 1_000;
 const preloadWithinMs = 60_000;
 
 export class Comparison {
   readonly #entrants: readonly Entrant[];
-  readonly #replies: TwinReplies;
+  readonly #replies: SimulatorReplies;
   readonly #onProgress: (line: string) => void;
   readonly findings: ReadonlyMap<Contender, Findings>;
 
   constructor(
     entrants: readonly Entrant[],
-    replies: TwinReplies,
+    replies: SimulatorReplies,
     onProgress: (line: string) => void,
   ) {
     this.#entrants = entrants;
@@ -53,7 +53,7 @@ export class Comparison {
     for (let start = 1; start <= starts; start++) {
       for (const entrant of this.#entrants) {
         const { name, preload } = entrant.contender;
-        // Of those that differ in what they hold, one is enough.
+        // Contenders that differ only in their preload start alike, so one of them is enough.
         if (preload > 0) continue;
         this.#onProgress(`${name}: start ${start} of ${starts}`);
         const server = await this.#start(entrant);
@@ -81,7 +81,7 @@ export class Comparison {
     if (preload > 0) {
       this.#onProgress(`${name}: ${preload} messages`);
       const { sends } = this.#of(server);
-      // The first reply has made one already.
+      // The check of the first reply has sent one message.
       const bounds = { durationMs: preloadWithinMs, requests: preload - sends };
       const { load } = await this.#round(server, 'send', bounds);
       if (load.errors > 0 || load.requests < bounds.requests) {
@@ -139,7 +139,7 @@ export class Comparison {
 
   #of({ contender }: { readonly contender: Contender }): Findings {
     const found = this.findings.get(contender);
-    if (found === undefined) throw new Error(`${contender.name} takes no part`);
+    if (found === undefined) throw new Error(`${contender.name} is not in this comparison`);
     return found;
   }
 }
@@ -151,7 +151,7 @@ function rssOf(server: ContenderProcess): number {
 }
 
 function endedByItself({ contender }: ContenderProcess): Error {
-  return new Error(`${contender.name} ended by itself`);
+  return new Error(`${contender.name} exited during the comparison`);
 }
 
 function nothingYet(): Findings {

@@ -1,6 +1,6 @@
 /**
- * One compared server in a process of its own, started as its users start it, and asked nothing: its CPU and memory
- * are read from the system.
+ * One compared server in a child process, started as its users start it. Its CPU and memory are
+ * read from the system.
  */
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -12,22 +12,22 @@ import { endChild, startChild } from './children.ts';
 import type { Contender } from './contenders.ts';
 import type { Installed } from './install.ts';
 import { type ProcessUsage, treeUsage } from './process-tree.ts';
-import { type Body, readCase, sendCase, type TwinReplies } from './twin-replies.ts';
+import { type Body, readCase, type SimulatorReplies, sendCase } from './simulator-replies.ts';
 
 export type Kind = 'send' | 'read';
 
 const startWithinMs = 30_000;
 const askEveryMs = 5;
-/** So many messages are read in turn. */
+/** The number of messages that are read in turn. */
 const readMessages = 200;
 
 export class ContenderProcess {
   readonly contender: Contender;
   readonly target: Target;
-  /** From its start to its first reply. */
+  /** From the start of the process to its first reply. */
   readonly startedMs: number;
   readonly #child: ChildProcess;
-  readonly #replies: TwinReplies;
+  readonly #replies: SimulatorReplies;
   #messageIds: readonly string[] = [];
 
   private constructor(
@@ -35,7 +35,7 @@ export class ContenderProcess {
     target: Target,
     startedMs: number,
     child: ChildProcess,
-    replies: TwinReplies,
+    replies: SimulatorReplies,
   ) {
     this.contender = contender;
     this.target = target;
@@ -44,11 +44,11 @@ export class ContenderProcess {
     this.#replies = replies;
   }
 
-  /** Resolves when the first send is answered as it should be. */
+  /** Resolves when the first send has the expected answer. */
   static async start(
     contender: Contender,
     { folder, cwd }: Installed,
-    replies: TwinReplies,
+    replies: SimulatorReplies,
   ): Promise<ContenderProcess> {
     const target = { host: '127.0.0.1', port: await freePort() };
     const errorFile = join(folder, `${contender.name}-errors.log`);
@@ -66,11 +66,11 @@ export class ContenderProcess {
     } catch (error) {
       await endChild(child);
       const complaint = readFileSync(errorFile, 'utf8').trim().split('\n').slice(0, 8).join(' | ');
-      throw new Error(`${contender.name}: ${(error as Error).message}; it said: ${complaint}`);
+      throw new Error(`${contender.name}: ${(error as Error).message}; stderr: ${complaint}`);
     }
   }
 
-  /** Sends the messages that are read later, and checks that both routes answer what the simulator does. */
+  /** Sends the messages to be read, and checks that both routes answer like the simulator. */
   async prepareReads(): Promise<void> {
     const ids: string[] = [];
     try {
@@ -92,7 +92,7 @@ export class ContenderProcess {
     return (kind === 'send' ? sendCase : readCase).workload(caller);
   }
 
-  /** Undefined where it has ended. */
+  /** Undefined if the process has ended. */
   usage(): ProcessUsage | undefined {
     return treeUsage(this.#child.pid ?? 0);
   }
@@ -113,7 +113,7 @@ async function firstReply(
     failure = error;
   });
   child.once('exit', (code) => {
-    failure ??= new Error(`it ended by itself, code ${code}`);
+    failure ??= new Error(`exited with code ${code}`);
   });
   for (;;) {
     try {
@@ -138,15 +138,15 @@ function ask(target: Target, { method, path, headers, body }: RequestTemplate): 
 async function checkReply(reply: Response, status: number, expected: Body): Promise<Body> {
   const text = await reply.text();
   if (reply.status !== status) {
-    throw new Error(`it answered ${reply.status} for ${status}: ${text.slice(0, 200)}`);
+    throw new Error(`answered ${reply.status} instead of ${status}: ${text.slice(0, 200)}`);
   }
   const difference = differenceOf(text, expected);
   if (difference !== undefined)
-    throw new Error(`its ${status} is not the simulator's: ${difference}`);
+    throw new Error(`its ${status} differs from the simulator's: ${difference}`);
   return JSON.parse(text) as Body;
 }
 
-/** Values differ from server to server; fields do not, nor, by much, the size. */
+/** Compares the fields and, roughly, the size; values may differ. */
 export function differenceOf(text: string, expected: Body): string | undefined {
   const fields = (body: Body): string => Object.keys(body).sort().join(', ');
   const body = JSON.parse(text) as Body;
@@ -155,7 +155,7 @@ export function differenceOf(text: string, expected: Body): string | undefined {
   return Math.abs(text.length - size) > size / 10 ? `${text.length} bytes for ${size}` : undefined;
 }
 
-/** Free at the moment: not all of them can be told to choose one themselves. */
+/** A port that is free now: not every server can choose one itself. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

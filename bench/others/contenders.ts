@@ -1,15 +1,15 @@
 /**
- * Who is compared: what each is installed from, and how it is started. Versions are exact and stand here alone.
+ * The compared servers: their exact versions, and how each is installed and started.
  */
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { mockoonData, prismDocument } from './mock-files.ts';
-import { sendCase, type TwinReplies } from './twin-replies.ts';
+import { type SimulatorReplies, sendCase } from './simulator-replies.ts';
 
 export const projectRoot = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The last Prism that runs on Node 20; later ones ask for 24. */
+/** The last Prism that runs on Node 20; later ones require Node 24. */
 const prism = { package: '@stoplight/prism-cli', version: '5.14.2' };
 const mockoon = { package: '@mockoon/cli', version: '9.9.0' };
 const fastify = { package: 'fastify', version: '5.12.8' };
@@ -22,17 +22,17 @@ export interface PinnedPackage {
 
 export interface Contender {
   readonly name: string;
-  /** What it is, and what it is not. */
+  /** A sentence that describes the server and its limits. */
   readonly what: string;
-  /** `packed`: this checkout, as `npm pack` makes it; `sources`: this checkout as it is. */
+  /** `packed`: this checkout after `npm pack`; `sources`: this checkout itself. */
   readonly from: PinnedPackage | 'packed' | 'sources';
-  /** Writes what it serves from into the folder that it was installed in. */
-  readonly prepare: (folder: string, replies: TwinReplies) => void;
+  /** Writes its input files into its install folder. */
+  readonly prepare: (folder: string, replies: SimulatorReplies) => void;
   /** Node's arguments. */
   readonly argv: (folder: string, port: number) => readonly string[];
-  /** Messages that are there before anything is measured. */
+  /** Messages created before the measurement. */
   readonly preload: number;
-  /** False: only how it starts is measured. */
+  /** False: only its start is measured. */
   readonly isLoaded: boolean;
 }
 
@@ -56,12 +56,12 @@ export const contenders: readonly Contender[] = [
   {
     ...packed,
     name: 'smstwin-100k',
-    what: 'the same, with 100,000 messages in it before the load',
+    what: 'the same, with 100,000 messages before the load',
     preload: 100_000,
   },
   {
     name: 'smstwin-sources',
-    what: 'what npm start runs; its start alone',
+    what: 'npm start in a checkout; only its start is measured',
     from: 'sources',
     prepare: writeWorld,
     argv: (folder, port) => ['--import', 'tsx', 'src/main.ts', ...serveFlags(folder, port)],
@@ -111,7 +111,7 @@ function stubContender(name: string, from: PinnedPackage): Contender {
   };
 }
 
-/** Its SIM is polled by nobody: no life of a message runs while another server is measured. */
+/** Its SIM is never polled, so no message progresses while another server is measured. */
 function writeWorld(folder: string): void {
   writeJson(folder, 'world.json', sendCase.settings.world);
 }

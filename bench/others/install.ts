@@ -1,6 +1,6 @@
 /**
- * Installs what is compared into folders of their own, outside of the project. What is there already in the
- * pinned version is used again; the project itself is packed anew each time.
+ * Installs the compared servers into their own folders outside the project. A pinned version that
+ * is already there is reused; the project itself is packed again each time.
  */
 import {
   existsSync,
@@ -17,7 +17,7 @@ import { type Contender, type PinnedPackage, projectRoot } from './contenders.ts
 
 export interface Installed {
   readonly folder: string;
-  /** Where it is started: `npm start` runs in the project. */
+  /** Its working directory; `npm start` runs in the project. */
   readonly cwd: string;
   readonly version: string;
   readonly nodeModulesBytes: number | undefined;
@@ -43,7 +43,7 @@ async function installPacked(folder: string): Promise<Installed> {
   const { version } = readManifest(projectRoot);
   const file = join(folder, `smstwin-${version}.tgz`);
   await npm(['pack', '--silent', '--pack-destination', folder], projectRoot, folder);
-  // The version does not change with the sources, so npm would keep what it has.
+  // Sources change without a new version, so npm would keep the old package.
   for (const name of ['node_modules', 'package-lock.json']) {
     rmSync(join(folder, name), { recursive: true, force: true });
   }
@@ -55,7 +55,7 @@ function installed(folder: string, pinned: PinnedPackage): Installed {
   const version = installedVersion(folder, pinned.package);
   if (version !== pinned.version) {
     throw new Error(
-      `${pinned.package}: ${version ?? 'nothing'} was installed for ${pinned.version}`,
+      `${pinned.package}: expected version ${pinned.version}, installed is ${version ?? 'none'}`,
     );
   }
   return {
@@ -66,7 +66,7 @@ function installed(folder: string, pinned: PinnedPackage): Installed {
   };
 }
 
-/** With a manifest of its own, so that npm does not look for one further up. */
+/** Has its own manifest, so that npm does not look for one in a parent folder. */
 function newFolder(folder: string): string {
   mkdirSync(folder, { recursive: true });
   const manifest = join(folder, 'package.json');
@@ -95,7 +95,7 @@ function readManifest(folder: string): { readonly version: string } {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
 }
 
-/** What it takes on the disk, as `du` counts it. */
+/** Disk usage, as `du` counts it. */
 export function diskBytes(folder: string): number {
   return readdirSync(folder, { withFileTypes: true, recursive: true }).reduce(
     (sum, entry) => sum + lstatSync(join(entry.parentPath, entry.name)).blocks * 512,

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:others`: the simulator beside what a user would take instead, with the same routes and bodies.
- * Linux alone: the others' CPU and memory are read from `/proc`.
- * Exit codes: 2 for a wrong flag, 8 where a server failed under load and its figures are not given.
+ * `npm run bench:others`: compares the simulator with common mock servers, with the same routes and
+ * bodies. Linux only: CPU and memory of the servers are read from `/proc`.
+ * Exit codes: 2 for a wrong flag, 8 if a server failed under load, so that its figures are missing.
  */
 import { writeFileSync } from 'node:fs';
 import { constants, cpus, loadavg } from 'node:os';
@@ -14,7 +14,7 @@ import { type Contender, contenders } from './contenders.ts';
 import { type Installed, install } from './install.ts';
 import { addOthersFlags, type OthersOptions, othersOptions } from './options.ts';
 import { type OthersResult, othersText, serverResult } from './report.ts';
-import { type TwinReplies, twinReplies } from './twin-replies.ts';
+import { type SimulatorReplies, simulatorReplies } from './simulator-replies.ts';
 
 const notValid = 8;
 
@@ -24,7 +24,7 @@ async function others(argv: readonly string[], io: CommandIo): Promise<number> {
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const options = othersOptions(command);
   if (process.platform !== 'linux')
-    throw new UsageError('CPU and memory are read from /proc, which only Linux has');
+    throw new UsageError('this comparison runs only on Linux: it reads CPU and memory from /proc');
   const onProgress = (line: string): void => io.error(`${line}\n`);
   const environment = {
     node: process.version,
@@ -33,7 +33,7 @@ async function others(argv: readonly string[], io: CommandIo): Promise<number> {
     started_at: new Date().toISOString(),
     connections,
   };
-  const replies = await twinReplies();
+  const replies = await simulatorReplies();
   const entrants = await installAll(options, replies, onProgress);
   const comparison = new Comparison(entrants, replies, onProgress);
   await comparison.run(options.rounds);
@@ -51,7 +51,7 @@ async function others(argv: readonly string[], io: CommandIo): Promise<number> {
 
 async function installAll(
   { servers, folder }: OthersOptions,
-  replies: TwinReplies,
+  replies: SimulatorReplies,
   onProgress: (line: string) => void,
 ): Promise<Entrant[]> {
   const places = new Map<Contender['from'], Installed>();

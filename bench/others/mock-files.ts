@@ -1,7 +1,7 @@
 /**
- * The files that Prism and Mockoon serve from: the same two routes, the same bodies.
+ * The input files of Prism and Mockoon: the same two routes and the same bodies.
  */
-import type { Body } from './twin-replies.ts';
+import type { Body } from './simulator-replies.ts';
 
 interface Responses {
   readonly post: { readonly responses: Readonly<Record<string, unknown>> };
@@ -9,7 +9,7 @@ interface Responses {
 
 const sendPath = '/api/v1/sms/send/';
 
-/** Prism answers with the lowest 2xx that it finds, so the document that it gets knows no replay (200). */
+/** Prism answers with the lowest 2xx, so its document omits the replay (200). */
 export function prismDocument(openApi: Body): Body {
   const paths = openApi['paths'] as Readonly<Record<string, Responses>>;
   const send = paths[sendPath];
@@ -21,7 +21,7 @@ export function prismDocument(openApi: Body): Body {
   };
 }
 
-/** A data file of Mockoon 9. Templating is off, which is the faster half of what it offers. */
+/** A data file of Mockoon 9. Templating is off, which is faster. */
 export function mockoonData(queued: Body, read: Body): Body {
   const routes = [
     mockoonRoute(1, 'post', 'api/v1/sms/send/', 202, queued),

@@ -1,5 +1,5 @@
 /**
- * The flags of the comparison, and what they ask for.
+ * The flags of the comparison.
  */
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
@@ -10,10 +10,10 @@ import { contenders, projectRoot } from './contenders.ts';
 
 export interface OthersOptions {
   readonly folder: string;
-  /** Names of contenders. */
+  /** Names of servers to compare. */
   readonly servers: readonly string[];
   readonly rounds: number;
-  /** Where the result goes as JSON. */
+  /** File for the result as JSON. */
   readonly report?: string;
 }
 
@@ -23,7 +23,7 @@ export function addOthersFlags(command: Command): void {
   addFlags(command, [
     {
       flag: '--folder <path>',
-      about: 'where the others are installed',
+      about: 'folder to install the servers in',
       parse: folderValue,
       fallback: join(tmpdir(), 'smstwin-others'),
     },
@@ -36,11 +36,11 @@ export function addOthersFlags(command: Command): void {
     },
     {
       flag: '--rounds <n>',
-      about: 'of one second, for each kind of request',
+      about: 'rounds of one second for each kind of request',
       parse: wholeNumber(1, 999),
       fallback: 5,
     },
-    { flag: '--report <json=file>', about: 'the figures as JSON', parse: reportValue },
+    { flag: '--report <json=file>', about: 'write the figures as JSON', parse: reportValue },
   ]);
 }
 
@@ -62,7 +62,7 @@ export function othersOptions(command: Command): OthersOptions {
 function folderValue(text: string): string {
   // Packages installed inside the project would shadow its own.
   if (text === '' || !relative(projectRoot, resolve(text)).startsWith('..')) {
-    throw new ValueError('expected a folder outside of the project');
+    throw new ValueError('expected a folder outside the project');
   }
   return text;
 }

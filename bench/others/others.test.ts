@@ -12,7 +12,7 @@ import { mockoonData, prismDocument } from './mock-files.ts';
 import { addOthersFlags, type OthersOptions, othersOptions } from './options.ts';
 import { parseStat, processTree, residentBytes, treeUsage } from './process-tree.ts';
 import { othersText, serverResult } from './report.ts';
-import { type Body, twinReplies } from './twin-replies.ts';
+import { type Body, simulatorReplies } from './simulator-replies.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'others-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -45,7 +45,7 @@ function read(...argv: readonly string[]): OthersOptions {
   return othersOptions(command);
 }
 
-test('without flags all are compared, in a folder outside of the project', () => {
+test('without flags all servers are compared, in a folder outside the project', () => {
   expect(read()).toEqual({
     folder: join(tmpdir(), 'smstwin-others'),
     servers: contenders.map(({ name }) => name),
@@ -53,7 +53,7 @@ test('without flags all are compared, in a folder outside of the project', () =>
   });
 });
 
-test('every flag arrives', () => {
+test('every flag sets its option', () => {
   const flags = ['--server', 'prism', '--server', 'prism', '--server', 'mockoon'];
   const options = read(...flags, '--rounds', '2', '--folder', folder, '--report', 'json=a=b');
   expect(options).toEqual({ folder, servers: ['prism', 'mockoon'], rounds: 2, report: 'a=b' });
@@ -63,32 +63,32 @@ test.each([
   [['--server', 'wiremock'], 'expected smstwin, '],
   [['--rounds', '0'], 'expected a whole number from 1'],
   [['--report', 'html=f'], 'expected json=FILE'],
-  [['--folder', projectRoot], 'expected a folder outside of the project'],
-  [['--folder', join(projectRoot, 'bench/others/x')], 'expected a folder outside of the project'],
+  [['--folder', projectRoot], 'expected a folder outside the project'],
+  [['--folder', join(projectRoot, 'bench/others/x')], 'expected a folder outside the project'],
   [['more'], "unexpected argument 'more'"],
 ])('%j is refused in one line', (argv, why) => {
   expect(() => read(...argv)).toThrow(why);
 });
 
-test('CPU is user and system time with that of ended children, whatever the name of the process', () => {
+test('CPU is user and system time, ended children included, for any process name', () => {
   const stat = '42 (a) b (c)) S 7 42 42 0 -1 4194304 100 0 0 0 150 25 4 1 20 0 11 0 900 1 2 3';
   expect(parseStat(stat)).toEqual({ parent: 7, cpuMicros: 1_800_000 });
 });
 
-test('resident memory is read in bytes; what has ended has none', () => {
+test('resident memory is read in bytes; an ended process has none', () => {
   expect(residentBytes('Name:\tnode\nVmHWM:\t 9 kB\nVmRSS:\t   2048 kB\n')).toBe(2_097_152);
   expect(residentBytes('Name:\tnode\nState:\tZ (zombie)\n')).toBe(0);
 });
 
-test.runIf(process.platform === 'linux')('a process and its parent are seen', () => {
+test.runIf(process.platform === 'linux')('a process tree includes its children', () => {
   expect(processTree(process.ppid)).toContain(process.pid);
   expect(processTree(process.pid)).not.toContain(process.ppid);
   expect(treeUsage(process.pid)?.rssBytes).toBeGreaterThan(10e6);
   expect(treeUsage(2 ** 30)).toBeUndefined();
 });
 
-test('the files of Prism and Mockoon have the routes, the statuses and the bodies of the simulator', async () => {
-  const { openApi, queued, read: readBody } = await twinReplies();
+test('the files of Prism and Mockoon have the simulated routes, statuses and bodies', async () => {
+  const { openApi, queued, read: readBody } = await simulatorReplies();
   const paths = prismDocument(openApi)['paths'] as Record<string, { post: { responses: object } }>;
   const statuses = Object.keys(paths['/api/v1/sms/send/']?.post.responses ?? {});
   expect(statuses.filter((status) => status.startsWith('2'))).toEqual(['202']);
@@ -107,7 +107,7 @@ test('the files of Prism and Mockoon have the routes, the statuses and the bodie
   ]);
 });
 
-test('a reply differs by its fields or by its size, not by its values', () => {
+test('replies are compared by fields and size, not by values', () => {
   const expected = { status: 'queued', to: '+12025550199' };
   expect(differenceOf('{"to":"+12025550123","status":"failed"}', expected)).toBeUndefined();
   expect(differenceOf('{"status":"queued"}', expected)).toBe('fields status');
@@ -115,7 +115,7 @@ test('a reply differs by its fields or by its size, not by its values', () => {
 });
 
 test('a server is started, timed, read and ended', async () => {
-  const replies = await twinReplies();
+  const replies = await simulatorReplies();
   const server = await ContenderProcess.start(scripted(202, replies.queued), installed, replies);
   expect(server.startedMs).toBeGreaterThan(5);
   await server.prepareReads();
@@ -126,17 +126,17 @@ test('a server is started, timed, read and ended', async () => {
   expect(server.usage()).toBeUndefined();
 });
 
-test('a wrong status, a wrong body and a server that ends are errors that name it', async () => {
-  const replies = await twinReplies();
+test('a wrong status, a wrong body and an exit are errors that name the server', async () => {
+  const replies = await simulatorReplies();
   const start = (contender: Contender) => ContenderProcess.start(contender, installed, replies);
   await expect(start(scripted(200, replies.queued))).rejects.toThrow(
-    'scripted: it answered 200 for 202',
+    'scripted: answered 200 instead of 202',
   );
   await expect(start(scripted(202, { status: 'queued' }))).rejects.toThrow(
-    "scripted: its 202 is not the simulator's: fields status",
+    "scripted: its 202 differs from the simulator's: fields status",
   );
-  const dead = { ...scripted(202, {}), argv: () => ['-e', 'throw new Error("no luck")'] };
-  await expect(start(dead)).rejects.toThrow(/scripted: it ended by itself, code 1.*no luck/);
+  const exiting = { ...scripted(202, {}), argv: () => ['-e', 'throw new Error("cannot start")'] };
+  await expect(start(exiting)).rejects.toThrow(/scripted: exited with code 1.*cannot start/);
 });
 
 test('a folder is as large as its files', () => {
@@ -182,7 +182,7 @@ test('the table shows medians, in Markdown', () => {
   expect(lines).toContain('smstwin held 12 messages when its memory under load was read');
 });
 
-test('a server that failed under load has no figures of it', () => {
+test('a server that failed under load has no load figures', () => {
   const entrant = { contender: contenderOf('prism'), installed };
   const result = serverResult(entrant, findings(round(30, 900, 2)));
   expect(result.send).toEqual({
@@ -196,7 +196,7 @@ test('a server that failed under load has no figures of it', () => {
   );
 });
 
-test('what is only started has a start and no reason to be invalid', () => {
+test('a contender that is only started is valid and has a start time', () => {
   const entrant = { contender: contenderOf('smstwin-sources'), installed };
   const nothing = { ...findings(), rounds: { send: [], read: [] }, idleRssBytes: Number.NaN };
   expect(serverResult(entrant, nothing)).toMatchObject({

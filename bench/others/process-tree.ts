@@ -1,5 +1,5 @@
 /**
- * CPU and memory of a process that is not ours to ask, with its workers and children: from Linux's `/proc`.
+ * Reads CPU and memory of a process, its workers and children from Linux's `/proc`.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -13,10 +13,10 @@ export interface ProcessStat {
   readonly cpuMicros: number;
 }
 
-/** The kernel counts CPU in hundredths of a second here, whatever its own tick is. */
+/** `/proc` counts CPU in hundredths of a second, whatever the kernel's tick. */
 const microsPerTick = 10_000;
 
-/** A process and everything below it. */
+/** A process and all its descendants. */
 export function processTree(root: number): number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {
@@ -24,14 +24,14 @@ export function processTree(root: number): number[] {
     if (stat !== undefined) parents.set(Number(name), parseStat(stat).parent);
   }
   const found = [root];
-  // Grows while it is walked.
+  // The list grows during the loop.
   for (const id of found) {
     for (const [child, parent] of parents) if (parent === id) found.push(child);
   }
   return found;
 }
 
-/** Undefined where nothing of it is left. */
+/** Undefined if the whole tree has ended. */
 export function treeUsage(root: number): ProcessUsage | undefined {
   let cpuMicros = 0;
   let rssBytes = 0;
@@ -47,19 +47,19 @@ export function treeUsage(root: number): ProcessUsage | undefined {
 
 /** `/proc/<pid>/stat`: user and system time of all threads, and of children that have ended. */
 export function parseStat(text: string): ProcessStat {
-  // The name stands in parentheses and may itself hold spaces and parentheses.
+  // The process name in parentheses may itself hold spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [, parent] = fields;
   const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
   return { parent: Number(parent), cpuMicros: ticks * microsPerTick };
 }
 
-/** `/proc/<pid>/status`; 0 of a process that has ended and was not waited for. */
+/** `/proc/<pid>/status`; 0 for an ended process that was not waited for. */
 export function residentBytes(text: string): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1_024;
 }
 
-/** Undefined where the process has ended. */
+/** Undefined if the process has ended. */
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');

@@ -1,5 +1,5 @@
 /**
- * The comparison as JSON carries it, and as a table in Markdown: what is printed is what the README shows.
+ * The comparison as JSON and as a Markdown table, which the README shows.
  */
 import { cpuOf, type Round, throughputOf } from '../measure.ts';
 import { median } from '../median.ts';
@@ -17,7 +17,7 @@ export interface ServerResult {
   readonly name: string;
   readonly version: string;
   readonly what: string;
-  /** Why its figures under load are not given. */
+  /** Why its load figures are missing. */
   readonly invalid: readonly string[];
   readonly start_ms: number | null;
   readonly starts_ms: readonly number[];
@@ -25,7 +25,7 @@ export interface ServerResult {
   readonly loaded_rss_bytes: number | null;
   readonly send: KindFigures;
   readonly read: KindFigures;
-  /** Answered 202 in all: what a server that keeps messages holds at the end. */
+  /** Sends answered 202: the number of messages that a stateful server holds at the end. */
   readonly sends: number;
   readonly node_modules_bytes: number | null;
 }
@@ -99,7 +99,7 @@ export function othersText({ servers, node, cpus, load_average: average }: Other
   return lines.join('');
 }
 
-/** The first row is the head; columns between the first and the last hold numbers. */
+/** The first row is the header; columns between the first and the last hold numbers. */
 export function markdownTable(rows: readonly (readonly string[])[]): string[] {
   const widths = head.map((_, column) =>
     Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -123,7 +123,7 @@ function megabytes(bytes: number | null): string {
   return shown(bytes === null ? null : bytes / 1e6);
 }
 
-/** Whole numbers; what is above a thousand is not known better than to `step`. */
+/** Whole numbers; above a thousand they are rounded to `step`. */
 function shown(value: number | null, step = 1): string {
   if (value === null) return '–';
   const rounded = value > 1_000 ? Math.round(value / step) * step : Math.round(value);

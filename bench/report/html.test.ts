@@ -1,5 +1,5 @@
 /**
- * The page in a real browser: figures as they were measured, plots that are drawn, nothing fetched.
+ * The HTML report in a real browser: it shows the figures, draws the plots and fetches nothing.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,8 +62,10 @@ const result: BenchResult = {
   audit: auditRun(entries, { send: 2 }),
 };
 
-const inkPerCanvas = `[...document.querySelectorAll('canvas')].map((canvas) =>
-  canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.filter((byte) => byte > 0).length)`;
+const inkPerCanvas = `[...document.querySelectorAll('canvas')].map((canvas) => {
+  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  return data.filter((byte) => byte > 0).length;
+})`;
 
 test.skipIf(withoutBrowser !== '')(
   `the report shows its figures, draws each plot and fetches nothing${withoutBrowser}`,

@@ -1,5 +1,5 @@
 /**
- * The result as one page that needs nothing but itself: figures as tables, plots by uPlot, inlined.
+ * The HTML report: one self-contained page with tables and plots by uPlot, inlined.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,6 +10,7 @@ import { auditText } from './text.ts';
 
 export function htmlReport(result: BenchResult): string {
   const { script, style } = plottingLibrary();
+  const json = JSON.stringify(result).replaceAll('<', '\\u003c');
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -17,18 +18,22 @@ export function htmlReport(result: BenchResult): string {
 <meta name="viewport" content="width=device-width">
 <title>smstwin bench</title>
 <style>${style}
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: #1b1b1b; background: #fff; }
-table { border-collapse: collapse; margin: 0.5rem 0; } th, td { padding: 0.2rem 0.8rem; text-align: right; border-bottom: 1px solid #ddd; }
-th:first-child, td:first-child { text-align: left; } pre { overflow-x: auto; background: #f5f5f5; padding: 0.8rem; }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
+  color: #1b1b1b; background: #fff; }
+table { border-collapse: collapse; margin: 0.5rem 0; }
+th, td { padding: 0.2rem 0.8rem; text-align: right; border-bottom: 1px solid #ddd; }
+th:first-child, td:first-child { text-align: left; }
+pre { overflow-x: auto; background: #f5f5f5; padding: 0.8rem; }
 .invalid { color: #a00000; font-weight: 600; } .plot { margin: 1rem 0; }
 </style>
 </head>
 <body>
 <h1>smstwin bench</h1>
-<p>${asHtml(`Node ${result.node}, ${result.started_at}, ${result.connections} connections, ${mode(result)}. Ratios within one run are what counts; absolute figures depend on the machine and on what else it did.`)}</p>
+<p>${asHtml(conditions(result))} Compare ratios within one run; absolute figures depend on the
+machine and its other load.</p>
 ${result.cases.map(caseSection).join('\n')}
-${result.audit === null ? '' : `<section><h2>limit-audit</h2><pre>${asHtml(auditText(result.audit).trim())}</pre><div class="plot" data-plot="audit" role="img" aria-label="Accepted and refused per simulated second, and the limit"></div></section>`}
-<script type="application/json" id="result">${JSON.stringify(result).replaceAll('<', '\\u003c')}</script>
+${auditSection(result)}
+<script type="application/json" id="result">${json}</script>
 <script>${script.replaceAll('</script', '<\\/script')}</script>
 <script>${plotScript}</script>
 </body>
@@ -42,7 +47,8 @@ function caseSection(result: CaseResult): string {
       ? `<p class="invalid">Invalid: ${asHtml(result.invalid.join('; '))}</p>`
       : result.cpu_ratio === null
         ? `<p>${asHtml(withoutRatio(result))}</p>`
-        : `<p><strong>${result.cpu_ratio.toFixed(2)}x</strong> the CPU per request of a bare HyperExpress handler${result.bar === null ? '' : ` (bar ${result.bar}x)`}</p>`;
+        : `<p><strong>${result.cpu_ratio.toFixed(2)}x</strong> the CPU per request of a bare ` +
+          `HyperExpress handler${result.bar === null ? '' : ` (bar ${result.bar}x)`}</p>`;
   const rows = servers.map((name) => {
     const figures = result.servers[name];
     if (figures === undefined) return '';
@@ -62,20 +68,31 @@ function caseSection(result: CaseResult): string {
   );
   const name = asHtml(result.case);
   return `<section><h2>${name}</h2><p>${asHtml(result.what)}</p>${headline}
-<table><thead><tr><th>server</th><th>CPU &micro;s/request</th><th>requests/s</th><th>p50 ms</th><th>p99 ms</th><th>max ms</th></tr></thead><tbody>${rows.join('')}</tbody></table>
+<table><thead><tr><th>server</th><th>CPU &micro;s/request</th><th>requests/s</th><th>p50 ms</th>
+<th>p99 ms</th><th>max ms</th></tr></thead><tbody>${rows.join('')}</tbody></table>
 <ul>${slos.join('')}</ul>
-<div class="plot" data-plot="latency" data-case="${name}" role="img" aria-label="Latency by percentile of ${name}"></div>
-<div class="plot" data-plot="throughput" data-case="${name}" role="img" aria-label="Throughput over time of ${name}"></div></section>`;
+<div class="plot" data-plot="latency" data-case="${name}" role="img"
+  aria-label="Latency by percentile of ${name}"></div>
+<div class="plot" data-plot="throughput" data-case="${name}" role="img"
+  aria-label="Throughput over time of ${name}"></div></section>`;
 }
 
-function mode({ open_loop_rate: rate }: BenchResult): string {
-  return rate === null ? 'saturation' : `open loop at ${rate} requests per second`;
+function auditSection({ audit }: BenchResult): string {
+  if (audit === null) return '';
+  return `<section><h2>limit-audit</h2><pre>${asHtml(auditText(audit).trim())}</pre>
+<div class="plot" data-plot="audit" role="img"
+  aria-label="Accepted and refused per simulated second, and the limit"></div></section>`;
+}
+
+function conditions({ node, started_at, connections, open_loop_rate: rate }: BenchResult): string {
+  const mode = rate === null ? 'saturation' : `open loop at ${rate} requests per second`;
+  return `Node ${node}, ${started_at}, ${connections} connections, ${mode}.`;
 }
 
 function plottingLibrary(): { readonly script: string; readonly style: string } {
   const isCheckout = import.meta.url.endsWith('.ts');
   const { resolve } = createRequire(import.meta.url);
-  // The package has its own copy, so that uPlot is not installed with it.
+  // The package ships its own copy, so that uPlot is not installed with it.
   const file = (name: string) =>
     readFileSync(
       isCheckout ? resolve(`uplot/dist/${name}`) : new URL(`uplot/${name}`, import.meta.url),

@@ -1,5 +1,5 @@
 /**
- * The result of a run, as JSON carries it and as the other reports show it.
+ * The result of a run: the JSON report, and the input of the other reports.
  */
 import type { AuditRun } from '../audit/audit-run.ts';
 import type { Second } from '../load/load-result.ts';
@@ -29,11 +29,11 @@ export interface CaseResult {
   readonly case: string;
   readonly scenario: string;
   readonly what: string;
-  /** Why there is no headline figure; empty when the run is valid. */
+  /** Why there is no headline figure; empty if the run is valid. */
   readonly invalid: readonly string[];
-  /** CPU per request over the bare HyperExpress handler's: the headline. */
+  /** The headline: CPU per request as a multiple of the bare HyperExpress handler's. */
   readonly cpu_ratio: number | null;
-  /** Why there is no floor, and so no ratio. */
+  /** Why there is no floor, and therefore no ratio. */
   readonly without_floors: string | null;
   readonly bar: number | null;
   readonly servers: { readonly service: ServerFigures } & Readonly<
@@ -43,7 +43,7 @@ export interface CaseResult {
   readonly idle_rss_bytes: number | null;
   readonly slos: readonly { readonly slo: string; readonly met: boolean }[];
   readonly generator_cores: number;
-  /** Of the service, round after round. */
+  /** Seconds of load on the service, of all rounds in order. */
   readonly seconds: readonly Second[];
   /** Percentile and milliseconds, for the plot. */
   readonly distribution: readonly (readonly [number, number])[];
@@ -70,7 +70,7 @@ export function caseResult(
 ): CaseResult {
   const { case: benchCase, rounds } = measurement;
   const loads = rounds.service.map(({ load }) => load);
-  // A floor that failed makes its ratio worthless too.
+  // A floor that failed invalidates the ratio.
   const floors = [...rounds.hyperexpress, ...rounds.raw].map(({ load }) => load);
   const invalid = [
     ...invalidity(loads, isOpenLoop),
@@ -105,7 +105,7 @@ export function caseResult(
   };
 }
 
-/** Empty where there is a floor. */
+/** Empty if there is a floor. */
 export function withoutRatio({ without_floors: why }: CaseResult): string {
   return why === null ? '' : `No ratio: there is no floor. ${why}`;
 }
@@ -145,7 +145,7 @@ function figuresOf(rounds: readonly Round[], ratio: number): Figures {
   };
 }
 
-/** Milliseconds; the median over the rounds, but of the maximum the greatest. */
+/** Milliseconds: the median over the rounds; for the maximum, the largest. */
 function percentile(rounds: readonly Round[], percent: number): number {
   if (percent >= 100) return Math.max(...rounds.map(({ load }) => load.latency.max / 1_000));
   return median(

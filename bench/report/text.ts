@@ -1,5 +1,5 @@
 /**
- * The result as text: one table, the headline first.
+ * The text report: one table per case, the headline first.
  */
 import { type AuditRun, isBroken } from '../audit/audit-run.ts';
 import { servers } from '../measure.ts';
@@ -22,11 +22,13 @@ export function caseText(result: CaseResult): string {
     const figures = result.servers[name];
     if (figures === undefined) continue;
     const { p50, p99, max } = figures.latency_ms;
-    // No headline from an invalid run.
+    // An invalid run has no headline.
     const cpu = result.invalid.length > 0 ? '-' : number(figures.cpu_us_per_request, 1);
-    lines.push(
-      `  ${name.padEnd(14)}${cpu.padStart(11)}${number(figures.requests_per_second, 0).padStart(11)}${number(p50, 2).padStart(9)}${number(p99, 2).padStart(9)}${number(max, 2).padStart(9)}${number(figures.rss_bytes === null ? null : figures.rss_bytes / 1e6, 0).padStart(9)}\n`,
-    );
+    const rss = figures.rss_bytes === null ? null : figures.rss_bytes / 1e6;
+    const rate = number(figures.requests_per_second, 0).padStart(11);
+    const rest = [number(p50, 2), number(p99, 2), number(max, 2), number(rss, 0)];
+    const cells = rest.map((cell) => cell.padStart(9)).join('');
+    lines.push(`  ${name.padEnd(14)}${cpu.padStart(11)}${rate}${cells}\n`);
   }
   for (const { slo, met } of result.slos) lines.push(`  ${met ? 'met    ' : 'CROSSED'} ${slo}\n`);
   return lines.join('');
@@ -39,7 +41,7 @@ export function auditText(run: AuditRun): string {
   for (const found of run.endpoints) {
     const verdict =
       found.over === 0 && found.under === 0
-        ? 'not one too many, not one too few'
+        ? 'no over-admission, no under-admission'
         : [
             found.over > 0 ? `OVER-ADMISSION: ${found.over} passed beyond the limit` : '',
             found.under > 0 ? `UNDER-ADMISSION: ${found.under} refused below the limit` : '',
@@ -47,17 +49,20 @@ export function auditText(run: AuditRun): string {
             .filter((part) => part !== '')
             .join(', ');
     lines.push(
-      `  ${found.endpoint.padEnd(15)} limit ${found.limit}, ${found.users} users: ${found.passed} passed, ${found.refused} refused, fullest 60 s ${found.fullestWindow}: ${verdict}\n`,
+      `  ${found.endpoint.padEnd(15)} limit ${found.limit}, ${found.users} users: ` +
+        `${found.passed} passed, ${found.refused} refused, fullest 60 s ${found.fullestWindow}: ` +
+        `${verdict}\n`,
     );
     for (const { kind, user, atMs, passedBefore } of found.firstBreaches.slice(0, 2)) {
       const act = kind === 'over' ? 'passed' : 'was refused';
       lines.push(
-        `    ${new Date(atMs).toISOString()} ${user}: a request ${act} with ${passedBefore} passed in the last 60 s\n`,
+        `    ${new Date(atMs).toISOString()} ${user}: a request ${act} with ${passedBefore} ` +
+          'passed in the last 60 s\n',
       );
     }
   }
-  if (run.endpoints.length === 0) lines.push('  no limited endpoint was asked\n');
-  lines.push(`  ${isBroken(run) ? 'a bound was BROKEN' : 'every bound was met'}\n`);
+  if (run.endpoints.length === 0) lines.push('  no limited endpoint was called\n');
+  lines.push(`  ${isBroken(run) ? 'a limit was BROKEN' : 'every limit held'}\n`);
   return lines.join('');
 }
 

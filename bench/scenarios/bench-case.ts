@@ -1,5 +1,5 @@
 /**
- * The cases of the load scenarios: which simulator, what is sent to it, and what its cost is held against.
+ * The cases of the load scenarios: their simulator, their requests and their cost limit.
  */
 
 import type { SettingsInput } from '../../src/simulator.ts';
@@ -8,7 +8,7 @@ import type { RequestTemplate, Workload } from '../load/workload.ts';
 export const scenarioNames = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
-/** Who sends, from where, and about which messages. */
+/** The sender, its number, the recipient, and the messages to read. */
 export interface Caller {
   readonly apiKey: string;
   readonly from: string;
@@ -19,29 +19,29 @@ export interface Caller {
 export interface BenchCase {
   readonly scenario: ScenarioName;
   readonly name: string;
-  /** In words: what is measured. */
+  /** A sentence that says what is measured. */
   readonly what: string;
   readonly settings: SettingsInput;
-  /** Messages that are there before the load. */
+  /** Messages created before the load. */
   readonly preload: number;
   readonly workload: (caller: Caller) => Workload;
-  /** CPU per request over the bare HyperExpress handler's, at most (`interfaces.md`, issue 6). */
+  /** The highest permitted ratio to the CPU per request of the bare HyperExpress handler. */
   readonly bar: number | undefined;
 }
 
 const sim = { number: '+12025550101', polling: 'external' } as const;
-/** Its only SIM is polled by a real device that never comes, so that messages stay where they are. */
-const restingWorld = { accounts: [{ name: 'bench', sims: [sim] }] };
-const livingWorld = { accounts: [{ name: 'bench', sims: [{ number: sim.number }] }] };
-/** 20 simulated seconds in 20 milliseconds: a life of three polls ends before the next second. */
-const livingRate = 1_000;
+/** The only SIM waits for an external device that never polls, so messages keep their status. */
+const idleWorld = { accounts: [{ name: 'bench', sims: [sim] }] };
+const pollingWorld = { accounts: [{ name: 'bench', sims: [{ number: sim.number }] }] };
+/** 20 simulated seconds pass in 20 milliseconds, so a message is delivered within a second. */
+const deliveringRate = 1_000;
 
 export const cases: readonly BenchCase[] = [
   {
     scenario: 'send',
     name: 'send',
     what: 'a send without request_id; no rate limits',
-    settings: { noLimits: true, world: restingWorld },
+    settings: { noLimits: true, world: idleWorld },
     preload: 0,
     workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202] }),
     bar: 1.3,
@@ -50,7 +50,7 @@ export const cases: readonly BenchCase[] = [
     scenario: 'send',
     name: 'send-fresh-id',
     what: 'a send with a request_id of its own; no rate limits',
-    settings: { noLimits: true, world: restingWorld },
+    settings: { noLimits: true, world: idleWorld },
     preload: 0,
     workload: (caller) => ({ requests: [sendTemplate(caller, true)], expects: [202] }),
     bar: 1.5,
@@ -58,8 +58,8 @@ export const cases: readonly BenchCase[] = [
   {
     scenario: 'send',
     name: 'send-whole-life',
-    what: 'a send without request_id, and every message delivered beside it',
-    settings: { noLimits: true, world: livingWorld, clock: 'scaled', rate: livingRate },
+    what: 'a send without request_id, while all messages are delivered',
+    settings: { noLimits: true, world: pollingWorld, clock: 'scaled', rate: deliveringRate },
     preload: 0,
     workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202] }),
     bar: 1.7,
@@ -68,7 +68,7 @@ export const cases: readonly BenchCase[] = [
     scenario: 'read',
     name: 'read',
     what: 'a status read among 100,000 messages',
-    settings: { noLimits: true, world: restingWorld },
+    settings: { noLimits: true, world: idleWorld },
     preload: 100_000,
     workload: (caller) => ({ requests: [readTemplate(caller)], expects: [200] }),
     bar: 1.2,
@@ -76,10 +76,10 @@ export const cases: readonly BenchCase[] = [
   {
     scenario: 'throttled',
     name: 'throttled',
-    what: 'sends at far more than their limit: all but 120 a minute are answered 429',
+    what: 'sends far above their limit: all but 120 a minute are answered 429',
     settings: {
       world: {
-        accounts: [{ ...restingWorld.accounts[0], name: 'bench', monthly_quota: 'unlimited' }],
+        accounts: [{ ...idleWorld.accounts[0], name: 'bench', monthly_quota: 'unlimited' }],
       },
     },
     preload: 0,
@@ -90,7 +90,7 @@ export const cases: readonly BenchCase[] = [
     scenario: 'mixed',
     name: 'mixed',
     what: 'one send with a request_id of its own to three status reads; every message delivered',
-    settings: { noLimits: true, world: livingWorld, clock: 'scaled', rate: livingRate },
+    settings: { noLimits: true, world: pollingWorld, clock: 'scaled', rate: deliveringRate },
     preload: 20_000,
     workload: (caller) => {
       const read = readTemplate(caller);
@@ -124,7 +124,7 @@ function readTemplate({ apiKey, messageIds }: Caller): RequestTemplate {
     path: `/api/v1/sms/${text}/`,
     headers: { authorization: `Bearer ${apiKey}` },
     body: '',
-    // A stride that shares no factor with their number visits all of them, in no order of memory.
+    // A stride coprime to the number of messages visits all of them, in no memory order.
     slot: { text, next: (n) => messageIds[(n * 7_919) % messageIds.length] ?? text },
   };
 }

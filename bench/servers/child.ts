@@ -1,5 +1,5 @@
 /**
- * One server in a process of its own, started and asked over IPC. It ends when its parent does.
+ * One server in a child process, started and queried over IPC. It exits with its parent.
  */
 import { createSimulator, type Simulator } from '../../src/simulator.ts';
 import type { Order, Report, ServerSpec } from './messages.ts';
@@ -10,8 +10,8 @@ let simulator: Simulator | undefined;
 
 process.on('disconnect', () => process.exit(0));
 process.on('message', (order: Order) => {
-  carryOut(order).then(tell, (error: unknown) =>
-    tell({
+  carryOut(order).then(sendReport, (error: unknown) =>
+    sendReport({
       kind: 'failed',
       why: error instanceof Error ? (error.stack ?? error.message) : String(error),
     }),
@@ -32,10 +32,10 @@ async function carryOut(order: Order): Promise<Report> {
 
 async function start(spec: ServerSpec): Promise<Report> {
   if (spec.kind !== 'simulator') {
-    // Loaded here, so that neither kind of server pays for the other's code.
+    // Imported here, so that neither kind of server loads the other's code.
     const { bareHyperExpress, rawServer } = await import('./floors.ts');
     const port = await (spec.kind === 'raw' ? rawServer : bareHyperExpress)(spec.reply);
-    return { ...nobody, port, startedMs: sinceStart() };
+    return { ...noCaller, port, startedMs: sinceStart() };
   }
   simulator = await createSimulator(spec.settings);
   const { baseUrl } = await simulator.listen();
@@ -51,12 +51,12 @@ async function start(spec: ServerSpec): Promise<Report> {
   };
 }
 
-const nobody = { kind: 'started', apiKey: '', from: '', messageIds: [] } as const;
+const noCaller = { kind: 'started', apiKey: '', from: '', messageIds: [] } as const;
 
 function sinceStart(): number {
   return Date.now() - startedAtMs;
 }
 
-function tell(report: Report): void {
+function sendReport(report: Report): void {
   process.send?.(report);
 }

@@ -1,5 +1,5 @@
 /**
- * A simulator elsewhere, over its control port: makes callers of the bench's own there, and removes them.
+ * Creates and removes the bench's callers on a running simulator, over its control port.
  */
 
 import type { RequestView } from '../../src/operations/request-log.ts';
@@ -60,7 +60,7 @@ export class ControlClient {
   }
 }
 
-/** A name and a number that no earlier run has left behind. */
+/** A name and a number that no earlier run has used. */
 export function unusedName(): { readonly name: string; readonly number: string } {
   const run = `${Date.now()}`.slice(-7);
   return { name: `bench-${run}-${process.pid}`, number: `+1212${run}` };

@@ -1,12 +1,12 @@
 /**
- * The floors: what a request costs when nothing is done with it. Both parse the body as JSON and answer with
- * one of the same size as the service's; neither routes, authenticates, validates or keeps anything.
+ * The floors: servers that do nothing with a request, for comparison. Both parse the body as JSON
+ * and answer with a body of the service's size; they do not route, authenticate, validate or store.
  */
 import uWS, { type HttpResponse, type TemplatedApp } from 'uWebSockets.js';
 import { Server } from 'hyper-express';
 import type { FloorReply } from './messages.ts';
 
-/** The part of the native module that the service itself has no use for. */
+/** The part of the native module that the service itself does not use. */
 interface NativeApp extends TemplatedApp {
   get(pattern: string, handler: (response: HttpResponse) => void): NativeApp;
   post(pattern: string, handler: (response: HttpResponse) => void): NativeApp;
@@ -15,7 +15,7 @@ interface NativeApp extends TemplatedApp {
 const loopback = '127.0.0.1';
 const jsonType = 'application/json';
 
-/** HyperExpress as its own examples use it. Resolves to the port. */
+/** HyperExpress as in its own examples. Resolves to the port. */
 export async function bareHyperExpress(reply: FloorReply): Promise<number> {
   const server = new Server({ auto_close: false });
   server.post('/*', async (request, response) => {
@@ -29,7 +29,7 @@ export async function bareHyperExpress(reply: FloorReply): Promise<number> {
   return server.port;
 }
 
-/** The native server with the least that answers. Resolves to the port. */
+/** The native server with the minimal handler. Resolves to the port. */
 export function rawServer(reply: FloorReply): Promise<number> {
   const app = (uWS as unknown as { App(): NativeApp }).App();
   app.post('/*', (response) => {
@@ -58,7 +58,7 @@ export function rawServer(reply: FloorReply): Promise<number> {
 
 let consumed = 0;
 
-/** Keeps a parsed body from being optimised away. */
+/** Keeps the compiler from removing the parsed body. */
 function consume(body: unknown): void {
   if (typeof body === 'object' && body !== null) consumed++;
   if (consumed < 0) throw new Error('a count never falls');

@@ -1,14 +1,14 @@
 /**
- * What a bench and the server in its child process tell each other.
+ * The messages between a bench and the server in its child process.
  */
 import type { SettingsInput } from '../../src/simulator.ts';
 
-/** `raw`: uWebSockets.js alone; `hyperexpress`: a bare handler on it, as its users write one. */
+/** `raw`: uWebSockets.js alone; `hyperexpress`: a bare handler, as its users write one. */
 export type ServerSpec =
   | { readonly kind: 'simulator'; readonly settings: SettingsInput; readonly preload: number }
   | { readonly kind: 'raw' | 'hyperexpress'; readonly reply: FloorReply };
 
-/** The floor answers this to every request. */
+/** The floor's answer to every request. */
 export interface FloorReply {
   readonly postStatus: number;
   readonly body: Readonly<Record<string, unknown>>;

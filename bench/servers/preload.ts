@@ -1,5 +1,5 @@
 /**
- * Messages that are there before the load begins.
+ * Creates messages before the load begins.
  */
 import type { ApiRequest, Simulator } from '../../src/simulator.ts';
 
@@ -21,7 +21,7 @@ export function preload(simulator: Simulator, count: number): string[] {
   return ids;
 }
 
-/** A send as `handle` takes it. */
+/** A send in the form that `handle` accepts. */
 export function sendRequest(apiKey: string, body: Readonly<Record<string, unknown>>): ApiRequest {
   return {
     method: 'POST',

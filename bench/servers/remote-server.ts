@@ -1,5 +1,5 @@
 /**
- * A service that runs already. Its CPU is not ours to ask; its memory only where it has a control port.
+ * A running service. Its CPU cannot be measured; its memory only over a control port.
  */
 import { UsageError } from '../../src/config/command-error.ts';
 import type { BenchOptions } from '../options.ts';
@@ -52,5 +52,5 @@ export async function remoteServer(
   };
 }
 
-/** Reads need some messages; somebody else's service is not filled for them. */
+/** Reads need some messages; a service that is not our own gets no more than these. */
 const mostPreloaded = 200;

@@ -1,5 +1,5 @@
 /**
- * The parent's side of a server in a process of its own.
+ * Controls a server in a child process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -12,12 +12,12 @@ export type Usage = Extract<Report, { kind: 'usage' }>;
 
 const answerWithinMs = 60_000;
 
-/** What a measurement needs of a server, in a process of ours or elsewhere. */
+/** A server to be measured, in a child process or elsewhere. */
 export interface LoadedServer {
   readonly target: Target;
   readonly started: Pick<Started, 'apiKey' | 'from' | 'startedMs'>;
   readonly messageIds: readonly string[];
-  /** Undefined where it cannot be known. */
+  /** Undefined if it cannot be measured. */
   usage(): Promise<Usage | undefined>;
   stop(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export class ServerProcess implements LoadedServer {
     try {
       return new ServerProcess(child, await ask(child, { kind: 'start', spec }, 'started'));
     } catch (error) {
-      // Left alive, it would hold this process too.
+      // A running child would keep this process alive.
       child.kill('SIGKILL');
       throw error;
     }
@@ -65,7 +65,7 @@ export class ServerProcess implements LoadedServer {
   }
 }
 
-/** In a checkout the source; in the package what the build made of it, beside this very file. */
+/** The source in a checkout; in the package, the built file in the same folder. */
 function serverProgram(): { readonly file: string; readonly loader: readonly string[] } {
   const source = fileURLToPath(new URL('./child.ts', import.meta.url));
   if (existsSync(source)) return { file: source, loader: ['--import', 'tsx'] };
@@ -89,7 +89,7 @@ function ask<K extends Report['kind']>(
       else if (report.kind === 'failed') end(() => reject(new Error(report.why)));
     };
     const exited = (code: number | null): void =>
-      end(() => reject(new Error(`a server of the bench ended by itself, code ${code}`)));
+      end(() => reject(new Error(`a server of the bench exited with code ${code}`)));
     const timer = setTimeout(
       () => end(() => reject(new Error(`a server of the bench did not answer ${order.kind}`))),
       answerWithinMs,

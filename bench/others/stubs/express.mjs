@@ -1,4 +1,4 @@
-// The stub that a user would write with Express. It is copied beside the installed package, and runs there.
+// A stub as a user would write it with Express. It is copied into the folder of the installed package.
 import { readFileSync } from 'node:fs';
 import express from 'express';
 

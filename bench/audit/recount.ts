@@ -1,14 +1,15 @@
 /**
- * The law of the rate limits, counted anew from a record. Rules: LIMIT-1 to LIMIT-7.
- * A request passes exactly when fewer than N have passed in the 60 s up to it, of its user and endpoint. Nothing
- * of the service's limiter is used: a window over the times of what passed is all there is.
+ * Recounts the rate limits from a record of requests. Rules: LIMIT-1 to LIMIT-7.
+ * A request passes exactly if fewer than N passed in the 60 s up to it, for its user and endpoint.
+ * The recount shares no code with the service's limiter: it only keeps the times of accepted
+ * requests.
  */
 import type { EndpointName } from '../../src/sim/limits.ts';
 
 export interface AuditEntry {
   readonly atMs: number;
   readonly endpoint: EndpointName;
-  /** An account, or a client IP where nobody authenticated. */
+  /** An account, or a client IP for requests without a valid key. */
   readonly user: string;
   readonly passed: boolean;
 }
@@ -18,7 +19,7 @@ export interface Breach {
   readonly endpoint: EndpointName;
   readonly user: string;
   readonly atMs: number;
-  /** How many had passed in the window before it. */
+  /** How many requests had passed in the window before it. */
   readonly passedBefore: number;
 }
 
@@ -28,9 +29,9 @@ export interface EndpointAudit {
   readonly users: number;
   readonly passed: number;
   readonly refused: number;
-  /** The fullest window of 60 s of any user. */
+  /** The most requests that any user passed within 60 s. */
   readonly fullestWindow: number;
-  /** Requests that passed though the limit was reached, and that were refused though it was not. */
+  /** Requests accepted above the limit (`over`) and refused below it (`under`). */
   readonly over: number;
   readonly under: number;
   readonly firstBreaches: readonly Breach[];
@@ -39,7 +40,7 @@ export interface EndpointAudit {
 export const windowMs = 60_000;
 const shownBreaches = 5;
 
-/** `entries`: in the order in which the service decided them. Endpoints without a limit are not looked at. */
+/** `entries`: in the order of the service's decisions. Endpoints without a limit are skipped. */
 export function audit(
   entries: readonly AuditEntry[],
   limits: Readonly<Partial<Record<EndpointName, number | null>>>,
@@ -76,7 +77,7 @@ export function audit(
   }));
 }
 
-/** What passed, oldest first; a token spent 60 s ago or earlier is back. */
+/** The times of accepted requests, oldest first; those 60 s ago or older are dropped. */
 class Window {
   readonly #times: number[] = [];
   #first = 0;

@@ -1,6 +1,6 @@
 /**
- * What the simulator answers to the bench's send and read, so that every other server can be told to answer the
- * same; and its own OpenAPI document, for those that read one.
+ * The simulator's replies to a send and a read, so that every other server can return the same
+ * bodies, and its OpenAPI document for servers that read one.
  */
 import { openApi } from '../../src/http/openapi/service-document.ts';
 import { createSimulator } from '../../src/simulator.ts';
@@ -9,12 +9,12 @@ import { sendRequest } from '../servers/preload.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
-export interface TwinReplies {
-  /** The first account's, which are the same in every process of the same seed. */
+export interface SimulatorReplies {
+  /** The first account's caller; the same in every process with the same seed. */
   readonly caller: Omit<Caller, 'messageIds'>;
-  /** Of a send, 202. */
+  /** The body of a send, 202. */
   readonly queued: Body;
-  /** Of a read, 200. */
+  /** The body of a read, 200. */
   readonly read: Body;
   readonly openApi: Body;
 }
@@ -23,7 +23,7 @@ export const sendCase = caseOf('send');
 export const readCase = caseOf('read');
 const to = '+12025550199';
 
-export async function twinReplies(): Promise<TwinReplies> {
+export async function simulatorReplies(): Promise<SimulatorReplies> {
   const simulator = await createSimulator(sendCase.settings);
   try {
     const [account] = simulator.readyFile().accounts;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type AuditEntry, audit } from './law.ts';
 import { ownAudit } from './own-audit.ts';
+import { type AuditEntry, audit } from './recount.ts';
 
 const startMs = Date.parse('2026-01-01T00:00:00.000Z');
 
@@ -8,7 +8,7 @@ function entry(atMs: number, passed: boolean, user = 'a'): AuditEntry {
   return { atMs: startMs + atMs, endpoint: 'send', user, passed };
 }
 
-test('LIMIT-1 a full window that refuses the next request breaks nothing', () => {
+test('LIMIT-1 a full window that refuses the next request is correct', () => {
   const [found] = audit([entry(0, true), entry(1, true), entry(2, false)], { send: 2 });
   expect(found).toMatchObject({ passed: 2, refused: 1, over: 0, under: 0, fullestWindow: 2 });
 });
@@ -26,7 +26,7 @@ test('LIMIT-1 a refusal below the limit is under-admission', () => {
   expect(found).toMatchObject({ over: 0, under: 1 });
 });
 
-test('LIMIT-1 a token is back exactly 60 s after it was spent', () => {
+test('LIMIT-1 a token returns exactly 60 s after it was spent', () => {
   const refused = audit([entry(0, true), entry(59_999, false)], { send: 1 });
   expect(refused[0]).toMatchObject({ over: 0, under: 0 });
   const passed = audit([entry(0, true), entry(60_000, true)], { send: 1 });
@@ -35,7 +35,7 @@ test('LIMIT-1 a token is back exactly 60 s after it was spent', () => {
   expect(late[0]).toMatchObject({ over: 0, under: 1 });
 });
 
-test('LIMIT-7 each user has a window of its own, and an endpoint without a limit is not counted', () => {
+test('LIMIT-7 windows are per user, and endpoints without a limit are not counted', () => {
   const entries = [entry(0, true, 'a'), entry(0, true, 'b')];
   expect(audit(entries, { send: 1 })[0]).toMatchObject({ users: 2, over: 0 });
   expect(audit(entries, { send: null })).toEqual([]);
