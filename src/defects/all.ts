@@ -1,5 +1,5 @@
 /**
- * Every defect by its name in the catalogue (`catalogue.ts`), and the wrong server that it makes.
+ * Maps each defect of the catalogue to the code that plants it.
  */
 import type { Settings } from '../config/settings.ts';
 import type { Simulation } from '../simulation/simulation.ts';
@@ -10,8 +10,8 @@ import { fieldDefects } from './fields.ts';
 import { holdDefects } from './holds.ts';
 import { inexactIdDefects } from './inexact-ids.ts';
 import { keyDefects } from './keys.ts';
+import { lifeDefects } from './lifecycles.ts';
 import { limitDefects } from './limits.ts';
-import { lifeDefects } from './lives.ts';
 import { pathDefects } from './paths.ts';
 import { type Defects, WrongSimulation } from './planted.ts';
 import { quotaDefects } from './quotas.ts';
@@ -46,7 +46,7 @@ export const plantedDefects: Defects = {
   ...quotaDefects,
 };
 
-/** What `createSimulator` is given to be wrong in this way; undefined where no defect has the name. */
+/** The options that plant the defect in a simulator; undefined for an unknown name. */
 export function wrongSimulation(
   name: string,
 ): ((settings: Settings, startMs: number) => Simulation) | undefined {

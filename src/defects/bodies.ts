@@ -1,5 +1,5 @@
 /**
- * Message bodies with a field too many, a field too few, or a field of another form. Rules: RES-1 to RES-6.
+ * Message bodies with an extra, missing or malformed field. Rules: RES-1 to RES-6.
  */
 import { isoTime } from '../sim/iso-time.ts';
 import { describing, type Fields, isMessageBody, messageOf } from './edge.ts';
@@ -44,7 +44,7 @@ const numbered: Planted = {
   },
 };
 
-/** The device id that a read shows is drawn anew each time. */
+/** Each read shows another device id. */
 const drifting: Planted = {
   around: (next, simulation) => {
     let reads = 0;

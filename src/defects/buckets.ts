@@ -1,5 +1,5 @@
 /**
- * Buckets kept for the wrong caller: by key, by SIM, by address, for everybody, across endpoints.
+ * Buckets for the wrong caller: per key, SIM or address, shared by all, or across endpoints.
  * Rules: AUTH-6, LIMIT-1, LIMIT-5, LIMIT-7.
  */
 import type { ApiRequest } from '../http/service/messages.ts';
@@ -12,14 +12,14 @@ import type { Defects, Planted } from './planted.ts';
 
 type Bucket = readonly [EndpointName, string];
 
-/** What a wrong choice of the bucket may look at. */
+/** The inputs of a wrong choice of bucket. */
 interface Call {
   readonly endpoint: EndpointName;
-  /** The account's id, or the marked client IP where there is no valid key. */
+  /** The account's id, or the marked client IP without a valid key. */
   readonly caller: string;
   readonly isKnown: boolean;
   readonly keyId: string;
-  /** The SIM that a send names. */
+  /** The SIM that sends. */
   readonly device: Device | undefined;
   readonly request: ApiRequest;
 }
@@ -36,7 +36,7 @@ class RekeyedLimiter extends Limiter {
   }
 }
 
-/** Calls are counted in the bucket that `choose` names. */
+/** Counts calls in the bucket that `choose` returns. */
 function counting(choose: (call: Call) => Bucket): Planted {
   return {
     parts: { Limiter: RekeyedLimiter },
@@ -59,7 +59,7 @@ function counting(choose: (call: Call) => Bucket): Planted {
   };
 }
 
-/** One endpoint alone counts by what `choose` returns. */
+/** Counts calls of one endpoint in the bucket that `choose` returns. */
 function countingOn(limited: EndpointName, choose: (call: Call) => string): Planted {
   return counting((call) => [
     call.endpoint,

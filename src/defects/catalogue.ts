@@ -1,12 +1,13 @@
 /**
- * The catalogue of wrong servers: each breaks one rule in a way that a real implementation would.
- * Data alone. Who plants them is elsewhere; names are stable. A rule that no defect can trip is not covered.
+ * The catalogue of defects: each breaks one rule as a real implementation might. Data only; the
+ * code that plants them is in the other files. Names are stable. A rule without a defect is not
+ * covered.
  */
 export interface Defect {
   readonly name: string;
-  /** The id of the rule that such a server breaks. */
+  /** The rule that the defect breaks. */
   readonly rule: string;
-  /** What such a server does. */
+  /** What a server with the defect does. */
   readonly does: string;
 }
 
@@ -37,7 +38,7 @@ export const defects: readonly Defect[] = [
   defect(
     'limit-tasks-per-device',
     'LIMIT-5',
-    'each device has 60 task polls of its own, whoever polls',
+    'each device has its own 60 task polls, for all callers together',
   ),
   defect(
     'limit-dashboard-per-key',
@@ -50,7 +51,7 @@ export const defects: readonly Defect[] = [
   defect('limit-dashboard-global', 'AUTH-6', 'all users share one bucket of dashboard sends'),
   defect('limit-external-global', 'AUTH-6', 'all users share one bucket of external sends'),
   defect('limit-tasks-global', 'AUTH-6', 'all users share one bucket of task polls'),
-  defect('limit-pool-shared', 'AUTH-6', 'all who send from the pool share one bucket'),
+  defect('limit-pool-shared', 'AUTH-6', 'all accounts that send from the pool share one bucket'),
   defect('revoked-key-spends-user', 'AUTH-6', "calls with a revoked key spend the user's bucket"),
   defect(
     'tasks-limit-locks-account',
@@ -168,12 +169,12 @@ export const defects: readonly Defect[] = [
   defect('replay-ascii-only', 'SEND-4', 'a request_id beyond ASCII is not found again'),
   defect('replay-window-from-send-at', 'SEND-4', 'the 24 hours of a held message start at send_at'),
   defect('replay-id-cut', 'SEND-4', 'request_ids with the same first 32 characters are the same'),
-  defect('replay-id-trimmed', 'SEND-4', 'spaces around a request_id do not count'),
+  defect('replay-id-trimmed', 'SEND-4', 'spaces around a request_id are ignored'),
   defect('replay-id-without-accents', 'SEND-4', 'request_ids that differ in accents are the same'),
-  defect('replay-id-as-number', 'SEND-4', 'request_ids of digits are the same as numbers are'),
-  defect('replay-id-stored-cut', 'SEND-4', 'a request_id is stored with 64 characters of it'),
+  defect('replay-id-as-number', 'SEND-4', 'request_ids of digits are compared as numbers'),
+  defect('replay-id-stored-cut', 'SEND-4', 'only 64 characters of a request_id are stored'),
   defect('replay-id-stored-trimmed', 'SEND-4', 'a request_id is stored without spaces around it'),
-  defect('replay-ignored', 'SEND-4', 'request_id is not looked at'),
+  defect('replay-ignored', 'SEND-4', 'request_id is ignored'),
   defect('replay-conflict', 'SEND-4', 'a replay is answered 409'),
   defect('replay-counts-quota', 'SEND-4', 'a replay counts against the quota'),
   defect(
@@ -258,7 +259,7 @@ export const defects: readonly Defect[] = [
   defect('external-send-without-key', 'AUTH-1', 'the external send needs no key'),
   defect('read-without-key', 'AUTH-1', 'reading needs no key'),
   defect('new-key-revokes-others', 'AUTH-2', 'a new key takes the place of the others'),
-  defect('keys-revoked-together', 'AUTH-3', 'who revokes one key revokes all of the account'),
+  defect('keys-revoked-together', 'AUTH-3', 'revoking one key revokes all keys of the account'),
   defect('key-listed', 'AUTH-2', 'the list of keys shows full keys'),
   defect('key-name-lost', 'AUTH-2', 'the name chosen for a key is lost'),
   defect(

@@ -1,5 +1,5 @@
 /**
- * What defects do to requests and replies at the edge: look into them, write them anew.
+ * Helpers of the defects that inspect or rewrite requests and replies.
  */
 import { authenticate } from '../http/service/authenticate.ts';
 import { errorReply } from '../http/service/error-replies.ts';
@@ -33,7 +33,7 @@ export function objectOf(text: string): Fields | undefined {
   }
 }
 
-/** The request with these fields in the place of its own; `undefined` leaves one out. */
+/** Replaces the given fields of the request; `undefined` removes one. */
 export function withFields(request: ApiRequest, fields: Fields): ApiRequest {
   return { ...request, body: JSON.stringify({ ...fieldsOf(request), ...fields }) };
 }
@@ -48,20 +48,20 @@ export function callerOf(request: ApiRequest, { world }: Simulation): ApiKey | u
   return authenticate(world, request.authorization);
 }
 
-/** The SIM that a send names, whoever's it is. */
+/** The SIM that sends, of any account. */
 export function namedDevice(request: ApiRequest, { world }: Simulation): Device | undefined {
   const sender = senderOf(request);
   return typeof sender === 'string' ? world.deviceByNumber(sender) : undefined;
 }
 
-/** What the limiter's buckets of client IPs are marked with (`http/api.ts`). */
+/** The prefix of the limiter's buckets for client IPs (`http/service/api.ts`). */
 export const addressMark = 'ip ';
 
 export function addressOf({ clientIp }: ApiRequest): string {
   return addressMark + clientIp;
 }
 
-/** The message that a read asks for, whoever's it is. */
+/** The message that is read, of any account. */
 export function namedMessage(request: ApiRequest, { world }: Simulation): Message | undefined {
   const match = matchRoute(request.path);
   return match?.route.endpoint === 'read' ? world.messages.get(match.id) : undefined;
@@ -93,12 +93,12 @@ export function isAccepted({ endpoint, reply }: Exchange): boolean {
   return isSendReply(endpoint) && reply.status === 202;
 }
 
-/** The message that a reply speaks of. */
+/** The message that a reply describes. */
 export function messageOf({ reply, simulation }: Exchange): Message | undefined {
   return simulation.world.messages.get(String(objectOf(reply.body)?.['message_id']));
 }
 
-/** A defect of Message bodies: `change` returns the fields that differ. */
+/** Changes the Message body; `change` returns the fields that differ. */
 export function describing(
   change: (fields: Fields, exchange: Exchange) => Fields,
   when: (exchange: Exchange) => boolean = isMessageBody,
@@ -111,14 +111,14 @@ export function describing(
   });
 }
 
-/** A defect of refusals: those of this status are answered by what `change` returns. */
+/** Replaces refusals with this status by the result of `change`. */
 export function refusing(status: number, change: (exchange: Exchange) => ApiReply): Planted {
   return replying((exchange) => {
     return exchange.reply.status === status ? change(exchange) : exchange.reply;
   });
 }
 
-/** Accepts a send that the service would not, from the given SIM. */
+/** Accepts a send from the given SIM although the service refuses it. */
 export function acceptAnyway(
   request: ApiRequest,
   key: ApiKey,

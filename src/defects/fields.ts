@@ -1,5 +1,5 @@
 /**
- * Fields of a send that are read otherwise than they are written: lengths, types, numbers, the alias.
+ * Wrong readings of the fields of a send: lengths, types, numbers, the alias.
  * Rules: SEND-1, SEND-2, SEND-5, SEND-6.
  */
 import type { Handled } from '../http/service/api.ts';
@@ -19,7 +19,7 @@ import { answering, type Defects, type Planted, reading } from './planted.ts';
 
 const longest = 1_600;
 
-/** Sends are understood with the fields that `change` returns in the place of their own. */
+/** Replaces the fields of a send by those that `change` returns. */
 export function understanding(
   change: (fields: Fields, request: ApiRequest, simulation: Simulation) => Fields,
 ) {
@@ -31,7 +31,7 @@ export function understanding(
   });
 }
 
-/** Messages are refused by a length of the defect's own. */
+/** Refuses messages by another length. */
 export function tooLong(isTooLong: (message: string) => boolean): Planted {
   return refused('message', ({ message }) => typeof message === 'string' && isTooLong(message));
 }
@@ -53,10 +53,10 @@ function isNumber(value: unknown): boolean {
   return typeof value === 'string' && isPhoneNumber(value, 'possible');
 }
 
-/** A number that stands for a recipient which nobody has checked. */
+/** A valid recipient in place of an unchecked one. */
 const anyRecipient = '+12025550123';
 
-/** The recipient is not looked at, only echoed. */
+/** The recipient is not checked, only echoed. */
 const unchecked: Planted = {
   around: (next) => (request) => {
     const to = isSend(request) ? fieldsOf(request)?.['to'] : undefined;
@@ -80,7 +80,7 @@ function broken(texts: RegExp): Planted {
 
 const doubleMs = 60_000;
 
-/** The same body within a minute is taken for the same message. */
+/** Treats the same body within a minute as the same message. */
 const deduplicated: Planted = {
   around: (next, { clock }) => {
     const earlier = new Map<string, { readonly atMs: number; readonly handled: Handled }>();

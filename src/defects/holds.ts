@@ -1,5 +1,5 @@
 /**
- * `send_at` read wrongly or not at all, and holds that end too early. Rules: SEND-7.
+ * Wrong readings of `send_at`, and holds that end too early. Rules: SEND-7.
  */
 import { matchRoute } from '../http/service/routes.ts';
 import { isoTime } from '../sim/iso-time.ts';
@@ -30,7 +30,7 @@ const msPerMinute = 60_000;
 const fiveMinutesMs = 5 * msPerMinute;
 const msPerHour = 60 * msPerMinute;
 
-/** `send_at` is understood as the text that `change` returns; undefined for none. */
+/** Reads `send_at` as the text that `change` returns; undefined means no hold. */
 function held(change: (sendAt: string, nowMs: number) => string | undefined): Planted {
   return reading((request, simulation) => {
     const sendAt = isSend(request) ? fieldsOf(request)?.['send_at'] : undefined;
@@ -39,13 +39,13 @@ function held(change: (sendAt: string, nowMs: number) => string | undefined): Pl
   });
 }
 
-/** The instant that is meant; undefined when there is none. */
+/** The instant of a valid `send_at`; undefined otherwise. */
 function instantOf(sendAt: string): number | undefined {
   const read = parseSendAt(sendAt, { sendAtFormats: 'rfc3339', sendAtZone: 'any_offset' });
   return typeof read === 'number' ? read : undefined;
 }
 
-/** Holds end at another time; at once where that is past. */
+/** Moves the end of each hold; a past end means at once. */
 function moved(change: (atMs: number, nowMs: number) => number): Planted {
   return held((sendAt, nowMs) => {
     const at = instantOf(sendAt);

@@ -1,5 +1,5 @@
 /**
- * Keys that open too much, and a dashboard that shows too much of them. Rules: AUTH-1, AUTH-2, AUTH-3.
+ * Wrong checks and displays of API keys. Rules: AUTH-1, AUTH-2, AUTH-3.
  */
 import type { ApiRequest } from '../http/service/messages.ts';
 import { matchRoute } from '../http/service/routes.ts';
@@ -10,7 +10,7 @@ import type { Simulation } from '../simulation/simulation.ts';
 import { namedDevice, namedMessage } from './edge.ts';
 import { type Defects, endpointOf, type Planted, reading } from './planted.ts';
 
-/** Besides the right key, every text opens that `opens` says so of. */
+/** Also accepts every text for which `opens` returns true. */
 function accepting(opens: (given: string, key: ApiKey, nowMs: number) => boolean): Planted {
   class LaxWorld extends World {
     override validKey(text: string): ApiKey | undefined {
@@ -29,7 +29,7 @@ function isLive(key: ApiKey): boolean {
 
 const cacheMs = 60_000;
 
-/** The Authorization header is understood as another one. */
+/** Replaces the Authorization header. */
 function header(understand: (request: ApiRequest) => string | undefined): Planted {
   return reading((request) => ({
     ...request,
@@ -37,7 +37,7 @@ function header(understand: (request: ApiRequest) => string | undefined): Plante
   }));
 }
 
-/** An endpoint that asks for no key acts for whoever owns what is asked for. */
+/** An endpoint without a key check acts for the owner of the requested thing. */
 function withoutKey(
   endpoint: EndpointName,
   ownerOf: (request: ApiRequest, simulation: Simulation) => readonly ApiKey[],
@@ -49,7 +49,7 @@ function withoutKey(
   });
 }
 
-/** One endpoint compares keys by a function of its own. */
+/** Compares keys by `opens` on one endpoint. */
 function acceptingOn(endpoint: EndpointName, opens: (given: string, key: string) => boolean) {
   return reading((request, { world }) => {
     const given = request.authorization?.slice('Bearer '.length);
@@ -61,17 +61,17 @@ function acceptingOn(endpoint: EndpointName, opens: (given: string, key: string)
 
 const shownLetters = 9;
 
-/** What a list of keys shows of one: its beginning and its end. */
+/** The part of a key that lists show: its beginning and its end. */
 function endsOf(key: string): string {
   return `${key.slice(0, shownLetters)}…${key.slice(-4)}`;
 }
 
-/** Letters and digits that look alike are the same, as in keys that are read out. */
+/** Treats letters and digits that look alike as equal. */
 function withoutLookalikes(key: string): string {
   return key.replace(/[oO]/g, '0').replace(/[lI]/g, '1');
 }
 
-/** Revoked keys go on where nothing is written. */
+/** Revoked keys still read. */
 const revokedReads: Planted = reading((request, { world }) => {
   if (endpointOf(request) !== 'read') return request;
   const text = request.authorization?.slice('Bearer '.length);
@@ -80,7 +80,7 @@ const revokedReads: Planted = reading((request, { world }) => {
   return other === undefined ? request : { ...request, authorization: `Bearer ${other.key}` };
 });
 
-/** Where only the beginning of a key may be shown, all of it is. */
+/** Shows the full key in place of its prefix. */
 class TalkativeWorld extends World {
   override createKey(...given: Parameters<World['createKey']>): ApiKey {
     const key = super.createKey(...given);
@@ -95,7 +95,7 @@ class NamelessWorld extends World {
   }
 }
 
-/** One key for each account: a new one takes the place of the others. */
+/** One key per account: a new one replaces the others. */
 class SingleKeyWorld extends World {
   override createKey(...given: Parameters<World['createKey']>): ApiKey {
     for (const earlier of given[0].keys) this.revokeKey(earlier);
@@ -103,7 +103,7 @@ class SingleKeyWorld extends World {
   }
 }
 
-/** Who revokes one key revokes all of the account. */
+/** Revoking one key revokes all keys of the account. */
 class ThoroughWorld extends World {
   override revokeKey(key: ApiKey): void {
     for (const one of key.account.keys) super.revokeKey(one);

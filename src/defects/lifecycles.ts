@@ -1,5 +1,6 @@
 /**
- * Messages that live otherwise: states skipped, visited twice or left, devices that poll too seldom, too often or never.
+ * Wrong lifecycles: skipped, repeated or left states, and devices that poll at a wrong pace or
+ * never.
  * Rules: STATE-1 to STATE-5, SVC-2, SVC-3, SEND-3.
  */
 import { Fleet } from '../actors/fleet.ts';
@@ -15,7 +16,7 @@ import { answering, type Defects, type Planted, reading, replying } from './plan
 const pollMs = 20_000;
 const dayMs = 86_400_000;
 
-/** A lifecycle that is told of each step, may write any status, and may keep a message from a step. */
+/** A lifecycle that reports each step, can write any status, and can suppress a step. */
 class LooseLifecycle extends Lifecycle {
   mayStep: (message: Message, event: MessageEvent) => boolean = () => true;
   stepped: (message: Message, from: Status) => void = () => {};
@@ -28,7 +29,7 @@ class LooseLifecycle extends Lifecycle {
     return true;
   }
 
-  /** Against all rules. */
+  /** Writes a status against the rules. */
   write(message: Message, status: Status): void {
     const { counts } = message.account;
     counts[message.status]--;
@@ -39,7 +40,7 @@ class LooseLifecycle extends Lifecycle {
 
 type Prepare = (lifecycle: LooseLifecycle, simulation: Simulation) => void;
 
-function living(prepare: Prepare): Planted {
+function withLifecycle(prepare: Prepare): Planted {
   return {
     parts: { Lifecycle: LooseLifecycle },
     around: (next, simulation) => {
@@ -49,9 +50,9 @@ function living(prepare: Prepare): Planted {
   };
 }
 
-/** Whatever has just become `reached` becomes `next` a while later, once. */
+/** A message that becomes `reached` later becomes `next`, once. */
 function leaving(reached: Status, afterMs: number, next: Status): Planted {
-  return living((lifecycle, { clock }) => {
+  return withLifecycle((lifecycle, { clock }) => {
     lifecycle.stepped = (message) => {
       if (message.status === reached) {
         clock.setTimeout(() => lifecycle.write(message, next), afterMs);
@@ -60,18 +61,18 @@ function leaving(reached: Status, afterMs: number, next: Status): Planted {
   });
 }
 
-/** Takes a second step with the one that leads to `status`. */
+/** Takes a second step at once after the step to `status`. */
 function skipping(status: Status): Planted {
-  return living((lifecycle) => {
+  return withLifecycle((lifecycle) => {
     lifecycle.stepped = (message) => {
       if (message.status === status) lifecycle.step(message, 'progressed');
     };
   });
 }
 
-/** Goes back once, where it would have gone on from `to`. */
+/** Goes back once instead of proceeding from `to`. */
 function goingBack(from: Status, to: Status, then: (message: Message) => void): Planted {
-  return living((lifecycle) => {
+  return withLifecycle((lifecycle) => {
     const returned = new Set<Message>();
     lifecycle.mayStep = (message, event) => {
       if (message.status !== from || event !== 'progressed' || returned.has(message)) return true;
@@ -83,7 +84,7 @@ function goingBack(from: Status, to: Status, then: (message: Message) => void): 
   });
 }
 
-/** Every device polls at this interval, whatever it was set to. */
+/** Every device polls at this interval, whatever its setting. */
 function polling(pollIntervalSeconds: number): Planted {
   class OddFleet extends Fleet {
     constructor(...[clock, lifecycle, assumptions]: ConstructorParameters<typeof Fleet>) {
@@ -101,14 +102,14 @@ class DeafFleet extends Fleet {
   override queued(): void {}
 }
 
-/** Tasks are handed out, and nobody notes that they were. */
+/** Hands out tasks without recording the pickup. */
 class ForgetfulWorld extends World {
   override polled(device: Device): readonly Message[] {
     return device.polling === 'external' ? [...device.work.ready] : [];
   }
 }
 
-/** A device that asks is handed what is still held. */
+/** Hands out held messages to a polling device. */
 class HastyWorld extends World {
   override polled(device: Device): readonly Message[] {
     if (device.polling !== 'external') return [];
@@ -118,7 +119,7 @@ class HastyWorld extends World {
   }
 }
 
-/** A send answers only when the message has taken so many steps. */
+/** A send answers only after this many steps of its message. */
 function answeringAs(status: Status, steps: number): Planted {
   return describing((_, exchange) => {
     const message = messageOf(exchange);
@@ -146,12 +147,12 @@ export const lifeDefects: Defects = {
     message.sendingAtMs = message.sentAtMs;
     message.sentAtMs = 0;
   }),
-  'never-delivered': living((lifecycle) => {
+  'never-delivered': withLifecycle((lifecycle) => {
     lifecycle.mayStep = ({ status }, event) => status !== 'sent' || event !== 'progressed';
   }),
   'failed-after-delivered': leaving('delivered', pollMs, 'failed'),
   'delivered-left': leaving('delivered', dayMs, 'sent'),
-  'failed-retried': living((lifecycle, { clock, fleet }) => {
+  'failed-retried': withLifecycle((lifecycle, { clock, fleet }) => {
     const retried = new Set<Message>();
     lifecycle.stepped = (message) => {
       if (message.status !== 'failed' || retried.has(message)) return;

@@ -1,5 +1,5 @@
 /**
- * Wrong limits: off by one, missing, of the wrong length, or where there should be none.
+ * Wrong limits: off by one, missing, with a wrong window, or on endpoints that have none.
  * Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3.
  */
 import type { ApiRequest } from '../http/service/messages.ts';
@@ -41,7 +41,7 @@ class HalfForStrangers extends Limiter {
   }
 }
 
-/** Looks first and counts later: what arrives meanwhile sees the same bucket. */
+/** Checks first and counts later, so simultaneous calls see the same bucket. */
 class RacingLimiter extends Limiter {
   override take(endpoint: EndpointName, caller: string): number {
     const available = this.available(endpoint, caller);
@@ -51,7 +51,7 @@ class RacingLimiter extends Limiter {
   }
 }
 
-/** Reads are counted in a bucket of the defect's own; undefined leaves one uncounted. */
+/** Counts reads in an extra bucket; undefined leaves a read uncounted. */
 function readsPerMinute(
   bucketOf: (request: ApiRequest, simulation: Simulation) => string | undefined,
 ): Planted {
@@ -76,7 +76,7 @@ function readsPerMinute(
   };
 }
 
-/** Refuses `request` when that bucket is empty. */
+/** Refuses `request` while that bucket is empty. */
 function emptyBucket(endpoint: EndpointName, caller: string, simulation: Simulation) {
   const { limiter } = simulation;
   if (limiter.available(endpoint, caller) !== 0) return undefined;

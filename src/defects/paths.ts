@@ -1,5 +1,5 @@
 /**
- * Replies that are no JSON, and paths that lead elsewhere. Rules: SVC-4, VER-1.
+ * Replies that are not JSON, and wrong paths. Rules: SVC-4, VER-1.
  */
 import { refusal } from './edge.ts';
 import { answering, type Defects, type Exchange, type Planted, replying } from './planted.ts';
@@ -22,7 +22,7 @@ function page(when: (exchange: Exchange) => boolean): Planted {
   });
 }
 
-/** There is nothing under these paths. */
+/** Answers 404 under these paths. */
 function missing(paths: RegExp): Planted {
   return answering(({ path }, simulation) =>
     paths.test(path) ? refusal({ kind: 'not_found' }, simulation) : undefined,

@@ -21,7 +21,7 @@ function stats(simulator: Simulator): string {
   }).body;
 }
 
-test('a defect at the edge outlives a reset', async () => {
+test('a defect in requests or replies persists after a reset', async () => {
   const simulator = await wrong('right-spelling-invalid-key');
   expect(stats(simulator)).toContain('"auth_invalid_key"');
   simulator.reset();
@@ -29,7 +29,7 @@ test('a defect at the edge outlives a reset', async () => {
   await simulator.close();
 });
 
-test('another part outlives a reset, and levers work on it', async () => {
+test('a defect in a part persists after a reset, and operations work on it', async () => {
   const simulator = await wrong('quota-minus-one');
   simulator.reset();
   const { world } = simulator.simulation;
@@ -41,7 +41,7 @@ test('another part outlives a reset, and levers work on it', async () => {
   await simulator.close();
 });
 
-test('two simulators of one process have each its own defect', async () => {
+test('two simulators in one process each have their own defect', async () => {
   const one = await wrong('auth-missing-code');
   const other = await wrong('limit-119');
   expect(JSON.parse(stats(one))).not.toHaveProperty('code');

@@ -1,6 +1,6 @@
 /**
- * How a defect is planted: other parts where the simulation is put together, or another answer at its edge.
- * The sound simulator knows nothing of it: what it runs is its own classes, unwrapped.
+ * Plants a defect: replaces parts of the simulation, or wraps its request handling. The simulator
+ * itself does not know of defects and runs its own classes unwrapped.
  */
 
 import type { Settings } from '../config/settings.ts';
@@ -12,7 +12,7 @@ import { type Parts, Simulation } from '../simulation/simulation.ts';
 
 export type Answer = (request: ApiRequest) => Handled;
 
-/** Wraps the answering of requests; called once for each life of the simulation. */
+/** Wraps the request handler; called once per simulation, so again after a reset. */
 export type Around = (next: Answer, simulation: Simulation) => Answer;
 
 export interface Planted {
@@ -38,7 +38,7 @@ export class WrongSimulation extends Simulation {
   }
 }
 
-/** One request with what the service would have answered. */
+/** One request with the service's correct reply. */
 export interface Exchange {
   readonly request: ApiRequest;
   readonly reply: ApiReply;
@@ -47,7 +47,7 @@ export interface Exchange {
   readonly simulation: Simulation;
 }
 
-/** A defect of replies: `change` returns what is sent instead. */
+/** A defect in replies: `change` returns the reply to send. */
 export function replying(change: (exchange: Exchange) => ApiReply): Planted {
   return {
     around: (next, simulation) => (request) => {
@@ -61,14 +61,14 @@ export function replying(change: (exchange: Exchange) => ApiReply): Planted {
   };
 }
 
-/** A defect of what is understood: `change` returns the request that is handled instead. */
+/** A defect in the reading of requests: `change` returns the request to handle. */
 export function reading(
   change: (request: ApiRequest, simulation: Simulation) => ApiRequest,
 ): Planted {
   return { around: (next, simulation) => (request) => next(change(request, simulation)) };
 }
 
-/** A defect that answers some requests before the service does; undefined leaves it to the service. */
+/** Answers some requests in place of the service; undefined passes a request on. */
 export function answering(
   change: (request: ApiRequest, simulation: Simulation) => ApiReply | undefined,
 ): Planted {

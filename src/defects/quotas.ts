@@ -1,5 +1,6 @@
 /**
- * Quotas counted wrongly: by one, by day, by key, by what was refused or replayed. Rules: ERR-1, SEND-4.
+ * Wrong quota counts: by one, by day, by key, or of refused or replayed sends. Rules: ERR-1,
+ * SEND-4.
  */
 
 import { msPerDay } from '../sim/limits.ts';
@@ -9,12 +10,12 @@ import { World } from '../sim/world.ts';
 import { callerOf, fieldsOf, isAccepted, isReplay, isSend, messageOf, senderOf } from './edge.ts';
 import type { Defects, Exchange, Planted } from './planted.ts';
 
-/** A count that may take in more than messages, or other messages than the sound one. */
+/** A count that can include more than messages, or other messages. */
 class OtherCount extends QuotaCount {
   readonly #messages: readonly Message[];
-  /** Units that no message stands for. */
+  /** Units that do not belong to a message. */
   extra = 0;
-  /** Which messages count; the sound ones where nothing is set. */
+  /** Which messages count; undefined for the correct ones. */
   counts: ((message: Message, nowMs: number) => boolean) | undefined;
 
   constructor(messages: readonly Message[]) {
@@ -36,7 +37,7 @@ class CountingWorld extends World {
   }
 }
 
-/** What else counts, seen by the reply. */
+/** Also counts requests whose reply satisfies `when`. */
 function alsoCounting(when: (exchange: Exchange) => boolean): Planted {
   return {
     parts: { World: CountingWorld },
@@ -50,7 +51,7 @@ function alsoCounting(when: (exchange: Exchange) => boolean): Planted {
   };
 }
 
-/** Which messages count, decided anew for each send. */
+/** Decides for each send which messages count. */
 function countingOnly(
   choose: (keyId: string, sender: unknown) => (message: Message, nowMs: number) => boolean,
   noted: (message: Message, keyId: string) => void = () => {},
@@ -79,7 +80,7 @@ function perKey(): Planted {
   );
 }
 
-/** What was accepted in this turn is not seen yet. */
+/** Does not see sends that were accepted in the same turn. */
 function racing(): Planted {
   const unseen = new Set<Message>();
   const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7);
@@ -93,7 +94,7 @@ function racing(): Planted {
   );
 }
 
-/** A plan of another size. */
+/** A plan with another quota. */
 function sized(change: (quota: number) => number | 'unlimited'): Planted {
   class OddWorld extends World {
     override quotaOf(account: Account): number | 'unlimited' {

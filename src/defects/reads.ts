@@ -1,5 +1,5 @@
 /**
- * Reads that find too much, too little, or tell too much. Rules: READ-1, READ-2.
+ * Reads that find too much or too little, or reveal too much. Rules: READ-1, READ-2.
  */
 
 import type { ApiReply } from '../http/service/messages.ts';
@@ -18,7 +18,7 @@ import {
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Reads of another account's message. */
+/** Changes reads of another account's message. */
 function foreign(change: (exchange: Exchange, message: Message) => ApiReply): Planted {
   return replying((exchange) => {
     const { request, reply, key, simulation } = exchange;

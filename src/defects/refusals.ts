@@ -1,5 +1,6 @@
 /**
- * Refusals under another code, another status, or without either. Rules: AUTH-3 to AUTH-5, ERR-1, ERR-2, SEND-5.
+ * Refusals with a wrong code or status, or without a code. Rules: AUTH-3 to AUTH-5, ERR-1, ERR-2,
+ * SEND-5.
  */
 import type { ApiReply } from '../http/service/messages.ts';
 import {
@@ -15,7 +16,7 @@ import {
 } from './edge.ts';
 import { type Defects, type Exchange, type Planted, replying } from './planted.ts';
 
-/** One code is spelt otherwise than the document spells it. */
+/** Spells one code differently from the document. */
 function respelt(code: string, otherwise: string): Planted {
   return replying(({ reply }) =>
     reply.status < 400
@@ -28,7 +29,7 @@ function withStatus(from: number, to: number): Planted {
   return refusing(from, ({ reply }) => ({ ...reply, status: to }));
 }
 
-/** A 400 for a field; what cannot be parsed at all names none. */
+/** Changes the 400 of a failing field, but not of an unparsable body. */
 function failing(change: (body: Readonly<Record<string, unknown>>) => unknown): Planted {
   return refusing(400, ({ request, reply }) =>
     isSend(request) && fieldsOf(request) !== undefined
@@ -41,7 +42,7 @@ function has(code: string, body: string): boolean {
   return body.includes(`"${code}"`);
 }
 
-/** The reply refuses, and the message leaves nevertheless. */
+/** The reply refuses, but the message is queued. */
 function queuedAllTheSame({ request, reply, key, simulation }: Exchange): ApiReply {
   const device = isSend(request) ? namedDevice(request, simulation) : undefined;
   if (key !== undefined && device !== undefined) acceptAnyway(request, key, device, simulation);

@@ -1,5 +1,6 @@
 /**
- * Windows of `request_id` that forget too early, too late, or for the wrong account. Rules: SEND-4.
+ * Windows of `request_id` that expire too early or too late, or are of the wrong account. Rules:
+ * SEND-4.
  */
 import { ReplayWindow } from '../sim/idempotency.ts';
 import { type ApiKey, type FirstUse, Message } from '../sim/records.ts';
@@ -15,10 +16,12 @@ type Kept = Parameters<AccountWindow['keep']>[0];
 
 const hourMs = 3_600_000;
 const crowd = 50;
-/** Real milliseconds: less than what a polite client leaves between two sends, more than a burst takes to arrive. */
+/**
+ * Real milliseconds: less than the gap between two polite sends, more than a burst takes to arrive.
+ */
 const lateMs = 5;
 
-/** Every account has a window that `create` makes. */
+/** Gives every account a window made by `create`. */
 function window(create: (now: () => number) => AccountWindow): Planted {
   class OtherWorld extends World {
     override createAccount(...given: Parameters<World['createAccount']>) {
@@ -82,14 +85,14 @@ class ProlongedWindow extends AccountWindow {
   }
 }
 
-/** A use is written a moment later: whoever looks before finds nothing. */
+/** Records a use a moment later, so an immediate repeat does not find it. */
 class LateWindow extends AccountWindow {
   override keep(use: Kept): void {
     setTimeout(() => super.keep(use), lateMs);
   }
 }
 
-class CrowdedWindow extends AccountWindow {
+class SmallWindow extends AccountWindow {
   readonly #ids: string[] = [];
 
   override find(...call: Find): FirstUse | undefined {
@@ -102,7 +105,7 @@ class CrowdedWindow extends AccountWindow {
   }
 }
 
-/** Ids are folded before they are kept, and before they are looked up: what folds to the same is the same. */
+/** Compares ids after folding them. */
 function folding(
   fold: (requestId: string) => string,
   lookUp: (requestId: string) => string = fold,
@@ -123,7 +126,7 @@ function asGiven(requestId: string): string {
   return requestId;
 }
 
-/** As a database compares texts by a collation without accents. */
+/** Removes accents, as some database collations do. */
 function withoutAccents(requestId: string): string {
   return requestId.normalize('NFD').replace(/\p{M}/gu, '');
 }
@@ -132,7 +135,7 @@ function asNumber(requestId: string): string {
   return /^\d{1,18}$/.test(requestId) ? String(BigInt(requestId)) : requestId;
 }
 
-/** Uses are remembered as long as their message is of a kind. */
+/** Remembers uses only while their message satisfies `isKept`. */
 function keepingWhile(isKept: (message: Message) => boolean): Planted {
   class PickyWindow extends AccountWindow {
     override find(...call: Find): FirstUse | undefined {
@@ -162,7 +165,7 @@ class NoWindow extends AccountWindow {
   }
 }
 
-/** One window for all accounts of a world. */
+/** One window for all accounts. */
 class SharedWindowWorld extends World {
   readonly #shared = new AccountWindow(this.now);
 
@@ -177,7 +180,7 @@ export const replayWindowDefects: Defects = {
   'replay-prolongs-window': window((now) => new ProlongedWindow(now)),
   'replay-shared-across-accounts': { parts: { World: SharedWindowWorld } },
   'replay-lost-under-concurrency': window((now) => new LateWindow(now)),
-  'replay-forgotten-when-crowded': window((now) => new CrowdedWindow(now)),
+  'replay-forgotten-when-crowded': window((now) => new SmallWindow(now)),
   'replay-forgotten-when-failed': keepingWhile(({ status }) => status !== 'failed'),
   'replay-forgotten-when-held': keepingWhile(({ sendAtMs }) => sendAtMs === 0),
   'replay-any-letter-case': folding((requestId) => requestId.toLowerCase()),

@@ -22,12 +22,12 @@ import {
 import type { Exchange } from './planted.ts';
 import { answering, type Defects, type Planted, replying } from './planted.ts';
 
-/** Replays alone are answered by what `change` returns. */
+/** Replaces replies to replays by the result of `change`. */
 function replays(change: (exchange: Exchange) => ApiReply): Planted {
   return replying((exchange) => (isReplay(exchange) ? change(exchange) : exchange.reply));
 }
 
-/** Another text of the same JSON value. */
+/** Another text for the same JSON value. */
 function respelled(write: (value: Readonly<Record<string, unknown>>) => string): Planted {
   return replays(({ reply }) => ({ ...reply, body: write(objectOf(reply.body) ?? {}) }));
 }
@@ -45,7 +45,7 @@ function firstUse(request: ApiRequest, simulation: Simulation): Message | undefi
   return use?.outcome instanceof Message ? use.outcome : undefined;
 }
 
-/** A replay that the service meets with a check for new messages. */
+/** Applies a check for new messages to replays. */
 function checked(check: (first: Message, simulation: Simulation) => ApiReply | undefined): Planted {
   return answering((request, simulation) => {
     const first = firstUse(request, simulation);

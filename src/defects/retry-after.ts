@@ -1,5 +1,5 @@
 /**
- * Wrong 429s: a wait that is not the wait, a header or a body that does not say it. Rules: ERR-3, ERR-4, SVC-4.
+ * Wrong 429s: a wrong wait, or a header or body without it. Rules: ERR-3, ERR-4, SVC-4.
  */
 import type { ApiReply } from '../http/service/messages.ts';
 import { createBucket } from '../sim/buckets.ts';
@@ -17,7 +17,7 @@ function waiting(wait: (seconds: number, exchange: Exchange) => number): Planted
   });
 }
 
-/** The header alone is another one; undefined leaves it out. */
+/** Replaces only the header; undefined removes it. */
 function header(write: (seconds: number, exchange: Exchange) => string | undefined): Planted {
   return refusing(tooMany, (exchange) => {
     const text = write(secondsOf(exchange.reply), exchange);
@@ -30,7 +30,7 @@ function body(write: (seconds: number) => string): Planted {
   return refusing(tooMany, ({ reply }) => ({ ...reply, body: write(secondsOf(reply)) }));
 }
 
-/** Callers without a valid key. */
+/** Changes replies to callers without a valid key. */
 function strangers(change: (reply: ApiReply) => ApiReply): Planted {
   return refusing(tooMany, ({ key, reply }) => (key === undefined ? change(reply) : reply));
 }
@@ -47,7 +47,7 @@ function retryAfter(text: string) {
   return { 'retry-after': text };
 }
 
-/** Milliseconds until the next request would pass, read off a copy of the caller's bucket. */
+/** Milliseconds until the next request would pass, computed from a copy of the caller's bucket. */
 function waitMs({ endpoint, key, request, simulation }: Exchange): number {
   if (endpoint === undefined) return 0;
   const { limiter, clock, world } = simulation;

@@ -1,5 +1,5 @@
 /**
- * Senders that pass although they may not, or are refused although they may; SIMs that were deactivated.
+ * Wrong checks of the sender number, and of deactivated SIMs.
  * Rules: SVC-1, AUTH-4, AUTH-5, ERR-2.
  */
 
@@ -14,11 +14,11 @@ interface Call {
   readonly request: ApiRequest;
   readonly simulation: Simulation;
   readonly key: ApiKey;
-  /** The SIM that is named; undefined where no SIM has the number. */
+  /** The named SIM; undefined if no SIM has the number. */
   readonly device: Device | undefined;
 }
 
-/** Sends by a known caller. */
+/** Changes sends by an authenticated caller. */
 function sends(change: (call: Call) => ApiReply | undefined): Planted {
   return answering((request, simulation) => {
     const key = isSend(request) ? callerOf(request, simulation) : undefined;
@@ -35,7 +35,7 @@ function isPool({ device }: Call): boolean {
   return device !== undefined && device.account === undefined;
 }
 
-/** Accepts from the SIM that `choose` names, where it names one. */
+/** Accepts a send from the SIM that `choose` returns, if any. */
 function acceptingFrom(choose: (call: Call) => Device | undefined): Planted {
   return sends((call) => {
     const device = choose(call);
@@ -44,7 +44,7 @@ function acceptingFrom(choose: (call: Call) => Device | undefined): Planted {
   });
 }
 
-/** A deactivated SIM that is activated again stays as it was. */
+/** A reactivated SIM keeps behaving as deactivated. */
 class GrudgingWorld extends World {
   override patchDevice(device: Device, state: SimState): void {
     super.patchDevice(device, { ...state, active: device.active ? state.active : false });
@@ -53,7 +53,7 @@ class GrudgingWorld extends World {
 
 const cacheMs = 60_000;
 
-/** That a SIM was deactivated is noticed a minute later. */
+/** Notices a deactivation a minute late. */
 class CachingWorld extends World {
   readonly deactivatedAtMs = new WeakMap<Device, number>();
 
