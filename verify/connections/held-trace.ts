@@ -1,6 +1,6 @@
 /**
- * A fixed sequence of requests and clock moves in which every assumption that can be switched shows itself: two
- * services that answer it alike are alike as far as callers can see.
+ * A fixed sequence of requests and clock moves in which every assumption has a visible effect: two
+ * services with equal replies look the same to callers.
  */
 import type { Assumptions } from '../../src/sim/assumptions.ts';
 import {
@@ -19,9 +19,10 @@ import {
 const stats = '/api/v1/account/stats/';
 const received = '/api/v1/sms/received/';
 
-/** Every reply, in order: what was asked, the status, the headers and the bytes. */
+/** Every reply in order: the request, the status, the headers and the body. */
 export function heldTrace(assumptions: Partial<Assumptions>): string[] {
-  // Ids, phases and chances are drawn from the seed, and times are simulated: what is left to differ is behaviour.
+  // Ids, phases and chances come from the seed and times are simulated, so only behaviour can
+  // differ.
   const lines: string[] = [];
   for (const [name, part] of Object.entries(parts)) {
     const twin = Twin.assuming({ ...assumptions, ...part.under?.(assumptions) });
@@ -42,7 +43,7 @@ export function heldTrace(assumptions: Partial<Assumptions>): string[] {
 
 interface Part {
   readonly run: (twin: Twin) => void;
-  /** Answers without which a part would show nothing: a plan of no messages hides all else. */
+  /** Answers that the part needs to have an effect: a quota of 0 would hide everything else. */
   readonly under?: (assumptions: Partial<Assumptions>) => Partial<Assumptions>;
 }
 

@@ -1,38 +1,42 @@
 /**
- * A crowd of idle connections in a process of its own, so that it does not delay whoever is timed beside it.
+ * Idle connections in a child process, so that they do not delay the timed callers.
  */
 import { fork } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { ServedProcess } from '../testkit/served-process.ts';
-import { type CrowdPlan, type CrowdReport, IdleCrowd } from './idle-crowd.ts';
+import { IdleClients, type IdlePlan, type IdleReport } from './idle-clients.ts';
 
 const thisFile = fileURLToPath(import.meta.url);
 const lookEveryMs = 1_000;
 
-/** Once a second: the crowd, and how many files the server has open, where the system tells. */
-export interface Sighting extends CrowdReport {
+/** Once a second: the connections, and the server's open files if the system reports them. */
+export interface Sighting extends IdleReport {
   readonly descriptors: number | undefined;
 }
 
-export interface CrowdProcess {
-  /** All are connected. */
+export interface IdleClientsProcess {
+  /** Resolves when all are connected. */
   readonly opened: Promise<void>;
-  /** What it saw up to now. */
+  /** The sightings so far. */
   seen(): readonly Sighting[];
   /** Ends it. */
   leave(): Promise<void>;
 }
 
-export function crowdProcess(served: ServedProcess, count: number, streams: number): CrowdProcess {
+export function idleClientsProcess(
+  served: ServedProcess,
+  count: number,
+  streams: number,
+): IdleClientsProcess {
   const { baseUrl, controlUrl } = served;
-  const plan: CrowdPlan = { baseUrl, controlUrl, count, streams };
+  const plan: IdlePlan = { baseUrl, controlUrl, count, streams };
   const args = [JSON.stringify(plan), String(served.ready.pid)];
   const child = fork(thisFile, args, { execArgv: ['--import', 'tsx'] });
   const seen: Sighting[] = [];
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const opened = new Promise<void>((resolve, reject) => {
-    child.once('exit', () => reject(new Error('the crowd did not gather')));
+    child.once('exit', () => reject(new Error('the idle connections were not opened')));
     child.on('message', (sighting: Sighting) => {
       seen.push(sighting);
       resolve();
@@ -48,13 +52,13 @@ export function crowdProcess(served: ServedProcess, count: number, streams: numb
   };
 }
 
-async function beCrowd(planText: string, serverPid: string): Promise<void> {
-  const crowd = new IdleCrowd(JSON.parse(planText) as CrowdPlan);
+async function runIdleClients(planText: string, serverPid: string): Promise<void> {
+  const clients = new IdleClients(JSON.parse(planText) as IdlePlan);
   process.on('disconnect', () => process.exit(0));
-  await crowd.open();
+  await clients.open();
   const look = (): void => {
-    const sighting = { ...crowd.report(), descriptors: descriptorsOf(serverPid) };
-    // The parent may have left meanwhile.
+    const sighting = { ...clients.report(), descriptors: descriptorsOf(serverPid) };
+    // The parent may have disconnected.
     if (process.connected) process.send?.(sighting);
   };
   look();
@@ -67,4 +71,4 @@ function descriptorsOf(pid: string): number | undefined {
 }
 
 const [, program, plan = '', serverPid = ''] = process.argv;
-if (program === thisFile) await beCrowd(plan, serverPid);
+if (program === thisFile) await runIdleClients(plan, serverPid);

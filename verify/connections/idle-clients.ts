@@ -1,9 +1,10 @@
 /**
- * Many connections that hardly do anything, as a service has them from clients that poll seldom, or were cut off
- * behind a proxy: most are slow, some are silent, have sent half a head, are idle after an answer, or read events.
- * Both transports close a connection that stays silent for about `idleTimeoutMs`, uWebSockets.js a third of them in
- * one sweep every four seconds; such a client then comes back, as a real one would, some time later. A connection
- * that ends earlier, a slow one or a stream that ends at all, is lost.
+ * Many nearly idle connections, as from clients that poll rarely: most are slow; some are silent,
+ * have sent half a head, are idle after an answer, or read events.
+ * Both transports close a connection after about `idleTimeoutMs` of silence; uWebSockets.js closes
+ * a third of them in one sweep every four seconds. Such a client reconnects later, as a real one
+ * would. A connection that ends earlier, or a slow one or a stream that ends at all, counts as
+ * lost.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -11,49 +12,49 @@ import { idleTimeoutMs } from '../../src/http/transport/transport.ts';
 import { routeOf } from '../../src/operations/table.ts';
 import { get } from '../testkit/raw-socket.ts';
 
-export interface CrowdPlan {
+export interface IdlePlan {
   readonly baseUrl: string;
   readonly controlUrl: string;
   readonly count: number;
-  /** How many of them read events, on the control port. */
+  /** The number of clients that read events on the control port. */
   readonly streams: number;
 }
 
-export interface CrowdReport {
-  /** Connections of ours that are open, streams included. */
+export interface IdleReport {
+  /** Open connections of these clients, streams included. */
   readonly open: number;
-  /** Closed by the server's idle timeout, and opened again. */
+  /** Connections closed by the server's idle timeout and opened again. */
   readonly timedOut: number;
-  /** Why, for each that was lost. */
+  /** The reason for each lost connection. */
   readonly lost: readonly string[];
 }
 
 type Habit = 'silent' | 'half a head' | 'kept alive' | 'slow' | 'stream';
 
-/** Of each twenty, the first ones; all others are slow. */
+/** The habits of the first clients of each twenty; the others are slow. */
 const habits = ['silent', 'half a head', 'kept alive'] as const;
-/** A slow client asks again before its connection counts as idle. */
+/** A slow client asks again before its connection times out. */
 const slowEveryMs = 7_000;
-/** Clients that were closed together do not come back together. */
+/** Spreads the reconnects of clients that were closed together. */
 const comebackWithinMs = 2_000;
-/** uWebSockets.js looks at its timeouts every four seconds, so an end may come so much too early. */
+/** uWebSockets.js checks its timeouts every four seconds, so one may end that much early. */
 const earliestTimeoutMs = idleTimeoutMs - 4_000;
-/** So many are being connected at a time: fewer than a listening socket keeps waiting. */
+/** Simultaneous connection attempts: fewer than the backlog of a listening socket. */
 const connecting = 100;
 
-export class IdleCrowd {
-  readonly #plan: CrowdPlan;
+export class IdleClients {
+  readonly #plan: IdlePlan;
   readonly #sockets = new Set<Socket>();
   readonly #lost: string[] = [];
   #timedOut = 0;
   #drawn = 0;
   #isOver = false;
 
-  constructor(plan: CrowdPlan) {
+  constructor(plan: IdlePlan) {
     this.#plan = plan;
   }
 
-  /** Resolves once all of them are connected. */
+  /** Resolves when all are connected. */
   async open(): Promise<void> {
     let next = 0;
     const openOn = async (): Promise<void> => {
@@ -64,7 +65,7 @@ export class IdleCrowd {
     await Promise.all(Array.from({ length: connecting }, openOn));
   }
 
-  report(): CrowdReport {
+  report(): IdleReport {
     return { open: this.#sockets.size, timedOut: this.#timedOut, lost: this.#lost };
   }
 
@@ -94,7 +95,7 @@ export class IdleCrowd {
         resolve();
       });
       socket.on('data', () => {
-        // Half a head earns no answer but the one that goes before its end.
+        // Half a head gets no answer, except the one just before its connection ends.
         if (habit === 'kept alive') quietSinceMs = performance.now();
       });
       socket.on('error', () => {});
@@ -125,7 +126,7 @@ export class IdleCrowd {
     }, this.#share() * comebackWithinMs).unref();
   }
 
-  /** From 0 to 1: multiples of the golden ratio fall evenly, however many there are. */
+  /** From 0 to 1: multiples of the golden ratio are evenly spread for any count. */
   #share(): number {
     return (++this.#drawn * 0.618_033_988_749_895) % 1;
   }
@@ -140,7 +141,7 @@ function askAgain(socket: Socket, bytes: string, firstMs: number): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** What a connection says at first; the rest is silence. */
+/** The first bytes of a connection; nothing follows. */
 function opening(habit: Habit, port: number): string {
   switch (habit) {
     case 'silent':

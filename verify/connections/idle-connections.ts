@@ -1,8 +1,8 @@
 /**
- * Holds thousands of idle connections open against a served process while callers at the pace of their limit are
- * served, and tells what the callers wait: `npm run test:connections -- --count 10000 --seconds 20`.
- * Exit code 1: the 99th percentile is 50 ms or more, a reply was not the expected one, a connection was lost,
- * fewer than asked for were open, or SIGTERM did not end the server within 5 s.
+ * Holds thousands of idle connections open while callers send at the pace of their limit, and
+ * reports the callers' latency: `npm run test:connections -- --count 10000 --seconds 20`.
+ * Exit code 1: a 99th percentile of 50 ms or more, an unexpected reply, a lost connection, too few
+ * open connections, or SIGTERM did not end the server within 5 s.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,20 +11,20 @@ import { parseArgs } from 'node:util';
 import { transports } from '../../src/cli/serve-options.ts';
 import { FlagError, runProgram, wholeFlag, wordFlag } from '../testkit/program-flags.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
-import { crowdProcess, type Sighting } from './crowd-process.ts';
+import { idleClientsProcess, type Sighting } from './idle-clients-process.ts';
 import { type CallersReport, callSteadily, percentile } from './steady-callers.ts';
 
 const mostP99Ms = 50;
-/** The promise of `serve` for SIGTERM. */
+/** The time that `serve` promises for SIGTERM. */
 const endWithinMs = 5_000;
-/** Timers that wake later than this belong to a machine that is busy with something else. */
+/** If timers wake later than this, the machine is busy with other work. */
 const busyMs = 10;
 const perMinute = 120;
-/** So many more clients than connections: some are always just coming back after their timeout. */
+/** Clients per connection: some are always reconnecting after a timeout. */
 const clientsPerConnection = 1.125;
-/** After a sweep of timeouts, for a moment, no fewer than this may be open. */
+/** The share that must stay open even just after a sweep of timeouts. */
 const leastShare = 0.95;
-/** Descriptors of a process beside its connections. */
+/** Descriptors of a process besides its connections. */
 const ownDescriptors = 500;
 
 interface Plan {
@@ -44,15 +44,15 @@ async function main(argv: string[]): Promise<number> {
   try {
     served = await ServedProcess.start(folder, flags);
     const count = Math.ceil(plan.count * clientsPerConnection);
-    const crowd = crowdProcess(served, count, plan.streams);
-    await crowd.opened;
+    const clients = idleClientsProcess(served, count, plan.streams);
+    await clients.opened;
     const { ready } = served;
     const before = await served.holdings();
     const called = await callSteadily({ ready, perMinute, seconds: plan.seconds });
     const after = await served.holdings();
-    const seen = crowd.seen();
+    const seen = clients.seen();
     const endMs = await endOf(served);
-    await crowd.leave();
+    await clients.leave();
     return report(plan, seen, called, { cpuMicros: after.cpuMicros - before.cpuMicros, endMs });
   } finally {
     await served?.kill();
@@ -73,13 +73,20 @@ function report(
   const p99 = percentile(latencies, 0.99);
   const ms = (value: number) => `${value.toFixed(1)} ms`;
   const lines = [
-    `transport ${plan.transport}, ${plan.callers} callers at ${perMinute} a minute, ${plan.seconds} s`,
-    `open connections: ${Math.min(...open)} to ${Math.max(...open)} of ${plan.count}, ${plan.streams} of them event streams; files of the server: ${Math.min(...descriptors)} to ${Math.max(...descriptors)}`,
-    `closed by the idle timeout and opened again: ${last?.timedOut ?? 0}; lost: ${last?.lost.length ?? 0}`,
+    `transport ${plan.transport}, ${plan.callers} callers at ${perMinute} a minute, ` +
+      `${plan.seconds} s`,
+    `open connections: ${Math.min(...open)} to ${Math.max(...open)} of ${plan.count}, ` +
+      `${plan.streams} of them event streams; files of the server: ${Math.min(...descriptors)} ` +
+      `to ${Math.max(...descriptors)}`,
+    `closed by the idle timeout and opened again: ${last?.timedOut ?? 0}; lost: ` +
+      `${last?.lost.length ?? 0}`,
     `replies: ${latencies.length}, unexpected: ${unexpected.length}`,
-    `latency from the intended start: p50 ${ms(percentile(latencies, 0.5))}, p99 ${ms(p99)}, max ${ms(percentile(latencies, 1))}`,
-    `of a core the server took ${Math.round(cpuMicros / plan.seconds / 10_000)} %; timers of the callers were late by p50 ${ms(percentile(lateness, 0.5))}, p99 ${ms(percentile(lateness, 0.99))}`,
-    `SIGTERM while all of them were open: ended in ${ms(endMs)}`,
+    `latency from the intended start: p50 ${ms(percentile(latencies, 0.5))}, p99 ${ms(p99)}, ` +
+      `max ${ms(percentile(latencies, 1))}`,
+    `server CPU: ${Math.round(cpuMicros / plan.seconds / 10_000)} % of a core; lateness of the ` +
+      `callers' timers: p50 ${ms(percentile(lateness, 0.5))}, p99 ` +
+      `${ms(percentile(lateness, 0.99))}`,
+    `SIGTERM with all connections open: ended in ${ms(endMs)}`,
     ...(percentile(lateness, 0.99) > busyMs
       ? ['the machine is busy: the latencies are not valid']
       : []),
@@ -95,7 +102,7 @@ function report(
   return isSound && p99 < mostP99Ms && endMs < endWithinMs ? 0 : 1;
 }
 
-/** How long SIGTERM takes; not a number where it does not end in good order. */
+/** How long SIGTERM takes; NaN if the server does not exit cleanly. */
 async function endOf(served: ServedProcess): Promise<number> {
   const startedMs = performance.now();
   served.signal('SIGTERM');
@@ -138,7 +145,7 @@ function planOf(argv: string[]): Plan {
   };
 }
 
-/** Node raises its own soft limit to the hard one when it starts. */
+/** Node raises its soft limit to the hard limit at its start. */
 function openFilesLimit(): number {
   const report = process.report?.getReport() as
     | { userLimits?: { open_files?: { hard: number | 'unlimited' } } }

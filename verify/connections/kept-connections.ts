@@ -1,5 +1,5 @@
 /**
- * Clients that ask for nothing more and keep their connections: whoever closes must not wait for them.
+ * Idle clients that keep their connections; a closing server must not wait for them.
  */
 import { routeOf } from '../../src/operations/table.ts';
 import { get, RawSocket } from '../testkit/raw-socket.ts';
@@ -8,8 +8,10 @@ import type { ServedProcess } from '../testkit/served-process.ts';
 const halfHead = 'GET /api/v1/account/stats/ HTTP/1.1\r\nHost: x\r\nX-Slow: ';
 const halfBody = 'POST /api/v1/sms/send/ HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"to"';
 
-/** One of each: silent, half a head, kept alive after an answer, a stream read and one not read; and half a body. */
-export async function openBystanders(
+/**
+ * One each: silent, half a head, kept alive, a stream that is read, one that is not, half a body.
+ */
+export async function openKeptConnections(
   { baseUrl, controlUrl }: ServedProcess,
   withHalfBody: boolean,
 ): Promise<RawSocket[]> {
@@ -24,11 +26,11 @@ export async function openBystanders(
   const reader = await openStream(controlPort);
   const stalled = await openStream(controlPort);
   stalled.stall();
-  const bystanders = [silent, slowHead, keptAlive, reader, stalled];
-  if (!withHalfBody) return bystanders;
+  const connections = [silent, slowHead, keptAlive, reader, stalled];
+  if (!withHalfBody) return connections;
   const slowBody = await RawSocket.open(port);
   await slowBody.write(halfBody);
-  return [...bystanders, slowBody];
+  return [...connections, slowBody];
 }
 
 async function openStream(port: number): Promise<RawSocket> {

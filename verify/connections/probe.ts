@@ -1,18 +1,18 @@
 /**
- * Loaded into a served process before its program: tells its parent, when asked, what the process holds once its
- * garbage is collected. It keeps nothing alive by itself, and ends the process when the parent is gone.
+ * Preloaded into a served process: on request, sends its parent what the process holds after a
+ * garbage collection. It does not keep the process alive, and ends it when the parent is gone.
  */
 import { existsSync, readdirSync } from 'node:fs';
 
-/** What a process holds. */
+/** The resources of a process. */
 export interface Holdings {
   /** After a full collection. */
   readonly heapBytes: number;
-  /** Node's own handles by kind. */
+  /** Counts of Node's own handles by kind. */
   readonly resources: Readonly<Record<string, number>>;
-  /** Open files and sockets, those of the native transport too; undefined where the system does not tell. */
+  /** Open files and sockets, the native transport's included; undefined if not reported. */
   readonly descriptors: number | undefined;
-  /** Since its start. */
+  /** CPU time since the start. */
   readonly cpuMicros: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Callers that each send at a steady pace, on a connection and an account of their own. Latency runs from the
- * moment at which a request was meant to start, so that a server that stalls is charged for all whom it kept waiting.
+ * Callers that each send at a steady pace, with their own connection and account. Latency counts
+ * from the scheduled start, so a stalling server is charged for every request that it delays.
  */
 
 import type { ReadyFile } from '../../src/simulator.ts';
@@ -8,17 +8,17 @@ import { RawSocket } from '../testkit/raw-socket.ts';
 
 export interface CallersPlan {
   readonly ready: ReadyFile;
-  /** Of each caller; 120 is what the limit of its account allows. */
+  /** Per caller; the limit of its account allows 120. */
   readonly perMinute: number;
   readonly seconds: number;
 }
 
 export interface CallersReport {
-  /** Milliseconds, in rising order. */
+  /** Milliseconds, ascending. */
   readonly latencies: readonly number[];
-  /** By how much a timer of ours was late, in rising order: the share of the waiting that is not the server's. */
+  /** How late the callers' own timers were, ascending: delay that is not the server's. */
   readonly lateness: readonly number[];
-  /** Replies that are not a 202. */
+  /** Replies other than 202. */
   readonly unexpected: readonly string[];
 }
 
@@ -57,7 +57,7 @@ export async function callSteadily({ ready, ...pace }: CallersPlan): Promise<Cal
   return { latencies: latencies.sort(rising), lateness: lateness.sort(rising), unexpected };
 }
 
-/** The smallest latency that `share` of all do not exceed. */
+/** The smallest latency that at least `share` of all do not exceed. */
 export function percentile(rising: readonly number[], share: number): number {
   return rising[Math.max(0, Math.ceil(rising.length * share) - 1)] ?? Number.NaN;
 }
@@ -75,7 +75,7 @@ function sendOf({ api_key: key, sims }: ReadyFile['accounts'][number]): string {
   ].join('\r\n');
 }
 
-/** By how much it woke too late; undefined where it is past already. */
+/** How late it woke, in milliseconds; undefined if the time has passed. */
 async function until(atMs: number): Promise<number | undefined> {
   const leftMs = atMs - performance.now();
   if (leftMs <= 0) return undefined;

@@ -9,7 +9,7 @@ import { killAndRestart } from './kills.ts';
 
 const quick = { kills: 1, afterSends: 60, unfinishedBody: false };
 
-test('a killed process loses no acknowledged message, and has none twice', async () => {
+test('a killed process loses no acknowledged message and duplicates none', async () => {
   const plan = { ...quick, ending: 'SIGKILL', transport: 'hyperexpress' } as const;
   const { acknowledged, complaints } = await killAndRestart(plan);
   expect(complaints).toEqual([]);
@@ -17,7 +17,7 @@ test('a killed process loses no acknowledged message, and has none twice', async
 }, 60_000);
 
 test.each(transports)(
-  '%s: SIGTERM under load ends in good order, and every 202 is in the journal',
+  '%s: SIGTERM under load ends cleanly, with every 202 in the journal',
   async (transport) => {
     const plan = { ...quick, ending: 'SIGTERM', transport } as const;
     const { acknowledged, complaints } = await killAndRestart(plan);
@@ -27,7 +27,7 @@ test.each(transports)(
   60_000,
 );
 
-test('a second SIGTERM ends the process at once, whatever is still in flight', async () => {
+test('a second SIGTERM ends the process at once, despite requests in flight', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-second-signal-'));
   const served = await ServedProcess.start(folder);
   try {
@@ -42,7 +42,7 @@ test('a second SIGTERM ends the process at once, whatever is still in flight', a
     served.signal('SIGTERM');
     while (await accepts(served.baseUrl));
     served.signal('SIGTERM');
-    // The first one alone ends with 0.
+    // A single SIGTERM would end with code 0.
     expect(await served.ended).toEqual({ code: 1, signal: null });
     expect(await held).toBe('closed');
   } finally {
@@ -51,7 +51,7 @@ test('a second SIGTERM ends the process at once, whatever is still in flight', a
   }
 }, 60_000);
 
-/** Until the service has handled so many requests. */
+/** Waits until the service has handled `count` requests. */
 async function answered(served: ServedProcess, count: number): Promise<void> {
   for (;;) {
     const reply = await fetch(`${served.controlUrl}/control/state`);

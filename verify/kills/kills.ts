@@ -1,8 +1,8 @@
 /**
- * Ends a serving process in the middle of a load of sends, starts it again with the same journal, and looks
- * whether anything that was acknowledged is lost or there twice; an end that is asked for must also be in good
- * order. `npm run test:kills` does it twenty times on one journal;
- * `-- --signal SIGKILL|SIGTERM|shutdown --transport hyperexpress|node` chooses how, and of whom.
+ * Ends a serving process under a load of sends, restarts it with the same journal, and checks that
+ * no acknowledged message is lost or duplicated; requested ends must also be clean.
+ * `npm run test:kills` does this twenty times on one journal; `-- --signal SIGKILL|SIGTERM|shutdown
+ * --transport hyperexpress|node` selects the end and the transport.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { replayJournal } from '../../src/cli/replay-journal.ts';
 import { transports } from '../../src/cli/serve-options.ts';
 import { routeOf } from '../../src/operations/table.ts';
-import { openBystanders } from '../connections/bystanders.ts';
+import { openKeptConnections } from '../connections/kept-connections.ts';
 import { runProgram, wholeFlag, wordFlag } from '../testkit/program-flags.ts';
 import { checkBooks, loadUntilGone } from '../testkit/send-load.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
@@ -24,25 +24,25 @@ export type Ending = (typeof endings)[number];
 
 export interface KillPlan {
   readonly kills: number;
-  /** Of a round, how many answered sends come before its end. */
+  /** Answered sends of a round before its end. */
   readonly afterSends: number;
   readonly ending: Ending;
-  /** One more client, which never finishes its body: it may hold the end up for the whole grace. */
+  /** Adds a client that never finishes its body, which may delay the end for the whole grace. */
   readonly unfinishedBody: boolean;
   readonly transport: (typeof transports)[number];
 }
 
 export interface KillReport {
   readonly kills: number;
-  /** Sends that were answered 202. */
+  /** Sends answered 202. */
   readonly acknowledged: number;
   /** The longest time from an ending to the end of the process. */
   readonly longestMs: number;
-  /** What went wrong; empty when nothing was lost and nothing is there twice. */
+  /** Everything that went wrong; empty if nothing was lost or duplicated. */
   readonly complaints: readonly string[];
 }
 
-/** The promise of `serve`: SIGTERM ends it, code 0, within so long. */
+/** The promise of `serve`: SIGTERM ends it with code 0 within this time. */
 const endWithinMs = 5_000;
 
 export async function killAndRestart(plan: KillPlan): Promise<KillReport> {
@@ -59,7 +59,7 @@ export async function killAndRestart(plan: KillPlan): Promise<KillReport> {
       const ended = await endUnderLoad(served, plan, String(round), acknowledged);
       complaints.push(...ended.complaints);
       longestMs = Math.max(longestMs, ended.tookMs);
-      // The next round's process is also the one that is asked what became of this round.
+      // The process of the next round also reports what the journal holds of this round.
       served = await ServedProcess.start(folder, flags);
       complaints.push(...(await checkBooks(served.ready, acknowledged)));
     }
@@ -78,14 +78,14 @@ interface EndedRound {
   readonly complaints: readonly string[];
 }
 
-/** Some senders, and clients that wait for nothing; the process is ended while the senders go on. */
+/** Runs senders and idle clients, and ends the process while the senders continue. */
 async function endUnderLoad(
   served: ServedProcess,
   { afterSends, ending, unfinishedBody }: KillPlan,
   round: string,
   acknowledged: Map<string, string>,
 ): Promise<EndedRound> {
-  const bystanders = await openBystanders(served, unfinishedBody);
+  const connections = await openKeptConnections(served, unfinishedBody);
   const startedMs: number[] = [];
   const end = (): void => {
     startedMs.push(performance.now());
@@ -99,8 +99,8 @@ async function endUnderLoad(
   const senders = ending === 'SIGKILL' ? 8 : 64;
   const load = await loadUntilGone(served, { senders, afterSends, round, end });
   const [{ code, signal }, tookMs] = await Promise.all([served.ended, took]);
-  for (const bystander of bystanders) bystander.resume();
-  await Promise.all(bystanders.map((bystander) => bystander.rest()));
+  for (const connection of connections) connection.resume();
+  await Promise.all(connections.map((connection) => connection.rest()));
   for (const [requestId, body] of load.acknowledged) acknowledged.set(requestId, body);
   const complaints = [...load.complaints];
   if (ending !== 'SIGKILL') {

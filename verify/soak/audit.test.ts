@@ -5,7 +5,7 @@ const startMs = Date.parse('2026-03-01T00:00:00.000Z');
 const at = (ms: number) => new Date(startMs + ms).toISOString();
 const dayMs = 24 * 60 * 60 * 1_000;
 
-const booked = {
+const recorded = {
   token: 'soak 1',
   account: 'alpha',
   requestId: '',
@@ -30,7 +30,7 @@ const found = {
 };
 
 const sound: Evidence = {
-  sends: [booked],
+  sends: [recorded],
   messageIds: new Set(['id-1']),
   messages: [found],
   admitted: Array.from({ length: 240 }, (_, index) => ({
@@ -46,7 +46,7 @@ const sound: Evidence = {
 };
 const [first = sound.answered[0], , last = sound.answered[0]] = sound.answered;
 
-test('a sound run has no complaint', () => {
+test('a correct run has no complaint', () => {
   expect(audit(sound)).toEqual([]);
 });
 
@@ -57,25 +57,25 @@ const admittedAt = (ms: number) =>
 test.each<[string, Partial<Evidence>, string]>([
   ['lost', { messages: [] }, 'lost: soak 1'],
   [
-    'lost that only a replay told of',
+    'lost, known only from a replay',
     { messageIds: new Set(['id-1', 'id-2']) },
     'lost: message id-2',
   ],
   ['doubled', { messages: [found, { ...found, message_id: 'id-2' }] }, 'doubled: soak 1'],
   ['invented', { sends: [] }, 'invented: soak 1'],
   [
-    'refused and yet there',
-    { sends: [{ ...booked, outcome: 'refused' }] },
+    'refused but found',
+    { sends: [{ ...recorded, outcome: 'refused' }] },
     'accepted though refused: soak 1',
   ],
-  ['there under another id', message({ message_id: 'id-2' }), 'another id: soak 1'],
+  ['with another id', message({ message_id: 'id-2' }), 'another id: soak 1'],
   [
-    'that skips a state',
+    'with a skipped state',
     message({ history: [found.history[0], found.history[3]] }),
     'illegal: soak 1 queued is followed by delivered',
   ],
   [
-    'that goes on after its end',
+    'with a step after its end',
     message({
       history: [...found.history, { status: 'failed', at: at(60_000) }],
       status: 'failed',
@@ -83,12 +83,12 @@ test.each<[string, Partial<Evidence>, string]>([
     'illegal: soak 1 delivered is followed by failed',
   ],
   [
-    'whose times go back',
+    'with decreasing times',
     message({ history: [...found.history.slice(0, 3), { status: 'delivered', at: at(28_000) }] }),
     `illegal: soak 1 goes back to ${at(28_000)}`,
   ],
   [
-    'that begins elsewhere',
+    'with a wrong first state',
     message({ history: found.history.slice(1) }),
     'illegal: soak 1 begins wrongly',
   ],
@@ -98,7 +98,7 @@ test.each<[string, Partial<Evidence>, string]>([
     `illegal: soak 1 is picked up at ${at(9_000)}, held until ${at(9_001)}`,
   ],
   [
-    'whose status is not its last',
+    'with a status other than its last',
     message({ status: 'failed' }),
     'illegal: soak 1 ends in another status than failed',
   ],
@@ -107,16 +107,16 @@ test.each<[string, Partial<Evidence>, string]>([
     message({ status: 'sent', history: found.history.slice(0, 3) }),
     'unfinished: soak 1 is sent',
   ],
-])('a message %s is named', (_, damage, complaint) => {
+])('a message %s is reported', (_, damage, complaint) => {
   expect(audit({ ...sound, ...damage })).toContain(complaint);
 });
 
-test('a message that is stuck by its fate need not end', () => {
+test('a message with a stuck fate may stay unfinished', () => {
   const stuck = message({ status: 'sent', history: found.history.slice(0, 3) });
-  expect(audit({ ...sound, ...stuck, sends: [{ ...booked, isStuck: true }] })).toEqual([]);
+  expect(audit({ ...sound, ...stuck, sends: [{ ...recorded, isStuck: true }] })).toEqual([]);
 });
 
-test('the 121st of 60 s is over-admitted, and the 121st after exactly 60 s is not', () => {
+test('a 121st request within 60 s is over-admission; after exactly 60 s it is not', () => {
   const full = sound.admitted.slice(0, 120);
   expect(audit({ ...sound, admitted: [...full, admittedAt(60_000)] })).toEqual([]);
   expect(audit({ ...sound, admitted: [...full, admittedAt(59_999)] })).toEqual([
@@ -132,7 +132,7 @@ test.each<[string, object, string]>([
     `replayed too late: alpha a after ${dayMs + 1} ms`,
   ],
   ['otherwise', { ...last, atMs: startMs + 1, status: 200 }, 'replayed otherwise: alpha a'],
-])('a request_id that is replayed %s is named', (_, damage, complaint) => {
+])('a request_id replayed %s is reported', (_, damage, complaint) => {
   const answered = [first, damage] as Evidence['answered'];
   expect(audit({ ...sound, answered })).toEqual([complaint]);
 });

@@ -1,9 +1,9 @@
 /**
- * What must be true at the end of a soak, of the books, the messages that are there, and the answers that the
- * journals recorded. Pure: planted damage shows which of it is seen.
+ * Checks the evidence of a soak: the ledger of sends, the messages found, and the answers in the
+ * journals. Pure functions; tests with planted damage show that each check works.
  * Rules: STATE-1 to STATE-5, SEND-3, SEND-4, LIMIT-1 to LIMIT-5.
  */
-import { type BookedSend, replayWindowMs } from './books.ts';
+import { type RecordedSend, replayWindowMs } from './ledger.ts';
 import { type LimitedEndpoint, limitsPerMinute } from './routes.ts';
 
 export interface FoundMessage {
@@ -12,38 +12,38 @@ export interface FoundMessage {
   readonly request_id: string;
   readonly created_at: string;
   readonly send_at: string | null;
-  /** The text, which is the token. */
+  /** The text, which is the send's token. */
   readonly message: string;
   readonly history: readonly { readonly status: string; readonly at: string }[];
 }
 
-/** A request of an endpoint with a limit, that was answered 200 or 202. */
+/** A request to a limited endpoint that was answered 200 or 202. */
 export interface Admitted {
   readonly endpoint: LimitedEndpoint;
   readonly account: string;
   readonly atMs: number;
 }
 
-/** A send that carried a request_id and was answered 200 or 202. */
+/** A send with a request_id that was answered 200 or 202. */
 export interface AnsweredSend {
   readonly account: string;
   readonly requestId: string;
   readonly atMs: number;
   readonly status: number;
-  /** Undefined where a fault spoilt it. */
+  /** Undefined if a fault damaged it. */
   readonly body: string | undefined;
 }
 
 export interface Evidence {
-  readonly sends: readonly BookedSend[];
-  /** Of every message that an answer told of. */
+  readonly sends: readonly RecordedSend[];
+  /** The ids of all messages in answers. */
   readonly messageIds: ReadonlySet<string>;
   readonly messages: readonly FoundMessage[];
   readonly admitted: readonly Admitted[];
   readonly answered: readonly AnsweredSend[];
 }
 
-/** Every complaint, each of which opens with its kind. */
+/** Returns every complaint; each begins with its kind. */
 export function audit(evidence: Evidence): string[] {
   return [
     ...auditPresence(evidence),
@@ -54,17 +54,17 @@ export function audit(evidence: Evidence): string[] {
   ];
 }
 
-/** No message lost, none there twice, none that nobody sent. */
+/** Every accepted message exists once, and every existing message was sent. */
 function auditPresence({ sends, messageIds, messages }: Evidence): string[] {
   const complaints: string[] = [];
-  const booked = new Map(sends.map((send) => [send.token, send]));
+  const recorded = new Map(sends.map((send) => [send.token, send]));
   const seen = new Set<string>();
   const found = new Set<string>();
   for (const { message: token, message_id: messageId } of messages) {
     if (seen.has(token)) complaints.push(`doubled: ${token}`);
     seen.add(token);
     found.add(messageId);
-    const send = booked.get(token);
+    const send = recorded.get(token);
     if (send === undefined) complaints.push(`invented: ${token}`);
     else if (send.outcome === 'refused') complaints.push(`accepted though refused: ${token}`);
     else if (send.outcome === 'accepted' && send.messageId !== messageId) {
@@ -78,7 +78,7 @@ function auditPresence({ sends, messageIds, messages }: Evidence): string[] {
   return complaints;
 }
 
-/** What may follow what; `failed` may follow everything that is not final. */
+/** The permitted steps; a message may fail from any state that is not final. */
 const next: Readonly<Record<string, readonly string[]>> = {
   queued: ['sending', 'failed'],
   sending: ['sent', 'failed'],
@@ -112,7 +112,9 @@ function auditHistory({
   return complaints.map((complaint) => `illegal: ${message} ${complaint}`);
 }
 
-/** After the last advance nothing is held any more: all are final, but those that stay somewhere for ever. */
+/**
+ * After the last advance nothing is held: all messages are final, except those with a stuck fate.
+ */
 function auditEnds({ sends, messages }: Evidence): string[] {
   const stuck = new Set(sends.filter(({ isStuck }) => isStuck).map(({ token }) => token));
   return messages
@@ -122,7 +124,7 @@ function auditEnds({ sends, messages }: Evidence): string[] {
 
 const windowMs = 60_000;
 
-/** No window of 60 s holds more than the limit, of one endpoint and account. */
+/** No window of 60 s exceeds the limit, per endpoint and account. */
 function auditLimits(admitted: readonly Admitted[]): string[] {
   const complaints: string[] = [];
   const times = new Map<string, number[]>();
@@ -131,19 +133,22 @@ function auditLimits(admitted: readonly Admitted[]): string[] {
     const earlier = times.get(user) ?? [];
     times.set(user, earlier);
     earlier.push(atMs);
-    // The one that came exactly `limit` before must have left the window.
+    // The request `limit` places before must have left the window.
     const limit = limitsPerMinute[endpoint];
     const oldest = earlier[earlier.length - 1 - limit];
     if (oldest !== undefined && atMs - oldest < windowMs) {
       complaints.push(
-        `over-admitted: ${user}: ${limit + 1} from ${new Date(oldest).toISOString()} in ${atMs - oldest} ms`,
+        `over-admitted: ${user}: ${limit + 1} from ${new Date(oldest).toISOString()} in ` +
+          `${atMs - oldest} ms`,
       );
     }
   }
   return complaints;
 }
 
-/** Within 24 h of its 202 a request_id is answered 200 with the same bytes; a second 202 comes later than that. */
+/**
+ * Within 24 h a request_id is answered 200 with the first bytes; a second 202 may only come later.
+ */
 function auditReplays(answered: readonly AnsweredSend[]): string[] {
   const complaints: string[] = [];
   const firsts = new Map<string, Pick<AnsweredSend, 'atMs' | 'body'>>();

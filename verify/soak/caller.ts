@@ -1,6 +1,6 @@
 /**
- * The soak's HTTP client: one request, and its answer if there is one. What is cut short, garbled or never comes is
- * no answer; whether that may be is for the caller to judge.
+ * The soak's HTTP client. A truncated, malformed or missing answer is undefined; the caller decides
+ * whether that is permitted.
  */
 import { Agent, request } from 'node:http';
 
@@ -21,7 +21,7 @@ export interface Answer {
 export class Caller {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 200 });
 
-  /** Undefined: no whole answer came. */
+  /** Undefined if no complete answer arrived. */
   call(baseUrl: string, call: Call): Promise<Answer | undefined> {
     const { method, path, key, body, contentType = 'application/json' } = call;
     const headers = {
@@ -51,7 +51,7 @@ export class Caller {
     });
   }
 
-  /** Gives up every connection that it kept. */
+  /** Closes its idle connections. */
   leave(): void {
     this.#agent.destroy();
   }

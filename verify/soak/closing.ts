@@ -1,14 +1,14 @@
 /**
- * The end of a soak: time runs until nothing is held or under way any more, everything is audited, the journals
- * are played again, and after a reset the process must hold what it held before the load.
+ * The end of a soak: advances time until every message is final, audits everything, replays the
+ * journals, and checks after a reset that the process holds no more than before the load.
  */
 import { statSync } from 'node:fs';
 import { replayJournal } from '../../src/cli/replay-journal.ts';
 import { handlesOf } from '../testkit/served-process.ts';
 import { audit, type FoundMessage } from './audit.ts';
-import type { Books } from './books.ts';
 import { recordOf } from './journal-record.ts';
-import type { Life } from './life.ts';
+import type { Ledger } from './ledger.ts';
+import type { ServiceProcesses } from './service-processes.ts';
 import { longestHoldMs } from './traffic.ts';
 import type { SoakAccount } from './world.ts';
 
@@ -17,7 +17,7 @@ export interface Closing {
   readonly messages: Readonly<Record<string, number>>;
   readonly admitted: number;
   readonly journalBytes: number;
-  /** Of all journals, all played again. */
+  /** Inputs of all journals, all replayed. */
   readonly inputs: number;
   readonly heapBytes: Readonly<Record<'atStart' | 'loaded' | 'afterReset', number>>;
   readonly handles: string;
@@ -25,63 +25,63 @@ export interface Closing {
 
 const dayMs = 24 * 60 * 60 * 1_000;
 const pollEveryMs = 21_000;
-/** Pickup, and three steps that take up to three polls each. */
+/** Pickup, and three steps of up to three polls each. */
 const lastPolls = 12;
-/** What a reset may leave: the log of the last requests, and code compiled under load. */
+/** What a reset may leave: the log of recent requests, and code compiled under load. */
 const heapAllowanceBytes = 8 * 1024 * 1024;
 const settleWithinMs = 15_000;
 
-export async function closeBooks(
-  life: Life,
-  books: Books,
+export async function closeSoak(
+  processes: ServiceProcesses,
+  ledger: Ledger,
   accounts: readonly SoakAccount[],
   poll: () => Promise<void>,
 ): Promise<Closing> {
-  const { levers } = life;
-  await levers.hold();
-  await levers.advanceTo((await levers.now()) + longestHoldMs + dayMs);
+  const { control } = processes;
+  await control.hold();
+  await control.advanceTo((await control.now()) + longestHoldMs + dayMs);
   for (let polls = 0; polls < lastPolls; polls++) {
     await poll();
-    await levers.advanceTo((await levers.now()) + pollEveryMs);
+    await control.advanceTo((await control.now()) + pollEveryMs);
   }
-  const messages = await levers.messages();
+  const messages = await control.messages();
   const keyOwners = new Map<string, string>();
   for (const { name, accountId } of accounts) {
-    for (const keyId of await levers.keyIds(accountId)) keyOwners.set(keyId, name);
+    for (const keyId of await control.keyIds(accountId)) keyOwners.set(keyId, name);
   }
-  const held = await heldAfterReset(life, books);
-  await life.end('SIGTERM');
-  const record = recordOf(life.journals, keyOwners);
-  for (const complaint of audit({ ...books, messages, ...record })) books.complain(complaint);
+  const held = await heldAfterReset(processes, ledger);
+  await processes.end('SIGTERM');
+  const record = recordOf(processes.journals, keyOwners);
+  for (const complaint of audit({ ...ledger, messages, ...record })) ledger.complain(complaint);
   return {
-    acknowledged: books.messageIds.size,
+    acknowledged: ledger.messageIds.size,
     messages: countsOf(messages),
     admitted: record.admitted.length,
-    journalBytes: life.journals.reduce((sum, journal) => sum + statSync(journal).size, 0),
-    inputs: playAgain(life.journals, books),
+    journalBytes: processes.journals.reduce((sum, journal) => sum + statSync(journal).size, 0),
+    inputs: replayAll(processes.journals, ledger),
     ...held,
   };
 }
 
 async function heldAfterReset(
-  life: Life,
-  books: Books,
+  processes: ServiceProcesses,
+  ledger: Ledger,
 ): Promise<Pick<Closing, 'heapBytes' | 'handles'>> {
-  const { atStart } = life;
-  if (atStart === undefined) throw new Error('nothing was measured at the start');
-  const loaded = await life.holdings();
-  await life.levers.reset();
-  let after = await life.holdings();
+  const { atStart } = processes;
+  if (atStart === undefined) throw new Error('no measurement from the start');
+  const loaded = await processes.holdings();
+  await processes.control.reset();
+  let after = await processes.holdings();
   const until = performance.now() + settleWithinMs;
   while (handlesOf(after) !== handlesOf(atStart) && performance.now() < until) {
-    after = await life.holdings();
+    after = await processes.holdings();
   }
   if (handlesOf(after) !== handlesOf(atStart)) {
-    books.complain(`handles: ${handlesOf(after)} after, ${handlesOf(atStart)} at the start`);
+    ledger.complain(`handles: ${handlesOf(after)} after, ${handlesOf(atStart)} at the start`);
   }
   const grownBytes = after.heapBytes - atStart.heapBytes;
   if (grownBytes > heapAllowanceBytes)
-    books.complain(`heap: ${grownBytes} bytes more after a reset`);
+    ledger.complain(`heap: ${grownBytes} bytes more after a reset`);
   return {
     heapBytes: {
       atStart: atStart.heapBytes,
@@ -92,14 +92,14 @@ async function heldAfterReset(
   };
 }
 
-/** How many inputs were answered as they had been. */
-function playAgain(journals: readonly string[], books: Books): number {
+/** Replays the journals; returns the number of inputs. */
+function replayAll(journals: readonly string[], ledger: Ledger): number {
   let inputs = 0;
   for (const journal of journals) {
     const played = replayJournal(journal);
     inputs += played.inputs;
     if (played.differing === 0) continue;
-    books.complain(`replay: ${played.differing} differ: ${JSON.stringify(played.differences[0])}`);
+    ledger.complain(`replay: ${played.differing} differ: ${JSON.stringify(played.differences[0])}`);
   }
   return inputs;
 }

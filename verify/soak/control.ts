@@ -1,5 +1,5 @@
 /**
- * The control port, as far as the soak uses it. A refusal fails the run.
+ * The control operations that the soak uses. Any unexpected answer fails the run.
  */
 import { type OperationName, routeOf } from '../../src/operations/table.ts';
 import type { FoundMessage } from './audit.ts';
@@ -7,7 +7,7 @@ import type { Caller } from './caller.ts';
 
 const pageSize = 1_000;
 
-export class Levers {
+export class Control {
   readonly #caller: Caller;
   readonly #url: string;
 
@@ -16,7 +16,7 @@ export class Levers {
     this.#url = controlUrl;
   }
 
-  /** Epoch milliseconds of the simulated present. */
+  /** The simulated present in epoch milliseconds. */
   async now(): Promise<number> {
     return Date.parse((await this.#ask<{ now: string }>('clock.state')).now);
   }
@@ -29,7 +29,7 @@ export class Levers {
     await this.#ask('clock.setMode', '', { mode: 'manual' });
   }
 
-  /** Nothing where that time is past. */
+  /** Does nothing if the time is past. */
   async advanceTo(ms: number): Promise<void> {
     const leftMs = ms - (await this.now());
     if (leftMs > 0) await this.#ask('clock.advance', '', { by: `${leftMs}ms` });
@@ -57,7 +57,7 @@ export class Levers {
     return keys.map((key) => key.key_id);
   }
 
-  /** An inbound message. */
+  /** Adds an inbound message. */
   async receive(accountId: string, number: string): Promise<void> {
     const message = { from: '+12025550123', to: number, message: 'inbound' };
     await this.#ask('sims.receive', accountId, message);

@@ -1,17 +1,18 @@
 /**
- * The served process as the load sees it: replaced now and then, disturbed by faults now and then. Calls wait while
- * it is being replaced, and one that goes unanswered is only booked as wrong where nothing disturbed it.
+ * The served process as the load sees it: sometimes replaced, sometimes disturbed by faults. Calls
+ * wait during a replacement; an unanswered call is a complaint only if nothing disturbed it.
  */
-import type { Books } from './books.ts';
+
 import type { Answer, Call, Caller } from './caller.ts';
+import type { Ledger } from './ledger.ts';
 import type { Service } from './traffic.ts';
 
 export class DisturbedService implements Service {
   readonly #caller: Caller;
-  readonly #books: Books;
+  readonly #ledger: Ledger;
   #baseUrl = '';
   #isFaulty = false;
-  /** Counts what may keep an answer from coming. */
+  /** Counts events that may prevent an answer. */
   #disturbances = 0;
   #isOpen = false;
   #opened: Promise<void> = Promise.resolve();
@@ -20,20 +21,20 @@ export class DisturbedService implements Service {
   requests = 0;
   unanswered = 0;
 
-  constructor(caller: Caller, books: Books) {
+  constructor(caller: Caller, ledger: Ledger) {
     this.#caller = caller;
-    this.#books = books;
+    this.#ledger = ledger;
     this.close();
   }
 
-  /** From now on calls go there. */
+  /** Directs calls to this URL. */
   open(baseUrl: string): void {
     this.#baseUrl = baseUrl;
     this.#isOpen = true;
     this.#open();
   }
 
-  /** From now on calls wait. */
+  /** Makes calls wait. */
   close(): void {
     this.#disturbances++;
     this.#isOpen = false;
@@ -42,12 +43,12 @@ export class DisturbedService implements Service {
     });
   }
 
-  /** Until no call is under way. */
+  /** Resolves when no call is in flight. */
   async quiet(): Promise<void> {
     while (this.#inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
-  /** While it is, calls may go unanswered. */
+  /** While true, calls may stay unanswered. */
   set faulty(isFaulty: boolean) {
     this.#disturbances++;
     this.#isFaulty = isFaulty;
@@ -65,12 +66,12 @@ export class DisturbedService implements Service {
     const isUsable = answer !== undefined && !(isDisturbed && isSpoilt(answer));
     if (isUsable) return answer;
     this.unanswered++;
-    if (!isDisturbed) this.#books.complain(`${call.method} ${call.path} is not answered`);
+    if (!isDisturbed) this.#ledger.complain(`${call.method} ${call.path} got no answer`);
     return undefined;
   }
 }
 
-/** A fault of ours: answered in place of the service, or half of its answer. */
+/** True for a planted fault's reply, or a truncated one. */
 function isSpoilt({ status, body }: Answer): boolean {
   return status === 500 || !/[}\]]$/.test(body);
 }

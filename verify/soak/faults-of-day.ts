@@ -1,5 +1,5 @@
 /**
- * What goes wrong on a day: every third one is disturbed, by all kinds of faults in turn.
+ * The faults of a day: every third day has two kinds, in turn.
  */
 
 const kinds = [
@@ -11,7 +11,7 @@ const kinds = [
   { kind: 'malformed' },
 ] as const;
 
-/** Two kinds at a time, each of which hits one request in ten. */
+/** Two kinds at a time, each for one request in ten. */
 export function faultsOfDay(day: number): object[] {
   if (day % 3 !== 0) return [];
   const first = (day / 3) * 2;

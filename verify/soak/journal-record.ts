@@ -1,6 +1,6 @@
 /**
- * What the journals of a soak say of the service's answers, read as text: nothing of the code that writes them.
- * A journal counts from its first reset on; before that the process was only warmed up.
+ * The service's answers according to the journals, read as text, independent of the code that
+ * writes them. A record starts at the first reset; earlier lines are the warm-up.
  */
 import { readFileSync } from 'node:fs';
 import type { Admitted, AnsweredSend } from './audit.ts';
@@ -28,7 +28,7 @@ export function recordOf(
     const lines = readFileSync(journal, 'utf8').trimEnd().split('\n').slice(1);
     let counts = false;
     for (const text of lines) {
-      // A snapshot is a line of many megabytes, and says nothing here.
+      // A snapshot is a line of many megabytes without answers.
       if (text.includes('"lever":"snapshot.restore"')) continue;
       const line = JSON.parse(text) as Line;
       if (line.lever === 'reset') counts = true;
@@ -60,7 +60,7 @@ function requestIdOf(body = ''): string {
   return (JSON.parse(body) as { readonly request_id?: string }).request_id ?? '';
 }
 
-/** The fault `malformed` leaves half of it. */
+/** The fault `malformed` leaves only half of it. */
 function wholeBody(body: string): string | undefined {
   return body.endsWith('}') ? body : undefined;
 }

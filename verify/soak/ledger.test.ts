@@ -2,41 +2,41 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Books, type UsedId } from './books.ts';
 import { recordOf } from './journal-record.ts';
+import { Ledger, type UsedId } from './ledger.ts';
 
 const body = (id: string, createdAt: string) =>
   JSON.stringify({ message_id: id, created_at: createdAt });
 const first = body('id-1', '2026-03-01T00:00:00.000Z');
 const dayLater = '2026-03-02T00:00:00.000Z';
 
-function usedOnce(firstBody: string | undefined = first): { books: Books; used: UsedId } {
-  const books = new Books();
-  return { books, used: { account: 'alpha', requestId: 'a', firstBody, isBusy: false } };
+function usedOnce(firstBody: string | undefined = first): { ledger: Ledger; used: UsedId } {
+  const ledger = new Ledger();
+  return { ledger, used: { account: 'alpha', requestId: 'a', firstBody, isBusy: false } };
 }
 
-function replay({ books, used }: ReturnType<typeof usedOnce>, status: number, text: string) {
-  const again = books.open({ token: 'soak 2', account: 'alpha', requestId: 'a', isStuck: false });
-  books.replayed(used, again, status, text);
-  return { complaints: books.complaints, outcome: again.outcome };
+function replay({ ledger, used }: ReturnType<typeof usedOnce>, status: number, text: string) {
+  const again = ledger.open({ token: 'soak 2', account: 'alpha', requestId: 'a', isStuck: false });
+  ledger.replayed(used, again, status, text);
+  return { complaints: ledger.complaints, outcome: again.outcome };
 }
 
-test('a replay with the first bytes makes no message', () => {
+test('a replay with the first bytes creates no message', () => {
   expect(replay(usedOnce(), 200, first)).toEqual({ complaints: [], outcome: 'refused' });
 });
 
-test('a replay with other bytes is a complaint, unless nobody saw the first', () => {
+test('a replay with other bytes is a complaint, unless the first answer was lost', () => {
   const other = body('id-1', dayLater);
   expect(replay(usedOnce(), 200, other).complaints).toEqual([
-    'replay of a: other bytes than at first',
+    'replay of a: the bytes differ from the first answer',
   ]);
-  const { books, used } = usedOnce();
+  const { ledger, used } = usedOnce();
   used.firstBody = undefined;
-  expect(replay({ books, used }, 200, other).complaints).toEqual([]);
-  expect(books.messageIds).toEqual(new Set(['id-1']));
+  expect(replay({ ledger, used }, 200, other).complaints).toEqual([]);
+  expect(ledger.messageIds).toEqual(new Set(['id-1']));
 });
 
-test('a second message within 24 h is a complaint, and one later is none', () => {
+test('a second message within 24 h is a complaint; a later one is not', () => {
   expect(replay(usedOnce(), 202, body('id-2', dayLater)).complaints).toEqual([
     'replay of a: a second message after 86400000 ms',
   ]);
@@ -44,7 +44,7 @@ test('a second message within 24 h is a complaint, and one later is none', () =>
   expect(replay(usedOnce(), 202, later)).toEqual({ complaints: [], outcome: 'accepted' });
 });
 
-test('a journal counts from its first reset: what was admitted, and each use of a request_id', () => {
+test('a journal record starts at the first reset: admissions and uses of request_ids', () => {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-record-'));
   const at = '2026-03-01T00:00:00.000Z';
   const send = (status: number, text: string, more: object = {}) => ({

@@ -1,30 +1,30 @@
 /**
- * The soak's own books: every send, by the token that its text carries, and what came of it.
- * They know nothing of the service's journal or state, so that the audit can hold those against them.
+ * The soak's ledger: every send by the token in its text, and its outcome. It is independent of the
+ * service's journal and state, so the audit can compare them with it.
  */
-/** What the caller was told. A lost answer leaves open whether there is a message. */
+/** The answer as the caller saw it. After a lost answer the message may or may not exist. */
 export type Outcome = 'accepted' | 'refused' | 'unknown';
 
-export interface BookedSend {
-  /** Stands in the message's text, and in no other's. */
+export interface RecordedSend {
+  /** Occurs in this message's text only. */
   readonly token: string;
   readonly account: string;
-  /** Empty: none. */
+  /** Empty if the send has no request_id. */
   readonly requestId: string;
-  /** By the fate of its recipient it stays where it is for ever. */
+  /** The recipient's scripted fate keeps the message in flight for ever. */
   readonly isStuck: boolean;
   outcome: Outcome;
-  /** Of the accepted. */
+  /** Set for accepted sends. */
   messageId: string;
 }
 
-/** A request_id that was used, and how it must be answered when it is used again. */
+/** A used request_id, and the answer that a repeat must get. */
 export interface UsedId {
   readonly account: string;
   readonly requestId: string;
-  /** The bytes of its 202; undefined where an answer was lost. */
+  /** The bytes of its 202; undefined if an answer was lost. */
   firstBody: string | undefined;
-  /** One caller at a time uses it. */
+  /** In use by a caller; one at a time may use it. */
   isBusy: boolean;
 }
 
@@ -35,21 +35,21 @@ interface MessageFields {
 
 export const replayWindowMs = 24 * 60 * 60 * 1_000;
 
-export class Books {
-  readonly sends: BookedSend[] = [];
+export class Ledger {
+  readonly sends: RecordedSend[] = [];
   readonly usedIds: UsedId[] = [];
-  /** Of every message that an answer told of. */
+  /** The ids of all messages in answers. */
   readonly messageIds = new Set<string>();
   readonly complaints: string[] = [];
   replays = 0;
 
-  open(send: Pick<BookedSend, 'token' | 'account' | 'requestId' | 'isStuck'>): BookedSend {
-    const booked: BookedSend = { ...send, outcome: 'unknown', messageId: '' };
-    this.sends.push(booked);
-    return booked;
+  open(send: Pick<RecordedSend, 'token' | 'account' | 'requestId' | 'isStuck'>): RecordedSend {
+    const recorded: RecordedSend = { ...send, outcome: 'unknown', messageId: '' };
+    this.sends.push(recorded);
+    return recorded;
   }
 
-  accepted(send: BookedSend, body: string): void {
+  accepted(send: RecordedSend, body: string): void {
     send.outcome = 'accepted';
     send.messageId = fieldsOf(body).message_id;
     this.messageIds.add(send.messageId);
@@ -59,8 +59,8 @@ export class Books {
     this.complaints.push(text);
   }
 
-  /** A request_id used again is answered with its first bytes for 24 h; then it makes a message as any other. */
-  replayed(used: UsedId, again: BookedSend, status: number, body: string): void {
+  /** For 24 h a repeat returns the first bytes; after that it creates a message. */
+  replayed(used: UsedId, again: RecordedSend, status: number, body: string): void {
     this.replays++;
     const { firstBody } = used;
     used.firstBody = body;
@@ -68,7 +68,7 @@ export class Books {
       again.outcome = 'refused';
       this.messageIds.add(fieldsOf(body).message_id);
       if (firstBody !== undefined && firstBody !== body) {
-        this.complain(`replay of ${used.requestId}: other bytes than at first`);
+        this.complain(`replay of ${used.requestId}: the bytes differ from the first answer`);
       }
       return;
     }

@@ -1,13 +1,13 @@
 /**
- * `npm run soak -- --days 30 --minutes 5 --seed 1 --transport hyperexpress|node`: exit code 0 when nothing was found,
- * 1 when something was, 2 for a wrong flag.
+ * `npm run soak -- --days 30 --minutes 5 --seed 1 --transport hyperexpress|node`
+ * Exit codes: 0 no complaint, 1 complaints, 2 a wrong flag.
  */
 import { parseArgs } from 'node:util';
 import { transports } from '../../src/cli/serve-options.ts';
 import { numberFlag, runProgram, wholeFlag, wordFlag } from '../testkit/program-flags.ts';
 import { type SoakPlan, type SoakReport, soak } from './soak.ts';
 
-/** Of the whole time; the rest goes to restarts, and to the audit. */
+/** The load's share of the whole time; the rest is for restarts and the audit. */
 const loadShare = 0.6;
 const shownComplaints = 20;
 
@@ -17,8 +17,8 @@ async function main(argv: string[]): Promise<number> {
   const seconds = () => Math.round((performance.now() - startedMs) / 1_000);
   const say = (line: string) =>
     process.stdout.write(`${String(seconds()).padStart(4)} s  ${line}\n`);
-  const report = await soak({ ...plan, tell: say }).catch((error: unknown) => {
-    say(`the run broke off: ${error instanceof Error ? error.message : String(error)}`);
+  const report = await soak({ ...plan, onProgress: say }).catch((error: unknown) => {
+    say(`the run failed: ${error instanceof Error ? error.message : String(error)}`);
   });
   if (report === undefined) return 1;
   for (const line of summaryOf(plan, report)) say(line);
@@ -48,12 +48,15 @@ function summaryOf({ days, seed, transport }: SoakPlan, report: SoakReport): str
   const { restarts, heapBytes, complaints } = report;
   const mega = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
   return [
-    `${days} days, seed ${seed}, ${transport}: ${report.requests} requests, ${report.unanswered} unanswered under faults and restarts`,
+    `${days} days, seed ${seed}, ${transport}: ${report.requests} requests, ` +
+      `${report.unanswered} unanswered under faults and restarts`,
     `answers: ${countsText(report.answers)}; replays: ${report.replays}`,
     `messages acknowledged: ${report.acknowledged}; found: ${countsText(report.messages)}`,
     `restarts: ${countsText(restarts)}; longest SIGTERM ${Math.round(report.longestEndMs)} ms`,
-    `journals: ${mega(report.journalBytes)}, ${report.inputs} inputs played again, ${report.admitted} admitted requests recounted`,
-    `heap: ${mega(heapBytes.atStart)} at the start, ${mega(heapBytes.loaded)} loaded, ${mega(heapBytes.afterReset)} after a reset`,
+    `journals: ${mega(report.journalBytes)}, ${report.inputs} inputs replayed, ` +
+      `${report.admitted} admitted requests recounted`,
+    `heap: ${mega(heapBytes.atStart)} at the start, ${mega(heapBytes.loaded)} loaded, ` +
+      `${mega(heapBytes.afterReset)} after a reset`,
     `handles after a reset: ${report.handles}`,
     complaints.length === 0 ? 'no complaint' : `${complaints.length} complaints:`,
     ...complaints.slice(0, shownComplaints),

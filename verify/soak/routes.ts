@@ -1,5 +1,5 @@
 /**
- * The service's endpoints, transcribed: the soak takes nothing of the service that it holds to account.
+ * The service's endpoints, transcribed, so that the soak shares no code with the service.
  */
 export const sendPaths = {
   send: '/api/v1/sms/send/',
@@ -18,7 +18,7 @@ export const limitsPerMinute = {
 } as const;
 export type LimitedEndpoint = keyof typeof limitsPerMinute;
 
-/** Undefined for what has no limit. */
+/** Undefined for endpoints without a limit. */
 export function limitedEndpoint(path: string): LimitedEndpoint | undefined {
   for (const endpoint of sendEndpoints) if (sendPaths[endpoint] === path) return endpoint;
   if (path === '/api/v1/sms/received/') return 'received';

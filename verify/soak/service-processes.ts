@@ -1,68 +1,68 @@
 /**
- * The lives of the served service: processes that end and are started again from the journal, and snapshots that
- * go on in a fresh process with a journal of its own.
+ * The successive processes of a soak: they restart from the journal, or from a snapshot with a new
+ * journal.
  */
 import { join } from 'node:path';
 import type { Holdings } from '../connections/probe.ts';
 import { type Ended, ServedProcess } from '../testkit/served-process.ts';
 import type { Caller } from './caller.ts';
-import { Levers } from './levers.ts';
+import { Control } from './control.ts';
 
 const endWithinMs = 5_000;
 
-export interface LifePlan {
+export interface ProcessesPlan {
   readonly folder: string;
   readonly flags: readonly string[];
   readonly caller: Caller;
   readonly complain: (text: string) => void;
-  /** A load of everything once, so that what is made on first use is there before anything is measured. */
+  /** Loads everything once, so that lazily created objects exist before the measurement. */
   readonly warmUp: (served: ServedProcess) => Promise<void>;
 }
 
-export class Life {
-  readonly #plan: LifePlan;
+export class ServiceProcesses {
+  readonly #plan: ProcessesPlan;
   readonly journals: string[] = [];
   #served: ServedProcess | undefined;
-  /** What the present process held before the load. */
+  /** The resources of the present process before the load. */
   atStart: Holdings | undefined;
   longestEndMs = 0;
 
-  constructor(plan: LifePlan) {
+  constructor(plan: ProcessesPlan) {
     this.#plan = plan;
   }
 
   get served(): ServedProcess {
-    if (this.#served === undefined) throw new Error('nothing is served');
+    if (this.#served === undefined) throw new Error('no process is running');
     return this.#served;
   }
 
-  get levers(): Levers {
-    return new Levers(this.#plan.caller, this.served.controlUrl);
+  get control(): Control {
+    return new Control(this.#plan.caller, this.served.controlUrl);
   }
 
-  /** A fresh process with a fresh journal, warmed up and reset. */
+  /** Starts a new process with a new journal, warms it up and resets it. */
   async begin(): Promise<void> {
     this.journals.push(join(this.#plan.folder, `chapter-${this.journals.length}.ndjson`));
     await this.#start();
     await this.#plan.warmUp(this.served);
-    await this.levers.reset();
+    await this.control.reset();
     this.atStart = await this.holdings();
   }
 
-  /** Goes on from the journal of the process that has ended. */
+  /** Restarts from the journal of the process that has ended. */
   async resume(): Promise<void> {
     await this.#start();
   }
 
-  /** A snapshot, restored in a fresh process. */
+  /** Restores a snapshot in a new process. */
   async moveOn(): Promise<void> {
-    await this.levers.hold();
-    const snapshot = await this.levers.snapshot();
+    await this.control.hold();
+    const snapshot = await this.control.snapshot();
     await this.end('SIGTERM');
     await this.begin();
-    await this.levers.restore(snapshot);
-    const restored = await this.levers.snapshot();
-    if (restored !== snapshot) this.#plan.complain('a restored snapshot is another one');
+    await this.control.restore(snapshot);
+    const restored = await this.control.snapshot();
+    if (restored !== snapshot) this.#plan.complain('the snapshot after the restore differs');
   }
 
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
@@ -71,7 +71,7 @@ export class Life {
     served.signal(signal);
     const ended: Ended = await served.ended;
     const tookMs = performance.now() - startedMs;
-    // A process that was killed while it wrote has left half a line, and its heir tells of it.
+    // A process killed while writing leaves half a line, which its successor reports.
     const errors = served.errors.replace(/.*: the last line is incomplete and was ignored\n/, '');
     if (errors !== '') this.#plan.complain(`stderr: ${errors.slice(0, 500)}`);
     if (signal === 'SIGKILL') return;
@@ -80,7 +80,7 @@ export class Life {
     if (tookMs > endWithinMs) this.#plan.complain(`SIGTERM: ended after ${tookMs} ms`);
   }
 
-  /** What the process holds once every connection of ours is gone. */
+  /** The resources of the process after the soak's connections have closed. */
   async holdings(): Promise<Holdings> {
     this.#plan.caller.leave();
     return this.served.settledHoldings();

@@ -1,10 +1,10 @@
 /**
- * The mixed load: what one caller does next, drawn from a stream of chance, and what it makes of the answer.
- * While faults are set or a process is being replaced, an answer may fail to come; at any other time it may not.
+ * The mixed load: draws a caller's next request at random and judges the answer. Answers may be
+ * missing only while faults are set or a process is replaced.
  */
 import type { Rng } from '../../src/sim/rng.ts';
-import { type BookedSend, type Books, createdAtMs } from './books.ts';
 import type { Answer, Call } from './caller.ts';
+import { createdAtMs, type Ledger, type RecordedSend } from './ledger.ts';
 import { type SendEndpoint, sendEndpoints, sendPaths } from './routes.ts';
 import {
   failingRecipients,
@@ -15,41 +15,41 @@ import {
 } from './world.ts';
 
 const hourMs = 3_600_000;
-/** The farthest send_at. */
+/** The latest send_at, from now. */
 export const longestHoldMs = 5 * 24 * hourMs;
-/** Of the latest ids, so that most replays come within their 24 h. */
+/** Replays use the latest ids, so that most come within their 24 h. */
 const replayedIds = 400;
 
 export interface Service {
-  /** Undefined: no answer came, and that is booked where it may not be. */
+  /** Undefined if no answer arrived; a complaint unless something disturbed the call. */
   call(call: Call): Promise<Answer | undefined>;
 }
 
 export class Traffic {
   readonly #rng: Rng;
-  readonly #books: Books;
+  readonly #ledger: Ledger;
   readonly #service: Service;
   readonly #accounts: readonly SoakAccount[];
-  /** The latest time that an answer told. */
+  /** The latest time in any answer. */
   #latestMs: number;
   #sent = 0;
   readonly answers = new Map<number, number>();
 
   constructor(
     rng: Rng,
-    books: Books,
+    ledger: Ledger,
     service: Service,
     accounts: readonly SoakAccount[],
     startMs: number,
   ) {
     this.#latestMs = startMs;
     this.#rng = rng;
-    this.#books = books;
+    this.#ledger = ledger;
     this.#service = service;
     this.#accounts = accounts;
   }
 
-  /** One request of somebody. */
+  /** Sends one random request. */
   async next(): Promise<void> {
     const draw = this.#rng.below(100);
     if (draw < 40) await this.#send();
@@ -61,13 +61,13 @@ export class Traffic {
     else await this.#refused();
   }
 
-  /** Many sends of one account at once: whatever is over its limit is refused. */
+  /** Many simultaneous sends of one account; those over its limit are refused. */
   async burst(account: SoakAccount, endpoint: SendEndpoint, count: number): Promise<void> {
     const sends = Array.from({ length: count }, () => this.#send(account, endpoint));
     await Promise.all(sends);
   }
 
-  /** The device of ours polls. */
+  /** Polls for the external device. */
   async poll(): Promise<void> {
     const owner = this.#accounts.find(({ polledId }) => polledId !== undefined);
     const path = `/api/devices/${owner?.polledId}/tasks/`;
@@ -81,53 +81,53 @@ export class Traffic {
     const requestId = this.#rng.below(100) < 70 ? `id-${this.#sent}` : '';
     const to = this.#recipient();
     const isStuck = stuckRecipients.some((number) => number === to);
-    const booked = this.#book(account, requestId, isStuck);
+    const recorded = this.#record(account, requestId, isStuck);
     const used = { account: account.name, requestId, firstBody: undefined, isBusy: true };
-    const answer = await this.#sendAs(account, endpoint, booked, {
+    const answer = await this.#sendAs(account, endpoint, recorded, {
       to,
       ...(this.#rng.below(100) < 15 && { send_at: this.#later() }),
     });
     if (answer?.status === 202) {
-      this.#books.accepted(booked, answer.body);
+      this.#ledger.accepted(recorded, answer.body);
       this.#latestMs = Math.max(this.#latestMs, createdAtMs(answer.body));
-    } else if (answer !== undefined) booked.outcome = 'refused';
-    if (requestId === '' || booked.outcome === 'refused') return;
-    this.#books.usedIds.push({ ...used, firstBody: answer?.body, isBusy: false });
+    } else if (answer !== undefined) recorded.outcome = 'refused';
+    if (requestId === '' || recorded.outcome === 'refused') return;
+    this.#ledger.usedIds.push({ ...used, firstBody: answer?.body, isBusy: false });
   }
 
   async #replay(): Promise<void> {
-    const { usedIds } = this.#books;
+    const { usedIds } = this.#ledger;
     const from = Math.max(0, usedIds.length - replayedIds);
     const used = usedIds[from + this.#rng.below(Math.max(1, usedIds.length - from))];
     const account = this.#accounts.find(({ name }) => name === used?.account);
     if (used === undefined || account === undefined || used.isBusy) return;
     used.isBusy = true;
-    // Its text has a token of its own, which must never come to be a message while the id is remembered.
-    const again = this.#book(account, used.requestId, false);
+    // The repeat has its own token, which must not become a message within the 24 h.
+    const again = this.#record(account, used.requestId, false);
     const endpoint = this.#pick(sendEndpoints);
     const answer = await this.#sendAs(account, endpoint, again, { to: ordinaryRecipient });
     if (answer === undefined) used.firstBody = undefined;
     else if (answer.status >= 400) again.outcome = 'refused';
-    else this.#books.replayed(used, again, answer.status, answer.body);
+    else this.#ledger.replayed(used, again, answer.status, answer.body);
     used.isBusy = false;
   }
 
-  /** Whoever has a quota may have spent it. */
-  #sendAs(account: SoakAccount, endpoint: SendEndpoint, booked: BookedSend, fields: object) {
+  /** An account with a quota may have exhausted it. */
+  #sendAs(account: SoakAccount, endpoint: SendEndpoint, recorded: RecordedSend, fields: object) {
     const from = this.#pick(account.numbers);
-    const id = booked.requestId === '' ? {} : { request_id: booked.requestId };
-    const body = JSON.stringify({ from, message: booked.token, ...id, ...fields });
+    const id = recorded.requestId === '' ? {} : { request_id: recorded.requestId };
+    const body = JSON.stringify({ from, message: recorded.token, ...id, ...fields });
     const expected = [200, 202, 429];
     if (account.name === 'echo') expected.push(402);
-    // Simulated time may run past it while the request is on its way.
+    // Simulated time may pass send_at while the request is in flight.
     if ('send_at' in fields) expected.push(400);
     const key = this.#pick(account.keys);
     return this.#ask({ method: 'POST', path: sendPaths[endpoint], key, body }, expected);
   }
 
-  /** One's own message is shown, another's is not found. */
+  /** A caller's own message is shown; another account's is not found. */
   async #read(): Promise<void> {
-    const { sends } = this.#books;
+    const { sends } = this.#ledger;
     const send = sends[this.#rng.below(Math.max(1, sends.length))];
     if (send === undefined || send.messageId === '') return;
     const reader = this.#pick(this.#accounts);
@@ -137,7 +137,7 @@ export class Traffic {
       isOwn ? 200 : 404,
     ]);
     if (answer?.status !== 200 || answer.body.includes(send.messageId)) return;
-    this.#books.complain(`read of ${send.token}: another message`);
+    this.#ledger.complain(`read of ${send.token}: another message`);
   }
 
   async #get(path: string, expected: readonly number[]): Promise<void> {
@@ -167,7 +167,7 @@ export class Traffic {
     else await this.#ask({ ...call, contentType: 'text/plain' }, [415, 429]);
   }
 
-  /** Books an answer that nobody expected. */
+  /** Records an unexpected answer as a complaint. */
   async #ask(call: Call, expected: readonly number[]): Promise<Answer | undefined> {
     const answer = await this.#service.call(call);
     if (answer === undefined) return undefined;
@@ -175,13 +175,15 @@ export class Traffic {
     this.answers.set(status, (this.answers.get(status) ?? 0) + 1);
     const isExpected = expected.includes(status) && (status !== 429 || Number(retryAfter) >= 1);
     if (isExpected) return answer;
-    this.#books.complain(`${call.method} ${call.path} is answered ${status} ${body.slice(0, 200)}`);
+    this.#ledger.complain(
+      `${call.method} ${call.path} is answered ${status} ${body.slice(0, 200)}`,
+    );
     return undefined;
   }
 
-  #book(account: SoakAccount, requestId: string, isStuck: boolean): BookedSend {
+  #record(account: SoakAccount, requestId: string, isStuck: boolean): RecordedSend {
     const token = `soak ${this.#sent++}`;
-    return this.#books.open({ token, account: account.name, requestId, isStuck });
+    return this.#ledger.open({ token, account: account.name, requestId, isStuck });
   }
 
   #recipient(): string {
@@ -191,7 +193,7 @@ export class Traffic {
     return draw < 96 ? slowRecipient : this.#pick(stuckRecipients);
   }
 
-  /** In some hours, in some days. */
+  /** A time some hours or days ahead. */
   #later(): string {
     const aheadMs = hourMs + this.#rng.below(longestHoldMs - hourMs);
     return new Date(this.#latestMs + aheadMs).toISOString();

@@ -1,16 +1,16 @@
 /**
- * A little of everything, so that code and buffers that are made on first use are there before anything is measured.
+ * Uses everything once, so that lazily created code and buffers exist before the measurement.
  */
 import type { ServedProcess } from '../testkit/served-process.ts';
 import type { Call, Caller } from './caller.ts';
-import { Levers } from './levers.ts';
+import { Control } from './control.ts';
 import { sendPaths } from './routes.ts';
 import { accountsOf, ordinaryRecipient } from './world.ts';
 
 const rounds = 20;
 
 export async function warmUp(caller: Caller, served: ServedProcess): Promise<void> {
-  const levers = new Levers(caller, served.controlUrl);
+  const control = new Control(caller, served.controlUrl);
   for (const { name, keys, numbers } of accountsOf(served.ready)) {
     const send = JSON.stringify({ from: numbers[0], to: ordinaryRecipient, message: name });
     const calls: Call[] = Object.values(sendPaths).map((path) => ({
@@ -25,6 +25,6 @@ export async function warmUp(caller: Caller, served: ServedProcess): Promise<voi
       await Promise.all(calls.map((call) => caller.call(served.baseUrl, call)));
     }
   }
-  await levers.messages();
-  await levers.restore(await levers.snapshot());
+  await control.messages();
+  await control.restore(await control.snapshot());
 }

@@ -1,6 +1,6 @@
 /**
- * The world of the soak, and the callers in it: accounts with several SIMs and keys, one polled by a device of
- * ours, one without a SIM, one with a small quota.
+ * The world of the soak and its callers: accounts with several SIMs and keys, one with an external
+ * device, one without a SIM, one with a small quota.
  */
 import type { ReadyFile } from '../../src/simulator.ts';
 
@@ -31,7 +31,7 @@ export interface SoakAccount {
   readonly keys: string[];
   /** Numbers to send from. */
   readonly numbers: readonly string[];
-  /** The SIM that a device of ours polls. */
+  /** The SIM of the external device. */
   readonly polledId: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export function accountsOf({ accounts, pool }: ReadyFile): SoakAccount[] {
   });
 }
 
-/** Recipients by what becomes of their messages; most are delivered. */
+/** Recipients by the fate of their messages; most are delivered. */
 export const ordinaryRecipient = '+12025550123';
 export const failingRecipients = ['+12025550160', '+12025550161', '+12025550162'] as const;
 export const stuckRecipients = ['+12025550163', '+12025550164', '+12025550165'] as const;
