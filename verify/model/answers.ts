@@ -1,6 +1,6 @@
 /**
- * The answers of every assumption that random runs give, transcribed from `docs/rules.md` (not taken from the
- * ledger in code); of those that take numbers, a few that tell, at the edges where there are any.
+ * The answers of each assumption for random runs, transcribed from `docs/rules.md` (not taken from
+ * the ledger in code); for numeric assumptions a few telling values, edges included.
  */
 import type { AssumptionName } from '../../src/sim/assumptions.ts';
 

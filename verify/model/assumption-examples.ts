@@ -1,15 +1,15 @@
 /**
- * One example for each answer of each assumption: a scene that shows the answer, and what it shows.
- * The scene is the same for all answers of an assumption, so what it shows is the difference.
+ * One example for each answer of each assumption: a scene and its result under that answer.
+ * The scene is the same for all answers of an assumption, so the results show the difference.
  */
 import type { AssumptionName } from '../../src/sim/assumptions.ts';
 import { brief, numbers, type Scene } from './scene.ts';
 
 export interface Example {
   readonly scene: (scene: Scene) => string;
-  /** When it starts, where that matters. */
+  /** Start time, if it matters. */
   readonly startsAt?: string;
-  /** Answer and what the scene then shows, the default first. */
+  /** Each answer with the result of the scene; the default first. */
   readonly shows: readonly (readonly [answer: unknown, shown: string])[];
 }
 
@@ -24,7 +24,7 @@ function limit(scene: Scene, endpoint: 'send' | 'received' | 'tasks', perMinute:
   scene.play({ kind: 'limit', endpoint, limit: perMinute });
 }
 
-/** Sends until one is refused; says how many passed and what the refusal asks to wait. */
+/** Sends until a refusal; returns how many passed and the wait that the refusal states. */
 function exhaust(scene: Scene): { passed: number; waitSeconds: number } {
   for (let passed = 0; ; passed += 1) {
     const reply = scene.send();

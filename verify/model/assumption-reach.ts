@@ -1,7 +1,7 @@
 /**
- * Which replies each assumption may change, as its row in `docs/rules.md` says: given the same request's reply
- * under two answers, whether the row speaks of it. Only the first difference of two runs is asked about; what
- * follows it follows from it.
+ * The replies that each assumption may change, according to its row in `docs/rules.md`. Given two
+ * replies to the same request under two answers, a function decides whether the row covers them.
+ * Only the first difference of two runs is checked; later ones are its consequences.
  */
 import type { AssumptionName } from '../../src/sim/assumptions.ts';
 import type { TraceLine } from './session.ts';
@@ -30,7 +30,7 @@ function one(status: number): Reach {
   return (a, b) => a.reply.status === status || b.reply.status === status;
 }
 
-/** One reply has one status, the other the other. */
+/** The two replies have these two statuses, in either order. */
 function either(x: number, y: number): Reach {
   return (a, b) =>
     `${a.reply.status} ${b.reply.status}` === `${x} ${y}` ||
@@ -52,7 +52,7 @@ const names =
   (a) =>
     isSend(a) && Object.hasOwn(bodyOf(a), field);
 const namesRequestId: Reach = (a) => isSend(a) && typeof bodyOf(a)['request_id'] === 'string';
-/** What becomes of messages: a read shows it, stats count it, a refund gives quota back for it. */
+/** Progress of messages: shown by reads, counted by stats, and refunded to the quota. */
 const progress: Reach = any(isRead, isStats, isTasks, both(isSend, one(402)));
 const quota: Reach = any(isStats, both(isSend, one(402)));
 

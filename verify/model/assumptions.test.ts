@@ -1,5 +1,5 @@
 /**
- * Every assumption switches what its row speaks of, and nothing else. Rules: all; assumes: all, by name.
+ * Every assumption changes only what its row describes. Rules: all; assumes: all, by name.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -42,9 +42,9 @@ test.each(examples)('$name $asText: $shown', ({ name, answer, shown }) => {
   }
 });
 
-test.each(examples)('$name $asText, switched while it runs: $shown', ({ name, answer, shown }) => {
+test.each(examples)('$name $asText, switched at run time: $shown', ({ name, answer, shown }) => {
   const { scene, startsAt } = assumptionExamples[name];
-  // Only what is drawn at creation, keys and phases of polls, is not drawn again.
+  // Keys and poll phases are drawn at creation and not drawn again.
   if (name === 'keyFormat' || name === 'pollIntervalSeconds') return;
   const stage = new Scene({}, startsAt === undefined ? startMs : Date.parse(startsAt));
   try {
@@ -55,7 +55,7 @@ test.each(examples)('$name $asText, switched while it runs: $shown', ({ name, an
   }
 });
 
-test('the answers of an assumption show themselves differently', () => {
+test('the answers of an assumption have different examples', () => {
   for (const name of assumptionNames) {
     const shown = assumptionExamples[name]?.shows.map(([, text]) => text) ?? [];
     expect(new Set(shown).size, name).toBe(shown.length);
@@ -74,13 +74,13 @@ test('every name of the ledger has an example for each of its answers, the defau
   }
 });
 
-test('every name of the ledger that leaves a choice is read by the code', () => {
+test('the code reads every assumption that has a choice', () => {
   const source = ['sim', 'actors', 'http'].map(codeUnder).join('\n');
   const unread = assumptionNames.filter((name) => !new RegExp(`\\b${name}\\b`).test(source));
   expect(unread.filter((name) => answers[name].length > 1)).toEqual([]);
 });
 
-/** All code of a folder that acts: neither the ledger nor what describes the service, no comments, no tests. */
+/** The acting code of a folder, without the ledger, descriptions, comments and tests. */
 function codeUnder(folder: string): string {
   const root = new URL(`../../src/${folder}/`, import.meta.url);
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
@@ -97,10 +97,10 @@ test('every name of the ledger is documented', () => {
 });
 
 const withChoice = assumptionNames.filter((name) => answers[name].length > 1);
-/** How often a run showed a difference at all. */
+/** How many runs showed a difference, by assumption. */
 const seen = new Map<AssumptionName, number>();
 
-test.each(withChoice)('flipping %s changes only the replies that its row speaks of', (name) => {
+test.each(withChoice)('flipping %s changes only the replies that its row covers', (name) => {
   const anyAnswers = fc.uniqueArray(fc.constantFrom(...answers[name].keys()), {
     minLength: 2,
     maxLength: 2,
@@ -117,13 +117,14 @@ test.each(withChoice)('flipping %s changes only the replies that its row speaks 
     seen.set(name, (seen.get(name) ?? 0) + 1);
     expect(
       speaksOf[name](before, after),
-      `${before.request.method} ${before.request.path} ${before.request.body}\n${textOf(before)}\n${textOf(after)}`,
+      `${before.request.method} ${before.request.path} ` +
+        `${before.request.body}\n${textOf(before)}\n${textOf(after)}`,
     ).toBe(true);
   });
   fc.assert(property, { numRuns: 12 });
 });
 
-/** Steps that switch the assumption again, or whose own meaning hangs on it. */
+/** Steps that switch the assumption again, or whose meaning depends on it. */
 function isAbout(name: AssumptionName, step: Step): boolean {
   if (step.kind === 'advance_to') return name === 'pollIntervalSeconds' && step.what === 'poll';
   return step.kind === 'assume' && step.name === name;

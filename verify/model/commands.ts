@@ -7,7 +7,7 @@ import { answers } from './answers.ts';
 import { Session, type Setup } from './session.ts';
 import { anyStep, type Step } from './steps.ts';
 
-/** Moments around which something turns: a month's end, a leap day, a minute. */
+/** Moments near a boundary: the end of a month, a leap day, the end of a minute. */
 const starts = [
   '2026-01-15T10:00:00.000Z',
   '2026-01-15T10:00:07.123Z',
@@ -32,7 +32,7 @@ export const setupArbitrary: fc.Arbitrary<Setup> = fc.record({
   assumptions: assumptionsArbitrary,
 });
 
-/** One step as fast-check plays it: on the simulator and on the model, which a session holds together. */
+/** One step, played on the simulator and the model of a session. */
 class StepCommand implements fc.Command<Session, Session> {
   readonly step: Step;
   readonly #soundEvery: number;
@@ -72,7 +72,7 @@ function commandsOf(
   );
 }
 
-/** A whole run; throws where the simulator and the model disagree. */
+/** Plays a whole run; throws if the simulator and the model disagree. */
 export function run(setup: Setup, commands: Iterable<fc.Command<Session, Session>>): void {
   const session = new Session(setup);
   try {
@@ -83,13 +83,13 @@ export function run(setup: Setup, commands: Iterable<fc.Command<Session, Session
   }
 }
 
-/** Runs so many random sequences; on a disagreement throws with the seed, the path and the shrunk sequence. */
+/** Plays random sequences; a disagreement throws the seed, the path and the shrunk sequence. */
 export function checkSequences(options: {
   readonly sequences: number;
   readonly seed?: number;
   readonly path?: string;
   readonly replayPath?: string;
-  /** After each how many steps the whole state is walked; it is at the end of every sequence. */
+  /** Steps between checks of the whole state; every sequence also ends with one. */
   readonly soundEvery?: number;
   readonly maxCommands?: number;
 }): void {

@@ -3,16 +3,16 @@ import { readDeepOptions } from './deep-options.ts';
 
 const read = (line: string) => readDeepOptions(line.split(' ').filter(Boolean));
 
-test('without a number of requests, five are fuzzed for each sequence', () => {
+test('without --fuzz, five requests are fuzzed per sequence', () => {
   expect(read('')).toMatchObject({ sequences: 10_000, seed: 1, fuzz: 50_000, alone: false });
   expect(read('20 7')).toMatchObject({ sequences: 20, seed: 7, fuzz: 100, path: undefined });
 });
 
-test('no sequences, and requests alone', () => {
+test('zero sequences with --fuzz only fuzz', () => {
   expect(read('0 1 --fuzz 1000000')).toMatchObject({ sequences: 0, fuzz: 1_000_000 });
 });
 
-test('what plays a failure again does nothing else', () => {
+test('flags that replay a failure do nothing else', () => {
   expect(read('1 7 --path 3:0:1')).toMatchObject({ sequences: 1, path: '3:0:1', fuzz: 0 });
   expect(read('0 7 --fuzz 1 --transport node --chunk 12')).toMatchObject({
     transports: ['node'],
@@ -21,19 +21,19 @@ test('what plays a failure again does nothing else', () => {
 });
 
 test.each([
-  ['ten', 'sequences: expected a whole number, not ten'],
+  ['ten', 'sequences: expected a whole number; got ten'],
   ['10 -1', "Unknown option '-1'"],
-  ['10 1.5', 'seed: expected a whole number, not 1.5'],
-  ['10 1 3:0:1', 'unexpected 3:0:1'],
+  ['10 1.5', 'seed: expected a whole number; got 1.5'],
+  ['10 1 3:0:1', 'unexpected argument 3:0:1'],
   ['10 1 --fuzz', "Option '--fuzz <value>' argument missing"],
-  ['10 1 --fuzz many', '--fuzz: expected a whole number, not many'],
-  ['10 1 --transport tcp', '--transport is hyperexpress or node, not tcp'],
+  ['10 1 --fuzz many', '--fuzz: expected a whole number; got many'],
+  ['10 1 --transport tcp', '--transport: expected hyperexpress or node; got tcp'],
   ['10 1 --fuz 3', "Unknown option '--fuz'"],
   ['0 1', '0 sequences and no --fuzz: nothing to do'],
-])('%s is told in one line', (line, mistake) => {
+])('%s is refused in one line', (line, mistake) => {
   expect(() => read(line)).toThrow(`${mistake}; usage: npm run test:deep`);
 });
 
-test.each([['0 1 --fuzz 5'], ['--fuzz 5 -- 0 1']])('%s is understood', (line) => {
+test.each([['0 1 --fuzz 5'], ['--fuzz 5 -- 0 1']])('%s is accepted', (line) => {
   expect(read(line)).toMatchObject({ sequences: 0, seed: 1, fuzz: 5 });
 });

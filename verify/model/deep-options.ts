@@ -7,34 +7,36 @@ import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 export interface DeepOptions {
   readonly sequences: number;
   readonly seed: number;
-  /** Of a failure that is to be played again. */
+  /** The path of a failure to replay. */
   readonly path: string | undefined;
-  /** In this process, not spread over several. */
+  /** Runs in this process instead of several. */
   readonly alone: boolean;
-  /** Hostile requests, over all transports. */
+  /** The number of hostile requests, over all transports. */
   readonly fuzz: number;
   readonly transports: readonly TransportKind[];
-  /** One chunk of a fuzz run. */
+  /** The chunk of a fuzz run to replay. */
   readonly chunk: number | undefined;
 }
 
 const usage =
-  'npm run test:deep -- <sequences> <seed> [--path <path>] [--fuzz <requests>] [--transport hyperexpress|node] [--chunk <n>]';
+  'npm run test:deep -- <sequences> <seed> [--path <path>] [--fuzz <requests>] [--transport ' +
+  'hyperexpress|node] [--chunk <n>]';
 
 const defaultSequences = 10_000;
 const fuzzPerSequence = 5;
 const kinds: readonly TransportKind[] = ['hyperexpress', 'node'];
 
-/** Throws an Error whose message is the one line for the user. */
+/** Throws an Error with a one-line message for the user. */
 export function readDeepOptions(args: readonly string[]): DeepOptions {
   const { values, positionals } = parsed(args);
   const [first = String(defaultSequences), second = '1', ...more] = positionals;
-  if (more.length > 0) throw mistake(`unexpected ${more[0]}`);
+  if (more.length > 0) throw mistake(`unexpected argument ${more[0]}`);
   const sequences = wholeNumber('sequences', first);
   const replays = values.path !== undefined || values.alone === true;
   const { transport } = values;
   const chosen = kinds.filter((kind) => transport === undefined || transport === kind);
-  if (chosen.length === 0) throw mistake(`--transport is ${kinds.join(' or ')}, not ${transport}`);
+  if (chosen.length === 0)
+    throw mistake(`--transport: expected ${kinds.join(' or ')}; got ${transport}`);
   const fuzz =
     values.fuzz === undefined
       ? replays
@@ -74,7 +76,7 @@ function parsed(args: readonly string[]) {
 function wholeNumber(name: string, text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
-    throw mistake(`${name}: expected a whole number, not ${text}`);
+    throw mistake(`${name}: expected a whole number; got ${text}`);
   }
   return value;
 }

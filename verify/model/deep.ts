@@ -1,8 +1,9 @@
 /**
- * Any number of random sequences, simulator against model, and of hostile requests:
+ * Plays random sequences on the simulator and the model, and sends hostile requests:
  * `npm run test:deep -- <sequences> <seed> --fuzz <requests>`.
- * The sequences are spread over one process a core; chunks have seeds of their own, so that the seed of a failure is
- * printed with its path and the shrunk sequence, and `npm run test:deep -- 1 <seed> --path <path>` plays it again.
+ * The sequences run in one process per core. Each chunk has its own seed; a failure prints the
+ * seed, the path and the shrunk sequence, and `npm run test:deep -- 1 <seed> --path <path>` replays
+ * it.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -33,7 +34,7 @@ async function main(options: DeepOptions): Promise<void> {
   if (fuzz > 0 && !(await fuzzTransports(options))) process.exitCode = 1;
 }
 
-/** Chunks go to whichever process is free; the first disagreement ends the run. */
+/** Gives chunks to idle processes; the first disagreement ends the run. */
 async function spread(sequences: number, seed: number): Promise<boolean> {
   const startedMs = performance.now();
   const seconds = () => Math.round((performance.now() - startedMs) / 1000);

@@ -1,6 +1,7 @@
 /**
- * Hostile values in every place that a caller writes: each gives the reply that the model expects, a documented
- * 4xx or data accepted as data, and never a 500. Rules: SEND-2, SEND-5, SEND-6, RES-3, READ-2, AUTH-3, SVC-4.
+ * Hostile values in every part of a request: each reply equals the model's, is a documented 4xx or
+ * accepts the value as data, and is never a 500. Rules: SEND-2, SEND-5, SEND-6, RES-3, READ-2,
+ * AUTH-3, SVC-4.
  */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
@@ -92,11 +93,11 @@ function expectProper(reply: ApiReply): void {
     reply.status,
   );
   expect(() => JSON.parse(reply.body)).not.toThrow();
-  // Nothing that a request says may become a header of its own.
+  // No text of a request may inject a header.
   for (const value of Object.values(reply.headers ?? {})) expect(value).toMatch(/^[ -~]*$/);
 }
 
-/** A scene without limits or quota, so that every request gets as far as it can. */
+/** A scene without limits and quotas, so that requests reach every gate. */
 function unlimited(): Scene {
   const scene = new Scene({ monthlyQuota: 'unlimited' });
   for (const endpoint of [
@@ -171,12 +172,12 @@ test('SVC-4 hostile bodies are refused', () => {
   scene.session.subject.stop();
 });
 
-test('hostile paths, methods, queries and headers give what their gate says', () => {
+test('hostile paths, methods, queries and headers get the reply of their gate', () => {
   const scene = unlimited();
   const accepted = scene.send();
   const path = `/api/v1/sms/${JSON.parse(accepted.body).message_id}/`;
   const isHeaderText = (text: string) => /^[\t -~\u0080-\u00ff]*$/.test(text);
-  // A path and a query reach the service as the request line carries them: printable ASCII.
+  // As in a request line, paths and queries are printable ASCII.
   for (const text of texts.filter((each) => /^[!-~]*$/.test(each))) {
     expectProper(scene.get(`/api/v1/sms/${text}/`));
     expectProper(scene.get(`/api/devices/${text}/tasks/`));
@@ -206,7 +207,7 @@ test('hostile paths, methods, queries and headers give what their gate says', ()
   scene.session.subject.stop();
 });
 
-test('RES-3 any text that is accepted comes back as it went in', () => {
+test('RES-3 any accepted text is returned unchanged', () => {
   const scene = unlimited();
   fc.assert(
     fc.property(
@@ -225,7 +226,7 @@ test('RES-3 any text that is accepted comes back as it went in', () => {
   scene.session.subject.stop();
 });
 
-test('any JSON at all, under any answers, is met as the model expects', () => {
+test('any JSON, under any answers, gets the reply that the model expects', () => {
   fc.assert(
     fc.property(
       assumptionsArbitrary,
@@ -250,7 +251,7 @@ test('any JSON at all, under any answers, is met as the model expects', () => {
         try {
           for (const body of bodies) {
             const text = JSON.stringify(body);
-            // The transport refuses longer ones before anybody reads them.
+            // The transport refuses longer bodies.
             if (Buffer.byteLength(text) > 60_000) continue;
             expectProper(scene.send({}, { changes: { body: text } }));
             expectProper(scene.send(body));

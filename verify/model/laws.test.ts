@@ -1,5 +1,5 @@
 /**
- * What holds of the simulator whatever happens to it, each a property over random runs.
+ * Properties of the simulator that hold in every random run.
  * Rules: SEND-1, SEND-4, READ-1, STATE-3, STATE-5, AUTH-6.
  */
 import fc from 'fast-check';
@@ -17,12 +17,12 @@ function withAssumptions(setup: Setup, assumptions: Setup['assumptions']): Setup
   return { ...setup, assumptions: { ...setup.assumptions, ...assumptions } };
 }
 
-/** Steps without the switching of some assumptions. */
+/** The steps without those that switch the named assumptions. */
 function neverSwitching(steps: readonly Step[], names: readonly string[]): readonly Step[] {
   return steps.filter((step) => step.kind !== 'assume' || !names.includes(step.name));
 }
 
-test('it does not matter in how many pieces time advances', () => {
+test('an advance in several pieces equals one advance', () => {
   fc.assert(
     fc.property(
       setupArbitrary,
@@ -46,7 +46,7 @@ test('it does not matter in how many pieces time advances', () => {
   );
 });
 
-test('a run that starts later is the same run, later', () => {
+test('a later start only shifts the times of a run', () => {
   const dated = (step: Step) =>
     (step.kind === 'send' && step.fields.sendAt !== undefined && 'value' in step.fields.sendAt) ||
     (step.kind === 'advance_to' && (step.what === 'month' || step.what === 'minute'));
@@ -56,7 +56,7 @@ test('a run that starts later is the same run, later', () => {
       stepsArbitrary,
       fc.integer({ min: 1, max: 5_000_000 }),
       (anySetup, anySteps, minutes) => {
-        // A calendar's months differ in length; everything else moves with the start.
+        // Months differ in length; everything else shifts with the start.
         const setup = withAssumptions(anySetup, { quotaMonth: 'rolling_30_days' });
         const steps = neverSwitching(anySteps, ['quotaMonth']).filter((step) => !dated(step));
         const later = { ...setup, startMs: setup.startMs + minutes * 60_000 };
@@ -81,10 +81,10 @@ function relativeTo(startMs: number, lines: readonly string[]): string[] {
   );
 }
 
-test('AUTH-6 what others do never changes what an account sees', () => {
+test('AUTH-6 other accounts never change the replies to an account', () => {
   fc.assert(
     fc.property(setupArbitrary, stepsArbitrary, (anySetup, anySteps) => {
-      // Accounts meet in the shared pool alone, where `sendsPerPoll` makes them wait for each other.
+      // Accounts share only the pool, where `sendsPerPoll` makes them wait for each other.
       const setup = withAssumptions(anySetup, { sendsPerPoll: 'all' });
       const steps = neverSwitching(anySteps, ['sendsPerPoll']).map((step) =>
         step.kind === 'advance_to' ? { ...step, who: 0 } : step,
@@ -105,7 +105,7 @@ function repliesTo(who: number, session: Session): string[] {
   return repliesOf(session).filter((_, i) => session.trace[i]?.who === who);
 }
 
-/** Runs that are played twice, the second time with other requests between the steps. */
+/** Plays runs twice, the second time with extra requests between the steps. */
 function expectUnchangedBy(
   between: (session: Session, index: number) => void,
   prepare: (setup: Setup, steps: readonly Step[]) => [Setup, readonly Step[]],
@@ -140,7 +140,7 @@ function expectUnchangedBy(
   );
 }
 
-test('SEND-4 a replay changes nothing but what is left of the limit', () => {
+test('SEND-4 a replay changes only the rest of the limit', () => {
   const dayMs = 86_400_000;
   expectUnchangedBy(
     (session, index) => {
@@ -186,7 +186,7 @@ test('READ-1 listing and counting changes nothing', () => {
   );
 });
 
-test('SEND-1 `from_number` does what `from` does', () => {
+test('SEND-1 `from_number` equals `from`', () => {
   const named = (steps: readonly Step[], senderAs: 'from' | 'from_number') =>
     steps.map((step): Step => {
       const isBoth = step.kind === 'send' && ['both', 'neither'].includes(step.fields.senderAs);
@@ -194,7 +194,7 @@ test('SEND-1 `from_number` does what `from` does', () => {
         ? { ...step, fields: { ...step.fields, senderAs } }
         : step;
     });
-  // A refusal names the sender as the caller did.
+  // A refusal names the sender field that the caller used.
   const asFrom = (session: Session) =>
     repliesOf(session).map((line) =>
       line.startsWith('[400') ? line.replaceAll(/\\"from_number(?=\\"|:)/g, '\\"from') : line,
@@ -209,7 +209,7 @@ test('SEND-1 `from_number` does what `from` does', () => {
   );
 });
 
-test('STATE-3 STATE-5 a status only moves along the table, and no history is rewritten', () => {
+test('STATE-3 STATE-5 a status only follows the table, and no history is rewritten', () => {
   const follows: Readonly<Record<string, readonly string[]>> = {
     queued: ['sending', 'failed'],
     sending: ['sent', 'failed'],

@@ -1,5 +1,6 @@
 /**
- * The simulator against the reference model: random runs, and an example for each disagreement that they found.
+ * The simulator against the reference model: random runs, and an example for each disagreement
+ * found.
  * Rules: all of `docs/rules.md`. Assumes: every assumption, at random and switched at any time.
  */
 import { expect, test, vi } from 'vitest';
@@ -9,18 +10,18 @@ import { numbers, Scene } from './scene.ts';
 vi.setConfig({ testTimeout: 120_000 });
 
 test('simulator and model agree over 2,000 random sequences', () => {
-  // `npm run test:deep` plays longer ones, any number of them, and looks at the whole state after every step.
+  // `npm run test:deep` plays more and longer ones, and checks the whole state after every step.
   checkSequences({ sequences: 2_000, soundEvery: 10, maxCommands: 25 });
 });
 
-test('SEND-7 SVC-3 a held message is picked up at the first poll after its hold, not at the second', () => {
+test('SEND-7 SVC-3 a held message is picked up at the first poll after its hold', () => {
   const scene = new Scene();
   const accepted = scene.send({ send_at: '2026-01-15T10:00:00.001Z' });
   scene.advance(20_001);
   expect(scene.statusOf(accepted)).toBe('sending');
 });
 
-test('SEND-7 a poll that is asked for hands out a message whose hold ends at that millisecond', () => {
+test('SEND-7 an explicit poll hands out a message whose hold ends at that millisecond', () => {
   const scene = new Scene();
   scene.send({ send_at: '2026-01-15T10:00:00.001Z', from: numbers.adaExternal });
   const tasks = `/api/devices/${scene.deviceOf(numbers.adaExternal)}/tasks/`;
@@ -29,7 +30,7 @@ test('SEND-7 a poll that is asked for hands out a message whose hold ends at tha
   expect(JSON.parse(scene.get(tasks).body).tasks).toHaveLength(1);
 });
 
-test('STATE-3 at its own pace, a message of an external device progresses too', () => {
+test('STATE-3 under `own_delay` a message of an external device also progresses', () => {
   const scene = new Scene({ progressPace: 'own_delay' });
   const accepted = scene.send({ from: numbers.adaExternal });
   scene.get(`/api/devices/${scene.deviceOf(numbers.adaExternal)}/tasks/`);
@@ -37,7 +38,7 @@ test('STATE-3 at its own pace, a message of an external device progresses too', 
   expect(scene.statusOf(accepted)).toBe('delivered');
 });
 
-test('a message that fails at its pickup has had its place in the poll', () => {
+test('a message that fails at its pickup uses a place in the poll', () => {
   const scene = new Scene({ sendsPerPoll: 1 });
   const first = scene.send({ to: '+12025550160' });
   const second = scene.send();
@@ -60,7 +61,7 @@ test('a refusal that burned its `request_id` is forgotten while refusals are fre
   expect(scene.send({ request_id: 'a' }).status).toBe(202);
 });
 
-test('a burned refusal answers in whatever form errors have now', () => {
+test('a burned refusal has the error shape in force', () => {
   const scene = new Scene({ failedRequestId: 'burned' });
   scene.send({ request_id: 'a', to: 'x' });
   scene.play({ kind: 'assume', name: 'errorBody', answer: 'field_map' });

@@ -1,12 +1,13 @@
 /**
- * A short scene between an account and the service, for examples: each reply is also compared with the model's.
+ * A short exchange of an account with the service, for examples; each reply is compared with the
+ * model's.
  */
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import type { Assumptions } from '../../src/sim/assumptions.ts';
 import { Session } from './session.ts';
 import type { SendPath, Step } from './steps.ts';
 
-/** Who calls, and how, where it is not ada with her first key. */
+/** The caller, if it is not ada with her first key. */
 export interface Call {
   readonly who?: number;
   readonly key?: number;
@@ -22,7 +23,7 @@ const paths: Readonly<Record<SendPath, string>> = {
   external_send: '/api/external/send/',
 };
 
-/** Numbers of ada, of bert, and of the pool; cora has none. */
+/** Numbers of ada, of bert and of the pool; cora has no number. */
 export const numbers = {
   ada: '+12025550101',
   adaExternal: '+12025550102',
@@ -37,7 +38,7 @@ export class Scene {
     this.session = new Session({ seed: 1, startMs: startsAtMs, assumptions });
   }
 
-  /** A send that is accepted, but for what is said; `undefined` leaves a field out. */
+  /** An acceptable send with some fields replaced; `undefined` removes a field. */
   send(body: Readonly<Record<string, unknown>> = {}, call: Call = {}): ApiReply {
     const usual = { to: '+12025550150', from: numbers.ada, message: 'hello' };
     return this.call(paths[call.via ?? 'send'], call, {
@@ -55,7 +56,7 @@ export class Scene {
     return this.get(`/api/v1/sms/${JSON.parse(body).message_id}/`, call);
   }
 
-  /** The status that a read of an accepted send shows now. */
+  /** The present status of an accepted send, from a read. */
   statusOf(accepted: ApiReply): string {
     return JSON.parse(this.read(accepted).body).status;
   }
@@ -93,7 +94,7 @@ export class Scene {
   }
 }
 
-/** A reply in a few characters: its status, and its code where it has one. */
+/** A reply in short: its status, and its code if it has one. */
 export function brief({ status, body }: ApiReply): string {
   const parsed: unknown = JSON.parse(body);
   const code = typeof parsed === 'object' && parsed !== null && 'code' in parsed ? parsed.code : '';

@@ -1,6 +1,6 @@
 /**
- * A simulator and the reference model side by side: every step is played on both, and every reply compared.
- * What the simulator draws is told to the model, which checks that it might have been drawn.
+ * Plays every step on a simulator and on the reference model, and compares each reply. The model
+ * gets the values that the simulator draws, and checks that they are possible.
  */
 
 import {
@@ -30,7 +30,7 @@ export interface Setup {
   readonly assumptions: Partial<Assumptions>;
 }
 
-/** One reply of a run, and the step that it belongs to. */
+/** One reply of a run, and its step. */
 export interface TraceLine {
   readonly step: number;
   readonly who: number;
@@ -41,7 +41,7 @@ export interface TraceLine {
 
 interface Person {
   readonly accountId: string;
-  /** Sends that may be repeated. */
+  /** Sends that a later step may repeat. */
   readonly sends: { via: SendPath; body: string }[];
   lastRefusal: { atMs: number; retryAfterSeconds: number } | undefined;
 }
@@ -71,12 +71,12 @@ export class Session {
   readonly subject: Subject;
   readonly model: ReferenceModel;
   readonly trace: TraceLine[] = [];
-  /** The number of the step that is being played. */
+  /** The number of the present step. */
   step = 0;
-  /** Where an advance of the clock is cut into several; nowhere unless a law says so. */
+  /** Where to split an advance of the clock; only a property test sets it. */
   cutsOf: (fromMs: number, toMs: number) => readonly number[] = () => [];
   readonly #people: Person[] = [];
-  /** Whether replies are compared with the model's; laws about the simulator alone may do without. */
+  /** False for properties of the simulator alone, which do not need the model. */
   readonly #compares: boolean;
 
   constructor(setup: Setup, compares = true) {
@@ -89,7 +89,7 @@ export class Session {
     }
     for (const [i, name] of ['ada', 'bert', 'cora'].slice(0, accountCount).entries()) {
       const accountId = this.subject.createAccount(name);
-      if (!isUuid(accountId)) throw new Error(`account id ${accountId} is no UUID`);
+      if (!isUuid(accountId)) throw new Error(`account id ${accountId} is not a UUID`);
       this.model.accounts.push({ accountId, quota: undefined });
       this.#people.push({ accountId, sends: [], lastRefusal: undefined });
       this.#createKey(i);
@@ -99,17 +99,17 @@ export class Session {
     this.#createSim(1, '+12025550111', 'simulated');
   }
 
-  /** Plays one step; returns what was done, in words. */
+  /** Plays one step; returns a description of it. */
   play(step: Step): string {
     const done = this.#play(step);
     this.step += 1;
     return done;
   }
 
-  /** Throws where the simulator's state is not sound. */
+  /** Throws if the simulator's state violates an invariant. */
   checkSound(): void {
     const broken = this.subject.broken();
-    if (broken.length > 0) throw new Error(`the world is broken: ${broken.join('; ')}`);
+    if (broken.length > 0) throw new Error(`invariants are violated: ${broken.join('; ')}`);
   }
 
   /** Sends one request to both and compares. */
@@ -120,7 +120,7 @@ export class Session {
     if (this.#compares) {
       const difference = differenceOf(expected, reply);
       if (difference !== undefined) {
-        throw new Error(`${said(request)}\nat ${iso(this.model.nowMs)}: ${difference}`);
+        throw new Error(`${textOf(request)}\nat ${iso(this.model.nowMs)}: ${difference}`);
       }
     }
     expected.learn?.(reply);
@@ -135,7 +135,9 @@ export class Session {
     return this.model.keys.filter((each) => each.accountId === accountId).map(({ key }) => key);
   }
 
-  /** At the end of a run: a sound state, every message's status and history, and every account's counts. */
+  /**
+   * Checks the end of a run: the state, every message's status and history, every account's counts.
+   */
   audit(): void {
     this.checkSound();
     for (const message of this.model.messages) {
@@ -162,7 +164,7 @@ export class Session {
         const key = this.#key(step.who, step.key);
         const post = this.#post(step.via, key, step.body, step.type);
         const request = { ...post, contentEncoding: step.encoding };
-        return `${said(request)} -> ${this.call(step.who, request).status}`;
+        return `${textOf(request)} -> ${this.call(step.who, request).status}`;
       }
       case 'replay': {
         const sent = at(this.#person(step.who).sends, step.of);
@@ -267,7 +269,7 @@ export class Session {
         const times = Math.max(0, (limit ?? 1) + step.extra);
         const keys = this.#validKeysOf(step.who);
         let last: ApiReply | undefined;
-        // From several addresses and with all keys in turn: neither has a bucket of its own.
+        // From several addresses and with all keys in turn, since neither may have its own bucket.
         for (let i = 0; i < times; i += 1) {
           const request = this.#cheapRequest(step.who, endpoint, at(keys, i) ?? 'none');
           last = this.call(step.who, { ...request, clientIp: `203.0.113.${i % 3}` });
@@ -301,7 +303,7 @@ export class Session {
   }
 
   #do(who: number, request: ApiRequest): string {
-    return `${said(request)} -> ${this.call(who, request).status}`;
+    return `${textOf(request)} -> ${this.call(who, request).status}`;
   }
 
   #send(who: number, via: SendPath, key: string, body: string): string {
@@ -313,7 +315,7 @@ export class Session {
       const retryAfterSeconds = Number(reply.headers?.['retry-after']);
       person.lastRefusal = { atMs: this.model.nowMs, retryAfterSeconds };
     }
-    return `${said(request)} -> ${reply.status}`;
+    return `${textOf(request)} -> ${reply.status}`;
   }
 
   #advanceTo(ms: number): string {
@@ -326,7 +328,7 @@ export class Session {
     return `until ${iso(ms)}`;
   }
 
-  /** A moment that something turns on, where there is one. */
+  /** A moment at which something changes; undefined if there is no such moment. */
   #moment({ what, who, index }: Extract<Step, { kind: 'advance_to' }>): number | undefined {
     const { nowMs, messages, assumptions } = this.model;
     const person = this.#person(who);
@@ -408,7 +410,7 @@ export class Session {
     const { accountId } = this.#person(who);
     const from = '+447400123456';
     const { message_id: messageId } = this.subject.inject(accountId, from, to, message);
-    if (!isUuid(messageId)) throw new Error(`received message id ${messageId} is no UUID`);
+    if (!isUuid(messageId)) throw new Error(`received message id ${messageId} is not a UUID`);
     const receivedAtMs = this.model.nowMs;
     this.model.received.push({ messageId, deviceId, accountId, from, to, message, receivedAtMs });
     return `${to} receives ${JSON.stringify(message)}`;
@@ -420,13 +422,13 @@ export class Session {
     return person;
   }
 
-  /** The SIMs of an account; of the pool for the number after the last account's. */
+  /** The SIMs of an account; the pool's for the index after the last account. */
   #simsOf(who: number) {
     const accountId = this.#people[who]?.accountId;
     return this.model.sims.filter((sim) => sim.accountId === accountId);
   }
 
-  /** A key of the account; revoked ones too, once in a while. */
+  /** A key of the account, sometimes a revoked one. */
   #key(who: number, index: number): string {
     return at(index === 7 ? this.keysOf(who) : this.#validKeysOf(who), index) ?? 'none';
   }
@@ -483,7 +485,7 @@ export class Session {
     };
   }
 
-  /** A request that spends a token, where there is one to spend, and does little else. */
+  /** A request that spends a token, if the endpoint has a limit, and changes little. */
   #cheapRequest(who: number, endpoint: Endpoint, key: string): ApiRequest {
     switch (endpoint) {
       case 'received':
@@ -499,7 +501,7 @@ export class Session {
     }
   }
 
-  /** A request that would do something, if its caller had a key. */
+  /** A request that would succeed with a valid key. */
   #anyRequest(index: number): ApiRequest {
     const endpoint = limitedEndpoints[index] ?? (index % 2 === 0 ? 'stats' : 'read');
     const [simulated, external] = this.#simsOf(0);
@@ -509,7 +511,7 @@ export class Session {
     return this.#post(endpoint as SendPath, '', JSON.stringify(body));
   }
 
-  /** Puts a key of the first account, or what is left of one, where a text names it. */
+  /** Replaces placeholders in the text by a key of the first account, or a part of one. */
   #withKeys(text: string): string {
     const { accountId } = this.#person(0);
     const own = this.model.keys.filter((each) => each.accountId === accountId);
@@ -524,7 +526,7 @@ export class Session {
 }
 
 function simOf({ deviceId, firstPollAtMs }: { deviceId: string; firstPollAtMs: number }) {
-  if (!isUuid(deviceId)) throw new Error(`device id ${deviceId} is no UUID`);
+  if (!isUuid(deviceId)) throw new Error(`device id ${deviceId} is not a UUID`);
   const state = { active: true, connected: true, allowed: true, polling: 'simulated' as const };
   return { deviceId, firstPollAtMs, ableSinceMs: 0, ...state };
 }
@@ -540,7 +542,7 @@ function at<T>(list: readonly T[], index: number): T | undefined {
   return list[index % list.length];
 }
 
-/** Ahead, and not so far that nothing else in a run would matter. */
+/** Near enough that the rest of a run still matters. */
 function isSoon(aheadMs: number): boolean {
   return aheadMs > 0 && aheadMs < 400 * dayMs;
 }
@@ -553,8 +555,8 @@ function name(who: number): string {
   return ['ada', 'bert', 'cora'][who] ?? 'a stranger';
 }
 
-/** A request, short enough to read. */
-function said(request: ApiRequest): string {
+/** A request in short. */
+function textOf(request: ApiRequest): string {
   const { method, path, query, authorization, contentType, contentEncoding } = request;
   const body = typeof request.body === 'string' ? request.body : `${request.body.length} bytes`;
   const shown = body.length > 300 ? `${body.slice(0, 300)}… (${body.length})` : body;
@@ -563,7 +565,7 @@ function said(request: ApiRequest): string {
   return [...head, shown].filter(Boolean).join(' ');
 }
 
-/** What is wrong with a reply; undefined when nothing is. */
+/** Describes how a reply differs from the expected one; undefined if it does not. */
 export function differenceOf(expected: Expected, reply: ApiReply): string | undefined {
   const { 'content-type': contentType, ...headers } = reply.headers ?? {};
   const isRight =
@@ -592,7 +594,7 @@ function shown(value: unknown): unknown {
   return typeof value === 'function' ? `<${value.name || 'checked'}>` : value;
 }
 
-/** Equality of JSON, in which a function tests the value in its place. */
+/** JSON equality; a function in the pattern tests the value in its place. */
 function meets(value: unknown, pattern: unknown): boolean {
   if (typeof pattern === 'function') return pattern(value) === true;
   if (typeof pattern !== 'object' || pattern === null) return Object.is(value, pattern);

@@ -1,6 +1,6 @@
 /**
- * What may happen to a simulator, as data: requests of its users and levers. A step names its targets by
- * position, so that it means something in any run and still does when other steps are left out of it.
+ * The steps of a random run as data: requests of users and control operations. A step names its
+ * targets by position, so it keeps a meaning in any run, also when fast-check removes other steps.
  */
 import fc from 'fast-check';
 import type { Outcome } from '../../conformance/model/reference-model.ts';
@@ -9,14 +9,16 @@ import { answers } from './answers.ts';
 
 export type SendPath = 'send' | 'dashboard_send' | 'external_send';
 
-/** A sender: a number of the account's own, of another account, of the pool, of nobody, or any value. */
+/**
+ * A sender: a number of the account, of another account, of the pool or of no SIM, or any value.
+ */
 export type SenderChoice =
   | { readonly own: number }
   | { readonly foreign: number }
   | { readonly pool: number }
   | { readonly value: unknown };
 
-/** `send_at`: relative to now, written in some zone, of 7 digits the last one below the millisecond; or any value. */
+/** `send_at`: relative to now, in some zone, with up to 7 fraction digits; or any value. */
 export type SendAtChoice =
   | {
       readonly aheadMs: number;
@@ -37,7 +39,7 @@ export interface SendFields {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** How an id stands in a path, where not as it was given. */
+/** The spelling of an id in a path, if changed. */
 export type Spelling = 'upper' | 'bare' | 'upper_bare' | 'half';
 
 export type Moment = 'poll' | 'hold' | 'window' | 'limit' | 'minute' | 'month' | 'thirty_days';
@@ -97,10 +99,10 @@ export type Step =
       kind: 'stranger';
       ip: number;
       endpoint: number;
-      /** In both texts, names in braces stand for a key of the first account, or what is left of one. */
+      /** In both texts, names in braces stand for a key of the first account, or a part of one. */
       authorization?: string;
       query: string;
-      /** 0: until its address is refused; then another address calls, and the account itself. */
+      /** 0: until the address is refused; then another address and the account itself call. */
       times: number;
     }
   | { kind: 'lost'; who: number; method: string; path: string; query: string };
@@ -116,7 +118,7 @@ export type LimitName = SendPath | 'received' | 'tasks';
 
 export const accountCount = 3;
 
-/** Nine in ten of the first, so that most requests fail in one place at most. */
+/** The first in nine of ten cases, so that most requests fail in at most one place. */
 function mostly<T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return fc.oneof({ weight: 11, arbitrary: usual }, { weight: 1, arbitrary: odd });
 }
@@ -189,7 +191,7 @@ const text = mostly<unknown>(
   ),
 );
 
-/** Not the same as each other, however careless one is. */
+/** Ids that a careless comparison would treat as equal. */
 const alikeIds = ['A', ' a', 'ä', 'Ä', `${'x'.repeat(254)}y`, `${'x'.repeat(254)}z`];
 
 const requestId = fc.oneof(
@@ -297,7 +299,7 @@ const fields: fc.Arbitrary<SendFields> = fc.record(
   { requiredKeys: ['to', 'sender', 'senderAs', 'alias', 'message', 'requestId'] },
 );
 
-/** Fields that a send is most likely accepted with, so that runs get somewhere. */
+/** Fields that are mostly accepted, so that runs make progress. */
 const plainFields: fc.Arbitrary<SendFields> = fc.record(
   {
     to: fc.constantFrom<unknown>('+12025550150', '+12025550160', '+12025550166', '+12025550161'),
@@ -417,7 +419,7 @@ const patch = fc.oneof<fc.Arbitrary<SimPatch>[]>(
 
 export const patchSimStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: patchOf(who, patch) },
-  // The pool is nobody's: it is not unpaired.
+  // Pool SIMs have no account, so they are only deactivated.
   { weight: 1, arbitrary: patchOf(fc.constant(accountCount), fc.record({ active: fc.boolean() })) },
 );
 
@@ -601,7 +603,7 @@ export const lostStep: fc.Arbitrary<Step> = fc.record({
   query: fc.constantFrom('', 'a=b'),
 });
 
-/** Everything, the common things more often. */
+/** Every step; common ones are more frequent. */
 export const anyStep: readonly fc.Arbitrary<Step>[] = [
   ...Array<fc.Arbitrary<Step>>(4).fill(sendStep),
   ...Array<fc.Arbitrary<Step>>(5).fill(plainSendStep),

@@ -1,6 +1,6 @@
 /**
- * The simulator as the model's tests drive it: every call that they make of it, and nothing else.
- * What changes in the simulator's in-process interface changes here alone.
+ * The simulator as the model's tests drive it. Changes of the simulator's in-process interface only
+ * need changes here.
  */
 
 import type { LimitedEndpoint, Outcome } from '../../conformance/model/reference-model.ts';
@@ -24,7 +24,7 @@ export interface SubjectSim {
 
 export type History = readonly { readonly status: Status; readonly atMs: number }[];
 
-/** The pool of every world that these tests play in. */
+/** The pool in every world of these tests. */
 export const poolNumbers: readonly string[] = ['+12025550190', '+12025550191'];
 
 export class Subject {
@@ -41,7 +41,7 @@ export class Subject {
     this.#simulator = new Simulator(settings, { journal: false });
   }
 
-  /** At once: `close()` would only do it after the present turn, and tests make thousands in one. */
+  /** Stops at once: `close()` would wait for the next turn, and tests make thousands in one. */
   stop(): void {
     this.#simulator.wallClock.stop();
     this.#simulator.simulation.stop();
@@ -90,7 +90,7 @@ export class Subject {
     this.#simulator.sims.patch(deviceId, changes);
   }
 
-  /** Returns the ids of the messages that it picked up. */
+  /** Returns the ids of the messages picked up. */
   pollNow(deviceId: string): readonly string[] {
     return this.#simulator.sims.poll(deviceId).picked_up;
   }
@@ -116,17 +116,17 @@ export class Subject {
     return history.map(({ status, at }) => ({ status, atMs: Date.parse(at) }));
   }
 
-  /** What chance or a script decided for a message. */
+  /** The fate of a message, drawn or scripted. */
   fateOf(messageId: string): Fate {
     const fate = this.#world.messages.get(messageId)?.fate;
     if (fate === undefined) return { ends: 'delivered', polls: 1 };
     const { ends, in: status, polls } = fate;
     if (ends === 'delivered') return { ends, polls };
-    if (status === undefined) throw new Error(`a message that is ${ends} in no status`);
+    if (status === undefined) throw new Error(`a message that ends ${ends} without a status`);
     return { ends, in: status, polls };
   }
 
-  /** What is broken in its state; a line each. */
+  /** Violations of invariants, one line each. */
   broken(): readonly string[] {
     return this.#simulator.invariants({ snapshot: 'false' }).broken;
   }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { digestOf } from './trace.ts';
 
-test('the same seed and inputs give the same bytes, here and in two other processes', async () => {
+test('the same seed and inputs give the same bytes in three processes', async () => {
   const [seed, count] = [20_260_115, 40];
   const script = fileURLToPath(new URL('trace.ts', import.meta.url));
   const digestElsewhere = async () => {

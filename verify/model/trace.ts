@@ -1,6 +1,6 @@
 /**
- * What a run of the simulator shows: every reply, and every message's history. Run as a program with a seed
- * and a number of runs, prints their digest, so that two processes can be compared.
+ * The visible behaviour of a run: every reply, and every message's history. As a program with a
+ * seed and a number of runs it prints their digest, so that two processes can be compared.
  */
 import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
@@ -15,7 +15,7 @@ export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc.array(fc.oneof(.
   size: 'max',
 });
 
-/** Plays the steps and returns the session, whose trace then holds every reply. */
+/** Plays the steps and returns the session, whose trace holds every reply. */
 export function play(
   setup: Setup,
   steps: readonly Step[],
@@ -34,12 +34,12 @@ export function play(
   }
 }
 
-/** The replies, a line each. */
+/** The replies, one line each. */
 export function repliesOf({ trace }: Session): string[] {
   return trace.map(({ reply }) => JSON.stringify([reply.status, reply.headers, reply.body]));
 }
 
-/** Every message's statuses with their times, a line each. */
+/** The statuses of every message with their times, one line each. */
 export function historiesOf({ model, subject }: Session): string[] {
   return model.messages.map(({ messageId }) => JSON.stringify(subject.historyOf(messageId)));
 }

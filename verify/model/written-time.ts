@@ -1,5 +1,5 @@
 /**
- * A `send_at` near the present, in the forms that ISO 8601 has for it.
+ * Writes a `send_at` near the present in the forms of ISO 8601.
  */
 import type { SendAtChoice } from './steps.ts';
 
