@@ -80,7 +80,7 @@ test.each([
   ],
   [
     { outcomes: [{ to: '12*', ends: 'delivered' }] },
-    'outcomes[0].to: expected an E.164 number, in which "*" stands for any digits, such as ' +
+    'outcomes[0].to: expected an E.164 number, in which "*" matches any digits, such as ' +
       '"+1202555016*"; got "12*"',
   ],
   [

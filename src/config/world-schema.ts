@@ -43,7 +43,7 @@ export const numberSchema = z
   .regex(/^\+[1-9][0-9]{1,14}$/, { error: 'expected an E.164 number such as "+12025550101"' });
 
 export const recipientSchema = z.string().regex(/^\+[1-9*][0-9*]{0,14}$/, {
-  error: 'expected an E.164 number, in which "*" stands for any digits, such as "+1202555016*"',
+  error: 'expected an E.164 number, in which "*" matches any digits, such as "+1202555016*"',
 });
 
 const keySchema = z.strictObject({

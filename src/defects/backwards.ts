@@ -13,7 +13,10 @@ function isRead({ endpoint, reply }: Exchange): boolean {
   return endpoint === 'read' && reply.status === 200;
 }
 
-/** Reads show the status that `shown` returns; undefined leaves it as it is. `answered` hears of every reply before. */
+/**
+ * Reads show the status that `shown` returns; undefined leaves it as it is. `answered` hears of
+ * every reply before.
+ */
 function showing(
   create: () => {
     readonly answered?: (exchange: Exchange) => void;

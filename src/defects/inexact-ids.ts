@@ -1,5 +1,6 @@
 /**
- * Ids of messages and devices that are compared inexactly: by their beginning, as patterns, or not at all.
+ * Ids of messages and devices that are compared inexactly: by their beginning, as patterns, or not
+ * at all.
  * Rules: READ-2, STATE-2.
  */
 import type { ApiRequest } from '../http/service/messages.ts';

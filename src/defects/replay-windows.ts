@@ -15,7 +15,7 @@ type Find = Parameters<AccountWindow['find']>;
 type Kept = Parameters<AccountWindow['keep']>[0];
 
 const hourMs = 3_600_000;
-const crowd = 50;
+const rememberedIds = 50;
 /**
  * Real milliseconds: less than the gap between two polite sends, more than a burst takes to arrive.
  */
@@ -96,7 +96,7 @@ class SmallWindow extends AccountWindow {
   readonly #ids: string[] = [];
 
   override find(...call: Find): FirstUse | undefined {
-    return this.#ids.slice(-crowd).includes(call[0]) ? super.find(...call) : undefined;
+    return this.#ids.slice(-rememberedIds).includes(call[0]) ? super.find(...call) : undefined;
   }
 
   override keep(use: Kept): void {

@@ -23,7 +23,10 @@ function escaped(message: string): string {
   return message.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 }
 
-/** Decimal digits of any script: their last four bits are the value in the scripts that phones offer. */
+/**
+ * Decimal digits of any script: their last four bits are the value in the scripts that phones
+ * offer.
+ */
 function asAscii(text: string): string {
   return text.replace(/[\u0660-\u0669\uff10-\uff19]/g, (digit) =>
     String(digit.charCodeAt(0) & 0xf),

@@ -1,6 +1,7 @@
 /**
- * Limits that are exact for the first minute and wrong over several: tokens saved or lost while nothing is sent, windows
- * of another length, counters that miss a request. Each names the `Retry-After` that it keeps. Rules: LIMIT-1 to LIMIT-5.
+ * Limits that are exact for the first minute and wrong over several: tokens saved or lost while
+ * nothing is sent, windows of another length, counters that miss a request. Each names the
+ * `Retry-After` that it keeps. Rules: LIMIT-1 to LIMIT-5.
  */
 import { Limiter } from '../sim/limiter.ts';
 import { type EndpointName, limitWindowMs, msPerSecond } from '../sim/limits.ts';
@@ -70,7 +71,10 @@ function doubled(limit: number): Take {
   };
 }
 
-/** The minute begins again with each request that passes, as a counter does whose expiry is set anew each time. */
+/**
+ * The minute begins again with each request that passes, as a counter does whose expiry is set anew
+ * each time.
+ */
 function restarted(limit: number): Take {
   let lastMs = 0;
   let count = 0;
@@ -83,7 +87,10 @@ function restarted(limit: number): Take {
   };
 }
 
-/** N/60 tokens a second; `refill` says how many milliseconds count of those that have passed, and `most` are kept. */
+/**
+ * N/60 tokens a second; `refill` says how many milliseconds count of those that have passed, and
+ * `most` are kept.
+ */
 function refilled(refill: (passedMs: number) => number, most: number) {
   return (limit: number): Take => {
     let units = limit * limitWindowMs;
@@ -99,7 +106,10 @@ function refilled(refill: (passedMs: number) => number, most: number) {
   };
 }
 
-/** Requests are counted for the minute that they are in, and looked up in the minute that is nearest. */
+/**
+ * Requests are counted for the minute that they are in, and looked up in the minute that is
+ * nearest.
+ */
 function halfOpen(limit: number): Take {
   const counts = new Map<number, number>();
   return (nowMs) => {

@@ -102,7 +102,7 @@ test.each([
     (text: string) => text.replace(/(\[")([^"]+)(",\[)\d+/, '$1$2$31e300'),
   ],
   ['a SIM without an E.164 number', (text: string) => text.replace('"number":"+1', '"number":"zz')],
-  ['a recipient that is no number', (text: string) => text.replace('"to":"+1', '"to":"zz')],
+  ['an invalid recipient', (text: string) => text.replace('"to":"+1', '"to":"zz')],
   [
     'a first use without a message or refusal',
     (text: string) => text.replace(/("at_ms":\d+,"message_id":)"[^"]+"/, '$1null'),

@@ -138,12 +138,12 @@ const parts: Readonly<Record<string, Part>> = {
       for (let n = 0; n < 121; n += 1)
         twin.sendAs('globex', { from: globexNumber, message: 'x'.repeat(1_601) });
       twin.sendAs('globex', { from: globexNumber });
-      const nobody = { authorization: undefined, forwardedFor: '203.0.113.9' };
-      for (let n = 0; n < 122; n += 1) twin.request('GET', received, nobody);
-      twin.request('GET', received, { ...nobody, forwardedFor: '203.0.113.10' });
+      const withoutKey = { authorization: undefined, forwardedFor: '203.0.113.9' };
+      for (let n = 0; n < 122; n += 1) twin.request('GET', received, withoutKey);
+      twin.request('GET', received, { ...withoutKey, forwardedFor: '203.0.113.10' });
     },
   },
-  lives: {
+  progress: {
     ...withPlan,
     run: (twin) => {
       const ids: unknown[] = [];

@@ -373,8 +373,8 @@ export class Session {
   #learnFate(reply: ApiReply): void {
     const message = this.model.messages.at(-1);
     if (message === undefined || this.model.assumptions.failureRate === 0) return;
-    const told = this.subject.fateOf(String(JSON.parse(reply.body).message_id));
-    this.model.learnFate(message, told);
+    const fate = this.subject.fateOf(String(JSON.parse(reply.body).message_id));
+    this.model.learnFate(message, fate);
   }
 
   #learnDelays(): void {

@@ -163,7 +163,7 @@ export class Traffic {
       body: JSON.stringify(fields),
     } as const;
     if (this.#rng.below(3) > 0) await this.#ask(call, [status, 429]);
-    else if (this.#rng.below(2) > 0) await this.#ask({ ...call, key: 'nobody' }, [401, 429]);
+    else if (this.#rng.below(2) > 0) await this.#ask({ ...call, key: 'unknown' }, [401, 429]);
     else await this.#ask({ ...call, contentType: 'text/plain' }, [415, 429]);
   }
 
