@@ -22,8 +22,9 @@ export function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
 export type Schemas = Record<string, Json>;
 
 /**
- * A reference to a component, which is added. Schemas with an `id` of their own, at any depth, keep it as their name;
- * as an input, where defaults are not yet filled in, they are components of their own.
+ * A reference to a component, which is added. Schemas with an `id` of their own, at any depth, keep
+ * it as their name; as an input, where defaults are not yet filled in, they are components of their
+ * own.
  */
 export function namedSchemaOf(
   name: string,
@@ -57,7 +58,10 @@ function leaveOutSafeBounds(schema: { minimum?: number; maximum?: number }): voi
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }
 
-/** Common generators do not know `prefixItems`: a tuple is an array of so many items of any of its types. */
+/**
+ * Common generators do not know `prefixItems`: a tuple is an array of so many items of any of its
+ * types.
+ */
 function withoutPrefixItems(schema: z.core.JSONSchema.BaseSchema): void {
   const { prefixItems } = schema;
   if (prefixItems === undefined) return;
