@@ -813,7 +813,7 @@ test('STATE-3 whatever happens, every history is a way through the table, and qu
   );
 });
 
-test('one account, asked for more, shifts nobody else: ids, fates and paces are its own', () => {
+test('more requests of one account shift no other: ids, fates and paces are its own', () => {
   const run = (extra: number) => {
     const twin = new Twin({ assumptions: { progressPace: 'own_delay', failureRate: 0.5 } });
     for (let i = 0; i < 20; i++) {

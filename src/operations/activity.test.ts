@@ -108,7 +108,7 @@ test('with `every` a stream gets all events one by one, and other streams still 
   void simulator.close();
 });
 
-test('a stream that returns gets what it missed, and is told what is lost', () => {
+test('a stream that returns gets what it missed and the count of what is lost', () => {
   const { simulator } = streamFixture({}, { kinds: ['clock'] });
   for (let n = 0; n < keptEvents + 5; n++) simulator.clock.advance(1);
   const kinds = openStream(simulator, { lastSeenId: keptEvents + 2 });

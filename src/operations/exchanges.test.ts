@@ -16,7 +16,7 @@ test('AUTH-2 a request is made with a key of the account, and shown without it',
   await simulator.close();
 });
 
-test('without a key that is not revoked there is no request; a fault on the way is told', async () => {
+test('without a key that is not revoked there is no request; a fault on the way is reported', async () => {
   const { call, simulator } = controlFixture();
   const [account] = simulator.accounts.list();
   const path = `/control/accounts/${account?.account_id}/requests`;

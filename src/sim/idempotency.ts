@@ -10,7 +10,7 @@ import { assert, type ServiceError } from './errors.ts';
 import type { EndpointName } from './limits.ts';
 import { replayWindowMs } from './limits.ts';
 
-/** The fields of an accepted message from which its use of a `request_id` is told. */
+/** The fields of an accepted message that describe its use of a `request_id`. */
 export interface AcceptedUse<Key> {
   readonly requestId: string;
   readonly key: Key | undefined;

@@ -179,7 +179,7 @@ test.each(refusals)(
   },
 );
 
-test('LIMIT-1 sliding: nobody is refused below N', () => {
+test('LIMIT-1 sliding: no caller is refused below N', () => {
   fc.assert(
     fc.property(smallLimit, phase, waits, (n, phaseMs, list) => {
       const { passed, denied } = play(n, 'sliding', 'no', phaseMs, list);

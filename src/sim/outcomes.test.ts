@@ -106,7 +106,7 @@ test('STATE-4 failureRate draws from failsFrom alone, and from nothing where it 
   expect(draws([])).toEqual(new Set([undefined]));
 });
 
-test('STATE-4 a scripted recipient draws nothing, so that scripts shift nobody else', () => {
+test('STATE-4 a scripted recipient draws nothing, so that scripts shift no other message', () => {
   const outcomes = new Outcomes([{ to: '+12', ends: 'delivered' }]);
   const chance = rng();
   const before = chance.state;

@@ -93,7 +93,7 @@ test('RES-2 no name, used again, draws the ids of another name', () => {
   expect(ids.size).toBe(18);
 });
 
-test('SVC-1 one account of the same seed and name is the same in every world, whoever else is in it', () => {
+test('SVC-1 one account of the same seed and name is the same in every world, whatever other accounts it has', () => {
   const alone = new Twin({
     world: { accounts: [{ name: 'globex', sims: [{ number: unknownNumber }] }] },
   });

@@ -89,7 +89,7 @@ pageTest(
 );
 
 pageTest(
-  'a lost connection is told, and the page goes on when the simulator is back',
+  'a lost connection is shown, and the page goes on when the simulator is back',
   // The other server leaves its port taken for a while after its connections have ended.
   { mayLog: /ERR_|Failed to load/, transport: 'node' },
   async ({ page, controlUrl, send, simulator }) => {

@@ -36,7 +36,7 @@ const insteadOf: Readonly<Record<string, readonly unknown[]>> = {
 
 const oddQueries = [
   ...['?limit=0', '?limit=a&limit=b', '?cursor=%00', '?text=%ff', '?status=none', '?x=1'],
-  ...['?from=+1', '?account_id=nobody', '?snapshot=', '??', '?kinds=x', '?message_id=1'],
+  ...['?from=+1', '?account_id=unknown', '?snapshot=', '??', '?kinds=x', '?message_id=1'],
 ];
 
 /** What changes the world between requests; understood as it is. */

@@ -115,7 +115,7 @@ class Run {
           } catch (error) {
             hasFailed = true;
             playing.delete(lane);
-            // The end of a process is told later than that of its connections.
+            // The end of a process is seen later than that of its connections.
             await new Promise((resolve) => setTimeout(resolve, lastWordsWithinMs));
             throw this.#failure(number, error, each, [...playing.values()]);
           }

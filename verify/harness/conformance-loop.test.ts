@@ -52,7 +52,7 @@ test.each(Array.from({ length: loops }, (_, n) => n + 1))(
     const untold = assumptionNames.filter((name) => !(name in fromFile));
     expect(untold.length).toBeLessThanOrEqual(6);
     for (const name of untold) expect(assumptions.untold[name], name).toMatch(/\w+ \w+/);
-    // What cannot be told from outside is carried over by hand, as whoever reads the report would.
+    // What cannot be seen from outside is carried over by hand, as a reader of the report would do.
     const carried = Object.fromEntries(untold.map((name) => [name, original[name]]));
     const second = heldTrace({ ...fromFile, ...carried });
     expect(second).toEqual(heldTrace(original));

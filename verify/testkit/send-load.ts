@@ -8,7 +8,7 @@ import type { ServedProcess } from './served-process.ts';
 
 export interface LoadPlan {
   readonly senders: number;
-  /** So many answers come before `end` is called; the senders go on until nobody answers any more. */
+  /** So many answers come before `end` is called; the senders continue until no reply comes. */
   readonly afterSends: number;
   /** Opens the request_id of each send. */
   readonly round: string;

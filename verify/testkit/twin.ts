@@ -10,7 +10,7 @@ import { messageHistory } from '../../src/sim/message.ts';
 import type { Account, Device, Message } from '../../src/sim/records.ts';
 import { Simulation } from '../../src/simulation/simulation.ts';
 
-/** Numbers of the default world, and one that nobody has. */
+/** Numbers of the default world, and one that no SIM has. */
 export const acmeNumber = '+12025550101';
 export const acmeOtherNumber = '+12025550102';
 export const globexNumber = '+12025550111';

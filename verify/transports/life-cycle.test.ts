@@ -14,7 +14,7 @@ const slow = {
   service: (request: ApiRequest) => ({ ...echo(request), delivery: { delayMs: 50 } }),
 };
 
-both('a port that is taken is refused by name, whoever holds it', async (kind) => {
+both('a port that is taken is refused by name, whichever process holds it', async (kind) => {
   for (const holder of kinds) {
     // The system shares no port that it chose itself, so the holder asks for it by number.
     const { port } = await start(holder, service);

@@ -93,7 +93,7 @@ interface Stream {
   readonly closed: Promise<void>;
 }
 
-/** A port whose every GET opens a stream; `opened` tells of the next one. */
+/** A port whose every GET opens a stream; `opened` resolves with the next one. */
 async function streaming(kind: Parameters<typeof start>[0]) {
   let announce = (_stream: Stream): void => {};
   const opened = new Promise<Stream>((resolve) => {

@@ -117,7 +117,7 @@ test.each([
   expect(exhaust(new Twin(settings), 'send')[0]).toBe(limit);
 });
 
-test('LIMIT-1 noLimits throttles nobody', () => {
+test('LIMIT-1 noLimits throttles no caller', () => {
   const twin = new Twin({ noLimits: true });
   for (let i = 0; i < 300; i++) expect(twin.send().status).toBe(202);
 });
@@ -339,7 +339,7 @@ test.each([
   'constructor',
   '__proto__',
   'a'.repeat(10_000),
-])('READ-2 an id that nobody has (%#) and another account’s answer the same bytes', (id) => {
+])('READ-2 an unknown id (%#) and another account’s answer the same bytes', (id) => {
   const twin = new Twin();
   const foreign = twin.sendAs('globex', { from: globexNumber });
   const other = twin.read(foreign.json['message_id']);
@@ -519,7 +519,7 @@ test('READ-1 received: newest first, page by page, or as an array', () => {
   expect(other.json).toEqual([]);
 });
 
-test('AUTH-5 tasksAccess owner: another account’s device, the pool’s and nobody’s are 404', () => {
+test('AUTH-5 tasksAccess owner: another account’s device, the pool’s and an unknown one are 404', () => {
   const twin = new Twin();
   for (const id of [
     twin.device(globexNumber).deviceId,

@@ -120,7 +120,7 @@ test('one fault is taken away, then all; a fault of one account spares the other
   void simulator.close();
 });
 
-test('a mistake in a fault is told with its path', () => {
+test('a mistake in a fault is reported with its path', () => {
   const simulator = simulatorWith();
   const wrong = { when: { probability: 2 }, fault: { kind: 'delay', ms: -1 } } as FaultInput;
   expect(() => simulator.faults.add(wrong)).toThrow(/when.*fault\.ms/);

@@ -18,7 +18,7 @@ export interface ApiRequest {
   readonly clientIp: string;
   /** `X-Forwarded-For` as sent; only read where the settings trust it. */
   readonly forwardedFor: string | undefined;
-  /** Text, or bytes that nobody has decoded yet; empty when there is none. */
+  /** Text, or bytes that are not decoded yet; empty when there is none. */
   readonly body: string | Uint8Array;
 }
 

@@ -452,7 +452,7 @@ test('SVC-1 disconnectedSim pool: beside another SIM that is connected a message
   expect(twin.send().json['from_number']).toBe(poolNumber);
 });
 
-test("SVC-1 the pool is nobody's own SIM: disconnectedSim does not speak of its numbers", () => {
+test("SVC-1 the pool is no account's own SIM: disconnectedSim does not apply to its numbers", () => {
   const twin = Twin.assuming({ disconnectedSim: 'device_inactive' });
   twin.simulation.world.patchDevice(twin.device(poolNumber), { connected: false });
   expect(outcome(twin.sendAs('initech', { from: poolNumber }))).toBe('202');

@@ -1,0 +1,31 @@
+/**
+ * The whole run against a sound foreign server, with every flag and two minutes for a wait: it ends with
+ * exit 0, exercises every rule that it selects, and stays within the promised cost.
+ */
+import { expect, test } from 'vitest';
+import { failures, runConform } from '../testkit/conform-run.ts';
+import { serveForeign } from './server.ts';
+import { odd, plain } from './variation.ts';
+
+test.concurrent.each([
+  ['plain', plain],
+  ['odd', odd],
+] as const)(
+  'a whole run without levers finds a sound foreign server (%s) sound',
+  async (_, variation) => {
+    const server = await serveForeign(variation);
+    try {
+      const argv = [server.baseUrl, ...server.flags, '--timeout', '2m', '--profile', 'full'];
+      const { exitCode, results } = await runConform(argv);
+      expect(failures(results)).toEqual([]);
+      const idle = results.filter(
+        ({ kind, verdict }) => kind === 'rule' && verdict === 'not_exercised',
+      );
+      expect(idle).toEqual([]);
+      expect(exitCode).toBe(0);
+    } finally {
+      await server.close();
+    }
+  },
+  420_000,
+);

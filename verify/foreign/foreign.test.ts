@@ -1,0 +1,24 @@
+/**
+ * A sound server that shares no code with us and answers otherwise wherever the document is silent: the
+ * harness fails no rule on it. The whole run, with waits, is in `foreign.system.test.ts`.
+ */
+import { expect, test } from 'vitest';
+import { failures, runConform } from '../testkit/conform-run.ts';
+import { serveForeign } from './server.ts';
+import { variations } from './variation.ts';
+
+const patterns = ['SVC-*', 'RES-*', 'STATE-1', 'SEND-*', 'READ-*', 'AUTH-*', 'ERR-1', 'VER-1'];
+
+test.each(Object.entries(variations))(
+  'a sound foreign server (%s) fails no rule that is checked without waiting',
+  async (_, variation) => {
+    const server = await serveForeign(variation);
+    try {
+      const { results } = await runConform([server.baseUrl, ...patterns, ...server.flags]);
+      expect(failures(results)).toEqual([]);
+      expect(results.filter(({ verdict }) => verdict === 'passed').length).toBeGreaterThan(30);
+    } finally {
+      await server.close();
+    }
+  },
+);
