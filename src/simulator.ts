@@ -10,7 +10,7 @@ import { accounts } from './operations/accounts.ts';
 import { Activity } from './operations/activity.ts';
 import { assumptions } from './operations/assumptions.ts';
 import { clock } from './operations/clock.ts';
-import { methodsOf, replay } from './operations/define.ts';
+import { type Methods, methodsOf, replay } from './operations/define.ts';
 import { exchanges } from './operations/exchanges.ts';
 import { faults } from './operations/faults.ts';
 import { limits } from './operations/limits.ts';
@@ -77,27 +77,29 @@ export interface SimulatorOptions {
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
 }
 
+type Own = Methods<typeof simulator>;
+
 export class Simulator implements Live, Resumed {
   readonly settings: Settings;
   readonly wallClock: WallClock;
-  readonly clock = methodsOf(this, clock);
-  readonly accounts = methodsOf(this, accounts);
-  readonly sims = methodsOf(this, sims);
-  readonly messages = methodsOf(this, messages);
-  readonly limits = methodsOf(this, limits);
-  readonly assumptions = methodsOf(this, assumptions);
-  readonly outcomes = methodsOf(this, outcomes);
-  readonly faults = methodsOf(this, faults);
-  readonly requests = methodsOf(this, requests);
-  readonly exchanges = methodsOf(this, exchanges);
-  readonly snapshots = methodsOf(this, snapshots);
+  readonly clock: Methods<typeof clock> = methodsOf(this, clock);
+  readonly accounts: Methods<typeof accounts> = methodsOf(this, accounts);
+  readonly sims: Methods<typeof sims> = methodsOf(this, sims);
+  readonly messages: Methods<typeof messages> = methodsOf(this, messages);
+  readonly limits: Methods<typeof limits> = methodsOf(this, limits);
+  readonly assumptions: Methods<typeof assumptions> = methodsOf(this, assumptions);
+  readonly outcomes: Methods<typeof outcomes> = methodsOf(this, outcomes);
+  readonly faults: Methods<typeof faults> = methodsOf(this, faults);
+  readonly requests: Methods<typeof requests> = methodsOf(this, requests);
+  readonly exchanges: Methods<typeof exchanges> = methodsOf(this, exchanges);
+  readonly snapshots: Methods<typeof snapshots> = methodsOf(this, snapshots);
   readonly #own = methodsOf(this, simulator);
   /** What the simulator holds, in numbers. */
-  readonly state = this.#own.state;
+  readonly state: Own['state'] = this.#own.state;
   /** Whether all that must hold of the world does: what was looked at, and what is broken. */
-  readonly invariants = this.#own.invariants;
+  readonly invariants: Own['invariants'] = this.#own.invariants;
   /** The world as it was at start, clock included. */
-  readonly reset = this.#own.reset;
+  readonly reset: Own['reset'] = this.#own.reset;
   readonly activity: Activity = new Activity(this);
   readonly requestLog = new RequestLog();
   readonly waits = new OpenWaits();

@@ -142,7 +142,7 @@ const limiterSchema = z.strictObject(
   ),
 ) as unknown as z.ZodType<Readonly<Record<(typeof endpointNames)[number], EndpointBuckets>>>;
 
-interface EndpointBuckets {
+export interface EndpointBuckets {
   readonly limit: number | null;
   readonly turned_at_ms: number;
   readonly recent: readonly (readonly [string, readonly number[]])[];
