@@ -1,7 +1,8 @@
 /**
- * The control port of a simulator, as far as the harness uses it: accounts, keys, SIMs, time, scripted fates.
- * It prepares what a case needs; the replies of the target's own port alone are judged. The harness knows operations
- * by name and reads from the control port's OpenAPI document where each of them is.
+ * The control port of a simulator, as far as the harness uses it: accounts, keys, SIMs, time,
+ * scripted fates. It prepares what a case needs; the replies of the target's own port alone are
+ * judged. The harness knows operations by name and reads from the control port's OpenAPI document
+ * where each of them is.
  */
 import { Client, type Reply } from './client.ts';
 import type { Masks } from './exchange.ts';
@@ -70,7 +71,10 @@ export class Control {
     this.#nextNumber = seed * 97;
   }
 
-  /** Takes the clock into the hand, lets what other runs spent come back, scripts the harness's own fates. */
+  /**
+   * Takes the clock into the hand, lets what other runs spent come back, scripts the harness's own
+   * fates.
+   */
   async begin(fates: readonly unknown[]): Promise<void> {
     await this.#discover();
     const clock = await this.call('clock.state');
@@ -105,7 +109,10 @@ export class Control {
     this.#client.close();
   }
 
-  /** Calls an operation with the id in its path and its input: the query of a GET or DELETE, the body of others. */
+  /**
+   * Calls an operation with the id in its path and its input: the query of a GET or DELETE, the
+   * body of others.
+   */
   call(operation: string, { id = '', input }: Given = {}): Promise<Reply> {
     const route = this.#operations.get(operation);
     if (route === undefined) throw new LeverFailed(`it has no operation ${operation}`);

@@ -1,5 +1,6 @@
 /**
- * The answers in force where the document is silent, switched while the service runs. Assumes: any, by override.
+ * The answers in force where the document is silent, switched while the service runs. Assumes: any,
+ * by override.
  */
 import { z } from 'zod';
 import { permittedAnswers } from '../config/assumption-text.ts';

@@ -60,7 +60,9 @@ export const clock = {
     run: clockState,
   }),
 
-  /** Time goes on from where it is. `setMode('scaled', 60)` means `{ mode: 'scaled', rate: 60 }`. */
+  /**
+   * Time goes on from where it is. `setMode('scaled', 60)` means `{ mode: 'scaled', rate: 60 }`.
+   */
   setMode: defineOperation({
     name: 'clock.setMode',
     http: 'PUT /control/clock',
@@ -83,8 +85,8 @@ export const clock = {
   }),
 
   /**
-   * Moves simulated time forward and returns when all that fell due has happened. A duration alone (`'24h'`, or
-   * milliseconds) means `{ by }`. In the other modes time then goes on from there.
+   * Moves simulated time forward and returns when all that fell due has happened. A duration alone
+   * (`'24h'`, or milliseconds) means `{ by }`. In the other modes time then goes on from there.
    */
   advance: defineOperation({
     name: 'clock.advance',
@@ -136,7 +138,10 @@ function targetOf(how: AdvanceInput, nowMs: number): number | 'idle' {
   return targetMs;
 }
 
-/** Ends, because every timer belongs to work that ends. A timer after the end of simulated time never fires. */
+/**
+ * Ends, because every timer belongs to work that ends. A timer after the end of simulated time
+ * never fires.
+ */
 function runUntilIdle({ clock }: Simulation): number {
   let fired = 0;
   for (let nextAtMs = clock.nextAtMs; nextAtMs !== undefined; nextAtMs = clock.nextAtMs) {

@@ -1,7 +1,8 @@
 /**
- * One declaration per operation: what a user can do beyond the documented service. From it come the method on the
- * simulator, the route and the document of the control port, journal replay, the dashboard's types and the
- * fuzzer's requests. `perform` is the one place where an operation finds what its path names and reads its input.
+ * One declaration per operation: what a user can do beyond the documented service. From it come the
+ * method on the simulator, the route and the document of the control port, journal replay, the
+ * dashboard's types and the fuzzer's requests. `perform` is the one place where an operation finds
+ * what its path names and reads its input.
  */
 import type { z } from 'zod';
 import type { ControlReply } from '../http/transport/transport.ts';
@@ -66,7 +67,9 @@ interface Declaration<
   readonly arguments?: (...args: Args) => z.input<NonNullable<In>>;
   /** The part of the result that journals compare, where that is not the whole. */
   readonly recordedResult?: (result: Result) => unknown;
-  /** The input where none is given, read from outside the run (the wall clock): journals keep it. */
+  /**
+   * The input where none is given, read from outside the run (the wall clock): journals keep it.
+   */
   readonly inputFrom?: (live: Live) => z.input<NonNullable<In>>;
   readonly run: (live: Live, ...given: [...Found<H>, ...Parsed<In>]) => Result;
   /** What HTTP answers, where that is not the result itself. */
@@ -188,7 +191,10 @@ export function perform(
   );
 }
 
-/** Runs an operation again with the arguments that a journal holds, and returns what journals compare. */
+/**
+ * Runs an operation again with the arguments that a journal holds, and returns what journals
+ * compare.
+ */
 export function replay(operation: Operation, live: Live, args: readonly unknown[]): unknown {
   const [id, input] =
     operation.inputFrom === undefined ? readArguments(operation, args) : [undefined, args[0]];

@@ -1,6 +1,7 @@
 /**
- * A request of the service made for an account, as its own client would make it, and all that went over the
- * wire but the key. Rules: AUTH-1, AUTH-2. It spends tokens and quota and meets faults like any other.
+ * A request of the service made for an account, as its own client would make it, and all that went
+ * over the wire but the key. Rules: AUTH-1, AUTH-2. It spends tokens and quota and meets faults
+ * like any other.
  */
 import { z } from 'zod';
 import { keyPrefix } from '../sim/key-prefix.ts';

@@ -1,6 +1,6 @@
 /**
- * Whether the world is sound: what `invariants/` finds broken in it, and whether its snapshot comes back as it was.
- * Rules: STATE-1 to STATE-5, SEND-4.
+ * Whether the world is sound: what `invariants/` finds broken in it, and whether its snapshot comes
+ * back as it was. Rules: STATE-1 to STATE-5, SEND-4.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';

@@ -1,6 +1,6 @@
 /**
- * The simulator as operations see it. A reset or a restore replaces the simulation, so operations ask for it at each
- * call and never keep it.
+ * The simulator as operations see it. A reset or a restore replaces the simulation, so operations
+ * ask for it at each call and never keep it.
  */
 import type { Settings } from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
@@ -20,8 +20,9 @@ export interface Live {
   /** Where the service listens; empty while it does not. */
   readonly baseUrl: string;
   /**
-   * Runs one input that changes state: pulls simulated time up to the present, and records the operation's name and
-   * arguments (JSON values, from which `play` runs it again). `recorded`: the part of the result that journals compare.
+   * Runs one input that changes state: pulls simulated time up to the present, and records the
+   * operation's name and arguments (JSON values, from which `play` runs it again). `recorded`: the
+   * part of the result that journals compare.
    */
   change<T>(
     name: string,

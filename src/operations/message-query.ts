@@ -43,7 +43,9 @@ export function matchIn<Match extends MessageMatch>(world: World, match: Match):
   return { ...match, account_id: accountIdOf(world, match.account_id, 'account_id') };
 }
 
-/** The newest `limit` messages that match and arrived before `before`, and whether there are more. */
+/**
+ * The newest `limit` messages that match and arrived before `before`, and whether there are more.
+ */
 export function findMessages(
   world: World,
   match: MessageMatch,

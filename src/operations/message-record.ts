@@ -1,6 +1,6 @@
 /**
- * The full record of a message: the seven fields of the service, and what the document does not show.
- * Assumes: heldStatus.
+ * The full record of a message: the seven fields of the service, and what the document does not
+ * show. Assumes: heldStatus.
  */
 import { z } from 'zod';
 import { isoTime } from '../sim/iso-time.ts';

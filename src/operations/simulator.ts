@@ -1,5 +1,6 @@
 /**
- * The simulator as a whole: whether it is up, what it holds, start over, stop; and its recorded run.
+ * The simulator as a whole: whether it is up, what it holds, start over, stop; and its recorded
+ * run.
  */
 import { z } from 'zod';
 import { clockState, clockStateSchema } from './clock-state.ts';
@@ -35,7 +36,9 @@ export const simulator = {
     run: invariantsOf,
   }),
 
-  /** The world as it was at start, clock included. A journal holds where its simulated time started. */
+  /**
+   * The world as it was at start, clock included. A journal holds where its simulated time started.
+   */
   reset: defineOperation({
     name: 'simulator.reset',
     http: 'POST /control/reset',

@@ -58,7 +58,9 @@ export const snapshots = {
     reply: (snapshot) => new WholeReply({ status: 200, body: snapshotText(snapshot) }),
   }),
 
-  /** Goes on from a snapshot, clock included, as if the simulator it was taken of had never stopped. */
+  /**
+   * Goes on from a snapshot, clock included, as if the simulator it was taken of had never stopped.
+   */
   restore: defineOperation({
     name: 'snapshots.restore',
     http: 'PUT /control/snapshot',
@@ -77,7 +79,10 @@ export const snapshots = {
   }),
 };
 
-/** The texts of the keys that the present world knows; most snapshots come back to the world they were taken of. */
+/**
+ * The texts of the keys that the present world knows; most snapshots come back to the world they
+ * were taken of.
+ */
 function knownKeys(world: World): Map<string, string> {
   const known = new Map<string, string>();
   for (const { key } of world.keys.values()) if (key !== '') known.set(sha256(key), key);

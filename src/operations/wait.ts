@@ -1,6 +1,6 @@
 /**
- * Waiting for messages without polling: in simulated time, which moves forward meanwhile, or in real time, where
- * every status that is written may end the wait.
+ * Waiting for messages without polling: in simulated time, which moves forward meanwhile, or in
+ * real time, where every status that is written may end the wait.
  */
 import { z } from 'zod';
 import { latestTimeMs } from '../sim/clock.ts';

@@ -1,7 +1,8 @@
 /**
- * Requests of the control port: every operation, with the inputs that its declaration gives as examples and with
- * inputs that it must refuse. Left out is what would make a later failure legitimate: a fault that acts, a reset.
- * Streams and waits answer late: they come at the end of a connection alone.
+ * Requests of the control port: every operation, with the inputs that its declaration gives as
+ * examples and with inputs that it must refuse. Left out is what would make a later failure
+ * legitimate: a fault that acts, a reset. Streams and waits answer late: they come at the end of a
+ * connection alone.
  */
 import fc from 'fast-check';
 import { servedOperations } from '../../src/http/control/documents.ts';

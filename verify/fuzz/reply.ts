@@ -14,12 +14,16 @@ export interface Expectation {
   readonly isWhole: boolean;
 }
 
-/** What the native parser answers in HTML, and may (docs/semantics.md, "Below the service: HTTP"). */
+/**
+ * What the native parser answers in HTML, and may (docs/semantics.md, "Below the service: HTTP").
+ */
 const nativeStatuses = [400, 431, 505];
 
 const lookUp = lookUpIn(servedOperations);
 
-/** Throws if an operation of the control port refuses with a status that its document does not name. */
+/**
+ * Throws if an operation of the control port refuses with a status that its document does not name.
+ */
 export function checkDocumented({ status }: RawReply, method: string, target: string): void {
   if (![404, 408, 409].includes(status)) return;
   const [path = ''] = target.split('?');

@@ -1,5 +1,6 @@
 /**
- * Holds the table of `docs/control-api.md` to the operations; `npx vitest run verify/repository/control-api.test.ts -u` writes it anew.
+ * Holds the table of `docs/control-api.md` to the operations; `npx vitest run
+ * verify/repository/control-api.test.ts -u` writes it anew.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,6 @@
 /**
- * Holds the operations to one declaration each: the path of an operation is written in one source file.
+ * Holds the operations to one declaration each: the path of an operation is written in one source
+ * file.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Calls of the control API. With a control token set, the first refusal makes the page ask for it; it is kept
- * for this tab alone.
+ * Calls of the control API. With a control token set, the first refusal makes the page ask for it;
+ * it is kept for this tab alone.
  */
 import { signal } from '@preact/signals';
 import { routeOf } from './routes.ts';

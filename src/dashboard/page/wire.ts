@@ -1,5 +1,6 @@
 /**
- * What the control API answers, as far as the page names it: derived from the declarations of the operations.
+ * What the control API answers, as far as the page names it: derived from the declarations of the
+ * operations.
  */
 import type { ActivityEvent } from '../../operations/activity-events.ts';
 import type { OperationName, OperationTable } from '../../operations/table.ts';

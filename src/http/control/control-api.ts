@@ -28,8 +28,8 @@ import { createGuard, type GuardOptions, type Refusal } from './guard.ts';
 import { errorReply, type Found, lookUpIn, shortened } from './look-up.ts';
 
 /**
- * The handler, and what it takes of a body: nothing from a caller that the guard refuses, and no more than the
- * operation's own limit otherwise.
+ * The handler, and what it takes of a body: nothing from a caller that the guard refuses, and no
+ * more than the operation's own limit otherwise.
  */
 export function controlApi(simulator: Live, options: GuardOptions): Required<ControlService> {
   const guard = createGuard(options);
