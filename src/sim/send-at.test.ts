@@ -44,6 +44,17 @@ test.each([
 });
 
 test.each([
+  ['9999-12-31T23:59:59.9999Z', rfc3339],
+  ['9999-12-31T23:59:59-10:00', { sendAtFormats: 'rfc3339', sendAtZone: 'any_offset' }],
+  ['9999-12-31T24:00:00Z', iso8601],
+] as const)(
+  'SEND-7 no time beyond the year 9999, which no reply could write: %s',
+  (text, given) => {
+    expect(instantOf(text, given)).toBe('9999-12-31T23:59:59.999Z');
+  },
+);
+
+test.each([
   '',
   'now',
   '2026-01-02',

@@ -8,6 +8,9 @@ import { msPerDay } from './limits.ts';
 type SendAtAssumptions = Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>;
 type Format = Assumptions['sendAtFormats'];
 
+/** Four digits are all that a reply has for a year. Simulated time ends long before. */
+const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 const rfc3339 = String.raw`(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})[Tt](?<hour>\d{2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:\.(?<fraction>\d+))?)?`;
 
 /** Calendar, week and ordinal dates; the extended format has separators, the basic one has none. */
@@ -64,7 +67,7 @@ export function parseSendAt(
 ): number | { readonly why: string } {
   const parts = read(text, shapes[sendAtFormats]);
   if (parts === undefined) return { why: `Not understood: ${expected[sendAtFormats]}.` };
-  const wallMs = dateMs(parts) + timeMs(parts, sendAtFormats);
+  const wallMs = Math.min(dateMs(parts) + timeMs(parts, sendAtFormats), lastMs);
   if (Number.isNaN(wallMs)) return { why: `No such date or time: ${expected[sendAtFormats]}.` };
   const { zone, sign, offsetHour, offsetMinute = '00' } = parts;
   if (zone === undefined) {
@@ -80,7 +83,7 @@ export function parseSendAt(
   if (sendAtZone !== 'any_offset' && sendAtZone !== 'any') {
     return { why: 'Only UTC is accepted: end it with Z.' };
   }
-  return sign === '+' ? wallMs - offsetMs : wallMs + offsetMs;
+  return Math.min(sign === '+' ? wallMs - offsetMs : wallMs + offsetMs, lastMs);
 }
 
 type Parts = Readonly<Partial<Record<string, string>>>;
