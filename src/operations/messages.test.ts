@@ -12,11 +12,11 @@ test('a plus sign in a query may be written as it is or as %2B', async () => {
   }
 });
 
-test('a filter by account takes its id or its name', async () => {
+test('a filter by account takes its id, in either case, or its name', async () => {
   const { call, send, simulator } = controlFixture();
   send({});
   const [{ name, account_id: id } = { name: '', account_id: '' }] = simulator.accounts.list();
-  for (const account of [name, id]) {
+  for (const account of [name, id, id.toUpperCase()]) {
     const path = `/control/messages?account_id=${account}`;
     expect((await call('GET', path)).json.messages).toHaveLength(1);
   }

@@ -26,9 +26,9 @@ export const numberFilterSchema = z.preprocess(
   numberSchema,
 ) as unknown as z.ZodType<string, string>;
 
-/** An account by its id or its name. */
+/** An account by its id, in either case, or its name. */
 export function accountCalled(world: World, idOrName: string): Account | undefined {
-  const account = world.accounts.get(idOrName);
+  const account = world.accounts.get(idOrName.toLowerCase());
   if (account !== undefined) return account;
   for (const each of world.accounts.values()) if (each.name === idOrName) return each;
   return undefined;
