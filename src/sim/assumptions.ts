@@ -73,7 +73,10 @@ export const assumptionLedger = {
     'interval_aligned',
   ]),
   refusedSpendsToken: choice('whether a 429 counts', ['no', 'yes']),
-  errorsSpendToken: choice('whether 400, 401 (by IP), 402, 403, 503 count', ['yes', 'no']),
+  errorsSpendToken: choice('whether 400, 401 (by IP), 402, 403, 404, 409, 415, 503 count', [
+    'yes',
+    'no',
+  ]),
   failedRequestId: choice('is the `request_id` of a refused send used up', ['free', 'burned']),
   gateOrder: choice('order of the checks', [
     'replay_first',

@@ -211,6 +211,15 @@ const rows: readonly Row[] = [
   }),
 }));
 
+test('docs/assumptions.md names every status that errorsSpendToken governs', () => {
+  const page = readFileSync(join(root, 'docs/assumptions.md'), 'utf8');
+  const [, section = ''] = /### errorsSpendToken\n([^#]*)/.exec(page) ?? [];
+  for (const status of ['400', '401', '402', '403', '404', '409', '415', '503']) {
+    expect(section).toContain(status);
+    expect(assumptionLedger.errorsSpendToken.open).toContain(status);
+  }
+});
+
 test('docs/rules.md lists the assumptions of the ledger, in its order', () => {
   expect(rows.flatMap(({ names }) => names)).toEqual(assumptionNames);
 });
