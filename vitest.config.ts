@@ -1,14 +1,22 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Looks at what happens when a module is loaded for the first time, so it needs a process of its own. */
+/**
+ * Looks at what happens when a module is loaded for the first time, so it needs a process of its
+ * own.
+ */
 const alone = ['src/http/transport/open-transport.test.ts'];
-/** Starts, loads and kills whole processes, or looks long at whole pages: left out of `npm test`, part of `npm run test:all`. */
+/**
+ * Starts, loads and kills whole processes, or looks long at whole pages: left out of `npm test`,
+ * part of `npm run test:all`.
+ */
 const system = ['src', 'conformance', 'bench', 'verify'].map(
   (folder) => `${folder}/**/*.system.test.ts`,
 );
 
-/** A long file that starts last leaves the other cores idle. Vitest knows this of a former run only. */
+/**
+ * A long file that starts last leaves the other cores idle. Vitest knows this of a former run only.
+ */
 const longest = [
   'verify/browser/in-browser.test.ts',
   'verify/model/model.test.ts',
@@ -45,7 +53,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'shared',
-          // No test mocks a module, so files may share a process: loading everything anew for each costs a third of the run.
+          // No test mocks a module, so files may share a process: loading everything anew for each
+          // costs a third of the run.
           isolate: false,
           include: ['src', 'conformance', 'bench', 'verify'].map(
             (folder) => `${folder}/**/*.test.ts`,

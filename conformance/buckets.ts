@@ -1,7 +1,8 @@
 /**
  * The limited endpoints, and a ledger of what this run has asked of each within the last minute.
- * Rules: LIMIT-1 to LIMIT-5, AUTH-6. Without levers all cases share one account, so the run keeps count itself: at most
- * the limit within any 60 s is room enough under every answer of `limiterRefill`.
+ * Rules: LIMIT-1 to LIMIT-5, AUTH-6. Without levers all cases share one account, so the run keeps
+ * count itself: at most the limit within any 60 s is room enough under every answer of
+ * `limiterRefill`.
  */
 export const limits = {
   send: 120,
@@ -29,7 +30,10 @@ const paths: readonly (readonly [Endpoint, RegExp])[] = [
   ['tasks', /^\/api\/devices\/[^/]+\/tasks\/?$/],
 ];
 
-/** The limited endpoint of a path; undefined for reads, statistics and what the document does not name. */
+/**
+ * The limited endpoint of a path; undefined for reads, statistics and what the document does not
+ * name.
+ */
 export function endpointOf(path: string): Endpoint | undefined {
   const [plain = ''] = path.split('?');
   return paths.find(([, pattern]) => pattern.test(plain))?.[0];
@@ -82,7 +86,10 @@ export class BucketLedger {
     return last === undefined ? 0 : Math.max(1, last.at + windowMs - now);
   }
 
-  /** Milliseconds until nothing but a few successes lies within the last minute; 0: the rest of the bucket is known. */
+  /**
+   * Milliseconds until nothing but a few successes lies within the last minute; 0: the rest of the
+   * bucket is known.
+   */
   waitForQuiet(bucket: Bucket, now: number): number {
     const entries = this.#recent(bucket, now);
     const unclear = entries.filter(({ kind }) => kind !== 'passed');

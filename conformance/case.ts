@@ -1,5 +1,6 @@
 /**
- * A case is data: the rule or assumption it is about, what it needs, what it sends, what is demanded, one `run`.
+ * A case is data: the rule or assumption it is about, what it needs, what it sends, what is
+ * demanded, one `run`.
  */
 import type { Spends } from './buckets.ts';
 import type { Recording } from './recording.ts';
@@ -16,7 +17,10 @@ export interface Cost {
   readonly waits?: number;
 }
 
-/** What differs where there are no levers: flags and real time alone. What it leaves out stays as it is. */
+/**
+ * What differs where there are no levers: flags and real time alone. What it leaves out stays as it
+ * is.
+ */
 export interface Live<Found> {
   readonly needs: readonly Need[];
   readonly cost?: Cost;
@@ -31,7 +35,10 @@ export interface Plan {
   readonly name: string;
   readonly needs: readonly Need[];
   readonly cost: Cost;
-  /** Requests to limited endpoints; without it, `cost.sends` to `send`. A 429 from these alone is waited out. */
+  /**
+   * Requests to limited endpoints; without it, `cost.sends` to `send`. A 429 from these alone is
+   * waited out.
+   */
   readonly spends?: Spends;
   /** Recordings that it judges. */
   readonly judges?: readonly Recording[];

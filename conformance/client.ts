@@ -1,9 +1,10 @@
 /**
  * The one way to the target: requests over node:http(s), every one of them recorded.
- * Both spending limits are enforced here and nowhere else, before a byte leaves: a recipient that is not
- * allowed is never written to, and no request past the budget of sends is made.
- * A broken connection is tried again on a new one, after a pause: a restart of the target takes a second. What still
- * gets no reply is an answer too (`status` 0 and a `failure`), so that cases judge it.
+ * Both spending limits are enforced here and nowhere else, before a byte leaves: a recipient that
+ * is not allowed is never written to, and no request past the budget of sends is made.
+ * A broken connection is tried again on a new one, after a pause: a restart of the target takes a
+ * second. What still gets no reply is an answer too (`status` 0 and a `failure`), so that cases
+ * judge it.
  */
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';

@@ -1,4 +1,7 @@
-/** The time that a run goes by. A test passes one that runs faster, together with a target that does too. */
+/**
+ * The time that a run goes by. A test passes one that runs faster, together with a target that does
+ * too.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Clock {

@@ -7,7 +7,9 @@ import { fitsHeader } from './header-text.ts';
 import type { TargetFlags } from './target.ts';
 import { UsageError } from './usage-error.ts';
 
-/** What a run without a base_url makes itself, on a simulator of its own; it does send to `--to`. */
+/**
+ * What a run without a base_url makes itself, on a simulator of its own; it does send to `--to`.
+ */
 const ofATarget = [
   'apiKey',
   'otherApiKey',
@@ -25,7 +27,7 @@ const ofATarget = [
   'controlToken',
 ];
 
-/** Whoever says what a target is like means that target, and must not be told of another one. */
+/** Refuses a flag that describes a target where no target is given. */
 export function refuseWithoutBaseUrl(program: Command): void {
   for (const name of ofATarget) {
     const value: unknown = program.getOptionValue(name);

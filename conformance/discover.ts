@@ -1,6 +1,6 @@
 /**
- * What was observed, as an assumptions file: `serve --assumptions FILE` then behaves as the target did.
- * What could not be told is left out, not guessed; reports give the reasons.
+ * What was observed, as an assumptions file: `serve --assumptions FILE` then behaves as the target
+ * did. What could not be told is left out, not guessed; reports give the reasons.
  */
 import { writeFileSync } from 'node:fs';
 import type { Result } from './result.ts';

@@ -1,6 +1,6 @@
 /**
- * The file of `--expected`, JSON or YAML: which failures are known, each with a reason.
- * Its mistakes are told all at once, each in one line with its path in the file, in the words that a world file's are.
+ * The file of `--expected`, JSON or YAML: which failures are known, each with a reason. Every
+ * mistake is reported in one line with its path in the file, worded as a world file's.
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';

@@ -1,6 +1,7 @@
 /**
  * Known deviations of a target, each with a reason, held against what a run has found.
- * An expected failure does not fail the run; one that has healed, or that names nothing, does (exit 5).
+ * An expected failure does not fail the run; one that has healed, or that names nothing, does (exit
+ * 5).
  */
 import { type AnyCase, idOf, subjectOf } from './case.ts';
 import type { Expectation } from './expected-file.ts';

@@ -1,4 +1,6 @@
-/** Many requests at once, a bounded number of them in flight; replies in the order of the requests. */
+/**
+ * Many requests at once, a bounded number of them in flight; replies in the order of the requests.
+ */
 export async function flood<T>(times: number, one: (index: number) => Promise<T>): Promise<T[]> {
   const replies: T[] = new Array(times);
   let next = 0;

@@ -1,7 +1,9 @@
 /**
- * One flood of an endpoint, without levers: everything that rules say about a limit is judged on the same requests.
- * Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4. Connections are opened before, so that requests arrive
- * together; one request comes well before the others, so that the refill shows itself (`limiterRefill`).
+ * One flood of an endpoint, without levers: everything that rules say about a limit is judged on
+ * the same requests.
+ * Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4. Connections are opened before, so that
+ * requests arrive together; one request comes well before the others, so that the refill shows
+ * itself (`limiterRefill`).
  */
 import { type Bucket, limitOf, minuteMs, type Spent } from './buckets.ts';
 import { type Reply, SendsExhausted } from './client.ts';
@@ -166,7 +168,9 @@ function refuseBeyondBudget(t: Trial, sends: number): void {
   throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
 }
 
-/** A bucket that fills with each full minute of the clock would be found twice as large at its turn. */
+/**
+ * A bucket that fills with each full minute of the clock would be found twice as large at its turn.
+ */
 async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
   const intoMs = t.target.clock.now() % minuteMs;
   if (intoMs < 1_000) await t.pause(1_000 - intoMs, 'the next minute');
@@ -174,7 +178,10 @@ async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
     await t.pause(minuteMs + 1_000 - intoMs, 'the next minute');
 }
 
-/** Opens connections with requests that are not limited, and that therefore must spend nothing (LIMIT-7). */
+/**
+ * Opens connections with requests that are not limited, and that therefore must spend nothing
+ * (LIMIT-7).
+ */
 async function warmUp(t: Trial, account: Subject): Promise<void> {
   for (let round = 0; round < 2; round += 1)
     await flood(2 * atOnce, () => t.get(paths.stats, account.key));
@@ -205,7 +212,8 @@ async function besides(t: Trial, bucket: Bucket, account: Subject) {
   const now = t.target.clock.now();
   const isSend = limited.some(({ name, isSend: sends }) => name === bucket && sends);
   for (const one of limited) {
-    // A flood that sends nothing costs no send: the floods of sends look at the pair from the other side.
+    // A flood that sends nothing costs no send: the floods of sends look at the pair from the other
+    // side.
     if (one.name === bucket || (one.isSend && !isSend)) continue;
     if (one.name === 'tasks' && account.sims.length === 0) continue;
     // What was flooded before is empty by its own limit.

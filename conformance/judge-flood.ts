@@ -1,6 +1,7 @@
 /**
- * What a flood says of each rule. Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4.
- * Where the bucket may not have been full, or the clock may have filled it meanwhile, fewer or more prove nothing.
+ * What a flood says of each rule. Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4. Where
+ * the bucket may not have been full, or the clock may have filled it meanwhile, fewer or more prove
+ * nothing.
  */
 import { minuteMs } from './buckets.ts';
 import type { Reply } from './client.ts';
@@ -25,7 +26,8 @@ export function limitIsExact(t: Trial, flood: Flood): void {
   const [refusal] = refusals;
   const isContinuous = Number(refusal?.headers['retry-after'] ?? 0) <= longestContinuousWait;
   const back = isContinuous ? Math.ceil((flood.tookMs / minuteMs) * limit) + 1 : 0;
-  // What was spent before has come back where the bucket fills bit by bit, or all at once meanwhile.
+  // What was spent before has come back where the bucket fills bit by bit, or all at once
+  // meanwhile.
   const most = limit + back - (isContinuous || flood.mayHaveFilledBefore ? 0 : spent);
   if (through > most && flood.mayHaveFilled)
     t.lack('a flood within one minute of the clock, which a slow connection did not allow');
@@ -79,8 +81,8 @@ export function waitIsRight(t: Trial, flood: Flood): void {
 }
 
 /**
- * What was spent comes back a minute later and not before, unless the bucket fills bit by bit, or with a minute of the
- * clock (`limiterRefill`), whose end may be a second off.
+ * What was spent comes back a minute later and not before, unless the bucket fills bit by bit, or
+ * with a minute of the clock (`limiterRefill`), whose end may be a second off.
  */
 export function returnsAfterAMinute(t: Trial, flood: Flood): void {
   const { wait, beganAt, before } = flood;

@@ -54,7 +54,10 @@ export function passed(reply: Reply): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
-/** A moment at which no full minute of the clock lies within the next 59 s, and every bucket is full. */
+/**
+ * A moment at which no full minute of the clock lies within the next 59 s, and every bucket is
+ * full.
+ */
 export async function justAfterTheMinute(t: Trial): Promise<void> {
   const now = await t.now();
   await t.control.advanceTo(Math.ceil((now + 2 * minute) / minute) * minute + 500);

@@ -1,6 +1,6 @@
 /**
- * The command `smstwin conform`: flags to a target, the target to verdicts, verdicts to reports and one exit code.
- * Nothing of the product is imported: the caller passes in how to start a simulator.
+ * The command `smstwin conform`: flags to a target, the target to verdicts, verdicts to reports and
+ * one exit code. Nothing of the product is imported: the caller passes in how to start a simulator.
  */
 import { setMaxListeners } from 'node:events';
 import { BucketLedger } from './buckets.ts';

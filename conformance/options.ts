@@ -1,5 +1,6 @@
 /**
- * The command line of `conform`: every flag also as SMSTWIN_<FLAG>. A mistake becomes a UsageError of one line.
+ * The command line of `conform`: every flag also as SMSTWIN_<FLAG>. A mistake becomes a UsageError
+ * of one line.
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
@@ -248,7 +249,10 @@ function pick(given: Record<string, unknown>, ...names: string[]): Partial<Confo
   );
 }
 
-/** What is meant as an address, though it may be no good one; no rule, assumption or case is called so. */
+/**
+ * What is meant as an address, though it may be no good one; no rule, assumption or case is called
+ * so.
+ */
 const addressLike = /:\/|^https?:|^[\w.-]+:\d+|^localhost|^\d+\.\d+\.\d+\.\d+/i;
 
 function splitArguments(args: readonly string[]): { baseUrl?: string; patterns: string[] } {

@@ -12,7 +12,9 @@ export interface RuleVerdict {
   readonly passed: number;
 }
 
-/** The worst first: a rule is as good as its worst case, and skipped only when all of its cases are. */
+/**
+ * The worst first: a rule is as good as its worst case, and skipped only when all of its cases are.
+ */
 const severity: readonly Verdict[] = ['failed', 'error', 'spelling'];
 
 export function ruleVerdicts(results: readonly Result[]): RuleVerdict[] {
@@ -44,7 +46,10 @@ export function counts(results: readonly Result[]): Record<Verdict, number> {
   return all;
 }
 
-/** The exit code of `interfaces.md` section 5. What says most about the target wins over what says less. */
+/**
+ * The exit code of `interfaces.md` section 5. What says most about the target wins over what says
+ * less.
+ */
 export function exitCode(run: Run, weighed: Weighed): number {
   if (run.interrupted) return 130;
   if (!run.reachable) return 3;

@@ -1,5 +1,6 @@
 /**
- * What can be judged with what is supplied, and what a run costs: known before anything is asked of the target.
+ * What can be judged with what is supplied, and what a run costs: known before anything is asked of
+ * the target.
  */
 import { type Bucket, limitOf, type Spends } from './buckets.ts';
 import { type AnyCase, idOf, spendsOf, subjectOf, variantOf } from './case.ts';

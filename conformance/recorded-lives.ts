@@ -1,7 +1,8 @@
 /**
  * Watches messages while time passes: every status that a read shows, with the time of the read.
- * Time goes from deadline to deadline where the simulator says when the next one is, and never further than a fraction
- * of the poll interval, so that no state between two reads is missed whatever makes it change.
+ * Time goes from deadline to deadline where the simulator says when the next one is, and never
+ * further than a fraction of the poll interval, so that no state between two reads is missed
+ * whatever makes it change.
  */
 import type { Reply } from './client.ts';
 import { type Recording, recorded } from './recording.ts';
@@ -13,7 +14,10 @@ export interface Sighting {
   readonly status: string;
   /** Milliseconds since the message was accepted. */
   readonly at: number;
-  /** Milliseconds in which it may have begun: since before the last read that showed the state before it. */
+  /**
+   * Milliseconds in which it may have begun: since before the last read that showed the state
+   * before it.
+   */
   readonly within: number;
 }
 
@@ -54,7 +58,9 @@ export async function queuedToWatch(t: Trial, account: Subject, more: Fields): P
   return { key: account.key, recipient: String(fields['to']), messageId, fields, first: reply };
 }
 
-/** Follows messages until `forMs` have passed, or for `afterEndMs` after the last of them has ended. */
+/**
+ * Follows messages until `forMs` have passed, or for `afterEndMs` after the last of them has ended.
+ */
 export async function watch(
   t: Trial,
   messages: readonly Watched[],

@@ -1,6 +1,7 @@
 /**
- * What several cases judge together, and what is therefore done once: a flood of one endpoint, the life of a message.
- * Without levers the schedule starts it when its buckets and the clock allow; a case only reads what was recorded.
+ * What several cases judge together, and what is therefore done once: a flood of one endpoint, the
+ * life of a message. Without levers the schedule starts it when its buckets and the clock allow; a
+ * case only reads what was recorded.
  */
 import type { Spends } from './buckets.ts';
 import type { Need, Target } from './target.ts';
@@ -32,7 +33,10 @@ interface Made {
 
 const made = new WeakMap<object, Map<string, Made>>();
 
-/** What a recording holds, made now if it was not made before; its exchanges become evidence of the case. */
+/**
+ * What a recording holds, made now if it was not made before; its exchanges become evidence of the
+ * case.
+ */
 export async function recorded<T>(t: Trial, recording: Recording<T>): Promise<T> {
   const one = startRecording(t.target, recording);
   try {

@@ -1,7 +1,7 @@
 /**
- * The ledger of the harness: every rule of the document with its id and sentence, every gap with its name.
- * Transcribed from `docs/rules.md` and held equal to it by a test, so that a report can quote what it judges
- * without opening a file of the product.
+ * The ledger of the harness: every rule of the document with its id and sentence, every gap with
+ * its name. Transcribed from `docs/rules.md` and held equal to it by a test, so that a report can
+ * quote what it judges without opening a file of the product.
  */
 
 export interface Rule {

@@ -1,5 +1,6 @@
 /**
- * Runs one case and gives it a verdict, which is only ever `passed` when the case counted its precondition as come true.
+ * Runs one case and gives it a verdict, which is only ever `passed` when the case counted its
+ * precondition as come true.
  */
 import { type AnyCase, idOf, type Seen, spendsOf, subjectOf } from './case.ts';
 import { RecipientBlocked, SendsExhausted } from './client.ts';
@@ -14,8 +15,8 @@ const keptFirst = 10;
 const keptLast = 20;
 
 /**
- * A failure during which a connection broke proves nothing: a restarted target may have lost what it was asked before.
- * The case is run once more.
+ * A failure during which a connection broke proves nothing: a restarted target may have lost what
+ * it was asked before. The case is run once more.
  */
 export async function runCase(one: AnyCase, target: Target): Promise<Result> {
   const first = await runOnce(one, target);

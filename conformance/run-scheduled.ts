@@ -1,5 +1,6 @@
 /**
- * Drives a schedule in real time: starts what it says, waits when it says so, and never for long without a word.
+ * Drives a schedule in real time: starts what it says, waits when it says so, and never for long
+ * without a word.
  */
 import type { AnyCase } from './case.ts';
 import { startRecording } from './recording.ts';

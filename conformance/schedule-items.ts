@@ -1,4 +1,7 @@
-/** What the schedule of a run without levers consists of: the cases, and the recordings that some of them judge. */
+/**
+ * What the schedule of a run without levers consists of: the cases, and the recordings that some of
+ * them judge.
+ */
 import { type Bucket, minuteMs, type Spends } from './buckets.ts';
 import { type AnyCase, idOf, spendsOf } from './case.ts';
 import type { Recording } from './recording.ts';
@@ -26,8 +29,8 @@ export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
   const floods = recordings
     .filter(({ full }) => full !== undefined)
     .toSorted((a, b) => rank(a) - rank(b));
-  // One after the other, each sees what the others leave of its bucket; where no wait for all buckets is allowed, each
-  // comes as soon as its own allows.
+  // One after the other, each sees what the others leave of its bucket; where no wait for all
+  // buckets is allowed, each comes as soon as its own allows.
   const groups = means.timeoutMs > minuteMs ? [floods] : floods.map((flood) => [flood]);
   const others = recordings.filter(({ full }) => full === undefined);
   const items: RunItem[] = [

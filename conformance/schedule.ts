@@ -1,7 +1,8 @@
 /**
- * The order of a run without levers: what starts now, and what to wait for. Rules: LIMIT-1 to LIMIT-5.
- * All cases share one account, so a case starts when what it spends fits into the last minute, and a flood when its
- * bucket is full. A pure decision over the ledger: the run and its dry run follow the same one.
+ * The order of a run without levers: what starts now, and what to wait for. Rules: LIMIT-1 to
+ * LIMIT-5. All cases share one account, so a case starts when what it spends fits into the last
+ * minute, and a flood when its bucket is full. A pure decision over the ledger: the run and its dry
+ * run follow the same one.
  */
 import { type Bucket, type BucketLedger, minuteMs, type Spends } from './buckets.ts';
 

@@ -2,7 +2,10 @@
 import { type AnyCase, idOf, subjectOf } from './case.ts';
 import { rules } from './rules.ts';
 
-/** Picks cases by rule id, assumption name, group (`SEND`), case id, or a part of it; `*` stands for anything. */
+/**
+ * Picks cases by rule id, assumption name, group (`SEND`), case id, or a part of it; `*` stands for
+ * anything.
+ */
 export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
   if (patterns.length === 0) return [...cases];
   return cases.filter((one) => patterns.some((pattern) => matches(one, pattern.toLowerCase())));

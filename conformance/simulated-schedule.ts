@@ -1,4 +1,7 @@
-/** Follows the schedule of a run without sending anything: what it would send and how long it would take. */
+/**
+ * Follows the schedule of a run without sending anything: what it would send and how long it would
+ * take.
+ */
 import { type Bucket, BucketLedger, type Spends } from './buckets.ts';
 import type { AnyCase } from './case.ts';
 import { Schedule } from './schedule.ts';

@@ -1,6 +1,7 @@
 /**
- * Runs the selected cases. With levers each has accounts of its own: those that leave time and shared buckets alone run
- * side by side, the others one by one. Without, all share one account, and the schedule says which comes when.
+ * Runs the selected cases. With levers each has accounts of its own: those that leave time and
+ * shared buckets alone run side by side, the others one by one. Without, all share one account, and
+ * the schedule says which comes when.
  */
 import { type AnyCase, idOf, variantOf } from './case.ts';
 import { LeverFailed } from './control.ts';
@@ -94,7 +95,10 @@ function counts(verdict: Verdict): boolean {
   return verdict === 'passed' || verdict === 'observed';
 }
 
-/** With a key, without one, and for what does not exist: a service that tells none of these apart is none. */
+/**
+ * With a key, without one, and for what does not exist: a service that tells none of these apart is
+ * none.
+ */
 async function answersAllAlike(target: Target): Promise<boolean> {
   const trial = new Trial(target);
   try {
@@ -123,7 +127,9 @@ function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCa
   };
 }
 
-/** Why the target sends no HTTP reply at all, asked for twice at most; undefined if it sends one. */
+/**
+ * Why the target sends no HTTP reply at all, asked for twice at most; undefined if it sends one.
+ */
 async function failureOf(target: Target): Promise<string | undefined> {
   let failure = '';
   for (let attempt = 0; attempt < 2; attempt += 1) {

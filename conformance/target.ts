@@ -1,6 +1,6 @@
 /**
- * The subject of a run: what the flags supply, or what a simulator's levers let the harness make itself.
- * `lacks` names, need by need, the flag that is missing.
+ * The subject of a run: what the flags supply, or what a simulator's levers let the harness make
+ * itself. `lacks` names, need by need, the flag that is missing.
  */
 import type { BucketLedger } from './buckets.ts';
 import type { Client } from './client.ts';
@@ -87,7 +87,9 @@ export const fates = [
 /** The pool number of a simulator's default world. */
 export const defaultPoolNumber = '+12025550190';
 
-/** The recipient of everything that no case sends elsewhere; undefined when there is none to use. */
+/**
+ * The recipient of everything that no case sends elsewhere; undefined when there is none to use.
+ */
 export function recipientOf(target: Means): string | undefined {
   if (target.flags.to !== undefined) return target.flags.to;
   if (target.allowTo?.[0] !== undefined) return target.allowTo[0];

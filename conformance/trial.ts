@@ -1,6 +1,7 @@
 /**
  * One run of one case: what it may do to the target, and the record of what it did.
- * With levers each trial has accounts of its own, so no case can disturb another; without, all share those of the flags.
+ * With levers each trial has accounts of its own, so no case can disturb another; without, all
+ * share those of the flags.
  */
 import { endpointOf, type Spends } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
@@ -76,7 +77,7 @@ export class Trial {
     throw new Lacking(what);
   }
 
-  /** What a simulator says it is set to; undefined where nobody tells. */
+  /** What a simulator says it is set to; undefined where it is unknown. */
   assumption(name: string): unknown {
     return this.target.control?.assumptions[name];
   }
@@ -113,7 +114,10 @@ export class Trial {
     return this.control.createKey(subject.accountId ?? '', 'conformance-second');
   }
 
-  /** Never used before in its scope; as short as can be where the target's limit is unknown to be longer. */
+  /**
+   * Never used before in its scope; as short as can be where the target's limit is unknown to be
+   * longer.
+   */
   requestId(): string {
     this.#requestIds += 1;
     const n = this.#requestIds;

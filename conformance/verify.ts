@@ -1,6 +1,7 @@
 /**
- * Expected against Actual. Every check of a case goes through here, so that a failure always says both.
- * A code that is right but for its spelling is told apart (AUTH-3, AUTH-5: the document's spelling is the contract).
+ * Expected against Actual. Every check of a case goes through here, so that a failure always says
+ * both. A code that is right but for its spelling has a verdict of its own (AUTH-3, AUTH-5: the document's
+ * spelling is the contract).
  */
 import type { Reply } from './client.ts';
 import type { Exchange } from './exchange.ts';

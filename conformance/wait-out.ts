@@ -1,6 +1,7 @@
 /**
- * After a flood, in real time: one second less than `Retry-After` is too early, and all of it is enough. Rule: ERR-3.
- * A verdict is only drawn where the delay of the network cannot explain what is seen.
+ * After a flood, in real time: one second less than `Retry-After` is too early, and all of it is
+ * enough. Rule: ERR-3. A verdict is only drawn where the delay of the network cannot explain what
+ * is seen.
  */
 import type { Reply } from './client.ts';
 import type { Trial } from './trial.ts';
@@ -9,7 +10,10 @@ import * as verify from './verify.ts';
 export interface Wait {
   readonly refusal: Reply;
   readonly seconds: number;
-  /** A second before it is over; undefined where that is no wait at all, or where it arrived too late to tell. */
+  /**
+   * A second before it is over; undefined where that is no wait at all, or where it arrived too
+   * late to tell.
+   */
   readonly early: Reply | undefined;
   /** When that was answered, on the run's clock. */
   readonly earlyAt: number;
@@ -25,7 +29,10 @@ export interface Wait {
 /** Sent so much earlier that it arrives in time. */
 const leadMs = 300;
 const longestWaitSeconds = 62;
-/** Into a second since the first request: a wait that is a second too long or too short shows best there. */
+/**
+ * Into a second since the first request: a wait that is a second too long or too short shows best
+ * there.
+ */
 const fractionMs = 600;
 
 export async function waitOut(
@@ -65,7 +72,8 @@ export async function waitOut(
       from = clock.now();
       lastSeconds = Math.min(again, longestWaitSeconds);
     }
-    // It arrived when the wait was over, and has spent what came back: that it passed is all there is to see.
+    // It arrived when the wait was over, and has spent what came back: that it passed is all there
+    // is to see.
     if (isLate && early.status !== 429)
       return {
         refusal,

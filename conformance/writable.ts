@@ -1,5 +1,6 @@
 /**
- * Whether a report can be put where it is asked for: told before a run, whose findings would else be lost.
+ * Whether a report can be put where it is asked for: told before a run, whose findings would else
+ * be lost.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The command `smstwin`: finds the subcommand, runs it, and turns an error into lines and an exit code.
- * A subcommand is loaded when it is called, so that it pays for its own packages only.
+ * The command `smstwin`: finds the subcommand, runs it, and turns an error into lines and an exit
+ * code. A subcommand is loaded when it is called, so that it pays for its own packages only.
  */
 import type { CommandIo } from './cli/flags.ts';
 import { CommandError } from './config/command-error.ts';

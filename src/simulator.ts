@@ -63,8 +63,8 @@ interface ReadyNumber {
 
 export interface SimulatorOptions {
   /**
-   * A file that every input is appended to; one that exists is played first, and the run goes on from there.
-   * Without it the first inputs are kept in memory; `false` keeps none.
+   * A file that every input is appended to; one that exists is played first, and the run goes on
+   * from there. Without it the first inputs are kept in memory; `false` keeps none.
    */
   readonly journal?: string | false | undefined;
   /** Told, in one line, what the user should know of the journal. */
@@ -73,7 +73,10 @@ export interface SimulatorOptions {
   readonly startAtMs?: number | undefined;
   /** What stands for the keys of a world whose text is not known; for playing a recorded run. */
   readonly keyDigests?: ReadonlyMap<string, KeyDigest> | undefined;
-  /** Makes each life of the service, at the start and after a reset: one of other parts, for a defect. */
+  /**
+   * Makes each life of the service, at the start and after a reset: one of other parts, for a
+   * defect.
+   */
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
 }
 
@@ -243,7 +246,10 @@ export class Simulator implements Live, Resumed {
     this.#stop();
   }
 
-  /** A client on a scaled clock waits in real seconds. A manual clock has none: there they stay simulated. */
+  /**
+   * A client on a scaled clock waits in real seconds. A manual clock has none: there they stay
+   * simulated.
+   */
   #countWaits(rate: number): void {
     const isReal = this.settings.retryAfterSeconds === 'real' && rate > 0;
     this.simulation.limiter.answerIn(isReal ? rate : 1);

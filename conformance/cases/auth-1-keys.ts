@@ -4,7 +4,10 @@ import type { Reply } from '../client.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
-/** The account statistics with a header of the caller's choice: it costs nothing and is never throttled. */
+/**
+ * The account statistics with a header of the caller's choice: it costs nothing and is never
+ * throttled.
+ */
 export function withHeader(t: Trial, authorization: string | undefined): Promise<Reply> {
   return t.request({
     method: 'GET',

@@ -1,6 +1,6 @@
 /**
- * Keys that are refused. Rule: AUTH-3. Each case also sends a good key, so that a service that refuses
- * everything passes nothing.
+ * Keys that are refused. Rule: AUTH-3. Each case also sends a good key, so that a service that
+ * refuses everything passes nothing.
  */
 import type { Case } from '../case.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
@@ -51,7 +51,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
     needs: ['key'],
     cost: { sends: 1 },
     spends: { send: 1, received: 1, address: 1 },
-    sends: 'requests with a key that nobody has',
+    sends: 'requests with an unknown key',
     demands: `401 with code ${code}`,
     run: async (t) => {
       const account = await goodKey(t);

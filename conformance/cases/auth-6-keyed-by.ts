@@ -38,7 +38,8 @@ function strangersAreCounted(t: Trial, flood: Flood): void {
     limitIsExact(t, flood);
     return;
   }
-  // None at all where a refused call spends nothing (`errorsSpendToken`, `unauthenticatedThrottle`).
+  // None at all where a refused call spends nothing (`errorsSpendToken`,
+  // `unauthenticatedThrottle`).
   for (const reply of flood.replies) verify.status(reply, 401);
   t.count();
 }
@@ -195,7 +196,8 @@ export const auth6KeyedByCases: readonly Case[] = [
         const replies = await flood(122, () => unauthenticated(t));
         for (const reply of replies) verify.status(reply, 401, 429);
         const refused = replies.filter((reply) => reply.status === 429);
-        // None at all where a refused call spends nothing (`errorsSpendToken`, `unauthenticatedThrottle`).
+        // None at all where a refused call spends nothing (`errorsSpendToken`,
+        // `unauthenticatedThrottle`).
         verify.that(
           refused.length === 2 || refused.length === 0,
           '120 times 401 before the first 429, or 401 always',

@@ -1,6 +1,6 @@
 /**
- * The monthly quota. Rule: ERR-1. Sends one-segment messages, so that `quotaUnit` makes no difference, to recipients
- * whose messages are delivered, so that `quotaRefund` makes none.
+ * The monthly quota. Rule: ERR-1. Sends one-segment messages, so that `quotaUnit` makes no
+ * difference, to recipients whose messages are delivered, so that `quotaRefund` makes none.
  */
 import type { Case } from '../case.ts';
 import type { Reply } from '../client.ts';

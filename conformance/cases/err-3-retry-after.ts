@@ -1,6 +1,7 @@
 /**
  * `Retry-After` is enough, and one second less is not. Rule: ERR-3.
- * A refused request may itself count (`refusedSpendsToken`), so the wait after each refusal is the one it named.
+ * A refused request may itself count (`refusedSpendsToken`), so the wait after each refusal is the
+ * one it named.
  */
 import type { Case } from '../case.ts';
 import { flood } from '../flood.ts';
@@ -19,7 +20,10 @@ import { recorded } from '../recording.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
-/** Spends a bucket in two portions, a fraction of a second past a whole one apart, and returns the first 429. */
+/**
+ * Spends a bucket in two portions, a fraction of a second past a whole one apart, and returns the
+ * first 429.
+ */
 export async function spentInTwo(t: Trial, one: Limited, account: Subject, apartMs: number) {
   await justAfterTheMinute(t);
   const half = one.limit / 2;

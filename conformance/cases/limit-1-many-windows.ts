@@ -1,6 +1,7 @@
 /**
- * Limits over several minutes, with pauses between. Rules: LIMIT-1 to LIMIT-5. Every answer of `limiterRefill` has a full
- * bucket after 65 s without requests, and lets half of the limit pass every 40 s.
+ * Limits over several minutes, with pauses between. Rules: LIMIT-1 to LIMIT-5. Every answer of
+ * `limiterRefill` has a full bucket after 65 s without requests, and lets half of the limit pass
+ * every 40 s.
  */
 
 import { limits } from '../buckets.ts';
@@ -19,7 +20,10 @@ const second = 1_000;
 /** More than the limit, so that one too many shows. */
 const surplus = 2;
 
-/** Pauses in front of each flood: long, so that tokens could pile up; beyond a minute; just over one. */
+/**
+ * Pauses in front of each flood: long, so that tokens could pile up; beyond a minute; just over
+ * one.
+ */
 const pausesMs = [340 * second, 90 * second, 65 * second];
 const steadyPauseMs = 40 * second;
 const steadyTimes = 3;
@@ -32,7 +36,10 @@ async function floodIsExact(t: Trial, one: Limited, account: Subject, when: stri
 /** What cases may have asked of it before. */
 const fewPolls = 10;
 
-/** Empties the bucket of tasks at the start of a run, so that the flood of tasks falls into a later minute. */
+/**
+ * Empties the bucket of tasks at the start of a run, so that the flood of tasks falls into a later
+ * minute.
+ */
 const earlyFlood: Recording<readonly Reply[]> = {
   name: 'an early flood of tasks',
   needs: ['key', 'device'],
@@ -48,7 +55,9 @@ const earlyFlood: Recording<readonly Reply[]> = {
   },
 };
 
-/** One request at the start of a run, and a minute in which tokens could pile up before the flood. */
+/**
+ * One request at the start of a run, and a minute in which tokens could pile up before the flood.
+ */
 const earlyRequest: Recording<void> = {
   name: 'an early request for received',
   needs: ['key'],

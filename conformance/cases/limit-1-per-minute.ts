@@ -1,7 +1,8 @@
 /**
  * How many requests pass in a minute. Rules: LIMIT-1 to LIMIT-5.
- * All four answers of `limiterRefill` pass: what is counted is a bucket found full, at one instant, and what is back
- * 59 s and 60 s later, at a time of the minute where even whole-minute windows tell.
+ * All four answers of `limiterRefill` pass: what is counted is a bucket found full, at one instant,
+ * and what is back 59 s and 60 s later, at a time of the minute where even whole-minute windows
+ * tell.
  */
 import type { Case } from '../case.ts';
 import type { Reply } from '../client.ts';

@@ -1,5 +1,6 @@
 /**
- * How a target words its replies and guards its doors where the document is silent. Observed, never judged.
+ * How a target words its replies and guards its doors where the document is silent. Observed, never
+ * judged.
  */
 import type { Observation, Seen } from '../case.ts';
 import type { Reply } from '../client.ts';

@@ -19,7 +19,9 @@ async function statusOf(t: Trial, account: Subject, messageId: string): Promise<
   return String(verify.given(() => verify.message(reply, 200))['status']);
 }
 
-/** Goes from deadline to deadline until a message's status is another; the time of that, exactly. */
+/**
+ * Goes from deadline to deadline until a message's status is another; the time of that, exactly.
+ */
 async function changed(t: Trial, account: Subject, messageId: string): Promise<number | undefined> {
   const before = await statusOf(t, account, messageId);
   for (let i = 0; i < 400; i += 1) {

@@ -10,7 +10,9 @@ function changed(id: string, at: number): string {
   return `${id.slice(0, at)}${id[at] === '0' ? '1' : '0'}${id.slice(at + 1)}`;
 }
 
-/** No spelling of the id: cut, with a digit more, with another one, and as a pattern of a database. */
+/**
+ * No spelling of the id: cut, with a digit more, with another one, and as a pattern of a database.
+ */
 function nearly(id: string): string[] {
   const last = id.length - 1;
   return [

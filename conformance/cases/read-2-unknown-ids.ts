@@ -35,7 +35,10 @@ function differences(one: Asked, other: Asked): string[] {
   return names.filter((name) => first.get(name) !== second.get(name));
 }
 
-/** By no more than two unknown ids differ from each other: a CDN adds headers of its own to each reply. */
+/**
+ * By no more than two unknown ids differ from each other: a CDN adds headers of its own to each
+ * reply.
+ */
 function indistinguishable(unknown: readonly [Asked, Asked], foreign: Asked): void {
   const usual = new Set([...differences(...unknown), 'date', 'keep-alive', 'connection']);
   for (const name of differences(unknown[0], foreign)) {

@@ -1,6 +1,6 @@
 /**
- * Required fields and E.164. Rule: SEND-2. Sends only values that every answer of `numberCheck` and `blankMessage`
- * treats alike.
+ * Required fields and E.164. Rule: SEND-2. Sends only values that every answer of `numberCheck` and
+ * `blankMessage` treats alike.
  */
 import type { Case } from '../case.ts';
 import { paths, type Trial } from '../trial.ts';

@@ -1,6 +1,7 @@
 /**
- * The same request under the same `request_id` again. Rule: SEND-4. Another body (`replayDifferentBody`), another key
- * (`replayScope`) and another endpoint (`replayAcrossEndpoints`) are observed.
+ * The same request under the same `request_id` again. Rule: SEND-4. Another body
+ * (`replayDifferentBody`), another key (`replayScope`) and another endpoint
+ * (`replayAcrossEndpoints`) are observed.
  */
 import type { Case } from '../case.ts';
 import type { Reply } from '../client.ts';
@@ -27,11 +28,16 @@ export async function firstOf(
 const needs = ['sender'] as const;
 const fresh = ['fresh'] as const;
 
-/** Milliseconds between two sends of a round: together, and while the first is about to be answered. */
+/**
+ * Milliseconds between two sends of a round: together, and while the first is about to be answered.
+ */
 const raceRounds = [0, 0, 1, 3];
 const inARound = 8;
 
-/** Sends with one request_id, on connections that are open already, so that they arrive as they leave. */
+/**
+ * Sends with one request_id, on connections that are open already, so that they arrive as they
+ * leave.
+ */
 async function atOnce(t: Trial, times: number, apartMs: number): Promise<void> {
   const account = await t.account();
   const fields = { request_id: t.requestId() };

@@ -72,7 +72,8 @@ export const send4RequestIdsCases: readonly Case[] = [
         const account = await t.account();
         const other = await t.otherAccount();
         const [fields, first] = await firstOf(t, account);
-        // A number of its own, where there is one: else the refusal of the number is what tells the accounts apart.
+        // A number of its own, where there is one: else the refusal of the number is what tells the
+        // accounts apart.
         const from = other.from === '' ? account.from : other.from;
         const second = await t.send(other, { ...fields, from });
         verify.that(second.status !== 200, 'no replay to another account', second);

@@ -133,7 +133,8 @@ export const send4WindowCases: readonly Case[] = [
         const send_at = new Date((await t.now()) + 3_000).toISOString();
         const [fields, first] = await firstOf(t, account, { send_at });
         replayed(await t.send(account, fields), first);
-        // Refused now, it is validated before a replay is looked for; then it may be refused later too.
+        // Refused now, it is validated before a replay is looked for; then it may be refused later
+        // too.
         const invalid = await t.send(account, { ...fields, message: 'x'.repeat(1601) });
         await t.advance(4_500);
         const reply = await t.send(account, fields);

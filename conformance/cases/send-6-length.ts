@@ -1,4 +1,7 @@
-/** The longest message. Rule: SEND-6. Sends only lengths that every answer of `characterUnit` treats alike. */
+/**
+ * The longest message. Rule: SEND-6. Sends only lengths that every answer of `characterUnit` treats
+ * alike.
+ */
 import type { Case } from '../case.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';

@@ -1,5 +1,6 @@
 /**
- * Texts and numbers are judged as they were sent, not as the service writes them. Rules: SEND-6, SEND-2, AUTH-4.
+ * Texts and numbers are judged as they were sent, not as the service writes them. Rules: SEND-6,
+ * SEND-2, AUTH-4.
  */
 import type { Case } from '../case.ts';
 import type { Trial } from '../trial.ts';

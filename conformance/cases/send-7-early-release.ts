@@ -32,7 +32,8 @@ export const send7EarlyReleaseCases: readonly Case[] = [
         held.set(what, String(body['message_id']));
       keep('held by the send endpoint', verify.accepted(await t.send(account, fields)));
       for (const path of [paths.dashboard_send, paths.external_send]) {
-        // Shapes other than that of the send endpoint are not in the document: such a service may know no send_at.
+        // Shapes other than that of the send endpoint are not in the document: such a service may
+        // know no send_at.
         const past = t.fields(account, { send_at: iso(now - hourMs) });
         const refusal = await t.post(path, account.key, past);
         if (refusal.status !== 400 || !verify.fieldsNamed(refusal).includes('send_at')) continue;

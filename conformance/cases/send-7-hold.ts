@@ -41,7 +41,9 @@ const briefMs = 12_000;
 /** About 20 s, and a little. */
 const pickupMs = 26_000;
 
-/** In real time a read may be late, so that only what it shows before `send_at` is judged as early. */
+/**
+ * In real time a read may be late, so that only what it shows before `send_at` is judged as early.
+ */
 async function holdsBriefly(t: Trial): Promise<void> {
   if (t.controlled) return holds(t, briefMs);
   const account = await t.account();

@@ -1,4 +1,7 @@
-/** Which `send_at` is taken. Rule: SEND-7. Sends only values that every answer of `sendAtZone` treats alike. */
+/**
+ * Which `send_at` is taken. Rule: SEND-7. Sends only values that every answer of `sendAtZone`
+ * treats alike.
+ */
 import type { Case } from '../case.ts';
 import * as verify from '../verify.ts';
 

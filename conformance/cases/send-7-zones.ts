@@ -1,4 +1,6 @@
-/** Every spelling of UTC is UTC. Rule: SEND-7. No zone differs from it by less than half an hour. */
+/**
+ * Every spelling of UTC is UTC. Rule: SEND-7. No zone differs from it by less than half an hour.
+ */
 import type { Case } from '../case.ts';
 import * as verify from '../verify.ts';
 import { iso } from './send-7-send-at.ts';

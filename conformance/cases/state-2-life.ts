@@ -1,6 +1,7 @@
 /**
  * The life of a message, watched by reading it while time passes. Rules: STATE-2 to STATE-5, RES-5.
- * Of the pace it presupposes only what the target says of itself (`pollIntervalSeconds`, `failsFrom`, `failureRate`).
+ * Of the pace it presupposes only what the target says of itself (`pollIntervalSeconds`,
+ * `failsFrom`, `failureRate`).
  */
 import type { Case } from '../case.ts';
 import {

@@ -1,5 +1,6 @@
 /**
- * No read shows an older status than one before it: whichever key asks, twice in a row, and after a replay.
+ * No read shows an older status than one before it: whichever key asks, twice in a row, and after a
+ * replay.
  * Rule: STATE-3.
  */
 import type { Case } from '../case.ts';

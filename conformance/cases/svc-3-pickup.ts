@@ -11,7 +11,10 @@ import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { life, statusOf, watched } from './state-2-life.ts';
 
-/** When a message was first seen in another status than queued; undefined if it was not within the time. */
+/**
+ * When a message was first seen in another status than queued; undefined if it was not within the
+ * time.
+ */
 async function leavesQueued(
   t: Trial,
   one: { key: string; recipient: string; messageId: string },
@@ -40,7 +43,8 @@ export const svc3PickupCases: readonly Case[] = [
     demands: 'both are picked up within about 20 s',
     run: async (t) => {
       const account = await t.account();
-      // "About": a quarter more. A simulator whose polls were set to be rarer is measured by what it is set to.
+      // "About": a quarter more. A simulator whose polls were set to be rarer is measured by what
+      // it is set to.
       const longest = Math.max(20_000, pollIntervalMs(t)) * 1.25;
       for (let i = 0; i < 2; i += 1) {
         const { messageId } = await t.queued(account);

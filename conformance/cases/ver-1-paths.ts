@@ -1,5 +1,6 @@
 /**
- * Paths. Rule: VER-1. Their bodies are not shown (`receivedShape`, `statsShape`, …), so only that they are there is judged.
+ * Paths. Rule: VER-1. Their bodies are not shown (`receivedShape`, `statsShape`, …), so only that
+ * they are there is judged.
  */
 import type { Case } from '../case.ts';
 import { paths } from '../trial.ts';

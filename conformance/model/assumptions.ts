@@ -1,6 +1,7 @@
 /**
  * The answers that the reference model can give where the document is silent, transcribed from
- * `rules.md`. The type is written a second time so that the model shares no code with the simulator.
+ * `rules.md`. The type is written a second time so that the model shares no code with the
+ * simulator.
  */
 export interface Assumptions {
   readonly limiterRefill: 'sliding' | 'continuous' | 'interval' | 'interval_aligned';

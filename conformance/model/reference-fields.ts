@@ -1,7 +1,8 @@
 /**
  * The fields of a send body, checked one by one as the document's table lists them.
- * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-2. Assumes: bothSenderFields, unknownFields, nullFields, typeCoercion,
- * emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck, sendAtMaxAheadDays.
+ * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-2. Assumes: bothSenderFields, unknownFields,
+ * nullFields, typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage,
+ * numberCheck, sendAtMaxAheadDays.
  */
 import { isPossiblePhoneNumber } from 'libphonenumber-js';
 import { isValidPhoneNumber } from 'libphonenumber-js/max';

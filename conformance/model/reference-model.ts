@@ -1,8 +1,10 @@
 /**
- * The service a second time, as plainly as it can be said: from what went in, and when, the reply to any
- * request. Written from the document and `docs/semantics.md` alone; it shares no code with the simulator.
+ * The service a second time, as plainly as it can be said: from what went in, and when, the reply
+ * to any request. Written from the document and `docs/semantics.md` alone; it shares no code with
+ * the simulator.
  * Rules: all of `docs/rules.md`. Assumes: every assumption, by name.
- * What the simulator draws (ids, keys, poll phases, texts for people) it is told, and checks for shape.
+ * It learns what the simulator draws (ids, keys, poll phases, texts for people) and checks its
+ * shape.
  */
 
 import type { Assumptions } from './assumptions.ts';
@@ -34,7 +36,10 @@ export type Endpoint =
   | 'stats';
 export type LimitedEndpoint = Exclude<Endpoint, 'read' | 'stats'>;
 
-/** What a reply must be: `body` is JSON to be equal to, in which a function tests the value in its place. */
+/**
+ * What a reply must be: `body` is JSON to be equal to, in which a function tests the value in its
+ * place.
+ */
 export interface Expected {
   readonly status: number;
   readonly body: unknown;
@@ -108,7 +113,9 @@ export class ReferenceModel {
   outcomes: readonly Outcome[] = [];
   #used: Used[] = [];
   #buckets = new Map<string, ReferenceBucket>();
-  /** When `progressPace` was last switched: what is in flight goes on at the new pace from there. */
+  /**
+   * When `progressPace` was last switched: what is in flight goes on at the new pace from there.
+   */
   #pacedFromMs = 0;
 
   constructor(nowMs: number, assumptions: Assumptions) {
@@ -390,7 +397,8 @@ export class ReferenceModel {
         (replayScope === 'account' || each.key === key) &&
         (replayAcrossEndpoints === 'shared' || each.endpoint === endpoint),
     );
-    // An accepted send goes before a refusal, the oldest before younger ones; `free` knows of no refusals.
+    // An accepted send goes before a refusal, the oldest before younger ones; `free` knows of no
+    // refusals.
     const burned = failedRequestId === 'burned' ? uses[0] : undefined;
     const first = uses.find((each) => each.wasAccepted) ?? burned;
     if (first === undefined) return undefined;

@@ -1,7 +1,8 @@
 /**
  * What SIMs do with their messages: polls, pickups, progress, failures.
- * Rules: SVC-3, STATE-2 to STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds, sendsPerPoll, failsFrom,
- * deactivation. Polls are worked out one after another when time moves; there is no queue and no timer.
+ * Rules: SVC-3, STATE-2 to STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds,
+ * sendsPerPoll, failsFrom, deactivation. Polls are worked out one after another when time moves;
+ * there is no queue and no timer.
  */
 import type { Assumptions } from './assumptions.ts';
 
@@ -97,9 +98,9 @@ function pollAfter(firstPollAtMs: number, intervalMs: number, after: number): nu
 }
 
 /**
- * One poll: progress first, then the pickup. Returns what was handed out. A `timed` one comes before all that
- * happens at its millisecond, the end of a hold included; one that is asked for comes when it is asked for;
- * for the lever's, `at_once`, the one-interval rule does not hold.
+ * One poll: progress first, then the pickup. Returns what was handed out. A `timed` one comes
+ * before all that happens at its millisecond, the end of a hold included; one that is asked for
+ * comes when it is asked for; for the lever's, `at_once`, the one-interval rule does not hold.
  */
 export function poll(
   sim: ReferenceSim,
@@ -148,7 +149,9 @@ function step(message: ReferenceMessage, at: number): void {
   if (following !== undefined) change(message, following, at);
 }
 
-/** The next status, or `failed` where that is the message's fate; undefined where it goes nowhere. */
+/**
+ * The next status, or `failed` where that is the message's fate; undefined where it goes nowhere.
+ */
 export function followingStatus(message: ReferenceMessage): Status | undefined {
   const { fate, status } = message;
   if (isStuck(message)) return undefined;

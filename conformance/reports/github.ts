@@ -1,4 +1,6 @@
-/** Workflow commands: one annotation for each case that did not pass, and a notice with the counts. */
+/**
+ * Workflow commands: one annotation for each case that did not pass, and a notice with the counts.
+ */
 import { isFailure, verdicts } from '../result.ts';
 import { because, type Summary } from './summary.ts';
 

@@ -1,6 +1,6 @@
 /**
- * One self-contained page: every rule with its sentence, its cases, their exchanges and a curl for each.
- * No script and nothing fetched; sections open without either. Legible in light and dark.
+ * One self-contained page: every rule with its sentence, its cases, their exchanges and a curl for
+ * each. No script and nothing fetched; sections open without either. Legible in light and dark.
  */
 import { curlOf, type Exchange } from '../exchange.ts';
 import { isFailure, type Result, type Verdict, verdicts } from '../result.ts';

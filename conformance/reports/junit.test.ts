@@ -1,5 +1,6 @@
 /**
- * JUnit as others see it: the two schemas in use (Ant's and Jenkins'), by libxml2, and a parser that is not ours.
+ * JUnit as others see it: the two schemas in use (Ant's and Jenkins'), by libxml2, and a parser
+ * that is not ours.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -66,7 +67,8 @@ test('a report of hostile replies is valid against both schemas', async () => {
   const entries = [{ case: 'SEND-3/new-message-is-202', reason: 'known <since> "May" & before' }];
   writeFileSync(expected, JSON.stringify({ expected: entries }));
   const xml = await reportOf('--expected', expected);
-  // Today's schemas allow a skip its message; of these older texts, one knows only the bare element and one none.
+  // Today's schemas allow a skip its message; of these older texts, one knows only the bare element
+  // and one none.
   const bare = xml.replaceAll(/<skipped message="[^"]*"\/>/g, '<skipped/>');
   expect(await complaints(bare, jenkins)).toEqual([]);
   const none = bare.replaceAll('<skipped/>', '').replaceAll(/ skipped="\d+"/g, '');

@@ -1,6 +1,7 @@
 /**
- * JUnit XML, as both common schemas of it allow (Ant's and Jenkins'): one suite a rule, no attribute that either lacks.
- * What was observed is a test case that passed; what was not exercised is an error, for it must not look like a success.
+ * JUnit XML, as both common schemas of it allow (Ant's and Jenkins'): one suite a rule, no
+ * attribute that either lacks. What was observed is a test case that passed; what was not exercised
+ * is an error, for it must not look like a success.
  */
 
 import type { Result } from '../result.ts';

@@ -7,13 +7,15 @@
  *   awake                       on, with a timer for `nextWakeAt` on the virtual clock
  *   working                     its time has come: it does what is due, then learns what is due next
  *
- * Its guards read the context and the event, nothing else. Events carry facts. `fleet.ts` reports them, asks
- * `can(polled)` before it polls for someone else, and provides the actions.
+ * Its guards read the context and the event, nothing else. Events carry facts. `fleet.ts` reports
+ * them, asks `can(polled)` before it polls for someone else, and provides the actions.
  */
 import { and, assertEvent, assign, setup } from 'xstate';
 import type { Device, DeviceState } from '../sim/records.ts';
 
-/** What falls due for the messages of a device, in epoch milliseconds; undefined where nothing does. */
+/**
+ * What falls due for the messages of a device, in epoch milliseconds; undefined where nothing does.
+ */
 export interface DueWork {
   /** The first poll of the device that finds work. */
   readonly nextPollAt: number | undefined;
@@ -65,7 +67,9 @@ const parts = setup({
     }),
     noteDueWork: assign({ nextWakeAt: ({ context, event }) => wakeAt(context, event) }),
     timerSet: () => {},
-    /** Takes the steps that are due, polls if it may and a poll is due, and reports `work_changed`. */
+    /**
+     * Takes the steps that are due, polls if it may and a poll is due, and reports `work_changed`.
+     */
     work: (_, _params: { readonly mayPoll: boolean }) => {},
   },
 });
@@ -107,7 +111,10 @@ export const deviceMachine = parts.createMachine({
   },
 });
 
-/** When the device wakes for this work. A real device that polls externally does not wait for polls of its own. */
+/**
+ * When the device wakes for this work. A real device that polls externally does not wait for polls
+ * of its own.
+ */
 function wakeAt({ polling }: DeviceState, event: DeviceEvent): number | undefined {
   if (event.type === 'device_changed') return undefined;
   const { nextPollAt, nextStepAt } = event;

@@ -22,7 +22,9 @@ const failsIn = { queued: '+12025550160', sending: '+12025550161', sent: '+12025
 const stuckIn = { queued: '+12025550163', sending: '+12025550164', sent: '+12025550165' } as const;
 const threePolls = '+12025550166';
 
-/** The device's polls, counted from the first one, that is 1; a fraction where it was between two. */
+/**
+ * The device's polls, counted from the first one, that is 1; a fraction where it was between two.
+ */
 function pollNumber(message: Message, atMs: number, intervalMs = pollMs): number {
   return (atMs - message.device.firstPollAtMs) / intervalMs + 1;
 }

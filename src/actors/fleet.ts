@@ -1,8 +1,10 @@
 /**
- * The devices of the world, each with its live actor: reports to the machine what happened, and does what it decides.
+ * The devices of the world, each with its live actor: reports to the machine what happened, and
+ * does what it decides.
  * Rules: SVC-3, STATE-2, STATE-4. Assumes: deactivation, failsFrom.
  * What a poll does is in `polling.ts`, how a message moves on in `progress.ts`.
- * Each device is a root actor: stopping one scans the timers of its system, which are then its own alone.
+ * Each device is a root actor: stopping one scans the timers of its system, which are then its own
+ * alone.
  */
 import { type Actor, createActor } from 'xstate';
 import type { Assumptions } from '../sim/assumptions.ts';
@@ -89,7 +91,10 @@ export class Fleet implements Dispatch {
     return this.#mayPoll(device, 'device') ? this.#pollFor(device, 'device') : [];
   }
 
-  /** The lever "poll now": progress is reported even within one poll interval. Returns what it picked up. */
+  /**
+   * The lever "poll now": progress is reported even within one poll interval. Returns what it
+   * picked up.
+   */
   pollNow(device: Device): readonly Message[] {
     if (!this.#mayPoll(device, 'operation')) {
       throw new LeverError('conflict', `the SIM ${device.number} is not connected and active`);

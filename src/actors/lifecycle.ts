@@ -1,5 +1,6 @@
 /**
- * Steps a message by its machine, keeps its account's counts, and tells those who listen. Rules: STATE-1 to STATE-5.
+ * Steps a message by its machine, keeps its account's counts, and tells those who listen. Rules:
+ * STATE-1 to STATE-5.
  */
 import { assert } from '../sim/errors.ts';
 import type { Message } from '../sim/records.ts';

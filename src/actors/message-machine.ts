@@ -4,15 +4,17 @@
  *   queued ──picked_up──► sending ──progressed──► sent ──progressed──► delivered
  *      └───────failed────────┴────────failed───────┴──► failed
  *
- * It starts in `queued`, may fail from each state that is not final, and never leaves `delivered` or `failed`.
- * The machine says which steps exist; these choose the event and its time:
- * - `polling.ts`: a poll picks up what is queued; `progress.ts`: a message in flight progresses, or fails if that is its
+ * It starts in `queued`, may fail from each state that is not final, and never leaves `delivered`
+ * or `failed`. The machine says which steps exist; these choose the event and its time:
+ * - `polling.ts`: a poll picks up what is queued; `progress.ts`: a message in flight progresses, or
+ * fails if that is its
  *   fate; the assumption `failsFrom` narrows the states from which it may fail;
  * - `sim/outcomes.ts`: the fate, drawn when the message is accepted;
  * - `lifecycle.ts`: takes the step and writes it down.
  *
- * No guard, context or action takes part, so the answer to (state, event) never changes. It is asked of XState once and
- * remembered: a step of a million messages then costs a look-up in a table.
+ * No guard, context or action takes part, so the answer to (state, event) never changes. It is
+ * asked of XState once and remembered: a step of a million messages then costs a look-up in a
+ * table.
  */
 import { getNextSnapshot, setup } from 'xstate';
 import type { Status } from '../sim/status.ts';

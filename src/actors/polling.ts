@@ -26,7 +26,10 @@ export class Polling {
     this.#assumptions = assumptions;
   }
 
-  /** The device's first poll later than `ms`; which polls there are follows from its phase, so a rest shifts none. */
+  /**
+   * The device's first poll later than `ms`; which polls there are follows from its phase, so a
+   * rest shifts none.
+   */
   firstPollAfter(device: Device, ms: number): number {
     return device.pollAtOrAfter(ms + 1, this.#intervalMs);
   }
@@ -53,8 +56,9 @@ export class Polling {
   }
 
   /**
-   * One poll: first progress is reported, then work is picked up. A hold that was over by `readyByMs` is released
-   * before the poll is counted, as what has waited for a poll is due at this one.
+   * One poll: first progress is reported, then work is picked up. A hold that was over by
+   * `readyByMs` is released before the poll is counted, as what has waited for a poll is due at
+   * this one.
    */
   poll(device: Device, readyByMs: number, atOnce: boolean): readonly Message[] {
     const { work } = device;

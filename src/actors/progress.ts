@@ -1,8 +1,9 @@
 /**
  * How a message moves on: chooses its next event, and the row in which it waits for the one after.
  * Rules: STATE-2 to STATE-4, SVC-3. Assumes: progressPace, failsFrom.
- * Its fate (`sim/outcomes.ts`) says whether the next event is `progressed` or `failed`, or never comes; the assumption
- * `progressPace` says when it comes. Whether there is such a step is decided by `message-machine.ts`.
+ * Its fate (`sim/outcomes.ts`) says whether the next event is `progressed` or `failed`, or never
+ * comes; the assumption `progressPace` says when it comes. Whether there is such a step is decided
+ * by `message-machine.ts`.
  */
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
 import { isStuckIn } from '../sim/device-work.ts';
@@ -41,7 +42,10 @@ export class Progress {
     return true;
   }
 
-  /** At a poll: steps each message in flight that is due and has not changed after `changedBeforeMs`. */
+  /**
+   * At a poll: steps each message in flight that is due and has not changed after
+   * `changedBeforeMs`.
+   */
   report({ work }: Device, changedBeforeMs: number): void {
     let kept = 0;
     for (const message of work.inFlight) {

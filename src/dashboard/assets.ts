@@ -1,7 +1,7 @@
 /**
- * The page's files on the control port. In a checkout they are made when the page is first asked for; a
- * package has them in `dist/dashboard/`. Nothing in them is secret, so they are served without the token,
- * which the page then asks for; the guard's other refusals hold for them too.
+ * The page's files on the control port. In a checkout they are made when the page is first asked
+ * for; a package has them in `dist/dashboard/`. Nothing in them is secret, so they are served
+ * without the token, which the page then asks for; the guard's other refusals hold for them too.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

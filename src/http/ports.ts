@@ -27,7 +27,9 @@ export interface ControlOptions {
   readonly port?: number | undefined;
   /** Required of every request when set; needed where the host is not a loopback address. */
   readonly token?: string | undefined;
-  /** Names that `Host` may carry besides the bound host and loopback, such as that of a container. */
+  /**
+   * Names that `Host` may carry besides the bound host and loopback, such as that of a container.
+   */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 

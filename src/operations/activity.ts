@@ -1,8 +1,9 @@
 /**
- * What happens, as events: messages, SIMs, requests, the clock. Nothing is made or kept while there is no reader.
- * Readers in this process get every event of a kind. Streams get them too, up to `denseAbove` a second; above
- * that they get counts, because an event for each step of each message would slow the service down.
- * A ring keeps the last events for streams that return with the id of the last event they saw.
+ * What happens, as events: messages, SIMs, requests, the clock. Nothing is made or kept while there
+ * is no reader. Readers in this process get every event of a kind. Streams get them too, up to
+ * `denseAbove` a second; above that they get counts, because an event for each step of each message
+ * would slow the service down. A ring keeps the last events for streams that return with the id of
+ * the last event they saw.
  */
 
 import { isoTime } from '../sim/iso-time.ts';
@@ -124,7 +125,10 @@ export class Activity {
     throw new LeverError('conflict', `there are ${mostStreams} streams of events already`);
   }
 
-  /** Opens a stream; first come the events after `lastSeenId` that are kept. Returns the function that ends it. */
+  /**
+   * Opens a stream; first come the events after `lastSeenId` that are kept. Returns the function
+   * that ends it.
+   */
   stream(listener: ActivityListener, options: StreamOptions = {}): () => void {
     this.checkStreams();
     const { kinds = defaultKinds, every = false, lastSeenId } = options;

@@ -1,6 +1,6 @@
 /**
- * Requests of the service counted by endpoint and status, for readers of events. A count costs a request two
- * look-ups, where an event of its own would cost several times the request.
+ * Requests of the service counted by endpoint and status, for readers of events. A count costs a
+ * request two look-ups, where an event of its own would cost several times the request.
  */
 import { z } from 'zod';
 import { isoTime } from '../sim/iso-time.ts';

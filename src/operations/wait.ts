@@ -76,7 +76,8 @@ export function waitFor(live: Live, given: Wait): Promise<Waited> {
       resolve(found);
     };
     const lookSoon = () => {
-      // Many steps fall into one turn, and counting is not free: one look at its end serves them all.
+      // Many steps fall into one turn, and counting is not free: one look at its end serves them
+      // all.
       if (isLooking) return;
       isLooking = true;
       queueMicrotask(look);

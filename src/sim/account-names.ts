@@ -1,6 +1,7 @@
 /**
- * How often each account name was used since the last reset. An account draws its ids from a stream that is named by it:
- * a name that is used again gets another stream, or the keys of a deleted account would be valid once more.
+ * How often each account name was used since the last reset. An account draws its ids from a stream
+ * that is named by it: a name that is used again gets another stream, or the keys of a deleted
+ * account would be valid once more.
  */
 import { mostAccountNames } from './bounds.ts';
 import { refuseMore } from './lever-error.ts';

@@ -1,7 +1,7 @@
 /**
  * The assumptions in force: the one place that holds them.
- * Readers keep the `AssumptionsInForce`, never the answers in it, and read an answer by name where it matters. So a
- * switch is seen by all of them at once. Only `Simulation.assume()` switches.
+ * Readers keep the `AssumptionsInForce`, never the answers in it, and read an answer by name where
+ * it matters. So a switch is seen by all of them at once. Only `Simulation.assume()` switches.
  */
 import type { AssumptionName, Assumptions } from './assumptions.ts';
 
@@ -11,7 +11,10 @@ export interface AssumptionsInForce<N extends AssumptionName = AssumptionName> {
 }
 
 export class SwitchableAssumptions implements AssumptionsInForce {
-  /** Replaced as a whole by a switch, so that what is derived from it can be remembered by its identity. */
+  /**
+   * Replaced as a whole by a switch, so that what is derived from it can be remembered by its
+   * identity.
+   */
   answers: Assumptions;
 
   constructor(answers: Assumptions) {

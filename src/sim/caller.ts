@@ -1,5 +1,6 @@
 /**
- * Whom a call is counted as where it is not an account: its address. Rules: AUTH-6. Assumes: clientIp.
+ * Whom a call is counted as where it is not an account: its address. Rules: AUTH-6. Assumes:
+ * clientIp.
  */
 
 /** A forwarded address is text of the caller's: marked, it is never the id of an account. */
@@ -8,14 +9,16 @@ export const addressMark = 'ip ';
 const longestAddress = 64;
 
 /**
- * Addresses that have a bucket of their own on one endpoint; all others share one. Addresses are free for who forges
- * them and time may stand still, so those that are counted need not leave by themselves.
+ * Addresses that have a bucket of their own on one endpoint; all others share one. Addresses are
+ * free for who forges them and time may stand still, so those that are counted need not leave by
+ * themselves.
  */
 export const mostAddresses = 100_000;
 export const otherAddresses = `${addressMark}any other`;
 
 export function addressCaller(address: string): string {
-  // Character by character: a slice would keep the whole header in memory, for as long as the bucket is there.
+  // Character by character: a slice would keep the whole header in memory, for as long as the
+  // bucket is there.
   return addressMark + Array.from(address.slice(0, longestAddress)).join('');
 }
 

@@ -1,11 +1,14 @@
 /**
  * Virtual time: the only time that the simulated service knows.
- * The clock steps to each deadline *before* it fires it, so a timer that is set by a timer is measured
- * from its own deadline and one long advance equals many short ones. Ties fire in order of arrival.
- * It has the shape of XState's `Clock` and is handed to every actor.
+ * The clock steps to each deadline *before* it fires it, so a timer that is set by a timer is
+ * measured from its own deadline and one long advance equals many short ones. Ties fire in order of
+ * arrival. It has the shape of XState's `Clock` and is handed to every actor.
  */
 
-/** Simulated time ends here, so that every time keeps a year of four digits: the clock stands, and nothing later fires. */
+/**
+ * Simulated time ends here, so that every time keeps a year of four digits: the clock stands, and
+ * nothing later fires.
+ */
 export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');
 
 /** A pending call. `index` is its place in the heap, or -1 once fired or cleared. */

@@ -94,7 +94,9 @@ export class DeviceWork<M extends WorkMessage> {
     this.paced.keep(({ message }) => isKept(message));
   }
 
-  /** `held` and `paced` in the order of their heaps: pushed so, each row stays where it is pushed. */
+  /**
+   * `held` and `paced` in the order of their heaps: pushed so, each row stays where it is pushed.
+   */
   restore(rows: WorkRows<M>): void {
     this.pollCount = rows.pollCount;
     this.ready = [...rows.ready];

@@ -1,5 +1,6 @@
 /**
- * The one port through which `sim/` announces work. `actors/` implements it; `simulator.ts` joins them.
+ * The one port through which `sim/` announces work. `actors/` implements it; `simulator.ts` joins
+ * them.
  */
 import type { Device, Message } from './records.ts';
 

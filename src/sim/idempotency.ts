@@ -1,8 +1,9 @@
 /**
  * The 24-hour replay window of `request_id`, one for each account.
  * Rules: SEND-4. Assumes: replayScope, replayAcrossEndpoints, failedRequestId.
- * It keeps the first reply's exact bytes, so a replay cannot drift from the original. Scope is asked when
- * a replay is looked for, not when it is kept, so both assumptions can be switched at run time.
+ * It keeps the first reply's exact bytes, so a replay cannot drift from the original. Scope is
+ * asked when a replay is looked for, not when it is kept, so both assumptions can be switched at
+ * run time.
  */
 import { LRUCache } from 'lru-cache';
 import type { Assumptions } from './assumptions.ts';
@@ -33,7 +34,9 @@ export interface Use<Key, M> {
   readonly older: Use<Key, M> | undefined;
 }
 
-/** A use whose message tells all of it stands as that message alone: an object less for each send. */
+/**
+ * A use whose message tells all of it stands as that message alone: an object less for each send.
+ */
 type Kept<Key, M> = M | Use<Key, M>;
 
 type ScopeAssumptions = Pick<
@@ -54,7 +57,9 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     this.#now = now;
   }
 
-  /** The first use of `requestId` in the scope of this call that counts and was at most 24 h ago. */
+  /**
+   * The first use of `requestId` in the scope of this call that counts and was at most 24 h ago.
+   */
   find(
     requestId: string,
     key: Key,
@@ -112,9 +117,10 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   }
 
   /**
-   * At the documented rate a window holds 120 × 1,440 uses for each endpoint; reserving that at once
-   * would cost every account megabytes. So it grows eightfold when full, unless half of what it holds is dead:
-   * its size follows the uses of the last day, and clearing up costs each use a constant.
+   * At the documented rate a window holds 120 × 1,440 uses for each endpoint; reserving that at
+   * once would cost every account megabytes. So it grows eightfold when full, unless half of what
+   * it holds is dead: its size follows the uses of the last day, and clearing up costs each use a
+   * constant.
    */
   #withRoom(): LRUCache<string, Kept<Key, M>> {
     this.#uses ??= this.#create(smallestWindow);

@@ -9,8 +9,8 @@ const keyAlphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 const keyLength = 40;
 
 /**
- * A UUID of version 4, in lower case. From its characters in one call, which makes one flat string: put
- * together from pieces it is a tree of strings, at four times the cost (`bench/core-send.ts`).
+ * A UUID of version 4, in lower case. From its characters in one call, which makes one flat string:
+ * put together from pieces it is a tree of strings, at four times the cost (`bench/core-send.ts`).
  */
 export function drawUuid(rng: Rng): string {
   const a = rng.uint32();
@@ -47,7 +47,10 @@ export function isUuid(text: string): boolean {
 
 const looseUuid = /^([0-9a-f]{8})(-?)([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{12})$/i;
 
-/** A UUID in capitals or without hyphens as we write it; any other text as it is (`pathIdForm: any`). */
+/**
+ * A UUID in capitals or without hyphens as we write it; any other text as it is (`pathIdForm:
+ * any`).
+ */
 export function canonicalUuid(text: string): string {
   return looseUuid.test(text) ? text.replace(looseUuid, '$1-$3-$4-$5-$6').toLowerCase() : text;
 }

@@ -12,8 +12,9 @@ let lastMinuteMs = Number.NaN;
 let lastMinute = '';
 
 /**
- * ISO 8601 UTC with milliseconds and a trailing Z (RES-4). `epochMs`: whole milliseconds. Many calls share a
- * millisecond and nearly all a minute, and `toISOString` is an eighth of a status read.
+ * ISO 8601 UTC with milliseconds and a trailing Z (RES-4). `epochMs`: whole milliseconds. Many
+ * calls share a millisecond and nearly all a minute, and `toISOString` is an eighth of a status
+ * read.
  */
 export function isoTime(epochMs: number): string {
   if (epochMs === lastIsoMs) return lastIso;

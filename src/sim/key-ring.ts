@@ -1,7 +1,7 @@
 /**
  * Finds the API key that a caller's text is. Rules: AUTH-2, AUTH-3.
- * A key is known by its full text, or by its digest alone where it came from a snapshot or a journal: neither
- * holds a full key, and callers still have theirs.
+ * A key is known by its full text, or by its digest alone where it came from a snapshot or a
+ * journal: neither holds a full key, and callers still have theirs.
  */
 
 import { assert } from './errors.ts';
@@ -18,7 +18,10 @@ export class KeyRing {
   readonly #byDigest = new Map<string, ApiKey>();
   #digestOf: DigestOf | undefined;
 
-  /** The key of an Authorization header in its usual spelling; any other, and a digest, is left to `find`. */
+  /**
+   * The key of an Authorization header in its usual spelling; any other, and a digest, is left to
+   * `find`.
+   */
   findHeader(header: string): ApiKey | undefined {
     return this.#byHeader.get(header);
   }

@@ -101,7 +101,9 @@ class NaiveBucket {
   }
 }
 
-/** Waits that tell: within a burst, around the second and the window, and over several generations. */
+/**
+ * Waits that tell: within a burst, around the second and the window, and over several generations.
+ */
 const wait = fc.oneof(
   { weight: 6, arbitrary: fc.nat(2_000) },
   { weight: 2, arbitrary: fc.nat(70_000) },
@@ -269,7 +271,8 @@ test.each([
   // The N-th last request is a minute from now; each refusal takes the place of the oldest.
   ['sliding', 'yes', [60, 60, 30, 60]],
   ['continuous', 'no', [30, 30, 0, 30]],
-  // One below zero is the deepest debt of two; half a minute pays it, and the next refusal makes it again.
+  // One below zero is the deepest debt of two; half a minute pays it, and the next refusal makes it
+  // again.
   ['continuous', 'yes', [60, 60, 60, 60]],
   ['interval', 'no', [60, 60, 30, 30]],
   ['interval', 'yes', [60, 60, 30, 30]],

@@ -1,9 +1,10 @@
 /**
  * Requests per minute, for each endpoint and each user or client IP.
  * Rules: LIMIT-1 to LIMIT-7, AUTH-6, ERR-3. Assumes: limiterRefill, refusedSpendsToken.
- * How a bucket refills is in `buckets.ts`. A bucket that was not used for so long that it is full again equals a new
- * one, so old ones are dropped a generation at a time: memory follows the callers of the last minutes, not all callers
- * ever. Addresses beyond `mostAddresses` share one bucket.
+ * How a bucket refills is in `buckets.ts`. A bucket that was not used for so long that it is full
+ * again equals a new one, so old ones are dropped a generation at a time: memory follows the
+ * callers of the last minutes, not all callers ever. Addresses beyond `mostAddresses` share one
+ * bucket.
  */
 import type { Assumptions } from './assumptions.ts';
 import type { AssumptionsInForce } from './assumptions-in-force.ts';
@@ -21,7 +22,10 @@ export interface EndpointState {
   readonly older: readonly (readonly [string, readonly number[]])[];
 }
 
-/** Every bucket recovers from its emptiest state within two windows (`continuous` from its deepest debt). */
+/**
+ * Every bucket recovers from its emptiest state within two windows (`continuous` from its deepest
+ * debt).
+ */
 const generationMs = 2 * limitWindowMs;
 
 interface EndpointBuckets {
@@ -50,7 +54,10 @@ export class Limiter {
     ) as Record<EndpointName, EndpointBuckets>;
   }
 
-  /** Spends a token of `caller`'s bucket and returns 0, or the whole seconds until the next would pass (see `answerIn`). */
+  /**
+   * Spends a token of `caller`'s bucket and returns 0, or the whole seconds until the next would
+   * pass (see `answerIn`).
+   */
   take(endpoint: EndpointName, caller: string): number {
     const buckets = this.#endpoints[endpoint];
     if (buckets.limit === null) return 0;
@@ -63,7 +70,10 @@ export class Limiter {
     return Math.ceil(waitMs / this.#msPerAnsweredSecond);
   }
 
-  /** Answers in seconds of a clock that passes `rate` simulated seconds in each; 1: simulated seconds. */
+  /**
+   * Answers in seconds of a clock that passes `rate` simulated seconds in each; 1: simulated
+   * seconds.
+   */
   answerIn(rate: number): void {
     this.#msPerAnsweredSecond = rate * msPerSecond;
   }
@@ -82,7 +92,9 @@ export class Limiter {
     return (recent.get(caller) ?? older.get(caller))?.available(this.#now()) ?? limit;
   }
 
-  /** Whole seconds until `caller`'s next request would pass, 0 when it would now; nothing is spent. */
+  /**
+   * Whole seconds until `caller`'s next request would pass, 0 when it would now; nothing is spent.
+   */
   waitSeconds(endpoint: EndpointName, caller: string): number {
     const { limit, recent, older } = this.#endpoints[endpoint];
     if (limit === null) return 0;
@@ -133,7 +145,9 @@ export class Limiter {
     for (const name of endpointNames) this.setLimit(name, this.#endpoints[name].limit);
   }
 
-  /** A changed refill starts with full buckets; whether a 429 counts changes nothing that was spent. */
+  /**
+   * A changed refill starts with full buckets; whether a 429 counts changes nothing that was spent.
+   */
   assumptionsSwitched(before: Pick<Assumptions, 'limiterRefill'>): void {
     if (before.limiterRefill !== this.#assumptions.answers.limiterRefill) this.reset();
   }
@@ -162,7 +176,9 @@ function isFull({ recent, older }: EndpointBuckets): boolean {
   return recent.size + older.size >= mostAddresses;
 }
 
-/** What is dropped here was last used before the previous turn, a whole generation ago: it is full. */
+/**
+ * What is dropped here was last used before the previous turn, a whole generation ago: it is full.
+ */
 function turnGeneration(buckets: EndpointBuckets, nowMs: number): void {
   buckets.older = buckets.recent;
   buckets.recent = new Map();

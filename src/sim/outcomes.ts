@@ -1,6 +1,7 @@
 /**
  * Scripted fates: what becomes of a message, by its recipient. Rules: STATE-3 to STATE-5.
- * Assumes: failsFrom, failureRate. The document does not say when a message fails; these are our levers.
+ * Assumes: failsFrom, failureRate. The document does not say when a message fails; these are our
+ * levers.
  */
 import { type Assumptions, type UnfinishedStatus, unfinishedStatuses } from './assumptions.ts';
 import type { Rng } from './rng.ts';
@@ -103,8 +104,9 @@ export type NumberTest = (number: string) => boolean;
 const plainNumber = /^\+[0-9]*$/;
 
 /**
- * Whether a number is one of those that `pattern` names; `*` stands for any digits. In time that grows with the
- * number's length alone: what is looked at may be any text that a client calls a number.
+ * Whether a number is one of those that `pattern` names; `*` stands for any digits. In time that
+ * grows with the number's length alone: what is looked at may be any text that a client calls a
+ * number.
  */
 export function numberTest(pattern: string): NumberTest {
   const [first = '', ...rest] = pattern.split(/\*+/);

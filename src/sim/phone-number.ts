@@ -36,7 +36,8 @@ export function verdictCount(): number {
 
 function judge(text: string): Verdict {
   const number = parsePhoneNumberFromString(text);
-  // The library reads some numbers of wrong length by trimming a national prefix; then it is not this number.
+  // The library reads some numbers of wrong length by trimming a national prefix; then it is not
+  // this number.
   if (number === undefined || number.number !== text || !number.isPossible()) return 'shape';
   return number.isValid() ? 'valid' : 'possible';
 }

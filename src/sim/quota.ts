@@ -1,8 +1,8 @@
 /**
  * The monthly SMS count of one account. Rules: ERR-1.
  * Assumes: quotaUnit, quotaMonth, quotaRefund.
- * The period is a window over the account's own messages, in the order of their acceptance: both its ends
- * only move forward, so counting costs each message one step in and one step out.
+ * The period is a window over the account's own messages, in the order of their acceptance: both
+ * its ends only move forward, so counting costs each message one step in and one step out.
  */
 import type { Assumptions } from './assumptions.ts';
 import { msPerDay } from './limits.ts';
@@ -34,7 +34,10 @@ export class QuotaCount {
   #units = 0;
   #failedUnits = 0;
 
-  /** `messages`: the account's own list, which grows at its end; a message's `ordinal` is its place there. */
+  /**
+   * `messages`: the account's own list, which grows at its end; a message's `ordinal` is its place
+   * there.
+   */
   constructor(messages: readonly CountedMessage[]) {
     this.#messages = messages;
   }

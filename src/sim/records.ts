@@ -19,7 +19,10 @@ export interface KeyDigest {
   readonly prefix: string;
 }
 
-/** An API key. The full text is in memory alone: it is shown once, at creation, and never leaves again. */
+/**
+ * An API key. The full text is in memory alone: it is shown once, at creation, and never leaves
+ * again.
+ */
 export interface ApiKey {
   /** The full text; empty where only its digest is known, as after a restore. */
   key: string;
@@ -86,13 +89,18 @@ export class Account {
     this.quota = new QuotaCount(this.messages);
   }
 
-  /** Connected SIMs as SVC-1 has them: a deactivated one carries no message, so it does not count. */
+  /**
+   * Connected SIMs as SVC-1 has them: a deactivated one carries no message, so it does not count.
+   */
   get connectedSims(): readonly Device[] {
     return this.devices.filter((device) => device.connected && device.active);
   }
 }
 
-/** `simulated`: polls by itself on the virtual clock; `external`: a real device polls its tasks endpoint. */
+/**
+ * `simulated`: polls by itself on the virtual clock; `external`: a real device polls its tasks
+ * endpoint.
+ */
 export type Polling = 'simulated' | 'external';
 
 /** What decides whether a device polls by itself. */
@@ -102,7 +110,10 @@ export interface DeviceState {
   readonly polling: Polling;
 }
 
-/** What a user says of a SIM; what is left out stays as it is, or is on, simulated and allowed for a new one. */
+/**
+ * What a user says of a SIM; what is left out stays as it is, or is on, simulated and allowed for a
+ * new one.
+ */
 export interface SimState {
   readonly connected?: boolean | undefined;
   readonly active?: boolean | undefined;
@@ -142,7 +153,10 @@ export class Device {
     this.polling = state.polling;
   }
 
-  /** The first poll instant at `fromMs` or later; also before the first, where the interval was longer when that was drawn. */
+  /**
+   * The first poll instant at `fromMs` or later; also before the first, where the interval was
+   * longer when that was drawn.
+   */
   pollAtOrAfter(fromMs: number, intervalMs: number): number {
     const behindMs = fromMs - this.firstPollAtMs;
     return this.firstPollAtMs + Math.ceil(behindMs / intervalMs) * intervalMs;
@@ -202,7 +216,10 @@ export class Message {
   duePoll = 0;
   /** The body of its 202, byte for byte; empty where no `request_id` may ask for it again. */
   firstReply = '';
-  /** The number that the caller named, where the message goes out through another (`disconnectedSim`); else empty. */
+  /**
+   * The number that the caller named, where the message goes out through another
+   * (`disconnectedSim`); else empty.
+   */
   sender = '';
 
   constructor(
@@ -236,8 +253,8 @@ export class Message {
   }
 
   /**
-   * The only writer of `status`. Which steps there are is decided by `actors/message-machine.ts`; a restored message
-   * repeats those that it took.
+   * The only writer of `status`. Which steps there are is decided by `actors/message-machine.ts`; a
+   * restored message repeats those that it took.
    */
   become(status: Status, atMs: number, failureReason?: string): void {
     assert(this.endedAtMs === 0, 'a message that has ended never changes');
@@ -250,7 +267,10 @@ export class Message {
     }
   }
 
-  /** Repeats, on a message as it was accepted, the steps that it took. Throws where they do not lead to its status. */
+  /**
+   * Repeats, on a message as it was accepted, the steps that it took. Throws where they do not lead
+   * to its status.
+   */
   restore(past: MessagePast): void {
     const { status, sendingAtMs, sentAtMs, endedAtMs, failureReason } = past;
     if (sendingAtMs > 0) this.become('sending', sendingAtMs);

@@ -1,6 +1,6 @@
 /**
- * Seeded chance with named streams. Each stream follows from the seed and its own name alone, so a new
- * draw somewhere, or another account's traffic, never shifts anybody else's numbers.
+ * Seeded chance with named streams. Each stream follows from the seed and its own name alone, so a
+ * new draw somewhere, or another account's traffic, never shifts anybody else's numbers.
  * The generator is sfc32: four 32-bit words of state, which a snapshot can carry.
  */
 

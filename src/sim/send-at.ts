@@ -113,7 +113,9 @@ function dateMs({ year: yearText, month, day, week, weekday, ordinal }: Parts): 
   return exists ? ms : Number.NaN;
 }
 
-/** Week 1 is the one with 4 January in it, and a week belongs to the year that its Thursday is in. */
+/**
+ * Week 1 is the one with 4 January in it, and a week belongs to the year that its Thursday is in.
+ */
 function weekDateMs(year: number, week: number, weekday: number): number {
   const january4 = new Date(Date.UTC(year, 0, 4));
   const daysSinceMonday = (january4.getUTCDay() + 6) % 7;
@@ -133,7 +135,9 @@ function timeMs({ hour, minute, second, fraction = '0' }: Parts, format: Format)
   return exists ? ms : Number.NaN;
 }
 
-/** Decimal digits of a unit as milliseconds, rounded up; in integers, as floats would round twice. */
+/**
+ * Decimal digits of a unit as milliseconds, rounded up; in integers, as floats would round twice.
+ */
 function fractionMs(digits: string, unitMs: number): number {
   // Of a long tail it matters only whether it is zero.
   const tail = /[1-9]/.test(digits.slice(20)) ? '1' : '';

@@ -1,8 +1,8 @@
 /**
  * Validation of the send body: which fields fail, and why.
- * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields, typeCoercion,
- * emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck, sendAtFormats, sendAtZone,
- * sendAtMaxAheadDays.
+ * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
+ * typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck,
+ * sendAtFormats, sendAtZone, sendAtMaxAheadDays.
  */
 import { z } from 'zod';
 import type { Assumptions } from './assumptions.ts';
@@ -35,8 +35,9 @@ export type SendValidation =
 const notBlank = String.raw`\S`;
 
 /**
- * The fields of the document's table, as schemas under the assumptions in force. What a JSON Schema can
- * say and zod's own checks cannot (a length in code points, a spelling checked elsewhere) stands in `meta`.
+ * The fields of the document's table, as schemas under the assumptions in force. What a JSON Schema
+ * can say and zod's own checks cannot (a length in code points, a spelling checked elsewhere)
+ * stands in `meta`.
  */
 export function sendFields(assumptions: Assumptions) {
   const { blankMessage, characterUnit, emptyRequestId, requestIdMaxLength } = assumptions;
@@ -56,7 +57,8 @@ export function sendFields(assumptions: Assumptions) {
         (given) => isAtMost(messageMaxCharacters, given, characterUnit),
         `At most ${messageMaxCharacters} characters.`,
       )
-      // 1,600 graphemes may be any number of code points; 1,600 UTF-16 units are never more of them.
+      // 1,600 graphemes may be any number of code points; 1,600 UTF-16 units are never more of
+      // them.
       .meta(characterUnit === 'graphemes' ? {} : { maxLength: messageMaxCharacters }),
     request_id: id
       .refine(

@@ -1,7 +1,8 @@
 /**
  * One send decided: replay, validation, number, device, quota, queue.
- * Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder, replayDifferentBody,
- * failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim, monthlyQuota, typeCoercion.
+ * Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder,
+ * replayDifferentBody, failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim,
+ * monthlyQuota, typeCoercion.
  */
 
 import type { ServiceError } from './errors.ts';
@@ -110,8 +111,9 @@ function queue(world: World, call: SendCall, request: SendRequest, device: Devic
 }
 
 /**
- * `failedRequestId: burned` keeps the refusal for the same id, provided that the id itself is valid and has no first
- * use yet: where validation comes first, a body that is refused must not displace the message it would replay (SEND-4).
+ * `failedRequestId: burned` keeps the refusal for the same id, provided that the id itself is valid
+ * and has no first use yet: where validation comes first, a body that is refused must not displace
+ * the message it would replay (SEND-4).
  */
 function refuse(world: World, call: SendCall, error: ServiceError): ServiceError {
   const { assumptions } = world;
@@ -136,7 +138,10 @@ function keepUse(
   account.replays.keep({ requestId, key, endpoint, atMs, body, outcome });
 }
 
-/** Whether a replay says something else than the message it would replay; instants count, not spellings. */
+/**
+ * Whether a replay says something else than the message it would replay; instants count, not
+ * spellings.
+ */
 function isDifferent(
   { assumptions }: World,
   body: Readonly<Record<string, unknown>>,

@@ -1,6 +1,7 @@
 /**
- * The simulated world: accounts, keys, SIMs, pool numbers and messages, which enter and leave it here alone.
- * A message changes its status in `Message.become`, its work waits in its device; both are run by `actors/`.
+ * The simulated world: accounts, keys, SIMs, pool numbers and messages, which enter and leave it
+ * here alone. A message changes its status in `Message.become`, its work waits in its device; both
+ * are run by `actors/`.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
 
@@ -249,7 +250,10 @@ export class World {
     this.#addDevice(device);
   }
 
-  /** `message`: as it was accepted; `past`: what became of it since. Messages come in order of acceptance. */
+  /**
+   * `message`: as it was accepted; `past`: what became of it since. Messages come in order of
+   * acceptance.
+   */
   restoreMessage(message: Message, past: MessagePast): void {
     assert(message.ordinal === message.account.messages.length, 'messages come in order');
     message.restore(past);

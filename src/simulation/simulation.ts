@@ -1,6 +1,7 @@
 /**
- * One life of the simulated service, from its start to a reset: clock, world, limiter and devices joined.
- * Everything in it is virtual time and seeded chance, so the same settings and calls give the same bytes.
+ * One life of the simulated service, from its start to a reset: clock, world, limiter and devices
+ * joined. Everything in it is virtual time and seeded chance, so the same settings and calls give
+ * the same bytes.
  */
 import { Fleet } from '../actors/fleet.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';
@@ -16,7 +17,10 @@ import { Limiter } from '../sim/limiter.ts';
 import { Outcomes } from '../sim/outcomes.ts';
 import { World } from '../sim/world.ts';
 
-/** The classes that a simulation is put together from; each may give way to one that behaves otherwise. */
+/**
+ * The classes that a simulation is put together from; each may give way to one that behaves
+ * otherwise.
+ */
 export interface Parts {
   readonly Fleet: typeof Fleet;
   readonly Lifecycle: typeof Lifecycle;

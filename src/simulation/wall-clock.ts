@@ -1,6 +1,6 @@
 /**
- * The one place that reads the wall clock: it pulls virtual time along, from a short interval and before
- * each request. A manual clock is never pulled.
+ * The one place that reads the wall clock: it pulls virtual time along, from a short interval and
+ * before each request. A manual clock is never pulled.
  */
 // Not the global of the same name, which is behind a getter: this is read twice a request.
 import { performance } from 'node:perf_hooks';
@@ -20,8 +20,8 @@ export class WallClock {
   readonly #interval: NodeJS.Timeout;
 
   /**
-   * `rate`: simulated milliseconds per millisecond while the mode is `scaled`. `onAnchor` hears the rate in
-   * force whenever that, or the virtual clock, may be another than before.
+   * `rate`: simulated milliseconds per millisecond while the mode is `scaled`. `onAnchor` hears the
+   * rate in force whenever that, or the virtual clock, may be another than before.
    */
   constructor(
     clock: () => VirtualClock,
@@ -76,7 +76,9 @@ export class WallClock {
     this.#onAnchor(this.rate);
   }
 
-  /** Advances virtual time to where the wall clock wants it. A wall clock set back moves nothing. */
+  /**
+   * Advances virtual time to where the wall clock wants it. A wall clock set back moves nothing.
+   */
   pump(): void {
     if (this.#mode === 'manual' || this.#isHeld) return;
     const elapsedMs = WallClock.nowMs() - this.#anchorWallMs;

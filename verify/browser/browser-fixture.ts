@@ -28,8 +28,8 @@ export interface Opened {
 
 let browser: Browser | undefined;
 /**
- * One for all tests: Chromium spends half a second of a core on each new one. Each simulator has a port of its own,
- * so what a page keeps for its origin is not seen by the next.
+ * One for all tests: Chromium spends half a second of a core on each new one. Each simulator has a
+ * port of its own, so what a page keeps for its origin is not seen by the next.
  */
 let onlyPage: Page | undefined;
 

@@ -55,7 +55,8 @@ pageTest(
       )
       .toBe(1);
     expect(await rows.count()).toBeLessThan(60);
-    // What comes in above does not move what is read; all of it changes its status and the page follows.
+    // What comes in above does not move what is read; all of it changes its status and the page
+    // follows.
     send({ message: 'one more' });
     await seen(page.getByText('10,001 messages'));
     await seen(oldest);

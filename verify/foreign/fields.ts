@@ -1,6 +1,6 @@
 /**
- * Reads the body of a send, field by field, as the document's table states it (SEND-1, SEND-2, SEND-5 to
- * SEND-7). Returns the fields, or the name of every field that fails.
+ * Reads the body of a send, field by field, as the document's table states it (SEND-1, SEND-2,
+ * SEND-5 to SEND-7). Returns the fields, or the name of every field that fails.
  */
 import type { Variation } from './variation.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The whole run against a sound foreign server, with every flag and two minutes for a wait: it ends with
- * exit 0, exercises every rule that it selects, and stays within the promised cost.
+ * The whole run against a sound foreign server, with every flag and two minutes for a wait: it ends
+ * with exit 0, exercises every rule that it selects, and stays within the promised cost.
  */
 import { expect, test } from 'vitest';
 import { failures, runConform } from '../testkit/conform-run.ts';

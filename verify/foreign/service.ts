@@ -1,7 +1,7 @@
 /**
- * A second implementation of the document, in plain Node, which shares no code with the simulator or the
- * harness. It answers differently wherever the document permits it (`variation.ts`), and keeps false
- * alarms out of the harness. Times are those of the wall clock.
+ * A second implementation of the document, in plain Node, which shares no code with the simulator
+ * or the harness. It answers differently wherever the document permits it (`variation.ts`), and
+ * keeps false alarms out of the harness. Times are those of the wall clock.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';

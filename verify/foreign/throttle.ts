@@ -1,6 +1,6 @@
 /**
- * Per-minute limits of the foreign server, written three usual ways. Each returns 0, or the whole seconds
- * after which the next request passes.
+ * Per-minute limits of the foreign server, written three usual ways. Each returns 0, or the whole
+ * seconds after which the next request passes.
  */
 import type { Variation } from './variation.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The answers of the foreign server where the document is silent. Every combination is permitted: the
- * harness must not fail a rule on any of them.
+ * The answers of the foreign server where the document is silent. Every combination is permitted:
+ * the harness must not fail a rule on any of them.
  */
 export interface Variation {
   /** How 120 a minute refills. */

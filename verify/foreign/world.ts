@@ -1,6 +1,7 @@
 /**
- * What the foreign server serves: accounts, SIMs and messages, kept as plain records. A message's status
- * follows from the polls of its device that have passed since it was due, so nothing runs by itself.
+ * What the foreign server serves: accounts, SIMs and messages, kept as plain records. A message's
+ * status follows from the polls of its device that have passed since it was due, so nothing runs by
+ * itself.
  */
 import { randomUUID } from 'node:crypto';
 import type { Variation } from './variation.ts';

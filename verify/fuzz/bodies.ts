@@ -1,5 +1,6 @@
 /**
- * Bodies: sends of the service with mutated fields, and JSON that is deep, doubled, cut or none at all.
+ * Bodies: sends of the service with mutated fields, and JSON that is deep, doubled, cut or none at
+ * all.
  */
 import fc from 'fast-check';
 import { numbers } from './facts.ts';

@@ -1,5 +1,6 @@
 /**
- * One connection's life: what moves the world before it, the whole requests that it carries, and how it ends.
+ * One connection's life: what moves the world before it, the whole requests that it carries, and
+ * how it ends.
  */
 import fc from 'fast-check';
 import { broken } from './broken.ts';

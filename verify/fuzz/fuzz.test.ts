@@ -1,6 +1,7 @@
 /**
  * A short fuzz run on both transports, and that what must be seen is seen.
- * Rules: SVC-4, SEND-5. `npm run test:deep` runs any number of requests against a server in a process of its own.
+ * Rules: SVC-4, SEND-5. `npm run test:deep` runs any number of requests against a server in a
+ * process of its own.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 /**
- * Headers. Those of the first list leave the framing and the connection as they are, on both transports.
+ * Headers. Those of the first list leave the framing and the connection as they are, on both
+ * transports.
  */
 import fc from 'fast-check';
 import { keys } from './facts.ts';

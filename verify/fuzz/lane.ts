@@ -1,6 +1,6 @@
 /**
- * Plays conversations one after the other, and looks after each whether the server still serves, on connections that
- * it keeps, and whether the world is sound.
+ * Plays conversations one after the other, and looks after each whether the server still serves, on
+ * connections that it keeps, and whether the world is sound.
  */
 
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
@@ -68,7 +68,8 @@ export class Lane {
         for (const reply of replies) this.#count(reply);
         this.#tally.requests += replies.length;
         at += replies.length;
-        // A reply may be the last of its connection, if it says so: what was sent after it is sent again.
+        // A reply may be the last of its connection, if it says so: what was sent after it is sent
+        // again.
         if (replies.at(-1)?.headers['connection'] === 'close') {
           connection.destroy();
           connection = await this.#open(port);
@@ -82,7 +83,10 @@ export class Lane {
     this.#played++;
   }
 
-  /** One whole request of the control port, on the connection that is kept; its body, which must be a success. */
+  /**
+   * One whole request of the control port, on the connection that is kept; its body, which must be
+   * a success.
+   */
   async askControl(row: Row): Promise<unknown> {
     const { status, body } = await this.ask('control', pieceOf(row));
     if (status !== 200 && status !== 204) throw new WrongReply(`${status} ${body}`);

@@ -1,5 +1,6 @@
 /**
- * A fuzz run against a server in a process of its own, on one transport after the other, and what it came to.
+ * A fuzz run against a server in a process of its own, on one transport after the other, and what
+ * it came to.
  */
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { type FuzzReport, fuzz } from './run.ts';

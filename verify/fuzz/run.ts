@@ -1,6 +1,7 @@
 /**
- * A fuzz run: conversations in chunks, each with a seed of its own and a world that was just reset, played on
- * several connections side by side. The inputs follow from the seed; the order in which connections meet does not.
+ * A fuzz run: conversations in chunks, each with a seed of its own and a world that was just reset,
+ * played on several connections side by side. The inputs follow from the seed; the order in which
+ * connections meet does not.
  */
 
 import fc from 'fast-check';

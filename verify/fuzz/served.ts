@@ -1,6 +1,6 @@
 /**
- * The simulator that is fuzzed: in a process of its own, so that its crash is seen and its memory is its own, or in
- * this one.
+ * The simulator that is fuzzed: in a process of its own, so that its crash is seen and its memory
+ * is its own, or in this one.
  */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

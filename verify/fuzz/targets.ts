@@ -26,7 +26,10 @@ export function serviceTargets({ messageIds, deviceIds }: Facts): fc.Arbitrary<B
 const encoded = (path: string) =>
   path.replace(/[a-z]/, (char) => `%${char.charCodeAt(0).toString(16)}`);
 
-/** Most stay as they are; others are encoded, dotted, doubled, cut or huge, and none breaks the request line. */
+/**
+ * Most stay as they are; others are encoded, dotted, doubled, cut or huge, and none breaks the
+ * request line.
+ */
 function bent(path: fc.Arbitrary<string>): fc.Arbitrary<Bytes> {
   const bends: readonly ((path: string) => string)[] = [
     encoded,

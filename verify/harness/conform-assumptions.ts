@@ -1,7 +1,8 @@
 /**
- * `npm run conform:assumptions [-- part-of-a-name …]`: the harness against sound simulators, under every single
- * switched assumption and under a set that covers all pairs of answers. Exit 1 where one is found to fail, or is
- * told wrongly. Two processes share the work, as the harness is bound by the processor.
+ * `npm run conform:assumptions [-- part-of-a-name …]`: the harness against sound simulators, under
+ * every single switched assumption and under a set that covers all pairs of answers. Exit 1 where
+ * one is found to fail, or is told wrongly. Two processes share the work, as the harness is bound
+ * by the processor.
  */
 import { fileURLToPath } from 'node:url';
 import {

@@ -1,7 +1,8 @@
 /**
- * `npm run conform:defects [-- part-of-a-name …]`: the kill matrix. Prints every defect, the rule that it
- * breaks and the cases that fail; exit 1 where one survives. `--without-levers` gives the harness flags and
- * real time only, many defects at a time, and prints why each survivor cannot be seen from outside.
+ * `npm run conform:defects [-- part-of-a-name …]`: the kill matrix. Prints every defect, the rule
+ * that it breaks and the cases that fail; exit 1 where one survives. `--without-levers` gives the
+ * harness flags and real time only, many defects at a time, and prints why each survivor cannot be
+ * seen from outside.
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,8 @@
 /**
- * The loop of discovery: a simulator with drawn assumptions is discovered from outside, another is started from the
- * file as `serve --assumptions` does, and both answer the held trace with the same bytes.
- * `SMSTWIN_LOOPS=20 npx vitest run verify/harness/conformance-loop.test.ts` draws more of them.
+ * The loop of discovery: a simulator with drawn assumptions is discovered from outside, another is
+ * started from the file as `serve --assumptions` does, and both answer the held trace with the same
+ * bytes. `SMSTWIN_LOOPS=20 npx vitest run verify/harness/conformance-loop.test.ts` draws more of
+ * them.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,6 @@
-/** Servers that obey nothing, for the harness's own tests: none of them may get a single `passed`. */
+/**
+ * Servers that obey nothing, for the harness's own tests: none of them may get a single `passed`.
+ */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { conform } from '../../conformance/main.ts';

@@ -1,4 +1,7 @@
-/** The harness with flags alone: what it spends, that it alarms falsely on no sound service, and what it catches. */
+/**
+ * The harness with flags alone: what it spends, that it alarms falsely on no sound service, and
+ * what it catches.
+ */
 import { expect, test } from 'vitest';
 import { wrongSimulation } from '../../src/defects/all.ts';
 import { runWithFlags } from './flags-only.ts';

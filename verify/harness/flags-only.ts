@@ -1,4 +1,7 @@
-/** Runs the harness with flags alone against a simulator whose clock, like the harness's, runs several times as fast. */
+/**
+ * Runs the harness with flags alone against a simulator whose clock, like the harness's, runs
+ * several times as fast.
+ */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +10,9 @@ import type { SimulatorOptions } from '../../src/simulator.ts';
 import type { ConformReport } from '../testkit/conform-run.ts';
 import { serveWithFlags } from './flags-world.ts';
 
-/** Fast enough for a test, slow enough that the delay of a request stays a small part of a second. */
+/**
+ * Fast enough for a test, slow enough that the delay of a request stays a small part of a second.
+ */
 const rate = 8;
 
 export interface FlagsRun {

@@ -1,6 +1,6 @@
 /**
- * A simulator as QA meets the real service: no control port, real time, polls of a second, and an account
- * for each flag of the harness.
+ * A simulator as QA meets the real service: no control port, real time, polls of a second, and an
+ * account for each flag of the harness.
  */
 import { type Clock, scaledClock } from '../../conformance/clock.ts';
 import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';

@@ -1,7 +1,7 @@
 /**
- * Puts one planted defect before the harness and says which cases fail on it. Cases of the broken rule run
- * first; all others run only where none of them fails. With levers the harness moves time and makes its own
- * accounts; without, it has what flags give it, in real time.
+ * Puts one planted defect before the harness and says which cases fail on it. Cases of the broken
+ * rule run first; all others run only where none of them fails. With levers the harness moves time
+ * and makes its own accounts; without, it has what flags give it, in real time.
  */
 import { rules } from '../../conformance/rules.ts';
 import { wrongSimulation } from '../../src/defects/all.ts';
@@ -51,7 +51,10 @@ export async function tryDefect(
   };
 }
 
-/** The results of the cases of these rules on a simulator with the defect; without a name, on a sound one. */
+/**
+ * The results of the cases of these rules on a simulator with the defect; without a name, on a
+ * sound one.
+ */
 export async function resultsOn(
   name: string | undefined,
   patterns: readonly string[],

@@ -1,7 +1,8 @@
 /**
- * `npm run test:package`: what a user gets. Packs the project, installs the tarball in an empty one with the README's
- * commands and nothing but the registry, compiles and runs the snippets there, under Vitest and Jest too, uses each
- * command, and runs the package linters. Ends with "N passed, N failed".
+ * `npm run test:package`: what a user gets. Packs the project, installs the tarball in an empty one
+ * with the README's commands and nothing but the registry, compiles and runs the snippets there,
+ * under Vitest and Jest too, uses each command, and runs the package linters. Ends with "N passed,
+ * N failed".
  */
 
 import { execFileSync, spawn } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * Holds the table of `docs/architecture.md` to the linter's rules, and shows that the linter refuses
- * what they forbid.
+ * Holds the table of `docs/architecture.md` to the linter's rules, and shows that the linter
+ * refuses what they forbid.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

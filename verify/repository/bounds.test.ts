@@ -1,5 +1,6 @@
 /**
- * Holds `docs/bounds.md` to the code: each test that it names is there, and each number is the constant's.
+ * Holds `docs/bounds.md` to the code: each test that it names is there, and each number is the
+ * constant's.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

@@ -110,7 +110,8 @@ test('a port in use ends with 3 and one line that names it', async () => {
 });
 
 test('a ready file that cannot be written once the ports are open ends the process with 2 and one line', async () => {
-  // The name can be looked up, but is too long as soon as that of the unfinished file is built on it.
+  // The name can be looked up, but is too long as soon as that of the unfinished file is built on
+  // it.
   const file = join(folder, 'r'.repeat(254));
   const journal = join(folder, 'unready.ndjson');
   const { code, out, error } = await run(

@@ -1,6 +1,7 @@
 /**
- * The lockfile pins every package by its digest, and names no registry: whichever one a machine uses, what comes from
- * it must be these bytes. What is bundled into the package is listed here, so that no other joins it unseen.
+ * The lockfile pins every package by its digest, and names no registry: whichever one a machine
+ * uses, what comes from it must be these bytes. What is bundled into the package is listed here, so
+ * that no other joins it unseen.
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -51,7 +52,10 @@ test('what is installed with the package runs nothing when it is installed', () 
   expect(scripted.map(([path]) => path)).toEqual([]);
 });
 
-/** What the build puts into `dist/` of others' code: HTTP server, load generator, flags, YAML and the page's parts. */
+/**
+ * What the build puts into `dist/` of others' code: HTTP server, load generator, flags, YAML and
+ * the page's parts.
+ */
 const bundled = [
   'hyper-express',
   'autocannon',
@@ -76,7 +80,9 @@ test('what is bundled into the package, and what is installed with it, is what w
   expect(production.sort().join(' ')).toBe(installed);
 });
 
-/** A package and all that it depends on, as paths of the lockfile: the nearest one of a name counts. */
+/**
+ * A package and all that it depends on, as paths of the lockfile: the nearest one of a name counts.
+ */
 function collect(name: string, from: string, found: Set<string>): void {
   const path = nearest(name, from);
   if (path === undefined || found.has(path)) return;

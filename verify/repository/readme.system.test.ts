@@ -1,6 +1,6 @@
 /**
- * Every command and snippet of the README and of the pages in `docs/` is executed: here, or where a comment says.
- * Only ports and file names differ. A command that no test runs fails the first test.
+ * Every command and snippet of the README and of the pages in `docs/` is executed: here, or where a
+ * comment says. Only ports and file names differ. A command that no test runs fails the first test.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Checks the tree itself: who may import whom, words that may not be said, the rules and assumptions that headers
- * cite, the ledger in `docs/rules.md`, and unused files.
+ * Checks the tree itself: who may import whom, words that may not be said, the rules and
+ * assumptions that headers cite, the ledger in `docs/rules.md`, and unused files.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -242,7 +242,9 @@ test.each(assumptionNames)(
   },
 );
 
-/** What is not in git yet may still wait for its user; outside of a checkout there is no such thing. */
+/**
+ * What is not in git yet may still wait for its user; outside of a checkout there is no such thing.
+ */
 function uncommitted(): ReadonlySet<string> {
   try {
     const list = ['ls-files', '--others', '--exclude-standard'];

@@ -1,5 +1,6 @@
 /**
- * The answers that each assumption is tried with, and what the harness makes of a simulator that gives them.
+ * The answers that each assumption is tried with, and what the harness makes of a simulator that
+ * gives them.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +13,9 @@ import {
 import { type ConformReport, runConform, startOwnSimulator } from './conform-run.ts';
 import { type Choices, pairwise, type Row } from './pairwise.ts';
 
-/** Where any number or text is an answer: some that an off-by-one or a bound would show itself at. */
+/**
+ * Where any number or text is an answer: some that an off-by-one or a bound would show itself at.
+ */
 const tried: Partial<Record<AssumptionName, readonly unknown[]>> = {
   requestIdMaxLength: [255, 64, 65_536],
   sendAtMaxAheadDays: ['unlimited', 1, 365],
@@ -71,7 +74,10 @@ export async function judge(assumptions: Row, ...argv: string[]): Promise<Judged
   }
 }
 
-/** What was reported wrongly: an answer that is not the simulator's, or an untold one without a reason. */
+/**
+ * What was reported wrongly: an answer that is not the simulator's, or an untold one without a
+ * reason.
+ */
 export function misjudged(assumptions: Row, judged: Judged): string[] {
   const wrong: string[] = [];
   for (const [name, answer] of Object.entries(assumptions)) {

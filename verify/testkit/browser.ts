@@ -1,5 +1,6 @@
 /**
- * The browser that pages are tested in. Where there is none the tests are skipped and say so; in CI that is a failure.
+ * The browser that pages are tested in. Where there is none the tests are skipped and say so; in CI
+ * that is a failure.
  */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
@@ -14,7 +15,9 @@ const places = [
 const executablePath = process.env['CHROMIUM'] ?? places.find((place) => existsSync(place));
 const mayBeMissing = executablePath === undefined && process.env['CI'] === undefined;
 
-/** Why a test that needs a browser is skipped, for its name; empty where there is one, and in CI. */
+/**
+ * Why a test that needs a browser is skipped, for its name; empty where there is one, and in CI.
+ */
 export const withoutBrowser = mayBeMissing ? ` (no Chromium at ${places.join(', ')})` : '';
 
 const browserArguments = [

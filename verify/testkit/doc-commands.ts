@@ -40,7 +40,9 @@ export function linksOf(page: string): readonly string[] {
     .filter((link) => !/^https?:/.test(link));
 }
 
-/** Runs a command line as it is printed. Resolves to what it printed; rejects unless it ends with 0. */
+/**
+ * Runs a command line as it is printed. Resolves to what it printed; rejects unless it ends with 0.
+ */
 export async function shell(
   line: string,
   env: Readonly<Record<string, string>> = {},

@@ -19,7 +19,9 @@ export class WrongReply extends Error {
 const statusLine = /^HTTP\/1\.1 ([1-5]\d\d) [\x20-\x7e]*$/;
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/;
 
-/** Takes whole replies from the front of the bytes that arrived; one character per byte (latin1). */
+/**
+ * Takes whole replies from the front of the bytes that arrived; one character per byte (latin1).
+ */
 export class ReplyReader {
   #bytes: string = '';
 

@@ -1,5 +1,6 @@
 /**
- * For the tests: the document read by somebody else, a JSON Schema validator that knows nothing of zod.
+ * For the tests: the document read by somebody else, a JSON Schema validator that knows nothing of
+ * zod.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';

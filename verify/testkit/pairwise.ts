@@ -1,13 +1,16 @@
 /**
- * Rows in which any two answers to two different questions stand together at least once, made greedily: few enough
- * to run, where all combinations would be more than there is time for. No chance takes part.
+ * Rows in which any two answers to two different questions stand together at least once, made
+ * greedily: few enough to run, where all combinations would be more than there is time for. No
+ * chance takes part.
  */
 
 /** Questions by name, each with its possible answers. */
 export type Choices = Readonly<Record<string, readonly unknown[]>>;
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The index of the answer that a row gives to each question; undefined where none is chosen yet. */
+/**
+ * The index of the answer that a row gives to each question; undefined where none is chosen yet.
+ */
 type Draft = (number | undefined)[];
 
 export function pairwise(choices: Choices): Row[] {
@@ -43,7 +46,9 @@ function first(open: ReadonlySet<number>): number | undefined {
   return undefined;
 }
 
-/** A row around one open pair: question by question, the answer that closes most of what is open. */
+/**
+ * A row around one open pair: question by question, the answer that closes most of what is open.
+ */
 function completed(
   seed: number,
   answers: readonly (readonly unknown[])[],

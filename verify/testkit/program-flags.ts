@@ -1,6 +1,6 @@
 /**
- * What the long-running programs share: flags as text become values, and a wrong one ends with exit code 2 and one
- * line that names it.
+ * What the long-running programs share: flags as text become values, and a wrong one ends with exit
+ * code 2 and one line that names it.
  */
 
 export class FlagError extends Error {

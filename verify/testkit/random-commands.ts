@@ -1,6 +1,7 @@
 /**
- * For property tests: commands of every kind, which any simulator can be given, and what it answers to each.
- * Targets are chosen by an index into whatever there is, so that a command always means something.
+ * For property tests: commands of every kind, which any simulator can be given, and what it answers
+ * to each. Targets are chosen by an index into whatever there is, so that a command always means
+ * something.
  */
 import fc from 'fast-check';
 import type { ApiReply } from '../../src/http/service/messages.ts';

@@ -1,6 +1,6 @@
 /**
- * The one raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client library
- * would not send what a broken or hostile client does, nor show what arrived before a cut.
+ * The one raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client
+ * library would not send what a broken or hostile client does, nor show what arrived before a cut.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -40,8 +40,8 @@ export class RawSocket {
   }
 
   /**
-   * Resolves once the kernel has the bytes and the server has had its turn. Text is written as UTF-8.
-   * `cuts`: positions at which the bytes are split into packets, taken modulo their length.
+   * Resolves once the kernel has the bytes and the server has had its turn. Text is written as
+   * UTF-8. `cuts`: positions at which the bytes are split into packets, taken modulo their length.
    */
   async write(bytes: string | Uint8Array, cuts: readonly number[] = []): Promise<void> {
     const whole = Buffer.from(bytes);

@@ -1,6 +1,6 @@
 /**
- * A load of sends for the tests that end a process in the middle of it: many senders, each with one request at a
- * time, and a book of what was acknowledged.
+ * A load of sends for the tests that end a process in the middle of it: many senders, each with one
+ * request at a time, and a book of what was acknowledged.
  */
 import { routeOf } from '../../src/operations/table.ts';
 import type { ReadyFile } from '../../src/simulator.ts';
@@ -44,7 +44,10 @@ export async function loadUntilGone(served: ServedProcess, plan: LoadPlan): Prom
   return { acknowledged, complaints };
 }
 
-/** Every acknowledged message is there once, and its request_id is answered 200 with the first bytes. */
+/**
+ * Every acknowledged message is there once, and its request_id is answered 200 with the first
+ * bytes.
+ */
 export async function checkBooks(
   ready: ReadyFile,
   acknowledged: ReadonlyMap<string, string>,

@@ -1,6 +1,6 @@
 /**
- * For tests and long runs: `smstwin serve` in a process of its own, on free ports, asked through `probe.ts` what it
- * holds, ended by a signal.
+ * For tests and long runs: `smstwin serve` in a process of its own, on free ports, asked through
+ * `probe.ts` what it holds, ended by a signal.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * For the tests: opens transports of either kind on a free port and closes every one of them afterwards,
- * since one left open would hold the test process.
+ * For the tests: opens transports of either kind on a free port and closes every one of them
+ * afterwards, since one left open would hold the test process.
  */
 import { afterEach, expect, test } from 'vitest';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
@@ -12,7 +12,9 @@ import {
 import type { Serve, Transport, TransportOptions } from '../../src/http/transport/transport.ts';
 import { RawSocket } from './raw-socket.ts';
 
-/** Why there is no native transport to test, for a test's name; empty where there is one, and in CI. */
+/**
+ * Why there is no native transport to test, for a test's name; empty where there is one, and in CI.
+ */
 const reason = process.env['CI'] === undefined ? await whyNoNativeServer() : undefined;
 export const withoutNative = reason === undefined ? '' : ` (${reason})`;
 

@@ -1,6 +1,7 @@
 /**
- * For the tests: one simulated service on a clock that only the test moves, and the requests that its callers
- * make of it, without a socket. Everything goes through `handle()`, as it does behind a transport.
+ * For the tests: one simulated service on a clock that only the test moves, and the requests that
+ * its callers make of it, without a socket. Everything goes through `handle()`, as it does behind a
+ * transport.
  */
 
 import { parseSettings, type SettingsInput } from '../../src/config/settings.ts';

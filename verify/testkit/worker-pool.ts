@@ -1,6 +1,6 @@
 /**
- * Spreads tasks over child processes of one script, which serves them with `serveTasks`. Tasks and results
- * travel as JSON.
+ * Spreads tasks over child processes of one script, which serves them with `serveTasks`. Tasks and
+ * results travel as JSON.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 

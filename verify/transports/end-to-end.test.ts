@@ -1,5 +1,6 @@
 /**
- * The service through real sockets, on both transports: what a caller gets is what `handle()` answers.
+ * The service through real sockets, on both transports: what a caller gets is what `handle()`
+ * answers.
  */
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
 /**
- * The real limits: every idle connection ends within 15 s, and none before the time that replies announce.
+ * The real limits: every idle connection ends within 15 s, and none before the time that replies
+ * announce.
  */
 import { expect, test } from 'vitest';
 import { keepAliveSeconds } from '../../src/http/transport/transport.ts';

@@ -1,5 +1,6 @@
 /**
- * Node's server closes idle connections. The native server's limit is built in: see the system test.
+ * Node's server closes idle connections. The native server's limit is built in: see the system
+ * test.
  */
 import { expect, test } from 'vitest';
 import type { ApiRequest } from '../../src/http/service/messages.ts';

@@ -1,11 +1,15 @@
 /**
- * One stream of events for many readers: the tabs of a browser, which opens six connections to a server in all.
- * Runs in a SharedWorker, or in a page of a browser without one. Readers with the same control token share a
- * stream. It carries the kinds that any of them wants and is closed while no one wants any.
+ * One stream of events for many readers: the tabs of a browser, which opens six connections to a
+ * server in all. Runs in a SharedWorker, or in a page of a browser without one. Readers with the
+ * same control token share a stream. It carries the kinds that any of them wants and is closed
+ * while no one wants any.
  */
 import { EventReader, type ServerEvent } from './event-reader.ts';
 
-/** What a reader asks for; sent again whenever it changes, and every `aliveEveryMs` as a sign of life. */
+/**
+ * What a reader asks for; sent again whenever it changes, and every `aliveEveryMs` as a sign of
+ * life.
+ */
 export interface Wish {
   readonly token: string | null;
   /** Empty: none, as the page is hidden or closed. */

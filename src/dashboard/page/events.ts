@@ -1,6 +1,7 @@
 /**
- * What happens in the simulator, as it happens, from a stream that all tabs share. A hidden page listens to
- * nothing. When events were lost, or the world is another one, every listener is asked to read everything again.
+ * What happens in the simulator, as it happens, from a stream that all tabs share. A hidden page
+ * listens to nothing. When events were lost, or the world is another one, every listener is asked
+ * to read everything again.
  */
 import { signal } from '@preact/signals';
 import { controlToken, tokenIsMissing } from './control.ts';

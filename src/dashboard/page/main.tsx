@@ -1,6 +1,6 @@
 /**
- * The dashboard: what the simulator does, live, and its levers. Everything it shows and does goes through the
- * control API that served it.
+ * The dashboard: what the simulator does, live, and its levers. Everything it shows and does goes
+ * through the control API that served it.
  */
 import { render } from 'preact';
 import { followClock } from './clock.ts';

@@ -4,7 +4,10 @@
 
 /** Many events in a row are one reading. */
 export const settleMs = 120;
-/** Events are followed by at most one reading in so long, and the readings take at most a tenth of the time. */
+/**
+ * Events are followed by at most one reading in so long, and the readings take at most a tenth of
+ * the time.
+ */
 const restMs = 500;
 const restTimes = 10;
 

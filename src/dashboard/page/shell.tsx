@@ -1,5 +1,6 @@
 /**
- * What stands around every page: the ways between them, the simulated time, and the state of the connection.
+ * What stands around every page: the ways between them, the simulated time, and the state of the
+ * connection.
  */
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';

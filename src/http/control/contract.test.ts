@@ -1,5 +1,6 @@
 /**
- * Every operation of `/control/openapi.json` is called with an example, and answers what the document says.
+ * Every operation of `/control/openapi.json` is called with an example, and answers what the
+ * document says.
  */
 import { expect, test } from 'vitest';
 import { plainRequest, sendBy } from '../../../verify/testkit/control-fixture.ts';
@@ -17,7 +18,9 @@ interface Targets {
 
 const served = servedOperations.map((each) => [each.name, each] as const);
 
-/** What each operation is called with: its first example, or what only a running simulator can give. */
+/**
+ * What each operation is called with: its first example, or what only a running simulator can give.
+ */
 function requestOf({ verb, path, name, examples }: Operation, targets: Targets) {
   const input = name === 'snapshots.restore' ? targets.snapshot : examples[0];
   const isQuery = verb === 'GET' || verb === 'DELETE';

@@ -1,6 +1,7 @@
 /**
- * Decides who may use the control port. A page of another site must not reach it through the user's browser:
- * its `Origin` is not ours, and a domain name that was rebound to this address is not our `Host`.
+ * Decides who may use the control port. A page of another site must not reach it through the user's
+ * browser: its `Origin` is not ours, and a domain name that was rebound to this address is not our
+ * `Host`.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -12,7 +13,9 @@ export interface GuardOptions {
   readonly host: string;
   /** Required of every request when set; without it, only this machine is served. */
   readonly token: string | undefined;
-  /** Names that `Host` may carry besides the bound host and loopback, such as that of a container. */
+  /**
+   * Names that `Host` may carry besides the bound host and loopback, such as that of a container.
+   */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 

@@ -1,5 +1,6 @@
 /**
- * The control port through real sockets, on both transports: events, waits, faults, snapshots, the guard, the end.
+ * The control port through real sockets, on both transports: events, waits, faults, snapshots, the
+ * guard, the end.
  */
 import { request as httpRequest } from 'node:http';
 import { afterEach, expect, test } from 'vitest';

@@ -1,8 +1,10 @@
 /**
  * The service: one request in, one reply out, synchronous to the end.
- * The order of the gates is written here, top to bottom: route, authenticate, throttle, then the endpoint's own.
+ * The order of the gates is written here, top to bottom: route, authenticate, throttle, then the
+ * endpoint's own.
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
- * replaySpends, unauthenticatedThrottle, clientIp, pathIdForm, receivedShape, tasksShape, statsShape.
+ * replaySpends, unauthenticatedThrottle, clientIp, pathIdForm, receivedShape, tasksShape,
+ * statsShape.
  */
 
 import { addressCaller } from '../../sim/caller.ts';
@@ -131,7 +133,9 @@ export function addressOf({ assumptions }: World, request: ApiRequest): string {
   return addressCaller(clientAddress(request, assumptions.clientIp));
 }
 
-/** The nearest proxy appends the address it saw, so the last entry is the only one it vouches for. */
+/**
+ * The nearest proxy appends the address it saw, so the last entry is the only one it vouches for.
+ */
 function clientAddress(request: ApiRequest, source: World['assumptions']['clientIp']): string {
   if (source === 'peer' || request.forwardedFor === undefined) return request.clientIp;
   const last = request.forwardedFor.slice(request.forwardedFor.lastIndexOf(',') + 1).trim();

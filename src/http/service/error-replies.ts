@@ -1,7 +1,8 @@
 /**
  * ServiceError -> status, code, body: one table.
- * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, validationScope, notFoundBody, malformedJson,
- * replayDifferentBody, contentType, methodNotAllowed. Status and code stand nowhere else in `src/`.
+ * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, validationScope,
+ * notFoundBody, malformedJson, replayDifferentBody, contentType, methodNotAllowed. Status and code
+ * stand nowhere else in `src/`.
  */
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { FieldFailure, ServiceError } from '../../sim/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * One fault: the requests that it hits, and what it does to them. It counts its own matches and draws from its own
- * stream, so other faults and other traffic do not change its victims.
+ * One fault: the requests that it hits, and what it does to them. It counts its own matches and
+ * draws from its own stream, so other faults and other traffic do not change its victims.
  */
 
 import type { EndpointName } from '../../sim/limits.ts';

@@ -1,6 +1,7 @@
 /**
- * The faults that are set, and a request handled under them. Where several hit one request, their delays add up,
- * and of the rest the first that was created acts. Rules: ERR-3, ERR-4 for a forced 429 that says nothing of its own.
+ * The faults that are set, and a request handled under them. Where several hit one request, their
+ * delays add up, and of the rest the first that was created acts. Rules: ERR-3, ERR-4 for a forced
+ * 429 that says nothing of its own.
  */
 
 import type { Limiter } from '../../sim/limiter.ts';
@@ -110,7 +111,10 @@ function isHandled(
 }
 
 const tooMany = 429;
-/** What a forced 429 names for a caller whose bucket is not empty: a next request would pass at once. */
+/**
+ * What a forced 429 names for a caller whose bucket is not empty: a next request would pass at
+ * once.
+ */
 const shortestWaitSeconds = 1;
 const refused: ApiReply = { status: 503, body: '', delivery: { cut: 'close' } };
 

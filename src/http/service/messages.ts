@@ -24,7 +24,9 @@ export interface ApiRequest {
 
 export interface ApiReply {
   readonly status: number;
-  /** JSON text. A HEAD reply carries it here too; the transport leaves it out and keeps its length. */
+  /**
+   * JSON text. A HEAD reply carries it here too; the transport leaves it out and keeps its length.
+   */
   readonly body: string;
   /** Header names in lower case. Values are constants, numbers or checked text, never raw input. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /**
- * The service's paths: which endpoint a request is for. Rules: VER-1. Assumes: trailingSlash, methodNotAllowed.
- * Paths are compared as sent: nothing is decoded, folded or normalised.
+ * The service's paths: which endpoint a request is for. Rules: VER-1. Assumes: trailingSlash,
+ * methodNotAllowed. Paths are compared as sent: nothing is decoded, folded or normalised.
  */
 import type { EndpointName } from '../../sim/limits.ts';
 
@@ -55,7 +55,10 @@ export function allowedMethods(route: Route): string {
   return takesMethod(route, 'HEAD') ? 'GET, HEAD' : route.method;
 }
 
-/** HEAD goes wherever GET does, but for tasks: a reply without a body would lose the work it hands out. */
+/**
+ * HEAD goes wherever GET does, but for tasks: a reply without a body would lose the work it hands
+ * out.
+ */
 export function takesMethod(route: Route, method: string): boolean {
   if (method === 'HEAD') return route.method === 'GET' && route.endpoint !== 'tasks';
   return method === route.method;

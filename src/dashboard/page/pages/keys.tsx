@@ -1,6 +1,6 @@
 /**
- * API keys: created with a name, shown once, revoked. The full key is in this component's memory alone, from its
- * creation until it is put away.
+ * API keys: created with a name, shown once, revoked. The full key is in this component's memory
+ * alone, from its creation until it is put away.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';

@@ -1,5 +1,6 @@
 /**
- * Limits: what each account may still ask of each endpoint now, and how much was asked and refused over time.
+ * Limits: what each account may still ask of each endpoint now, and how much was asked and refused
+ * over time.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';

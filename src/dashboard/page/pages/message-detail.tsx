@@ -80,7 +80,9 @@ function Content({ message, world, refresh }: ContentProps) {
   );
 }
 
-/** The exchange itself while it is one of the last requests; after that one made from the record. */
+/**
+ * The exchange itself while it is one of the last requests; after that one made from the record.
+ */
 function Creation({ message }: { readonly message: Message }) {
   const { value, error } = useResource(() => readCreation(message.message_id), {
     key: message.message_id,

@@ -1,6 +1,6 @@
 /**
- * The messages that are loaded, newest first, kept as they are by events: a known message takes its new status
- * at once, new ones are fetched together.
+ * The messages that are loaded, newest first, kept as they are by events: a known message takes its
+ * new status at once, new ones are fetched together.
  */
 import { signal } from '@preact/signals';
 import { call } from '../control.ts';
@@ -123,7 +123,9 @@ export class MessageList {
     if (question === this.#question) this.isLoading.value = false;
   }
 
-  /** Reads what is newer than the first; more than a page of news is read as if nothing were loaded. */
+  /**
+   * Reads what is newer than the first; more than a page of news is read as if nothing were loaded.
+   */
   async #loadNew(): Promise<void> {
     const question = this.#question;
     try {

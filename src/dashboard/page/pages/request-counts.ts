@@ -51,7 +51,10 @@ export class RequestCounts {
     this.#count(traffic);
   }
 
-  /** Each request counts once: of traffic that began before the list was read, only what came after it. */
+  /**
+   * Each request counts once: of traffic that began before the list was read, only what came after
+   * it.
+   */
   #count({ at, last_number: lastNumber, counts }: Traffic): void {
     const all = counts.reduce((sum, { count }) => sum + count, 0);
     let known = Math.min(all, Math.max(0, this.#lastNumber - (lastNumber - all)));

@@ -62,7 +62,10 @@ export function CopyButton(props: { readonly text: () => string; readonly childr
   );
 }
 
-/** The clipboard's own interface needs a secure origin, which an address in the local network is not. */
+/**
+ * The clipboard's own interface needs a secure origin, which an address in the local network is
+ * not.
+ */
 async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
