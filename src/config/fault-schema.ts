@@ -82,7 +82,7 @@ const kindSchema = z.discriminatedUnion('kind', [
       .describe('JSON, or a string that is sent as it is.'),
     headers: headersSchema
       .exactOptional()
-      .describe('Sent as they are. A 429 without body and headers gets those of a real one.'),
+      .describe('Sent as they are. A 429 without headers gets a right Retry-After.'),
   }),
   z.strictObject({ kind: z.literal('refuse') }),
   z.strictObject({ kind: z.literal('lost_response') }),
@@ -97,10 +97,11 @@ export const faultInputSchema = z.strictObject({
       account_id: z.string().min(1).max(100).exactOptional().describe('Its id or its name.'),
       to: recipientSchema.exactOptional(),
     })
+    .meta({ id: 'FaultMatch' })
     .default({}),
-  when: whenSchema,
+  when: whenSchema.meta({ id: 'FaultTrigger' }),
   times: ordinalSchema.exactOptional().describe('How often it acts at most.'),
-  fault: kindSchema,
+  fault: kindSchema.meta({ id: 'FaultAction' }),
 });
 export type FaultInput = Readonly<z.input<typeof faultInputSchema>>;
 

@@ -22,12 +22,14 @@ const accountInputSchema = z.strictObject({
 const keyInputSchema = z.strictObject({ name: nameSchema });
 
 const countSchema = z.int().min(0);
-const countsSchema = z.strictObject(
-  Object.fromEntries(statuses.map((status) => [status, countSchema])) as Record<
-    (typeof statuses)[number],
-    typeof countSchema
-  >,
-);
+const countsSchema = z
+  .strictObject(
+    Object.fromEntries(statuses.map((status) => [status, countSchema])) as Record<
+      (typeof statuses)[number],
+      typeof countSchema
+    >,
+  )
+  .meta({ id: 'MessageCounts' });
 
 const accountViewSchema = z
   .strictObject({

@@ -8,15 +8,20 @@ const headersSchema = z.record(z.string(), z.string());
 
 export const exchangeViewSchema = z
   .strictObject({
-    request: z.strictObject({
-      method: z.string(),
-      path: z.string(),
-      headers: headersSchema.describe('The key is cut short.'),
-      body: z.string(),
-    }),
-    reply: z.strictObject({ status: z.int(), headers: headersSchema, body: z.string() }),
+    request: z
+      .strictObject({
+        method: z.string(),
+        path: z.string(),
+        headers: headersSchema.describe('The key is cut short.'),
+        body: z.string(),
+      })
+      .meta({ id: 'ExchangeRequest' }),
+    reply: z
+      .strictObject({ status: z.int(), headers: headersSchema, body: z.string() })
+      .meta({ id: 'ExchangeReply' }),
     fault: z
       .strictObject({ delay_ms: z.int().nullable(), cut: z.enum(['close', 'truncate']).nullable() })
+      .meta({ id: 'ExchangeFault' })
       .nullable()
       .describe('What an injected fault did to the reply on its way.'),
   })

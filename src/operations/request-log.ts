@@ -39,8 +39,8 @@ export const requestDetailSchema = requestViewSchema
   .extend({
     request: request
       .extend({ body: keptBody })
-      .describe('Of the headers, those the service reads.'),
-    reply: reply.extend({ body: keptBody }),
+      .meta({ id: 'KeptRequest', description: 'Of the headers, those the service reads.' }),
+    reply: reply.extend({ body: keptBody }).meta({ id: 'KeptReply' }),
     fault,
   })
   .meta({ id: 'RequestDetail' });

@@ -207,12 +207,16 @@ test.each(['5', 'Fri, 31 Dec 1999 23:59:59 GMT', 'soon', ''])(
   },
 );
 
-test('a forced 429 with a body of its own, or with headers, gets nothing that it does not name', () => {
+test('ERR-3 a forced 429 with a body of its own still gets Retry-After; one with headers gets those alone', () => {
   const simulator = simulatorWith(
     { ...forced({ body: { a: 1 } }), times: 1 },
     forced({ headers: {} }),
   );
-  expect(sendBy(simulator, 0, {})).toEqual({ status: 429, body: '{"a":1}' });
+  expect(sendBy(simulator, 0, {})).toEqual({
+    status: 429,
+    body: '{"a":1}',
+    headers: { 'retry-after': '1' },
+  });
   expect(sendBy(simulator, 0, {})).toMatchObject({
     headers: {},
     body: '{"detail":"Injected fault."}',

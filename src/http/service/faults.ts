@@ -90,13 +90,17 @@ export class Faults {
   ): Handled {
     const key = authenticate(world, request.authorization);
     if (fault.kind === 'refuse') return { endpoint, key, reply: refused };
-    if (fault.status !== tooMany || fault.body !== undefined || fault.headers !== undefined) {
+    if (fault.status !== tooMany || fault.headers !== undefined) {
       return { endpoint, key, reply: forced(fault) };
     }
     const caller = key?.account.accountId ?? addressOf(world, request);
     const waitSeconds = endpoint === undefined ? 0 : limiter.waitSeconds(endpoint, caller);
     const retryAfterSeconds = Math.max(waitSeconds, shortestWaitSeconds);
-    const reply = errorReply({ kind: 'throttled', retryAfterSeconds }, world.assumptions);
+    const throttled = errorReply({ kind: 'throttled', retryAfterSeconds }, world.assumptions);
+    const reply =
+      fault.body === undefined
+        ? throttled
+        : { ...forced(fault), headers: { 'retry-after': String(retryAfterSeconds) } };
     return { endpoint, key, reply };
   }
 }
