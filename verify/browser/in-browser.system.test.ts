@@ -51,7 +51,7 @@ pageTest(
           });
           return oldest.count();
         },
-        { timeout: 10_000 },
+        { timeout: 25_000 },
       )
       .toBe(1);
     expect(await rows.count()).toBeLessThan(60);
