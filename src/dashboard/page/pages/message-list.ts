@@ -63,6 +63,7 @@ export class MessageList {
     this.#filter = filter;
     this.isLoading.value = true;
     this.#ids = [];
+    this.#cursor = null;
     this.#messages.clear();
     this.version.value++;
     void this.#loadAgain();
@@ -83,6 +84,8 @@ export class MessageList {
       this.error.value = error;
     }
     this.#isFetchingMore = false;
+    // The list was read again meanwhile, so this page was dropped; its rows are still wanted.
+    if (question !== this.#question) this.more();
   }
 
   #hear(events: readonly MessageEvent[]): void {
