@@ -1,8 +1,8 @@
 /**
  * `npm run conform:assumptions [-- part-of-a-name …]`: the harness against sound simulators, under
- * every single switched assumption and under a set that covers all pairs of answers. Exit 1 where
- * one is found to fail, or is told wrongly. Two processes share the work, as the harness is bound
- * by the processor.
+ * every single switched assumption and under a set that covers all pairs of answers. Exits with 1
+ * if a rule fails or an answer is reported wrongly. Two processes share the work, as the processor
+ * bounds the harness.
  */
 import { fileURLToPath } from 'node:url';
 import {
