@@ -4,6 +4,8 @@
  * The generator is sfc32: four 32-bit words of state, which a snapshot can carry.
  */
 
+import { hashText } from './text-hash.ts';
+
 export type RngState = readonly [number, number, number, number];
 
 export class Rng {
@@ -52,13 +54,4 @@ export class Rng {
   below(bound: number): number {
     return Math.floor(this.fraction() * bound);
   }
-}
-
-/** FNV-1a over UTF-16 units, finished by murmur3's mixer. */
-function hashText(text: string, seed: number): number {
-  let hash = 0x811c9dc5 ^ seed;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return hash ^ (hash >>> 16);
 }

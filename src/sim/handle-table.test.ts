@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { HandleTable } from './handle-table.ts';
+
+function allOf(table: HandleTable, tag: number): number[] {
+  const found: number[] = [];
+  for (let handle = table.first(tag); handle >= 0; handle = table.next()) found.push(handle);
+  return found.sort((a, b) => a - b);
+}
+
+test('a table finds every handle of a tag, after any additions, replacements and removals', () => {
+  // Few tags, all in one shard and most at home in the same slots, so that runs meet and wrap.
+  const tag = fc.integer({ min: 0, max: 40 }).map((n) => (n % 2 === 0 ? n : n * 8));
+  const step = fc.record({
+    tag,
+    handle: fc.nat(60),
+    action: fc.constantFrom('add', 'add', 'delete', 'replace'),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
+      const table = new HandleTable();
+      const model = new Map<number, number[]>();
+      const of = (one: number) => model.get(one) ?? [];
+      for (const { tag, handle, action } of steps) {
+        if (action === 'add') {
+          table.add(tag, handle);
+          model.set(tag, [...of(tag), handle]);
+        } else if (action === 'delete') {
+          const at = of(tag).indexOf(handle);
+          expect(table.delete(tag, handle)).toBe(at >= 0);
+          if (at >= 0) of(tag).splice(at, 1);
+        } else if (of(tag).length > 0) {
+          const first = table.first(tag);
+          table.replaceLast(handle);
+          of(tag)[of(tag).indexOf(first)] = handle;
+        }
+      }
+      for (const [each, handles] of model) {
+        expect(allOf(table, each)).toEqual(handles.sort((a, b) => a - b));
+      }
+      const all = [...model.values()].flat().sort((a, b) => a - b);
+      expect([...table.handles()].sort((a, b) => a - b)).toEqual(all);
+      expect(table.size).toBe(all.length);
+    }),
+  );
+});
+
+test('tags of 32 bits keep apart what shares their lower or upper bits', () => {
+  const table = new HandleTable();
+  const tags = [0, 1, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff];
+  for (const [handle, tag] of tags.entries()) table.add(tag, handle);
+  for (const [handle, tag] of tags.entries()) expect(allOf(table, tag)).toEqual([handle]);
+  expect(allOf(table, 2)).toEqual([]);
+});
+
+test('a million entries take at most 20 bytes each, and no addition moves more than a shard', () => {
+  const table = new HandleTable();
+  const count = 1_000_000;
+  let word = 1;
+  for (let handle = 0; handle < count; handle++) {
+    word = (Math.imul(word, 1_664_525) + 1_013_904_223) | 0;
+    table.add(word, handle);
+  }
+  expect(table.bytes / count).toBeLessThan(20);
+  expect(table.largestShardBytes).toBeLessThan(64 * 1_024);
+});

@@ -1,0 +1,152 @@
+/**
+ * A hash table from a 32-bit tag to handles of messages, as flat typed arrays: the collector does
+ * not walk it. Several handles may share one tag, so the reader compares what a handle leads to.
+ * It grows in 1,024 shards, one at a time and at different fills, so no growth takes long.
+ */
+import { assert } from './errors.ts';
+
+const shardBits = 10;
+const shardCount = 1 << shardBits;
+const smallestSlots = 8;
+/** An occupied slot holds a tag and a handle plus one; an empty one holds zeros. */
+const wordsPerSlot = 2;
+
+export class HandleTable {
+  readonly #shards: (Int32Array | undefined)[] = new Array<undefined>(shardCount).fill(undefined);
+  readonly #sizes = new Uint32Array(shardCount);
+  #size = 0;
+  /** Where `next` goes on. */
+  #tag = 0;
+  #slot = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Bytes of the slots. */
+  get bytes(): number {
+    return this.#shards.reduce((sum, slots) => sum + (slots?.byteLength ?? 0), 0);
+  }
+
+  /** Bytes of the largest shard: what one growth moves. */
+  get largestShardBytes(): number {
+    return this.#shards.reduce((most, slots) => Math.max(most, slots?.byteLength ?? 0), 0);
+  }
+
+  /** Adds an entry, even where its tag has one. */
+  add(tag: number, handle: number): void {
+    const shard = tag >>> (32 - shardBits);
+    let slots = this.#shards[shard];
+    const size = this.#sizes[shard] as number;
+    if (slots === undefined || size >= fillOf(shard, slots.length / wordsPerSlot)) {
+      slots = grown(slots);
+      this.#shards[shard] = slots;
+    }
+    insert(slots, tag | 0, handle);
+    this.#sizes[shard] = size + 1;
+    this.#size++;
+  }
+
+  /** The first handle with this tag, or -1; `next` gives the others. */
+  first(tag: number): number {
+    this.#tag = tag | 0;
+    const slots = this.#shards[tag >>> (32 - shardBits)];
+    if (slots === undefined) return -1;
+    this.#slot = tag & (slots.length / wordsPerSlot - 1);
+    return this.#find(slots);
+  }
+
+  /** The next handle with the tag that `first` was asked for, or -1. Nothing may change between. */
+  next(): number {
+    const slots = this.#shards[this.#tag >>> (32 - shardBits)];
+    return slots === undefined ? -1 : this.#find(slots);
+  }
+
+  /** Puts another handle in the place of the one that `first` or `next` returned last. */
+  replaceLast(handle: number): void {
+    const slots = this.#shards[this.#tag >>> (32 - shardBits)];
+    assert(slots !== undefined, 'a handle was found before it is replaced');
+    const last = (this.#slot - 1) & (slots.length / wordsPerSlot - 1);
+    slots[last * wordsPerSlot + 1] = handle + 1;
+  }
+
+  /** Removes one entry; false where there is none. */
+  delete(tag: number, handle: number): boolean {
+    const shard = tag >>> (32 - shardBits);
+    const slots = this.#shards[shard];
+    if (slots === undefined) return false;
+    const mask = slots.length / wordsPerSlot - 1;
+    let slot = tag & mask;
+    for (; ; slot = (slot + 1) & mask) {
+      const held = slots[slot * wordsPerSlot + 1] as number;
+      if (held === 0) return false;
+      if (held === handle + 1 && slots[slot * wordsPerSlot] === (tag | 0)) break;
+    }
+    closeGap(slots, slot, mask);
+    this.#sizes[shard] = (this.#sizes[shard] as number) - 1;
+    this.#size--;
+    return true;
+  }
+
+  /** All handles, in no particular order. */
+  *handles(): IterableIterator<number> {
+    for (const slots of this.#shards) {
+      if (slots === undefined) continue;
+      for (let at = 1; at < slots.length; at += wordsPerSlot) {
+        const held = slots[at] as number;
+        if (held !== 0) yield held - 1;
+      }
+    }
+  }
+
+  #find(slots: Int32Array): number {
+    const mask = slots.length / wordsPerSlot - 1;
+    let slot = this.#slot;
+    for (; ; slot = (slot + 1) & mask) {
+      const held = slots[slot * wordsPerSlot + 1] as number;
+      if (held !== 0 && slots[slot * wordsPerSlot] !== this.#tag) continue;
+      this.#slot = (slot + 1) & mask;
+      return held - 1;
+    }
+  }
+}
+
+/** Entries at which a shard grows: between a half and three quarters, different for each shard. */
+function fillOf(shard: number, slotCount: number): number {
+  return (slotCount * (2 + shard / shardCount)) >> 2;
+}
+
+function grown(slots: Int32Array | undefined): Int32Array {
+  if (slots === undefined) return new Int32Array(smallestSlots * wordsPerSlot);
+  const larger = new Int32Array(slots.length * 2);
+  for (let at = 0; at < slots.length; at += wordsPerSlot) {
+    const held = slots[at + 1] as number;
+    if (held !== 0) insert(larger, slots[at] as number, held - 1);
+  }
+  return larger;
+}
+
+function insert(slots: Int32Array, tag: number, handle: number): void {
+  const mask = slots.length / wordsPerSlot - 1;
+  let slot = tag & mask;
+  while (slots[slot * wordsPerSlot + 1] !== 0) slot = (slot + 1) & mask;
+  slots[slot * wordsPerSlot] = tag;
+  slots[slot * wordsPerSlot + 1] = handle + 1;
+}
+
+/** Moves later entries of the run back, so that no search stops at the emptied slot too early. */
+function closeGap(slots: Int32Array, emptied: number, mask: number): void {
+  let gap = emptied;
+  for (let slot = (gap + 1) & mask; ; slot = (slot + 1) & mask) {
+    const held = slots[slot * wordsPerSlot + 1] as number;
+    if (held === 0) break;
+    const tag = slots[slot * wordsPerSlot] as number;
+    const fromHome = (slot - (tag & mask)) & mask;
+    if (fromHome < ((slot - gap) & mask)) continue;
+    slots[gap * wordsPerSlot] = tag;
+    slots[gap * wordsPerSlot + 1] = held;
+    gap = slot;
+  }
+  slots[gap * wordsPerSlot] = 0;
+  slots[gap * wordsPerSlot + 1] = 0;
+}

@@ -1,0 +1,143 @@
+/**
+ * Texts end to end in one array of bytes: a length, then one byte for each UTF-16 unit, or two
+ * where a unit needs them. The bit below the length says which.
+ */
+
+import { addUnit, beginHash, endHash } from './text-hash.ts';
+
+const smallestBytes = 256;
+/** `String.fromCharCode` takes this many arguments at once on any engine. */
+const longestPiece = 4_096;
+
+export class TextSlab {
+  bytes: Uint8Array;
+  used = 0;
+
+  constructor(bytes = smallestBytes) {
+    this.bytes = new Uint8Array(bytes);
+  }
+
+  /** Returns where the text begins. */
+  write(text: string): number {
+    const { length } = text;
+    // Five bytes hold the longest length.
+    this.#reserve(5 + 2 * length);
+    const at = this.used;
+    const begin = this.#writeLength(at, length * 2);
+    const { bytes } = this;
+    let units = 0;
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i);
+      units |= unit;
+      bytes[begin + i] = unit;
+    }
+    this.used = begin + length;
+    if (units > 0xff) this.#writeWide(at, text);
+    return at;
+  }
+
+  read(at: number): string {
+    const { bytes } = this;
+    const { isWide, length, begin } = this.#headOf(at);
+    let text = '';
+    for (let from = 0; from < length; from += longestPiece) {
+      const count = Math.min(longestPiece, length - from);
+      const start = begin + from * (isWide ? 2 : 1);
+      const units = isWide
+        ? Uint16Array.from(
+            { length: count },
+            (_, i) => byte(bytes, start + 2 * i) | (byte(bytes, start + 2 * i + 1) << 8),
+          )
+        : bytes.subarray(start, start + count);
+      text += String.fromCharCode.apply(null, units as unknown as number[]);
+    }
+    return text;
+  }
+
+  isEmptyAt(at: number): boolean {
+    return byte(this.bytes, at) === 0;
+  }
+
+  /** Where the text that follows the one at `at` begins. */
+  after(at: number): number {
+    const { isWide, length, begin } = this.#headOf(at);
+    return begin + (isWide ? 2 * length : length);
+  }
+
+  isAt(at: number, text: string): boolean {
+    const { bytes } = this;
+    const { isWide, length, begin } = this.#headOf(at);
+    if (length !== text.length) return false;
+    for (let i = 0; i < length; i++) {
+      const unit = isWide
+        ? byte(bytes, begin + 2 * i) | (byte(bytes, begin + 2 * i + 1) << 8)
+        : byte(bytes, begin + i);
+      if (unit !== text.charCodeAt(i)) return false;
+    }
+    return true;
+  }
+
+  /** The same number as `hashText` of the text at `at`. */
+  hash(at: number, seed: number): number {
+    const { bytes } = this;
+    const { isWide, length, begin } = this.#headOf(at);
+    let hash = beginHash(seed);
+    for (let i = 0; i < length; i++) {
+      const unit = isWide
+        ? byte(bytes, begin + 2 * i) | (byte(bytes, begin + 2 * i + 1) << 8)
+        : byte(bytes, begin + i);
+      hash = addUnit(hash, unit);
+    }
+    return endHash(hash);
+  }
+
+  /** Gives back what is not used. */
+  trim(): void {
+    this.bytes = this.bytes.slice(0, this.used);
+  }
+
+  #reserve(more: number): void {
+    const needed = this.used + more;
+    if (needed <= this.bytes.length) return;
+    const larger = new Uint8Array(Math.max(needed, this.bytes.length * 2));
+    larger.set(this.bytes.subarray(0, this.used));
+    this.bytes = larger;
+  }
+
+  #writeWide(at: number, text: string): void {
+    const { bytes } = this;
+    let to = this.#writeLength(at, text.length * 2 + 1);
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i);
+      bytes[to++] = unit;
+      bytes[to++] = unit >> 8;
+    }
+    this.used = to;
+  }
+
+  /** Seven bits a byte, the lowest first. */
+  #writeLength(at: number, value: number): number {
+    let to = at;
+    let rest = value;
+    for (; rest > 0x7f; rest >>>= 7) this.bytes[to++] = (rest & 0x7f) | 0x80;
+    this.bytes[to++] = rest;
+    return to;
+  }
+
+  #headOf(at: number): { isWide: boolean; length: number; begin: number } {
+    let value = 0;
+    let begin = at;
+    let shift = 0;
+    let next = byte(this.bytes, begin++);
+    for (; next > 0x7f; next = byte(this.bytes, begin++)) {
+      value |= (next & 0x7f) << shift;
+      shift += 7;
+    }
+    value |= next << shift;
+    return { isWide: (value & 1) === 1, length: value >>> 1, begin };
+  }
+}
+
+function byte(bytes: Uint8Array, at: number): number {
+  return bytes[at] as number;
+}
