@@ -6,6 +6,7 @@
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
 import { type Listening, type ListenOptions, openPorts, type Ports } from './http/ports.ts';
 import type { ApiReply, ApiRequest } from './http/service/messages.ts';
+import { RequestCounts } from './metrics/request-counts.ts';
 import { accounts } from './operations/accounts.ts';
 import { Activity } from './operations/activity.ts';
 import { assumptions } from './operations/assumptions.ts';
@@ -29,6 +30,7 @@ import { type Journal, MemoryJournal } from './recording/journal.ts';
 import { resultDigest } from './recording/journal-entry.ts';
 import { openRun, type Resumed } from './recording/resume.ts';
 import { LeverError } from './sim/lever-error.ts';
+import { MessageCounts } from './sim/message-counts.ts';
 import type { KeyDigest } from './sim/records.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
@@ -101,11 +103,15 @@ export class Simulator implements Live, Resumed {
   readonly state: Own['state'] = this.#own.state;
   /** Whether all that must hold of the world does: what was looked at, and what is broken. */
   readonly invariants: Own['invariants'] = this.#own.invariants;
+  /** What Prometheus reads, as values and without the metrics of the process. */
+  readonly metrics: Own['metrics'] = this.#own.metrics;
   /** The world as it was at start, clock included. */
   readonly reset: Own['reset'] = this.#own.reset;
   readonly activity: Activity = new Activity(this);
   readonly requestLog = new RequestLog();
   readonly waits = new OpenWaits();
+  /** They outlive a reset, so that they never go back. */
+  counts = freshCounts();
   simulation: Simulation;
   readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
   readonly #makeSimulation: (settings: Settings, startMs: number) => Simulation;
@@ -135,13 +141,17 @@ export class Simulator implements Live, Resumed {
       (rate) => this.#countWaits(rate),
     );
     try {
-      if (run !== undefined) this.#journal = run.resume(this, options.onNotice);
-      else if (journal !== false) this.#journal = new MemoryJournal(this.settings, startMs);
+      if (run !== undefined) {
+        this.#journal = run.resume(this, options.onNotice);
+        // What the journal played again was counted when it was recorded.
+        this.counts = freshCounts();
+      } else if (journal !== false) this.#journal = new MemoryJournal(this.settings, startMs);
     } catch (error) {
       this.#stop();
       run?.abandon();
       throw error;
     }
+    this.simulation.lifecycle.counts = this.counts.messages;
   }
 
   /** Answers one request of the service, without a socket. */
@@ -154,6 +164,7 @@ export class Simulator implements Live, Resumed {
     if (this.#journal?.isRecording) this.#journal.request(nowMs, request, handled);
     const tookMs = WallClock.ticksMs() - startedMs;
     this.requestLog.add(request, handled, nowMs, tookMs);
+    this.counts.requests.answered(handled.endpoint, handled.reply.status, tookMs);
     if (this.activity.isWatched) {
       this.activity.answered(handled.endpoint, handled.reply.status, nowMs, this.requestLog);
     }
@@ -202,6 +213,7 @@ export class Simulator implements Live, Resumed {
   replace(simulation: Simulation): void {
     this.simulation.stop();
     this.simulation = simulation;
+    simulation.lifecycle.counts = this.counts.messages;
     // The old anchor would pull the new clock to where the old one should be.
     this.wallClock.anchor();
     this.activity.attach();
@@ -284,6 +296,10 @@ export async function createSimulator(
   options: SimulatorOptions = {},
 ): Promise<Simulator> {
   return new Simulator(settings, options);
+}
+
+function freshCounts(): { readonly requests: RequestCounts; readonly messages: MessageCounts } {
+  return { requests: new RequestCounts(), messages: new MessageCounts() };
 }
 
 function readyNumber(device: { readonly number: string; readonly deviceId: string }): ReadyNumber {

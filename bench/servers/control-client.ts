@@ -4,6 +4,7 @@
 
 import type { RequestView } from '../../src/operations/request-log.ts';
 import { type OperationName, routeOf } from '../../src/operations/table.ts';
+import { MetricsText } from './metrics-text.ts';
 
 export interface RemoteUser {
   readonly accountId: string;
@@ -44,6 +45,13 @@ export class ControlClient {
   async rssBytes(): Promise<number> {
     const { memory } = await this.#call('simulator.state');
     return (memory as { rss_bytes: number }).rss_bytes;
+  }
+
+  async metrics(): Promise<MetricsText> {
+    const { path } = routeOf('simulator.metrics');
+    const response = await fetch(new URL(path, this.#url));
+    if (!response.ok) throw new Error(`GET ${path} was answered ${response.status}`);
+    return new MetricsText(await response.text());
   }
 
   async #call(name: OperationName, id = '', body?: unknown): Promise<Record<string, unknown>> {

@@ -3,6 +3,7 @@
  * STATE-1 to STATE-5.
  */
 import { assert } from '../sim/errors.ts';
+import { MessageCounts } from '../sim/message-counts.ts';
 import type { Message } from '../sim/records.ts';
 import type { Status } from '../sim/status.ts';
 import { type MessageEvent, messageSteps } from './message-machine.ts';
@@ -17,12 +18,16 @@ export class Lifecycle {
   /** Called after each acceptance of a message; set and unset like `onStatus`. */
   onAccepted: ((message: Message) => void) | undefined;
 
+  /** Counts that outlive this life of the service replace these. */
+  counts = new MessageCounts();
+
   constructor(now: () => number) {
     this.#now = now;
   }
 
   /** STATE-1: a message begins as `queued`. */
   accepted(message: Message): void {
+    this.counts.accepted++;
     this.onAccepted?.(message);
   }
 
@@ -38,6 +43,7 @@ export class Lifecycle {
     counts[from]--;
     counts[to]++;
     if (to === 'failed') message.account.quota.failed(message);
+    this.counts.reached(to, nowMs - message.createdAtMs);
     this.onStatus?.(message, from);
     return true;
   }

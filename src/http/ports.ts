@@ -3,6 +3,7 @@
  */
 
 import type { Live } from '../operations/live.ts';
+import { matchRoute } from './service/routes.ts';
 import { openTransport, type TransportKind } from './transport/open-transport.ts';
 import type { Transport } from './transport/transport.ts';
 
@@ -62,6 +63,8 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
       {
         service: (request) => simulator.handle(request),
         nestsErrors: () => simulator.simulation.world.assumptions.errorBody === 'nested',
+        onOwnReply: (path, status) =>
+          simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),
       },
       { ...transportOptions, now: () => simulator.simulation.clock.now() },
     );

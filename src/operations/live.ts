@@ -4,6 +4,7 @@
  */
 import type { Settings } from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
+import type { Counts } from '../metrics/families.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 import type { Activity } from './activity.ts';
@@ -16,6 +17,7 @@ export interface Live {
   readonly wallClock: WallClock;
   readonly activity: Activity;
   readonly requestLog: RequestLog;
+  readonly counts: Counts;
   readonly waits: OpenWaits;
   /** Where the service listens; empty while it does not. */
   readonly baseUrl: string;

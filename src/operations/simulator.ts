@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import { defineOperation, WholeReply } from './define.ts';
 import { invariantsOf, invariantsQuerySchema, invariantsSchema } from './invariants.ts';
+import { metrics } from './metrics.ts';
 import { stateOf, stateSchema } from './state.ts';
 
 export const simulator = {
@@ -35,6 +36,8 @@ export const simulator = {
     examples: [{ snapshot: 'false' }],
     run: invariantsOf,
   }),
+
+  metrics,
 
   /**
    * The world as it was at start, clock included. A journal holds where its simulated time started.

@@ -68,6 +68,7 @@ const lines = [
   `GET / HTTP/1.1\r\nHost: x\r\n${'A: b\r\n'.repeat(150)}\r\n`,
   `GET / HTTP/1.1\r\nHost: x\r\n${'a'.repeat(9_000)}: b\r\n\r\n`,
   `GET ${events} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+  `GET ${routeOf('simulator.metrics').path} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
   `GET ${events} HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 3\r\n\r\nGET / HTTP/1.1\r\n\r\n`,
   'GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET /assets/x HTTP/1.1\r\nHost: localhost\r\n\r\n',
   'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0',

@@ -72,7 +72,15 @@ async function servesByNpx(): Promise<void> {
   if (!page.includes('<script')) throw new Error(`the dashboard: ${page}`);
 }
 
-const bundled = ['commander', 'yaml', 'uplot', 'hyper-express', 'autocannon', 'preact'];
+const bundled = [
+  'commander',
+  'yaml',
+  'uplot',
+  'hyper-express',
+  'autocannon',
+  'preact',
+  'prom-client',
+];
 
 function checkBundled(): void {
   const installed = bundled.filter((name) => existsSync(join(project, 'node_modules', name)));

@@ -53,13 +53,14 @@ test('what is installed with the package runs nothing when it is installed', () 
 });
 
 /**
- * What the build puts into `dist/` of others' code: HTTP server, load generator, flags, YAML and
- * the page's parts.
+ * What the build puts into `dist/` of others' code: HTTP server, load generator, flags, metrics, YAML
+ * and the page's parts.
  */
 const bundled = [
   'hyper-express',
   'autocannon',
   'commander',
+  'prom-client',
   'yaml',
   'preact',
   '@preact/signals',
@@ -67,7 +68,7 @@ const bundled = [
 ];
 /** Reviewed, with all their dependencies. Of them uWebSockets.js is our own shim. */
 const lookedAt =
-  '@assemblyscript/loader @colors/colors @minimistjs/subarg @preact/signals @preact/signals-core ansi-regex ansi-styles async-function async-generator-function asynckit autocannon base64-js buffer busboy call-bind-apply-helpers chalk char-spinner cli-table3 color-convert color-name color-support combined-stream commander content-type cookie cookie-signature cross-argv delayed-stream dunder-proto emoji-regex es-define-property es-errors es-object-atoms es-set-tostringtag form-data function-bind generator-function get-intrinsic get-proto gopd has-async-hooks has-flag has-symbols has-tostringtag hasown hdr-histogram-js hdr-histogram-percentiles-obj http-parser-js hyper-express hyperid ieee754 is-fullwidth-code-point lodash.chunk lodash.clonedeep lodash.flatten manage-path math-intrinsics media-typer mime-db mime-types minimist negotiator on-net-listen pako preact pretty-bytes progress range-parser reinterval retimer semver streamsearch string-width strip-ansi supports-color timestring type-is uWebSockets.js uplot yaml';
+  '@assemblyscript/loader @colors/colors @minimistjs/subarg @opentelemetry/api @preact/signals @preact/signals-core ansi-regex ansi-styles async-function async-generator-function asynckit autocannon base64-js bintrees buffer busboy call-bind-apply-helpers chalk char-spinner cli-table3 color-convert color-name color-support combined-stream commander content-type cookie cookie-signature cross-argv delayed-stream dunder-proto emoji-regex es-define-property es-errors es-object-atoms es-set-tostringtag form-data function-bind generator-function get-intrinsic get-proto gopd has-async-hooks has-flag has-symbols has-tostringtag hasown hdr-histogram-js hdr-histogram-percentiles-obj http-parser-js hyper-express hyperid ieee754 is-fullwidth-code-point lodash.chunk lodash.clonedeep lodash.flatten manage-path math-intrinsics media-typer mime-db mime-types minimist negotiator on-net-listen pako preact pretty-bytes progress prom-client range-parser reinterval retimer semver streamsearch string-width strip-ansi supports-color tdigest timestring type-is uWebSockets.js uplot yaml';
 const installed =
   '@uwsjs/linux-x64-20 @uwsjs/linux-x64-22 @uwsjs/linux-x64-24 @uwsjs/linux-x64-26 libphonenumber-js lru-cache xstate zod';
 

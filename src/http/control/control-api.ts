@@ -83,12 +83,13 @@ function answer(
   request: ControlRequest,
   id: string | undefined,
 ): ControlReply | Promise<ControlReply> {
-  const success = (result: unknown): ControlReply => {
+  const success = (result: unknown): ControlReply | Promise<ControlReply> => {
     const reply = operation.reply as
       | ((result: unknown, live: Live, headers: ControlRequest['headers']) => unknown)
       | undefined;
     const value = reply === undefined ? result : reply(result, simulator, request.headers);
     if (value instanceof WholeReply) return value.reply;
+    if (value instanceof Promise) return value.then((late: WholeReply) => late.reply);
     const body = operation.output === undefined ? '' : JSON.stringify(value);
     return { status: successStatus(operation), body };
   };

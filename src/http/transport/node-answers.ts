@@ -62,7 +62,13 @@ export class NodeAnswers {
       .catch((error: unknown) => this.fail(response, error));
   }
 
-  write(response: ServerResponse, reply: ApiReply): void {
+  /** Answers in place of the service, once the body has arrived. */
+  decline(response: ServerResponse, reply: ApiReply): void {
+    this.#port.answersItself(response.req.url?.split('?')[0] ?? '', reply);
+    this.#write(response, reply);
+  }
+
+  #write(response: ServerResponse, reply: ApiReply): void {
     this.#put(response, reply.status, reply.body, jsonType, reply.headers);
   }
 
@@ -71,13 +77,13 @@ export class NodeAnswers {
    */
   refuse(response: ServerResponse, reply: ApiReply): void {
     response.shouldKeepAlive = false;
-    this.write(response, reply);
+    this.decline(response, reply);
   }
 
   fail(response: ServerResponse, error: unknown): void {
     this.#port.report(error);
     if (response.headersSent) response.destroy();
-    else if (!response.destroyed) this.write(response, this.#port.replies.internalError);
+    else if (!response.destroyed) this.decline(response, this.#port.replies.internalError);
   }
 
   #deliver(response: ServerResponse, request: ControlRequest, reply: ControlReply): void {
@@ -89,7 +95,7 @@ export class NodeAnswers {
     } else if (reply.delivery !== undefined) {
       this.#mistreat(response, reply, reply.delivery);
     } else {
-      this.write(response, reply);
+      this.#write(response, reply);
     }
   }
 
@@ -110,7 +116,7 @@ export class NodeAnswers {
       this.#clearDelay(response);
       if (response.destroyed) return;
       if (cut === undefined) {
-        this.write(response, reply);
+        this.#write(response, reply);
         return;
       }
       this.#lines.set(response);

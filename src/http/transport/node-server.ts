@@ -135,7 +135,7 @@ export class NodeTransport implements Transport {
     incoming.on('end', () => {
       if (response.headersSent || response.destroyed) return;
       if (body.isTooLong) {
-        this.#answers.write(response, body.intake.over);
+        this.#answers.decline(response, body.intake.over);
         return;
       }
       draft.body = body.bytes;
@@ -169,7 +169,11 @@ export class NodeTransport implements Transport {
     const { headersTooLarge, malformed } = this.#port.replies;
     if (code === 'HPE_INVALID_METHOD') {
       this.#serveUnusual(readUnusualMethod(rawPacket, bytesParsed, socket), socket);
-    } else refuseSocket(socket, code === 'HPE_HEADER_OVERFLOW' ? headersTooLarge : malformed);
+      return;
+    }
+    const reply = code === 'HPE_HEADER_OVERFLOW' ? headersTooLarge : malformed;
+    this.#port.answersItself('', reply);
+    refuseSocket(socket, reply);
   }
 
   /** Answers in order and ends the connection, since a body would not be read. */

@@ -2,6 +2,7 @@
  * State that both transports derive once per port from the handler and the options: limits,
  * prepared replies, the clock behind `Date`, and the receiver of unexpected errors.
  */
+import type { ApiReply } from '../service/messages.ts';
 import { BodyRoom, type Intake } from './arriving-body.ts';
 import {
   type ControlRequest,
@@ -56,6 +57,11 @@ export class ServedPort {
   /** The limits for this request's body. Runs the control port's own code, which may throw. */
   intakeOf(request: ControlRequest): Intake {
     return 'service' in this.serve ? this.intake : (this.serve.intake?.(request) ?? this.intake);
+  }
+
+  /** The transport answers in place of the service. */
+  answersItself(path: string, { status }: ApiReply): void {
+    if ('service' in this.serve) this.serve.onOwnReply?.(path, status);
   }
 
   /**

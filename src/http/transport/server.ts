@@ -169,7 +169,7 @@ export class HyperExpressTransport implements Transport {
 
   #collected(request: UwsRequest, body: ArrivingBody): void {
     if (body.isTooLong) {
-      this.#answers.write(request, body.intake.over);
+      this.#answers.decline(request, body.intake.over);
       return;
     }
     request.body = body.bytes;

@@ -66,6 +66,11 @@ export interface ServiceHandler {
    * True if the transport's own refusals use the nested shape now (`errorBody`). Default: false.
    */
   readonly nestsErrors?: () => boolean;
+  /**
+   * Called when the transport answers in place of the service; the path is empty where none was
+   * read. It must not throw.
+   */
+  readonly onOwnReply?: (path: string, status: number) => void;
 }
 
 export interface TransportOptions {

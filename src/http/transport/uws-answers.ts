@@ -50,7 +50,13 @@ export class UwsAnswers {
     );
   }
 
-  write(request: UwsRequest, reply: ApiReply): void {
+  /** Answers in place of the service, once the body has arrived. */
+  decline(request: UwsRequest, reply: ApiReply): void {
+    this.#port.answersItself(request.path, reply);
+    this.#write(request, reply);
+  }
+
+  #write(request: UwsRequest, reply: ApiReply): void {
     this.#put(request, reply.status, reply.body, jsonType, reply.headers);
   }
 
@@ -58,6 +64,7 @@ export class UwsAnswers {
    * Answers before the body has arrived. The rest of the body is not read, so the connection ends.
    */
   refuse(request: UwsRequest, reply: ApiReply): void {
+    this.#port.answersItself(request.path, reply);
     this.pending.settle(request.response);
     request.response.raw.onData(() => {});
     writeReply(request, reply.status, reply.body, jsonType, reply.headers, true);
@@ -67,7 +74,7 @@ export class UwsAnswers {
     this.#port.report(error);
     // After half a reply the connection is unusable.
     if (request.response.completed) closeQuietly(request.response);
-    else this.write(request, this.#port.replies.internalError);
+    else this.decline(request, this.#port.replies.internalError);
   }
 
   /**
@@ -94,7 +101,7 @@ export class UwsAnswers {
     } else if (reply.delivery !== undefined) {
       this.#mistreat(request, reply, reply.delivery);
     } else {
-      this.write(request, reply);
+      this.#write(request, reply);
     }
   }
 
@@ -112,7 +119,7 @@ export class UwsAnswers {
 
   #mistreat(request: UwsRequest, reply: ApiReply, { delayMs = 0, cut }: Delivery): void {
     const act = (): void => {
-      if (cut === undefined) this.write(request, reply);
+      if (cut === undefined) this.#write(request, reply);
       else this.#cut(request, reply, cut);
     };
     const later = (): void => this.#later(request, act);

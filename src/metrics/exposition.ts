@@ -1,0 +1,44 @@
+/**
+ * Metrics as the text that Prometheus reads, by prom-client, with the metrics of this process.
+ * Loaded with the first scrape. From then on prom-client observes the event loop and the garbage
+ * collector until the process ends.
+ */
+import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
+import type { Family } from './families.ts';
+
+export type Format = 'openmetrics' | 'text';
+
+/** Gauges whose names end in `_total`, which promtool reports. */
+const misnamed = ['resources', 'handles', 'requests'].map((name) => `nodejs_active_${name}_total`);
+
+const endOfMetrics = '# EOF\n';
+
+export async function exposition(
+  families: readonly Family[],
+  format: Format,
+): Promise<{ readonly content: string; readonly contentType: string }> {
+  const contentType =
+    format === 'openmetrics' ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE;
+  const registry = new Registry<typeof contentType>();
+  registry.setContentType(contentType);
+  for (const family of [...families, ...(await processMetrics())]) {
+    // For OpenMetrics the registry renames counters in place: it gets a copy that lives as long.
+    const copy = { ...family, get: async () => copy };
+    registry.registerMetric(copy as unknown as Metric);
+  }
+  const content = await registry.metrics();
+  const isEnded = content.endsWith(endOfMetrics);
+  // A comment in the older format. It shows that the text is whole.
+  return { content: isEnded ? content : `${content}${endOfMetrics}`, contentType };
+}
+
+let ofProcess: Registry | undefined;
+
+function processMetrics() {
+  if (ofProcess === undefined) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+    for (const name of misnamed) ofProcess.removeSingleMetric(name);
+  }
+  return ofProcess.getMetricsAsJSON();
+}

@@ -1,0 +1,184 @@
+/**
+ * The metrics of simulated worlds, as values: names, help and samples. They are read from counts
+ * and state when a scraper asks; nothing here runs per request.
+ */
+import type { Histogram } from '../sim/histogram.ts';
+import { endpointNames, msPerSecond } from '../sim/limits.ts';
+import type { MessageCounts } from '../sim/message-counts.ts';
+import type { Device } from '../sim/records.ts';
+import { statuses } from '../sim/status.ts';
+import type { Simulation } from '../simulation/simulation.ts';
+import type { RequestCounts } from './request-counts.ts';
+
+/** Counts of one world that outlive its resets. */
+export interface Counts {
+  readonly requests: RequestCounts;
+  readonly messages: MessageCounts;
+}
+
+export interface MeasuredWorld {
+  /** The value of the label `world`, where there are several. */
+  readonly worldId: string;
+  readonly counts: Counts;
+  readonly simulation: Simulation;
+}
+
+type Labels = Readonly<Record<string, string | number>>;
+
+export interface Sample {
+  readonly labels: Labels;
+  readonly value: number;
+  /** The name of a histogram's series. */
+  readonly metricName?: string;
+}
+
+export interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly values: readonly Sample[];
+}
+
+interface Declared {
+  readonly name: string;
+  readonly help: string;
+  readonly type: Family['type'];
+  readonly samples: (world: MeasuredWorld, name: string) => readonly Sample[];
+}
+
+const throttledStatus = 429;
+const withoutLabels: Labels = {};
+
+const declared: readonly Declared[] = [
+  {
+    name: 'smstwin_requests_total',
+    help: 'Requests of the service, by endpoint and status of the reply.',
+    type: 'counter',
+    samples: ({ counts }) =>
+      [...counts.requests.byStatus()].map(({ endpoint, status, count }) => ({
+        labels: { endpoint, status },
+        value: count,
+      })),
+  },
+  {
+    name: 'smstwin_request_duration_seconds',
+    help: 'Time the server took for a request, without the transport.',
+    type: 'histogram',
+    samples: ({ counts }, name) =>
+      [...counts.requests.durationsMs()].flatMap(({ endpoint, durationsMs }) =>
+        seriesOf(name, { endpoint }, durationsMs, msPerSecond),
+      ),
+  },
+  {
+    name: 'smstwin_throttled_total',
+    help: 'Requests answered 429, by endpoint.',
+    type: 'counter',
+    samples: ({ counts }) =>
+      endpointNames.map((endpoint) => ({
+        labels: { endpoint },
+        value: counts.requests.count(endpoint, throttledStatus),
+      })),
+  },
+  {
+    name: 'smstwin_messages_accepted_total',
+    help: 'Messages accepted.',
+    type: 'counter',
+    samples: ({ counts }) => one(counts.messages.accepted),
+  },
+  {
+    name: 'smstwin_messages',
+    help: 'Messages held, by status.',
+    type: 'gauge',
+    samples: ({ simulation }) => {
+      const accounts = [...simulation.world.accounts.values()];
+      return statuses.map((status) => ({
+        labels: { status },
+        value: accounts.reduce((sum, { counts }) => sum + counts[status], 0),
+      }));
+    },
+  },
+  {
+    name: 'smstwin_message_age_seconds',
+    help: 'Simulated time from the acceptance of a message to a status.',
+    type: 'histogram',
+    samples: ({ counts }, name) =>
+      Object.entries(counts.messages.ages).flatMap(([status, ages]) =>
+        seriesOf(name, { status }, ages, 1),
+      ),
+  },
+  {
+    name: 'smstwin_sims',
+    help: 'SIMs and numbers of the shared pool, by state.',
+    type: 'gauge',
+    samples: ({ simulation }) => {
+      const states = { connected: 0, disconnected: 0, deactivated: 0 };
+      for (const device of simulation.world.devices.values()) states[stateOf(device)]++;
+      return Object.entries(states).map(([state, value]) => ({ labels: { state }, value }));
+    },
+  },
+  {
+    name: 'smstwin_timers',
+    help: 'Timers of the simulated clock that have not fired.',
+    type: 'gauge',
+    samples: ({ simulation }) => one(simulation.clock.pending),
+  },
+  {
+    name: 'smstwin_simulated_time_seconds',
+    help: 'Simulated time, in seconds since 1970.',
+    type: 'gauge',
+    samples: ({ simulation }) => one(simulation.clock.now() / msPerSecond),
+  },
+];
+
+export const metricNames: readonly string[] = [
+  ...declared.map(({ name }) => name),
+  'smstwin_worlds',
+];
+
+/** The metrics of these worlds, each sample labelled with its world where there are several. */
+export function familiesOf(worlds: readonly MeasuredWorld[]): Family[] {
+  const labelled = (world: MeasuredWorld, samples: readonly Sample[]): readonly Sample[] =>
+    worlds.length === 1
+      ? samples
+      : samples.map((sample) => ({
+          ...sample,
+          labels: { world: world.worldId, ...sample.labels },
+        }));
+  return [
+    ...declared.map(({ name, help, type, samples }) => ({
+      name,
+      help,
+      type,
+      values: worlds.flatMap((world) => labelled(world, samples(world, name))),
+    })),
+    {
+      name: 'smstwin_worlds',
+      help: 'Worlds of this process.',
+      type: 'gauge',
+      values: one(worlds.length),
+    },
+  ];
+}
+
+function one(value: number): readonly Sample[] {
+  return [{ labels: withoutLabels, value }];
+}
+
+/** A histogram as Prometheus reads it: each bucket includes the ones before it. */
+function seriesOf(name: string, labels: Labels, histogram: Histogram, divisor: number): Sample[] {
+  const { bounds, counts, sum } = histogram;
+  let count = 0;
+  const series: Sample[] = counts.map((inBucket, bucket) => {
+    count += inBucket;
+    const bound = bounds[bucket];
+    const le = bound === undefined ? '+Inf' : String(bound / divisor);
+    return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: count };
+  });
+  series.push({ metricName: `${name}_sum`, labels, value: sum / divisor });
+  series.push({ metricName: `${name}_count`, labels, value: count });
+  return series;
+}
+
+function stateOf({ active, connected }: Device): 'connected' | 'disconnected' | 'deactivated' {
+  return active ? (connected ? 'connected' : 'disconnected') : 'deactivated';
+}

@@ -1,0 +1,71 @@
+/**
+ * Requests of the service by endpoint and status, and what they took. The hot path adds to arrays;
+ * labels and texts are made when the metrics are read.
+ */
+import { Histogram } from '../sim/histogram.ts';
+import { type EndpointName, endpointNames } from '../sim/limits.ts';
+
+/** `unknown`: the path is none of the service's. */
+export type CountedEndpoint = EndpointName | 'unknown';
+
+/** In milliseconds: most requests take some microseconds. */
+const durationBoundsMs = [
+  ...[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
+  ...[1, 2.5, 5, 10, 25, 50, 100, 250, 1_000],
+];
+const mostStatuses = 600;
+
+class EndpointCounts {
+  readonly byStatus = new Float64Array(mostStatuses);
+  readonly durationsMs = new Histogram(durationBoundsMs);
+}
+
+export class RequestCounts {
+  readonly #endpoints: Partial<Record<CountedEndpoint, EndpointCounts>> = {};
+
+  /** The service answered a request. */
+  answered(endpoint: EndpointName | undefined, status: number, tookMs: number): void {
+    const counts = this.#of(endpoint);
+    counts.byStatus[status] = (counts.byStatus[status] ?? 0) + 1;
+    counts.durationsMs.observe(tookMs);
+  }
+
+  /** The transport answered a request itself, before it reached the service. */
+  refused(endpoint: EndpointName | undefined, status: number): void {
+    const { byStatus } = this.#of(endpoint);
+    byStatus[status] = (byStatus[status] ?? 0) + 1;
+  }
+
+  /** Every endpoint with its statuses that have occurred, in ascending order. */
+  *byStatus(): Iterable<{ endpoint: CountedEndpoint; status: number; count: number }> {
+    for (const [endpoint, { byStatus }] of this.#entries()) {
+      for (const [status, count] of byStatus.entries()) {
+        if (count > 0) yield { endpoint, status, count };
+      }
+    }
+  }
+
+  *durationsMs(): Iterable<{ endpoint: CountedEndpoint; durationsMs: Histogram }> {
+    for (const [endpoint, { durationsMs }] of this.#entries()) yield { endpoint, durationsMs };
+  }
+
+  count(endpoint: EndpointName, status: number): number {
+    return this.#endpoints[endpoint]?.byStatus[status] ?? 0;
+  }
+
+  #entries(): (readonly [CountedEndpoint, EndpointCounts])[] {
+    return [...endpointNames, 'unknown' as const].flatMap((endpoint) => {
+      const counts = this.#endpoints[endpoint];
+      return counts === undefined ? [] : [[endpoint, counts] as const];
+    });
+  }
+
+  #of(endpoint: CountedEndpoint = 'unknown'): EndpointCounts {
+    let counts = this.#endpoints[endpoint];
+    if (counts === undefined) {
+      counts = new EndpointCounts();
+      this.#endpoints[endpoint] = counts;
+    }
+    return counts;
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * Metrics for Prometheus. The method gives them as values; the control port as text.
+ */
+import { z } from 'zod';
+import { familiesOf } from '../metrics/families.ts';
+import { defineOperation, WholeReply } from './define.ts';
+
+export const metrics = defineOperation({
+  name: 'simulator.metrics',
+  http: 'GET /control/metrics',
+  summary: 'Metrics: OpenMetrics where `Accept` names it, otherwise the text format of Prometheus.',
+  contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  output: z.string(),
+  run: (live) => familiesOf([{ worldId: '', counts: live.counts, simulation: live.simulation }]),
+  reply: async (families, _, headers) => {
+    const { exposition } = await import('../metrics/exposition.ts');
+    const wantsOpenMetrics = headers['accept']?.includes('application/openmetrics-text') === true;
+    const text = await exposition(families, wantsOpenMetrics ? 'openmetrics' : 'text');
+    return new WholeReply({ status: 200, ...text });
+  },
+});

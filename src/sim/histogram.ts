@@ -1,0 +1,23 @@
+/**
+ * A histogram with fixed buckets. Counting a value costs a few comparisons and makes no object.
+ */
+export class Histogram {
+  /** The upper bounds of the buckets, ascending; a value equal to a bound is in its bucket. */
+  readonly bounds: readonly number[];
+  /** Values by bucket; the last bucket has no bound. */
+  readonly counts: number[];
+  sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds;
+    this.counts = [...bounds, 0].fill(0);
+  }
+
+  observe(value: number): void {
+    const { bounds, counts } = this;
+    let bucket = 0;
+    while (bucket < bounds.length && value > (bounds[bucket] ?? 0)) bucket++;
+    counts[bucket] = (counts[bucket] ?? 0) + 1;
+    this.sum += value;
+  }
+}
