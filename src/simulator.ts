@@ -4,8 +4,15 @@
  */
 
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
-import { type Listening, type ListenOptions, openPorts, type Ports } from './http/ports.ts';
+import {
+  type Listening,
+  type ListenOptions,
+  openPorts,
+  type Ports,
+  serviceHandler,
+} from './http/ports.ts';
 import type { ApiReply, ApiRequest } from './http/service/messages.ts';
+import { InProcessFetch } from './http/transport/in-process-fetch.ts';
 import { RequestCounts } from './metrics/request-counts.ts';
 import { accounts } from './operations/accounts.ts';
 import { Activity } from './operations/activity.ts';
@@ -117,6 +124,9 @@ export class Simulator implements Live, Resumed {
   readonly #makeSimulation: (settings: Settings, startMs: number) => Simulation;
   #journal: Journal | undefined;
   #ports: Ports | undefined;
+  readonly #inProcess = new InProcessFetch(serviceHandler(this), {
+    now: () => this.simulation.clock.now(),
+  });
   #onShutdown: (() => void) | undefined;
 
   /** Throws a SettingsError that lists every mistake, or a JournalError. */
@@ -127,7 +137,7 @@ export class Simulator implements Live, Resumed {
       options.simulation ?? ((parsed, startMs) => new Simulation(parsed, startMs));
     const { journal } = options;
     const run = typeof journal === 'string' ? openRun(journal, this.settings) : undefined;
-    const startMs = options.startAtMs ?? run?.startedAtMs ?? this.startMs();
+    const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
     try {
       this.simulation = this.freshSimulation(startMs);
     } catch (error) {
@@ -136,8 +146,7 @@ export class Simulator implements Live, Resumed {
     }
     this.wallClock = new WallClock(
       () => this.simulation.clock,
-      this.settings.clock,
-      this.settings.rate,
+      this.settings,
       (rate) => this.#countWaits(rate),
     );
     try {
@@ -167,9 +176,18 @@ export class Simulator implements Live, Resumed {
     this.counts.requests.answered(handled.endpoint, handled.reply.status, tookMs);
     if (this.activity.isWatched) {
       this.activity.answered(handled.endpoint, handled.reply.status, nowMs, this.requestLog);
+      this.wallClock.arm();
     }
     return handled.reply;
   }
+
+  /**
+   * A standard `fetch` that answers in this process, without a port; the origin of a URL is
+   * ignored. An own property, so that it can be handed on as a function.
+   */
+  readonly fetch: typeof globalThis.fetch = (input, init) => {
+    return this.#inProcess.fetch(input, init, this.baseUrl || 'http://localhost');
+  };
 
   replayOperation(name: string, args: readonly unknown[]): { result: unknown } | undefined {
     const operation = recordedOperation(name);
@@ -253,6 +271,7 @@ export class Simulator implements Live, Resumed {
   /** Stops accepting, finishes what is in flight, and leaves nothing behind. */
   async close(): Promise<void> {
     this.waits.close();
+    this.#inProcess.close();
     await this.#ports?.close();
     this.#ports = undefined;
     this.#stop();
@@ -276,7 +295,7 @@ export class Simulator implements Live, Resumed {
   }
 
   startMs(): number {
-    return this.settings.clock === 'manual' ? this.settings.startTimeMs : WallClock.nowMs();
+    return this.wallClock.startMs();
   }
 
   freshSimulation(startMs: number): Simulation {

@@ -5,7 +5,7 @@
 import type { Live } from '../operations/live.ts';
 import { matchRoute } from './service/routes.ts';
 import { openTransport, type TransportKind } from './transport/open-transport.ts';
-import type { Transport } from './transport/transport.ts';
+import type { ServiceHandler, Transport } from './transport/transport.ts';
 
 export interface ListenOptions {
   /** Default 127.0.0.1. */
@@ -58,16 +58,10 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
   const transportOptions =
     options.onInternalError === undefined ? {} : { onInternalError: options.onInternalError };
   try {
-    const service = await openTransport(
-      kind,
-      {
-        service: (request) => simulator.handle(request),
-        nestsErrors: () => simulator.simulation.world.assumptions.errorBody === 'nested',
-        onOwnReply: (path, status) =>
-          simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),
-      },
-      { ...transportOptions, now: () => simulator.simulation.clock.now() },
-    );
+    const service = await openTransport(kind, serviceHandler(simulator), {
+      ...transportOptions,
+      now: () => simulator.simulation.clock.now(),
+    });
     if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
     opened.push(service.transport);
     const baseUrl = urlOf(host, await service.transport.listen(port, host));
@@ -89,6 +83,16 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
     await close();
     throw error;
   }
+}
+
+/** The service, as a transport or `sim.fetch` calls it. */
+export function serviceHandler(simulator: Live): ServiceHandler {
+  return {
+    service: (request) => simulator.handle(request),
+    nestsErrors: () => simulator.simulation.world.assumptions.errorBody === 'nested',
+    onOwnReply: (path, status) =>
+      simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),
+  };
 }
 
 /** What a client on this machine connects to. */
