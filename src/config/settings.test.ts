@@ -44,7 +44,18 @@ test.each([
 });
 
 test.each([
-  [{ clock: 'fast' }, 'clock: expected one of "real", "scaled", "manual"; got "fast"'],
+  [
+    { clock: 'fast' },
+    'clock: expected "real", "scaled", "manual" or { now: <a function> }; got "fast"',
+  ],
+  [
+    { clock: {} },
+    'clock: expected "real", "scaled", "manual" or { now: <a function> }; got an object',
+  ],
+  [
+    { clock: { now: () => 1e12 }, rate: 2 },
+    'rate: only a scaled clock takes it: set clock to "scaled"',
+  ],
   [{ seed: -1 }, 'seed: expected at least 0; got -1'],
   [{ seed: 2 ** 32 }, 'seed: expected at most 4294967295; got 4294967296'],
   [{ seed: 1.5 }, 'seed: expected a whole number; got 1.5'],

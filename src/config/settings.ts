@@ -18,8 +18,11 @@ import {
   worldSchema,
 } from './world-schema.ts';
 
+/** What users choose by name. */
 export const clockModes = ['real', 'scaled', 'manual'] as const;
-export type ClockMode = (typeof clockModes)[number];
+/** A *bound* clock follows a function of the process that made the simulator. */
+export const shownClockModes = [...clockModes, 'bound'] as const;
+export type ClockMode = (typeof shownClockModes)[number];
 /** The kind of seconds that `Retry-After` counts on a scaled clock. */
 export const retryAfterSeconds = ['simulated', 'real'] as const;
 export const logModes = ['off', 'text', 'json'] as const;
@@ -41,9 +44,31 @@ export const startTimeSchema = z
     error: 'expected a time between the years 1970 and 9000',
   });
 
+const boundError = `expected ${clockModes.map((mode) => `"${mode}"`).join(', ')} or { now: <a function> }`;
+
+/** Epoch milliseconds as a bound clock reads them. */
+export function readBound(now: () => number): number {
+  const ms = Math.floor(now());
+  if (Number.isSafeInteger(ms)) return ms;
+  throw new TypeError(`clock.now: expected epoch milliseconds; got ${ms}`);
+}
+
+const boundSchema = z
+  .strictObject({
+    now: z.custom<() => number>((now) => typeof now === 'function', {
+      error: 'expected a function that returns epoch milliseconds, such as () => Date.now()',
+    }),
+  })
+  .superRefine(({ now }, context) => {
+    const ms = Number(now());
+    if (ms >= earliestStartMs && ms <= latestTimeMs) return;
+    const message = `expected a time between the years 1970 and 9000; got ${ms}: set the time before`;
+    context.addIssue({ code: 'custom', path: ['now'], message });
+  });
+
 const settingsSchema = z
   .strictObject({
-    clock: z.enum(clockModes).default('real'),
+    clock: z.union([z.enum(clockModes), boundSchema], { error: boundError }).default('real'),
     rate: z.number().positive({ error: 'expected a number above 0' }).max(largestRate).optional(),
     startTime: startTimeSchema.optional(),
     retryAfterSeconds: z.enum(retryAfterSeconds).default('simulated'),
@@ -70,8 +95,11 @@ const settingsSchema = z
     },
     { when: ({ value }) => typeof value === 'object' && value !== null },
   )
-  .transform(({ startTime, rate, ...rest }) => ({
+  .transform(({ clock, startTime, rate, ...rest }) => ({
     ...rest,
+    clock: typeof clock === 'object' ? ('bound' as const) : clock,
+    /** What a bound clock follows. */
+    boundTo: typeof clock === 'object' ? clock.now : undefined,
     /** Simulated milliseconds per real millisecond, on a scaled clock. */
     rate: rate ?? defaultRate,
     /** The start of a manual clock; the other modes start at the present. */
@@ -114,10 +142,10 @@ export function limitsOf(settings: Settings): LimitsPerMinute {
   return { ...documentedLimitsPerMinute, ...settings.world.limits, ...settings.limits };
 }
 
-function isOther(clock: ClockMode | undefined, mode: ClockMode): boolean {
-  return clock !== mode && (clock === undefined || clockModes.includes(clock));
+function isOther(clock: unknown, mode: (typeof clockModes)[number]): boolean {
+  return clock !== mode && (typeof clock !== 'string' || clockModes.some((one) => one === clock));
 }
 
-function onlyWith(mode: ClockMode): string {
+function onlyWith(mode: (typeof clockModes)[number]): string {
   return `only a ${mode} clock takes it: set clock to "${mode}"`;
 }

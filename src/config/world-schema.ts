@@ -25,9 +25,11 @@ import { pathText } from './mistakes.ts';
 /** Deeply readonly plain data. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
-  : T extends object
-    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
-    : T;
+  : T extends (...args: never) => unknown
+    ? T
+    : T extends object
+      ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+      : T;
 
 /** Overrides of limits: requests per minute, or null for no limit. */
 export type LimitOverrides = { readonly [E in EndpointName]?: number | null };

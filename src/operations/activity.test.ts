@@ -144,8 +144,7 @@ test('3 s after the last stream has left, no event is made or kept', () => {
   vi.advanceTimersByTime(keptAfterLastMs);
   expect(simulator.activity.isWatched).toBe(false);
   expect(simulator.simulation.lifecycle.onStatus).toBeUndefined();
-  // The clock's own timer is left.
-  expect(vi.getTimerCount()).toBe(1);
+  expect(vi.getTimerCount()).toBe(0);
   const late = openStream(simulator, { lastSeenId: 2 });
   expect(late).toMatchObject([{ kind: 'gap', data: { missed: null } }]);
   void simulator.close();

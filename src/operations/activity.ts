@@ -6,12 +6,14 @@
  * the last event they saw.
  */
 
+import realTimers from 'node:timers';
 import { isoTime } from '../sim/iso-time.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import type { Message } from '../sim/records.ts';
 import type { Status } from '../sim/status.ts';
 import type { Simulation } from '../simulation/simulation.ts';
+import type { WallClock } from '../simulation/wall-clock.ts';
 import {
   type ActivityEvent,
   type ActivityListener,
@@ -29,6 +31,12 @@ export interface StreamOptions {
   /** Every event one by one, however many there are. */
   readonly every?: boolean;
   readonly lastSeenId?: number | undefined;
+}
+
+/** The parts of the simulator that events come from. */
+interface Watched {
+  readonly simulation: Simulation;
+  readonly wallClock: WallClock;
 }
 
 interface Stream {
@@ -49,7 +57,7 @@ const tickMs = 100;
 const ticksPerSecond = 10;
 
 export class Activity {
-  readonly #live: { readonly simulation: Simulation };
+  readonly #live: Watched;
   readonly #listeners: { readonly [K in EventKind]: Set<(data: EventData[K]) => void> } = {
     message: new Set(),
     sim: new Set(),
@@ -71,11 +79,11 @@ export class Activity {
   #isDense = false;
   #counts: Partial<Record<EventKind, number>> = {};
   #ticks = 0;
-  #ticking: ReturnType<typeof setInterval> | undefined;
-  #forgetting: ReturnType<typeof setTimeout> | undefined;
+  #stopTicking: (() => void) | undefined;
+  #stopForgetting: (() => void) | undefined;
   #isWatched = false;
 
-  constructor(live: { readonly simulation: Simulation }) {
+  constructor(live: Watched) {
     this.#live = live;
   }
 
@@ -136,22 +144,20 @@ export class Activity {
     if (lastSeenId !== undefined) this.#resume(stream, lastSeenId);
     this.#streams.add(stream);
     for (const kind of kinds) this.#streamed.add(kind);
-    clearTimeout(this.#forgetting);
-    this.#ticking ??= setInterval(() => this.#tick(), tickMs).unref();
+    this.#stopForgetting?.();
+    this.#stopTicking ??= this.#startTicking();
     this.#readEvery();
     this.attach();
     return () => {
       if (!this.#streams.delete(stream)) return;
       this.#readEvery();
-      if (this.#streams.size === 0) {
-        this.#forgetting = setTimeout(() => this.#forget(), keptAfterLastMs).unref();
-      }
+      if (this.#streams.size === 0) this.#stopForgetting = this.#startForgetting();
     };
   }
 
   /** Ends all timers and forgets what is kept. */
   close(): void {
-    clearTimeout(this.#forgetting);
+    this.#stopForgetting?.();
     this.#streams.clear();
     this.#forget();
   }
@@ -160,6 +166,7 @@ export class Activity {
   attach(): void {
     const hasListeners = Object.values(this.#listeners).some(({ size }) => size > 0);
     this.#isWatched = hasListeners || this.#streamed.size > 0;
+    this.#live.wallClock.watch(this.#isWatched);
     const { lifecycle } = this.#live.simulation;
     const wantsMessages = this.#listeners.message.size > 0 || this.#streamed.has('message');
     lifecycle.onStatus = wantsMessages ? this.#onStatus : undefined;
@@ -212,6 +219,26 @@ export class Activity {
     }
   }
 
+  /** Beside a bound clock, the fake timers of a test must not have these: they never end. */
+  get #timers(): Pick<
+    typeof realTimers,
+    'setInterval' | 'setTimeout' | 'clearInterval' | 'clearTimeout'
+  > {
+    return this.#live.wallClock.mode === 'bound' ? realTimers : globalThis;
+  }
+
+  #startTicking(): () => void {
+    const { setInterval, clearInterval } = this.#timers;
+    const timer = setInterval(() => this.#tick(), tickMs).unref();
+    return () => clearInterval(timer);
+  }
+
+  #startForgetting(): () => void {
+    const { setTimeout, clearTimeout } = this.#timers;
+    const timer = setTimeout(() => this.#forget(), keptAfterLastMs).unref();
+    return () => clearTimeout(timer);
+  }
+
   #tick(): void {
     this.#sendTraffic();
     this.#sendCounts();
@@ -257,8 +284,8 @@ export class Activity {
   }
 
   #forget(): void {
-    clearInterval(this.#ticking);
-    this.#ticking = undefined;
+    this.#stopTicking?.();
+    this.#stopTicking = undefined;
     this.#streamed.clear();
     this.#kept = [];
     this.#traffic.take();

@@ -2,7 +2,7 @@
  * What is shown of the clock.
  */
 import { z } from 'zod';
-import { clockModes } from '../config/settings.ts';
+import { shownClockModes } from '../config/settings.ts';
 import { latestTimeMs } from '../sim/clock.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import type { Simulation } from '../simulation/simulation.ts';
@@ -12,7 +12,7 @@ import { timeSchema } from './duration.ts';
 export const clockStateSchema = z
   .strictObject({
     now: timeSchema,
-    mode: z.enum(clockModes),
+    mode: z.enum(shownClockModes).describe('`bound`: it follows a function of its process.'),
     rate: z.number().describe('Simulated seconds per second; 0 for a manual clock.'),
     pending: z.int().min(0).describe('Timers that have not fired.'),
     next_at: timeSchema.nullable().describe('When the first of them falls due.'),

@@ -2,7 +2,7 @@
  * Time that users can move: the clock's modes and its jumps.
  */
 import { z } from 'zod';
-import { type ClockMode, clockModes, largestRate } from '../config/settings.ts';
+import { clockModes, largestRate } from '../config/settings.ts';
 import { latestTimeMs } from '../sim/clock.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { LeverError } from '../sim/lever-error.ts';
@@ -71,7 +71,7 @@ export const clock = {
     output: clockStateSchema,
     recorded: true,
     examples: [{ mode: 'scaled', rate: 60 }, { mode: 'manual' }, { mode: 'real' }],
-    arguments: (mode: ClockMode | Mode, rate?: number): Mode => {
+    arguments: (mode: Mode['mode'] | Mode, rate?: number): Mode => {
       if (typeof mode === 'object') return mode;
       return rate === undefined ? { mode } : { mode, rate };
     },

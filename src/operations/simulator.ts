@@ -2,6 +2,8 @@
  * The simulator as a whole: whether it is up, what it holds, start over, stop; and its recorded
  * run.
  */
+// Not the global one, which a test may fake.
+import { setImmediate } from 'node:timers';
 import { z } from 'zod';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import { defineOperation, WholeReply } from './define.ts';
@@ -54,7 +56,7 @@ export const simulator = {
     run: (live, startMs) => {
       live.replace(live.freshSimulation(startMs));
       live.requestLog.clear();
-      live.wallClock.setMode(live.settings.clock, live.settings.rate);
+      live.wallClock.restart();
       live.activity.publish('clock', clockState(live));
     },
     reply: (_, live) => clockState(live),

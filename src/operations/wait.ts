@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { latestTimeMs } from '../sim/clock.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import type { World } from '../sim/world.ts';
+import { longestTimerMs } from '../simulation/wall-clock.ts';
 import type { Live } from './live.ts';
 import { countMessages, findMessages, largestPage, matchIn, matchSchema } from './message-query.ts';
 import { messageRecord, messageRecordSchema } from './message-record.ts';
@@ -33,9 +34,6 @@ export const waitedSchema = z.strictObject({
   messages: z.array(messageRecordSchema).describe(`The newest ${largestPage} of them.`),
 });
 type Waited = Readonly<z.output<typeof waitedSchema>>;
-
-/** A longer delay would make the process' own timers fire at once. */
-const longestTimerMs = 2 ** 31 - 1;
 
 /** Moves simulated time on until so many messages match, at once in real time. */
 export function advanceUntil({ wallClock, simulation }: Live, given: Wait): Waited {
@@ -80,12 +78,15 @@ export function waitFor(live: Live, given: Wait): Promise<Waited> {
       // all.
       if (isLooking) return;
       isLooking = true;
-      queueMicrotask(look);
+      void Promise.resolve().then(look);
     };
     const { activity } = live;
     const unlisten = [activity.listen('message', lookSoon), activity.listen('clock', lookSoon)];
+    // Of this moment: a test may fake them, or give the real ones back before the end.
+    const { setTimeout, clearTimeout } = globalThis;
     const timer = setTimeout(
       () => {
+        live.wallClock.pump();
         look();
         abort(timeout(live.simulation.world, wait, 'ms'));
       },

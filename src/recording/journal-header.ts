@@ -134,8 +134,15 @@ export function settingsOfHeader(
 ): { readonly settings: SettingsInput; readonly keyDigests: ReadonlyMap<string, KeyDigest> } {
   const keyDigests = new Map<string, KeyDigest>();
   const settings = structuredClone(header.settings) as unknown as {
+    clock?: unknown;
+    startTime?: unknown;
     world: { accounts: { keys: Record<string, string>[] }[] };
   };
+  // Recorded inputs bring their own time; the function that moved it is not in the journal.
+  if (settings.clock === 'bound') {
+    settings.clock = 'manual';
+    settings.startTime = header.started_at;
+  }
   try {
     for (const key of settings.world.accounts.flatMap(({ keys }) => keys)) {
       const { key_sha256: digest, prefix = '' } = key;

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { faultInputSchema } from '../config/fault-schema.ts';
-import { clockModes, largestRate } from '../config/settings.ts';
+import { largestRate, shownClockModes } from '../config/settings.ts';
 import {
   assumptionsSchema,
   numberSchema,
@@ -155,7 +155,7 @@ export const snapshotSchema = z.strictObject({
   seed: count,
   clock: z.strictObject({
     now_ms: timeMs,
-    mode: z.enum(clockModes),
+    mode: z.enum(shownClockModes),
     rate: z.number().positive().max(largestRate),
   }),
   enforces_quotas: z.boolean(),

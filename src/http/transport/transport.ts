@@ -5,6 +5,9 @@
  * control port may answer later, with other content types, or with a stream of events.
  */
 import { createServer } from 'node:net';
+import { performance } from 'node:perf_hooks';
+// Not the global ones, which a test may fake: a server closes in real time.
+import { setImmediate, setTimeout } from 'node:timers';
 import { CommandError } from '../../config/command-error.ts';
 import type { ApiReply, ApiRequest } from '../service/messages.ts';
 import type { Intake } from './arriving-body.ts';

@@ -7,6 +7,8 @@
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
+// Not the global one, which a test may fake.
+import { setImmediate } from 'node:timers';
 import type { ApiReply } from '../service/messages.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from './event-stream.ts';
 import { keepAliveSeconds } from './transport.ts';
