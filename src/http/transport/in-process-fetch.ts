@@ -71,7 +71,11 @@ export class InProcessFetch {
       });
       const refusal = await collect(options.body, body);
       if (receiver.isOver) return;
-      this.#deliver(options.method, refusal ?? this.#answer(options, body.bytes), receiver);
+      const reply =
+        refusal === undefined
+          ? this.#answer(options, body.bytes)
+          : this.#answerItself(options, refusal);
+      this.#deliver(options.method, reply, receiver);
     } catch (error) {
       receiver.fail(error as Error);
     } finally {
@@ -79,7 +83,13 @@ export class InProcessFetch {
     }
   }
 
-  #answer({ method, path: target, headers }: DispatchOptions, body: Uint8Array): ApiReply {
+  #answerItself({ path }: DispatchOptions, reply: ApiReply): ApiReply {
+    this.#port.answersItself(path.replace(/\?.*/, ''), reply);
+    return reply;
+  }
+
+  #answer(options: DispatchOptions, body: Uint8Array): ApiReply {
+    const { method, path: target, headers } = options;
     const named = new Headers(headers);
     const header = (name: string) => named.get(name) ?? undefined;
     const mark = target.indexOf('?');
@@ -97,7 +107,7 @@ export class InProcessFetch {
       });
     } catch (error) {
       this.#port.report(error);
-      return this.#port.replies.internalError;
+      return this.#answerItself(options, this.#port.replies.internalError);
     }
   }
 
