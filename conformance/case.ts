@@ -58,7 +58,11 @@ export interface Case extends Plan {
 
 /** What the target was seen to do where the document is silent. */
 export type Seen =
-  | { readonly answer: unknown }
+  | {
+      readonly answer: unknown;
+      /** Of an answer in parts: what could not be told, by part. */
+      readonly parts?: Readonly<Record<string, string>>;
+    }
   /** It cannot be told from outside, and why. */
   | { readonly untold: string };
 

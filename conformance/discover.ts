@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import type { Result } from './result.ts';
+import { isObject } from './verify.ts';
 
 export interface Discovered {
   readonly answers: Readonly<Record<string, unknown>>;
@@ -16,8 +17,10 @@ export function discovered(results: readonly Result[]): Discovered {
   const untold: Record<string, string> = {};
   for (const result of results) {
     if (result.kind !== 'assumption') continue;
-    if (result.verdict === 'observed') answers[result.subject] = result.seen;
-    else untold[result.subject] = result.reason ?? result.verdict;
+    const { subject, seen, parts = {} } = result;
+    if (result.verdict !== 'observed') untold[subject] = result.reason ?? result.verdict;
+    else answers[subject] = isObject(seen) ? { ...Object(answers[subject]), ...seen } : seen;
+    for (const [part, why] of Object.entries(parts)) untold[`${subject}.${part}`] = why;
   }
   return { answers, untold };
 }

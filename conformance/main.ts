@@ -209,6 +209,7 @@ function meansOf(options: ConformOptions): Means {
     timeoutMs,
     ...(allowTo === undefined ? {} : { allowTo }),
     ...(maxSends === undefined ? {} : { maxSends }),
+    discovers: options.discover !== undefined,
     isOwn: options.baseUrl === undefined,
     hasLevers: options.controlUrl !== undefined || options.baseUrl === undefined,
   };

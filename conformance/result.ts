@@ -26,6 +26,8 @@ export interface Result {
   /** The request whose reply broke the rule. */
   readonly broken?: Exchange;
   readonly seen?: unknown;
+  /** Parts of what was seen that could not be told, and why. */
+  readonly parts?: Readonly<Record<string, string>>;
   readonly exercised: number;
   readonly durationMs: number;
   readonly exchanges: readonly Exchange[];

@@ -367,6 +367,12 @@ export const assumptions = [
     open: 'whose address',
     answers: '`peer` · `x_forwarded_for` (only when asked for)',
   },
+  {
+    name: 'replyTemplates',
+    open: 'the wording of replies whose shape is none of the above',
+    answers:
+      '`none` · any templates by reply: a body with placeholders such as `{field}`, headers, and a status where the document states none',
+  },
 ] as const satisfies readonly Assumption[];
 
 export type AssumptionName = (typeof assumptions)[number]['name'];

@@ -53,6 +53,7 @@ interface Found {
   readonly actual?: string;
   readonly broken?: Exchange;
   readonly seen?: unknown;
+  readonly parts?: Readonly<Record<string, string>>;
 }
 
 function judged(trial: Trial): Found {
@@ -62,7 +63,12 @@ function judged(trial: Trial): Found {
 
 function sighted(seen: Seen): Found {
   if ('untold' in seen) return { verdict: 'not_exercised', reason: seen.untold };
-  return { verdict: 'observed', seen: seen.answer };
+  const { answer, parts = {} } = seen;
+  return {
+    verdict: 'observed',
+    seen: answer,
+    ...(Object.keys(parts).length > 0 && { parts }),
+  };
 }
 
 function verdictOf(error: unknown): Found {

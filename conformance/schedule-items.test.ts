@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { allCases } from './cases/all.ts';
 import { itemsOf } from './schedule-items.ts';
 
-const means = { flags: {}, hasLevers: false, isOwn: false, timeoutMs: 120_000 };
+const means = { flags: {}, hasLevers: false, isOwn: false, discovers: false, timeoutMs: 120_000 };
 
 /** The recordings that a case judges, without levers. */
 function recordingsOf(id: string) {

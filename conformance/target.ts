@@ -22,6 +22,7 @@ export type Need =
   | 'device' // the id of a device of the account
   | 'pool' // a pool number and an account without a SIM
   | 'fresh' // an account of the case's own, made by levers
+  | 'discover' // `--discover`, which costs requests of its own
   | 'clock'; // time that can be moved
 
 export interface TargetFlags {
@@ -45,6 +46,8 @@ export interface Means {
   readonly flags: TargetFlags;
   readonly allowTo?: readonly string[];
   readonly maxSends?: number;
+  /** `--discover`: what is only worth its cost to a simulator is observed too. */
+  readonly discovers: boolean;
   /** A control port makes accounts and moves time. */
   readonly hasLevers: boolean;
   /** The harness started the target itself, so that nothing stands between them. */
@@ -135,6 +138,8 @@ export function lacks(target: Means, need: Need): string | undefined {
       return '--control-url (a pool number and an account without a SIM)';
     case 'fresh':
       return '--control-url (an account of its own)';
+    case 'discover':
+      return target.discovers ? undefined : '--discover';
     case 'clock':
       return '--control-url (time that can be moved)';
   }

@@ -15,6 +15,7 @@ import { limit1PerMinuteCases } from './limit-1-per-minute.ts';
 import { limit7PerEndpointCases } from './limit-7-per-endpoint.ts';
 import { httpObservations } from './observations-http.ts';
 import { sendObservations } from './observations-send.ts';
+import { templateObservations } from './observations-templates.ts';
 import { timeObservations } from './observations-time.ts';
 import { read1OwnMessageCases } from './read-1-own-message.ts';
 import { read2InexactIdsCases } from './read-2-inexact-ids.ts';
@@ -88,4 +89,5 @@ export const allCases: readonly AnyCase[] = [
   ...sendObservations,
   ...httpObservations,
   ...timeObservations,
+  ...templateObservations,
 ].toSorted((a: AnyCase, b: AnyCase) => order.indexOf(subjectOf(a)) - order.indexOf(subjectOf(b)));

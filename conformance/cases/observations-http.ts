@@ -4,12 +4,15 @@
  */
 import type { Observation, Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
+import { shapeOf } from '../discovered-templates.ts';
 import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
+import { inferBody } from '../infer-template.ts';
 import { recorded } from '../recording.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { byStatus } from './observations-send.ts';
+import { hasOwnFigures } from './observations-templates.ts';
 import { poolNumber } from './svc-1-sims-and-pool.ts';
 
 const needs = ['sender'] as const;
@@ -28,18 +31,16 @@ async function ready(t: Trial) {
   return account;
 }
 
-function shapeOf(reply: Reply): Seen {
-  if (!verify.isObject(reply.json)) return { untold: `no JSON object: ${verify.describe(reply)}` };
-  if (typeof reply.json['code'] === 'string') return { answer: 'code_detail' };
-  if (verify.isObject(reply.json['error'])) return { answer: 'nested' };
-  if (Array.isArray(Object.values(reply.json)[0])) return { answer: 'field_map' };
-  return { untold: `another shape: ${reply.text}` };
+function errorShape(reply: Reply): Seen {
+  const { template } = inferBody([{ reply, values: { field: 'message' } }]);
+  const shape = shapeOf(template.body);
+  return shape === undefined ? { untold: `another shape: ${reply.text}` } : { answer: shape };
 }
 
-/** A list, or an object with one under this name. */
-function listShape(reply: Reply, name: string, whole: string): Seen {
+/** A list, or an object of these names. */
+function listShape(reply: Reply, names: string, whole: string): Seen {
   if (reply.status === 200 && Array.isArray(reply.json)) return { answer: 'array' };
-  if (reply.status === 200 && verify.isObject(reply.json) && Array.isArray(reply.json[name]))
+  if (reply.status === 200 && Object.keys(Object(reply.json)).toSorted().join() === names)
     return { answer: whole };
   return { untold: `another shape: ${verify.describe(reply)}` };
 }
@@ -79,7 +80,7 @@ export const httpObservations: readonly Observation[] = [
     run: async (t) => {
       const reply = await t.send(await ready(t), { message: 'x'.repeat(1601) });
       verify.given(() => verify.status(reply, 400));
-      return shapeOf(reply);
+      return errorShape(reply);
     },
   },
   {
@@ -214,7 +215,7 @@ export const httpObservations: readonly Observation[] = [
     sends: 'a read of received messages',
     run: async (t) => {
       const { key } = await ready(t);
-      return listShape(await t.get(paths.received, key), 'results', 'page');
+      return listShape(await t.get(paths.received, key), 'count,next,previous,results', 'page');
     },
   },
   {
@@ -264,8 +265,9 @@ export const httpObservations: readonly Observation[] = [
     sends: 'a request for the statistics',
     run: async (t) => {
       const reply = await t.get(paths.stats, (await ready(t)).key);
-      const hasNumbers = /:\s*\d/.test(reply.text) && verify.isObject(reply.json);
-      return hasNumbers ? { answer: 'counts' } : { untold: 'no counts in it' };
+      return hasOwnFigures(reply)
+        ? { answer: 'counts' }
+        : { untold: `another shape: ${verify.describe(reply)}` };
     },
   },
   {

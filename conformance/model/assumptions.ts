@@ -56,4 +56,5 @@ export interface Assumptions {
   readonly statsShape: 'counts';
   readonly unauthenticatedThrottle: 'then_429' | 'always_401';
   readonly clientIp: 'peer' | 'x_forwarded_for';
+  readonly replyTemplates: object;
 }

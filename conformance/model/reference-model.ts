@@ -24,6 +24,7 @@ import {
   type ReferenceSim,
   type Status,
 } from './reference-phone.ts';
+import { reworded } from './reference-templates.ts';
 import { instantOf } from './reference-time.ts';
 
 export type Endpoint =
@@ -46,6 +47,10 @@ export interface Expected {
   /** Where the very bytes are known. */
   readonly bytes?: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** The fields that a 400 names. */
+  readonly failing?: readonly string[];
+  /** A list of received messages as a page, whatever its shape. */
+  readonly page?: object;
   /** To be called with the actual reply once it has been found right. */
   readonly learn?: (actual: ModelReply) => void;
 }
@@ -203,6 +208,13 @@ export class ReferenceModel {
   // ── Requests ──
 
   handle(request: ModelRequest): Expected {
+    const { nowMs, assumptions } = this;
+    const { endpoint, isGet = false } = routeOf(request.path) ?? {};
+    const context = { request, endpoint, isGet, nowMs, assumptions };
+    return reworded(this.#handle(request), context);
+  }
+
+  #handle(request: ModelRequest): Expected {
     const length =
       typeof request.body === 'string' ? Buffer.byteLength(request.body) : request.body.byteLength;
     if (length > 65_536) return this.#error(413);
@@ -310,12 +322,13 @@ export class ReferenceModel {
         !failing.includes('request_id') &&
         this.#replay(endpoint, body, key) === undefined;
       if (!mayBurn) return make();
-      const { errorBody, validationScope } = this.assumptions;
+      const { errorBody, validationScope, replyTemplates } = this.assumptions;
       const learn = ({ body: bytes }: ModelReply) =>
         use(false, () => {
           // The same refusal; in another form where one of these was switched meanwhile.
           const isSameForm =
             this.assumptions.errorBody === errorBody &&
+            this.assumptions.replyTemplates === replyTemplates &&
             this.assumptions.validationScope === validationScope;
           return isSameForm ? { ...make(), bytes } : make();
         });
@@ -562,16 +575,14 @@ export class ReferenceModel {
     }));
     if (results.length === 0 && n > 1) return this.#notFound();
     const link = (to: number) => `/api/v1/sms/received/?page=${to}&page_size=${size}`;
-    const body =
-      this.assumptions.receivedShape === 'array'
-        ? results
-        : {
-            count: all.length,
-            next: n * size < all.length ? link(n + 1) : null,
-            previous: n > 1 ? link(n - 1) : null,
-            results,
-          };
-    return { status: 200, body, headers: {} };
+    const onePage = {
+      count: all.length,
+      next: n * size < all.length ? link(n + 1) : null,
+      previous: n > 1 ? link(n - 1) : null,
+      results,
+    };
+    const body = this.assumptions.receivedShape === 'array' ? results : onePage;
+    return { status: 200, body, page: onePage, headers: {} };
   }
 
   /** The id that a path names, where other spellings than ours are read. */
@@ -607,9 +618,9 @@ export class ReferenceModel {
     const isList = (value: unknown) =>
       Array.isArray(value) && value.length > 0 && value.every(anyText);
     const map = Object.fromEntries(fields.map((name) => [name, isList]));
-    if (errorBody === 'field_map') return { status: 400, body: map, headers: {} };
+    if (errorBody === 'field_map') return { status: 400, body: map, headers: {}, failing: fields };
     const more = validationScope === 'all' ? { errors: map } : {};
-    return this.#error(400, { code: fields[0], more });
+    return { ...this.#error(400, { code: fields[0], more }), failing: fields };
   }
 
   #notFound(): Expected {

@@ -40,7 +40,9 @@ test.each([
 });
 
 test.each(assumptionNames)('the default of %s can be written as text', (name) => {
-  const text = `${name}=${String(assumptionLedger[name].default)}`;
+  const { default: fallback } = assumptionLedger[name];
+  const isObject = typeof fallback === 'object' && !Array.isArray(fallback);
+  const text = `${name}=${isObject ? JSON.stringify(fallback) : String(fallback)}`;
   expect(parseAssumption(text)).toEqual({
     kind: 'assumption',
     override: { [name]: assumptionLedger[name].default },

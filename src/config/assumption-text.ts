@@ -64,7 +64,17 @@ function candidates(name: AssumptionName, answer: string): readonly unknown[] {
   if (name === 'failsFrom') {
     return [answer === '' ? [] : answer.split(',').map((status) => status.trim())];
   }
+  // Templates are typed as JSON; what is none is refused as text.
+  if (name === 'replyTemplates') return [parsed(answer)];
   return /^[0-9]+(\.[0-9]+)?$/.test(answer) ? [answer, Number(answer)] : [answer];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 function alsoAccepts(name: AssumptionName): string | undefined {

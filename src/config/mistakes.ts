@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import { endpointNames } from '../sim/limits.ts';
+import { templateNames } from '../sim/reply-templates.ts';
 import {
   isAssumptionName,
   nearestName,
@@ -74,19 +75,22 @@ function meantOption(issue: z.core.$ZodIssueInvalidUnion): z.core.$ZodIssue[] | 
 function unknownKey(key: string, path: readonly PropertyKey[]): string {
   const parent = path.at(-1);
   if (parent === 'assumptions') return unknownAssumption(key);
-  if (parent === 'limits') {
-    const near = nearestName(key, endpointNames);
-    const hint =
-      near === undefined ? `use one of ${endpointNames.join(', ')}` : `did you mean ${near}?`;
-    return `no endpoint is named "${key}"; ${hint}`;
-  }
+  if (parent === 'replyTemplates') return unknownName(key, 'reply', templateNames);
+  if (parent === 'limits') return unknownName(key, 'endpoint', endpointNames);
   return 'this key is not known here';
+}
+
+function unknownName(key: string, what: string, names: readonly string[]): string {
+  const near = nearestName(key, names);
+  const hint = near === undefined ? `use one of ${names.join(', ')}` : `did you mean ${near}?`;
+  return `no ${what} is named "${key}"; ${hint}`;
 }
 
 function sentence(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {
   const place = path.indexOf('assumptions');
   const name = place < 0 ? undefined : path[place + 1];
-  if (typeof name === 'string' && isAssumptionName(name)) {
+  const isInTemplate = name === 'replyTemplates' && path.length > place + 2;
+  if (typeof name === 'string' && isAssumptionName(name) && !isInTemplate) {
     return `expected ${permittedAnswers(name)}${got(issue, path)}`;
   }
   if (issue.code === 'custom') return issue.message;

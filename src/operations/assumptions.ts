@@ -16,7 +16,7 @@ const ledgerEntrySchema = z
   .strictObject({
     name: z.string(),
     open: z.string().describe('What the document leaves open.'),
-    default: z.union([z.string(), z.number(), z.array(z.string())]),
+    default: z.union([z.string(), z.number(), z.array(z.string()), z.strictObject({})]),
     answers: z.array(z.string()).describe('The named answers, default first.'),
     permitted: z.string().describe('Every permitted answer, in words.'),
   })
@@ -64,7 +64,13 @@ export const assumptions = {
 };
 
 /** Assumptions that the first journals did not know. A new one joins them. */
-const later: readonly string[] = ['typeCoercion', 'validationScope', 'sendAtFormats', 'pathIdForm'];
+const later: readonly string[] = [
+  'typeCoercion',
+  'validationScope',
+  'sendAtFormats',
+  'pathIdForm',
+  'replyTemplates',
+];
 
 /** Journals compare the answers that the first of them held, so that older ones still play. */
 function asFirstRecorded(answers: Assumptions): unknown {

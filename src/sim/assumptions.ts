@@ -4,6 +4,7 @@
  * first. Code reads an assumption by name, so no gap is ever decided silently in an `if`.
  */
 import { z } from 'zod';
+import { noReplyTemplates, replyTemplatesSchema, templateNames } from './reply-templates.ts';
 
 interface LedgerEntry {
   /** What the document leaves open. */
@@ -184,6 +185,13 @@ export const assumptionLedger = {
     'always_401',
   ]),
   clientIp: choice('whose address a client IP is', ['peer', 'x_forwarded_for']),
+  replyTemplates: {
+    open: 'the wording of replies whose shape is none of the above',
+    answers: [],
+    schema: replyTemplatesSchema,
+    default: noReplyTemplates,
+    alsoAccepts: `an object of templates by reply (${templateNames.join(', ')}), which may be empty`,
+  },
 } as const satisfies Record<string, LedgerEntry>;
 
 export type AssumptionName = keyof typeof assumptionLedger;

@@ -26,7 +26,11 @@ export type ServiceError =
 
 /** Refusals that the document does not list, each an answer of an assumption. */
 export type UndocumentedError =
-  | { readonly kind: 'malformed_json'; readonly detail: string }
+  | {
+      readonly kind: 'malformed_json';
+      readonly detail: string;
+      readonly mistake: 'malformed_json' | 'empty_body' | 'not_an_object';
+    }
   | { readonly kind: 'unsupported_media_type' }
   | { readonly kind: 'unsupported_content_encoding' }
   | { readonly kind: 'method_not_allowed'; readonly allow: string }

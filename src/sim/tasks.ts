@@ -4,6 +4,7 @@
  */
 
 import type { ServiceError } from './errors.ts';
+import { isoTime } from './iso-time.ts';
 import type { Account } from './records.ts';
 import type { World } from './world.ts';
 
@@ -29,4 +30,19 @@ export function pollTasks(world: World, account: Account, deviceId: string): Tas
     message: message.text,
   }));
   return { kind: 'tasks', tasks };
+}
+
+/** A task with what else a template may show of its message. */
+export function taskDetails(world: World): (task: Task) => object {
+  return (task) => {
+    const message = world.messages.get(task.message_id);
+    if (message === undefined) return task;
+    const { requestId, device, createdAtMs } = message;
+    return {
+      ...task,
+      request_id: requestId,
+      device_id: device.deviceId,
+      created_at: isoTime(createdAtMs),
+    };
+  };
 }

@@ -15,8 +15,11 @@ export interface ForeignServer {
   close(): Promise<void>;
 }
 
-export async function serveForeign(variation: Variation): Promise<ForeignServer> {
-  const service = new ForeignService(variation);
+export async function serveForeign(
+  variation: Variation,
+  now?: () => number,
+): Promise<ForeignServer> {
+  const service = new ForeignService(variation, now);
   const server = createServer((request, response) => {
     void answer(service, variation, request, response);
   });

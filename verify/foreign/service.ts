@@ -1,7 +1,7 @@
 /**
  * A second implementation of the document, in plain Node, which shares no code with the simulator
  * or the harness. It answers differently wherever the document permits it (`variation.ts`), and
- * keeps false alarms out of the harness. Times are those of the wall clock.
+ * keeps false alarms out of the harness. `now` is its clock, by default the wall clock.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -47,13 +47,15 @@ const dayMs = 86_400_000;
 
 export class ForeignService {
   readonly #variation: Variation;
+  readonly #now: () => number;
   readonly #world = makeWorld();
   readonly #throttles = new Map<string, Throttle>();
   readonly #remembered = new Map<string, Remembered>();
   readonly #endpoints: Readonly<Record<string, Endpoint>>;
 
-  constructor(variation: Variation) {
+  constructor(variation: Variation, now: () => number = Date.now) {
     this.#variation = variation;
+    this.#now = now;
     const send =
       (name: string): Endpoint['run'] =>
       (caller, _, call) =>
@@ -153,7 +155,7 @@ export class ForeignService {
     if (limit === undefined) return run();
     const throttle = this.#throttles.get(caller) ?? throttleOf(this.#variation.refill, limit);
     this.#throttles.set(caller, throttle);
-    const waitSeconds = throttle.take(Date.now());
+    const waitSeconds = throttle.take(this.#now());
     if (waitSeconds > 0) {
       return {
         status: 429,
@@ -176,7 +178,7 @@ export class ForeignService {
     if (body === undefined) return { status: 400, body: { detail: 'JSON parse error' } };
     const replayed = this.#replay(caller, endpoint, call);
     if (replayed !== undefined) return replayed;
-    const fields = readFields(body, Date.now(), this.#variation);
+    const fields = readFields(body, this.#now(), this.#variation);
     if (!('to' in fields)) return this.#invalid(fields);
     const sender = this.#sender(caller.account, fields.from);
     if (typeof sender === 'string') return this.#error(403, sender);
@@ -188,7 +190,7 @@ export class ForeignService {
   }
 
   #accept(account: Account, endpoint: string, sim: Sim, fields: SendFields, call: Call): Answer {
-    const nowMs = Date.now();
+    const nowMs = this.#now();
     const message: Message = {
       id: randomUUID(),
       account,
@@ -219,7 +221,7 @@ export class ForeignService {
     const requestId = objectOf(call.body)?.['request_id'];
     if (typeof requestId !== 'string' || requestId === '') return undefined;
     const known = this.#remembered.get(this.#scope(account, endpoint, requestId));
-    if (known === undefined || Date.now() - known.atMs >= dayMs) return undefined;
+    if (known === undefined || this.#now() - known.atMs >= dayMs) return undefined;
     if (this.#variation.replayOfOtherBodyIs409 && known.fields !== call.body.toString()) {
       return this.#error(409, 'request_id_conflict');
     }
@@ -248,14 +250,14 @@ export class ForeignService {
     if (message === undefined) return this.#notFound();
     return {
       status: 200,
-      body: this.#shown(message, statusOf(message, Date.now(), this.#variation)),
+      body: this.#shown(message, statusOf(message, this.#now(), this.#variation)),
     };
   }
 
   #tasks(account: Account, id: string): Answer {
     const sim = account.sims.find((each) => each.id === id);
     if (sim === undefined) return this.#notFound();
-    const nowMs = Date.now();
+    const nowMs = this.#now();
     const taken = account.messages.filter(
       (message) =>
         message.sim === sim &&

@@ -4,6 +4,26 @@
  */
 import type { AssumptionName } from '../../src/sim/assumptions.ts';
 
+/** A template for every reply but some, which fall back to others. */
+const someTemplates = {
+  error: { body: { title: '{detail}', code: '{code}', status: '{status}' } },
+  invalid_field: {
+    body: { first: '{field}', errors: { '{field}': ['{detail}'] }, list: [{ on: '{field}' }] },
+  },
+  invalid_key: { body: { code: '{code}' }, headers: { 'www-authenticate': null } },
+  not_found: { body: { title: 'No {path}.', at: '{now}', id: '{uuid}' } },
+  device_not_found: { body: 'no device' },
+  throttled: { body: { detail: 'In {retry_after} s.', seconds: '{retry_after}' } },
+  malformed_json: { status: 422, body: [{ msg: 'JSON: {detail}' }] },
+  empty_body: { body: {} },
+  method_not_allowed: { body: '{method}', headers: { allow: '{allow}, OPTIONS' } },
+  redirect: { status: 308, body: null },
+  stats: { body: { total: '{accepted}', left: '{quota_left}', by: ['{queued}', '{sent}'] } },
+  received: { body: { data: '{items}', of: '{count}' }, item: { id: '{message_id}' } },
+  tasks: { body: { work: '{items}' }, item: ['{to}', '{message}'] },
+  external_send: { headers: { 'x-shape': 'external' } },
+};
+
 /** Default first. */
 export const answers: Readonly<Record<AssumptionName, readonly unknown[]>> = {
   limiterRefill: ['sliding', 'continuous', 'interval', 'interval_aligned'],
@@ -58,4 +78,5 @@ export const answers: Readonly<Record<AssumptionName, readonly unknown[]>> = {
   statsShape: ['counts'],
   unauthenticatedThrottle: ['then_429', 'always_401'],
   clientIp: ['peer', 'x_forwarded_for'],
+  replyTemplates: [{}, someTemplates],
 };

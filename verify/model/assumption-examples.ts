@@ -543,4 +543,20 @@ export const assumptionExamples: Readonly<Record<AssumptionName, Example>> = {
       ['x_forwarded_for', '401, 401'],
     ],
   },
+  replyTemplates: {
+    scene: (scene) => {
+      const { body } = scene.send({ to: 'x' });
+      return `${body.replace(/Not [^"]*/, '…')} ${scene.get('/none/').body}`;
+    },
+    shows: [
+      [{}, '{"code":"to","detail":"to: …"} {"detail":"Not found."}'],
+      [
+        {
+          invalid_field: { body: { title: '{detail}', fields: [{ name: '{field}' }] } },
+          path_not_found: { body: { error: 'no {path}' } },
+        },
+        '{"title":"…","fields":[{"name":"to"}]} {"error":"no /none/"}',
+      ],
+    ],
+  },
 };

@@ -116,4 +116,5 @@ export const speaksOf: Readonly<Record<AssumptionName, Reach>> = {
   statsShape: () => false,
   unauthenticatedThrottle: both(isStranger, throttled),
   clientIp: both(isStranger, throttled),
+  replyTemplates: () => true,
 };

@@ -35,6 +35,7 @@ const tried: Partial<Record<AssumptionName, readonly unknown[]>> = {
   failureRate: [0, 0.3, 1],
   monthlyQuota: [10_000, 0, 'unlimited'],
   keyFormat: ['smst_', '', 'key~'],
+  replyTemplates: [{}],
 };
 
 /** Each assumption's answers, its default first. */

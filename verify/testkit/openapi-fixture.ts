@@ -113,6 +113,16 @@ export const mixtures: readonly Partial<Assumptions>[] = [
   { sendAtFormats: 'iso8601' },
   { sendAtFormats: 'iso8601', sendAtZone: 'any' },
   { blankMessage: 'accept', characterUnit: 'graphemes', numberCheck: 'shape' },
+  {
+    replyTemplates: {
+      error: { body: { title: '{detail}', code: '{code}' } },
+      invalid_field: { body: { errors: [{ field: '{field}', why: '{detail}' }] } },
+      invalid_key: { body: { code: '{code}' }, headers: { 'www-authenticate': null } },
+      method_not_allowed: { headers: { allow: '{allow}, OPTIONS' } },
+      stats: { body: { total: '{accepted}' } },
+      tasks: { body: '{items}', item: { id: '{message_id}' } },
+    },
+  },
   { receivedShape: 'array', tasksShape: 'array', heldStatus: 'scheduled', numberCheck: 'valid' },
 ];
 

@@ -12,19 +12,9 @@ import { documentedFields } from '../../sim/send-request.ts';
 import { errorReplies, errorReply } from '../service/error-replies.ts';
 import type { ApiReply } from '../service/messages.ts';
 import { transportReplies } from '../transport/transport-replies.ts';
-import { componentRef, type Json, schemaOf } from './json-schema.ts';
-
-/** A refusal of one endpoint. */
-export interface Refusal {
-  /** The name of its schema among the components. */
-  readonly name: string;
-  readonly status: number;
-  readonly description: string;
-  readonly schema: z.ZodType;
-  readonly headers?: Readonly<Record<string, Json>>;
-  /** The real reply, shown as the example. */
-  readonly reply: ApiReply;
-}
+import { componentRef, type Json } from './json-schema.ts';
+import { header, type Refusal } from './refusal.ts';
+import { worded } from './worded.ts';
 
 type Kind = ServiceError['kind'];
 type PlainKind = Exclude<Kind, 'invalid_field' | 'not_found' | 'throttled' | 'malformed_json'>;
@@ -32,13 +22,14 @@ type PlainKind = Exclude<Kind, 'invalid_field' | 'not_found' | 'throttled' | 'ma
 /** Refusals with a fixed code. */
 export function refusalOf(error: ServiceError & { kind: PlainKind }, assumptions: Assumptions) {
   const { status, code } = errorReplies[error.kind];
-  return {
+  const refusal: Refusal = {
     name: pascal(error.kind),
     status,
     schema: coded(z.literal(code), assumptions),
     reply: errorReply(error, assumptions),
     ...plainTexts[error.kind],
-  } satisfies Refusal;
+  };
+  return worded(refusal, error, assumptions);
 }
 
 const plainTexts = {
@@ -89,7 +80,7 @@ export function invalidField(
     assumptions.validationScope === 'all'
       ? ` Every failing field is ${isMap ? 'one' : 'a member of `errors`'} (\`validationScope\`).`
       : '';
-  return {
+  const refusal: Refusal = {
     name: endpoint === 'send' ? 'InvalidField' : 'InvalidParameter',
     status: errorReplies.invalid_field.status,
     description:
@@ -99,6 +90,7 @@ export function invalidField(
     schema: invalidSchema(fields, code, assumptions),
     reply: errorReply(failure, assumptions),
   };
+  return worded(refusal, failure, assumptions);
 }
 
 export function malformedJson(
@@ -106,7 +98,7 @@ export function malformedJson(
   assumptions: Assumptions,
 ): Refusal {
   const { status, code } = errorReplies.malformed_json;
-  return {
+  const refusal: Refusal = {
     name: 'MalformedJson',
     status,
     description: 'The body is not a JSON object (`malformedJson`).',
@@ -114,11 +106,13 @@ export function malformedJson(
       assumptions.malformedJson === 'detail_400' ? detailOnly : coded(z.literal(code), assumptions),
     reply: errorReply(error, assumptions),
   };
+  return worded(refusal, error, assumptions);
 }
 
-export function notFound(description: string, assumptions: Assumptions): Refusal {
+/** `path`: one that leads to the endpoint, as each has a template of its own. */
+export function notFound(description: string, assumptions: Assumptions, path: string): Refusal {
   const { status, code } = errorReplies.not_found;
-  return {
+  const refusal: Refusal = {
     name: 'NotFound',
     status,
     description,
@@ -126,12 +120,14 @@ export function notFound(description: string, assumptions: Assumptions): Refusal
       assumptions.notFoundBody === 'detail_only' ? detailOnly : coded(z.literal(code), assumptions),
     reply: errorReply({ kind: 'not_found' }, assumptions),
   };
+  return worded(refusal, { kind: 'not_found' }, assumptions, path);
 }
 
 const exampleWaitSeconds = 42;
 
 export function throttled(limitPerMinute: number, assumptions: Assumptions): Refusal {
-  return {
+  const error = { kind: 'throttled', retryAfterSeconds: exampleWaitSeconds } as const;
+  const refusal: Refusal = {
     name: 'Throttled',
     status: errorReplies.throttled.status,
     description:
@@ -143,8 +139,9 @@ export function throttled(limitPerMinute: number, assumptions: Assumptions): Ref
     headers: {
       'Retry-After': header('Seconds until a request would succeed (ERR-3).', z.int().min(1)),
     },
-    reply: errorReply({ kind: 'throttled', retryAfterSeconds: exampleWaitSeconds }, assumptions),
+    reply: errorReply(error, assumptions),
   };
+  return worded(refusal, error, assumptions);
 }
 
 /** The transport sends this reply before any handler runs. */
@@ -182,10 +179,6 @@ export function refusalResponses(refusals: readonly Refusal[]): Record<string, J
     };
   }
   return responses;
-}
-
-export function header(description: string, schema: z.ZodType): Json {
-  return { description, required: true, schema: schemaOf(schema, 'output') };
 }
 
 const detailOnly = z.strictObject({ detail: z.string() });

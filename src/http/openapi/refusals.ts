@@ -10,19 +10,11 @@ import { validateSend } from '../../sim/send-request.ts';
 import { readJsonBody } from '../service/json-body.ts';
 import { allowedMethods, type Route, routes } from '../service/routes.ts';
 import { defaultBodyLimitBytes } from '../transport/transport.ts';
-import {
-  header,
-  invalidField,
-  malformedJson,
-  notFound,
-  type Refusal,
-  refusalOf,
-  throttled,
-  tooLarge,
-} from './errors.ts';
+import { invalidField, malformedJson, notFound, refusalOf, throttled, tooLarge } from './errors.ts';
 import { exampleSendByAlias } from './examples.ts';
 import { type Json, jsonContent, schemaOf } from './json-schema.ts';
 import { type Operation, operations } from './operations.ts';
+import { header, type Refusal } from './refusal.ts';
 
 /** The endpoint's refusals, and the replies to misspelt forms of its path. */
 export function refusalsOf(
@@ -40,7 +32,7 @@ export function refusalsOf(
     }
   }
   const missing = notFoundTexts(operations[endpoint], assumptions);
-  if (missing.length > 0) refusals.push(notFound(missing.join('\n\n'), assumptions));
+  if (missing.length > 0) refusals.push(notFound(missing.join('\n\n'), assumptions, route.pattern));
   if (assumptions.methodNotAllowed === '405') {
     const allow = allowedMethods(route);
     refusals.push(refusalOf({ kind: 'method_not_allowed', allow }, assumptions));

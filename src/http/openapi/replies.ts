@@ -1,7 +1,7 @@
 /**
  * The bodies of successful replies, as schemas for the OpenAPI document.
  * Rules: RES-1 to RES-5, SEND-3, READ-1. Assumes: heldStatus, receivedShape, tasksShape,
- * statsShape.
+ * statsShape, replyTemplates.
  */
 import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -10,6 +10,9 @@ import type { ReceivedPage } from '../../sim/received.ts';
 import type { AccountStats } from '../../sim/stats.ts';
 import { statuses } from '../../sim/status.ts';
 import type { Task } from '../../sim/tasks.ts';
+
+/** Where a template words the reply: its body may be anything. */
+export const anyWording = z.unknown().describe('Worded by the assumption `replyTemplates`.');
 
 const uuid = z.uuid();
 const number = z.string().regex(e164);
@@ -91,13 +94,15 @@ const accountStats = z.strictObject({
 
 /** The schemas by their name in the document. */
 export function replySchemas(assumptions: Assumptions) {
-  const { receivedShape, tasksShape } = assumptions;
+  const { receivedShape, tasksShape, replyTemplates } = assumptions;
+  const page = receivedShape === 'page' ? receivedPage : receivedPage.shape.results;
+  const work = tasksShape === 'tasks' ? tasks : tasks.shape.tasks;
   return {
     QueuedMessage: queuedMessage,
     Message: readMessage(assumptions),
-    ReceivedMessages: receivedShape === 'page' ? receivedPage : receivedPage.shape.results,
-    Tasks: tasksShape === 'tasks' ? tasks : tasks.shape.tasks,
-    AccountStats: accountStats,
+    ReceivedMessages: replyTemplates.received === undefined ? page : anyWording,
+    Tasks: replyTemplates.tasks === undefined ? work : anyWording,
+    AccountStats: replyTemplates.stats === undefined ? accountStats : anyWording,
   } as const satisfies Record<string, z.ZodType>;
 }
 

@@ -8,12 +8,13 @@ import { type Assumptions, assumptionLedger } from '../../sim/assumptions.ts';
 import { type EndpointName, endpointNames, type LimitsPerMinute } from '../../sim/limits.ts';
 import { receivedParameters } from '../../sim/received.ts';
 import { type Route, routes } from '../service/routes.ts';
-import { type Refusal, refusalResponses } from './errors.ts';
+import { refusalResponses } from './errors.ts';
 import { exampleOf, exampleSendByAlias, exampleSendUnder } from './examples.ts';
 import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
 import { type Operation, operations, tags } from './operations.ts';
+import type { Refusal } from './refusal.ts';
 import { redirectResponse, refusalsOf } from './refusals.ts';
-import { replySchemas } from './replies.ts';
+import { anyWording, replySchemas } from './replies.ts';
 import { sendBodySchema } from './send.ts';
 
 /** The inputs of the document. */
@@ -110,8 +111,15 @@ function operationOf(
   const route: Route = routes[endpoint];
   const parameters = [...pathParameters(route, assumptions), ...queryParameters(endpoint)];
   const successes = Object.entries(success).map(([status, { description, reply }]) => {
+    const template = templateOf(endpoint, assumptions);
+    const own = template?.status ?? status;
+    if (template !== undefined) {
+      return [own, { description, ...jsonContent(schemaOf(anyWording, 'output')) }];
+    }
+    const isWorded = Object.hasOwn(assumptions.replyTemplates, endpoint);
     const examples = { [reply]: { value: exampleOf(endpoint, assumptions) } };
-    return [status, { description, ...jsonContent(componentRef(reply), { examples }) }];
+    const content = jsonContent(componentRef(reply), isWorded ? {} : { examples });
+    return [status, { description, ...content }];
   });
   return {
     operationId,
@@ -149,6 +157,12 @@ function describe({ description, rules, assumes }: Operation, assumptions: Assum
     `${description}\n\nRules: ${rules.join(', ')}.\n\nAssumed where the document is ` +
     `silent:\n\n${assumed.join('\n')}`
   );
+}
+
+/** The template of a send that need not answer as the v1 send does. */
+function templateOf(endpoint: EndpointName, { replyTemplates }: Assumptions) {
+  const isOtherSend = endpoint === 'dashboard_send' || endpoint === 'external_send';
+  return isOtherSend ? replyTemplates[endpoint] : undefined;
 }
 
 /** `pathIdForm: any`: upper or lower case, with all four hyphens or without hyphens. */

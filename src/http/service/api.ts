@@ -4,7 +4,7 @@
  * endpoint's own.
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
  * replaySpends, unauthenticatedThrottle, clientIp, pathIdForm, receivedShape, tasksShape,
- * statsShape.
+ * statsShape, replyTemplates.
  */
 
 import { addressCaller } from '../../sim/caller.ts';
@@ -15,14 +15,15 @@ import type { EndpointName } from '../../sim/limits.ts';
 import { read } from '../../sim/read.ts';
 import { listReceived } from '../../sim/received.ts';
 import type { ApiKey, SendEndpoint } from '../../sim/records.ts';
-import { accountStats } from '../../sim/stats.ts';
-import { pollTasks } from '../../sim/tasks.ts';
+import { noReplyTemplates } from '../../sim/reply-templates.ts';
+import { type AccountStats, accountStats } from '../../sim/stats.ts';
+import { pollTasks, taskDetails } from '../../sim/tasks.ts';
 import type { World } from '../../sim/world.ts';
 import { authenticate } from './authenticate.ts';
-import { errorReply } from './error-replies.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
 import { allowedMethods, matchRoute, type RouteMatch, routes, takesMethod } from './routes.ts';
 import { replayBeforeThrottle, sendMessage } from './send-message.ts';
+import { itemsOf, refuse, reword } from './templated-replies.ts';
 
 const ok = 200;
 const movedPermanently = 301;
@@ -41,7 +42,7 @@ export function handle(world: World, limiter: Limiter, request: ApiRequest): Han
   }
   const { endpoint } = match.route;
   if (!takesMethod(match.route, request.method)) {
-    return { endpoint, key: undefined, reply: wrongMethod(world, match) };
+    return { endpoint, key: undefined, reply: wrongMethod(world, match, request) };
   }
   const key = authenticate(world, request.authorization);
   if (key === undefined) {
@@ -65,7 +66,7 @@ function authenticated(
   const user = key.account.accountId;
   const retryAfterSeconds = limiter.take(endpoint, user);
   if (retryAfterSeconds > 0) {
-    return errorReply({ kind: 'throttled', retryAfterSeconds }, world.assumptions);
+    return refuse(world, request, { kind: 'throttled', retryAfterSeconds });
   }
   const reply = answer(world, match, key, request);
   if (reply.status >= 400 && world.assumptions.errorsSpendToken === 'no') {
@@ -78,28 +79,45 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
   const { account } = key;
   const { assumptions } = world;
   const { endpoint } = match.route;
+  const isWorded = assumptions.replyTemplates !== noReplyTemplates;
   switch (endpoint) {
     case 'read': {
       const decision = read(world, account, idIn(match, world));
-      return decision.kind === 'read'
-        ? { status: ok, body: decision.body }
-        : errorReply(decision, assumptions);
+      if (decision.kind !== 'read') return refuse(world, request, decision);
+      const reply = { status: ok, body: decision.body };
+      return isWorded ? reword(world, request, 'message', reply, () => ({})) : reply;
     }
     case 'received': {
       const parameters = new URLSearchParams(request.query);
       const query = { page: parameters.get('page'), page_size: parameters.get('page_size') };
       const decision = listReceived(account, routes.received.pattern, query);
-      if (decision.kind !== 'received') return errorReply(decision, assumptions);
-      return json(assumptions.receivedShape === 'page' ? decision.page : decision.page.results);
+      if (decision.kind !== 'received') return refuse(world, request, decision);
+      const { page } = decision;
+      const reply = json(assumptions.receivedShape === 'page' ? page : page.results);
+      return isWorded
+        ? reword(world, request, endpoint, reply, () => ({
+            ...page,
+            items: itemsOf(assumptions.replyTemplates, endpoint, page.results),
+          }))
+        : reply;
     }
     case 'tasks': {
       const decision = pollTasks(world, account, idIn(match, world));
-      if (decision.kind !== 'tasks') return errorReply(decision, assumptions);
+      if (decision.kind !== 'tasks') return refuse(world, request, decision);
       const { tasks } = decision;
-      return json(assumptions.tasksShape === 'tasks' ? { tasks } : tasks);
+      const reply = json(assumptions.tasksShape === 'tasks' ? { tasks } : tasks);
+      return isWorded
+        ? reword(world, request, endpoint, reply, () => ({
+            count: tasks.length,
+            items: itemsOf(assumptions.replyTemplates, endpoint, tasks.map(taskDetails(world))),
+          }))
+        : reply;
     }
-    case 'stats':
-      return json(accountStats(world, account));
+    case 'stats': {
+      const stats = accountStats(world, account);
+      const reply = json(stats);
+      return isWorded ? reword(world, request, endpoint, reply, () => statsValues(stats)) : reply;
+    }
     default:
       return sendMessage(world, key, endpoint, request);
   }
@@ -118,14 +136,14 @@ function unauthenticated(
 ): ApiReply {
   const { assumptions } = world;
   const refusal: ServiceError = { kind: 'invalid_key' };
-  if (assumptions.unauthenticatedThrottle === 'always_401') return errorReply(refusal, assumptions);
+  if (assumptions.unauthenticatedThrottle === 'always_401') return refuse(world, request, refusal);
   const address = addressOf(world, request);
   const retryAfterSeconds = limiter.take(endpoint, address);
   if (retryAfterSeconds > 0) {
-    return errorReply({ kind: 'throttled', retryAfterSeconds }, assumptions);
+    return refuse(world, request, { kind: 'throttled', retryAfterSeconds });
   }
   if (assumptions.errorsSpendToken === 'no') limiter.giveBack(endpoint, address);
-  return errorReply(refusal, assumptions);
+  return refuse(world, request, refusal);
 }
 
 /** What an unauthenticated caller's bucket is named by. */
@@ -145,10 +163,14 @@ function clientAddress(request: ApiRequest, source: World['assumptions']['client
 function unknownPath(world: World, request: ApiRequest): ApiReply {
   if (world.assumptions.trailingSlash === 'redirect') {
     const location = redirectTarget(request);
-    if (location !== undefined)
-      return { status: movedPermanently, body: '{}', headers: { location } };
+    if (location !== undefined) return redirect(world, request, location);
   }
-  return errorReply({ kind: 'not_found' }, world.assumptions);
+  return refuse(world, request, { kind: 'not_found' });
+}
+
+function redirect(world: World, request: ApiRequest, location: string): ApiReply {
+  const reply = { status: movedPermanently, body: '{}', headers: { location } };
+  return reword(world, request, 'redirect', reply, () => ({ location }));
 }
 
 /** Only plain characters are echoed, so that no header can be broken out of. */
@@ -160,12 +182,12 @@ function redirectTarget({ path, query }: ApiRequest): string | undefined {
   return query !== '' && plainQuery.test(query) ? `${path}/?${query}` : `${path}/`;
 }
 
-function wrongMethod(world: World, { route }: RouteMatch): ApiReply {
+function wrongMethod(world: World, { route }: RouteMatch, request: ApiRequest): ApiReply {
   const refusal: ServiceError =
     world.assumptions.methodNotAllowed === '405'
       ? { kind: 'method_not_allowed', allow: allowedMethods(route) }
       : { kind: 'not_found' };
-  return errorReply(refusal, world.assumptions);
+  return refuse(world, request, refusal);
 }
 
 function isSend(endpoint: EndpointName): endpoint is SendEndpoint {
@@ -174,4 +196,18 @@ function isSend(endpoint: EndpointName): endpoint is SendEndpoint {
 
 function json(value: unknown): ApiReply {
   return { status: ok, body: JSON.stringify(value) };
+}
+
+/** The figures by the names that templates know. */
+function statsValues({ messages, quota, sims_connected, received }: AccountStats) {
+  const { used, limit } = quota;
+  return {
+    ...messages,
+    accepted: Object.values(messages).reduce((sum, count) => sum + count, 0),
+    quota_used: used,
+    quota_limit: limit,
+    quota_left: limit === null ? null : Math.max(0, limit - used),
+    sims_connected,
+    received,
+  };
 }

@@ -123,7 +123,7 @@ test.each([
   ['code_400', 'code_detail', { code: 'malformed_json', detail: 'Why.' }],
   ['code_400', 'nested', { error: { code: 'malformed_json', message: 'Why.' } }],
 ] as const)('SVC-4 malformedJson %s with errorBody %s', (malformedJson, errorBody, json) => {
-  const error = { kind: 'malformed_json', detail: 'Why.' } as const;
+  const error = { kind: 'malformed_json', detail: 'Why.', mistake: 'malformed_json' } as const;
   expect(reply(error, { malformedJson, errorBody })).toMatchObject({ status: 400, json });
 });
 

@@ -9,9 +9,9 @@ import { Rng } from '../../sim/rng.ts';
 import type { World } from '../../sim/world.ts';
 import { addressOf, type Handled, handle } from './api.ts';
 import { authenticate } from './authenticate.ts';
-import { errorReply } from './error-replies.ts';
 import { Fault, type FaultKind, type FaultSpec, type FaultState, Subject } from './fault.ts';
 import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
+import { refuse } from './templated-replies.ts';
 
 export class Faults {
   readonly #seed: number;
@@ -96,7 +96,7 @@ export class Faults {
     const caller = key?.account.accountId ?? addressOf(world, request);
     const waitSeconds = endpoint === undefined ? 0 : limiter.waitSeconds(endpoint, caller);
     const retryAfterSeconds = Math.max(waitSeconds, shortestWaitSeconds);
-    const throttled = errorReply({ kind: 'throttled', retryAfterSeconds }, world.assumptions);
+    const throttled = refuse(world, request, { kind: 'throttled', retryAfterSeconds });
     const reply =
       fault.body === undefined
         ? throttled

@@ -10,6 +10,8 @@ export type JsonBody =
   | { readonly kind: 'object'; readonly object: Readonly<Record<string, unknown>> }
   | UndocumentedError;
 
+type MalformedJson = Extract<UndocumentedError, { kind: 'malformed_json' }>;
+
 const jsonType = /^application\/json[ \t]*(;|$)/i;
 
 export function readJsonBody(
@@ -22,7 +24,7 @@ export function readJsonBody(
   }
   const text = decode(request.body);
   if (text === undefined) return malformed('The body is not valid UTF-8.');
-  if (text === '') return malformed('The body is empty; a JSON object is expected.');
+  if (text === '') return malformed('The body is empty; a JSON object is expected.', 'empty_body');
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -30,7 +32,7 @@ export function readJsonBody(
     return malformed('The body is not valid JSON.');
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    return malformed('The body is not a JSON object.');
+    return malformed('The body is not a JSON object.', 'not_an_object');
   }
   return { kind: 'object', object: value as Record<string, unknown> };
 }
@@ -51,6 +53,9 @@ function decode(body: string | Uint8Array): string | undefined {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
 }
 
-function malformed(detail: string): UndocumentedError {
-  return { kind: 'malformed_json', detail };
+function malformed(
+  detail: string,
+  mistake: MalformedJson['mistake'] = 'malformed_json',
+): UndocumentedError {
+  return { kind: 'malformed_json', detail, mistake };
 }

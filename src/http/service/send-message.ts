@@ -1,13 +1,15 @@
 /**
  * POST /api/v1/sms/send/, and the dashboard and external send, which take and answer the same.
- * Rules: SEND-1 to SEND-7. Assumes: dashboardSendShape, externalSendShape, replaySpends.
+ * Rules: SEND-1 to SEND-7. Assumes: dashboardSendShape, externalSendShape, replaySpends,
+ * replyTemplates.
  */
 import type { ApiKey, SendEndpoint } from '../../sim/records.ts';
+import { noReplyTemplates } from '../../sim/reply-templates.ts';
 import { findValidReplay, type SendDecision, send } from '../../sim/send.ts';
 import type { World } from '../../sim/world.ts';
-import { errorReply } from './error-replies.ts';
 import { readJsonBody } from './json-body.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
+import { refuse, reword } from './templated-replies.ts';
 
 const accepted = 202;
 const replayed = 200;
@@ -19,9 +21,9 @@ export function sendMessage(
   request: ApiRequest,
 ): ApiReply {
   const body = readJsonBody(request, world.assumptions);
-  if (body.kind !== 'object') return errorReply(body, world.assumptions);
+  if (body.kind !== 'object') return refuse(world, request, body);
   const call = { account: key.account, key, endpoint, body: body.object };
-  return replyTo(send(world, call), world);
+  return replyTo(send(world, call), world, endpoint, request);
 }
 
 /** The reply to a replay, where replays cost nothing and are looked for before the throttle. */
@@ -35,16 +37,21 @@ export function replayBeforeThrottle(
   if (body.kind !== 'object') return undefined;
   const call = { account: key.account, key, endpoint, body: body.object };
   const replay = findValidReplay(world, call);
-  return replay === undefined ? undefined : replyTo(replay, world);
+  return replay === undefined ? undefined : replyTo(replay, world, endpoint, request);
 }
 
-function replyTo(decision: SendDecision, world: World): ApiReply {
-  switch (decision.kind) {
-    case 'queued':
-      return { status: accepted, body: decision.body };
-    case 'replayed':
-      return { status: replayed, body: decision.body };
-    default:
-      return errorReply(decision, world.assumptions);
+function replyTo(
+  decision: SendDecision,
+  world: World,
+  endpoint: SendEndpoint,
+  request: ApiRequest,
+): ApiReply {
+  if (decision.kind !== 'queued' && decision.kind !== 'replayed') {
+    return refuse(world, request, decision);
   }
+  const reply = { status: decision.kind === 'queued' ? accepted : replayed, body: decision.body };
+  if (world.assumptions.replyTemplates === noReplyTemplates) return reply;
+  return reword(world, request, endpoint === 'send' ? 'message' : endpoint, reply, () =>
+    JSON.parse(decision.body),
+  );
 }

@@ -1,0 +1,423 @@
+/**
+ * How a target words replies whose shape no other assumption names: each kind of reply is asked for
+ * once or twice and kept as a template. Observed, never judged.
+ */
+import type { Observation, Seen } from '../case.ts';
+import type { Reply } from '../client.ts';
+import {
+  headersOf,
+  type OwnHeaders,
+  shapeOf,
+  templateOfInvalid,
+  templateOfList,
+  templateOfOthers,
+  templateOfRefusal,
+} from '../discovered-templates.ts';
+import { flood } from '../flood.ts';
+import { floodOf } from '../floods.ts';
+import { type Inferred, inferBody, type Sample, type Template } from '../infer-template.ts';
+import { recorded } from '../recording.ts';
+import type { Refusal } from '../simulator-replies.ts';
+import { paths, type Subject, type Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+
+const unknownIds = ['7d3c8f7e-93a5-4c8e-8a47-2f1d7c1b5e10', '0c2f7a51-5b0e-4f0b-9c1a-66d3a9e0f7b2'];
+const tooLong = 'x'.repeat(1_601);
+
+/** What was found so far, kind by kind. */
+class Findings {
+  readonly templates: Record<string, Template> = {};
+  readonly untold: Record<string, string> = {};
+  readonly refusals: (readonly [Refusal, Template])[] = [];
+
+  add(name: string, found: Inferred | undefined): void {
+    if (found === undefined) return;
+    if (Object.keys(found.template).length > 0) this.templates[name] = found.template;
+    if (found.untold.length > 0) this.untold[name] = found.untold.join('; ');
+  }
+
+  /** A reply without a template of its own has that of the more general one. */
+  dropRepeated(general: string, special: readonly string[]): void {
+    const text = JSON.stringify(this.templates[general]);
+    for (const name of special)
+      if (JSON.stringify(this.templates[name]) === text) delete this.templates[name];
+  }
+
+  seen(): Seen {
+    return { answer: this.templates, parts: this.untold };
+  }
+}
+
+export const templateObservations: readonly Observation[] = [
+  {
+    assumption: 'replyTemplates',
+    name: 'of-refusals',
+    needs: ['sender', 'discover'],
+    cost: { sends: 18 },
+    spends: { send: 18, received: 1, tasks: 2 },
+    sends: 'a request for each kind of refusal',
+    run: async (t) => {
+      const account = await t.account();
+      const found = new Findings();
+      const sample = (reply: Reply, more: Sample['values'] = {}): Sample => ({
+        reply,
+        values: { ...placeOf(reply), ...more },
+      });
+      const shape = await invalidFields(t, account, found, sample);
+      const refusals = await refusalsOf(t, account, sample);
+      for (const { kind, name = kind, samples, status, own } of refusals) {
+        const its = samples.filter(({ reply }) => status.includes(reply.status));
+        const template = templateOfRefusal(kind, its, shape, own);
+        found.add(name, template);
+        if (its.length > 0 && name === kind) found.refusals.push([kind, inferBody(its).template]);
+      }
+      found.dropRepeated('not_found', ['path_not_found', 'device_not_found']);
+      found.dropRepeated('malformed_json', ['not_an_object', 'empty_body']);
+      const general = templateOfOthers(found.refusals);
+      if (general !== undefined) found.templates['error'] = general;
+      found.add('redirect', await redirectOf(t, account, sample));
+      return found.seen();
+    },
+  },
+  {
+    assumption: 'replyTemplates',
+    name: 'of-figures-and-lists',
+    needs: ['sender', 'discover'],
+    cost: { sends: 4 },
+    spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
+    sends: 'a message, and requests for statistics, lists and tasks before and after it',
+    run: async (t) => {
+      const account = await t.account();
+      const found = new Findings();
+      found.add('stats', await statsOf(t, account));
+      found.add('received', await receivedOf(t, account));
+      found.add('tasks', await tasksOf(t, account));
+      const { reply } = await t.queued(account);
+      const headers = headersOf([{ reply, values: {} }], {});
+      if (headers !== undefined) found.templates['message'] = { headers };
+      for (const name of ['dashboard_send', 'external_send'] as const)
+        found.add(name, await otherSend(t, account, name));
+      return found.seen();
+    },
+  },
+  {
+    assumption: 'replyTemplates',
+    name: 'of-a-429',
+    needs: ['fresh'],
+    cost: { throttled: 1 },
+    sends: 'requests for received messages until one is refused',
+    run: async (t) => {
+      const account = await t.account();
+      const replies = await flood(121, () => t.get(paths.received, account.key));
+      return throttledSeen(replies.filter(({ status }) => status === 429));
+    },
+    live: {
+      needs: ['key', 'discover'],
+      judges: [floodOf.received],
+      run: async (t) => throttledSeen((await recorded(t, floodOf.received)).refusals),
+    },
+  },
+];
+
+type MakeSample = (reply: Reply, more?: Sample['values']) => Sample;
+
+function placeOf({ exchange }: Reply): Sample['values'] {
+  return { path: new URL(exchange.url).pathname, method: exchange.method };
+}
+
+async function invalidFields(t: Trial, account: Subject, found: Findings, sample: MakeSample) {
+  const to = await t.send(account, { to: 'x' });
+  const message = await t.send(account, { message: tooLong });
+  const both = await t.send(account, { to: 'x', message: tooLong });
+  verify.given(() => {
+    for (const reply of [to, message, both]) verify.status(reply, 400);
+  });
+  const samples = [sample(to, { field: 'to' }), sample(message, { field: 'message' })];
+  found.add('invalid_field', templateOfInvalid(samples, sample(both)));
+  return shapeOf(inferBody(samples).template.body);
+}
+
+interface Asked {
+  readonly kind: Refusal;
+  /** The template's name where it is not the kind. */
+  readonly name?: string;
+  /** Statuses that make a reply one of this kind. */
+  readonly status: readonly number[];
+  readonly samples: readonly Sample[];
+  readonly own?: OwnHeaders;
+}
+
+async function refusalsOf(t: Trial, account: Subject, sample: MakeSample): Promise<Asked[]> {
+  const { key } = account;
+  const asked: Asked[] = [];
+  const ask = async (
+    kind: Refusal,
+    status: readonly number[],
+    replies: readonly (readonly [Promise<Reply>, Sample['values']?])[],
+    more: Partial<Asked> = {},
+  ) => {
+    const samples: Sample[] = [];
+    for (const [reply, values] of replies) samples.push(sample(await reply, values));
+    asked.push({ kind, status, samples, ...more });
+  };
+  await ask(
+    'invalid_key',
+    [401],
+    [[t.get(paths.stats, undefined)], [t.get(paths.read(unknownIds[0] ?? ''), 'no-such-key')]],
+    { own: { 'www-authenticate': 'Bearer' } },
+  );
+  const ids = unknownIds.map((id) => [t.read(account, id)] as const);
+  await ask('not_found', [404], ids);
+  await ask(
+    'not_found',
+    [404],
+    [[t.get('/api/v1/sms-conformance/', key)], [t.get('/conformance/none/', key)]],
+    { name: 'path_not_found' },
+  );
+  const devices = unknownIds.map((id) => [t.get(paths.tasks(id), key)] as const);
+  await ask('not_found', [404], devices, { name: 'device_not_found' });
+  const method = (name: string, path: string) =>
+    t.request({ method: name, path, headers: { authorization: `Bearer ${key}` } });
+  await ask(
+    'method_not_allowed',
+    [405, 400, 501],
+    [
+      [method('DELETE', paths.stats), { allow: 'GET, HEAD', allowed_method: 'GET' }],
+      [method('GET', paths.send), { allow: 'POST', allowed_method: 'POST' }],
+    ],
+    { own: { allow: '{allow}' } },
+  );
+  const typed = (headers: Readonly<Record<string, string>>) =>
+    t.request({
+      method: 'POST',
+      path: paths.send,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(t.fields(account)),
+    });
+  await ask('unsupported_media_type', [415, 400, 406], [[typed({ 'content-type': 'text/csv' })]]);
+  await ask(
+    'malformed_json',
+    [400, 422],
+    [[t.post(paths.send, key, '{')], [t.post(paths.send, key, '{"to":')]],
+  );
+  await ask('not_an_object', [400, 422], [[t.post(paths.send, key, '[]')]]);
+  await ask('empty_body', [400, 422], [[t.post(paths.send, key, '')]]);
+  const request_id = t.requestId();
+  await t.queued(account, { request_id });
+  await ask(
+    'request_id_conflict',
+    [409, 422, 400],
+    [[t.send(account, { request_id, message: 'another text' })]],
+  );
+  await senders(t, account, ask);
+  return asked;
+}
+
+/** Refusals that need a number or an account of a certain kind. */
+async function senders(
+  t: Trial,
+  account: Subject,
+  ask: (
+    kind: Refusal,
+    status: readonly number[],
+    replies: readonly (readonly [Promise<Reply>])[],
+  ) => Promise<void>,
+): Promise<void> {
+  const { flags } = t.target;
+  const unknown = flags.unknownFrom ?? (t.controlled ? t.control.unusedNumber() : undefined);
+  if (unknown !== undefined)
+    await ask('number_not_found', [403], [[t.send(account, { from: unknown })]]);
+  const foreign = t.controlled ? (await t.account()).from : flags.foreignFrom;
+  if (foreign !== undefined) {
+    const reply = await t.send(account, { from: foreign });
+    const isUnknown = verify.codeOf(reply) === 'from_number_not_found';
+    if (!isUnknown) await ask('number_access_denied', [403], [[Promise.resolve(reply)]]);
+  }
+  const exhausted = t.controlled
+    ? await t.account({ quota: 0 })
+    : flags.exhaustedApiKey === undefined
+      ? undefined
+      : { key: flags.exhaustedApiKey, from: flags.exhaustedFrom ?? account.from, sims: [] };
+  if (exhausted !== undefined) await ask('quota_exceeded', [402], [[t.send(exhausted)]]);
+  const inactive = t.controlled
+    ? (await t.account({ sim: { active: false } })).from
+    : flags.inactiveFrom;
+  if (inactive !== undefined && !t.controlled)
+    await ask('device_inactive', [503], [[t.send(account, { from: inactive })]]);
+}
+
+async function redirectOf(t: Trial, { key }: Subject, sample: MakeSample) {
+  const reply = await t.get(paths.stats.replace(/\/$/, ''), key);
+  if (reply.status < 300 || reply.status > 399) return undefined;
+  const its = sample(reply, { location: paths.stats });
+  const headers = headersOf([its], { location: '{location}' });
+  const { template, untold } = inferBody([its]);
+  const isOwn = reply.status === 301 && reply.text === '{}' && headers === undefined;
+  if (isOwn) return undefined;
+  const status = reply.status === 301 ? {} : { status: reply.status };
+  return { template: { ...status, ...(headers && { headers }), ...template }, untold };
+}
+
+/** Figures: which of them a message that is accepted changes. */
+async function statsOf(t: Trial, account: Subject): Promise<Inferred | undefined> {
+  const { client } = t.target;
+  const sentBefore = client.sends;
+  const before = await t.get(paths.stats, account.key);
+  await t.queued(account);
+  const after = await t.get(paths.stats, account.key);
+  // Without levers, other cases send by the same account meanwhile.
+  const most = client.sends - sentBefore;
+  verify.given(() => verify.status(after, 200));
+  if (hasOwnFigures(after)) return undefined;
+  if (before.json === undefined || after.json === undefined)
+    return { template: {}, untold: ['the statistics are no JSON'] };
+  const untold: string[] = [];
+  const body = figures(before.json, after.json, { at: '', most, untold });
+  return { template: { body: body as never }, untold };
+}
+
+const statsNames = ['messages', 'quota', 'received', 'sims_connected'];
+
+export function hasOwnFigures({ json }: Reply): boolean {
+  if (!verify.isObject(json)) return false;
+  const { messages, quota } = json;
+  return (
+    Object.keys(json).toSorted().join() === statsNames.join() &&
+    verify.isObject(messages) &&
+    Object.keys(messages).toSorted().join() === 'delivered,failed,queued,sending,sent' &&
+    verify.isObject(quota) &&
+    Object.keys(quota).toSorted().join() === 'limit,used'
+  );
+}
+
+interface Place {
+  readonly at: string;
+  /** The most messages that can have been accepted in between. */
+  readonly most: number;
+  readonly untold: string[];
+}
+
+function figures(before: unknown, after: unknown, place: Place): unknown {
+  const { at, most, untold } = place;
+  if (verify.isObject(before) && verify.isObject(after))
+    return Object.fromEntries(
+      Object.entries(after).map(([name, value]) => [
+        name,
+        figures(before[name], value, { ...place, at: `${at}.${name}` }),
+      ]),
+    );
+  if (typeof before === 'number' && typeof after === 'number' && before !== after) {
+    const isQueued = /\.queued$/.test(at);
+    const change = after - before;
+    if (change > 0 && change <= most) return isQueued ? '{queued}' : '{accepted}';
+    if (change < 0 && -change <= most) return '{quota_left}';
+  }
+  if (JSON.stringify(before) === JSON.stringify(after)) {
+    const status = /\.(sending|delivered|failed)$/.exec(at)?.[1];
+    if (typeof after === 'number' && status !== undefined) return `{${status}}`;
+    return after;
+  }
+  untold.push(`${at} changed from ${JSON.stringify(before)} to ${JSON.stringify(after)}`);
+  return after;
+}
+
+const receivedNames = ['count', 'next', 'previous', 'results'];
+const receivedItem = ['device_id', 'from_number', 'message', 'message_id', 'received_at', 'to'];
+
+async function receivedOf(t: Trial, account: Subject): Promise<Inferred | undefined> {
+  const reply = await t.get(paths.received, account.key);
+  verify.given(() => verify.status(reply, 200));
+  const { json } = reply;
+  const isPage =
+    verify.isObject(json) && Object.keys(json).toSorted().join() === receivedNames.join();
+  const list = Array.isArray(json)
+    ? json
+    : verify.isObject(json)
+      ? Object.values(json).find(Array.isArray)
+      : [];
+  const [entry] = (list ?? []) as unknown[];
+  const isOwnItem =
+    entry === undefined ||
+    (verify.isObject(entry) && Object.keys(entry).toSorted().join() === receivedItem.join());
+  if ((isPage || Array.isArray(json)) && isOwnItem) return undefined;
+  const found = templateOfList({ reply, values: {} }, ['next', 'previous'], undefined);
+  if (typeof found.untold === 'string') return { template: {}, untold: [found.untold] };
+  const other = isOwnItem ? [] : [`its entries have other fields: ${Object.keys(Object(entry))}`];
+  return { ...(found as Inferred), untold: other };
+}
+
+async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined> {
+  const [sim] = account.sims;
+  if (sim === undefined) return undefined;
+  const fields = t.fields(account, { request_id: t.requestId() });
+  const accepted = await t.post(paths.send, account.key, fields);
+  const reply = await t.get(paths.tasks(sim.deviceId), account.key);
+  verify.given(() => verify.status(reply, 200));
+  const { json } = reply;
+  const list = Array.isArray(json)
+    ? json
+    : verify.isObject(json)
+      ? Object.values(json).find(Array.isArray)
+      : [];
+  const entry = ((list ?? []) as unknown[]).at(-1);
+  const names = Object.keys(Object(entry)).toSorted().join();
+  const isOwnItem = entry === undefined || names === 'from_number,message,message_id,to';
+  const isOwn =
+    Array.isArray(json) || (verify.isObject(json) && Object.keys(json).join() === 'tasks');
+  if (isOwn && isOwnItem) return undefined;
+  const message = verify.isObject(accepted.json) ? accepted.json : {};
+  const values = Object.fromEntries(
+    Object.entries({ ...message, message: fields['message'] }).filter(
+      ([name, value]) => name !== 'status' && value !== '',
+    ),
+  ) as Sample['values'];
+  const item = isOwnItem ? undefined : inferBody([{ reply: { ...reply, json: entry }, values }]);
+  const found = templateOfList({ reply, values: {} }, [], item);
+  return typeof found.untold === 'string'
+    ? { template: {}, untold: [found.untold] }
+    : (found as Inferred);
+}
+
+async function otherSend(
+  t: Trial,
+  account: Subject,
+  name: 'dashboard_send' | 'external_send',
+): Promise<Inferred | undefined> {
+  const reply = await t.post(paths[name], account.key, t.fields(account));
+  if (reply.status < 200 || reply.status > 299 || !verify.isObject(reply.json)) return undefined;
+  const { json } = reply;
+  const seven = 'created_at,device_id,from_number,message_id,request_id,status,to';
+  const headers = headersOf([{ reply, values: {} }], {});
+  const isOwn = Object.keys(json).toSorted().join() === seven && reply.status === 202;
+  if (isOwn) return headers === undefined ? undefined : { template: { headers }, untold: [] };
+  const id = String(json['message_id'] ?? json['id'] ?? '');
+  const read = await t.read(account, id);
+  if (read.status !== 200 || !verify.isObject(read.json))
+    return { template: {}, untold: ['its reply names no message that can be read'] };
+  const values = Object.fromEntries(
+    Object.entries(read.json).filter(([, value]) => value !== ''),
+  ) as Sample['values'];
+  const { template, untold } = inferBody([{ reply, values }]);
+  const status = reply.status === 202 ? {} : { status: reply.status };
+  return { template: { ...status, ...(headers && { headers }), ...template }, untold };
+}
+
+/** ERR-4: `detail` states the wait; a template is needed where there is more, or other headers. */
+function throttledSeen(refusals: readonly Reply[]): Seen {
+  const samples = refusals.slice(0, 3).map((reply) => ({
+    reply,
+    values: { ...placeOf(reply), retry_after: Number(reply.headers['retry-after']) },
+  }));
+  if (samples.length === 0) return { untold: 'no 429 was seen' };
+  const { template, untold } = inferBody(samples);
+  const headers = headersOf(samples, {});
+  const own = 'Request was throttled. Expected available in {retry_after} seconds.';
+  const body = JSON.stringify(template.body);
+  const isOwn = body === JSON.stringify({ detail: own });
+  const isOne = body === JSON.stringify({ detail: own.replace('seconds', 'second') });
+  if ((isOwn || isOne) && headers === undefined) return { answer: {} };
+  return {
+    answer: { throttled: { ...(headers && { headers }), ...(!isOwn && template) } },
+    parts: untold.length === 0 ? {} : { throttled: untold.join('; ') },
+  };
+}

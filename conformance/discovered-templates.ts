@@ -1,0 +1,217 @@
+/**
+ * Which templates a target needs: those of replies that no answer of another assumption gives.
+ */
+import {
+  abstracted,
+  coversFields,
+  type Inferred,
+  inferBody,
+  type Json,
+  type Sample,
+  type Template,
+} from './infer-template.ts';
+import { ownBodies, type Refusal, simulatorRefusals } from './simulator-replies.ts';
+import { codeOf, isObject } from './verify.ts';
+
+export type Shape = 'code_detail' | 'field_map' | 'nested';
+
+const detail = '{detail}';
+const errors = { '{field}': [detail] };
+
+/** The body of a 400 under each answer of `errorBody`, without and with `validationScope: all`. */
+const ownInvalid: Readonly<Record<Shape, readonly [first: Json, all: Json]>> = {
+  code_detail: [
+    { code: '{field}', detail },
+    { code: '{field}', detail, errors },
+  ],
+  field_map: [errors, errors],
+  nested: [
+    { error: { code: '{field}', message: detail } },
+    { error: { code: '{field}', message: detail, errors } },
+  ],
+};
+
+/** The named shape of a 400, whatever its texts; undefined for any other. */
+export function shapeOf(template: Json | undefined): Shape | undefined {
+  const shape = JSON.stringify(sorted(withoutTexts(template ?? null)));
+  return (Object.keys(ownInvalid) as Shape[]).find((name) =>
+    ownInvalid[name].some((own) => JSON.stringify(sorted(own)) === shape),
+  );
+}
+
+function withoutTexts(template: Json): Json {
+  if (typeof template === 'string') return template.includes(' ') ? detail : template;
+  if (Array.isArray(template)) return template.map(withoutTexts);
+  if (!isObject(template)) return template;
+  return mapped(template, withoutTexts);
+}
+
+function mapped(object: object, change: (value: Json) => Json): Json {
+  return Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [name, change(value as Json)]),
+  );
+}
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return mapped(Object.fromEntries(members), sorted);
+}
+
+function same(one: Json | undefined, other: Json): boolean {
+  return JSON.stringify(sorted(one ?? null)) === JSON.stringify(sorted(other));
+}
+
+/** `both`: the reply to a body with two mistakes, in `to` and `message`. */
+export function templateOfInvalid(samples: readonly Sample[], both: Sample): Inferred | undefined {
+  const found = inferBody(samples);
+  const { body } = found.template;
+  const bothFields = ['to', 'message'];
+  const named = bothFields.filter((field) => both.reply.text.includes(field));
+  const isAll = named.length === 2;
+  const shape = shapeOf(body);
+  const headers = headersOf(samples, {});
+  const own = shape === undefined ? undefined : ownInvalid[shape][isAll ? 1 : 0];
+  const isCovered =
+    body !== undefined && coversFields(body, both.reply.json as Json, isAll ? bothFields : ['to']);
+  if (own !== undefined && same(body, own) && isCovered)
+    return headers === undefined ? undefined : { template: { headers }, untold: [] };
+  if (body === undefined || !JSON.stringify(body).includes('{field}'))
+    return { template: {}, untold: ['its 400 does not name the failing field as such'] };
+  const untold = isCovered ? [] : ['two mistakes are worded otherwise than one'];
+  const template = { body, ...(headers !== undefined && { headers }) };
+  return { template, untold: [...found.untold, ...untold] };
+}
+
+/** What the simulator puts into headers by itself. */
+export type OwnHeaders = Readonly<Record<string, string>>;
+
+export function templateOfRefusal(
+  kind: Refusal,
+  samples: readonly Sample[],
+  shape: Shape | undefined,
+  ownHeaders: OwnHeaders = {},
+): Inferred | undefined {
+  const [first] = samples;
+  if (first === undefined) return undefined;
+  const found = inferBody(samples);
+  const [status] = simulatorRefusals[kind];
+  const isDocumented = documented.includes(kind);
+  const own = ownBodies(kind)[formOf(kind, shape, codeOf(first.reply) !== undefined)];
+  const headers = headersOf(samples, ownHeaders);
+  const isOwn = same(found.template.body, own);
+  const hasStatus = first.reply.status !== status && !isDocumented;
+  if (isOwn && headers === undefined && !hasStatus) return undefined;
+  const template: Template = {
+    ...(hasStatus && { status: first.reply.status }),
+    ...(headers !== undefined && { headers }),
+    ...(!isOwn && found.template),
+  };
+  return { template, untold: found.untold };
+}
+
+const documented: readonly Refusal[] = [
+  'invalid_key',
+  'quota_exceeded',
+  'number_not_found',
+  'number_access_denied',
+  'not_found',
+  'device_inactive',
+];
+
+function formOf(kind: Refusal, shape: Shape | undefined, hasCode: boolean) {
+  const coded = shape === 'nested' ? 'nested' : 'flat';
+  const status = simulatorRefusals[kind][0];
+  return (status === 404 || status === 400) && !hasCode ? 'detail' : coded;
+}
+
+const jsonType = 'application/json';
+const shown = ['content-type', 'www-authenticate', 'allow', 'location'];
+
+/** Headers that differ from the simulator's own; null for one that the target does not send. */
+export function headersOf(
+  samples: readonly Sample[],
+  own: OwnHeaders,
+): Template['headers'] | undefined {
+  const ours: OwnHeaders = { 'content-type': jsonType, ...own };
+  const headers: Record<string, string | null> = {};
+  for (const name of shown) {
+    const value = sharedHeader(name, samples);
+    if (value === undefined || value === ours[name]) continue;
+    if (value !== null) headers[name] = value;
+    else if (ours[name] !== undefined && name !== 'content-type') headers[name] = null;
+  }
+  return Object.keys(headers).length === 0 ? undefined : headers;
+}
+
+const headerValues = ['allow', 'allowed_method', 'location'];
+
+/** What all replies have, null where none has it; undefined where they differ. */
+function sharedHeader(name: string, samples: readonly Sample[]): string | null | undefined {
+  const plain = samples.map(({ reply }) => reply.headers[name] ?? null);
+  const worded = headerValues.map((known) =>
+    samples.map(({ reply, values }) => {
+      const text = values[known];
+      const value = reply.headers[name];
+      return typeof text === 'string' ? value?.replace(text, `{${known}}`) : undefined;
+    }),
+  );
+  for (const [at, all] of worded.entries()) {
+    const [first] = all;
+    if (first?.includes(`{${headerValues[at]}}`) && all.every((one) => one === first)) return first;
+  }
+  return plain.every((one) => one === plain[0]) ? plain[0] : undefined;
+}
+
+/** The shape of refusals that were not seen, if all that were seen have one. */
+export function templateOfOthers(
+  seen: readonly (readonly [Refusal, Template])[],
+): Template | undefined {
+  const bodies = seen.flatMap(([kind, { body }]) => {
+    if (body === undefined || !documented.includes(kind) || kind === 'not_found') return [];
+    const [status, code] = simulatorRefusals[kind];
+    const general = abstracted(body, { code, status });
+    return [JSON.stringify(withoutTexts(general))];
+  });
+  const [first] = bodies;
+  const isShared = bodies.length > 1 && new Set(bodies).size === 1 && first !== undefined;
+  if (!isShared || !first.includes('{code}')) return undefined;
+  const body = JSON.parse(first) as Json;
+  const isOwn =
+    same(body, { code: '{code}', detail }) ||
+    same(body, { error: { code: '{code}', message: detail } });
+  return isOwn ? undefined : { body };
+}
+
+/** Where the list of a reply is, and what an entry looks like. */
+export function templateOfList(
+  { reply, values }: Sample,
+  own: readonly string[],
+  item: Inferred | undefined,
+): Inferred | { readonly untold: string } {
+  const json = reply.json as Json;
+  if (Array.isArray(json)) return withItem({ body: '{items}' }, item);
+  if (!isObject(json)) return { untold: 'no JSON list' };
+  const lists = Object.entries(json).filter(([, value]) => Array.isArray(value));
+  const [list] = lists;
+  if (list === undefined || lists.length > 1) return { untold: `${lists.length} lists in it` };
+  const [listName, entries] = list as [string, readonly Json[]];
+  const body = mapped(json, (value) => value) as Record<string, Json>;
+  for (const [name, value] of Object.entries(body)) {
+    if (name === listName) body[name] = '{items}';
+    else if (value === entries.length && /count|total/i.test(name)) body[name] = '{count}';
+    else if (value === null && own.includes(name)) body[name] = `{${name}}`;
+    else body[name] = abstracted(value, values);
+  }
+  return withItem({ body }, item);
+}
+
+function withItem(template: Template, item: Inferred | undefined): Inferred {
+  if (item === undefined) return { template, untold: [] };
+  const { body } = item.template;
+  return {
+    template: { ...template, ...(body !== undefined && { item: body }) },
+    untold: item.untold,
+  };
+}

@@ -1,0 +1,153 @@
+/**
+ * From replies of one kind to the template that words them: known values become placeholders, what
+ * is equal stays as it is. What differs otherwise is named, never guessed.
+ */
+import type { Reply } from './client.ts';
+import { isObject } from './verify.ts';
+
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [name: string]: Json };
+
+export interface Template {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string | null>>;
+  readonly body?: Json;
+  readonly text?: string;
+  readonly item?: Json;
+}
+
+export interface Sample {
+  readonly reply: Reply;
+  /** What the reply may show, by the names of placeholders. */
+  readonly values: Readonly<Record<string, string | number>>;
+}
+
+export interface Inferred {
+  readonly template: Template;
+  /** What the template cannot say, by its place. */
+  readonly untold: readonly string[];
+}
+
+/** The body that all samples share, or why they share none. */
+export function inferBody(samples: readonly Sample[]): Inferred {
+  const [first, ...others] = samples.map(abstractBody);
+  if (first === undefined) return { template: {}, untold: ['no reply was seen'] };
+  if (typeof first === 'string') {
+    const isSame = others.every((other) => other === first);
+    const same = isSame ? [] : ['the text differs between replies'];
+    return { template: { text: first }, untold: same };
+  }
+  const untold: string[] = [];
+  const body = others.reduce<Json>((one, other) => {
+    if (typeof other !== 'string') return merged(one, other.json, '', untold);
+    untold.push('some replies are JSON and some are not');
+    return one;
+  }, first.json);
+  return { template: { body }, untold: [...new Set(untold)] };
+}
+
+/** JSON with placeholders, or text that is no JSON. */
+function abstractBody({ reply, values }: Sample): { json: Json } | string {
+  if (reply.json !== undefined) return { json: abstracted(reply.json as Json, values) };
+  return withPlaceholders(reply.text, values);
+}
+
+export function abstracted(value: Json, values: Sample['values']): Json {
+  if (typeof value === 'string' || typeof value === 'number') return abstractLeaf(value, values);
+  if (isList(value)) return value.map((item) => abstracted(item, values));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => {
+      const shown = values['field'] === name ? '{field}' : name;
+      return [shown, abstracted(item as Json, values)];
+    }),
+  );
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
+
+function abstractLeaf(value: string | number, values: Sample['values']): string | number {
+  for (const [name, known] of Object.entries(values)) if (value === known) return `{${name}}`;
+  if (typeof value === 'number') return value;
+  if (uuid.test(value)) return '{uuid}';
+  return time.test(value) ? '{now}' : withPlaceholders(value, values);
+}
+
+/** Values inside of a longer text: only those that cannot be there by chance. */
+function withPlaceholders(text: string, values: Sample['values']): string {
+  let shown = text;
+  for (const [name, known] of Object.entries(values)) {
+    if (typeof known === 'number') {
+      if (name === 'retry_after')
+        shown = shown.replace(new RegExp(`(?<![\\d.])${known}(?![\\d.])`), `{${name}}`);
+    } else if (name === 'method' || name === 'field') {
+      shown = shown.replace(new RegExp(`(["'\`])${known}\\1`), `$1{${name}}$1`);
+    } else if (known.length > 5) shown = shown.replaceAll(known, `{${name}}`);
+  }
+  return shown;
+}
+
+function merged(one: Json, other: Json, at: string, untold: string[]): Json {
+  if (isList(one) && isList(other) && one.length === other.length)
+    return one.map((item, n) => merged(item, other[n] as Json, `${at}[${n}]`, untold));
+  if (isObject(one) && isObject(other)) {
+    const names = Object.keys(one);
+    if (names.join() === Object.keys(other).join())
+      return Object.fromEntries(
+        names.map((name) => [
+          name,
+          merged(one[name] as Json, other[name] as Json, `${at}.${name}`, untold),
+        ]),
+      );
+  }
+  if (JSON.stringify(one) === JSON.stringify(other)) return one;
+  const isForPeople = [one, other].every((text) => typeof text === 'string' && text.includes(' '));
+  if (isForPeople) return '{detail}';
+  untold.push(`${at || 'the body'} is ${brief(one)} or ${brief(other)}`);
+  return one;
+}
+
+/**
+ * Whether a template that names one field tells what a reply with several fields looks like: what
+ * names a field is repeated for each of them.
+ */
+export function coversFields(template: Json, actual: Json, fields: readonly string[]): boolean {
+  if (isList(template)) {
+    if (!isList(actual)) return false;
+    const [only] = template;
+    const isRepeated = template.length === 1 && JSON.stringify(only).includes('{field}');
+    const wanted = isRepeated ? fields.map(() => only as Json) : template;
+    return (
+      wanted.length === actual.length &&
+      wanted.every((item, n) => coversFields(item, actual[n] as Json, fields))
+    );
+  }
+  if (!isObject(template)) return !isObject(actual) && !isList(actual);
+  if (!isObject(actual)) return false;
+  const names = Object.keys(template).flatMap((name) =>
+    name.includes('{field}') ? fields.map((field) => name.replace('{field}', field)) : [name],
+  );
+  if (names.toSorted().join() !== Object.keys(actual).toSorted().join()) return false;
+  return Object.entries(template).every(([name, item]) =>
+    name.includes('{field}')
+      ? fields.every((field) =>
+          coversFields(item as Json, actual[name.replace('{field}', field)] as Json, [field]),
+        )
+      : coversFields(item as Json, actual[name] as Json, fields),
+  );
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function brief(value: Json): string {
+  const text = JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}

@@ -1,0 +1,232 @@
+/**
+ * Replies as templates word them. Takes what a reply must be without templates, and returns what it
+ * must be with them; a value that only the simulator knows becomes a test of its shape.
+ * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
+ */
+import type { Assumptions } from './assumptions.ts';
+import type { ModelRequest } from './messages.ts';
+
+/** What is reworded: a reply of the reference model. */
+interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+  readonly bytes?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly failing?: readonly string[];
+  readonly page?: object;
+}
+
+interface Template {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string | null>>;
+  readonly body?: unknown;
+  readonly item?: unknown;
+}
+
+interface Context {
+  readonly request: ModelRequest;
+  /** Undefined: the path is none of the document's. */
+  readonly endpoint: string | undefined;
+  readonly isGet: boolean;
+  readonly nowMs: number;
+  readonly assumptions: Assumptions;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, unknown>>;
+
+export function reworded<R extends Reply>(reply: R, context: Context): R {
+  const templates = context.assumptions.replyTemplates as Readonly<Record<string, Template>>;
+  const name = namesOf(reply, context).find((each) => Object.hasOwn(templates, each));
+  const template = name === undefined ? undefined : templates[name];
+  if (template === undefined) return reply;
+  const values = valuesOf(reply, template, context);
+  const { bytes: _, ...rest } = reply;
+  const isWorded = template.body !== undefined;
+  return {
+    ...(isWorded ? rest : reply),
+    status: template.status ?? reply.status,
+    ...(isWorded && { body: filled(template.body, values, reply.failing ?? []) }),
+    headers: headersOf(reply.headers, template.headers ?? {}, values),
+  } as unknown as R;
+}
+
+const byStatus: Readonly<Record<number, string>> = {
+  301: 'redirect',
+  401: 'invalid_key',
+  402: 'quota_exceeded',
+  405: 'method_not_allowed',
+  409: 'request_id_conflict',
+  429: 'throttled',
+  503: 'device_inactive',
+};
+
+/** The templates that this reply may have, the most specific first. */
+function namesOf({ status, body, failing }: Reply, context: Context): readonly string[] {
+  const { endpoint, request, assumptions } = context;
+  if (status < 300) {
+    if (endpoint === 'send' || endpoint === 'read') return ['message'];
+    return [endpoint ?? ''];
+  }
+  if (failing !== undefined) return ['invalid_field'];
+  if (status === 400) {
+    const coded = assumptions.malformedJson === 'code_400' ? ['error'] : [];
+    return [mistakeIn(request.body), 'malformed_json', ...coded];
+  }
+  if (status === 404) {
+    const what = { read: 'not_found', tasks: 'device_not_found', received: 'page_not_found' };
+    const missing = what[endpoint as keyof typeof what] ?? 'path_not_found';
+    return [missing, 'not_found', ...(assumptions.notFoundBody === 'code_detail' ? ['error'] : [])];
+  }
+  if (status === 403) {
+    const isUnknown = codeIn(body) === 'from_number_not_found';
+    return [isUnknown ? 'number_not_found' : 'number_access_denied', 'error'];
+  }
+  if (status === 415) {
+    const type = (request.contentType ?? '').split(';')[0]?.trim().toLowerCase();
+    const kind = type === 'application/json' ? 'content_encoding' : 'media_type';
+    return [`unsupported_${kind}`, 'error'];
+  }
+  const name = byStatus[status];
+  if (name === undefined) return [];
+  return name === 'redirect' || name === 'throttled' ? [name] : [name, 'error'];
+}
+
+function mistakeIn(body: string | Uint8Array): string {
+  if (body.length === 0) return 'empty_body';
+  try {
+    const options = { fatal: true, ignoreBOM: true };
+    JSON.parse(typeof body === 'string' ? body : new TextDecoder('utf-8', options).decode(body));
+    return 'not_an_object';
+  } catch {
+    return 'malformed_json';
+  }
+}
+
+function codeIn(body: unknown): unknown {
+  const { code, error } = body as { code?: unknown; error?: { code?: unknown } };
+  return code ?? error?.code;
+}
+
+function valuesOf(reply: Reply, template: Template, context: Context): Values {
+  const { request, nowMs, endpoint, isGet } = context;
+  const { status, body, headers, failing = [] } = reply;
+  const wait = headers['retry-after'];
+  return {
+    now: new Date(nowMs).toISOString(),
+    uuid: isUuidText,
+    path: request.path,
+    method: request.method,
+    status,
+    code: failing[0] ?? (status >= 400 ? codeIn(body) : undefined) ?? isText,
+    detail: isText,
+    field: failing[0],
+    retry_after: wait === undefined ? undefined : Number(wait),
+    allow: headers['allow'],
+    allowed_method: isGet ? 'GET' : 'POST',
+    location: headers['location'],
+    ...(status < 300 && endpoint !== undefined && ofEndpoint(endpoint, reply, template)),
+  };
+}
+
+function ofEndpoint(endpoint: string, { body, page }: Reply, template: Template): Values {
+  const own = body as Fields;
+  const list = (name: string): readonly unknown[] =>
+    Array.isArray(body) ? body : (own[name] as readonly unknown[]);
+  const items = (name: string) =>
+    list(name).map((item) =>
+      template.item === undefined ? item : filled(template.item, item as Values, []),
+    );
+  switch (endpoint) {
+    case 'stats': {
+      const { messages, quota } = own as Record<string, Record<string, number | null>>;
+      const counts = Object.values(messages ?? {}).map(Number);
+      const { used = null, limit = null } = quota ?? {};
+      return {
+        ...messages,
+        accepted: counts.reduce((sum, count) => sum + count, 0),
+        quota_used: used,
+        quota_limit: limit,
+        quota_left: limit === null ? null : Math.max(0, limit - Number(used)),
+        sims_connected: own['sims_connected'],
+        received: own['received'],
+      };
+    }
+    case 'received':
+      return { ...page, items: items('results') };
+    case 'tasks':
+      return { count: list('tasks').length, items: items('tasks') };
+    default:
+      return own;
+  }
+}
+
+/** JSON to be equal to, with tests in the place of values that are not known. */
+function filled(template: unknown, values: Values, failing: readonly string[]): unknown {
+  if (typeof template === 'string') return filledText(template, values);
+  if (Array.isArray(template)) {
+    const isRepeated = template.length === 1 && failing.length > 0 && namesField(template[0]);
+    return isRepeated
+      ? failing.map((field) => filled(template[0], { ...values, field }, []))
+      : template.map((item) => filled(item, values, failing));
+  }
+  if (typeof template !== 'object' || template === null) return template;
+  const members: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(template)) {
+    const fields = namesField(name) ? failing : [];
+    for (const field of fields) {
+      const own = { ...values, field };
+      members.push([filledName(name, own), filled(value, own, [])]);
+    }
+    if (fields.length === 0)
+      members.push([filledName(name, values), filled(value, values, failing)]);
+  }
+  return Object.fromEntries(members);
+}
+
+function namesField(template: unknown): boolean {
+  return JSON.stringify(template).includes('{field}');
+}
+
+function filledName(name: string, values: Values): string {
+  return name.replaceAll(/\{(\w+)\}/g, (whole, each) => String(values[each] ?? whole));
+}
+
+function filledText(text: string, values: Values): unknown {
+  const alone = /^\{(\w+)\}$/.exec(text)?.[1];
+  if (alone !== undefined && alone in values) return values[alone];
+  const parts = text.split(/\{(\w+)\}/);
+  const known = (name: string) => typeof values[name] !== 'function';
+  if (parts.every((part, at) => at % 2 === 0 || known(part))) return filledName(text, values);
+  const pattern = parts.map((part, at) => {
+    if (at % 2 === 0) return escaped(part);
+    return known(part) ? escaped(String(values[part])) : '.+';
+  });
+  const whole = new RegExp(`^${pattern.join('')}$`, 's');
+  return (value: unknown) => typeof value === 'string' && whole.test(value);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
+function headersOf(
+  own: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, string | null>>,
+  values: Values,
+): Record<string, string> {
+  const headers = { ...own };
+  for (const [name, value] of Object.entries(more)) {
+    if (value === null) delete headers[name];
+    else headers[name] = filledName(value, values);
+  }
+  return headers;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function isUuidText(value: unknown): boolean {
+  return typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
+}

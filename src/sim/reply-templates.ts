@@ -1,0 +1,204 @@
+/**
+ * Templates of replies: how another service words what the document leaves open, written down as it
+ * answers. Placeholders such as `{field}` take the values of the present reply.
+ * A template never changes what the document states: its statuses, the header `Retry-After`, the
+ * fields of a message. `http/service/templated-replies.ts` fills them in.
+ */
+import { z } from 'zod';
+
+const everywhere = ['now', 'uuid', 'path', 'method'];
+const ofRefusals = [...everywhere, 'status', 'code', 'detail'];
+const ofSends = [
+  ...everywhere,
+  ...['status', 'message_id', 'request_id', 'device_id', 'from_number', 'to', 'created_at'],
+];
+
+interface Row {
+  readonly placeholders: readonly string[];
+  /** The statuses that a template may choose from; without it, the status stays. */
+  readonly statuses?: readonly [from: number, to: number];
+  /** True: the reply is a list, so that an `item` shapes each entry of `{items}`. */
+  readonly lists?: readonly string[];
+}
+
+const anyRefusal = { placeholders: ofRefusals, statuses: [400, 599] } as const;
+const documented = { placeholders: ofRefusals } as const;
+
+/** Every reply that may have a template. */
+export const templateRows = {
+  /** Refusals with a code that have no template of their own. */
+  error: documented,
+  invalid_field: { placeholders: [...ofRefusals, 'field'] },
+  invalid_key: documented,
+  quota_exceeded: documented,
+  number_not_found: documented,
+  number_access_denied: documented,
+  not_found: documented,
+  path_not_found: documented,
+  device_not_found: documented,
+  page_not_found: documented,
+  throttled: { placeholders: [...ofRefusals, 'retry_after'] },
+  device_inactive: documented,
+  malformed_json: anyRefusal,
+  not_an_object: anyRefusal,
+  empty_body: anyRefusal,
+  method_not_allowed: {
+    placeholders: [...ofRefusals, 'allow', 'allowed_method'],
+    statuses: [400, 599],
+  },
+  request_id_conflict: anyRefusal,
+  unsupported_media_type: anyRefusal,
+  unsupported_content_encoding: anyRefusal,
+  redirect: { placeholders: [...everywhere, 'location'], statuses: [300, 399] },
+  stats: {
+    placeholders: [
+      ...everywhere,
+      ...['accepted', 'queued', 'sending', 'sent', 'delivered', 'failed', 'received'],
+      ...['quota_used', 'quota_limit', 'quota_left', 'sims_connected'],
+    ],
+  },
+  received: {
+    placeholders: [...everywhere, 'items', 'count', 'next', 'previous'],
+    lists: ['message_id', 'device_id', 'from_number', 'to', 'message', 'received_at'],
+  },
+  tasks: {
+    placeholders: [...everywhere, 'items', 'count'],
+    lists: ['message_id', 'to', 'from_number', 'message', 'request_id', 'device_id', 'created_at'],
+  },
+  /** Replies with a message: their headers alone, as RES-1 states the body. */
+  message: { placeholders: everywhere },
+  dashboard_send: { placeholders: ofSends, statuses: [200, 299] },
+  external_send: { placeholders: ofSends, statuses: [200, 299] },
+} as const satisfies Record<string, Row>;
+
+export type TemplateName = keyof typeof templateRows;
+export const templateNames = Object.keys(templateRows) as TemplateName[];
+
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [name: string]: Json };
+
+export interface ReplyTemplate {
+  readonly status?: number;
+  /** Added to the reply; null removes a header that the simulator sends. */
+  readonly headers?: Readonly<Record<string, string | null>>;
+  /** JSON with placeholders. */
+  readonly body?: Json;
+  /** The body as it is, where it is no JSON. */
+  readonly text?: string;
+  /** What one entry of `{items}` looks like. */
+  readonly item?: Json;
+}
+
+export type ReplyTemplates = { readonly [N in TemplateName]?: ReplyTemplate };
+
+/** The default, known by its identity: while it is in force, no reply is looked at twice. */
+export const noReplyTemplates: ReplyTemplates = {};
+
+/** A template is short; a longer one is a mistake, such as a page of HTML with its images. */
+const longestTemplate = 16_384;
+
+const headerName = /^[a-z][a-z0-9-]*$/;
+/** What the transport writes, and what rules state. */
+const keptHeaders = ['content-length', 'connection', 'date', 'retry-after', 'transfer-encoding'];
+const headerPlaceholders = ['allow', 'allowed_method', 'location'];
+
+const templateSchema = z
+  .strictObject({
+    status: z.int().exactOptional(),
+    headers: z
+      .record(
+        z.string(),
+        z
+          .string()
+          .regex(/^[ -~]*$/, 'expected printable ASCII')
+          .nullable(),
+      )
+      .exactOptional(),
+    body: z.json().exactOptional().describe('JSON with placeholders such as {field}.'),
+    text: z.string().exactOptional().describe('The body as it is, where it is no JSON.'),
+    item: z.json().exactOptional().describe('One entry of {items}.'),
+  })
+  .meta({ id: 'ReplyTemplate' });
+
+export const replyTemplatesSchema = z
+  .partialRecord(z.enum(templateNames), templateSchema)
+  .superRefine((templates, context) => {
+    for (const [name, template] of Object.entries(templates))
+      if (isObject(template)) check(name as TemplateName, template as Template, context);
+  })
+  .transform((given) =>
+    Object.keys(given).length === 0 ? noReplyTemplates : (given as ReplyTemplates),
+  );
+
+type Template = z.output<typeof templateSchema>;
+
+function check(name: TemplateName, template: Template, context: z.core.$RefinementCtx): void {
+  const mistake = (path: string[], message: string) =>
+    context.addIssue({ code: 'custom', path: [name, ...path], message });
+  const { statuses, lists, placeholders } = templateRows[name] as Row;
+  const { status, headers = {}, body, text, item } = template;
+  if (status !== undefined && statuses === undefined)
+    mistake(['status'], 'the document states the status of this reply; leave it out');
+  else if (status !== undefined && statuses !== undefined) {
+    const [from, to] = statuses;
+    if (status < from || status > to) mistake(['status'], `expected ${from} to ${to}`);
+  }
+  for (const [header, value] of Object.entries(headers)) {
+    if (!headerName.test(header) || keptHeaders.includes(header))
+      mistake(['headers', header], 'no template sets this header; leave it out');
+    else checkPlaceholders(['headers', header], value, headerPlaceholders);
+  }
+  if (body !== undefined && text !== undefined)
+    mistake([], 'expected `body`, which is JSON, or `text`, not both');
+  if (name === 'message' && (body !== undefined || text !== undefined))
+    mistake([], 'the body of a message is stated by the document (RES-1); give `headers` alone');
+  if (item !== undefined && lists === undefined) mistake(['item'], 'this reply is no list');
+  if (item !== undefined && !mentions(body, 'items'))
+    mistake(['item'], 'put "{items}" into `body`, where the list belongs');
+  checkPlaceholders(['body'], body, placeholders);
+  checkPlaceholders(['text'], text, placeholders);
+  checkPlaceholders(['item'], item, lists ?? []);
+  if (JSON.stringify(template).length > longestTemplate)
+    mistake([], `expected at most ${longestTemplate} characters`);
+  checkRules();
+
+  function checkPlaceholders(path: string[], value: unknown, known: readonly string[]): void {
+    for (const used of placeholdersIn(value)) {
+      if (known.includes(used)) continue;
+      const these = known.map((one) => `{${one}}`).join(', ') || 'none';
+      mistake(path, `no placeholder {${used}} here; known are ${these}`);
+    }
+  }
+
+  /** What rules ask of a body stays true under every template. */
+  function checkRules(): void {
+    const isWorded = body !== undefined || text !== undefined;
+    if (name === 'invalid_field' && isWorded && !mentions(body, 'field'))
+      mistake([], 'the body has to name the failing field (SEND-5): use {field}');
+    const detail = isObject(body) ? body['detail'] : undefined;
+    const statesWait = typeof detail === 'string' && detail.includes('{retry_after}');
+    if (name === 'throttled' && isWorded && !statesWait)
+      mistake([], 'the body needs a text `detail` that states the wait (ERR-4): use {retry_after}');
+  }
+}
+
+const placeholder = /\{([a-z_]+)\}/g;
+
+function placeholdersIn(value: unknown): string[] {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return [...text.matchAll(placeholder)].map(([, name = '']) => name);
+}
+
+/** Whether a template uses this placeholder anywhere, in the name of a member as well. */
+export function mentions(value: unknown, name: string): boolean {
+  return placeholdersIn(value).includes(name);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

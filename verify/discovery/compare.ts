@@ -1,0 +1,108 @@
+/**
+ * Plays the same probes against two servers and names those whose replies differ: in status, in
+ * headers that a client reads, or in the body, where ids, times and texts for people are masked.
+ */
+import type { Call, Probe, Scene } from './probes.ts';
+
+interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+export interface Difference {
+  readonly name: string;
+  readonly expected: string;
+  readonly actual: string;
+}
+
+/** A server to ask, and how its time passes. */
+export interface Side {
+  readonly baseUrl: string;
+  readonly scene: Scene;
+  /** A minute passes, so that all limits are whole again. */
+  readonly passMinute: () => void;
+}
+
+/** So many that no limit is reached before a minute passes. */
+const probesAtATime = 40;
+
+/** The replies of `actual` that differ from those of `expected`. */
+export async function differences(
+  probes: readonly Probe[],
+  expected: Side,
+  actual: Side,
+): Promise<Difference[]> {
+  const [one, other] = [await play(probes, expected), await play(probes, actual)];
+  return probes.flatMap(({ name }, at) => {
+    const [right = '', found = ''] = [one[at], other[at]];
+    return right === found ? [] : [{ name, expected: right, actual: found }];
+  });
+}
+
+async function play(probes: readonly Probe[], side: Side): Promise<string[]> {
+  const shown: string[] = [];
+  for (const [at, probe] of probes.entries()) {
+    if (at % probesAtATime === 0) side.passMinute();
+    let last = '';
+    for (const call of probe.calls(side.scene)) last = show(await ask(side.baseUrl, call));
+    shown.push(last);
+  }
+  return shown;
+}
+
+export async function ask(baseUrl: string, { method, path, headers, body }: Call): Promise<Reply> {
+  const reply = await fetch(`${baseUrl}${path}`, {
+    method,
+    headers,
+    redirect: 'manual',
+    ...(body !== undefined && { body: Buffer.from(body) }),
+  });
+  const text = await reply.text();
+  return { status: reply.status, headers: Object.fromEntries(reply.headers), body: parse(text) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text === '' ? undefined : `not JSON: ${text}`;
+  }
+}
+
+const compared = ['content-type', 'allow', 'location', 'www-authenticate', 'retry-after'];
+
+function show({ status, headers, body }: Reply): string {
+  const shown = compared.flatMap((name) => {
+    const value = headers[name];
+    return value === undefined ? [] : [`${name}: ${maskedHeader(name, value)}`];
+  });
+  return [status, ...shown, JSON.stringify(masked(body))].join(' | ');
+}
+
+function maskedHeader(name: string, value: string): string {
+  if (name === 'retry-after') return value.replaceAll(/\d+/g, 'N');
+  return value.replaceAll(/ /g, '').replaceAll(uuid, '<id>').toLowerCase();
+}
+
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
+
+function masked(value: unknown, name = ''): unknown {
+  // Of a list, the entries that differ: how many tasks wait depends on when a device polled.
+  if (Array.isArray(value))
+    return [...new Set(value.map((item) => JSON.stringify(masked(item))))].map(
+      (text) => JSON.parse(text) as unknown,
+    );
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+    return Object.fromEntries(members.map(([key, item]) => [key, masked(item, key)]));
+  }
+  // Figures go their own way on each server.
+  if (typeof value === 'number') return '<number>';
+  if (typeof value !== 'string') return value;
+  if (time.test(value)) return '<time>';
+  // A message lives on while the probes are played.
+  if (name === 'status' && /^(queued|sending|sent|delivered)$/.test(value)) return '<status>';
+  return / /.test(value) ? '<text>' : value.replaceAll(uuid, '<id>');
+}

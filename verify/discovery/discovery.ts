@@ -1,0 +1,162 @@
+/**
+ * Discovers a foreign server, starts a simulator from what was found, and compares both by probes
+ * that the harness does not send.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readAssumptionsFile } from '../../src/config/world-file.ts';
+import type { WorldFixtureInput } from '../../src/config/world-schema.ts';
+import { type AssumptionName, assumptionNames } from '../../src/sim/assumptions.ts';
+import { createSimulator } from '../../src/simulator.ts';
+import { type ForeignServer, serveForeign } from '../foreign/server.ts';
+import type { Variation } from '../foreign/variation.ts';
+import { type ConformReport, runConform } from '../testkit/conform-run.ts';
+import { ask, type Difference, differences, type Side } from './compare.ts';
+import { probes, type Scene, throttledProbe } from './probes.ts';
+
+export interface Comparison {
+  readonly report: ConformReport;
+  /** The file that `--discover` wrote, as text. */
+  readonly found: string;
+  readonly probes: number;
+  readonly differences: readonly Difference[];
+}
+
+/** What follows from floods and waits is not asked by probes, and takes minutes. */
+const slow: readonly AssumptionName[] = ['limiterRefill', 'unauthenticatedThrottle', 'clientIp'];
+const minuteMs = 60_000;
+
+export async function compareAfterDiscovery(variation: Variation): Promise<Comparison> {
+  let skippedMs = 0;
+  const server = await serveForeign(variation, () => Date.now() + skippedMs);
+  const folder = await mkdtemp(join(tmpdir(), 'smstwin-discovery-'));
+  try {
+    const file = join(folder, 'assumptions.json');
+    const asked = assumptionNames.filter((name) => !slow.includes(name));
+    const report = await runConform([
+      server.baseUrl,
+      ...asked,
+      ...server.flags,
+      '--discover',
+      file,
+      '--timeout',
+      '65s',
+    ]);
+    const passMinute = () => {
+      skippedMs += minuteMs + 1_000;
+    };
+    passMinute();
+    const foreign = { baseUrl: server.baseUrl, scene: await sceneOf(server), passMinute };
+    const all = [...probes, throttledProbe];
+    const found = await compareWithTwin(file, foreign, flagsOf(server), all);
+    return {
+      report,
+      found: await readFile(file, 'utf8'),
+      probes: all.length,
+      differences: found,
+    };
+  } finally {
+    await rm(folder, { recursive: true });
+    await server.close();
+  }
+}
+
+async function compareWithTwin(
+  file: string,
+  foreign: Side,
+  flags: ReadonlyMap<string, string>,
+  all: typeof probes,
+): Promise<Difference[]> {
+  const simulator = await createSimulator({
+    clock: 'manual',
+    startTime: foreign.scene.nowMs,
+    world: worldOf(flags),
+    assumptions: await readAssumptionsFile(file),
+  });
+  try {
+    const { baseUrl } = await simulator.listen();
+    const [sim] = simulator.sims.list('main');
+    const scene = await sceneWith(baseUrl, flags, sim?.device_id ?? '', foreign.scene.nowMs);
+    const twin = { baseUrl, scene, passMinute: () => simulator.clock.advance('61s') };
+    return await differences(all, foreign, twin);
+  } finally {
+    await simulator.close();
+  }
+}
+
+function flagsOf({ flags }: ForeignServer): ReadonlyMap<string, string> {
+  const pairs = flags.flatMap((flag, at) =>
+    at % 2 === 0 ? [[flag.slice(2), flags[at + 1] ?? ''] as const] : [],
+  );
+  return new Map(pairs);
+}
+
+function sceneOf(server: ForeignServer): Promise<Scene> {
+  const flags = flagsOf(server);
+  return sceneWith(server.baseUrl, flags, flags.get('device-id') ?? '', Date.now());
+}
+
+/** The world of the foreign server, as far as its flags tell. */
+function worldOf(flags: ReadonlyMap<string, string>): WorldFixtureInput {
+  const at = (name: string) => flags.get(name) ?? '';
+  const key = (name: string) => ({ name, key: at(name) });
+  return {
+    accounts: [
+      {
+        name: 'main',
+        monthly_quota: 'unlimited',
+        keys: [key('api-key'), key('other-api-key')],
+        sims: [
+          { number: at('from'), polling: 'external' },
+          { number: at('inactive-from'), active: false },
+        ],
+      },
+      { name: 'second', keys: [key('second-api-key')], sims: [{ number: at('second-from') }] },
+      {
+        name: 'exhausted',
+        monthly_quota: 0,
+        keys: [key('exhausted-api-key')],
+        sims: [{ number: at('exhausted-from') }],
+      },
+    ],
+    pool: [{ number: '+12025550190' }],
+  };
+}
+
+async function sceneWith(
+  baseUrl: string,
+  flags: ReadonlyMap<string, string>,
+  deviceId: string,
+  nowMs: number,
+): Promise<Scene> {
+  const at = (name: string) => flags.get(name) ?? '';
+  const requestId = 'probe-1';
+  const send = async (key: string, from: string, more: object) => {
+    const fields = { to: '+442079460958', from, message: 'probe', ...more };
+    const { body } = await ask(baseUrl, {
+      method: 'POST',
+      path: '/api/v1/sms/send/',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify(fields),
+    });
+    return String((body as { message_id?: string }).message_id);
+  };
+  return {
+    key: at('api-key'),
+    otherKey: at('other-api-key'),
+    secondKey: at('second-api-key'),
+    revokedKey: at('revoked-key'),
+    exhaustedKey: at('exhausted-api-key'),
+    from: at('from'),
+    secondFrom: at('second-from'),
+    exhaustedFrom: at('exhausted-from'),
+    inactiveFrom: at('inactive-from'),
+    unknownFrom: at('unknown-from'),
+    deviceId,
+    messageId: await send(at('api-key'), at('from'), { request_id: requestId }),
+    requestId,
+    secondMessageId: await send(at('second-api-key'), at('second-from'), {}),
+    nowMs,
+  };
+}

@@ -1,0 +1,17 @@
+/**
+ * `npm run discovery -- odd`: the probes that a simulator answers otherwise than the foreign server
+ * that it was discovered from, and the file that was found.
+ */
+import { plain, variations } from '../foreign/variation.ts';
+import { compareAfterDiscovery } from './discovery.ts';
+
+const name = process.argv[2] ?? 'plain';
+const { differences, found, probes, report } = await compareAfterDiscovery(
+  variations[name] ?? plain,
+);
+process.stdout.write(found);
+for (const [assumption, why] of Object.entries(report.assumptions.untold))
+  process.stdout.write(`not told: ${assumption}: ${why}\n`);
+for (const { name: probe, expected, actual } of differences)
+  process.stdout.write(`${probe}\n  foreign ${expected}\n  twin    ${actual}\n`);
+process.stdout.write(`${name}: ${differences.length} of ${probes} probes differ\n`);

@@ -1,0 +1,20 @@
+/** The harness knows how the simulator words its refusals, so that discovery names differences. */
+import { expect, test } from 'vitest';
+import { simulatorRefusals } from '../../conformance/simulator-replies.ts';
+import { errorReplies } from '../../src/http/service/error-replies.ts';
+import { readJsonBody } from '../../src/http/service/json-body.ts';
+import { defaultAssumptions } from '../../src/sim/assumptions.ts';
+
+const bodies = { malformed_json: '{', not_an_object: '[]', empty_body: '' };
+
+test.each(Object.entries(simulatorRefusals))('%s', (name, [status, code, detail]) => {
+  const body = bodies[name as keyof typeof bodies];
+  if (body === undefined) {
+    const own = errorReplies[name as keyof typeof errorReplies];
+    expect([own.status, own.code, own.detail]).toEqual([status, code, detail]);
+    return;
+  }
+  const read = readJsonBody({ contentType: 'application/json', body }, defaultAssumptions);
+  expect(read).toEqual({ kind: 'malformed_json', mistake: name, detail });
+  expect([status, code]).toEqual([400, errorReplies.malformed_json.code]);
+});
