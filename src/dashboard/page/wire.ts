@@ -35,5 +35,7 @@ export type Limits = Reply<'limits.get'>;
 export type Fault = Reply<'faults.list'>['faults'][number];
 export type Outcome = Reply<'outcomes.get'>['outcomes'][number];
 export type LedgerEntry = Reply<'assumptions.ledger'>['assumptions'][number];
-export type AssumptionValue = string | number | readonly string[];
+export type AssumptionValue = string | number | readonly string[] | Templates;
+/** The value of `replyTemplates`. */
+export type Templates = Readonly<Record<string, object>>;
 export type UnfinishedStatus = Extract<Outcome, { in: unknown }>['in'];

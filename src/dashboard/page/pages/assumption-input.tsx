@@ -5,7 +5,7 @@
 import { useSignal } from '@preact/signals';
 import { errorText } from '../control.ts';
 import { FieldMistakes } from '../numbers.ts';
-import type { AssumptionValue, LedgerEntry } from '../wire.ts';
+import type { AssumptionValue, LedgerEntry, Templates } from '../wire.ts';
 
 interface AssumptionInputProps {
   readonly entry: LedgerEntry;
@@ -14,7 +14,8 @@ interface AssumptionInputProps {
 }
 
 export function asText(value: AssumptionValue): string {
-  return Array.isArray(value) ? value.join(', ') : String(value);
+  if (typeof value !== 'object') return String(value);
+  return Array.isArray(value) ? value.join(', ') : JSON.stringify(value);
 }
 
 export function AssumptionInput({ entry, value, onSwitch }: AssumptionInputProps) {
@@ -66,10 +67,20 @@ export function AssumptionInput({ entry, value, onSwitch }: AssumptionInputProps
 /** What was typed, in the kind of value that the answer is. */
 function readValue(entry: LedgerEntry, text: string): AssumptionValue {
   const trimmed = text.trim();
-  if (Array.isArray(entry.default)) {
+  const mistake = () =>
+    new FieldMistakes({ [entry.name]: `expected ${entry.permitted}; got "${trimmed}"` });
+  if (entry.answers.includes(trimmed)) return trimmed;
+  if (entry.permitted.includes('a list of')) {
     return trimmed === '' ? [] : trimmed.split(',').map((part) => part.trim());
   }
-  if (entry.answers.includes(trimmed) || !entry.permitted.includes('number')) return trimmed;
+  if (typeof entry.default === 'object') {
+    try {
+      return JSON.parse(trimmed) as Templates;
+    } catch {
+      throw mistake();
+    }
+  }
+  if (!entry.permitted.includes('number')) return trimmed;
   if (/^[0-9]+(\.[0-9]+)?$/.test(trimmed)) return Number(trimmed);
-  throw new FieldMistakes({ [entry.name]: `expected ${entry.permitted}; got "${trimmed}"` });
+  throw mistake();
 }
