@@ -172,7 +172,8 @@ export class Fleet implements Dispatch {
   }
 
   #pollFor(device: Device, by: PolledBy): readonly Message[] {
-    const taken = this.#polling.poll(device, this.#clock.now(), by === 'operation');
+    const taken: Message[] = [];
+    this.#polling.poll(device, this.#clock.now(), by === 'operation', taken);
     this.#actor(device).send({ type: 'polled', by, ...this.#polling.dueWork(device) });
     return taken;
   }

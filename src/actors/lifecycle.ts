@@ -1,7 +1,9 @@
 /**
- * Steps a message by its machine, keeps its account's counts, and tells those who listen. Rules:
- * STATE-1 to STATE-5.
+ * Steps messages by their machine, alone or with all that move with them, keeps the counts of their
+ * account, and tells those who listen. Rules: STATE-1 to STATE-5.
  */
+import type { Batch } from '../sim/batch.ts';
+import { alone, type Cohort } from '../sim/cohort.ts';
 import { assert } from '../sim/errors.ts';
 import { MessageCounts } from '../sim/message-counts.ts';
 import type { Message } from '../sim/records.ts';
@@ -36,15 +38,45 @@ export class Lifecycle {
     const from = message.status;
     const to = messageSteps[from][event];
     if (to === undefined) return false;
-    const nowMs = this.#now();
-    assert(nowMs >= message.changedAtMs, 'history never goes back in time');
-    message.become(to, nowMs, failureReason);
-    const { counts } = message.account;
-    counts[from]--;
-    counts[to]++;
+    this.#move(alone(message), to, failureReason);
     if (to === 'failed') message.account.quota.failed(message);
-    this.counts.reached(to, nowMs - message.createdAtMs);
     this.onStatus?.(message, from);
     return true;
+  }
+
+  /** The same for a whole cohort, which waits in `batch`. Returns whether to announce it. */
+  stepTogether(
+    batch: Batch<Message>,
+    cohort: Cohort,
+    event: MessageEvent,
+    failureReason?: string,
+  ): boolean {
+    const to = messageSteps[cohort.status][event];
+    if (to === undefined) return false;
+    this.#move(cohort, to, failureReason);
+    if (to === 'failed') {
+      for (const message of batch.membersOf([cohort])) message.account.quota.failed(message);
+    }
+    return true;
+  }
+
+  /** Whether anybody wants to know of single messages. */
+  get isHeard(): boolean {
+    return this.onStatus !== undefined;
+  }
+
+  /** Tells of the last step of these messages. */
+  announce(messages: Iterable<Message>): void {
+    for (const message of messages) this.onStatus?.(message, message.cohort.previousStatus);
+  }
+
+  #move(cohort: Cohort, to: Status, failureReason: string | undefined): void {
+    const nowMs = this.#now();
+    assert(nowMs >= cohort.changedAtMs, 'history never goes back in time');
+    const { counts } = cohort.account;
+    counts[cohort.status] -= cohort.size;
+    this.counts.reached(to, nowMs, cohort.created ?? []);
+    cohort.become(to, nowMs, failureReason);
+    counts[to] += cohort.size;
   }
 }

@@ -4,12 +4,12 @@
  * Whether a device may poll is decided by `device-machine.ts`.
  */
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
+import type { Cohort } from '../sim/cohort.ts';
+import { isQueued } from '../sim/device-work.ts';
 import { msPerSecond } from '../sim/limits.ts';
 import type { Device, Message } from '../sim/records.ts';
 import type { DueWork } from './device-machine.ts';
 import type { Progress } from './progress.ts';
-
-const nothing: readonly Message[] = [];
 
 export class Polling {
   readonly #now: () => number;
@@ -37,12 +37,12 @@ export class Polling {
   dueWork(device: Device): DueWork {
     const { work } = device;
     const nowMs = this.#now();
-    const held = work.nextHeld();
+    const holdEndsAtMs = work.held.nextEndMs;
     const hasWork = work.ready.length > 0 || work.inFlight.length > 0;
     let nextPollAt: number | undefined;
     if (hasWork) nextPollAt = this.firstPollAfter(device, nowMs);
-    else if (held !== undefined) {
-      nextPollAt = this.firstPollAfter(device, Math.max(held.sendAtMs, nowMs));
+    else if (holdEndsAtMs !== undefined) {
+      nextPollAt = this.firstPollAfter(device, Math.max(holdEndsAtMs, nowMs));
     }
     return { nextPollAt, nextStepAt: work.paced.peek()?.dueAtMs };
   }
@@ -52,43 +52,49 @@ export class Polling {
     const nowMs = this.#now();
     if (this.firstPollAfter(device, nowMs - 1) !== nowMs) return;
     // A hold that ends at the very millisecond of a poll waits for the next one.
-    this.poll(device, nowMs - 1, false);
+    this.poll(device, nowMs - 1, false, undefined);
   }
 
   /**
    * One poll: first progress is reported, then work is picked up. A hold that was over by
    * `readyByMs` is released before the poll is counted, as what has waited for a poll is due at
-   * this one.
+   * this one. What it picks up is added to `taken`, if that is given.
    */
-  poll(device: Device, readyByMs: number, atOnce: boolean): readonly Message[] {
+  poll(device: Device, readyByMs: number, atOnce: boolean, taken: Message[] | undefined): void {
     const { work } = device;
     work.releaseHeld(readyByMs);
-    work.pollCount++;
+    work.countPoll();
     // SVC-3: no status changes twice within one poll interval, unless an operation asks for it.
     const changedBeforeMs = this.#now() - (atOnce ? 0 : this.#intervalMs);
     if (work.inFlight.length > 0) this.#progress.report(device, changedBeforeMs);
-    return work.ready.length > 0 ? this.#pickUp(device) : nothing;
+    if (work.ready.length > 0) this.#pickUp(device, taken);
   }
 
   get #intervalMs(): number {
     return this.#assumptions.answers.pollIntervalSeconds * msPerSecond;
   }
 
-  #pickUp({ work }: Device): readonly Message[] {
+  #pickUp({ work }: Device, taken: Message[] | undefined): void {
     const { sendsPerPoll } = this.#assumptions.answers;
     let places = sendsPerPoll === 'all' ? Number.POSITIVE_INFINITY : sendsPerPoll;
-    const taken: Message[] = [];
+    const isDue = (cohort: Cohort) => isQueued(cohort) && work.pollCount >= cohort.duePoll;
     let kept = 0;
-    for (const message of work.ready) {
-      if (message.status !== 'queued') continue;
-      if (work.pollCount < message.duePoll || places === 0) {
-        work.ready[kept++] = message;
-        continue;
+    for (const batch of work.ready) {
+      let due = batch.cohorts.filter(isDue);
+      let picked = batch;
+      if (sizeOf(due) > places) {
+        picked = batch.partFirst(places, due);
+        due = [...picked.cohorts];
       }
-      places--;
-      if (this.#progress.pickUp(message)) taken.push(message);
+      places -= sizeOf(due);
+      if (due.length > 0) this.#progress.pickUp(picked, due, work, taken);
+      if (picked !== batch) picked.keep(isQueued);
+      if (batch.keep(isQueued)) work.ready[kept++] = batch;
     }
     work.ready.length = kept;
-    return taken;
   }
+}
+
+function sizeOf(cohorts: readonly Cohort[]): number {
+  return cohorts.reduce((sum, { size }) => sum + size, 0);
 }

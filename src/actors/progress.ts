@@ -6,10 +6,13 @@
  * by `message-machine.ts`.
  */
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
-import { isStuckIn } from '../sim/device-work.ts';
+import { Batch } from '../sim/batch.ts';
+import type { Cohort } from '../sim/cohort.ts';
+import { isEarlier, isInFlight, isQueued, isStuckIn, pollsOf } from '../sim/device-work.ts';
 import { isUnprompted } from '../sim/outcomes.ts';
 import type { Device, Message } from '../sim/records.ts';
 import type { Lifecycle } from './lifecycle.ts';
+import type { MessageEvent } from './message-machine.ts';
 
 /** Delays of `progressPace: own_delay`, each drawn evenly from this range. */
 const shortestPaceMs = 1_000;
@@ -34,28 +37,40 @@ export class Progress {
     this.#lifecycle.accepted(message);
   }
 
-  /** At a poll: returns true if the message is sending, false if its fate was to fail. */
-  pickUp(message: Message): boolean {
-    if (this.#failIfFated(message)) return false;
-    this.#lifecycle.step(message, 'picked_up');
-    this.#followUp(message);
-    return true;
+  /**
+   * At a poll: the cohorts `due` of a batch become sending, or fail if that is their fate. Those
+   * picked up are added to `taken`, if that is given.
+   */
+  pickUp(
+    batch: Batch<Message>,
+    due: readonly Cohort[],
+    work: Device['work'],
+    taken: Message[] | undefined,
+  ): void {
+    this.#stepTogether(batch, due, 'picked_up');
+    const moved = batch.cohorts.filter((one) => one.batch === batch && !isQueued(one));
+    if (taken !== undefined) {
+      const pickedUp = moved.filter(({ status }) => status !== 'failed');
+      for (const message of batch.membersOf(pickedUp)) taken.push(message);
+    }
+    const inFlight = moved.filter(isInFlight);
+    if (inFlight.length > 0) this.#followUp(work, new Batch(batch, inFlight));
   }
 
   /**
-   * At a poll: steps each message in flight that is due and has not changed after
-   * `changedBeforeMs`.
+   * At a poll: steps each cohort in flight that is due and has not changed after `changedBeforeMs`.
    */
   report({ work }: Device, changedBeforeMs: number): void {
     let kept = 0;
-    for (const message of work.inFlight) {
-      const isDue = work.pollCount >= message.duePoll && message.changedAtMs <= changedBeforeMs;
-      // An operation may have failed it, or moved it on into the state in which it stays.
-      if (isDue && isInFlight(message)) {
-        this.#takeStep(message);
-        message.duePoll = work.pollCount + pollsOf(message);
-      }
-      if (isInFlight(message)) work.inFlight[kept++] = message;
+    for (const batch of work.inFlight) {
+      // An operation may have moved a message on; only what is still in flight counts.
+      const due = batch.cohorts.filter(
+        (one) =>
+          isInFlight(one) && work.pollCount >= one.duePoll && one.changedAtMs <= changedBeforeMs,
+      );
+      for (const cohort of due) cohort.duePoll = work.pollCount + pollsOf(cohort);
+      this.#stepTogether(batch, due, 'progressed');
+      if (batch.keep(isInFlight)) work.inFlight[kept++] = batch;
     }
     work.inFlight.length = kept;
   }
@@ -67,8 +82,10 @@ export class Progress {
       paced.pop();
       // If an operation took the step meanwhile, the message has another row.
       if (next.message.status !== next.from) continue;
-      this.#takeStep(next.message);
-      this.#followUp(next.message);
+      const { message } = next;
+      const reason = failureOf(message.cohort);
+      this.#lifecycle.step(message, reason === undefined ? 'progressed' : 'failed', reason);
+      this.#followUpAlone(message);
     }
   }
 
@@ -77,71 +94,91 @@ export class Progress {
     const from = message.status;
     if (!this.#lifecycle.step(message, from === 'queued' ? 'picked_up' : 'progressed'))
       return false;
+    const { cohort, device } = message;
+    if (from === 'queued') this.#leftQueue(message);
     const waitsForPolls =
       (from === 'sending' || from === 'sent') &&
       !isStuckIn(message, from) &&
       this.#assumptions.answers.progressPace === 'per_poll';
     // It is in the row of those in flight already.
-    if (waitsForPolls) message.duePoll = message.device.work.pollCount + pollsOf(message);
-    else this.#followUp(message);
+    if (waitsForPolls) cohort.duePoll = device.work.pollCount + pollsOf(message);
+    else this.#followUpAlone(message);
     return true;
   }
 
   /** Returns false if the message is final or may not fail from its status. */
   failByOperation(message: Message, reason: string): boolean {
     const mayFail = this.#assumptions.answers.failsFrom.some((from) => from === message.status);
-    return mayFail && this.#lifecycle.step(message, 'failed', reason);
+    if (!mayFail || !this.#lifecycle.step(message, 'failed', reason)) return false;
+    if (message.cohort.previousStatus === 'queued') this.#leftQueue(message);
+    return true;
   }
 
   /** The device was deactivated. */
   failQueued({ work }: Device): void {
     if (!this.#assumptions.answers.failsFrom.includes('queued')) return;
-    for (const message of work.takeQueued()) {
-      this.#lifecycle.step(message, 'failed', 'device_deactivated');
+    const failed: Message[] = [];
+    for (const batch of work.takeQueued()) {
+      const stepped = batch.cohorts.filter((cohort) =>
+        this.#lifecycle.stepTogether(batch, cohort, 'failed', 'device_deactivated'),
+      );
+      if (this.#lifecycle.isHeard) failed.push(...batch.membersOf(stepped));
+      batch.keep(isQueued);
     }
+    this.#lifecycle.announce(failed.sort((a, b) => (isEarlier(a, b) ? -1 : 1)));
   }
 
   /** `progressPace` was switched: what is in flight moves to the rows of the new pace. */
   changePace({ work }: Device): void {
-    const inFlight = [...work.inFlight, ...work.paced.items.map(({ message }) => message)];
+    const { inFlight, paced } = work.rows();
+    const messages = new Set([...inFlight, ...paced.map(({ message }) => message)]);
     work.inFlight = [];
     work.paced.clear();
-    for (const message of new Set(inFlight)) this.#followUp(message);
+    const moving = [...messages].filter(({ cohort }) => isInFlight(cohort));
+    if (moving.length > 0) {
+      this.#followUp(work, new Batch(moving, new Set(moving.map(({ cohort }) => cohort))));
+    }
   }
 
-  /** Puts a message in flight where its next step will find it. */
-  #followUp(message: Message): void {
-    if (!isInFlight(message)) return;
-    const { work } = message.device;
+  #leftQueue(message: Message): void {
+    message.cohort.batch = undefined;
+    message.device.work.held.left(message);
+  }
+
+  #followUpAlone(message: Message): void {
+    const { cohort, device } = message;
+    if (isInFlight(cohort)) this.#followUp(device.work, new Batch([message], [cohort]));
+  }
+
+  /** Puts messages in flight where their next steps will find them. */
+  #followUp(work: Device['work'], batch: Batch<Message>): void {
     if (this.#assumptions.answers.progressPace === 'per_poll') {
-      message.duePoll = work.pollCount + pollsOf(message);
-      work.inFlight.push(message);
-    } else {
+      for (const cohort of batch.cohorts) cohort.duePoll = work.pollCount + pollsOf(cohort);
+      work.inFlight.push(batch);
+      return;
+    }
+    for (const message of batch.membersOf(batch.cohorts)) {
       const drawnMs =
         shortestPaceMs + message.account.paces.below(longestPaceMs - shortestPaceMs + 1);
       const dueAtMs = this.#now() + drawnMs * pollsOf(message);
       work.paced.push({ message, from: message.status, dueAtMs });
     }
+    for (const cohort of batch.cohorts) cohort.batch = undefined;
   }
 
-  #takeStep(message: Message): void {
-    if (!this.#failIfFated(message)) this.#lifecycle.step(message, 'progressed');
-  }
-
-  #failIfFated(message: Message): boolean {
-    const { fate } = message;
-    if (fate === undefined || fate.ends !== 'failed' || fate.in !== message.status) return false;
-    const reason = isUnprompted(fate) ? 'unprompted' : 'scripted';
-    return this.#lifecycle.step(message, 'failed', reason);
+  /** Those whose fate it is fail instead. */
+  #stepTogether(batch: Batch<Message>, due: readonly Cohort[], event: MessageEvent): void {
+    const stepped = due.filter((cohort) => {
+      const reason = failureOf(cohort);
+      const next = reason === undefined ? event : 'failed';
+      return this.#lifecycle.stepTogether(batch, cohort, next, reason);
+    });
+    if (this.#lifecycle.isHeard) this.#lifecycle.announce(batch.membersOf(stepped));
   }
 }
 
-function pollsOf(message: Message): number {
-  return message.fate?.polls ?? 1;
-}
-
-/** Picked up, not final, and not stuck where it is. */
-function isInFlight(message: Message): boolean {
-  const { status } = message;
-  return (status === 'sending' || status === 'sent') && !isStuckIn(message, status);
+/** The reason why its fate makes it fail now; undefined where it does not. */
+function failureOf({ fate, status }: Cohort): string | undefined {
+  if (fate === undefined || fate.ends !== 'failed' || fate.in !== status) return undefined;
+  return isUnprompted(fate) ? 'unprompted' : 'scripted';
 }

@@ -6,6 +6,7 @@
 import { Fleet } from '../actors/fleet.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';
 import type { MessageEvent } from '../actors/message-machine.ts';
+import { alone } from '../sim/cohort.ts';
 import type { Device, Message } from '../sim/records.ts';
 import type { Status } from '../sim/status.ts';
 import { World } from '../sim/world.ts';
@@ -29,12 +30,20 @@ class LooseLifecycle extends Lifecycle {
     return true;
   }
 
+  /** Every message by itself; each step is announced at once. */
+  override stepTogether(
+    ...[batch, cohort, event, failureReason]: Parameters<Lifecycle['stepTogether']>
+  ): boolean {
+    for (const message of batch.membersOf([cohort])) this.step(message, event, failureReason);
+    return false;
+  }
+
   /** Writes a status against the rules. */
   write(message: Message, status: Status): void {
     const { counts } = message.account;
     counts[message.status]--;
     counts[status]++;
-    message.status = status;
+    alone(message).status = status;
   }
 }
 
@@ -105,7 +114,7 @@ class DeafFleet extends Fleet {
 /** Hands out tasks without recording the pickup. */
 class ForgetfulWorld extends World {
   override polled(device: Device): readonly Message[] {
-    return device.polling === 'external' ? [...device.work.ready] : [];
+    return device.polling === 'external' ? device.work.rows().ready : [];
   }
 }
 
@@ -114,7 +123,9 @@ class HastyWorld extends World {
   override polled(device: Device): readonly Message[] {
     if (device.polling !== 'external') return [];
     device.work.releaseHeld(Number.POSITIVE_INFINITY);
-    for (const message of device.work.ready) message.duePoll = 0;
+    for (const { cohorts } of device.work.ready) {
+      for (const cohort of cohorts) cohort.duePoll = 0;
+    }
     return super.polled(device);
   }
 }
@@ -141,11 +152,10 @@ export const lifeDefects: Defects = {
   'tasks-leave-queued': { parts: { World: ForgetfulWorld } },
   'state-skips-sent': skipping('sent'),
   'state-revisited': goingBack('sending', 'queued', (message) => {
-    message.device.work.ready.push(message);
+    message.device.work.makeReady(message);
   }),
   'state-regresses': goingBack('sent', 'sending', (message) => {
-    message.sendingAtMs = message.sentAtMs;
-    message.sentAtMs = 0;
+    Object.assign(alone(message), { sendingAtMs: message.sentAtMs, sentAtMs: 0 });
   }),
   'never-delivered': withLifecycle((lifecycle) => {
     lifecycle.mayStep = ({ status }, event) => status !== 'sent' || event !== 'progressed';
@@ -159,7 +169,7 @@ export const lifeDefects: Defects = {
       retried.add(message);
       clock.setTimeout(() => {
         lifecycle.write(message, 'queued');
-        Object.assign(message, { sendingAtMs: 0, sentAtMs: 0, endedAtMs: 0 });
+        Object.assign(alone(message), { sendingAtMs: 0, sentAtMs: 0, endedAtMs: 0 });
         fleet.queued(message);
       }, pollMs);
     };

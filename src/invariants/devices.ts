@@ -5,8 +5,10 @@
  * acted upon count here, and every message that is to proceed has exactly one.
  */
 
+import type { Cohort } from '../sim/cohort.ts';
 import { isStuckIn } from '../sim/device-work.ts';
 import { msPerSecond } from '../sim/limits.ts';
+import { isSameFate } from '../sim/outcomes.ts';
 import type { Device, Message } from '../sim/records.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { Findings } from './findings.ts';
@@ -60,14 +62,36 @@ function latestWakeMs(
   }
   if (polling === 'simulated') {
     const waits =
-      work.ready.some(({ status }) => status === 'queued') || work.inFlight.some(isInFlight);
+      work.ready.some(({ cohorts }) => cohorts.some(({ status }) => status === 'queued')) ||
+      work.inFlight.some(({ cohorts }) => cohorts.some(isInFlight));
     if (waits) dueMs = Math.min(dueMs, nowMs + intervalMs);
-    for (const { status, sendAtMs } of work.held.items) {
+    for (const { status, sendAtMs } of work.held.messages) {
       if (status !== 'queued') continue;
       dueMs = Math.min(dueMs, Math.max(sendAtMs, nowMs) + intervalMs);
     }
   }
   return Number.isFinite(dueMs) ? dueMs : undefined;
+}
+
+/** Checks that cohorts count their messages, and that only messages that move alike share one. */
+export function checkCohorts({ world }: Simulation, found: Findings): void {
+  const sizes = new Map<Cohort, number>();
+  for (const { unbatched } of world.accounts.values()) sizes.set(unbatched, 1);
+  for (const { messageId, cohort, account, fate } of world.messages.values()) {
+    sizes.set(cohort, (sizes.get(cohort) ?? 0) + 1);
+    const isOwn = cohort === account.unbatched;
+    if (cohort.account !== account || (!isOwn && !isSameFate(cohort.fate, fate))) {
+      found.report('STATE-3', `message ${messageId} moves with messages of another kind`);
+    }
+    if (isOwn && cohort.status !== 'queued') {
+      found.report('STATE-3', `message ${messageId} moves with all that wait`);
+    }
+  }
+  for (const [{ status, size }, count] of sizes) {
+    if (size !== count) {
+      found.report('STATE-3', `${size} messages should be ${status} together, ${count} are`);
+    }
+  }
 }
 
 export function checkRows(simulation: Simulation, found: Findings): void {
@@ -92,7 +116,7 @@ function collectRows(
   rows: Map<Message, string>,
   found: Findings,
 ): void {
-  const { work } = device;
+  const { pollCount, ready, inFlight, held, paced } = device.work.rows();
   const add = (message: Message, row: string) => {
     const { messageId } = message;
     if (rows.has(message)) found.report('STATE-2', `message ${messageId} is in two rows`);
@@ -102,11 +126,11 @@ function collectRows(
     rows.set(message, row);
   };
   const checkDue = ({ messageId, duePoll, fate }: Message) => {
-    if (duePoll > work.pollCount + (fate?.polls ?? 1)) {
+    if (duePoll > pollCount + (fate?.polls ?? 1)) {
       found.report('SVC-3', `message ${messageId} waits for poll ${duePoll}`);
     }
   };
-  for (const message of work.ready) {
+  for (const message of ready) {
     if (message.status !== 'queued') continue;
     add(message, 'ready');
     checkDue(message);
@@ -114,20 +138,20 @@ function collectRows(
       found.report('SEND-7', `message ${message.messageId} is held but ready for pickup`);
     }
   }
-  for (const message of work.held.items) if (message.status === 'queued') add(message, 'held');
-  for (const message of work.inFlight) {
+  for (const message of held) if (message.status === 'queued') add(message, 'held');
+  for (const message of inFlight) {
     if (!isInFlight(message)) continue;
     add(message, 'inFlight');
     checkDue(message);
   }
-  for (const { message, from } of work.paced.items) {
+  for (const { message, from } of paced) {
     if (message.status === from) add(message, 'paced');
   }
 }
 
-function isInFlight(message: Message): boolean {
-  const { status } = message;
-  return (status === 'sending' || status === 'sent') && !isStuckIn(message, status);
+function isInFlight(moving: Pick<Message, 'status' | 'fate'>): boolean {
+  const { status } = moving;
+  return (status === 'sending' || status === 'sent') && !isStuckIn(moving, status);
 }
 
 /** The row that a message must be in; undefined if it is final or stuck. */

@@ -8,8 +8,10 @@ import { acmeNumber, globexNumber, recipient, Twin } from '../../verify/testkit/
 import { type MessageEvent, messageSteps } from '../actors/message-machine.ts';
 import { parseSettings } from '../config/settings.ts';
 import { wrongSimulation } from '../defects/all.ts';
+import { Batch } from '../sim/batch.ts';
+import { alone, moveTo } from '../sim/cohort.ts';
 import { ReplayWindow } from '../sim/idempotency.ts';
-import type { ApiKey, FirstUse } from '../sim/records.ts';
+import type { ApiKey, FirstUse, Message } from '../sim/records.ts';
 import type { Status } from '../sim/status.ts';
 import { Simulator } from '../simulator.ts';
 import { mostLines } from './findings.ts';
@@ -32,6 +34,10 @@ function messageOf(twin: Twin, requestId: string) {
   const message = twin.account().messages.find((each) => each.requestId === requestId);
   if (message === undefined) throw new Error(`no message ${requestId}`);
   return message;
+}
+
+function batchOf(message: Message): Batch<Message> {
+  return new Batch([message], [message.cohort]);
 }
 
 function keyOf(twin: Twin): ApiKey {
@@ -72,32 +78,32 @@ test('a busy world is sound, and the walk visits everything in it', () => {
 const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] = [
   [
     'a final status on a message in flight',
-    (twin) => Object.assign(messageOf(twin, 'moving'), { status: 'delivered' }),
+    (twin) => Object.assign(alone(messageOf(twin, 'moving')), { status: 'delivered' }),
     /^STATE-3 message .* is delivered but its history ends in sending$/,
   ],
   [
     'a skipped state',
-    (twin) => Object.assign(messageOf(twin, 'over'), { sentAtMs: 0 }),
+    (twin) => Object.assign(alone(messageOf(twin, 'over')), { sentAtMs: 0 }),
     /^STATE-3 message .* went from sending to delivered$/,
   ],
   [
     'a status after the final one',
-    (twin) => Object.assign(messageOf(twin, 'over'), { status: 'sent' }),
+    (twin) => Object.assign(alone(messageOf(twin, 'over')), { status: 'sent' }),
     /^STATE-5 message .* is sent after a final status$/,
   ],
   [
     'a failure without a reason',
-    (twin) => Object.assign(messageOf(twin, 'failed'), { failureReason: undefined }),
+    (twin) => Object.assign(alone(messageOf(twin, 'failed')), { failureReason: undefined }),
     /^STATE-4 message .* is failed with the reason undefined$/,
   ],
   [
     'a step backwards in time',
-    (twin) => Object.assign(messageOf(twin, 'over'), { sentAtMs: 1 }),
+    (twin) => Object.assign(alone(messageOf(twin, 'over')), { sentAtMs: 1 }),
     /^STATE-3 message .* went back in time, from \d+ to 1$/,
   ],
   [
     'a step in the future',
-    (twin) => Object.assign(messageOf(twin, 'over'), { endedAtMs: twin.now() + 1 }),
+    (twin) => Object.assign(alone(messageOf(twin, 'over')), { endedAtMs: twin.now() + 1 }),
     /^STATE-3 message .* went back in time/,
   ],
   [
@@ -171,23 +177,40 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
   ],
   [
     'a message in two rows, to be handed out twice',
-    (twin) => twin.device().work.ready.push(messageOf(twin, 'waiting')),
+    (twin) => twin.device().work.ready.push(batchOf(messageOf(twin, 'waiting'))),
     /^STATE-2 message .* is in two rows$/,
   ],
   [
     'a message in the row of another SIM',
-    (twin) => twin.device(globexNumber).work.ready.push(messageOf(twin, 'waiting')),
+    (twin) => twin.device(globexNumber).work.ready.push(batchOf(messageOf(twin, 'waiting'))),
     /^RES-6 message .* is in a row of \+12025550111$/,
   ],
   [
     'a held message that may be picked up',
-    (twin) => twin.device().work.ready.push(messageOf(twin, 'held')),
+    (twin) => twin.device().work.ready.push(batchOf(messageOf(twin, 'held'))),
     /^SEND-7 message .* is held but ready for pickup$/,
   ],
   [
     'a message that waits for future polls',
-    (twin) => Object.assign(messageOf(twin, 'waiting'), { duePoll: 99 }),
+    (twin) => Object.assign(alone(messageOf(twin, 'waiting')), { duePoll: 99 }),
     /^SVC-3 message .* waits for poll 99$/,
+  ],
+  [
+    'a cohort that counts too many',
+    (twin) => {
+      messageOf(twin, 'waiting').cohort.size++;
+    },
+    /^STATE-3 2 messages should be queued together, 1 are$/,
+  ],
+  [
+    'messages of two fates that move together',
+    (twin) => moveTo(messageOf(twin, 'over').cohort, messageOf(twin, 'failed')),
+    /^STATE-3 message .* moves with messages of another kind$/,
+  ],
+  [
+    'a step of messages that do not move together',
+    (twin) => twin.account().unbatched.become('sending', twin.now()),
+    /^STATE-3 message .* moves with all that wait$/,
   ],
   [
     'a wrong count',
@@ -426,7 +449,7 @@ test.each([
 test('the number of reported lines is bounded', () => {
   const twin = new Twin();
   for (let i = 0; i < mostLines + 1; i++) twin.accepted();
-  for (const message of twin.account().messages) message.duePoll = 99;
+  for (const message of twin.account().messages) message.cohort.duePoll = 99;
   expect(walk(twin.simulation).broken).toHaveLength(mostLines);
 });
 

@@ -6,7 +6,7 @@
 import type { Simulation } from '../simulation/simulation.ts';
 import { checkAccount } from './accounts.ts';
 import { checkClock } from './clock.ts';
-import { checkDevices, checkRows } from './devices.ts';
+import { checkCohorts, checkDevices, checkRows } from './devices.ts';
 import { Findings } from './findings.ts';
 import { checkKeys } from './keys.ts';
 import { checkLimiter } from './limiter.ts';
@@ -18,6 +18,7 @@ export function walk(simulation: Simulation): Findings {
   checkMessages(simulation, found);
   checkDevices(simulation, found);
   checkRows(simulation, found);
+  checkCohorts(simulation, found);
   for (const account of simulation.world.accounts.values()) {
     checkAccount(simulation, account, found);
     checkReplays(simulation, account, found);

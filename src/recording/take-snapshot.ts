@@ -134,7 +134,7 @@ function removedDevices({ accounts }: World): Set<Device> {
 }
 
 function deviceOf(device: Device): SnapshotDevice {
-  const { work } = device;
+  const { pollCount, held, ready, inFlight, paced } = device.work.rows();
   return {
     device_id: device.deviceId,
     number: device.number,
@@ -144,11 +144,11 @@ function deviceOf(device: Device): SnapshotDevice {
     active: device.active,
     polling: device.polling,
     allowed: device.allowed,
-    poll_count: work.pollCount,
-    held: work.held.items.map(idOf),
-    ready: work.ready.map(idOf),
-    in_flight: work.inFlight.map(idOf),
-    paced: work.paced.items.map(({ message, from, dueAtMs }) => ({
+    poll_count: pollCount,
+    held: held.map(idOf),
+    ready: ready.map(idOf),
+    in_flight: inFlight.map(idOf),
+    paced: paced.map(({ message, from, dueAtMs }) => ({
       message_id: message.messageId,
       from,
       due_at_ms: dueAtMs,

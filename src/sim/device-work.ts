@@ -2,20 +2,15 @@
  * The work of a device: its messages that are not final, by what they wait for.
  * Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
  */
+import { Batch } from './batch.ts';
+import type { Cohort, Member } from './cohort.ts';
+import { type HeldMember, Holds } from './holds.ts';
 import { MinHeap } from './min-heap.ts';
 import type { Fate } from './outcomes.ts';
 import type { Status } from './status.ts';
 
 /** The fields of a message that decide about its place. */
-export interface WorkMessage {
-  readonly account: unknown;
-  readonly status: Status;
-  readonly sendAtMs: number;
-  readonly fate: Fate | undefined;
-  /** Its place among all messages, in the order of acceptance. */
-  readonly arrival: number;
-  duePoll: number;
-}
+export type WorkMessage = HeldMember;
 
 /** A message in flight at its own pace (`progressPace: own_delay`). */
 export interface PacedStep<M> {
@@ -37,94 +32,170 @@ export interface WorkRows<M> {
 /** A device's messages that are not final, by what they wait for. A message may move on by another way
  * (an operation, a deactivation), so a reader of rows checks the status and drops what has moved on. */
 export class DeviceWork<M extends WorkMessage> {
-  /** Polls so far. */
-  pollCount = 0;
-  /** Held by `send_at`, soonest first. */
-  readonly held = new MinHeap<M>(
-    (a, b) => a.sendAtMs < b.sendAtMs || (a.sendAtMs === b.sendAtMs && isEarlier(a, b)),
-  );
+  #pollCount = 0;
+  readonly held = new Holds<M>();
   /** Queued and not held, in the order in which they became so. */
-  ready: M[] = [];
+  ready: Batch<M>[] = [];
   /** Picked up and not final, in order of pickup; progresses by polls. */
-  inFlight: M[] = [];
+  inFlight: Batch<M>[] = [];
   /** Picked up and not final; progresses at its own pace. */
   readonly paced = new MinHeap<PacedStep<M>>(
     (a, b) => a.dueAtMs < b.dueAtMs || (a.dueAtMs === b.dueAtMs && isEarlier(a.message, b.message)),
   );
+  /** The last of `ready`, while no poll has come since it was made. */
+  #open: Batch<M> | undefined;
+
+  /** Polls so far. */
+  get pollCount(): number {
+    return this.#pollCount;
+  }
+
+  countPoll(): void {
+    this.#pollCount++;
+    this.#close();
+  }
 
   /** Takes in a message just accepted; one that stays `queued` for ever waits for nothing. */
   add(message: M, nowMs: number): void {
     if (isStuckIn(message, 'queued')) return;
-    if (message.sendAtMs > nowMs) this.held.push(message);
+    if (message.sendAtMs > nowMs) this.held.add(message);
     else {
       this.releaseHeld(nowMs);
-      this.#makeReady(message);
+      this.makeReady(message);
     }
   }
 
   /** Messages that wait for pickup; rows that have left by another way are not counted. */
   get queueLength(): number {
-    let length = 0;
-    for (const { status } of this.ready) if (status === 'queued') length++;
-    for (const { status } of this.held.items) if (status === 'queued') length++;
+    let length = this.held.size;
+    for (const { cohorts } of this.ready) {
+      for (const { status, size } of cohorts) if (status === 'queued') length += size;
+    }
     return length;
-  }
-
-  /** The message whose hold ends first; one that a lever has moved on holds nothing up. */
-  nextHeld(): M | undefined {
-    let next = this.held.peek();
-    for (; next !== undefined && next.status !== 'queued'; next = this.held.peek()) this.held.pop();
-    return next;
   }
 
   /** Moves every message whose hold is over behind those that wait already. */
   releaseHeld(nowMs: number): void {
-    for (let next = this.held.peek(); next && next.sendAtMs <= nowMs; next = this.held.peek()) {
-      this.held.pop();
-      if (next.status === 'queued') this.#makeReady(next);
+    for (const released of this.held.take(nowMs)) {
+      if (released instanceof Batch) this.#release(released);
+      else this.makeReady(released);
     }
   }
 
   /** Drops the messages of an account that is deleted. */
   forget(account: unknown): void {
+    this.#close();
     const isKept = (message: M) => message.account !== account;
-    this.ready = this.ready.filter(isKept);
-    this.inFlight = this.inFlight.filter(isKept);
-    this.held.keep(isKept);
+    const isOther = (cohort: Cohort) => cohort.account !== account;
+    for (const batch of [...this.ready, ...this.inFlight]) {
+      batch.cohorts = batch.cohorts.filter(isOther);
+    }
+    this.ready = this.ready.filter(({ cohorts }) => cohorts.length > 0);
+    this.inFlight = this.inFlight.filter(({ cohorts }) => cohorts.length > 0);
+    this.held.forget(account);
     this.paced.keep(({ message }) => isKept(message));
   }
 
-  /**
-   * `held` and `paced` in the order of their heaps: pushed so, each row stays where it is pushed.
-   */
+  /** Every message in its row. */
+  rows(): WorkRows<M> {
+    return {
+      pollCount: this.pollCount,
+      held: this.held.messages,
+      ready: this.ready.flatMap(everyMember),
+      inFlight: this.inFlight.flatMap(everyMember),
+      paced: this.paced.items,
+    };
+  }
+
+  /** `paced` in the order of its heap: pushed so, each row stays where it is pushed. */
   restore(rows: WorkRows<M>): void {
-    this.pollCount = rows.pollCount;
-    this.ready = [...rows.ready];
-    this.inFlight = [...rows.inFlight];
-    for (const message of rows.held) this.held.push(message);
+    this.#pollCount = rows.pollCount;
+    // These are in two rows until the next poll, so they move with no other.
+    const stale = new Set(rows.ready.filter(({ cohort }) => !isQueued(cohort)));
+    this.ready = restored(rows.ready, isQueued, stale);
+    this.inFlight = restored(rows.inFlight, isInFlight, stale);
+    this.held.restore(rows.held);
     for (const step of rows.paced) this.paced.push(step);
   }
 
-  #makeReady(message: M): void {
-    message.duePoll = this.pollCount + (message.fate?.polls ?? 1);
-    this.ready.push(message);
+  /** A queued message waits for pickup from now on, behind the others. */
+  makeReady(message: M, duePoll = this.#pollCount + pollsOf(message)): void {
+    if (this.#open === undefined) {
+      this.#open = new Batch();
+      this.ready.push(this.#open);
+    }
+    this.#open.join(message, duePoll);
   }
 
-  /** Removes and returns all queued messages, held ones included, in order of acceptance. */
-  takeQueued(): M[] {
-    const queued = [...this.ready, ...this.held.items].filter((m) => m.status === 'queued');
+  /** Removes all queued messages, held ones included, and returns them. */
+  takeQueued(): Batch<M>[] {
+    this.#close();
+    for (const held of this.held.take(Number.POSITIVE_INFINITY)) {
+      if (held instanceof Batch) this.ready.push(held);
+      else this.makeReady(held, held.cohort.duePoll);
+    }
+    this.#close();
+    const queued = this.ready.filter((batch) => batch.keep(isQueued));
     this.ready = [];
-    this.held.clear();
-    return queued.sort((a, b) => (isEarlier(a, b) ? -1 : 1));
+    return queued;
+  }
+
+  #release(batch: Batch<M>): void {
+    this.#close();
+    for (const cohort of batch.cohorts) {
+      if (isQueued(cohort)) cohort.duePoll = this.#pollCount + pollsOf(cohort);
+    }
+    batch.close();
+    if (batch.keep(isQueued)) this.ready.push(batch);
+  }
+
+  #close(): void {
+    this.#open?.close();
+    this.#open = undefined;
   }
 }
 
 /** Whether its fate keeps the message in `status` for ever. */
-export function isStuckIn(message: Pick<WorkMessage, 'fate'>, status: string): boolean {
-  return message.fate !== undefined && message.fate.ends === 'stuck' && message.fate.in === status;
+export function isStuckIn({ fate }: { readonly fate: Fate | undefined }, status: Status): boolean {
+  return fate !== undefined && fate.ends === 'stuck' && fate.in === status;
+}
+
+export function isQueued({ status }: Cohort): boolean {
+  return status === 'queued';
+}
+
+/** Picked up, not final, and not stuck where it is. */
+export function isInFlight(cohort: Cohort): boolean {
+  const { status } = cohort;
+  return (status === 'sending' || status === 'sent') && !isStuckIn(cohort, status);
+}
+
+/** The polls that each of its steps takes. */
+export function pollsOf({ fate }: { readonly fate: Fate | undefined }): number {
+  return fate?.polls ?? 1;
 }
 
 /** Whether `a` was accepted before `b`. */
-function isEarlier(a: WorkMessage, b: WorkMessage): boolean {
+export function isEarlier(a: WorkMessage, b: WorkMessage): boolean {
   return a.arrival < b.arrival;
+}
+
+function everyMember<M extends Member>(batch: Batch<M>): M[] {
+  return batch.membersOf(batch.cohorts);
+}
+
+function restored<M extends Member>(
+  messages: readonly M[],
+  isWaiting: (cohort: Cohort) => boolean,
+  single: ReadonlySet<M>,
+): Batch<M>[] {
+  if (messages.length === 0) return [];
+  const batch = new Batch<M>();
+  for (const message of messages) {
+    if (!isWaiting(message.cohort)) batch.joinStale(message);
+    else if (single.has(message)) batch.joinAlone(message);
+    else batch.join(message, message.cohort.duePoll);
+  }
+  batch.close();
+  return [batch];
 }

@@ -13,11 +13,11 @@ export class Histogram {
     this.counts = [...bounds, 0].fill(0);
   }
 
-  observe(value: number): void {
+  observe(value: number, times = 1): void {
     const { bounds, counts } = this;
     let bucket = 0;
     while (bucket < bounds.length && value > (bounds[bucket] ?? 0)) bucket++;
-    counts[bucket] = (counts[bucket] ?? 0) + 1;
-    this.sum += value;
+    counts[bucket] = (counts[bucket] ?? 0) + times;
+    this.sum += value * times;
   }
 }

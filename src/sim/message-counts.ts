@@ -19,7 +19,12 @@ export class MessageCounts {
     failed: new Histogram(ageBounds),
   };
 
-  reached(status: Status, ageMs: number): void {
-    if (status !== 'queued') this.ages[status].observe(ageMs / msPerSecond);
+  /** `created`: when the messages were accepted, each time followed by how many. */
+  reached(status: Status, nowMs: number, created: readonly number[]): void {
+    if (status === 'queued') return;
+    const ages = this.ages[status];
+    for (let at = 0; at + 1 < created.length; at += 2) {
+      ages.observe((nowMs - (created[at] ?? 0)) / msPerSecond, created[at + 1] ?? 0);
+    }
   }
 }

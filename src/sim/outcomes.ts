@@ -40,6 +40,13 @@ export function isUnprompted(fate: Fate): boolean {
   return fate.in !== undefined && unprompted[fate.in] === fate;
 }
 
+/** Whether messages with these fates take the same steps. */
+export function isSameFate(a: Fate | undefined, b: Fate | undefined): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined || isUnprompted(a) || isUnprompted(b)) return false;
+  return a.ends === b.ends && a.in === b.in && a.polls === b.polls;
+}
+
 export class Outcomes {
   #outcomes: readonly Outcome[] = [];
   #exact = new Map<string, Fate>();

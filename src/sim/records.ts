@@ -3,8 +3,8 @@
  * Rules: AUTH-2, SVC-1, SVC-3, ERR-1, RES-1. Assumes: keyFormat, monthlyQuota, pollIntervalSeconds.
  * A message is one flat object: a million of them cost what a table costs.
  */
+import { alone, Cohort } from './cohort.ts';
 import { DeviceWork } from './device-work.ts';
-import { assert } from './errors.ts';
 import { ReplayWindow, type Use } from './idempotency.ts';
 import type { EndpointName } from './limits.ts';
 import type { Fate } from './outcomes.ts';
@@ -63,6 +63,8 @@ export class Account {
     delivered: 0,
     failed: 0,
   };
+  /** Messages in no batch of a device: held, or queued for ever. It never moves as a whole. */
+  readonly unbatched: Cohort;
   readonly replays: ReplayWindow<ApiKey, Message>;
   readonly quota: QuotaCount;
   /** Streams of its own, so that no other account's calls shift what it draws. */
@@ -87,6 +89,10 @@ export class Account {
     this.monthlyQuota = monthlyQuota;
     this.replays = new ReplayWindow(now);
     this.quota = new QuotaCount(this.messages);
+    this.unbatched = new Cohort(this, undefined);
+    // The account counts as one, so a message in it is never taken for the only one.
+    this.unbatched.size = 1;
+    this.unbatched.created = undefined;
   }
 
   /**
@@ -205,15 +211,8 @@ export class Message {
   /** Its place among all messages of the world, in the order of acceptance. */
   readonly arrival: number;
 
-  /** Written by `become` alone, as are the times of the history. */
-  status: Status = 'queued';
-  sendingAtMs = 0;
-  sentAtMs = 0;
-  /** When it became `delivered` or `failed`. */
-  endedAtMs = 0;
-  failureReason: string | undefined = undefined;
-  /** The device's poll, by number, from which on the next step may be taken. */
-  duePoll = 0;
+  /** What it has become since, with the messages that move with it. */
+  cohort: Cohort;
   /** The body of its 202, byte for byte; empty where no `request_id` may ask for it again. */
   firstReply = '';
   /**
@@ -250,21 +249,34 @@ export class Message {
     this.fate = fate;
     this.ordinal = ordinal;
     this.arrival = arrival;
+    this.cohort = account.unbatched;
+    this.cohort.size++;
   }
 
-  /**
-   * The only writer of `status`. Which steps there are is decided by `actors/message-machine.ts`; a
-   * restored message repeats those that it took.
-   */
-  become(status: Status, atMs: number, failureReason?: string): void {
-    assert(this.endedAtMs === 0, 'a message that has ended never changes');
-    this.status = status;
-    if (status === 'sending') this.sendingAtMs = atMs;
-    else if (status === 'sent') this.sentAtMs = atMs;
-    else {
-      this.endedAtMs = atMs;
-      if (status === 'failed') this.failureReason = failureReason;
-    }
+  get status(): Status {
+    return this.cohort.status;
+  }
+
+  get sendingAtMs(): number {
+    return this.cohort.sendingAtMs;
+  }
+
+  get sentAtMs(): number {
+    return this.cohort.sentAtMs;
+  }
+
+  /** When it became `delivered` or `failed`. */
+  get endedAtMs(): number {
+    return this.cohort.endedAtMs;
+  }
+
+  get failureReason(): string | undefined {
+    return this.cohort.failureReason;
+  }
+
+  /** The device's poll, by number, from which on the next step may be taken. */
+  get duePoll(): number {
+    return this.cohort.duePoll;
   }
 
   /**
@@ -273,10 +285,12 @@ export class Message {
    */
   restore(past: MessagePast): void {
     const { status, sendingAtMs, sentAtMs, endedAtMs, failureReason } = past;
-    if (sendingAtMs > 0) this.become('sending', sendingAtMs);
-    if (sentAtMs > 0) this.become('sent', sentAtMs);
-    if (endedAtMs > 0) this.become(status, endedAtMs, failureReason);
-    this.duePoll = past.duePoll;
+    const hasPast = sendingAtMs > 0 || sentAtMs > 0 || endedAtMs > 0 || past.duePoll > 0;
+    const cohort = hasPast ? alone(this) : this.cohort;
+    if (sendingAtMs > 0) cohort.become('sending', sendingAtMs);
+    if (sentAtMs > 0) cohort.become('sent', sentAtMs);
+    if (endedAtMs > 0) cohort.become(status, endedAtMs, failureReason);
+    if (hasPast) cohort.duePoll = past.duePoll;
     const isReached =
       this.status === status && this.sentAtMs === sentAtMs && this.endedAtMs === endedAtMs;
     if (!isReached || this.failureReason !== failureReason) {
@@ -286,7 +300,7 @@ export class Message {
 
   /** When the status was last written. */
   get changedAtMs(): number {
-    return this.endedAtMs || this.sentAtMs || this.sendingAtMs || this.createdAtMs;
+    return this.cohort.changedAtMs || this.createdAtMs;
   }
 
   isHeldAt(nowMs: number): boolean {

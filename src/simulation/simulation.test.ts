@@ -59,7 +59,8 @@ const coreLinesWith = (pattern: RegExp) => linesWith(pattern).filter((line) => c
 test('STATE-3 the status of a message is written in one place', () => {
   const isOther = /slot\.status/;
   expect(coreLinesWith(/\.status = /).filter((line) => !isOther.test(line))).toEqual([
-    'sim/records.ts: this.status = status;',
+    'sim/cohort.ts: this.status = status;',
+    'sim/cohort.ts: like.status = cohort.status;',
   ]);
   expect(coreLinesWith(/\.become\(/).map((line) => line.split(':')[0])).toEqual([
     'actors/lifecycle.ts',

@@ -1,0 +1,149 @@
+/**
+ * Messages that move together: they have the same account and fate, became ready for the same poll
+ * of a device, and so take every step at the same time. Their status and its times are kept here
+ * once, so that a poll costs the same however many messages it moves.
+ * Rules: STATE-1 to STATE-5.
+ */
+import { assert } from './errors.ts';
+import { type Fate, isSameFate } from './outcomes.ts';
+import type { Status } from './status.ts';
+
+/** What a step of a cohort changes of its account. */
+export interface CohortAccount {
+  readonly counts: Record<Status, number>;
+}
+
+/** A message, as far as cohorts look at it. */
+export interface Member {
+  readonly account: CohortAccount;
+  readonly fate: Fate | undefined;
+  readonly createdAtMs: number;
+  cohort: Cohort;
+}
+
+/** All times are epoch milliseconds; 0 stands for "never". */
+export class Cohort {
+  readonly account: CohortAccount;
+  readonly fate: Fate | undefined;
+  /** Written by `become` alone, as are the times; `likeOf` copies them. */
+  status: Status = 'queued';
+  sendingAtMs = 0;
+  sentAtMs = 0;
+  /** When it became `delivered` or `failed`. */
+  endedAtMs = 0;
+  failureReason: string | undefined = undefined;
+  /** The device's poll, by number, from which on the next step may be taken. */
+  duePoll = 0;
+  size = 0;
+  /**
+   * When its members were accepted: a time, then how many, and so on. Undefined where it takes no
+   * more steps as a whole.
+   */
+  created: number[] | undefined = [];
+  /** Where it waits for polls; undefined where it does not. */
+  batch: { readonly cohorts: Cohort[] } | undefined = undefined;
+
+  /** The one that its only member has left, and under which batches list that. */
+  readonly origin: Cohort | undefined;
+
+  constructor(account: CohortAccount, fate: Fate | undefined, origin?: Cohort) {
+    this.account = account;
+    this.fate = fate;
+    this.origin = origin;
+  }
+
+  /**
+   * The only writer of `status`. Which steps there are is decided by `actors/message-machine.ts`; a
+   * restored message repeats those that it took.
+   */
+  become(status: Status, atMs: number, failureReason?: string): void {
+    assert(this.endedAtMs === 0, 'a message that has ended never changes');
+    this.status = status;
+    if (status === 'sending') this.sendingAtMs = atMs;
+    else if (status === 'sent') this.sentAtMs = atMs;
+    else {
+      this.endedAtMs = atMs;
+      this.created = undefined;
+      if (status === 'failed') this.failureReason = failureReason;
+    }
+  }
+
+  /** When the status was last written; 0 while it is the first. */
+  get changedAtMs(): number {
+    return this.endedAtMs || this.sentAtMs || this.sendingAtMs;
+  }
+
+  /** The status before the last step. */
+  get previousStatus(): Status {
+    if (this.status === 'delivered') return 'sent';
+    if (this.status === 'sent') return 'sending';
+    if (this.status === 'sending') return 'queued';
+    return this.sentAtMs > 0 ? 'sent' : this.sendingAtMs > 0 ? 'sending' : 'queued';
+  }
+
+  /** Whether a member that moved to the other cohort would go on as it does here. */
+  movesLike(member: Member, duePoll: number): boolean {
+    const { cohort } = member;
+    return (
+      this.account === member.account &&
+      this.duePoll === duePoll &&
+      this.status === cohort.status &&
+      this.sendingAtMs === cohort.sendingAtMs &&
+      this.sentAtMs === cohort.sentAtMs &&
+      this.endedAtMs === cohort.endedAtMs &&
+      this.failureReason === cohort.failureReason &&
+      isSameFate(this.fate, member.fate)
+    );
+  }
+}
+
+/** Moves a message to another cohort. */
+export function moveTo(cohort: Cohort, member: Member): void {
+  const { createdAtMs, cohort: left } = member;
+  left.size--;
+  if (left.created !== undefined) countCreated(left.created, createdAtMs, -1);
+  cohort.size++;
+  if (cohort.created !== undefined) countCreated(cohort.created, createdAtMs, 1);
+  member.cohort = cohort;
+}
+
+function countCreated(created: number[], atMs: number, count: 1 | -1): void {
+  const last = created.length - 2;
+  if (created[last] === atMs) {
+    created[last + 1] = (created[last + 1] as number) + count;
+    return;
+  }
+  if (count === 1) {
+    created.push(atMs, 1);
+    return;
+  }
+  for (let at = 0; at < last; at += 2) {
+    if (created[at] !== atMs) continue;
+    created[at + 1] = (created[at + 1] as number) - 1;
+    if (created[at + 1] === 0) created.splice(at, 2);
+    return;
+  }
+}
+
+/** A new cohort without members in the state of this one. */
+export function likeOf({ cohort, account, fate }: Member, origin?: Cohort): Cohort {
+  const like = new Cohort(account, fate, origin);
+  like.status = cohort.status;
+  like.sendingAtMs = cohort.sendingAtMs;
+  like.sentAtMs = cohort.sentAtMs;
+  like.endedAtMs = cohort.endedAtMs;
+  like.failureReason = cohort.failureReason;
+  like.duePoll = cohort.duePoll;
+  like.batch = cohort.batch;
+  return like;
+}
+
+/** The cohort of this message alone, which leaves the others that it moved with. */
+export function alone(member: Member): Cohort {
+  const { cohort } = member;
+  if (cohort.size === 1) return cohort;
+  const own = likeOf(member, cohort);
+  cohort.batch?.cohorts.push(own);
+  moveTo(own, member);
+  return own;
+}

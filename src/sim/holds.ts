@@ -1,0 +1,112 @@
+/**
+ * The messages of a device that `send_at` holds, by the millisecond in which their hold ends, so
+ * that any number with one end is released at once. Rules: SEND-7.
+ */
+import { Batch } from './batch.ts';
+import type { Cohort, Member } from './cohort.ts';
+import { MinHeap } from './min-heap.ts';
+
+export interface HeldMember extends Member {
+  readonly sendAtMs: number;
+  /** Its place among all messages, in the order of acceptance. */
+  readonly arrival: number;
+}
+
+export class Holds<M extends HeldMember> {
+  /** Every end that is in one of the maps; also some that are in neither any more. */
+  readonly #ends = new MinHeap<number>((a, b) => a < b);
+  /** The only message of its end. An operation that moves it takes it out. */
+  readonly #alone = new Map<number, M>();
+  readonly #together = new Map<number, Batch<M>>();
+
+  add(message: M): void {
+    const end = message.sendAtMs;
+    const other = this.#alone.get(end);
+    let together = this.#together.get(end);
+    if (other === undefined && together === undefined) {
+      this.#alone.set(end, message);
+      this.#ends.push(end);
+      return;
+    }
+    if (together === undefined) {
+      together = new Batch();
+      this.#together.set(end, together);
+    }
+    if (other !== undefined) {
+      this.#alone.delete(end);
+      together.join(other, other.cohort.duePoll);
+    }
+    together.join(message, message.cohort.duePoll);
+  }
+
+  /** An operation has moved the message on. */
+  left(message: M): void {
+    if (this.#alone.get(message.sendAtMs) === message) this.#alone.delete(message.sendAtMs);
+  }
+
+  /** When the next hold ends; undefined where none is left. */
+  get nextEndMs(): number | undefined {
+    for (let end = this.#ends.peek(); end !== undefined; end = this.#ends.peek()) {
+      if (this.#alone.has(end) || this.#together.get(end)?.cohorts.some(isHeld)) return end;
+      this.#together.delete(end);
+      this.#ends.pop();
+    }
+    return undefined;
+  }
+
+  /** Removes and returns what is held until `untilMs` or an earlier time, the next end first. */
+  take(untilMs: number): (M | Batch<M>)[] {
+    const taken: (M | Batch<M>)[] = [];
+    for (
+      let end = this.#ends.peek();
+      end !== undefined && end <= untilMs;
+      end = this.#ends.peek()
+    ) {
+      this.#ends.pop();
+      const released = this.#alone.get(end) ?? this.#together.get(end);
+      if (released !== undefined) taken.push(released);
+      this.#alone.delete(end);
+      this.#together.delete(end);
+    }
+    return taken;
+  }
+
+  get size(): number {
+    let { size } = this.#alone;
+    for (const { cohorts } of this.#together.values()) {
+      for (const cohort of cohorts) if (isHeld(cohort)) size += cohort.size;
+    }
+    return size;
+  }
+
+  /** In the order in which they are released. */
+  get messages(): M[] {
+    const together = [...this.#together.values()].flatMap((batch) =>
+      batch.membersOf(batch.cohorts.filter(isHeld)),
+    );
+    return [...this.#alone.values(), ...together].sort(isReleasedBefore);
+  }
+
+  restore(messages: readonly M[]): void {
+    const held = messages.filter(({ cohort }) => isHeld(cohort));
+    for (const message of held.sort(isReleasedBefore)) this.add(message);
+  }
+
+  /** Drops the messages of an account that is deleted. */
+  forget(account: unknown): void {
+    for (const [end, message] of this.#alone) {
+      if (message.account === account) this.#alone.delete(end);
+    }
+    for (const batch of this.#together.values()) {
+      batch.cohorts = batch.cohorts.filter((cohort) => cohort.account !== account);
+    }
+  }
+}
+
+function isHeld({ status }: Cohort): boolean {
+  return status === 'queued';
+}
+
+function isReleasedBefore(a: HeldMember, b: HeldMember): number {
+  return a.sendAtMs - b.sendAtMs || a.arrival - b.arrival;
+}
