@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
-import { poolNumber, recipient, Twin } from '../../verify/testkit/twin.ts';
+import { poolNumber, readerOf, recipient, Twin } from '../../verify/testkit/twin.ts';
 import { walk } from '../invariants/walk.ts';
 import type { Message } from '../sim/records.ts';
 import { Simulator } from '../simulator.ts';
@@ -86,8 +86,9 @@ test('STATE-3 the changes of one poll are announced in the order of the messages
   const twin = manyTwin();
   for (const to of [recipient, failsAtPickup, recipient, failsAtPickup]) twin.accepted({ to });
   const heard: string[] = [];
-  twin.simulation.lifecycle.onStatus = ({ ordinal, status }, from) =>
-    heard.push(`${ordinal}: ${from} ${status}`);
+  twin.simulation.lifecycle.reader = readerOf(({ ordinal, status }, from) =>
+    heard.push(`${ordinal}: ${from} ${status}`),
+  );
   poll(twin);
   poll(twin);
   expect(heard).toEqual([

@@ -8,6 +8,7 @@ import {
   minuteMs,
   pollMs,
   poolNumber,
+  readerOf,
   recipient,
   secondMs,
   Twin,
@@ -398,7 +399,7 @@ test('STATE-4 deactivation fails: every queued message of the SIM, held ones inc
   const stuck = twin.accepted({ to: stuckIn.queued });
   const other = twin.accepted({ from: acmeOtherNumber });
   const heard: Message[] = [];
-  twin.simulation.lifecycle.onStatus = (message) => heard.push(message);
+  twin.simulation.lifecycle.reader = readerOf((message) => heard.push(message));
   twin.simulation.world.patchDevice(twin.device(), { active: false });
   expect(queued.map(({ status }) => status)).toEqual(queued.map(() => 'failed'));
   expect(queued.map(({ endedAtMs }) => endedAtMs)).toEqual(queued.map(() => twin.now()));

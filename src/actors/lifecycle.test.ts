@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Twin } from '../../verify/testkit/twin.ts';
+import { readerOf, Twin } from '../../verify/testkit/twin.ts';
 import { messageHistory } from '../sim/message.ts';
 import type { Status } from '../sim/status.ts';
 import { messageEvents, messageSteps } from './message-machine.ts';
@@ -15,8 +15,9 @@ test('STATE-3 whatever events come, status moves along the table, and history an
         const twin = new Twin();
         const { lifecycle } = twin.simulation;
         const heard: string[] = [];
-        lifecycle.onStatus = (message, from) =>
-          heard.push(`${message.ordinal}: ${from} ${message.status}`);
+        lifecycle.reader = readerOf((message, from) =>
+          heard.push(`${message.ordinal}: ${from} ${message.status}`),
+        );
         const messages = [0, 1, 2, 3].map(() => twin.accepted({ to: '+12025550163' }));
         const expected = messages.map((): Status[] => ['queued']);
         const steps: string[] = [];

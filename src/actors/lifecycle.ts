@@ -3,23 +3,28 @@
  * account, and tells those who listen. Rules: STATE-1 to STATE-5.
  */
 import type { Batch } from '../sim/batch.ts';
-import { alone, type Cohort } from '../sim/cohort.ts';
+import { alone, type Cohort, sizeOf } from '../sim/cohort.ts';
 import { assert } from '../sim/errors.ts';
 import { MessageCounts } from '../sim/message-counts.ts';
 import type { Message } from '../sim/records.ts';
 import type { Status } from '../sim/status.ts';
 import { type MessageEvent, messageSteps } from './message-machine.ts';
 
-/** Called after each change of status. */
-export type StatusListener = (message: Message, from: Status) => void;
+/** Set while an event stream is open. */
+export interface StatusReader {
+  accepted(message: Message): void;
+  /** The message has just left the status `from`. */
+  changed(message: Message, from: Status): void;
+  /** Of so many messages that changed at once, how many it wants one by one: the first ones. */
+  wantedOf(count: number): number;
+  /** So many others changed at the same time. */
+  changedUnread(count: number): void;
+}
 
 export class Lifecycle {
   readonly #now: () => number;
-  /** Set while an event stream is open; undefined costs nothing. */
-  onStatus: StatusListener | undefined;
-  /** Called after each acceptance of a message; set and unset like `onStatus`. */
-  onAccepted: ((message: Message) => void) | undefined;
-
+  /** Undefined costs nothing. */
+  reader: StatusReader | undefined;
   /** Counts that outlive this life of the service replace these. */
   counts = new MessageCounts();
 
@@ -30,7 +35,7 @@ export class Lifecycle {
   /** STATE-1: a message begins as `queued`. */
   accepted(message: Message): void {
     this.counts.accepted++;
-    this.onAccepted?.(message);
+    this.reader?.accepted(message);
   }
 
   /** Takes the step that the machine has for this event; false where it has none. */
@@ -40,7 +45,7 @@ export class Lifecycle {
     if (to === undefined) return false;
     this.#move(alone(message), to, failureReason);
     if (to === 'failed') message.account.quota.failed(message);
-    this.onStatus?.(message, from);
+    this.reader?.changed(message, from);
     return true;
   }
 
@@ -60,14 +65,16 @@ export class Lifecycle {
     return true;
   }
 
-  /** Whether anybody wants to know of single messages. */
-  get isHeard(): boolean {
-    return this.onStatus !== undefined;
-  }
-
-  /** Tells of the last step of these messages. */
-  announce(messages: Iterable<Message>): void {
-    for (const message of messages) this.onStatus?.(message, message.cohort.previousStatus);
+  /** Reports the last step of these cohorts of a batch to the reader. */
+  announce(batch: Batch<Message>, cohorts: readonly Cohort[]): void {
+    const { reader } = this;
+    if (reader === undefined) return;
+    const count = sizeOf(cohorts);
+    const singles = reader.wantedOf(count);
+    for (const message of singles > 0 ? batch.membersOf(cohorts, singles) : []) {
+      reader.changed(message, message.cohort.previousStatus);
+    }
+    if (count > singles) reader.changedUnread(count - singles);
   }
 
   #move(cohort: Cohort, to: Status, failureReason: string | undefined): void {

@@ -4,7 +4,7 @@
  * Whether a device may poll is decided by `device-machine.ts`.
  */
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
-import type { Cohort } from '../sim/cohort.ts';
+import { type Cohort, sizeOf } from '../sim/cohort.ts';
 import { isQueued } from '../sim/device-work.ts';
 import { msPerSecond } from '../sim/limits.ts';
 import type { Device, Message } from '../sim/records.ts';
@@ -93,8 +93,4 @@ export class Polling {
     }
     work.ready.length = kept;
   }
-}
-
-function sizeOf(cohorts: readonly Cohort[]): number {
-  return cohorts.reduce((sum, { size }) => sum + size, 0);
 }

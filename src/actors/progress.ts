@@ -118,14 +118,17 @@ export class Progress {
   failQueued({ work }: Device): void {
     if (!this.#assumptions.answers.failsFrom.includes('queued')) return;
     const failed: Message[] = [];
+    const cohorts: Cohort[] = [];
     for (const batch of work.takeQueued()) {
       const stepped = batch.cohorts.filter((cohort) =>
         this.#lifecycle.stepTogether(batch, cohort, 'failed', 'device_deactivated'),
       );
-      if (this.#lifecycle.isHeard) failed.push(...batch.membersOf(stepped));
+      cohorts.push(...stepped);
+      if (this.#lifecycle.reader !== undefined) failed.push(...batch.membersOf(stepped));
       batch.keep(isQueued);
     }
-    this.#lifecycle.announce(failed.sort((a, b) => (isEarlier(a, b) ? -1 : 1)));
+    const inOrder = new Batch(failed.sort((a, b) => (isEarlier(a, b) ? -1 : 1)));
+    this.#lifecycle.announce(inOrder, cohorts);
   }
 
   /** `progressPace` was switched: what is in flight moves to the rows of the new pace. */
@@ -173,7 +176,7 @@ export class Progress {
       const next = reason === undefined ? event : 'failed';
       return this.#lifecycle.stepTogether(batch, cohort, next, reason);
     });
-    if (this.#lifecycle.isHeard) this.#lifecycle.announce(batch.membersOf(stepped));
+    this.#lifecycle.announce(batch, stepped);
   }
 }
 

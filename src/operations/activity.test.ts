@@ -8,7 +8,7 @@ import {
   mostStreams,
   type StreamOptions,
 } from './activity.ts';
-import type { ActivityEvent } from './activity-events.ts';
+import type { ActivityEvent, MessageEvent } from './activity-events.ts';
 import { keptRequests, longestKeptBody } from './request-log.ts';
 
 afterEach(() => void vi.useRealTimers());
@@ -98,6 +98,27 @@ test('above 2,000 events a second a stream gets their counts, until a second has
   void simulator.close();
 });
 
+test('a poll that moves more messages than that reports the first ones, and counts the others', () => {
+  const simulator = new Simulator({ clock: 'manual', noLimits: true });
+  for (let n = 0; n < denseAbove + 500; n++) sendBy(simulator, 0, {});
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
+  const events: ActivityEvent[] = [];
+  simulator.activity.stream((event) => events.push(event), { kinds: ['message'] });
+  simulator.clock.advance('20s');
+  vi.advanceTimersByTime(100);
+  const { messages } = simulator.simulation.world;
+  expect(events.slice(0, -1).map(({ data }) => (data as MessageEvent).message_id)).toEqual(
+    [...messages.keys()].slice(0, denseAbove),
+  );
+  expect(events.at(-1)).toMatchObject({ id: messages.size, kind: 'dense', data: { message: 500 } });
+  const every = openStream(simulator, { kinds: ['message'], every: true });
+  simulator.clock.advance('20s');
+  expect(every.map(({ id }) => id)).toEqual(
+    [...messages.keys()].map((_, n) => messages.size + n + 1),
+  );
+  void simulator.close();
+});
+
 test('with `every` a stream gets all events one by one, and other streams still their counts', () => {
   const { simulator, count } = streamFixture();
   const every = openStream(simulator, { kinds: ['message'], every: true });
@@ -143,7 +164,7 @@ test('3 s after the last stream has left, no event is made or kept', () => {
   expect(simulator.activity.isWatched).toBe(true);
   vi.advanceTimersByTime(keptAfterLastMs);
   expect(simulator.activity.isWatched).toBe(false);
-  expect(simulator.simulation.lifecycle.onStatus).toBeUndefined();
+  expect(simulator.simulation.lifecycle.reader).toBeUndefined();
   expect(vi.getTimerCount()).toBe(0);
   const late = openStream(simulator, { lastSeenId: 2 });
   expect(late).toMatchObject([{ kind: 'gap', data: { missed: null } }]);

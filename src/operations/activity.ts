@@ -26,6 +26,8 @@ import {
 import type { RequestView } from './request-log.ts';
 import { Traffic } from './traffic.ts';
 
+type StatusReader = NonNullable<Simulation['lifecycle']['reader']>;
+
 export interface StreamOptions {
   readonly kinds?: readonly EventKind[];
   /** Every event one by one, however many there are. */
@@ -65,6 +67,7 @@ export class Activity {
     traffic: new Set(),
     request: new Set(),
   };
+  readonly #watchers = new Set<() => void>();
   readonly #streams = new Set<Stream>();
   /** What the streams of the present have asked for, and those that have just left. */
   readonly #streamed = new Set<EventKind>();
@@ -127,6 +130,16 @@ export class Activity {
     };
   }
 
+  /** Calls `watcher` after messages were accepted or changed, once or more often. */
+  watch(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    this.attach();
+    return () => {
+      this.#watchers.delete(watcher);
+      this.attach();
+    };
+  }
+
   /** Throws if there are as many streams as there may be. */
   checkStreams(): void {
     if (this.#streams.size < mostStreams) return;
@@ -168,12 +181,38 @@ export class Activity {
     this.#isWatched = hasListeners || this.#streamed.size > 0;
     this.#live.wallClock.watch(this.#isWatched);
     const { lifecycle } = this.#live.simulation;
-    const wantsMessages = this.#listeners.message.size > 0 || this.#streamed.has('message');
-    lifecycle.onStatus = wantsMessages ? this.#onStatus : undefined;
-    lifecycle.onAccepted = wantsMessages ? this.#onStatus : undefined;
+    const isRead =
+      this.#watchers.size > 0 || this.#listeners.message.size > 0 || this.#streamed.has('message');
+    lifecycle.reader = isRead ? this.#reader : undefined;
   }
 
-  readonly #onStatus = (message: Message, from?: Status): void => {
+  readonly #reader: StatusReader = {
+    accepted: (message) => this.#changed(message, null),
+    changed: (message, from) => this.#changed(message, from),
+    changedUnread: (count) => this.#changedUnread(count),
+    wantedOf: (count) => this.#wantedOf(count),
+  };
+
+  /** Of so many changes at once, how many are wanted one by one. */
+  #wantedOf(count: number): number {
+    if (this.#listeners.message.size > 0) return count;
+    if (!this.#streamed.has('message')) return 0;
+    if (this.#every.has('message')) return count;
+    return this.#isDense ? 0 : Math.min(count, Math.max(0, denseAbove - this.#thisSecond));
+  }
+
+  #changedUnread(count: number): void {
+    if (this.#streamed.has('message')) {
+      this.#lastId += count;
+      this.#thisSecond += count;
+      if (this.#thisSecond > denseAbove) this.#isDense = true;
+      this.#counts.message = (this.#counts.message ?? 0) + count;
+    }
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  #changed(message: Message, from: Status | null): void {
+    for (const watcher of this.#watchers) watcher();
     const isStreamed = this.#count('message');
     if (!isStreamed && this.#listeners.message.size === 0) return;
     const event: MessageEvent = {
@@ -183,12 +222,12 @@ export class Activity {
       from_number: message.device.number,
       to: message.to,
       status: message.status,
-      from_status: from ?? null,
+      from_status: from,
       failure_reason: message.failureReason ?? null,
       at: isoTime(message.changedAtMs),
     };
     this.#publishCounted('message', event, isStreamed);
-  };
+  }
 
   #readEvery(): void {
     const all = [...this.#streams].filter(({ every }) => every);

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { latestTimeMs } from '../sim/clock.ts';
 import { LeverError } from '../sim/lever-error.ts';
 import type { World } from '../sim/world.ts';
-import { longestTimerMs } from '../simulation/wall-clock.ts';
+import { longestTimerMs, WallClock } from '../simulation/wall-clock.ts';
 import type { Live } from './live.ts';
 import { countMessages, findMessages, largestPage, matchIn, matchSchema } from './message-query.ts';
 import { messageRecord, messageRecordSchema } from './message-record.ts';
@@ -34,6 +34,10 @@ export const waitedSchema = z.strictObject({
   messages: z.array(messageRecordSchema).describe(`The newest ${largestPage} of them.`),
 });
 type Waited = Readonly<z.output<typeof waitedSchema>>;
+
+/** Counting a million messages takes longer than this. */
+const longLookMs = 1;
+const pausePerLook = 20;
 
 /** Moves simulated time on until so many messages match, at once in real time. */
 export function advanceUntil({ wallClock, simulation }: Live, given: Wait): Waited {
@@ -66,22 +70,27 @@ export function waitFor(live: Live, given: Wait): Promise<Waited> {
     };
     live.waits.add(abort);
     let isLooking = false;
+    let lookTookMs = 0;
+    let later: NodeJS.Timeout | undefined;
     const look = () => {
       isLooking = false;
+      const startedMs = WallClock.ticksMs();
       const found = foundIn(live.simulation.world, wait);
+      lookTookMs = WallClock.ticksMs() - startedMs;
       if (found === undefined) return;
       end();
       resolve(found);
     };
     const lookSoon = () => {
-      // Many steps fall into one turn, and counting is not free: one look at its end serves them
-      // all.
+      // Many steps fall into one turn: one look at its end serves them all. A long look is followed
+      // by a longer pause, so that waits take a small share of a busy service's time.
       if (isLooking) return;
       isLooking = true;
-      void Promise.resolve().then(look);
+      if (lookTookMs < longLookMs) void Promise.resolve().then(look);
+      else later = setTimeout(look, lookTookMs * pausePerLook);
     };
     const { activity } = live;
-    const unlisten = [activity.listen('message', lookSoon), activity.listen('clock', lookSoon)];
+    const unlisten = [activity.watch(lookSoon), activity.listen('clock', lookSoon)];
     // Of this moment: a test may fake them, or give the real ones back before the end.
     const { setTimeout, clearTimeout } = globalThis;
     const timer = setTimeout(
@@ -94,6 +103,7 @@ export function waitFor(live: Live, given: Wait): Promise<Waited> {
     );
     const end = () => {
       clearTimeout(timer);
+      clearTimeout(later);
       for (const stop of unlisten) stop();
       live.waits.delete(abort);
     };

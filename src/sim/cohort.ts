@@ -147,3 +147,8 @@ export function alone(member: Member): Cohort {
   moveTo(own, member);
   return own;
 }
+
+/** How many messages are in these cohorts. */
+export function sizeOf(cohorts: readonly Cohort[]): number {
+  return cohorts.reduce((sum, { size }) => sum + size, 0);
+}

@@ -4,6 +4,7 @@
  * transport.
  */
 
+import type { StatusReader } from '../../src/actors/lifecycle.ts';
 import { parseSettings, type SettingsInput } from '../../src/config/settings.ts';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import type { Assumptions } from '../../src/sim/assumptions.ts';
@@ -145,6 +146,11 @@ export class Twin {
       (message) => `${message.messageId}: ${this.history(message)}; ${message.failureReason ?? ''}`,
     );
   }
+}
+
+/** A reader of every change of status, one by one. */
+export function readerOf(changed: StatusReader['changed']): StatusReader {
+  return { accepted: () => {}, changed, changedUnread: () => {}, wantedOf: (count) => count };
 }
 
 export const plainSend: Fields = { to: recipient, from: acmeNumber, message: 'hello' };
