@@ -26,6 +26,7 @@ const { metafile } = await build({
     main: 'src/main.ts',
     simulator: 'src/simulator.ts',
     vitest: 'src/vitest.ts',
+    clock: 'src/clock.ts',
     // The bench starts its servers in child processes.
     'bench-server': 'bench/servers/child.ts',
   },

@@ -1,24 +1,31 @@
 /**
- * The fixture for Vitest: each test its own simulator, clock and limits, closed when the test ends.
+ * The fixtures for Vitest: each test its own simulator, clock and limits, closed when the test ends.
  *
  * ```ts
  * import { test } from 'smstwin/vitest';
  *
- * test('a message is delivered', async ({ simulator }) => {
- *   const { baseUrl } = await simulator.listen();
- *   // send to baseUrl, then:
- *   simulator.clock.advance('60s');
+ * test('a client waits as long as it is told to', async ({ simulator, clientClock }) => {
+ *   const sent = sendElevenMessages({ fetch: simulator.fetch });
+ *   await clientClock.until(sent);
  * });
  * ```
  */
-import { test as base, type TestAPI } from 'vitest';
+import { test as base, type TestAPI, vi } from 'vitest';
+import { ClientClock } from './client-clock.ts';
 import { type SettingsInput, Simulator } from './simulator.ts';
+
+export type { ClientClock } from './client-clock.ts';
 
 export interface SimulatorFixtures {
   /** What the simulator is made with; override with `test.extend({ simulatorSettings: … })`. */
   readonly simulatorSettings: SettingsInput;
-  /** Nothing listens before `simulator.listen()`; `simulator.handle()` needs no port. */
+  /** Nothing listens before `simulator.listen()`; `simulator.fetch` needs no port. */
   readonly simulator: Simulator;
+  /**
+   * Fakes the timers and `Date` of the test and binds the simulator to them, so that client and
+   * service share one clock. Only for tests that run one at a time.
+   */
+  readonly clientClock: ClientClock;
 }
 
 /** Vitest's `test` with a simulator whose clock only moves when the test moves it. */
@@ -29,4 +36,23 @@ export const test: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>({
     await use(simulator);
     await simulator.close();
   },
+  clientClock: async ({ simulator }, use) => {
+    const isOurs = !vi.isFakeTimers();
+    if (isOurs) vi.useFakeTimers({ now: simulator.clock.now(), toFake: [...clientTimers] });
+    simulator.wallClock.follow(() => Date.now());
+    const clock = new ClientClock();
+    await use(clock);
+    clock.end();
+    if (isOurs) vi.useRealTimers();
+  },
 });
+
+/** Not `setImmediate`: it waits for no time, and connections of Node's clients need it. */
+const clientTimers = [
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+  'Date',
+  'performance',
+] as const;
