@@ -18,10 +18,11 @@ const system = ['src', 'conformance', 'bench', 'verify'].map(
  * A long file that starts last leaves the other cores idle. Vitest knows this of a former run only.
  */
 const longest = [
-  'verify/browser/in-browser.test.ts',
+  'verify/browser/pages.test.ts',
+  'verify/browser/conditions.test.ts',
   'verify/model/model.test.ts',
   'verify/browser/report.test.ts',
-  'verify/browser/in-browser.system.test.ts',
+  'verify/browser/pages.system.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {

@@ -4,8 +4,8 @@
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { createSimulator, type Simulator } from '../src/simulator.ts';
-import { sendFrom } from '../verify/browser/browser-fixture.ts';
 import { launchBrowser } from '../verify/testkit/browser.ts';
+import { sendBy } from '../verify/testkit/control-fixture.ts';
 
 const folder = new URL('../docs/screenshots/', import.meta.url).pathname;
 
@@ -23,10 +23,10 @@ function populate(simulator: Simulator): void {
   for (let n = 0; n < 60; n++) {
     const to = n % 11 === 5 ? `+1202555016${n % 7}` : `+1202555${1200 + n * 37}`;
     const requestId = n % 4 === 0 ? { request_id: `order-${1000 + n}` } : {};
-    sendFrom(simulator, { to, message: texts[n % texts.length], ...requestId }, n % 3);
+    sendBy(simulator, n % 3, { to, message: texts[n % texts.length], ...requestId });
     simulator.clock.advance('3s');
   }
-  for (let n = 0; n < 118; n++) sendFrom(simulator, { from: '+12025550999' }, 1);
+  for (let n = 0; n < 118; n++) sendBy(simulator, 1, { from: '+12025550999' });
   simulator.clock.advance('5s');
   simulator.faults.add({
     match: { endpoint: 'send' },
@@ -34,7 +34,7 @@ function populate(simulator: Simulator): void {
     fault: { kind: 'lost_response' },
   });
   simulator.faults.add({ when: { probability: 0.1 }, fault: { kind: 'delay', ms: 250 } });
-  sendFrom(simulator, { message: 'See you at eight?', request_id: 'order-2001' });
+  sendBy(simulator, 0, { message: 'See you at eight?', request_id: 'order-2001' });
   const [account] = simulator.accounts.list();
   const inbound = { from: '+12025551274', to: '+12025550101' };
   for (const message of ['Yes, thank you!', 'Could we make it half past?']) {

@@ -5,6 +5,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createSimulator, type SettingsInput, type Simulator } from '../../src/simulator.ts';
 import { launchBrowser, withoutBrowser } from '../testkit/browser.ts';
+import { sendBy } from '../testkit/control-fixture.ts';
 
 export interface PageOptions {
   readonly settings?: SettingsInput;
@@ -85,7 +86,7 @@ export function pageTest(
           simulator,
           page,
           controlUrl: controlUrl ?? '',
-          send: (body, account) => sendFrom(simulator, body, account),
+          send: (body, account = 0) => sendBy(simulator, account, body ?? {}).body,
         });
         // A file that the content policy kept away would show here.
         expect(errors).toEqual([]);
@@ -106,28 +107,4 @@ export function seen(locator: Locator): Promise<void> {
 /** Resolves when it is no longer seen. */
 export function gone(locator: Locator): Promise<void> {
   return locator.first().waitFor({ state: 'hidden' });
-}
-
-/** Returns the body of the reply. */
-export function sendFrom(
-  simulator: Simulator,
-  body: Readonly<Record<string, unknown>> = {},
-  account = 0,
-): string {
-  const caller = simulator.readyFile().accounts[account];
-  return simulator.handle({
-    method: 'POST',
-    path: '/api/v1/sms/send/',
-    query: '',
-    authorization: `Bearer ${caller?.api_key}`,
-    contentType: 'application/json',
-    clientIp: '127.0.0.1',
-    forwardedFor: undefined,
-    body: JSON.stringify({
-      to: '+12025550123',
-      from: caller?.sims[0]?.number ?? '+12025550190',
-      message: 'Hello',
-      ...body,
-    }),
-  }).body;
 }

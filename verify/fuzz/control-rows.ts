@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { servedOperations } from '../../src/http/control/documents.ts';
 import { type Operation, takesQuery } from '../../src/operations/define.ts';
 import { type OperationName, routeOf } from '../../src/operations/table.ts';
-import { answers } from '../model/answers.ts';
+import { inputsOf } from '../testkit/steps/operations.ts';
 import { spoilt } from './bodies.ts';
 import type { Facts } from './facts.ts';
 import { type Bytes, utf8, weighted } from './piece.ts';
@@ -31,13 +31,6 @@ const leftOut: readonly string[] = [
 const insteadOf: Readonly<Record<string, readonly unknown[]>> = {
   'faults.add': [{ when: { nth: [999_999_999] }, fault: { kind: 'delay', ms: 0 } }],
   'exchanges.perform': [{ method: 'GET', path: '/api/v1/account/stats/' }],
-  'clock.advance': ['1ms', '5s', '20s', '61s', '1h', '31d', '-1s', '1y', '', 0].map((by) => ({
-    by,
-  })),
-  'accounts.create': Array.from({ length: 9 }, (_, n) => ({ name: `n${n}`, monthly_quota: n })),
-  'assumptions.patch': Object.entries(answers).flatMap(([name, all]) =>
-    (all as readonly unknown[]).map((answer) => ({ [name]: answer })),
-  ),
 };
 
 const oddQueries = [
@@ -100,20 +93,17 @@ export function rowOf(name: OperationName, id = '', input?: unknown): Row {
 }
 
 function rowsOf(operation: Operation, facts: Facts): fc.Arbitrary<Row> {
-  const { name, verb, path, target } = operation;
-  const inputs = insteadOf[name] ?? operation.examples;
+  const { verb, path, target } = operation;
   const id = target === undefined ? fc.constant('') : idsOf(operation, facts)[target];
-  return fc
-    .tuple(id, fc.constantFrom(...(inputs.length === 0 ? [undefined] : inputs)))
-    .map(([id, input]) => {
-      const filled = path.replace(/\{\w+\}/, id);
-      if (input === undefined) return { method: verb, target: filled, body: '' };
-      if (!takesQuery(operation)) {
-        return { method: verb, target: filled, body: utf8(JSON.stringify(input)) };
-      }
-      const query = new URLSearchParams(input as Record<string, string>);
-      return { method: verb, target: `${filled}?${query}`, body: '' };
-    });
+  return fc.tuple(id, fc.constantFrom(...inputsOf(operation, insteadOf))).map(([id, input]) => {
+    const filled = path.replace(/\{\w+\}/, id);
+    if (input === undefined) return { method: verb, target: filled, body: '' };
+    if (!takesQuery(operation)) {
+      return { method: verb, target: filled, body: utf8(JSON.stringify(input)) };
+    }
+    const query = new URLSearchParams(input as Record<string, string>);
+    return { method: verb, target: `${filled}?${query}`, body: '' };
+  });
 }
 
 /** The first account and the first key stay: the service port is asked with them. */

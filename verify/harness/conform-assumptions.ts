@@ -5,16 +5,12 @@
  * bounds the harness.
  */
 import { fileURLToPath } from 'node:url';
-import {
-  assumptionChoices,
-  judge,
-  misjudged,
-  pairs,
-  singles,
-} from '../testkit/assumption-choices.ts';
+import type { AssumptionName } from '../../src/sim/assumptions.ts';
 import { failures } from '../testkit/conform-run.ts';
+import { judgedAnswers } from '../testkit/examples/examples.ts';
 import type { Row } from '../testkit/pairwise.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
+import { judge, misjudged, pairs, singles } from './judge.ts';
 
 interface Tried {
   readonly title: string;
@@ -91,7 +87,9 @@ async function printAll(parts: readonly string[]): Promise<number> {
 /** A row without the defaults in it. */
 function switchedIn(row: Row): Row {
   return Object.fromEntries(
-    Object.entries(row).filter(([name, answer]) => assumptionChoices[name]?.[0] !== answer),
+    Object.entries(row).filter(
+      ([name, answer]) => judgedAnswers[name as AssumptionName][0] !== answer,
+    ),
   );
 }
 

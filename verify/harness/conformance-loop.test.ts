@@ -1,7 +1,7 @@
 /**
  * The loop of discovery: a simulator with drawn assumptions is discovered from outside, another is
- * started from the file as `serve --assumptions` does, and both answer the held trace with the same
- * bytes. `SMSTWIN_LOOPS=20 npx vitest run verify/harness/conformance-loop.test.ts` draws more of
+ * started from the file as `serve --assumptions` does, and both answer the requests of all examples
+ * with the same bytes. `SMSTWIN_LOOPS=20 npx vitest run verify/harness/conformance-loop.test.ts` draws more of
  * them.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,17 +10,21 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { newCommand, readFlags } from '../../src/cli/flags.ts';
 import { addServeFlags, serveOptions } from '../../src/cli/serve-options.ts';
-import { type Assumptions, assumptionNames } from '../../src/sim/assumptions.ts';
+import {
+  type AssumptionName,
+  type Assumptions,
+  assumptionNames,
+} from '../../src/sim/assumptions.ts';
 import { Rng } from '../../src/sim/rng.ts';
-import { heldTrace } from '../connections/held-trace.ts';
-import { assumptionChoices, judge, singles } from '../testkit/assumption-choices.ts';
+import { judgedAnswers, repliesOfExamples } from '../testkit/examples/examples.ts';
+import { judge, singles } from './judge.ts';
 
 const loops = Number(process.env['SMSTWIN_LOOPS'] ?? 1);
 
 function drawn(seed: number): Partial<Assumptions> {
   const rng = Rng.stream(seed, 'assumptions');
   return Object.fromEntries(
-    Object.entries(assumptionChoices).map(([name, answers]) => [
+    Object.entries(judgedAnswers).map(([name, answers]) => [
       name,
       answers[rng.uint32() % answers.length],
     ]),
@@ -55,14 +59,16 @@ test.each(Array.from({ length: loops }, (_, n) => n + 1))(
     for (const name of untold) expect(assumptions.untold[name], name).toMatch(/\w+ \w+/);
     // What cannot be seen from outside is carried over by hand, as a reader of the report would do.
     const carried = Object.fromEntries(untold.map((name) => [name, original[name]]));
-    const second = heldTrace({ ...fromFile, ...carried });
-    expect(second).toEqual(heldTrace(original));
+    const second = repliesOfExamples({ ...fromFile, ...carried });
+    expect(second).toEqual(repliesOfExamples(original));
   },
   180_000,
 );
 
-test('the held trace shows every switched assumption, so that equal traces mean something', () => {
-  const plain = heldTrace({}).join('\n');
-  const unseen = singles().filter((one) => heldTrace(one).join('\n') === plain);
+test('the examples show every switched assumption, so that equal replies mean something', () => {
+  const unseen = singles().filter((one) => {
+    const names = Object.keys(one) as AssumptionName[];
+    return repliesOfExamples(one, names).join() === repliesOfExamples({}, names).join();
+  });
   expect(unseen).toEqual([]);
 });

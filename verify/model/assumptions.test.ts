@@ -9,19 +9,17 @@ import {
   assumptionLedger,
   assumptionNames,
 } from '../../src/sim/assumptions.ts';
-import { answers } from './answers.ts';
-import { assumptionExamples } from './assumption-examples.ts';
-import { speaksOf } from './assumption-reach.ts';
+import { examples, randomAnswers } from '../testkit/examples/examples.ts';
+import { Scene } from '../testkit/scene.ts';
+import type { TraceLine } from '../testkit/session.ts';
+import type { Step } from '../testkit/steps/steps.ts';
 import { setupArbitrary } from './commands.ts';
-import { Scene, startMs } from './scene.ts';
-import type { TraceLine } from './session.ts';
-import type { Step } from './steps.ts';
 import { play, stepsArbitrary } from './trace.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const examples = assumptionNames.flatMap((name) =>
-  (assumptionExamples[name]?.shows ?? []).map(([answer, shown]) => ({
+const shown = assumptionNames.flatMap((name) =>
+  (examples[name].shows ?? []).map(([answer, shown]) => ({
     name,
     answer,
     shown,
@@ -29,35 +27,32 @@ const examples = assumptionNames.flatMap((name) =>
   })),
 );
 
-test.each(examples)('$name $asText: $shown', ({ name, answer, shown }) => {
-  const { scene, startsAt } = assumptionExamples[name];
-  const stage = new Scene(
-    { [name]: answer },
-    startsAt === undefined ? startMs : Date.parse(startsAt),
-  );
+test.each(shown)('$name $asText: $shown', ({ name, answer, shown }) => {
+  const { scene, startsAt } = examples[name];
+  const stage = new Scene({ [name]: answer }, startsAt);
   try {
     expect(scene(stage)).toBe(shown);
   } finally {
-    stage.session.subject.stop();
+    stage.stop();
   }
 });
 
-test.each(examples)('$name $asText, switched at run time: $shown', ({ name, answer, shown }) => {
-  const { scene, startsAt } = assumptionExamples[name];
+test.each(shown)('$name $asText, switched at run time: $shown', ({ name, answer, shown }) => {
+  const { scene, startsAt } = examples[name];
   // Keys and poll phases are drawn at creation and not drawn again.
   if (name === 'keyFormat' || name === 'pollIntervalSeconds') return;
-  const stage = new Scene({}, startsAt === undefined ? startMs : Date.parse(startsAt));
+  const stage = new Scene({}, startsAt);
   try {
     stage.play({ kind: 'assume', name, answer });
     expect(scene(stage)).toBe(shown);
   } finally {
-    stage.session.subject.stop();
+    stage.stop();
   }
 });
 
 test('the answers of an assumption have different examples', () => {
   for (const name of assumptionNames) {
-    const shown = assumptionExamples[name]?.shows.map(([, text]) => text) ?? [];
+    const shown = examples[name].shows.map(([, text]) => text) ?? [];
     expect(new Set(shown).size, name).toBe(shown.length);
   }
 });
@@ -65,11 +60,11 @@ test('the answers of an assumption have different examples', () => {
 test('every name of the ledger has an example for each of its answers, the default first', () => {
   for (const name of assumptionNames) {
     const { answers: named, default: fallback } = assumptionLedger[name];
-    const shown = assumptionExamples[name]?.shows.map(([answer]) => answer) ?? [];
+    const shown = examples[name].shows.map(([answer]) => answer) ?? [];
     expect(shown[0], name).toEqual(fallback);
     expect(shown, name).toEqual(expect.arrayContaining([...named]));
-    expect(answers[name][0], name).toEqual(fallback);
-    expect(answers[name], name).toEqual(expect.arrayContaining([...named]));
+    expect(randomAnswers[name][0], name).toEqual(fallback);
+    expect(randomAnswers[name], name).toEqual(expect.arrayContaining([...named]));
     if (named.length === 0) expect(shown.length, name).toBeGreaterThan(1);
   }
 });
@@ -77,7 +72,7 @@ test('every name of the ledger has an example for each of its answers, the defau
 test('the code reads every assumption that has a choice', () => {
   const source = ['sim', 'actors', 'http'].map(codeUnder).join('\n');
   const unread = assumptionNames.filter((name) => !new RegExp(`\\b${name}\\b`).test(source));
-  expect(unread.filter((name) => answers[name].length > 1)).toEqual([]);
+  expect(unread.filter((name) => randomAnswers[name].length > 1)).toEqual([]);
 });
 
 /** The acting code of a folder, without the ledger, descriptions, comments and tests. */
@@ -96,19 +91,19 @@ test('every name of the ledger is documented', () => {
   expect(assumptionNames.filter((name) => !page.includes(`\n### ${name}\n`))).toEqual([]);
 });
 
-const withChoice = assumptionNames.filter((name) => answers[name].length > 1);
+const withChoice = assumptionNames.filter((name) => randomAnswers[name].length > 1);
 /** How many runs showed a difference, by assumption. */
 const seen = new Map<AssumptionName, number>();
 
 test.each(withChoice)('flipping %s changes only the replies that its row covers', (name) => {
-  const anyAnswers = fc.uniqueArray(fc.constantFrom(...answers[name].keys()), {
+  const anyAnswers = fc.uniqueArray(fc.constantFrom(...randomAnswers[name].keys()), {
     minLength: 2,
     maxLength: 2,
   });
   const property = fc.property(setupArbitrary, stepsArbitrary, anyAnswers, (setup, any, two) => {
     const steps = any.filter((step) => !isAbout(name, step));
     const [a = [], b = []] = two.map((i) => {
-      const assumptions = { ...setup.assumptions, [name]: answers[name][i] };
+      const assumptions = { ...setup.assumptions, [name]: randomAnswers[name][i] };
       return play({ ...setup, assumptions }, steps).trace;
     });
     const first = a.findIndex((line, i) => textOf(line) !== textOf(b[i]));
@@ -116,7 +111,7 @@ test.each(withChoice)('flipping %s changes only the replies that its row covers'
     if (before === undefined || after === undefined) return;
     seen.set(name, (seen.get(name) ?? 0) + 1);
     expect(
-      speaksOf[name](before, after),
+      examples[name].reaches(before, after),
       `${before.request.method} ${before.request.path} ` +
         `${before.request.body}\n${textOf(before)}\n${textOf(after)}`,
     ).toBe(true);

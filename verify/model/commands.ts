@@ -3,9 +3,9 @@
  */
 import fc from 'fast-check';
 import type { AssumptionName, Assumptions } from '../../src/sim/assumptions.ts';
-import { answers } from './answers.ts';
-import { Session, type Setup } from './session.ts';
-import { anyStep, type Step } from './steps.ts';
+import { randomAnswers } from '../testkit/examples/examples.ts';
+import { Session, type SessionOptions, type Setup } from '../testkit/session.ts';
+import { anyStep, playStep, type Step } from '../testkit/steps/steps.ts';
 
 /** Moments near a boundary: the end of a month, a leap day, the end of a minute. */
 const starts = [
@@ -20,8 +20,8 @@ const starts = [
 export const assumptionsArbitrary: fc.Arbitrary<Partial<Assumptions>> = fc
   .uniqueArray(
     fc
-      .constantFrom(...(Object.keys(answers) as AssumptionName[]))
-      .chain((name) => fc.constantFrom(...answers[name]).map((answer) => [name, answer] as const)),
+      .constantFrom(...(Object.keys(randomAnswers) as AssumptionName[]))
+      .chain((name) => fc.constantFrom(...randomAnswers[name]).map((one) => [name, one] as const)),
     { maxLength: 6, selector: ([name]) => name },
   )
   .map((pairs) => Object.fromEntries(pairs) as Partial<Assumptions>);
@@ -31,6 +31,8 @@ export const setupArbitrary: fc.Arbitrary<Setup> = fc.record({
   startMs: fc.constantFrom(...starts).map((text) => Date.parse(text)),
   assumptions: assumptionsArbitrary,
 });
+
+export const stepArbitrary: fc.Arbitrary<Step> = anyStep(randomAnswers);
 
 /** One step, played on the simulator and the model of a session. */
 class StepCommand implements fc.Command<Session, Session> {
@@ -49,7 +51,7 @@ class StepCommand implements fc.Command<Session, Session> {
 
   run(session: Session): void {
     this.#done = `failed: ${JSON.stringify(this.step)}`;
-    this.#done = session.play(this.step);
+    this.#done = playStep(session, this.step);
     if (session.step % this.#soundEvery === 0) session.checkSound();
   }
 
@@ -58,43 +60,28 @@ class StepCommand implements fc.Command<Session, Session> {
   }
 }
 
-function commandsOf(
-  steps: readonly fc.Arbitrary<Step>[],
-  soundEvery: number,
-  maxCommands: number,
-  replayPath?: string,
-) {
-  const commands = steps.map((each) => each.map((step) => new StepCommand(step, soundEvery)));
-  const constraints = { maxCommands, size: 'max' } as const;
-  return fc.commands(
-    commands,
-    replayPath === undefined ? constraints : { ...constraints, replayPath },
-  );
-}
-
-/** Plays a whole run; throws if the simulator and the model disagree. */
-export function run(setup: Setup, commands: Iterable<fc.Command<Session, Session>>): void {
-  const session = new Session(setup);
-  try {
-    fc.modelRun(() => ({ model: session, real: session }), commands);
-    session.audit();
-  } finally {
-    session.subject.stop();
-  }
-}
-
 /** Plays random sequences; a disagreement throws the seed, the path and the shrunk sequence. */
 export function checkSequences(options: {
   readonly sequences: number;
-  readonly seed?: number;
-  readonly path?: string;
-  readonly replayPath?: string;
+  readonly seed?: number | undefined;
+  readonly path?: string | undefined;
   /** Steps between checks of the whole state; every sequence also ends with one. */
   readonly soundEvery?: number;
   readonly maxCommands?: number;
+  readonly simulation?: SessionOptions['simulation'];
 }): void {
-  const { sequences, seed, path, replayPath, soundEvery = 1, maxCommands = 50 } = options;
-  const commands = commandsOf(anyStep, soundEvery, maxCommands, replayPath);
+  const { sequences, seed, path, soundEvery = 1, maxCommands = 50, simulation } = options;
+  const command = stepArbitrary.map((step) => new StepCommand(step, soundEvery));
+  const commands = fc.commands([command], { maxCommands, size: 'max' });
+  const run = (setup: Setup, drawn: Iterable<fc.Command<Session, Session>>): void => {
+    const session = new Session(setup, { simulation });
+    try {
+      fc.modelRun(() => ({ model: session, real: session }), drawn);
+      session.audit();
+    } finally {
+      session.stop();
+    }
+  };
   fc.assert(fc.property(setupArbitrary, commands, run), {
     numRuns: sequences,
     ...(seed === undefined ? {} : { seed }),

@@ -6,8 +6,8 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
+import { numbers, Scene } from '../testkit/scene.ts';
 import { assumptionsArbitrary } from './commands.ts';
-import { numbers, Scene } from './scene.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -107,7 +107,7 @@ function unlimited(): Scene {
     'received',
     'tasks',
   ] as const) {
-    scene.play({ kind: 'limit', endpoint, limit: null });
+    scene.limit(endpoint, null);
   }
   return scene;
 }
@@ -123,7 +123,7 @@ test.each(fieldNames)('SEND-5 hostile values of `%s` are refused or kept as data
     }
   }
   scene.session.audit();
-  scene.session.subject.stop();
+  scene.stop();
 });
 
 test('SEND-5 hostile names of fields are ignored or named', () => {
@@ -143,7 +143,7 @@ test('SEND-5 hostile names of fields are ignored or named', () => {
       }
     }
   }
-  scene.session.subject.stop();
+  scene.stop();
 });
 
 test('SVC-4 hostile bodies are refused', () => {
@@ -169,7 +169,7 @@ test('SVC-4 hostile bodies are refused', () => {
     expectProper(reply);
     expect(reply.status).toBe(400);
   }
-  scene.session.subject.stop();
+  scene.stop();
 });
 
 test('hostile paths, methods, queries and headers get the reply of their gate', () => {
@@ -204,7 +204,7 @@ test('hostile paths, methods, queries and headers get the reply of their gate', 
     expectProper(scene.send({}, { changes: { contentType: text } }));
     expectProper(scene.send({}, { changes: { contentEncoding: text } }));
   }
-  scene.session.subject.stop();
+  scene.stop();
 });
 
 test('RES-3 any accepted text is returned unchanged', () => {
@@ -223,7 +223,7 @@ test('RES-3 any accepted text is returned unchanged', () => {
     ),
     { numRuns: 100 },
   );
-  scene.session.subject.stop();
+  scene.stop();
 });
 
 test('any JSON, under any answers, gets the reply that the model expects', () => {
@@ -258,7 +258,7 @@ test('any JSON, under any answers, gets the reply that the model expects', () =>
           }
           scene.session.audit();
         } finally {
-          scene.session.subject.stop();
+          scene.stop();
         }
       },
     ),

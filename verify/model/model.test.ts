@@ -4,8 +4,8 @@
  * Rules: all of `docs/rules.md`. Assumes: every assumption, at random and switched at any time.
  */
 import { expect, test, vi } from 'vitest';
+import { numbers, Scene } from '../testkit/scene.ts';
 import { checkSequences } from './commands.ts';
-import { numbers, Scene } from './scene.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -5,11 +5,11 @@
 import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import fc from 'fast-check';
-import { setupArbitrary } from './commands.ts';
-import { Session, type Setup } from './session.ts';
-import { anyStep, type Step } from './steps.ts';
+import { Session, type Setup } from '../testkit/session.ts';
+import { playStep, type Step } from '../testkit/steps/steps.ts';
+import { setupArbitrary, stepArbitrary } from './commands.ts';
 
-export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc.array(fc.oneof(...anyStep), {
+export const stepsArbitrary: fc.Arbitrary<readonly Step[]> = fc.array(stepArbitrary, {
   minLength: 5,
   maxLength: 35,
   size: 'max',
@@ -21,16 +21,16 @@ export function play(
   steps: readonly Step[],
   around: { before?: (session: Session) => void; afterEach?: (session: Session) => void } = {},
 ): Session {
-  const session = new Session(setup, false);
+  const session = new Session(setup, { compares: false });
   try {
     around.before?.(session);
     for (const step of steps) {
-      session.play(step);
+      playStep(session, step);
       around.afterEach?.(session);
     }
     return session;
   } finally {
-    session.subject.stop();
+    session.stop();
   }
 }
 
@@ -40,8 +40,10 @@ export function repliesOf({ trace }: Session): string[] {
 }
 
 /** The statuses of every message with their times, one line each. */
-export function historiesOf({ model, subject }: Session): string[] {
-  return model.messages.map(({ messageId }) => JSON.stringify(subject.historyOf(messageId)));
+export function historiesOf(session: Session): string[] {
+  return session.model.messages.map(({ messageId }) =>
+    JSON.stringify(session.historyOf(messageId)),
+  );
 }
 
 export function digestOf(seed: number, runs: number): string {

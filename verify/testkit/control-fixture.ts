@@ -7,6 +7,7 @@ import type { ApiReply } from '../../src/http/service/messages.ts';
 import type { ControlRequest } from '../../src/http/transport/transport.ts';
 import { routeOf } from '../../src/operations/table.ts';
 import { type SettingsInput, Simulator } from '../../src/simulator.ts';
+import { bearer, postTo, requestTo, sendPaths } from './request.ts';
 
 export interface JsonReply {
   readonly status: number;
@@ -52,37 +53,22 @@ export function controlFixture(
   };
 }
 
+/** A send of an account by its first key, from its first SIM or else the pool. */
 export function sendBy(
   simulator: Simulator,
   account: number,
-  body: Readonly<Record<string, unknown>>,
+  fields: Readonly<Record<string, unknown>>,
 ): ApiReply {
-  const caller = simulator.readyFile().accounts[account];
-  return simulator.handle({
-    method: 'POST',
-    path: '/api/v1/sms/send/',
-    query: '',
-    authorization: `Bearer ${caller?.api_key}`,
-    contentType: 'application/json',
-    clientIp: '127.0.0.1',
-    forwardedFor: undefined,
-    body: JSON.stringify({
-      to: '+12025550123',
-      from: caller?.sims[0]?.number,
-      message: 'Hello',
-      ...body,
-    }),
-  });
+  const { accounts, pool } = simulator.readyFile();
+  const caller = accounts[account];
+  const from = (caller?.sims[0] ?? pool[0])?.number;
+  const send = { to: '+12025550123', from, message: 'Hello', ...fields };
+  return simulator.handle(
+    postTo(sendPaths.send, send, { authorization: bearer(caller?.api_key), clientIp: '127.0.0.1' }),
+  );
 }
 
 export const plainRequest: ControlRequest = {
-  method: 'GET',
-  path: routeOf('simulator.health').path,
-  query: '',
-  authorization: undefined,
-  contentType: undefined,
-  clientIp: '127.0.0.1',
-  forwardedFor: undefined,
-  body: '',
+  ...requestTo(routeOf('simulator.health').path, { clientIp: '127.0.0.1' }),
   headers: { host: '127.0.0.1:8081' },
 };

@@ -11,6 +11,7 @@ import type { Assumptions } from '../../src/sim/assumptions.ts';
 import { messageHistory } from '../../src/sim/message.ts';
 import type { Account, Device, Message } from '../../src/sim/records.ts';
 import { Simulation } from '../../src/simulation/simulation.ts';
+import { bearer, postTo, requestTo } from './request.ts';
 
 /** Numbers of the default world, and one that no SIM has. */
 export const acmeNumber = '+12025550101';
@@ -87,26 +88,14 @@ export class Twin {
   }
 
   request(method: string, path: string, more: Partial<ApiRequest> = {}): Read {
-    const reply = this.simulation.handle({
-      method,
-      path,
-      query: '',
-      authorization: `Bearer ${this.key()}`,
-      contentType: undefined,
-      clientIp: '192.0.2.1',
-      forwardedFor: undefined,
-      body: '',
-      ...more,
-    }).reply;
+    const usual = { method, authorization: bearer(this.key()) };
+    const { reply } = this.simulation.handle(requestTo(path, { ...usual, ...more }));
     return readReply(reply);
   }
 
   post(path: string, fields: unknown, more: Partial<ApiRequest> = {}): Read {
-    return this.request('POST', path, {
-      contentType: 'application/json',
-      body: JSON.stringify(fields),
-      ...more,
-    });
+    const { contentType, body } = postTo(path, fields);
+    return this.request('POST', path, { contentType, body, ...more });
   }
 
   /** A send that is accepted as it stands, but for these fields; `undefined` leaves one out. */

@@ -5,7 +5,9 @@
 import type { Response } from 'playwright-core';
 import { expect } from 'vitest';
 import { routeOf } from '../../src/operations/table.ts';
-import { gone, pageTest, seen } from './browser-fixture.ts';
+import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
+
+withBrowser();
 
 /** Nothing for a reply that the end of the page cut off. */
 const textOf = (response: Response) => response.text().catch(() => '');

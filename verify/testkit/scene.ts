@@ -4,8 +4,9 @@
  */
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import type { Assumptions } from '../../src/sim/assumptions.ts';
-import { Session } from './session.ts';
-import type { SendPath, Step } from './steps.ts';
+import { bearer, postTo, requestTo, type SendPath, sendPaths } from './request.ts';
+import { Session, type SessionOptions } from './session.ts';
+import { playStep, type Step } from './steps/steps.ts';
 
 /** The caller, if it is not ada with her first key. */
 export interface Call {
@@ -15,13 +16,7 @@ export interface Call {
   readonly changes?: Partial<ApiRequest>;
 }
 
-export const startMs = Date.parse('2026-01-15T10:00:00.000Z');
-
-const paths: Readonly<Record<SendPath, string>> = {
-  send: '/api/v1/sms/send/',
-  dashboard_send: '/api/sms/send/',
-  external_send: '/api/external/send/',
-};
+const usualStart = '2026-01-15T10:00:00.000Z';
 
 /** Numbers of ada, of bert and of the pool; cora has no number. */
 export const numbers = {
@@ -34,22 +29,22 @@ export const numbers = {
 export class Scene {
   readonly session: Session;
 
-  constructor(assumptions: Partial<Assumptions> = {}, startsAtMs = startMs) {
-    this.session = new Session({ seed: 1, startMs: startsAtMs, assumptions });
+  constructor(
+    assumptions: Partial<Assumptions> = {},
+    startsAt = usualStart,
+    options: SessionOptions = {},
+  ) {
+    this.session = new Session({ seed: 1, startMs: Date.parse(startsAt), assumptions }, options);
   }
 
   /** An acceptable send with some fields replaced; `undefined` removes a field. */
   send(body: Readonly<Record<string, unknown>> = {}, call: Call = {}): ApiReply {
     const usual = { to: '+12025550150', from: numbers.ada, message: 'hello' };
-    return this.call(paths[call.via ?? 'send'], call, {
-      method: 'POST',
-      contentType: 'application/json',
-      body: JSON.stringify({ ...usual, ...body }),
-    });
+    return this.call(postTo(sendPaths[call.via ?? 'send'], { ...usual, ...body }), call);
   }
 
   get(path: string, call: Call = {}): ApiReply {
-    return this.call(path, call, {});
+    return this.call(requestTo(path), call);
   }
 
   read({ body }: ApiReply, call: Call = {}): ApiReply {
@@ -65,32 +60,30 @@ export class Scene {
     return JSON.parse(this.get('/api/v1/account/stats/').body);
   }
 
-  call(path: string, { who = 0, key = 0, changes }: Call, more: Partial<ApiRequest>): ApiReply {
-    const text = this.session.keysOf(who)[key] ?? 'none';
-    return this.session.call(who, {
-      method: 'GET',
-      path,
-      query: '',
-      authorization: `Bearer ${text}`,
-      contentType: undefined,
-      clientIp: '203.0.113.1',
-      forwardedFor: undefined,
-      body: '',
-      ...more,
-      ...changes,
-    });
+  call(request: ApiRequest, { who = 0, key = 0, changes }: Call): ApiReply {
+    const authorization = bearer(this.session.keysOf(who)[key]?.key ?? 'none');
+    const clientIp = '203.0.113.1';
+    return this.session.call(who, { ...request, authorization, clientIp, ...changes });
   }
 
   advance(byMs: number): void {
-    this.session.play({ kind: 'advance', byMs });
+    this.play({ kind: 'advance', byMs });
   }
 
   play(step: Step): void {
-    this.session.play(step);
+    playStep(this.session, step);
+  }
+
+  limit(endpoint: SendPath | 'received' | 'tasks', limit: number | null): void {
+    this.play({ kind: 'limit', endpoint, limit });
   }
 
   deviceOf(number: string): string {
     return this.session.model.sims.find((sim) => sim.number === number)?.deviceId ?? 'none';
+  }
+
+  stop(): void {
+    this.session.stop();
   }
 }
 

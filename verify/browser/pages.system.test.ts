@@ -4,7 +4,8 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { gone, pageTest, seen, sendFrom, withBrowser } from './browser-fixture.ts';
+import { sendBy } from '../testkit/control-fixture.ts';
+import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
 
 withBrowser();
 
@@ -34,7 +35,7 @@ pageTest(
   {
     settings: { noLimits: true },
     before: (simulator) => {
-      for (let n = 1; n <= manyMessages; n++) sendFrom(simulator, { message: `number ${n}.` });
+      for (let n = 1; n <= manyMessages; n++) sendBy(simulator, 0, { message: `number ${n}.` });
     },
   },
   async ({ page, controlUrl, send, simulator }) => {

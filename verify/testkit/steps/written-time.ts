@@ -1,19 +1,24 @@
 /**
  * Writes a `send_at` near the present in the forms of ISO 8601.
  */
-import type { SendAtChoice } from './steps.ts';
-
-type Relative = Extract<SendAtChoice, { digits: number }>;
+export interface TimeChoice {
+  /** From now. */
+  readonly aheadMs: number;
+  readonly zone: string;
+  /** Of the fraction of a second; at most 7. */
+  readonly digits: number;
+  readonly form: 'basic' | 'week' | 'ordinal' | undefined;
+}
 
 const dayMs = 86_400_000;
 
-export function writtenTime({ aheadMs, zone, digits, form }: Relative, nowMs: number): string {
+export function writtenTime({ aheadMs, zone, digits, form }: TimeChoice, nowMs: number): string {
   const text = new Date(nowMs + aheadMs).toISOString();
   const fraction = `${text.slice(20, 23)}0009`.slice(0, digits);
   return `${inForm(form, text.slice(0, 19))}${digits > 0 ? `.${fraction}` : ''}${zone}`;
 }
 
-function inForm(form: Relative['form'], text: string): string {
+function inForm(form: TimeChoice['form'], text: string): string {
   if (form === undefined) return text;
   if (form === 'basic') return text.replaceAll(/[-:]/g, '');
   const midnight = Date.parse(`${text.slice(0, 10)}T00:00Z`);

@@ -1,58 +1,25 @@
 /**
- * The answers that each assumption is tried with, and what the harness makes of a simulator that
- * gives them.
+ * The sets of assumptions that the harness is tried under, and what it makes of a simulator that
+ * has them.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type AssumptionName,
-  assumptionLedger,
-  assumptionNames,
-} from '../../src/sim/assumptions.ts';
-import { type ConformReport, runConform, startOwnSimulator } from './conform-run.ts';
-import { type Choices, pairwise, type Row } from './pairwise.ts';
 
-/**
- * Where any number or text is an answer: some that an off-by-one or a bound would show itself at.
- */
-const tried: Partial<Record<AssumptionName, readonly unknown[]>> = {
-  requestIdMaxLength: [255, 64, 65_536],
-  sendAtMaxAheadDays: ['unlimited', 1, 365],
-  // Slower than 20 s would break SVC-3, which is a rule.
-  pollIntervalSeconds: [20, 5, 1],
-  sendsPerPoll: ['all', 1, 25],
-  failsFrom: [
-    ['queued', 'sending', 'sent'],
-    [],
-    ['queued'],
-    ['sending'],
-    ['sent'],
-    ['queued', 'sending'],
-    ['queued', 'sent'],
-    ['sending', 'sent'],
-  ],
-  failureRate: [0, 0.3, 1],
-  monthlyQuota: [10_000, 0, 'unlimited'],
-  keyFormat: ['smst_', '', 'key~'],
-  replyTemplates: [{}],
-};
-
-/** Each assumption's answers, its default first. */
-export const assumptionChoices: Choices = Object.fromEntries(
-  assumptionNames.map((name) => [name, tried[name] ?? assumptionLedger[name].answers]),
-);
+import { type ConformReport, runConform, startOwnSimulator } from '../testkit/conform-run.ts';
+import { judgedAnswers } from '../testkit/examples/examples.ts';
+import { pairwise, type Row } from '../testkit/pairwise.ts';
 
 /** One assumption switched at a time, to each answer that is not its default. */
 export function singles(): Row[] {
-  return Object.entries(assumptionChoices).flatMap(([name, answers]) =>
+  return Object.entries(judgedAnswers).flatMap(([name, answers]) =>
     answers.slice(1).map((answer) => ({ [name]: answer })),
   );
 }
 
 /** Any two answers together in some row. */
 export function pairs(): Row[] {
-  return pairwise(assumptionChoices);
+  return pairwise(judgedAnswers);
 }
 
 export interface Judged extends ConformReport {

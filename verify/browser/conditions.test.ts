@@ -4,7 +4,10 @@
 import { expect } from 'vitest';
 import { routeOf } from '../../src/operations/table.ts';
 import { createSimulator } from '../../src/simulator.ts';
-import { gone, pageTest, seen, sendFrom } from './browser-fixture.ts';
+import { sendBy } from '../testkit/control-fixture.ts';
+import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
+
+withBrowser();
 
 /** As when the tab is covered, or seen again: a browser without windows has no other way. */
 const show = (state: 'visible' | 'hidden') => `
@@ -102,7 +105,7 @@ pageTest(
     const other = await createSimulator({ clock: 'manual', seed: 2 });
     const port = Number(new URL(controlUrl).port);
     await other.listen({ control: { port }, transport: 'node' });
-    sendFrom(other, { message: 'after' });
+    sendBy(other, 0, { message: 'after' });
     await page.getByRole('button', { name: 'Try now' }).click();
     await seen(page.getByText('after'));
     await gone(page.getByText('before'));

@@ -1,0 +1,51 @@
+/**
+ * An example of an assumption, and what examples share.
+ */
+import type { AssumptionName } from '../../../src/sim/assumptions.ts';
+import type { Scene } from '../scene.ts';
+import type { Reach } from './reach.ts';
+
+type Shown = readonly (readonly [answer: unknown, shown: string])[];
+
+export interface Example {
+  /** The same for all answers, so that the results show the difference. */
+  readonly scene: (scene: Scene) => string;
+  /** Start time, if it matters. */
+  readonly startsAt?: string;
+  /** Each answer with the result of the scene; the default first. */
+  readonly shows: Shown;
+  /** More answers to try, where any number or text is one. */
+  readonly more?: readonly unknown[];
+  /** The answers that the harness is tried with, default first, if not all of these. */
+  readonly judged?: readonly unknown[];
+  /** Which replies the assumption may change. */
+  readonly reaches: Reach;
+}
+
+export type Examples = Partial<Record<AssumptionName, Example>>;
+
+export function answers(...shown: Shown): Shown {
+  return shown;
+}
+
+export const minuteMs = 60_000;
+export const dayMs = 86_400_000;
+export const unauthenticated = { authorization: undefined };
+
+export function ahead(scene: Scene, byMs: number, zone = 'Z'): string {
+  return new Date(scene.session.model.nowMs + byMs).toISOString().replace('Z', zone);
+}
+
+/** Sends until a refusal; returns how many passed and the wait that the refusal states. */
+export function exhaust(scene: Scene): { passed: number; waitSeconds: number } {
+  for (let passed = 0; ; passed += 1) {
+    const reply = scene.send();
+    if (reply.status === 429)
+      return { passed, waitSeconds: Number(reply.headers?.['retry-after']) };
+  }
+}
+
+export function keysOf(body: string): string {
+  const parsed: unknown = JSON.parse(body);
+  return Array.isArray(parsed) ? 'an array' : Object.keys(Object(parsed)).join();
+}

@@ -1,0 +1,67 @@
+/**
+ * The one table of examples: what each answer of each assumption looks like to a caller, and which
+ * answers random runs and the harness try.
+ */
+import {
+  type AssumptionName,
+  type Assumptions,
+  assumptionNames,
+} from '../../../src/sim/assumptions.ts';
+import { Scene } from '../scene.ts';
+import type { Example } from './example.ts';
+import { fields } from './fields.ts';
+import { limits } from './limits.ts';
+import { progress } from './progress.ts';
+import { replays } from './replays.ts';
+import { shapes } from './shapes.ts';
+
+export const examples: Readonly<Record<AssumptionName, Example>> = {
+  ...limits,
+  ...replays,
+  ...fields,
+  ...shapes,
+  ...progress,
+};
+
+type Answers = Readonly<Record<AssumptionName, readonly unknown[]>>;
+
+function answersBy(select: (example: Example) => readonly unknown[]): Answers {
+  return Object.fromEntries(
+    assumptionNames.map((name) => [name, select(examples[name])]),
+  ) as unknown as Answers;
+}
+
+const all = ({ shows, more = [] }: Example) => [...shows.map(([answer]) => answer), ...more];
+
+/** The answers of each assumption for random runs, the default first. */
+export const randomAnswers = answersBy(all);
+
+/** The answers of each assumption that the harness is tried with, the default first. */
+export const judgedAnswers = answersBy((one) => one.judged ?? all(one));
+
+/**
+ * The replies to every request of these examples, under the same assumptions: two services that
+ * differ in an answer differ here.
+ */
+export function repliesOfExamples(
+  assumptions: Partial<Assumptions>,
+  names: readonly AssumptionName[] = assumptionNames,
+): string[] {
+  return names.flatMap((name) => {
+    const { scene, startsAt } = examples[name];
+    // A quota of 0 would hide everything else.
+    const plan = name === 'monthlyQuota' ? {} : { monthlyQuota: 1_000 };
+    const stage = new Scene({ ...assumptions, ...plan }, startsAt, { compares: false });
+    try {
+      scene(stage);
+    } catch {
+      // Under other answers, what the example looks at may be missing.
+    }
+    stage.stop();
+    const keys = stage.session.validKeysOf(0).join();
+    const lines = stage.session.trace.map(({ request: { method, path }, reply }) =>
+      [method, path, reply.status, JSON.stringify(reply.headers), reply.body].join(' '),
+    );
+    return [`${name}: ${keys}`, ...lines];
+  });
+}

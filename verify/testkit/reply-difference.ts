@@ -1,0 +1,48 @@
+/**
+ * Compares a reply with what the reference model expects of it.
+ */
+import type { Expected } from '../../conformance/model/reference-model.ts';
+import type { ApiReply } from '../../src/http/service/messages.ts';
+
+/** Describes how a reply differs from the expected one; undefined if it does not. */
+export function differenceOf(expected: Expected, reply: ApiReply): string | undefined {
+  const { 'content-type': contentType, ...headers } = reply.headers ?? {};
+  const isRight =
+    reply.status === expected.status &&
+    (expected.bytes === undefined || reply.body === expected.bytes) &&
+    (contentType === undefined || contentType === 'application/json') &&
+    meets(headers, expected.headers) &&
+    meets(parsed(reply.body), expected.body);
+  if (isRight) return undefined;
+  const wanted = expected.bytes ?? JSON.stringify(expected.body, (_, value) => shown(value));
+  return (
+    `got ${reply.status} ${JSON.stringify(reply.headers ?? {})} ${reply.body}; ` +
+    `the model expects ${expected.status} ${JSON.stringify(expected.headers)} ${wanted}`
+  );
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function shown(value: unknown): unknown {
+  return typeof value === 'function' ? `<${value.name || 'checked'}>` : value;
+}
+
+/** JSON equality; a function in the pattern tests the value in its place. */
+function meets(value: unknown, pattern: unknown): boolean {
+  if (typeof pattern === 'function') return pattern(value) === true;
+  if (typeof pattern !== 'object' || pattern === null) return Object.is(value, pattern);
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value) !== Array.isArray(pattern)) return false;
+  const wanted = Object.entries(pattern);
+  const own = new Map<string, unknown>(Object.entries(value));
+  return (
+    wanted.length === own.size &&
+    wanted.every(([name, each]) => own.has(name) && meets(own.get(name), each))
+  );
+}

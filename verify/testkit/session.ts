@@ -1,0 +1,283 @@
+/**
+ * A simulator and the reference model side by side. Every request goes to both, and their replies
+ * are compared. The model gets the values that the simulator draws, and checks that they are
+ * possible. `steps/` plays random and chosen steps on a session.
+ */
+import {
+  type Expected,
+  isUuid,
+  type Outcome,
+  ReferenceModel,
+} from '../../conformance/model/reference-model.ts';
+import { type Fate, isInFlight, type Status } from '../../conformance/model/reference-phone.ts';
+import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
+import { type Assumptions, defaultAssumptions } from '../../src/sim/assumptions.ts';
+import { Simulator, type SimulatorOptions } from '../../src/simulator.ts';
+import { differenceOf } from './reply-difference.ts';
+import { bearer, requestTo, type SendPath } from './request.ts';
+
+export interface Setup {
+  readonly seed: number;
+  readonly startMs: number;
+  readonly assumptions: Partial<Assumptions>;
+}
+
+export interface SessionOptions {
+  /** False for properties of the simulator alone, which do not need the model. */
+  readonly compares?: boolean;
+  /** A wrong simulation, to see that the comparison finds it. */
+  readonly simulation?: SimulatorOptions['simulation'];
+}
+
+/** One reply of a run, and its step. */
+export interface TraceLine {
+  readonly step: number;
+  readonly who: number;
+  readonly atMs: number;
+  readonly request: ApiRequest;
+  readonly reply: ApiReply;
+}
+
+interface Person {
+  readonly accountId: string;
+  /** Sends that a later step may repeat. */
+  readonly sends: { via: SendPath; body: string }[];
+  lastRefusal: { atMs: number; retryAfterSeconds: number } | undefined;
+}
+
+/** The callers, by name: one with two SIMs, one with one, one without. */
+const names = ['ada', 'bert', 'cora'];
+export const accountCount = names.length;
+
+/** The pool in every session. */
+export const poolNumbers: readonly string[] = ['+12025550190', '+12025550191'];
+
+/** The fates that every world scripts, unless its own say otherwise. */
+export const scripted: readonly Outcome[] = [
+  ...(['queued', 'sending', 'sent'] as const).flatMap((status, n): Outcome[] => [
+    { to: `+1202555016${n}`, ends: 'failed', in: status, polls: 1 },
+    { to: `+1202555016${n + 3}`, ends: 'stuck', in: status, polls: 1 },
+  ]),
+  { to: '+12025550166', ends: 'delivered', polls: 3 },
+];
+
+export class Session {
+  readonly simulator: Simulator;
+  readonly model: ReferenceModel;
+  readonly trace: TraceLine[] = [];
+  /** The number of the present step. */
+  step = 0;
+  /** Where to split an advance of the clock; only a property test sets it. */
+  cutsOf: (fromMs: number, toMs: number) => readonly number[] = () => [];
+  readonly #people: Person[] = [];
+  readonly #compares: boolean;
+
+  constructor({ seed, startMs, assumptions }: Setup, options: SessionOptions = {}) {
+    const { compares = true, simulation } = options;
+    this.#compares = compares;
+    const world = { pool: poolNumbers.map((number) => ({ number })) };
+    this.simulator = new Simulator(
+      { clock: 'manual', startTime: startMs, seed, world, assumptions },
+      { journal: false, simulation },
+    );
+    this.model = new ReferenceModel(startMs, { ...defaultAssumptions, ...assumptions });
+    this.model.outcomes = scripted;
+    for (const [i, sim] of this.#world.pool.entries()) {
+      this.model.sims.push({ ...simOf(sim), number: poolNumbers[i] ?? '', accountId: undefined });
+    }
+    for (const [who, name] of names.entries()) {
+      const { account_id: accountId } = this.simulator.accounts.create({ name });
+      expectUuid(accountId);
+      this.model.accounts.push({ accountId, quota: undefined });
+      this.#people.push({ accountId, sends: [], lastRefusal: undefined });
+      this.createKey(who);
+    }
+    this.#createSim(0, '+12025550101', 'simulated');
+    this.#createSim(0, '+12025550102', 'external');
+    this.#createSim(1, '+12025550111', 'simulated');
+  }
+
+  /** Stops at once: `close()` would wait for the next turn, and tests make thousands in one. */
+  stop(): void {
+    this.simulator.wallClock.stop();
+    this.simulator.simulation.stop();
+  }
+
+  /** Throws if the simulator's state violates an invariant. */
+  checkSound(): void {
+    const { broken } = this.simulator.invariants({ snapshot: 'false' });
+    if (broken.length > 0) throw new Error(`invariants are violated: ${broken.join('; ')}`);
+  }
+
+  /** Sends one request to both and compares. */
+  call(who: number, request: ApiRequest): ApiReply {
+    const reply = this.simulator.handle(request);
+    const expected: Expected = this.model.handle(request);
+    this.trace.push({ step: this.step, who, atMs: this.model.nowMs, request, reply });
+    const difference = this.#compares ? differenceOf(expected, reply) : undefined;
+    if (difference !== undefined) {
+      throw new Error(`${textOf(request)}\nat ${iso(this.model.nowMs)}: ${difference}`);
+    }
+    expected.learn?.(reply);
+    if (reply.status === 202) this.#learnFate(reply);
+    this.learnDelays();
+    return reply;
+  }
+
+  /**
+   * Checks the end of a run: the state, every message's status and history, every account's counts.
+   */
+  audit(): void {
+    this.checkSound();
+    for (const message of this.model.messages) {
+      const who = this.#people.findIndex((each) => each.accountId === message.accountId);
+      this.call(who, this.get(who, `/api/v1/sms/${message.messageId}/`));
+      const [a, b] = [this.historyOf(message.messageId), message.history].map((history) =>
+        history.map(({ status, atMs }) => `${status} at ${iso(atMs)}`).join(', '),
+      );
+      if (a !== b) throw new Error(`history of ${message.messageId}: ${a}; the model's: ${b}`);
+    }
+    for (const who of this.#people.keys()) this.call(who, this.get(who, '/api/v1/account/stats/'));
+  }
+
+  /** A GET of an account, by the key that the step's position chooses. */
+  get(who: number, path: string, key = 0): ApiRequest {
+    return requestTo(path, {
+      authorization: bearer(this.keyOf(who, key)),
+      clientIp: '203.0.113.1',
+    });
+  }
+
+  advanceTo(ms: number): void {
+    for (const stopMs of [...this.cutsOf(this.model.nowMs, ms), ms]) {
+      this.simulator.clock.advance({ to: stopMs });
+      this.model.advanceTo(stopMs);
+      this.learnDelays();
+    }
+    const now = this.simulator.clock.now();
+    if (now !== ms) throw new Error(`now is ${now}, not ${ms}`);
+  }
+
+  createKey(who: number): void {
+    const { accountId } = this.person(who);
+    const { key_id: keyId, key } = this.simulator.accounts.createKey(accountId, { name: 'test' });
+    const looksRight =
+      key.startsWith(String(this.model.assumptions.keyFormat)) && /[A-Za-z0-9]{40}$/.test(key);
+    if (!looksRight || this.model.keys.some((each) => each.key === key || each.keyId === keyId)) {
+      throw new Error(`key ${key}`);
+    }
+    this.model.keys.push({ keyId, key, accountId, revoked: false });
+  }
+
+  /** Under `own_delay` the model takes the times of changes from the simulator. */
+  learnDelays(): void {
+    if (this.model.assumptions.progressPace === 'per_poll') return;
+    for (const message of this.model.messages) {
+      if (isInFlight(message)) {
+        this.model.learnChanges(message, this.historyOf(message.messageId));
+      }
+    }
+  }
+
+  historyOf(messageId: string): readonly { readonly status: Status; readonly atMs: number }[] {
+    const { history } = this.simulator.messages.get(messageId);
+    return history.map(({ status, at }) => ({ status, atMs: Date.parse(at) }));
+  }
+
+  person(who: number): Person {
+    const person = this.#people[who];
+    if (person === undefined) throw new Error(`no person ${who}`);
+    return person;
+  }
+
+  nameOf(who: number): string {
+    return names[who] ?? 'a stranger';
+  }
+
+  /** The keys of an account, in order of creation. */
+  keysOf(who: number) {
+    const { accountId } = this.person(who);
+    return this.model.keys.filter((each) => each.accountId === accountId);
+  }
+
+  validKeysOf(who: number): readonly string[] {
+    return this.keysOf(who)
+      .filter(({ revoked }) => !revoked)
+      .map(({ key }) => key);
+  }
+
+  /** A key of the account, sometimes a revoked one. */
+  keyOf(who: number, index: number): string {
+    const all = this.keysOf(who).map(({ key }) => key);
+    return at(index === 7 ? all : this.validKeysOf(who), index) ?? 'none';
+  }
+
+  /** The SIMs of an account; the pool's for the index after the last account. */
+  simsOf(who: number) {
+    const accountId = this.#people[who]?.accountId;
+    return this.model.sims.filter((sim) => sim.accountId === accountId);
+  }
+
+  messagesOf(who: number) {
+    const { accountId } = this.person(who);
+    return this.model.messages.filter((each) => each.accountId === accountId);
+  }
+
+  get #world() {
+    return this.simulator.simulation.world;
+  }
+
+  #learnFate(reply: ApiReply): void {
+    const message = this.model.messages.at(-1);
+    if (message === undefined || this.model.assumptions.failureRate === 0) return;
+    this.model.learnFate(message, this.#fateOf(String(JSON.parse(reply.body).message_id)));
+  }
+
+  /** The fate of a message, drawn or scripted. */
+  #fateOf(messageId: string): Fate {
+    const fate = this.#world.messages.get(messageId)?.fate;
+    if (fate === undefined) return { ends: 'delivered', polls: 1 };
+    const { ends, in: status, polls } = fate;
+    if (ends === 'delivered') return { ends, polls };
+    if (status === undefined) throw new Error(`a message that ends ${ends} without a status`);
+    return { ends, in: status, polls };
+  }
+
+  #createSim(who: number, number: string, polling: 'simulated' | 'external'): void {
+    const { accountId } = this.person(who);
+    const { device_id: deviceId } = this.simulator.sims.create(accountId, { number, polling });
+    const firstPollAtMs = this.#world.devices.get(deviceId)?.firstPollAtMs ?? Number.NaN;
+    const aheadMs = firstPollAtMs - this.model.nowMs;
+    const intervalMs = Number(this.model.assumptions.pollIntervalSeconds) * 1000;
+    if (!(aheadMs > 0 && aheadMs <= intervalMs)) throw new Error(`first poll ${aheadMs} ms ahead`);
+    this.model.sims.push({ ...simOf({ deviceId, firstPollAtMs }), number, accountId, polling });
+  }
+}
+
+function simOf({ deviceId, firstPollAtMs }: { deviceId: string; firstPollAtMs: number }) {
+  expectUuid(deviceId);
+  const state = { active: true, connected: true, allowed: true, polling: 'simulated' as const };
+  return { deviceId, firstPollAtMs, ableSinceMs: 0, ...state };
+}
+
+export function expectUuid(id: string): void {
+  if (!isUuid(id)) throw new Error(`${id} is not a UUID`);
+}
+
+export function at<T>(list: readonly T[], index: number): T | undefined {
+  return list[index % list.length];
+}
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** A request in short. */
+export function textOf(request: ApiRequest): string {
+  const { method, path, query, authorization, contentType, contentEncoding } = request;
+  const body = typeof request.body === 'string' ? request.body : `${request.body.length} bytes`;
+  const shown = body.length > 300 ? `${body.slice(0, 300)}… (${body.length})` : body;
+  const type = contentType === undefined || contentType === 'application/json' ? '' : contentType;
+  const head = [method, path, query, authorization?.slice(0, 20), type, contentEncoding];
+  return [...head, shown].filter(Boolean).join(' ');
+}

@@ -1,0 +1,176 @@
+/**
+ * Control operations that the reference model knows: keys, SIMs, limits, quotas, fates.
+ */
+import fc from 'fast-check';
+import type { Outcome } from '../../../conformance/model/reference-model.ts';
+import type { AssumptionName, Assumptions } from '../../../src/sim/assumptions.ts';
+import { accountCount, at, expectUuid, type Session, scripted } from '../session.ts';
+import { stepKind } from './step.ts';
+import { caller, limited, owner, position } from './targets.ts';
+
+export const createKey = stepKind('create_key', fc.record({ who: caller }), (session, { who }) => {
+  session.createKey(who);
+  return `${session.nameOf(who)} creates a key`;
+});
+
+/** An account always keeps a valid key. */
+export const revokeKey = stepKind(
+  'revoke_key',
+  fc.record({ who: caller, key: position }),
+  (session, { who, key: index }) => {
+    const key = at(session.keysOf(who), index);
+    if (key === undefined) return 'no key to revoke';
+    session.simulator.accounts.revokeKey(key.keyId);
+    key.revoked = true;
+    if (session.validKeysOf(who).length === 0) session.createKey(who);
+    return `${session.nameOf(who)} revokes ${key.key}`;
+  },
+);
+
+interface SimChanges {
+  readonly active?: boolean;
+  readonly connected?: boolean;
+  readonly allowed?: boolean;
+  readonly polling?: 'simulated' | 'external';
+}
+
+const changes = fc.oneof<fc.Arbitrary<SimChanges>[]>(
+  fc.record({ active: fc.boolean() }),
+  fc.record({ allowed: fc.boolean() }),
+  fc.record({ connected: fc.boolean() }),
+  fc.record({ polling: fc.constantFrom('simulated' as const, 'external' as const) }),
+  fc.record({ active: fc.boolean(), connected: fc.boolean() }),
+);
+
+export const patchSim = stepKind(
+  'patch_sim',
+  fc.oneof(
+    { weight: 5, arbitrary: fc.record({ who: caller, sim: position, changes }) },
+    // SIMs of the pool have no account, so they are only deactivated.
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        who: fc.constant(accountCount),
+        sim: position,
+        changes: fc.record<SimChanges>({ active: fc.boolean() }),
+      }),
+    },
+  ),
+  (session, { who, sim: index, changes }) => {
+    const sim = at(session.simsOf(who), index);
+    if (sim === undefined) return 'no SIM to change';
+    session.simulator.sims.patch(sim.deviceId, changes);
+    session.model.patchSim(sim.deviceId, changes);
+    session.learnDelays();
+    return `${sim.number} becomes ${JSON.stringify(changes)}`;
+  },
+);
+
+export const pollNow = stepKind(
+  'poll_now',
+  fc.record({ who: owner, sim: position }),
+  (session, { who, sim: index }) => {
+    const sim = at(session.simsOf(who), index);
+    if (sim === undefined) return 'no SIM to poll';
+    if (!sim.active || !sim.connected) return `${sim.number} cannot poll`;
+    const actual = session.simulator.sims.poll(sim.deviceId).picked_up.join();
+    const expected = session.model.pollNow(sim.deviceId).join();
+    if (actual !== expected) throw new Error(`picked up ${actual}; the model: ${expected}`);
+    session.learnDelays();
+    return `${sim.number} polls now`;
+  },
+);
+
+export const inject = stepKind(
+  'inject',
+  fc.record({
+    who: caller,
+    sim: position,
+    text: fc.constantFrom<string>('in', 'ü\u0000"', ''),
+  }),
+  (session, { who, sim: index, text: message }) => {
+    const sim = at(session.simsOf(who), index);
+    if (sim === undefined) return 'no SIM that receives';
+    const { accountId } = session.person(who);
+    const inbound = { from: '+447400123456', to: sim.number, message };
+    const { message_id: messageId } = session.simulator.sims.receive(accountId, inbound);
+    expectUuid(messageId);
+    const receivedAtMs = session.model.nowMs;
+    const { deviceId } = sim;
+    session.model.received.push({ messageId, deviceId, accountId, receivedAtMs, ...inbound });
+    return `${sim.number} receives ${JSON.stringify(message)}`;
+  },
+);
+
+/** The answers that each assumption is switched to. */
+export type Answers = Readonly<Record<AssumptionName, readonly unknown[]>>;
+
+/** Steps that switch an assumption to one of these answers. */
+export function assumeWith(answers: Answers) {
+  const drawn = fc
+    .constantFrom(...(Object.keys(answers) as AssumptionName[]))
+    .chain((name) =>
+      fc.record({ name: fc.constant(name), answer: fc.constantFrom(...answers[name]) }),
+    );
+  return stepKind('assume', drawn, assume);
+}
+
+export function assume(
+  session: Session,
+  { name, answer }: { readonly name: AssumptionName; readonly answer: unknown },
+): string {
+  const changes = { [name]: answer } as Partial<Assumptions>;
+  session.simulator.assumptions.patch(changes);
+  session.model.assume(changes);
+  session.learnDelays();
+  return `assume ${JSON.stringify(changes)}`;
+}
+
+export const quota = stepKind(
+  'quota',
+  fc.record({
+    who: caller,
+    quota: fc.constantFrom<number | 'unlimited'>(0, 1, 2, 5, 30, 10_000, 'unlimited'),
+  }),
+  (session, { who, quota }) => {
+    const { accountId } = session.person(who);
+    session.simulator.accounts.patch(accountId, { monthly_quota: quota });
+    const account = session.model.accounts.find((each) => each.accountId === accountId);
+    if (account !== undefined) account.quota = quota;
+    return `${session.nameOf(who)} gets a quota of ${quota}`;
+  },
+);
+
+export const limit = stepKind(
+  'limit',
+  fc.record({
+    endpoint: limited,
+    limit: fc.constantFrom<number | null>(1, 2, 3, 7, 60, 120, null),
+  }),
+  (session, { endpoint, limit }) => {
+    session.simulator.limits.patch({ [endpoint]: limit });
+    session.model.setLimit(endpoint, limit);
+    return `limit of ${endpoint}: ${limit}`;
+  },
+);
+
+export const outcomes = stepKind(
+  'outcomes',
+  fc.record({
+    outcomes: fc.constantFrom<readonly Outcome[]>(
+      [],
+      [{ to: '+12025550150', ends: 'failed', in: 'queued', polls: 2 }],
+      [
+        { to: '+12025550151', ends: 'stuck', in: 'sent', polls: 1 },
+        { to: '+1202555015*', ends: 'failed', in: 'sent', polls: 3 },
+      ],
+      [{ to: '+1*0', ends: 'delivered', polls: 2 }],
+    ),
+  }),
+  (session, { outcomes }) => {
+    session.simulator.outcomes.put({ outcomes: [...outcomes] });
+    const named = outcomes.map(({ to }) => to);
+    session.model.outcomes = [...outcomes, ...scripted.filter(({ to }) => !named.includes(to))];
+    return `outcomes: ${JSON.stringify(outcomes)}`;
+  },
+);

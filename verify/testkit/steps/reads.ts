@@ -1,0 +1,192 @@
+/**
+ * Requests that create nothing: reads, lists, polls, and those that are refused by their key or
+ * path.
+ */
+import fc from 'fast-check';
+import type { Endpoint } from '../../../conformance/model/reference-model.ts';
+import type { ApiReply, ApiRequest } from '../../../src/http/service/messages.ts';
+import { bearer, requestTo, type SendPath, sendPaths } from '../request.ts';
+import { at, type Session, textOf } from '../session.ts';
+import { post } from './sends.ts';
+import { mostly, stepKind } from './step.ts';
+import {
+  caller,
+  limited,
+  limitedEndpoints,
+  owner,
+  position,
+  spelling,
+  spelt,
+  whoseOf,
+} from './targets.ts';
+import * as values from './values.ts';
+
+const receivedPath = '/api/v1/sms/received/';
+const statsPath = '/api/v1/account/stats/';
+
+export const read = stepKind(
+  'read',
+  whoseOf(
+    fc.record(
+      {
+        who: caller,
+        key: position,
+        whose: fc.option(caller, { nil: undefined, freq: 4 }),
+        message: fc.nat({ max: 30 }),
+        method: mostly(fc.constant<string>('GET'), fc.constant('HEAD')),
+        spelt: spelling,
+        id: fc.constantFrom(...values.unknownIds),
+      },
+      { requiredKeys: ['who', 'key', 'whose', 'message', 'method'] },
+    ),
+  ),
+  (session, step) => {
+    const { who, method } = step;
+    const own = at(session.messagesOf(step.whose), step.message)?.messageId;
+    const path = `/api/v1/sms/${spelt(step.id ?? own ?? 'none', step.spelt)}/`;
+    return ask(session, who, { ...session.get(who, path, step.key), method });
+  },
+);
+
+export const tasks = stepKind(
+  'tasks',
+  whoseOf(
+    fc.record(
+      {
+        who: caller,
+        key: position,
+        whose: fc.option(owner, { nil: undefined, freq: 5 }),
+        sim: position,
+        spelt: spelling,
+        id: fc.constantFrom(...values.unknownIds.slice(0, 3)),
+      },
+      { requiredKeys: ['who', 'key', 'whose', 'sim'] },
+    ),
+  ),
+  (session, step) => {
+    const own = at(session.simsOf(step.whose), step.sim)?.deviceId;
+    const path = `/api/devices/${spelt(step.id ?? own ?? 'none', step.spelt)}/tasks/`;
+    return ask(session, step.who, session.get(step.who, path, step.key));
+  },
+);
+
+export const received = stepKind(
+  'received',
+  fc.record({ who: caller, key: position, query: fc.constantFrom(...values.pageQueries) }),
+  (session, { who, key, query }) =>
+    ask(session, who, { ...session.get(who, receivedPath, key), query }),
+);
+
+export const stats = stepKind(
+  'stats',
+  fc.record({ who: caller, key: position }),
+  (session, { who, key }) => ask(session, who, session.get(who, statsPath, key)),
+);
+
+export const lost = stepKind(
+  'lost',
+  fc.record({
+    who: caller,
+    method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'),
+    path: fc.constantFrom(...values.nearPaths),
+    query: fc.constantFrom('', 'a=b'),
+  }),
+  (session, { who, method, path, query }) =>
+    ask(session, who, { ...session.get(who, path), method, query }),
+);
+
+export const burst = stepKind(
+  'burst',
+  fc.record({
+    who: caller,
+    key: position,
+    endpoint: fc.oneof(
+      { weight: 5, arbitrary: limited },
+      { weight: 1, arbitrary: fc.constantFrom('read' as const, 'stats' as const) },
+    ),
+    extra: fc.constantFrom(-1, 0, 1, 2),
+  }),
+  (session, { who, endpoint, extra }) => {
+    const isLimited = endpoint !== 'read' && endpoint !== 'stats';
+    const limit = isLimited ? session.model.limits[endpoint] : 120;
+    const times = Math.max(0, (limit ?? 1) + extra);
+    const keys = session.validKeysOf(who);
+    const request = cheapRequest(session, who, endpoint);
+    let last: ApiReply | undefined;
+    // From several addresses and with all keys in turn, since neither may have its own bucket.
+    for (let i = 0; i < times; i += 1) {
+      const authorization = bearer(at(keys, i) ?? 'none');
+      last = session.call(who, { ...request, authorization, clientIp: `203.0.113.${i % 3}` });
+    }
+    return `${times} times ${endpoint} by ${session.nameOf(who)} -> ${last?.status}`;
+  },
+);
+
+export const stranger = stepKind(
+  'stranger',
+  fc.record(
+    {
+      ip: fc.nat({ max: 2 }),
+      endpoint: fc.nat({ max: 6 }),
+      authorization: fc.constantFrom(...values.oddAuthorizations),
+      query: fc.constantFrom('', '', 'api_key={key}', 'key={key}', 'access_token={key}'),
+      /** 0: until the address is refused; then another address and the account itself call. */
+      times: fc.constantFrom(1, 1, 1, 2, 5, 0),
+    },
+    { requiredKeys: ['ip', 'endpoint', 'query', 'times'] },
+  ),
+  (session, step) => {
+    const request = {
+      ...welcomeRequest(session, step.endpoint),
+      authorization: step.authorization && withKeys(session, step.authorization),
+      query: withKeys(session, step.query),
+    };
+    const clientIp = `203.0.113.${step.ip}`;
+    const forwardedFor = [undefined, '198.51.100.7', '203.0.113.0, 198.51.100.7'][step.ip];
+    const limits: Partial<Record<string, number | null>> = session.model.limits;
+    const times = step.times || (limits[limitedEndpoints[step.endpoint] ?? ''] ?? 1) + 1;
+    for (let i = 1; i < times; i += 1) session.call(-1, { ...request, clientIp, forwardedFor });
+    if (step.times === 0) {
+      session.call(-1, { ...request, clientIp: '203.0.113.9' });
+      session.call(0, { ...request, authorization: bearer(session.keyOf(0, 0)) });
+    }
+    return ask(session, -1, { ...request, clientIp, forwardedFor });
+  },
+);
+
+function ask(session: Session, who: number, request: ApiRequest): string {
+  return `${textOf(request)} -> ${session.call(who, request).status}`;
+}
+
+/** A request that spends a token, if the endpoint has a limit, and changes little. */
+function cheapRequest(session: Session, who: number, endpoint: Endpoint): ApiRequest {
+  if (endpoint in sendPaths) return post(session, who, endpoint as SendPath, 0, '{}');
+  if (endpoint === 'received') return session.get(who, receivedPath);
+  if (endpoint === 'tasks') return session.get(who, '/api/devices/none/tasks/');
+  if (endpoint === 'stats') return session.get(who, statsPath);
+  return session.get(who, `/api/v1/sms/${session.messagesOf(who)[0]?.messageId ?? 'none'}/`);
+}
+
+/** A request that would succeed with a valid key of the first account. */
+function welcomeRequest(session: Session, index: number): ApiRequest {
+  const endpoint = limitedEndpoints[index] ?? (index % 2 === 0 ? 'stats' : 'read');
+  const [simulated, external] = session.simsOf(0);
+  const clientIp = '203.0.113.1';
+  if (endpoint === 'tasks')
+    return requestTo(`/api/devices/${external?.deviceId}/tasks/`, { clientIp });
+  if (!(endpoint in sendPaths)) return cheapRequest(session, 0, endpoint);
+  const body = { to: '+12025550150', from: simulated?.number, message: 'hello' };
+  return post(session, 0, endpoint as SendPath, 0, JSON.stringify(body));
+}
+
+/** Replaces placeholders in the text by a key of the first account, or a part of one. */
+function withKeys(session: Session, text: string): string {
+  const own = session.keysOf(0);
+  const key = own.find(({ revoked }) => !revoked)?.key ?? 'none';
+  const swapped = key.replaceAll(/[a-z]/gi, (c) => (c < 'a' ? c.toLowerCase() : c.toUpperCase()));
+  return text
+    .replaceAll('{key}', key)
+    .replaceAll('{revoked}', own.find(({ revoked }) => revoked)?.key ?? 'none')
+    .replaceAll('{cut}', key.slice(0, -1))
+    .replaceAll('{swapped}', swapped);
+}

@@ -1,0 +1,212 @@
+/**
+ * Sends of every kind: acceptable, odd in some field, of raw bytes, and repeated.
+ */
+import fc from 'fast-check';
+import type { ApiRequest } from '../../../src/http/service/messages.ts';
+import { type SendPath, sendPaths } from '../request.ts';
+import { at, poolNumbers, type Session, textOf } from '../session.ts';
+import { mostly, stepKind } from './step.ts';
+import { caller, position } from './targets.ts';
+import * as values from './values.ts';
+import { type TimeChoice, writtenTime } from './written-time.ts';
+
+const via = fc.constantFrom<SendPath>('send', 'send', 'dashboard_send', 'external_send');
+const notText = fc.constantFrom(...values.notTexts);
+
+/** A number of the account, of another account, of the pool or of no SIM, or any value. */
+type Sender = { own: number } | { foreign: number } | { pool: number } | { value: unknown };
+
+const sender: fc.Arbitrary<Sender> = fc.oneof(
+  { weight: 14, arbitrary: fc.record({ own: position }) },
+  { weight: 2, arbitrary: fc.record({ foreign: position }) },
+  { weight: 3, arbitrary: fc.record({ pool: position }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      value: fc.oneof(fc.constantFrom<unknown>('+12025550199', '12025550101', '+1'), notText),
+    }),
+  },
+);
+
+const senderAs = mostly(
+  fc.constantFrom<'from' | 'from_number' | 'both' | 'neither'>('from', 'from_number'),
+  fc.constantFrom('both', 'neither'),
+);
+
+const oddRequestId = fc.oneof(notText, fc.constantFrom(...values.oddIds));
+const requestId = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom<unknown>('a', 'b', 'c', 'dd', ...values.alikeIds) },
+  { weight: 6, arbitrary: fc.constant<unknown>(undefined) },
+  { weight: 2, arbitrary: oddRequestId },
+);
+
+const dayMs = 86_400_000;
+
+function ahead(
+  ms: readonly number[],
+  zones: readonly string[],
+  digits: readonly number[],
+  forms: readonly TimeChoice['form'][] = [undefined],
+) {
+  return fc.record({
+    aheadMs: fc.constantFrom(...ms),
+    zone: fc.constantFrom(...zones),
+    digits: fc.constantFrom(...digits),
+    form: fc.constantFrom(...forms),
+  });
+}
+
+/** Relative to now, in some zone, with up to 7 fraction digits; or any value. */
+const sendAt = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: ahead(
+      [1, 1000, 5000, 20_000, 59_999, 3_600_000, dayMs, dayMs + 1],
+      ['Z', 'Z', '+00:00'],
+      [3, 3, 6, 7],
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: ahead(
+      [-dayMs, -1, 0, 1, 999, 1000, 30 * dayMs, 30 * dayMs + 1],
+      values.zones,
+      [0, 1, 3, 6, 7],
+      [undefined, undefined, 'basic', 'week', 'ordinal'],
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ value: fc.oneof(notText, fc.constantFrom(...values.oddTimes)) }),
+  },
+);
+
+const always = ['to', 'sender', 'senderAs', 'alias', 'message', 'requestId'] as const;
+
+/** Fields of which one may be odd. */
+const anyFields = fc.record(
+  {
+    to: mostly<unknown>(
+      fc.constantFrom(...values.recipients),
+      fc.oneof(notText, fc.constant(undefined), fc.constantFrom(...values.oddNumbers)),
+    ),
+    sender,
+    senderAs,
+    alias: sender,
+    message: mostly<unknown>(
+      fc.constantFrom(...values.messages),
+      fc.oneof(notText, fc.constant(undefined), fc.constantFrom(...values.oddMessages)),
+    ),
+    requestId,
+    sendAt,
+    extra: fc.constantFrom<object>({ note: 1 }, { From: 'x', to_number: null }, { constructor: 1 }),
+  },
+  { requiredKeys: [...always] },
+);
+
+/** Fields that are mostly accepted, so that runs make progress. */
+const plainFields: typeof anyFields = fc.record(
+  {
+    to: fc.constantFrom<unknown>('+12025550150', '+12025550160', '+12025550166', '+12025550161'),
+    sender: fc.oneof(
+      { weight: 5, arbitrary: fc.record({ own: position }) },
+      { weight: 1, arbitrary: fc.record({ pool: position }) },
+    ),
+    senderAs: fc.constantFrom('from', 'from_number'),
+    alias: fc.constant({ own: 0 }),
+    message: fc.constantFrom<unknown>('hello', "it's grüße", 'x'.repeat(161)),
+    requestId: fc.constantFrom<unknown>(undefined, undefined, 'a', 'b', 'c', ...values.alikeIds),
+    sendAt: ahead([1, 20_000, 60_000, 3_600_000], ['Z'], [3]),
+  },
+  { requiredKeys: [...always] },
+);
+
+type SendFields = typeof anyFields extends fc.Arbitrary<infer Fields> ? Fields : never;
+
+const sendOf = (fields: typeof anyFields) =>
+  stepKind('send', fc.record({ who: caller, key: position, via, fields }), (session, step) => {
+    const body = JSON.stringify(bodyOf(session, step.who, step.fields));
+    return send(session, step.who, step.via, step.key, body);
+  });
+
+export const anySend = sendOf(anyFields);
+export const plainSend = sendOf(plainFields);
+
+export const rawSend = stepKind(
+  'send_raw',
+  fc.record({
+    who: caller,
+    key: position,
+    via,
+    type: fc.constantFrom(...values.contentTypes),
+    encoding: fc.constantFrom('', 'identity', 'Identity', '', '', 'gzip', 'identity, gzip'),
+    body: fc.constantFrom(...values.oddBodies),
+  }),
+  (session, { who, key, via, type: contentType, encoding: contentEncoding, body }) => {
+    const request = { ...post(session, who, via, key, body), contentType, contentEncoding };
+    return `${textOf(request)} -> ${session.call(who, request).status}`;
+  },
+);
+
+export const replay = stepKind(
+  'replay',
+  fc.record(
+    { who: caller, key: position, of: position, via },
+    { requiredKeys: ['who', 'key', 'of'] },
+  ),
+  (session, { who, key, of, via }) => {
+    const sent = at(session.person(who).sends, of);
+    if (sent === undefined) return 'nothing to replay';
+    return send(session, who, via ?? sent.via, key, sent.body);
+  },
+);
+
+export function post(
+  session: Session,
+  who: number,
+  via: SendPath,
+  key: number,
+  body: string | Uint8Array,
+): ApiRequest {
+  const contentType = 'application/json';
+  return { ...session.get(who, sendPaths[via], key), method: 'POST', contentType, body };
+}
+
+function send(session: Session, who: number, via: SendPath, key: number, body: string): string {
+  const request = post(session, who, via, key, body);
+  const reply = session.call(who, request);
+  const person = session.person(who);
+  person.sends.push({ via, body });
+  if (reply.status === 429) {
+    const retryAfterSeconds = Number(reply.headers?.['retry-after']);
+    person.lastRefusal = { atMs: session.model.nowMs, retryAfterSeconds };
+  }
+  return `${textOf(request)} -> ${reply.status}`;
+}
+
+function bodyOf(session: Session, who: number, fields: SendFields): object {
+  const { senderAs, sendAt } = fields;
+  const from = numberOf(session, who, fields.sender);
+  const nowMs = session.model.nowMs;
+  return {
+    ...fields.extra,
+    to: fields.to,
+    ...(senderAs === 'from' || senderAs === 'both' ? { from } : {}),
+    ...(senderAs === 'from_number' ? { from_number: from } : {}),
+    ...(senderAs === 'both' ? { from_number: numberOf(session, who, fields.alias) } : {}),
+    message: fields.message,
+    request_id: fields.requestId,
+    send_at: sendAt && ('value' in sendAt ? sendAt.value : writtenTime(sendAt, nowMs)),
+  };
+}
+
+function numberOf(session: Session, who: number, choice: Sender): unknown {
+  if ('value' in choice) return choice.value;
+  if ('pool' in choice) return at(poolNumbers, choice.pool);
+  const { accountId } = session.person(who);
+  const others = session.model.sims.filter(
+    (sim) => sim.accountId !== undefined && sim.accountId !== accountId,
+  );
+  if ('foreign' in choice) return at(others, choice.foreign)?.number;
+  return at(session.simsOf(who), choice.own)?.number ?? at(poolNumbers, choice.own);
+}

@@ -1,0 +1,27 @@
+/**
+ * A kind of step: the values that it is drawn with, and what it does to a session. A step is data
+ * and names its targets by position, so it keeps a meaning in any run, also when fast-check removes
+ * other steps.
+ */
+import fc from 'fast-check';
+import type { Session } from '../session.ts';
+
+export interface StepKind<Kind extends string, Fields> {
+  readonly kind: Kind;
+  readonly drawn: fc.Arbitrary<Fields & { kind: Kind }>;
+  /** Plays it; returns a description of what was done. */
+  readonly play: (session: Session, step: Fields) => string;
+}
+
+export function stepKind<const Kind extends string, Fields extends object>(
+  kind: Kind,
+  fields: fc.Arbitrary<Fields>,
+  play: (session: Session, step: Fields) => string,
+): StepKind<Kind, Fields> {
+  return { kind, drawn: fields.map((drawn) => ({ ...drawn, kind })), play };
+}
+
+/** The first in eleven of twelve cases, so that most requests fail in at most one place. */
+export function mostly<T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
+  return fc.oneof({ weight: 11, arbitrary: usual }, { weight: 1, arbitrary: odd });
+}

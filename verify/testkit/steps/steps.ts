@@ -1,0 +1,62 @@
+/**
+ * The vocabulary of random runs: every kind of step, how often it is drawn, and how it is played.
+ * The model's sequences, the laws and the examples of assumptions play these steps; snapshots,
+ * invariants, the fuzzer and the soak draw from the same values.
+ */
+import fc from 'fast-check';
+import type { Session } from '../session.ts';
+import * as control from './control.ts';
+import * as reads from './reads.ts';
+import * as sends from './sends.ts';
+import type { StepKind } from './step.ts';
+import * as time from './time.ts';
+
+/** How often each kind is drawn; `assume` follows with the answers that it switches to. */
+const weighted = [
+  [8, sends.anySend],
+  [10, sends.plainSend],
+  [2, sends.rawSend],
+  [8, sends.replay],
+  [8, reads.read],
+  [8, time.advance],
+  [8, time.advanceToMoment],
+  [1, control.createKey],
+  [1, control.revokeKey],
+  [4, control.patchSim],
+  [4, reads.tasks],
+  [2, control.pollNow],
+  [2, control.inject],
+  [2, reads.received],
+  [2, reads.stats],
+  [2, control.quota],
+  [2, control.outcomes],
+  [4, control.limit],
+  [2, reads.burst],
+  [2, reads.stranger],
+  [2, reads.lost],
+] as const;
+const assumeWeight = 8;
+
+type Drawn<K> = K extends StepKind<infer Kind, infer Fields> ? Fields & { kind: Kind } : never;
+export type Step = Drawn<(typeof weighted)[number][1] | ReturnType<typeof control.assumeWith>>;
+
+type Play = (session: Session, step: Step) => string;
+const plays = new Map<string, Play>([
+  ...weighted.map(([, { kind, play }]) => [kind, play as unknown as Play] as const),
+  ['assume', control.assume as Play],
+]);
+
+/** Plays one step; returns a description of what was done. */
+export function playStep(session: Session, step: Step): string {
+  const done = plays.get(step.kind)?.(session, step) ?? `no step is called ${step.kind}`;
+  session.step += 1;
+  return done;
+}
+
+export function anyStep(answers: control.Answers): fc.Arbitrary<Step> {
+  const assume = control.assumeWith(answers).drawn;
+  return fc.oneof<fc.WeightedArbitrary<Step>[]>(
+    ...weighted.map(([weight, { drawn }]) => ({ weight, arbitrary: drawn as fc.Arbitrary<Step> })),
+    { weight: assumeWeight, arbitrary: assume },
+  );
+}

@@ -1,0 +1,90 @@
+/**
+ * Steps of the clock: by an amount, or to a moment at which something changes.
+ */
+import fc from 'fast-check';
+import { at, iso, type Session } from '../session.ts';
+import { stepKind } from './step.ts';
+import { caller, position } from './targets.ts';
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+const amounts = [
+  ...[1, 7, 999, 1000, 3333, 5000, 10_000, 19_999, 20_000, 20_001, 59_999, 60_000, 60_001],
+  ...[90_500, 600_000, 3_599_999, 43_200_000, 86_399_999, 86_400_000, 86_400_001],
+];
+
+export const advance = stepKind(
+  'advance',
+  fc.record({
+    byMs: fc.oneof(
+      { weight: 8, arbitrary: fc.constantFrom(...amounts) },
+      { weight: 3, arbitrary: fc.nat({ max: 120_000 }) },
+      { weight: 1, arbitrary: fc.constantFrom(30 * dayMs, 31 * dayMs + 1) },
+    ),
+  }),
+  (session, { byMs }) => advanceTo(session, session.model.nowMs + byMs),
+);
+
+type Moment = 'poll' | 'hold' | 'window' | 'limit' | 'minute' | 'month' | 'thirty_days';
+
+export const advanceToMoment = stepKind(
+  'advance_to',
+  fc.record({
+    what: fc.constantFrom<Moment>(
+      ...(['poll', 'poll', 'hold', 'window', 'limit', 'limit', 'minute', 'month'] as const),
+      'thirty_days',
+    ),
+    who: caller,
+    index: position,
+    offsetMs: fc.constantFrom(-1000, -1, 0, 0, 1),
+  }),
+  (session, { what, who, index, offsetMs }) => {
+    const { nowMs } = session.model;
+    const moment = momentOf(session, what, who, index) ?? nowMs;
+    return advanceTo(session, Math.max(nowMs, moment + offsetMs));
+  },
+);
+
+function advanceTo(session: Session, ms: number): string {
+  session.advanceTo(ms);
+  return `until ${iso(ms)}`;
+}
+
+/** A moment at which something changes; undefined if there is no such moment. */
+function momentOf(session: Session, what: Moment, who: number, index: number): number | undefined {
+  const { nowMs, assumptions } = session.model;
+  const own = session.messagesOf(who);
+  switch (what) {
+    case 'poll': {
+      const first = at(session.simsOf(who), index)?.firstPollAtMs;
+      if (first === undefined) return undefined;
+      const intervalMs = Number(assumptions.pollIntervalSeconds) * 1000;
+      return first + Math.max(0, Math.floor((nowMs - first) / intervalMs) + 1) * intervalMs;
+    }
+    case 'hold': {
+      const soon = own.filter(({ dueAtMs }) => dueAtMs > nowMs && dueAtMs < nowMs + 400 * dayMs);
+      return at(soon, index)?.dueAtMs;
+    }
+    case 'window': {
+      const identified = own.filter(({ requestId }) => requestId !== '');
+      return later(at(identified, index)?.createdAtMs, dayMs);
+    }
+    case 'limit': {
+      const refusal = session.person(who).lastRefusal;
+      return later(refusal?.atMs, (refusal?.retryAfterSeconds ?? 0) * 1000);
+    }
+    case 'minute':
+      return Math.ceil((nowMs + 1) / minuteMs) * minuteMs;
+    case 'month': {
+      const now = new Date(nowMs);
+      return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+    }
+    case 'thirty_days':
+      return later(at(own, index)?.createdAtMs, 30 * dayMs);
+  }
+}
+
+function later(ms: number | undefined, byMs: number): number | undefined {
+  return ms === undefined ? undefined : ms + byMs;
+}

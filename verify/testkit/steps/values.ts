@@ -1,0 +1,102 @@
+/**
+ * Values for the fields of a send and the parts of other requests: usual ones, and ones that a
+ * careless check would get wrong. Random steps and fuzzed bodies draw from the same lists.
+ */
+
+/** JSON values that are no text, or an empty one. */
+export const notTexts: readonly unknown[] = [
+  ...[null, 0, 1.5, true, false, [], ['+12025550150'], {}, ''],
+];
+
+export const recipients: readonly string[] = [
+  ...['+12025550150', '+12025550151', '+447400123456', '+12025550160', '+12025550161'],
+  ...['+12025550162', '+12025550163', '+12025550164', '+12025550165', '+12025550166'],
+];
+
+export const oddNumbers: readonly string[] = [
+  ...['12025550150', '+1', '+0123456789', '+999123456789', '+12025550150 ', '+1202555015'],
+  ...['+1 202 555 0150', '+120255501500', '+1234567890123456', '+15555555555', '+٣'],
+  '+44740012345',
+];
+
+export const messages: readonly string[] = [
+  ...['hello', 'grüße €', 'schöne Grüße 👋', 'x'.repeat(1600), 'a{}b'.repeat(40)],
+];
+
+export const oddMessages: readonly string[] = [
+  ...['', ' ', '\t\n\u00a0', '\u200b', 'x'.repeat(1601), '👋'.repeat(800), '👋'.repeat(801)],
+  ...['👋'.repeat(1600), '👋'.repeat(1601), '👨‍👩‍👧'.repeat(400), 'e\u0301'.repeat(1601)],
+  ...['\ud800', '\u0000'],
+];
+
+/** Ids that a careless comparison would treat as equal. */
+export const alikeIds: readonly string[] = [
+  ...['A', ' a', 'ä', 'Ä', `${'x'.repeat(254)}y`, `${'x'.repeat(254)}z`],
+];
+
+export const oddIds: readonly unknown[] = [
+  ...['x'.repeat(255), 'x'.repeat(256), 'x'.repeat(257), 'ä', '__proto__', '👋👋'],
+  ...[7, '7', 1e21, 'true'],
+];
+
+/** Texts that are almost a time of ISO 8601, or one in a rare form. */
+export const oddTimes: readonly string[] = [
+  ...['tomorrow', '2026-02-30T00:00:00Z', '2027-02-29T10:00:00Z', '2028-02-29T10:00:00Z'],
+  ...['2026-13-01T00:00:00Z', '2027-01-01T24:00:00Z', '2027-01-01T00:60:00Z'],
+  ...['2026-12-31T23:59:60Z', '2027-01-01', '9999-12-31T23:59:59.999Z', '1799999999'],
+  ...['2026-W53-7T23:59:59.9999Z', '2027-W53-1T00:00Z', '2027W011T000000Z', '2026-366T10Z'],
+  ...['2028-366T10:30,25Z', '2028366T103000.123456Z', '20270101T00:00Z', '2027-01-01T24:00Z'],
+  ...['2027-01-01T24:00:00.0001Z', '2027-W01-8T00:00Z', '2027-000T00:00Z', '2027-01-01t10:00z'],
+];
+
+export const zones: readonly string[] = [
+  ...['Z', '+00:00', '+02:00', '-09:30', '', '-00:00', '+24:00', '+0000', '+00', '-0930', '-00'],
+  'z',
+];
+
+/** Bodies that are no JSON object, or none that a send takes. */
+export const oddBodies: readonly (string | Uint8Array)[] = [
+  ...['', '{', '[]', 'null', '"text"', '42', '{}', '{"to":1,"to":"+12025550150"}', '{"a":1}x'],
+  new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+  new Uint8Array(Buffer.from('{"to":"+12025550150"}')),
+  `{"message":"${'x'.repeat(65_521)}"}`,
+  `{"message":"${'x'.repeat(65_522)}"}`,
+  `{"message":"${'é'.repeat(32_761)}"}`,
+];
+
+export const contentTypes: readonly string[] = [
+  ...['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON;x=y'],
+  ...['text/plain', 'application/jsonp', 'application/vnd.api+json', ''],
+];
+
+/** In braces: the text of a key of the first account, or a part of one. */
+export const oddAuthorizations: readonly string[] = [
+  ...['Bearer nonsense', 'bearer', 'Basic abc', '', 'Bearer ', 'Bearer a b', 'x', 'Bearer {cut}'],
+  ...['Bearer {revoked}', 'Bearer {swapped}', '{key}', 'Basic {key}', 'Token {key}'],
+  ...['Bearer {key}x', 'Bearer {key} ', 'bEaReR {key}', 'Bearer {key},Bearer {key}'],
+  'Bearer {revoked}',
+];
+
+/** Ids in a path that no message or device has. */
+export const unknownIds: readonly string[] = [
+  ...['00000000-0000-4000-8000-000000000000', 'nonsense', '__proto__', 'send%2f', '..', 'é'],
+];
+
+export const pageQueries: readonly string[] = [
+  ...['', '', 'page=1', 'page=2', 'page_size=1', 'page=2&page_size=1', 'page_size=200'],
+  ...['page=0', 'page=-1', 'page=x', 'page_size=0', 'page_size=201', 'page='],
+  ...['page=0&page_size=0', 'page=3&page_size=1', 'other=1', 'page=1.0', 'page=1e0'],
+  ...['page_size=1&page=2&x=y', 'page=%31'],
+];
+
+/** Paths near those of the service, and without a right id. */
+export const nearPaths: readonly string[] = [
+  ...['/', '', '/api/v1/sms/send', '/api/sms/send', '/api/external/send', '/api/v1/sms/received'],
+  ...['/api/v1/sms/send/', '/api/v1/sms/received/', '/api/v1/account/stats/'],
+  ...['/api/v1/account/stats', '/api/v1/sms/x/', '/api/v1/sms/x', '/api/v1/sms//'],
+  ...['/api/devices/x/tasks', '/api/devices/x/tasks/', '/api/devices//tasks/'],
+  ...['/api/v2/sms/send/', '/API/v1/sms/send/', '/api//v1/sms/send/', '/api/v1/sms/x/y/'],
+  ...['/api/v1/sms/', '/api/v1/sms/../sms/send/', '/api/v1/sms/send//', '/api/sms/x/'],
+  ...['/api/v1/devices/x/tasks/', '/api/sms/received/', '/api/account/stats/'],
+  '/api/v1/external/send/',
+];
