@@ -19,7 +19,6 @@ const system = ['src', 'conformance', 'bench', 'verify'].map(
  */
 const longest = [
   'verify/browser/pages.test.ts',
-  'verify/browser/conditions.test.ts',
   'verify/model/model.test.ts',
   'verify/browser/report.test.ts',
   'verify/browser/pages.system.test.ts',

@@ -1,8 +1,8 @@
 /**
  * Requests of the control port: every operation, with the inputs that its declaration gives as
  * examples and with inputs that it must refuse. Left out is what would make a later failure
- * legitimate: a fault that acts, a reset. Streams, waits and metrics answer late: they come at the
- * end of a connection alone.
+ * legitimate: a fault that acts, a reset, a shutdown. Streams, waits and metrics answer late: they
+ * come at the end of a connection alone.
  */
 import fc from 'fast-check';
 import { servedOperations } from '../../src/http/control/documents.ts';
@@ -21,10 +21,8 @@ export interface Row {
 }
 
 const leftOut: readonly string[] = [
-  'events.stream',
-  'messages.wait',
-  'simulator.metrics',
-  'simulator.reset',
+  ...['events.stream', 'messages.wait', 'simulator.metrics'],
+  ...['simulator.reset', 'simulator.shutdown'],
 ];
 
 /** Inputs in place of the declared examples, which would disturb what the fuzzer expects. */

@@ -14,31 +14,23 @@ export const keys: Readonly<Record<'acme' | 'second' | 'revoked' | 'globex' | 'p
 
 export const numbers = ['+12025550101', '+12025550102', '+12025550111', '+12025550190'] as const;
 
-export const fuzzedSettings: SettingsInput = {
-  clock: 'manual',
-  seed: 1,
+export const fuzzedWorld = {
+  accounts: [
+    {
+      name: 'acme',
+      keys: [
+        { name: 'main', key: keys.acme },
+        { name: 'second', key: keys.second },
+        { name: 'revoked', key: keys.revoked },
+      ],
+      sims: [{ number: numbers[0] }, { number: numbers[1], polling: 'external' }],
+    },
+    { name: 'globex', keys: [{ name: 'main', key: keys.globex }], sims: [{ number: numbers[2] }] },
+    { name: 'pooled', monthly_quota: 40, keys: [{ name: 'main', key: keys.pooled }], sims: [] },
+  ],
+  pool: [{ number: numbers[3] }],
   limits: { external_send: 5, tasks: 9, stats: null },
-  world: {
-    accounts: [
-      {
-        name: 'acme',
-        keys: [
-          { name: 'main', key: keys.acme },
-          { name: 'second', key: keys.second },
-          { name: 'revoked', key: keys.revoked },
-        ],
-        sims: [{ number: numbers[0] }, { number: numbers[1], polling: 'external' }],
-      },
-      {
-        name: 'globex',
-        keys: [{ name: 'main', key: keys.globex }],
-        sims: [{ number: numbers[2] }],
-      },
-      { name: 'pooled', monthly_quota: 40, keys: [{ name: 'main', key: keys.pooled }], sims: [] },
-    ],
-    pool: [{ number: numbers[3] }],
-  },
-};
+} satisfies SettingsInput['world'];
 
 export interface Facts {
   readonly accountIds: readonly string[];

@@ -3,25 +3,22 @@
  * transports.
  */
 import fc from 'fast-check';
+import * as values from '../testkit/steps/values.ts';
 import { keys } from './facts.ts';
 import { type Bytes, weighted } from './piece.ts';
 
 const { acme, revoked } = keys;
 
+/** Those of the random steps, with a key of the fuzzed world, and some that are bytes. */
 const oddAuthorizations = [
-  `Bearer ${revoked}`,
-  `Bearer ${acme.slice(0, -1)}`,
-  `Bearer ${acme}x`,
-  `Bearer ${acme.toUpperCase()}`,
-  `Bearer ${acme}\xff`,
-  `Bearer ${acme} ${acme}`,
-  `Bearer "${acme}"`,
-  `bearer \t ${acme}`,
-  `Basic ${acme}`,
-  'Bearer',
-  'Bearer ',
-  '',
-  acme,
+  ...values.oddAuthorizations.map((text) =>
+    text
+      .replaceAll('{key}', acme)
+      .replaceAll('{revoked}', revoked)
+      .replaceAll('{cut}', acme.slice(0, -1))
+      .replaceAll('{swapped}', acme.toUpperCase()),
+  ),
+  ...[`Bearer ${acme}\xff`, `Bearer ${acme} ${acme}`, `Bearer "${acme}"`, `bearer \t ${acme}`],
   `Bearer ${'k'.repeat(2_000)}`,
 ];
 
@@ -49,14 +46,7 @@ export const contentType: fc.Arbitrary<Bytes> = weighted<Bytes>(
   [
     1,
     fc
-      .constantFrom(
-        'application/json; charset=utf-8',
-        'APPLICATION/JSON',
-        'text/plain',
-        'application/jsonx',
-        '',
-        'application/json,text/html',
-      )
+      .constantFrom(...values.contentTypes, 'application/json,text/html')
       .map((value) => `content-type: ${value}\r\n`),
   ],
   [1, fc.constantFrom('', 'Content-Type: application/json\r\nContent-Type: text/plain\r\n')],

@@ -5,7 +5,7 @@
  * N failed".
  */
 
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
   existsSync,
@@ -20,6 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { routeOf } from '../../src/operations/table.ts';
+import { ServedProcess } from '../testkit/served-process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-package-'));
@@ -48,27 +49,14 @@ function snippet(page: string, marker: string): string {
 
 /** The world file is YAML, whose parser is bundled. */
 async function servesByNpx(): Promise<void> {
-  const readyFile = join(folder, 'ready.json');
   writeFileSync(join(project, 'world.yaml'), snippet('docs/world-files.md', 'my-own-key'));
-  const flags = `--port 0 --control-port 0 --ready-file ${readyFile} --world world.yaml`;
-  const child = spawn('sh', ['-c', `exec npx smstwin serve ${flags}`], {
-    cwd: project,
-    stdio: 'ignore',
-  });
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  for (let waits = 0; !existsSync(readyFile); waits++) {
-    if (waits > 300) throw new Error('no ready file after 30 s');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  const ready = JSON.parse(readFileSync(readyFile, 'utf8')) as { control_url: string; pid: number };
-  const health = await (
-    await fetch(`${ready.control_url}${routeOf('simulator.health').path}`)
-  ).json();
-  const page = await (await fetch(ready.control_url)).text();
-  process.kill(ready.pid, 'SIGTERM');
-  await ended;
-  if (JSON.stringify(health) !== '{"status":"ok"}')
-    throw new Error(`health: ${JSON.stringify(health)}`);
+  const line = 'npx smstwin serve --world world.yaml';
+  const served = await ServedProcess.byCommand(folder, line, project);
+  const get = async (path: string) => (await fetch(`${served.controlUrl}${path}`)).text();
+  const health = await get(routeOf('simulator.health').path);
+  const page = await get('/');
+  await served.stop();
+  if (health !== '{"status":"ok"}') throw new Error(`health: ${health}`);
   if (!page.includes('<script')) throw new Error(`the dashboard: ${page}`);
 }
 

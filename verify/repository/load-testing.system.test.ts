@@ -8,13 +8,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { transformSync } from 'esbuild';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import {
-  blocksOf,
-  commandsOf,
-  type DocServer,
-  DocServers,
-  shell,
-} from '../testkit/doc-commands.ts';
+import { blocksOf, commandsOf, DocServers, lineFor, shell } from '../testkit/doc-commands.ts';
+import type { ServedProcess } from '../testkit/served-process.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -22,7 +17,7 @@ const page = 'docs/load-testing.md';
 const [start = '', ...recipes] = commandsOf(page);
 const loads = recipes.filter((line) => !line.startsWith('curl '));
 const servers = new DocServers();
-let server: DocServer;
+let server: ServedProcess;
 
 beforeAll(async () => {
   server = await servers.serve(start);
@@ -31,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.stop();
-  servers.end();
+  await servers.end();
 });
 
 function isMissing(tool: string): boolean {
@@ -45,7 +40,7 @@ function isMissing(tool: string): boolean {
 }
 
 async function accepted(): Promise<number> {
-  const reply = await fetch(`${server.served.control_url}/control/state`);
+  const reply = await fetch(`${server.controlUrl}/control/state`);
   const state = (await reply.json()) as { readonly messages: Readonly<Record<string, number>> };
   return Object.values(state.messages).reduce((sum, count) => sum + count, 0);
 }
@@ -64,8 +59,8 @@ for (const line of loads) {
   const missing = isMissing(tool);
   test.skipIf(missing)(`${line.slice(0, 20)}… sends${missing ? ` (no ${tool})` : ''}`, async () => {
     const before = await accepted();
-    const command = server.here(line).replace('send.lua', join(servers.folder, 'send.lua'));
-    const report = await shell(command, { KEY: server.served.accounts[0]?.api_key ?? '' });
+    const command = lineFor(server, line).replace('send.lua', join(servers.folder, 'send.lua'));
+    const report = await shell(command, { KEY: server.ready.accounts[0]?.api_key ?? '' });
     expect(report).not.toMatch(/Non-2xx|\[[45]\d\d\]\s+\d+ responses|errors/);
     expect((await accepted()) - before).toBeGreaterThan(100);
   });
@@ -79,7 +74,7 @@ test('the script for k6 parses', () => {
 
 test('what the page watches is there, and after the load the state is sound', async () => {
   const watched = recipes.filter((line) => line.startsWith('curl '));
-  const replies = await Promise.all(watched.map((line) => shell(server.here(line))));
+  const replies = await Promise.all(watched.map((line) => shell(lineFor(server, line))));
   const [state, requests, buckets, invariants] = replies.map((text) => JSON.parse(text));
   expect(state).toMatchObject({ messages: expect.anything(), memory: expect.anything() });
   expect(requests.requests).toBeInstanceOf(Array);

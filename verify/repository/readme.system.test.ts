@@ -7,7 +7,15 @@ import { join, normalize } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { parseSettings } from '../../src/config/settings.ts';
-import { blocksOf, commandsOf, DocServers, linksOf, root, shell } from '../testkit/doc-commands.ts';
+import {
+  blocksOf,
+  commandsOf,
+  DocServers,
+  lineFor,
+  linksOf,
+  root,
+  shell,
+} from '../testkit/doc-commands.ts';
 
 // Whole commands, several at once, on whatever machine runs the tests.
 vi.setConfig({ testTimeout: 60_000 });
@@ -68,60 +76,60 @@ test('the first block of the README serves, the second tests; CI runs their part
 });
 
 test('the README takes a newcomer from npm start to delivered, through a day and a lost reply', async () => {
-  const { served, here, stop } = await servers.serve('npm start -- --clock manual');
-  const key = { KEY: served.accounts[0]?.api_key ?? '' };
-  const send = here(command(sends));
+  const served = await servers.serve('npm start -- --clock manual');
+  const key = { KEY: served.ready.accounts[0]?.api_key ?? '' };
+  const send = lineFor(served, command(sends));
   const message = JSON.parse(await shell(send, key)) as Record<string, string>;
   expect(message['status']).toBe('queued');
   const before = Date.parse(message['created_at'] ?? '');
-  const advanced = JSON.parse(await shell(here(command(advances)))) as { now: string };
+  const advanced = JSON.parse(await shell(lineFor(served, command(advances)))) as { now: string };
   expect(Date.parse(advanced.now)).toBe(before + 24 * 60 * 60 * 1000);
-  const status = await shell(here(command(reads)), {
+  const status = await shell(lineFor(served, command(reads)), {
     ...key,
     MESSAGE_ID: message['message_id'] ?? '',
   });
   expect(JSON.parse(status)).toMatchObject({ status: 'delivered' });
 
-  await shell(here(command(addsFault)));
+  await shell(lineFor(served, command(addsFault)));
   await shell(send, key);
   await shell(send, key);
   // curl's exit code 52: the server closed without a reply.
   await expect(shell(send, key)).rejects.toMatchObject({ code: 52 });
-  const state = (await (await fetch(`${served.control_url}/control/messages`)).json()) as {
+  const state = (await (await fetch(`${served.controlUrl}/control/messages`)).json()) as {
     messages: unknown[];
   };
   expect(state.messages).toHaveLength(4);
-  await stop();
+  await served.stop();
 });
 
 test('the README serves a container: the control port is reached by name, with the token', async () => {
-  const { served, stop } = await servers.serve(command(servesInContainer));
+  const served = await servers.serve(command(servesInContainer));
   const ask = (host: string, token: string) =>
     shell(
-      `curl -sS -o /dev/null -w '%{http_code}' -H 'Host: ${host}' -H 'Authorization: Bearer ${token}' ${served.control_url}/control/health`,
+      `curl -sS -o /dev/null -w '%{http_code}' -H 'Host: ${host}' -H 'Authorization: Bearer ${token}' ${served.controlUrl}/control/health`,
     );
   expect(await ask('smstwin:8081', 's3cret')).toBe('200');
   expect(await ask('smstwin:8081', 'other')).toBe('401');
   expect(await ask('other:8081', 's3cret')).toBe('403');
-  await stop();
+  await served.stop();
 });
 
 test('the README records a run and replays it', async () => {
   const journal = join(servers.folder, 'run.ndjson');
   const onFile = (line: string) => line.replace('run.ndjson', journal);
   const recording = onFile(command('npm start -- --journal '));
-  const { served, here, stop } = await servers.serve(recording);
-  await shell(here(command(sends)), { KEY: served.accounts[0]?.api_key ?? '' });
-  await stop();
+  const served = await servers.serve(recording);
+  await shell(lineFor(served, command(sends)), { KEY: served.ready.accounts[0]?.api_key ?? '' });
+  await served.stop();
   expect(await shell(onFile(command('npm run smstwin -- replay ')))).toMatch(
     /1 input replayed: every reply is the same/,
   );
 });
 
 test('the README checks a simulator of its own, and one that runs', async () => {
-  const { here, stop } = await servers.serve('npm start -- --clock manual');
-  expect(await shell(`${here(command(conforms))} SEND-3`)).toMatch(/passed/);
-  await stop();
+  const served = await servers.serve('npm start -- --clock manual');
+  expect(await shell(`${lineFor(served, command(conforms))} SEND-3`)).toMatch(/passed/);
+  await served.stop();
   const own = commands.filter((known) => known === 'npm run conform');
   expect(await shell(`${own[0]} -- SEND-3`)).toMatch(/passed/);
 });

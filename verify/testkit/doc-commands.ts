@@ -1,14 +1,13 @@
 /**
  * Commands and snippets as the pages print them, and servers started by such a command.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { vi } from 'vitest';
-import type { ReadyFile } from '../../src/simulator.ts';
+import { ServedProcess } from './served-process.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -53,46 +52,27 @@ export async function shell(
   return stdout;
 }
 
-export interface DocServer {
-  readonly served: ReadyFile;
-  /** The line with this server's URLs in place of the printed ones. */
-  readonly here: (line: string) => string;
-  readonly stop: () => Promise<void>;
-}
-
-/** Starts servers by printed commands, on ports of their own; `end` kills those that still run. */
+/** Servers started by printed commands, on ports of their own; `end` kills those that still run. */
 export class DocServers {
   readonly folder = mkdtempSync(join(tmpdir(), 'smstwin-pages-'));
-  readonly #children: ChildProcess[] = [];
+  readonly #started: ServedProcess[] = [];
 
-  async serve(line: string): Promise<DocServer> {
-    const readyFile = join(this.folder, `ready-${this.#children.length}.json`);
+  async serve(line: string): Promise<ServedProcess> {
     const separator = line.includes(' -- ') ? '' : ' --';
-    const command = `${line}${separator} --port 0 --control-port 0 --ready-file ${readyFile}`;
-    const child = spawn('sh', ['-c', `exec ${command}`], {
-      cwd: root,
-      stdio: 'ignore',
-      detached: true,
-    });
-    this.#children.push(child);
-    const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    await vi.waitUntil(() => existsSync(readyFile), { timeout: 30_000, interval: 50 });
-    const served = JSON.parse(readFileSync(readyFile, 'utf8')) as ReadyFile;
-    return {
-      served,
-      here: (text) =>
-        text
-          .replaceAll('http://127.0.0.1:8080', served.base_url)
-          .replaceAll('http://127.0.0.1:8081', served.control_url ?? ''),
-      stop: async () => {
-        process.kill(served.pid, 'SIGTERM');
-        await ended;
-      },
-    };
+    const served = await ServedProcess.byCommand(this.folder, `${line}${separator}`, root);
+    this.#started.push(served);
+    return served;
   }
 
-  end(): void {
-    for (const child of this.#children) child.kill('SIGKILL');
+  async end(): Promise<void> {
+    for (const served of this.#started) await served.kill();
     rmSync(this.folder, { recursive: true });
   }
+}
+
+/** The line with this server's URLs in place of the printed ones. */
+export function lineFor(served: ServedProcess, line: string): string {
+  return line
+    .replaceAll('http://127.0.0.1:8080', served.baseUrl)
+    .replaceAll('http://127.0.0.1:8081', served.controlUrl);
 }

@@ -2,7 +2,7 @@
  * For tests and long runs: `smstwin serve` in a process of its own, on free ports, asked through
  * `probe.ts` what it holds, ended by a signal.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,15 +39,32 @@ export class ServedProcess {
   }
 
   /** Resolves once both ports listen. `folder`: for its ready file. */
-  static async start(folder: string, flags: readonly string[] = []): Promise<ServedProcess> {
+  static start(folder: string, flags: readonly string[] = []): Promise<ServedProcess> {
+    return ServedProcess.#started(folder, flags, (all) =>
+      fork(program, ['serve', ...all], {
+        execArgv: ['--expose-gc', '--import', 'tsx', '--import', probe],
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      }),
+    );
+  }
+
+  /** The same by a command line, as users type it; without the probe. */
+  static byCommand(folder: string, line: string, cwd: string): Promise<ServedProcess> {
+    return ServedProcess.#started(folder, [], (flags) => {
+      const command = `exec ${line} ${flags.join(' ')}`;
+      return spawn('sh', ['-c', command], { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
+    });
+  }
+
+  static async #started(
+    folder: string,
+    flags: readonly string[],
+    launch: (flags: readonly string[]) => ChildProcess,
+  ): Promise<ServedProcess> {
     starts += 1;
     const readyFile = join(folder, `ready-${process.pid}-${starts}.json`);
     const ports = ['--port', '0', '--control-port', '0', '--ready-file', readyFile];
-    const child = fork(program, ['serve', ...ports, ...flags], {
-      execArgv: ['--expose-gc', '--import', 'tsx', '--import', probe],
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    });
-    const served = new ServedProcess(child);
+    const served = new ServedProcess(launch([...ports, ...flags]));
     const until = performance.now() + startWithinMs;
     while (!existsSync(readyFile)) {
       if (served.hasEnded || performance.now() > until) {
@@ -83,8 +100,23 @@ export class ServedProcess {
     return this.#errors;
   }
 
+  /** Why it is of no more use: it has ended, or has written to stderr. */
+  complaint(): string | undefined {
+    const { exitCode, signalCode } = this.#child;
+    if (this.hasEnded) return `the server ended with ${exitCode ?? signalCode}: ${this.errors}`;
+    return this.errors === '' ? undefined : this.errors;
+  }
+
+  /** To the server itself, not to a shell or npm before it. */
   signal(signal: NodeJS.Signals): void {
-    this.#child.kill(signal);
+    const { pid } = this.#ready ?? this.#child;
+    if (pid === undefined || pid === this.#child.pid) this.#child.kill(signal);
+    else process.kill(pid, signal);
+  }
+
+  async stop(): Promise<Ended> {
+    if (!this.hasEnded) this.signal('SIGTERM');
+    return this.ended;
   }
 
   /** Ends it at once, if it has not ended. */
