@@ -1,44 +1,54 @@
 /**
- * The state of a form that is sent: busy, refused, or neither.
+ * The state of something that takes a moment and may be refused: busy, refused, or neither.
  */
-import { type Signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { ControlError } from './control.ts';
 import { FieldMistakes } from './numbers.ts';
 
-export interface Sending {
+export interface Running {
   readonly error: unknown;
   readonly isBusy: boolean;
-  readonly onSubmit: (event: Event) => void;
-  /** What is wrong with this field: found here, or by the control API. */
-  problem(field: string): string | undefined;
+  /** Does nothing while it runs already. */
+  readonly run: () => Promise<void>;
 }
 
-/** `send` runs when the form is submitted; what it throws is shown. */
-export function useSending(send: () => Promise<void>): Sending {
-  const error: Signal<unknown> = useSignal(undefined);
+/** What `act` throws is kept as the error. */
+export function useRunning(act: () => Promise<unknown>): Running {
+  const error = useSignal<unknown>(undefined);
   const busy = useSignal(false);
   const run = async () => {
     if (busy.value) return;
     busy.value = true;
     error.value = undefined;
     try {
-      await send();
+      await act();
     } catch (failure) {
       error.value = failure;
     }
     busy.value = false;
   };
+  return { error: error.value, isBusy: busy.value, run };
+}
+
+export interface Sending extends Omit<Running, 'run'> {
+  readonly onSubmit: (event: Event) => void;
+  /** What is wrong with this field: found here, or by the control API. */
+  problem(field: string): string | undefined;
+}
+
+/** `send` runs when the form is submitted. */
+export function useSending(send: () => Promise<unknown>): Sending {
+  const { error, isBusy, run } = useRunning(send);
   return {
-    error: error.value,
-    isBusy: busy.value,
+    error,
+    isBusy,
     onSubmit: (event) => {
       event.preventDefault();
       void run();
     },
     problem: (field) => {
-      if (error.value instanceof FieldMistakes) return error.value.fields[field];
-      const isNamed = error.value instanceof ControlError && error.value.path === field;
-      return isNamed ? (error.value as ControlError).message : undefined;
+      if (error instanceof FieldMistakes) return error.fields[field];
+      return error instanceof ControlError && error.path === field ? error.message : undefined;
     },
   };
 }

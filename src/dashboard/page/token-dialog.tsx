@@ -5,7 +5,7 @@ import { useSignal } from '@preact/signals';
 import { readState } from './clock.ts';
 import { controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { reconnectNow } from './events.ts';
-import { TextField } from './parts/fields.tsx';
+import { Submit, TextField } from './parts/fields.tsx';
 
 export function TokenDialog() {
   const token = useSignal('');
@@ -30,17 +30,12 @@ export function TokenDialog() {
         <TextField
           label="Control token"
           type="password"
-          value={token.value}
-          onType={(value) => {
-            token.value = value;
-          }}
+          of={token}
           hint="Kept in this tab until it is closed."
           problem={wasWrong ? 'That was not the token.' : undefined}
         />
         <div class="actions">
-          <button type="submit" class="button main">
-            Continue
-          </button>
+          <Submit>Continue</Submit>
         </div>
       </form>
     </main>

@@ -25,6 +25,10 @@ async function readWorld(): Promise<World> {
   return { accounts, sims: lists.flatMap(({ sims }) => sims), pool: pool.sims };
 }
 
+export function accountChoices({ accounts }: World) {
+  return accounts.map(({ account_id: value, name: label }) => ({ value, label }));
+}
+
 /** The account's name; its id where the account is gone. */
 export function accountName(world: World | undefined, id: string | null): string {
   if (id === null) return 'shared pool';

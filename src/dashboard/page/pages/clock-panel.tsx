@@ -6,8 +6,8 @@ import { clock, hearClock, nowMs, readState } from '../clock.ts';
 import { call } from '../control.ts';
 import { useSending } from '../form.ts';
 import { decimalNumber, readFields } from '../numbers.ts';
-import { Action } from '../parts/action.tsx';
-import { TextField } from '../parts/fields.tsx';
+import { Action, ConfirmedAction } from '../parts/action.tsx';
+import { Submit, TextField } from '../parts/fields.tsx';
 import { Failure, Loading } from '../parts/notices.tsx';
 import { durationText, isoTime, Time } from '../parts/time.tsx';
 import type { ClockState } from '../wire.ts';
@@ -49,10 +49,8 @@ export function ClockPanel() {
 }
 
 function StartOver() {
-  const asked = useSignal(false);
   const reset = async () => {
     await call('simulator.reset');
-    asked.value = false;
     await readState();
   };
   return (
@@ -60,21 +58,7 @@ function StartOver() {
       <h3>Start over</h3>
       <p class="dim">The world as it was at start, clock included; all messages are gone.</p>
       <div class="actions">
-        {asked.value ? (
-          <Action act={reset} kind="danger">
-            Really start over
-          </Action>
-        ) : (
-          <button
-            type="button"
-            class="button plain"
-            onClick={() => {
-              asked.value = true;
-            }}
-          >
-            Start over
-          </button>
-        )}
+        <ConfirmedAction act={reset}>Start over</ConfirmedAction>
       </div>
     </div>
   );
@@ -116,16 +100,11 @@ function Modes({ now }: { readonly now: ClockState }) {
           <TextField
             label="Rate"
             inputmode="decimal"
-            value={rate.value}
-            onType={(value) => {
-              rate.value = value;
-            }}
+            of={rate}
             hint={`Simulated seconds per second; now ${now.rate}.`}
             problem={rateForm.problem('rate')}
           />
-          <button type="submit" class="button plain">
-            Set rate
-          </button>
+          <Submit kind="plain">Set rate</Submit>
         </form>
       )}
       <Failure error={error.value ?? rateForm.error} />
@@ -136,10 +115,10 @@ function Modes({ now }: { readonly now: ClockState }) {
 function Jumps({ now }: { readonly now: ClockState }) {
   const by = useSignal('90s');
   const to = useSignal('');
-  const told = useSignal('');
+  const fired = useSignal('');
   const advance = async (how: Readonly<Record<string, unknown>>) => {
-    const { fired } = await call('clock.advance', how);
-    told.value = `${fired} ${fired === 1 ? 'timer' : 'timers'} fired.`;
+    const { fired: count } = await call('clock.advance', how);
+    fired.value = `${count} ${count === 1 ? 'timer' : 'timers'} fired.`;
     await readState();
   };
   const byForm = useSending(() => advance({ by: by.value }));
@@ -165,34 +144,24 @@ function Jumps({ now }: { readonly now: ClockState }) {
       <form class="row" onSubmit={byForm.onSubmit}>
         <TextField
           label="By"
-          value={by.value}
-          onType={(value) => {
-            by.value = value;
-          }}
+          of={by}
           hint="A number with ms, s, m, h or d."
           problem={byForm.problem('by')}
         />
-        <button type="submit" class="button plain">
-          Advance by
-        </button>
+        <Submit kind="plain">Advance by</Submit>
       </form>
       <form class="row" onSubmit={toForm.onSubmit}>
         <TextField
           label="To"
-          value={to.value}
+          of={to}
           placeholder={now.now}
-          onType={(value) => {
-            to.value = value;
-          }}
           hint="ISO 8601; time does not go back."
           problem={toForm.problem('to')}
         />
-        <button type="submit" class="button plain">
-          Advance to
-        </button>
+        <Submit kind="plain">Advance to</Submit>
       </form>
       <p class="dim" role="status">
-        {told.value}
+        {fired.value}
       </p>
     </div>
   );

@@ -6,12 +6,12 @@ import { call } from '../control.ts';
 import { useSending } from '../form.ts';
 import { decimalNumber, readFields, wholeNumber } from '../numbers.ts';
 import { Action } from '../parts/action.tsx';
-import { Select, TextField } from '../parts/fields.tsx';
-import { Failure, Loading } from '../parts/notices.tsx';
-import { TableScroll } from '../parts/table-scroll.tsx';
+import { choicesOf, Select, Submit, TextField } from '../parts/fields.tsx';
+import { Failure, Loaded } from '../parts/notices.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { useResource } from '../resource.ts';
 import { endpoints, type Fault } from '../wire.ts';
-import { accountName, useWorld } from '../world.ts';
+import { accountName, useWorld, type World } from '../world.ts';
 
 const kinds = [
   { value: 'lost_response', label: 'lost_response: accepted, then closed' },
@@ -36,14 +36,15 @@ export function FaultsPanel() {
   return (
     <section class="card" aria-labelledby="faults-title">
       <h2 id="faults-title">Faults</h2>
-      <Failure error={faults.error} />
-      {faults.value === undefined ? (
-        <Loading what="faults" />
-      ) : faults.value.faults.length === 0 ? (
-        <p class="dim">Nothing goes wrong that you did not ask for.</p>
-      ) : (
-        <FaultTable faults={faults.value.faults} refresh={faults.refresh} />
-      )}
+      <Loaded of={faults} what="faults">
+        {({ faults: all }) =>
+          all.length === 0 ? (
+            <p class="dim">Nothing goes wrong that you did not ask for.</p>
+          ) : (
+            <FaultTable faults={all} refresh={faults.refresh} />
+          )
+        }
+      </Loaded>
       <FaultForm refresh={faults.refresh} />
     </section>
   );
@@ -60,62 +61,59 @@ function FaultTable({ faults, refresh }: FaultTableProps) {
     await call('faults.remove', id);
     refresh();
   };
+  const columns: readonly Column<Fault>[] = [
+    { head: 'Fault', cell: effectText, cellKind: 'mono', namesRow: true },
+    { head: 'Strikes', cell: whenText },
+    { head: 'Where', cell: ({ match }) => whereText(match, world) },
+    {
+      head: 'Hits',
+      cell: ({ hits, seen }) => (
+        <>
+          {hits} <span class="dim">of {seen}</span>
+        </>
+      ),
+      kind: 'number',
+    },
+    {
+      head: 'Levers',
+      cell: ({ fault_id: id, fault }) => (
+        <Action act={remove(id)} label={`Remove fault ${fault.kind}`}>
+          Remove
+        </Action>
+      ),
+      kind: 'last',
+      isHeadHidden: true,
+    },
+  ];
+  return <Table label="Faults" columns={columns} rows={faults} keyOf={(one) => one.fault_id} />;
+}
+
+function effectText({ fault }: Fault) {
+  const headers = Object.entries((fault.kind === 'status' && fault.headers) || {});
   return (
-    <TableScroll label="Faults">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Fault</th>
-            <th scope="col">Strikes</th>
-            <th scope="col">Where</th>
-            <th scope="col" class="number">
-              Hits
-            </th>
-            <th scope="col" class="last">
-              <span class="hidden">Levers</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {faults.map(({ fault_id: id, fault, when, match, times, hits, seen }) => (
-            <tr key={id}>
-              <th scope="row" class="mono">
-                {fault.kind} {fault.kind === 'delay' && `${fault.ms} ms`}
-                {fault.kind === 'status' && fault.status}
-                {Object.entries((fault.kind === 'status' && fault.headers) || {}).map(
-                  ([name, value]) => (
-                    <div key={name}>{`${name}: ${value}`}</div>
-                  ),
-                )}
-              </th>
-              <td>
-                {whenText(when)}
-                {times === undefined ? '' : `, ${times} times at most`}
-              </td>
-              <td>
-                {match.endpoint ?? 'any endpoint'}
-                {match.account_id === undefined ? '' : `, ${accountName(world, match.account_id)}`}
-                {match.to === undefined ? '' : `, to ${match.to}`}
-              </td>
-              <td class="number">
-                {hits} <span class="dim">of {seen}</span>
-              </td>
-              <td class="last">
-                <Action act={remove(id)} label={`Remove fault ${fault.kind}`}>
-                  Remove
-                </Action>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
+    <>
+      {fault.kind} {fault.kind === 'delay' && `${fault.ms} ms`}
+      {fault.kind === 'status' && fault.status}
+      {headers.map(([name, value]) => (
+        <div key={name}>{`${name}: ${value}`}</div>
+      ))}
+    </>
   );
 }
 
-function whenText(when: Fault['when']): string {
-  if ('nth' in when) return `request ${when.nth.join(', ')}`;
-  return 'every' in when ? `every ${when.every}.` : `with probability ${when.probability}`;
+function whereText({ endpoint, account_id: account, to }: Fault['match'], world?: World): string {
+  return [
+    endpoint ?? 'any endpoint',
+    ...(account === undefined ? [] : [accountName(world, account)]),
+    ...(to === undefined ? [] : [`to ${to}`]),
+  ].join(', ');
+}
+
+function whenText({ when, times }: Fault): string {
+  const most = times === undefined ? '' : `, ${times} times at most`;
+  if ('nth' in when) return `request ${when.nth.join(', ')}${most}`;
+  const which = 'every' in when ? `every ${when.every}.` : `with probability ${when.probability}`;
+  return which + most;
 }
 
 /** `Name: value` as an object; what is wrong with it, the control port says. */
@@ -164,65 +162,27 @@ function FaultForm({ refresh }: { readonly refresh: () => void }) {
   });
   return (
     <form class="row add" aria-label="Add a fault" onSubmit={sending.onSubmit} noValidate>
-      <Select label="Fault" value={kind.value} choices={kinds} onChoose={(v) => (kind.value = v)} />
+      <Select label="Fault" of={kind} choices={kinds} />
       {needsDetail && (
         <TextField
           label={kind.value === 'delay' ? 'Milliseconds' : 'HTTP status'}
           inputmode="numeric"
-          value={detail.value}
-          onType={(value) => {
-            detail.value = value;
-          }}
+          of={detail}
           problem={sending.problem('ms') ?? sending.problem('status')}
         />
       )}
       {kind.value === 'status' && (
-        <TextField
-          label="Header"
-          placeholder="Retry-After: 5"
-          value={header.value}
-          onType={(value) => {
-            header.value = value;
-          }}
-        />
+        <TextField label="Header" placeholder="Retry-After: 5" of={header} />
       )}
-      <Select
-        label="Strikes"
-        value={when.value}
-        choices={whens}
-        onChoose={(v) => (when.value = v)}
-      />
-      <TextField
-        label="n"
-        value={amount.value}
-        onType={(value) => {
-          amount.value = value;
-        }}
-        problem={sending.problem('number')}
-      />
+      <Select label="Strikes" of={when} choices={whens} />
+      <TextField label="n" of={amount} problem={sending.problem('number')} />
       <Select
         label="Endpoint"
-        value={endpoint.value}
-        choices={[
-          { value: '', label: 'any' },
-          ...endpoints.map((value) => ({ value, label: value })),
-        ]}
-        onChoose={(value) => {
-          endpoint.value = value;
-        }}
+        of={endpoint}
+        choices={[{ value: '', label: 'any' }, ...choicesOf(endpoints)]}
       />
-      <TextField
-        label="Only to"
-        type="tel"
-        placeholder="any recipient"
-        value={to.value}
-        onType={(value) => {
-          to.value = value;
-        }}
-      />
-      <button type="submit" class="button main">
-        Add fault
-      </button>
+      <TextField label="Only to" type="tel" placeholder="any recipient" of={to} />
+      <Submit>Add fault</Submit>
       <Failure error={sending.error} />
     </form>
   );

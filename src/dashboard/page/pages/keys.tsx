@@ -5,23 +5,27 @@
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import { useSending } from '../form.ts';
-import { Action, CopyButton } from '../parts/action.tsx';
-import { Select, TextField } from '../parts/fields.tsx';
-import { Empty, Failure, Loading } from '../parts/notices.tsx';
+import { ConfirmedAction, CopyButton } from '../parts/action.tsx';
+import { Select, Submit, TextField } from '../parts/fields.tsx';
+import { Empty, Failure, Loaded } from '../parts/notices.tsx';
 import { StateBadge } from '../parts/status.tsx';
-import { TableScroll } from '../parts/table-scroll.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
 import type { Account, CreatedKey, Key } from '../wire.ts';
-import { useWorld, type World } from '../world.ts';
+import { accountChoices, useWorld, type World } from '../world.ts';
 
 export function KeysPage() {
-  const { value: world, error } = useWorld();
+  return (
+    <Loaded of={useWorld()} what="keys" isQuiet>
+      {(world) => <AllKeys world={world} />}
+    </Loaded>
+  );
+}
+
+function AllKeys({ world }: { readonly world: World }) {
   const created = useSignal<CreatedKey | undefined>(undefined);
   const changes = useSignal(0);
-  if (world === undefined) {
-    return error === undefined ? <Loading what="keys" /> : <Failure error={error} />;
-  }
   if (world.accounts.length === 0) return <Empty title="There is no account to have keys." />;
   return (
     <div class="stack">
@@ -81,26 +85,14 @@ function KeyForm({ world, onCreated }: KeyFormProps) {
     <section class="card" aria-labelledby="key-title">
       <h2 id="key-title">New key</h2>
       <form class="row" onSubmit={sending.onSubmit}>
-        <Select
-          label="Account"
-          value={account}
-          choices={world.accounts.map(({ account_id: value, name: label }) => ({ value, label }))}
-          onChoose={(value) => {
-            accountId.value = value;
-          }}
-        />
+        <Select label="Account" of={accountId} value={account} choices={accountChoices(world)} />
         <TextField
           label="Name"
           placeholder="What the key is for"
-          value={name.value}
-          onType={(value) => {
-            name.value = value;
-          }}
+          of={name}
           problem={sending.problem('name')}
         />
-        <button type="submit" class="button main">
-          Create key
-        </button>
+        <Submit>Create key</Submit>
       </form>
       {sending.problem('name') === undefined && <Failure error={sending.error} />}
     </section>
@@ -109,84 +101,61 @@ function KeyForm({ world, onCreated }: KeyFormProps) {
 
 function KeyTable({ account, changes }: { readonly account: Account; readonly changes: number }) {
   const { account_id: id, name } = account;
-  const { value, error, refresh } = useResource(() => call('accounts.keys', id), {
+  const keys = useResource(() => call('accounts.keys', id), {
     on: ['clock'],
     key: `${id} ${changes}`,
   });
+  const revoke = (key: Key) => async () => {
+    await call('accounts.revokeKey', key.key_id);
+    keys.refresh();
+  };
+  const columns: readonly Column<Key>[] = [
+    { head: 'Name', cell: (key) => key.name, namesRow: true },
+    { head: 'Begins with', cell: ({ prefix }) => `${prefix}…`, cellKind: 'mono' },
+    { head: 'Created', cell: (key) => <Time at={key.created_at} /> },
+    { head: 'State', cell: stateOf },
+    {
+      head: 'Levers',
+      cell: (key) =>
+        key.revoked_at === null && (
+          <ConfirmedAction act={revoke(key)} what={key.name}>
+            Revoke
+          </ConfirmedAction>
+        ),
+      kind: 'last',
+      isHeadHidden: true,
+    },
+  ];
   return (
     <section class="card" aria-label={`Keys of ${name}`}>
       <h2>{name}</h2>
-      <Failure error={error} />
-      {value === undefined ? (
-        error === undefined && <Loading what={`keys of ${name}`} />
-      ) : value.keys.length === 0 ? (
-        <p class="dim">No key yet.</p>
-      ) : (
-        <TableScroll label={`Keys of ${name}`}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Name</th>
-                <th scope="col">Begins with</th>
-                <th scope="col">Created</th>
-                <th scope="col">State</th>
-                <th scope="col" class="last">
-                  <span class="hidden">Levers</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {value.keys.map((key) => (
-                <KeyRow key={key.key_id} of={key} refresh={refresh} />
-              ))}
-            </tbody>
-          </table>
-        </TableScroll>
-      )}
+      <Loaded of={keys} what={`keys of ${name}`}>
+        {({ keys: all }) =>
+          all.length === 0 ? (
+            <p class="dim">No key yet.</p>
+          ) : (
+            <Table
+              label={`Keys of ${name}`}
+              columns={columns}
+              rows={all}
+              keyOf={(key) => key.key_id}
+            />
+          )
+        }
+      </Loaded>
     </section>
   );
 }
 
-function KeyRow({ of: key, refresh }: { readonly of: Key; readonly refresh: () => void }) {
-  const asked = useSignal(false);
-  const revoke = async () => {
-    await call('accounts.revokeKey', key.key_id);
-    refresh();
-  };
-  const isRevoked = key.revoked_at !== null;
+function stateOf({ revoked_at: revokedAt }: Key) {
   return (
-    <tr>
-      <th scope="row">{key.name}</th>
-      <td class="mono">{key.prefix}…</td>
-      <td>
-        <Time at={key.created_at} />
-      </td>
-      <td>
-        <StateBadge on={!isRevoked} yes="active" no="revoked" />
-        {key.revoked_at !== null && (
-          <span class="dim after">
-            <Time at={key.revoked_at} />
-          </span>
-        )}
-      </td>
-      <td class="last">
-        {isRevoked ? null : asked.value ? (
-          <Action act={revoke} kind="danger" label={`Really revoke ${key.name}`}>
-            Really revoke
-          </Action>
-        ) : (
-          <button
-            type="button"
-            class="button plain"
-            aria-label={`Revoke ${key.name}`}
-            onClick={() => {
-              asked.value = true;
-            }}
-          >
-            Revoke
-          </button>
-        )}
-      </td>
-    </tr>
+    <>
+      <StateBadge on={revokedAt === null} yes="active" no="revoked" />
+      {revokedAt !== null && (
+        <span class="dim after">
+          <Time at={revokedAt} />
+        </span>
+      )}
+    </>
   );
 }

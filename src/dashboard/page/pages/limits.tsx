@@ -7,11 +7,11 @@ import { call } from '../control.ts';
 import { useSending } from '../form.ts';
 import { readFields, wholeNumber } from '../numbers.ts';
 import { Action } from '../parts/action.tsx';
-import { TextField } from '../parts/fields.tsx';
-import { Empty, Failure, Loading } from '../parts/notices.tsx';
-import { TableScroll } from '../parts/table-scroll.tsx';
+import { Submit, type Text, TextField } from '../parts/fields.tsx';
+import { Empty, Failure, Loaded } from '../parts/notices.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { useResource } from '../resource.ts';
-import { type Bucket, type Endpoint, endpoints } from '../wire.ts';
+import { type Account, type Bucket, type Endpoint, endpoints } from '../wire.ts';
 import { useWorld, type World } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
@@ -36,12 +36,9 @@ export function LimitsPage() {
           <h2 id="gauges-title">Requests left this minute</h2>
           <Action act={refill}>Fill every bucket</Action>
         </div>
-        <Failure error={buckets.error} />
-        {buckets.value === undefined || world === undefined ? (
-          <Loading what="limits" />
-        ) : (
-          <Gauges buckets={buckets.value.buckets} world={world} />
-        )}
+        <Loaded of={{ ...buckets, value: world && buckets.value }} what="limits">
+          {(value) => world && <Gauges buckets={value.buckets} world={world} />}
+        </Loaded>
       </section>
       <LimitForm onChanged={buckets.refresh} />
     </div>
@@ -52,38 +49,26 @@ function Gauges(props: { readonly buckets: readonly Bucket[]; readonly world: Wo
   const { buckets, world } = props;
   const limited = endpoints.filter((name) => buckets.some(({ endpoint }) => endpoint === name));
   if (limited.length === 0) return <Empty title="No endpoint is limited." />;
+  const columns: readonly Column<Account>[] = [
+    { head: 'Account', cell: ({ name }) => name, namesRow: true },
+    ...limited.map((endpoint) => ({
+      head: endpoint,
+      cell: ({ account_id: id, name }: Account) => (
+        <Gauge
+          name={`${endpoint} of ${name}`}
+          bucket={buckets.find((one) => one.account_id === id && one.endpoint === endpoint)}
+        />
+      ),
+    })),
+  ];
   return (
-    <TableScroll label="Requests left">
-      <table class="gauges">
-        <thead>
-          <tr>
-            <th scope="col">Account</th>
-            {limited.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {world.accounts.map(({ account_id: id, name }) => (
-            <tr key={id}>
-              <th scope="row">{name}</th>
-              {limited.map((endpoint) => (
-                <td key={endpoint}>
-                  <Gauge
-                    name={`${endpoint} of ${name}`}
-                    bucket={buckets.find(
-                      (one) => one.account_id === id && one.endpoint === endpoint,
-                    )}
-                  />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
+    <Table
+      label="Requests left"
+      kind="gauges"
+      columns={columns}
+      rows={world.accounts}
+      keyOf={(account) => account.account_id}
+    />
   );
 }
 
@@ -132,6 +117,14 @@ function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
   });
   if (limits.value === undefined) return null;
   const now = limits.value;
+  const fieldOf = (name: Endpoint): Text => ({
+    get value() {
+      return typed.value[name] ?? (now[name] === null ? '' : String(now[name]));
+    },
+    set value(text) {
+      typed.value = { ...typed.value, [name]: text };
+    },
+  });
   return (
     <section class="card" aria-labelledby="limits-title">
       <h2 id="limits-title">Requests per minute</h2>
@@ -142,23 +135,14 @@ function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
               key={name}
               label={name}
               placeholder="off"
-              value={typed.value[name] ?? (now[name] === null ? '' : String(now[name]))}
-              onType={(text) => {
-                typed.value = { ...typed.value, [name]: text };
-              }}
+              of={fieldOf(name)}
               problem={sending.problem(name)}
             />
           ))}
         </div>
         <Failure error={sending.error} />
         <div class="actions">
-          <button
-            type="submit"
-            class="button main"
-            disabled={Object.keys(typed.value).length === 0}
-          >
-            Change limits
-          </button>
+          <Submit disabled={Object.keys(typed.value).length === 0}>Change limits</Submit>
           <span class="dim">Empty: not limited. A changed limit starts with full buckets.</span>
         </div>
       </form>

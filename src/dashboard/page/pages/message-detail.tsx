@@ -5,7 +5,7 @@ import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { Action, CopyButton } from '../parts/action.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
-import { Failure, Loading } from '../parts/notices.tsx';
+import { Failure, Loaded, Loading } from '../parts/notices.tsx';
 import { StatusBadge } from '../parts/status.tsx';
 import { durationText, Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
@@ -33,13 +33,9 @@ export function MessageDetail({ id, world }: DetailProps) {
           Close
         </a>
       </div>
-      {message !== undefined ? (
-        <Content message={message} world={world} refresh={resource.refresh} />
-      ) : resource.error !== undefined ? (
-        <Failure error={resource.error} />
-      ) : (
-        <Loading what="the message" />
-      )}
+      <Loaded of={resource} what="the message" isQuiet>
+        {(one) => <Content message={one} world={world} refresh={resource.refresh} />}
+      </Loaded>
     </aside>
   );
 }

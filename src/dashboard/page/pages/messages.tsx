@@ -4,14 +4,15 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { state } from '../clock.ts';
+import { Choices, SearchInput, type Text } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { StatusBadge } from '../parts/status.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { type Column, VirtualTable } from '../parts/virtual-table.tsx';
+import { VirtualTable } from '../parts/virtual-table.tsx';
 import { pageArgument } from '../route.ts';
-import type { Message } from '../wire.ts';
-import { statuses } from '../wire.ts';
-import { accountName, useWorld, type World } from '../world.ts';
+import { type Message, type Status, statuses } from '../wire.ts';
+import { accountChoices, accountName, useWorld, type World } from '../world.ts';
 import { MessageDetail } from './message-detail.tsx';
 import { type MessageFilter, MessageList, noFilter } from './message-list.ts';
 
@@ -58,40 +59,31 @@ interface FiltersProps {
 
 function Filters({ filter, world, onChange }: FiltersProps) {
   const counts = state.value?.messages;
+  const counted = (name: 'total' | Status) => (counts === undefined ? '' : ` (${counts[name]})`);
+  const fieldOf = (name: keyof MessageFilter): Text => ({
+    get value() {
+      return filter[name];
+    },
+    set value(text) {
+      onChange({ ...filter, [name]: text });
+    },
+  });
   return (
     <search class="filters">
-      <input
-        type="search"
-        aria-label="Search number, text or id"
-        placeholder="Search number, text or id"
-        value={filter.search}
-        onInput={(event) => onChange({ ...filter, search: event.currentTarget.value })}
-      />
-      <select
+      <SearchInput label="Search number, text or id" of={fieldOf('search')} />
+      <Choices
         aria-label="Status"
-        value={filter.status}
-        onChange={(event) => onChange({ ...filter, status: event.currentTarget.value })}
-      >
-        <option value="">any status{counts === undefined ? '' : ` (${counts.total})`}</option>
-        {statuses.map((status) => (
-          <option key={status} value={status}>
-            {status}
-            {counts === undefined ? '' : ` (${counts[status]})`}
-          </option>
-        ))}
-      </select>
-      <select
+        of={fieldOf('status')}
+        choices={[
+          { value: '', label: `any status${counted('total')}` },
+          ...statuses.map((value) => ({ value, label: value + counted(value) })),
+        ]}
+      />
+      <Choices
         aria-label="Account"
-        value={filter.account_id}
-        onChange={(event) => onChange({ ...filter, account_id: event.currentTarget.value })}
-      >
-        <option value="">any account</option>
-        {world?.accounts.map(({ account_id: id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
+        of={fieldOf('account_id')}
+        choices={[{ value: '', label: 'any account' }, ...(world ? accountChoices(world) : [])]}
+      />
     </search>
   );
 }

@@ -6,9 +6,9 @@ import { call } from '../control.ts';
 import { useSending } from '../form.ts';
 import { readFields, wholeNumber } from '../numbers.ts';
 import { Action } from '../parts/action.tsx';
-import { Select, TextField } from '../parts/fields.tsx';
-import { Failure, Loading } from '../parts/notices.tsx';
-import { TableScroll } from '../parts/table-scroll.tsx';
+import { Select, Submit, TextField } from '../parts/fields.tsx';
+import { Failure, Loaded } from '../parts/notices.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { useResource } from '../resource.ts';
 import type { Outcome } from '../wire.ts';
 
@@ -19,23 +19,21 @@ interface Scripts {
 
 export function OutcomesPanel() {
   const scripts = useResource(readScripts, { on: ['message', 'clock'], everyMs: 5_000 });
-  const { value, error, refresh } = scripts;
   const put = async (outcomes: readonly Outcome[]) => {
     await call('outcomes.put', { outcomes });
-    refresh();
+    scripts.refresh();
   };
   return (
     <section class="card" aria-labelledby="outcomes-title">
       <h2 id="outcomes-title">Scripted recipients</h2>
-      <Failure error={error} />
-      {value === undefined ? (
-        <Loading what="scripted recipients" />
-      ) : (
-        <>
-          <OutcomeTable scripts={value} put={put} />
-          <OutcomeForm add={(outcome) => put([outcome, ...value.outcomes])} />
-        </>
-      )}
+      <Loaded of={scripts} what="scripted recipients">
+        {({ outcomes, hits }) => (
+          <>
+            <OutcomeTable outcomes={outcomes} hits={hits} put={put} />
+            <OutcomeForm add={(outcome) => put([outcome, ...outcomes])} />
+          </>
+        )}
+      </Loaded>
     </section>
   );
 }
@@ -45,53 +43,34 @@ async function readScripts(): Promise<Scripts> {
   return { outcomes, hits };
 }
 
-interface OutcomeTableProps {
-  readonly scripts: Scripts;
+interface OutcomeTableProps extends Scripts {
   readonly put: (outcomes: readonly Outcome[]) => Promise<void>;
 }
 
-function OutcomeTable({ scripts, put }: OutcomeTableProps) {
-  const { outcomes, hits } = scripts;
+function OutcomeTable({ outcomes, hits, put }: OutcomeTableProps) {
+  const columns: readonly Column<Outcome>[] = [
+    { head: 'Recipient', cell: ({ to }) => to, cellKind: 'mono', namesRow: true },
+    { head: 'Fate', cell: fateText },
+    { head: 'Messages', cell: (one) => hits[outcomes.indexOf(one)] ?? 0, kind: 'number' },
+    {
+      head: 'Levers',
+      cell: (outcome) =>
+        isFixed(outcome.to) ? (
+          <span class="dim">fixed</span>
+        ) : (
+          <Action
+            act={() => put(outcomes.filter((one) => one !== outcome))}
+            label={`Remove ${outcome.to}`}
+          >
+            Remove
+          </Action>
+        ),
+      kind: 'last',
+      isHeadHidden: true,
+    },
+  ];
   return (
-    <TableScroll label="Scripted recipients">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Recipient</th>
-            <th scope="col">Fate</th>
-            <th scope="col" class="number">
-              Messages
-            </th>
-            <th scope="col" class="last">
-              <span class="hidden">Levers</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {outcomes.map((outcome, place) => (
-            <tr key={outcome.to}>
-              <th scope="row" class="mono">
-                {outcome.to}
-              </th>
-              <td>{fateText(outcome)}</td>
-              <td class="number">{hits[place] ?? 0}</td>
-              <td class="last">
-                {isFixed(outcome.to) ? (
-                  <span class="dim">fixed</span>
-                ) : (
-                  <Action
-                    act={() => put(outcomes.filter((one) => one !== outcome))}
-                    label={`Remove ${outcome.to}`}
-                  >
-                    Remove
-                  </Action>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
+    <Table label="Scripted recipients" columns={columns} rows={outcomes} keyOf={({ to }) => to} />
   );
 }
 
@@ -139,25 +118,17 @@ function OutcomeForm({ add }: { readonly add: (outcome: Outcome) => Promise<void
         label="Recipient"
         type="tel"
         placeholder="+1202555017*"
-        value={to.value}
-        onType={(value) => {
-          to.value = value;
-        }}
+        of={to}
         hint="* stands for any digits."
       />
-      <Select label="Fate" value={fate.value} choices={fates} onChoose={(v) => (fate.value = v)} />
+      <Select label="Fate" of={fate} choices={fates} />
       <TextField
         label="Polls a step"
         inputmode="numeric"
-        value={polls.value}
-        onType={(value) => {
-          polls.value = value;
-        }}
+        of={polls}
         problem={sending.problem('steps')}
       />
-      <button type="submit" class="button main">
-        Add recipient
-      </button>
+      <Submit>Add recipient</Submit>
       <Failure error={sending.error} />
     </form>
   );

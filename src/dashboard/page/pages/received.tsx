@@ -4,32 +4,37 @@
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import { useSending } from '../form.ts';
-import { Field, Select, TextField } from '../parts/fields.tsx';
-import { Empty, Failure, Loading } from '../parts/notices.tsx';
-import { TableScroll } from '../parts/table-scroll.tsx';
+import { choicesOf, Select, Submit, TextArea, TextField } from '../parts/fields.tsx';
+import { Empty, Failure, Loaded } from '../parts/notices.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
 import type { Received } from '../wire.ts';
-import { accountName, useWorld, type World } from '../world.ts';
+import { accountChoices, accountName, useWorld, type World } from '../world.ts';
 
 interface Entry extends Received {
   readonly account_id: string;
 }
 
 export function ReceivedPage() {
-  const { value: world, error } = useWorld();
-  if (world === undefined) {
-    return error === undefined ? <Loading what="accounts" /> : <Failure error={error} />;
-  }
-  if (world.accounts.length === 0) return <Empty title="There is no account to receive." />;
-  return <Inbox world={world} />;
+  return (
+    <Loaded of={useWorld()} what="accounts" isQuiet>
+      {(world) =>
+        world.accounts.length === 0 ? (
+          <Empty title="There is no account to receive." />
+        ) : (
+          <Inbox world={world} />
+        )
+      }
+    </Loaded>
+  );
 }
 
 const betweenReadsMs = 2_000;
 
 function Inbox({ world }: { readonly world: World }) {
   const ids = world.accounts.map(({ account_id: id }) => id);
-  const { value, error, refresh } = useResource(() => readAll(ids), {
+  const received = useResource(() => readAll(ids), {
     on: ['clock'],
     everyMs: betweenReadsMs,
     key: ids.join(),
@@ -37,18 +42,19 @@ function Inbox({ world }: { readonly world: World }) {
   return (
     <div class="columns side">
       <section class="card" aria-label="Received messages">
-        <Failure error={error} />
-        {value === undefined ? (
-          <Loading what="received messages" />
-        ) : value.length === 0 ? (
-          <Empty title="Nothing received yet.">
-            <p>Inject a message, as if somebody had written to one of the numbers.</p>
-          </Empty>
-        ) : (
-          <Entries entries={value} world={world} />
-        )}
+        <Loaded of={received} what="received messages">
+          {(entries) =>
+            entries.length === 0 ? (
+              <Empty title="Nothing received yet.">
+                <p>Inject a message, as if somebody had written to one of the numbers.</p>
+              </Empty>
+            ) : (
+              <Entries entries={entries} world={world} />
+            )
+          }
+        </Loaded>
       </section>
-      <InjectForm world={world} refresh={refresh} />
+      <InjectForm world={world} refresh={received.refresh} />
     </div>
   );
 }
@@ -64,35 +70,20 @@ async function readAll(ids: readonly string[]): Promise<Entry[]> {
 }
 
 function Entries(props: { readonly entries: readonly Entry[]; readonly world: World }) {
+  const columns: readonly Column<Entry>[] = [
+    { head: 'Received', cell: (one) => <Time at={one.received_at} /> },
+    { head: 'From', cell: (one) => one.from_number, cellKind: 'mono' },
+    { head: 'To', cell: ({ to }) => to, cellKind: 'mono' },
+    { head: 'Account', cell: (one) => accountName(props.world, one.account_id), kind: 'wide' },
+    { head: 'Text', cell: ({ message }) => message, cellKind: 'breaks' },
+  ];
   return (
-    <TableScroll label="Received messages">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Received</th>
-            <th scope="col">From</th>
-            <th scope="col">To</th>
-            <th scope="col" class="wide">
-              Account
-            </th>
-            <th scope="col">Text</th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.entries.map((one) => (
-            <tr key={one.message_id}>
-              <td>
-                <Time at={one.received_at} />
-              </td>
-              <td class="mono">{one.from_number}</td>
-              <td class="mono">{one.to}</td>
-              <td class="wide">{accountName(props.world, one.account_id)}</td>
-              <td class="breaks">{one.message}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableScroll>
+    <Table
+      label="Received messages"
+      columns={columns}
+      rows={props.entries}
+      keyOf={(one) => one.message_id}
+    />
   );
 }
 
@@ -102,12 +93,9 @@ function InjectForm({ world, refresh }: { readonly world: World; readonly refres
   const from = useSignal('+12025550155');
   const text = useSignal('');
   const account = accountId.value || (world.accounts[0]?.account_id ?? '');
-  const numbers = [...world.sims.filter(({ account_id: id }) => id === account), ...world.pool].map(
-    ({ number }) => ({ value: number, label: number }),
-  );
-  const chosen = numbers.some(({ value }) => value === to.value)
-    ? to.value
-    : (numbers[0]?.value ?? '');
+  const own = world.sims.filter(({ account_id: id }) => id === account);
+  const numbers = [...own, ...world.pool].map(({ number }) => number);
+  const chosen = numbers.includes(to.value) ? to.value : (numbers[0] ?? '');
   const sending = useSending(async () => {
     await call('sims.receive', account, {
       from: from.value,
@@ -120,48 +108,18 @@ function InjectForm({ world, refresh }: { readonly world: World; readonly refres
   return (
     <form class="card form" aria-label="Inject a message" onSubmit={sending.onSubmit}>
       <h2>Inject a message</h2>
-      <Select
-        label="Account"
-        value={account}
-        choices={world.accounts.map(({ account_id: value, name }) => ({ value, label: name }))}
-        onChoose={(value) => {
-          accountId.value = value;
-        }}
-      />
-      <Select
-        label="To"
-        value={chosen}
-        choices={numbers}
-        onChoose={(value) => {
-          to.value = value;
-        }}
-      />
+      <Select label="Account" of={accountId} value={account} choices={accountChoices(world)} />
+      <Select label="To" of={to} value={chosen} choices={choicesOf(numbers)} />
       <TextField
         label="From"
-        value={from.value}
-        onType={(value) => {
-          from.value = value;
-        }}
+        of={from}
         hint="A number or a name."
         problem={sending.problem('from')}
       />
-      <Field label="Message">
-        {(ids) => (
-          <textarea
-            {...ids}
-            rows={3}
-            value={text.value}
-            onInput={(event) => {
-              text.value = event.currentTarget.value;
-            }}
-          />
-        )}
-      </Field>
+      <TextArea label="Message" of={text} rows={3} />
       {sending.problem('from') === undefined && <Failure error={sending.error} />}
       <div class="actions">
-        <button type="submit" class="button main">
-          Inject
-        </button>
+        <Submit>Inject</Submit>
       </div>
     </form>
   );

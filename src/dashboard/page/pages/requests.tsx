@@ -5,15 +5,23 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { call } from '../control.ts';
 import { onEvents } from '../events.ts';
-import { Empty, Failure, Loading } from '../parts/notices.tsx';
+import { Choices, choicesOf } from '../parts/fields.tsx';
+import { Empty, Loaded } from '../parts/notices.tsx';
 import { ReplyStatus } from '../parts/status.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { type Column, VirtualTable } from '../parts/virtual-table.tsx';
+import { VirtualTable } from '../parts/virtual-table.tsx';
 import { Reading } from '../reading.ts';
 import { endpoints, type ServiceRequest } from '../wire.ts';
 import { accountName, useWorld, type World } from '../world.ts';
 
 const mostKept = 1_000;
+
+const answers = [
+  { value: '', label: 'any answer' },
+  ...choicesOf(['passed', 'refused']),
+  { value: 'throttled', label: 'throttled (429)' },
+];
 
 export function RequestsPage() {
   const requests = useSignal<readonly ServiceRequest[] | undefined>(undefined);
@@ -54,54 +62,35 @@ export function RequestsPage() {
   return (
     <div class="split-list fill">
       <search class="filters">
-        <select
+        <Choices
           aria-label="Endpoint"
-          value={endpoint.value}
-          onChange={(event) => {
-            endpoint.value = event.currentTarget.value;
-          }}
-        >
-          <option value="">any endpoint</option>
-          {endpoints.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <select
-          aria-label="Answer"
-          value={outcome.value}
-          onChange={(event) => {
-            outcome.value = event.currentTarget.value;
-          }}
-        >
-          <option value="">any answer</option>
-          <option value="passed">passed</option>
-          <option value="refused">refused</option>
-          <option value="throttled">throttled (429)</option>
-        </select>
+          of={endpoint}
+          choices={[{ value: '', label: 'any endpoint' }, ...choicesOf(endpoints)]}
+        />
+        <Choices aria-label="Answer" of={outcome} choices={answers} />
       </search>
-      <Failure error={error.value} />
-      {shown === undefined ? (
-        error.value === undefined && <Loading what="requests" />
-      ) : shown.length === 0 ? (
-        <Empty title={requests.value?.length === 0 ? 'No request yet.' : 'No request fits.'}>
-          <p>Everything that is asked of the service shows here as it happens.</p>
-        </Empty>
-      ) : (
-        <>
-          <VirtualTable
-            label="Requests"
-            columns={columns}
-            count={shown.length}
-            rowAt={(index) => shown[index]}
-            keyOf={({ number }) => String(number)}
-          />
-          <p class="foot dim">
-            {shown.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
-          </p>
-        </>
-      )}
+      <Loaded of={{ value: shown, error: error.value }} what="requests">
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty title={requests.value?.length === 0 ? 'No request yet.' : 'No request fits.'}>
+              <p>Everything that is asked of the service shows here as it happens.</p>
+            </Empty>
+          ) : (
+            <>
+              <VirtualTable
+                label="Requests"
+                columns={columns}
+                count={rows.length}
+                rowAt={(index) => rows[index]}
+                keyOf={({ number }) => String(number)}
+              />
+              <p class="foot dim">
+                {rows.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
+              </p>
+            </>
+          )
+        }
+      </Loaded>
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { useSignal } from '@preact/signals';
 import { rules } from '../../../../conformance/rules.ts';
 import { call } from '../control.ts';
 import { CodeText } from '../parts/code-text.tsx';
+import { SearchInput } from '../parts/fields.tsx';
 import { Failure, Loading } from '../parts/notices.tsx';
 import { useResource } from '../resource.ts';
 import type { AssumptionValue, LedgerEntry } from '../wire.ts';
@@ -18,15 +19,7 @@ export function RulesAndAssumptionsPage() {
   return (
     <div class="stack">
       <search class="filters">
-        <input
-          type="search"
-          aria-label="Search rules and assumptions"
-          placeholder="Search rules and assumptions"
-          value={search.value}
-          onInput={(event) => {
-            search.value = event.currentTarget.value;
-          }}
-        />
+        <SearchInput label="Search rules and assumptions" of={search} />
       </search>
       <AssumptionList search={lower} />
       <RuleList search={lower} />

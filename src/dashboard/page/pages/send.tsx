@@ -9,11 +9,11 @@ import { call } from '../control.ts';
 import { useSending } from '../form.ts';
 import { CopyButton } from '../parts/action.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
-import { Field, Select, TextField } from '../parts/fields.tsx';
+import { Select, Submit, type Text, TextArea, TextField } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { isoTime } from '../parts/time.tsx';
 import type { Exchange } from '../wire.ts';
-import { useWorld, type World } from '../world.ts';
+import { accountChoices, useWorld, type World } from '../world.ts';
 import { asCurl } from './copies.ts';
 
 const mostCharacters = 1_600;
@@ -138,39 +138,23 @@ function SendForm({ world, onExchange }: SendFormProps) {
     >
       <Select
         label="Account"
-        value={accountId.value}
-        choices={world.accounts.map(({ account_id: value, name }) => ({ value, label: name }))}
-        onChoose={(value) => {
-          accountId.value = value;
-        }}
+        of={accountId}
+        choices={accountChoices(world)}
         hint="Sent with its first key that is not revoked."
       />
-      <Select
-        label="Endpoint"
-        value={path.value}
-        choices={endpointChoices}
-        onChoose={(value) => {
-          path.value = value;
-        }}
-        hint={`POST ${path.value}`}
-      />
+      <Select label="Endpoint" of={path} choices={endpointChoices} hint={`POST ${path.value}`} />
       <Select
         label="From"
+        of={from}
         value={isOther ? 'other' : chosen}
         choices={[...senders, { value: 'other', label: 'another number…' }]}
-        onChoose={(value) => {
-          from.value = value;
-        }}
         hint={senderHint(world, accountId.value)}
       />
       {isOther && (
         <TextField
           label="Sender number"
           type="tel"
-          value={otherFrom.value}
-          onType={(value) => {
-            otherFrom.value = value;
-          }}
+          of={otherFrom}
           hint="Whatever is typed is sent as it is."
         />
       )}
@@ -178,10 +162,7 @@ function SendForm({ world, onExchange }: SendFormProps) {
         label="To"
         type="tel"
         list="recipients"
-        value={to.value}
-        onType={(value) => {
-          to.value = value;
-        }}
+        of={to}
         hint={
           scripted.find(([number]) => number === to.value)?.[1] ?? 'E.164, such as +12025550123'
         }
@@ -191,46 +172,35 @@ function SendForm({ world, onExchange }: SendFormProps) {
           <option key={number} value={number} label={fate} />
         ))}
       </datalist>
-      <TextBox
-        text={text.value}
-        onType={(value) => {
-          text.value = value;
-        }}
-      />
+      <TextBox of={text} />
       <TextField
         label="send_at (optional)"
-        value={sendAt.value}
+        of={sendAt}
         placeholder="2026-01-01T00:00:00.000Z"
-        onType={(value) => {
-          sendAt.value = value;
-        }}
         hint={<LaterChoices onChoose={(value) => (sendAt.value = value)} />}
       />
       <TextField
         label="request_id (optional)"
-        value={requestId.value}
-        onType={(value) => {
-          requestId.value = value;
-        }}
+        of={requestId}
         hint="Used again within 24 hours, it returns the first message."
       />
       <Failure error={sending.error} />
       <div class="actions">
-        <button type="submit" class="button main" aria-busy={sending.isBusy}>
-          Send message
-        </button>
+        <Submit aria-busy={sending.isBusy}>Send message</Submit>
       </div>
     </form>
   );
 }
 
-function TextBox(props: { readonly text: string; readonly onType: (text: string) => void }) {
-  const length = [...props.text].length;
-  const { segments, encoding } = segmentText(props.text);
+function TextBox({ of }: { readonly of: Text }) {
+  const length = [...of.value].length;
+  const { segments, encoding } = segmentText(of.value);
   const isTooLong = length > mostCharacters;
   return (
-    <Field
+    <TextArea
       label="Message"
+      of={of}
+      rows={4}
       hint={
         <span class={isTooLong ? 'problem' : ''} data-testid="length">
           {length.toLocaleString('en')} of {mostCharacters.toLocaleString('en')} characters ·{' '}
@@ -238,16 +208,7 @@ function TextBox(props: { readonly text: string; readonly onType: (text: string)
           {isTooLong ? ' · too long' : ''}
         </span>
       }
-    >
-      {(ids) => (
-        <textarea
-          {...ids}
-          rows={4}
-          value={props.text}
-          onInput={(event) => props.onType(event.currentTarget.value)}
-        />
-      )}
-    </Field>
+    />
   );
 }
 

@@ -1,22 +1,32 @@
 /**
- * SIMs: what each number may do, what waits for it, and its levers.
+ * SIMs: what each number may do, what waits for it, and the operations on it.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import { useSending } from '../form.ts';
 import { Action } from '../parts/action.tsx';
-import { Select, TextField } from '../parts/fields.tsx';
-import { Empty, Failure, Loading } from '../parts/notices.tsx';
+import { Select, Submit, TextField } from '../parts/fields.tsx';
+import { Empty, Failure, Loaded } from '../parts/notices.tsx';
 import { StateBadge } from '../parts/status.tsx';
-import { TableScroll } from '../parts/table-scroll.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 import type { Sim } from '../wire.ts';
-import { useWorld, type World } from '../world.ts';
+import { accountChoices, useWorld, type World } from '../world.ts';
 
 export function SimsPage() {
-  const { value: world, error, refresh } = useWorld();
-  if (world === undefined) {
-    return error === undefined ? <Loading what="SIMs" /> : <Failure error={error} />;
-  }
+  const world = useWorld();
+  return (
+    <Loaded of={world} what="SIMs" isQuiet>
+      {(value) => <AllSims world={value} refresh={world.refresh} />}
+    </Loaded>
+  );
+}
+
+interface AllSimsProps {
+  readonly world: World;
+  readonly refresh: () => void;
+}
+
+function AllSims({ world, refresh }: AllSimsProps) {
   return (
     <div class="stack">
       {world.accounts.map(({ account_id: id, name }) => (
@@ -40,101 +50,81 @@ interface SimTableProps {
 }
 
 function SimTable({ title, sims, refresh }: SimTableProps) {
+  const columns: readonly Column<Sim>[] = [
+    { head: 'Number', cell: ({ number }) => number, cellKind: 'mono', namesRow: true },
+    { head: 'State', cell: stateOf },
+    { head: 'Queue', cell: ({ queue_length: length }) => length, kind: 'number' },
+    { head: 'Polling', cell: ({ polling }) => polling },
+    {
+      head: 'device_id',
+      cell: ({ device_id: id }) => `${id.slice(0, 8)}…`,
+      kind: 'wide',
+      cellKind: 'mono dim wide',
+    },
+    { head: 'Levers', cell: (sim) => <SimActions sim={sim} refresh={refresh} /> },
+  ];
   return (
     <section class="card" aria-label={`SIMs of ${title}`}>
       <h2>{title}</h2>
       {sims.length === 0 ? (
         <p class="dim">No SIM: this account sends from the shared pool.</p>
       ) : (
-        <TableScroll label={`SIMs of ${title}`}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Number</th>
-                <th scope="col">State</th>
-                <th scope="col" class="number">
-                  Queue
-                </th>
-                <th scope="col">Polling</th>
-                <th scope="col" class="wide">
-                  device_id
-                </th>
-                <th scope="col">Levers</th>
-              </tr>
-            </thead>
-            <tbody>
-              {sims.map((sim) => (
-                <SimRow key={sim.device_id} sim={sim} refresh={refresh} />
-              ))}
-            </tbody>
-          </table>
-        </TableScroll>
+        <Table
+          label={`SIMs of ${title}`}
+          columns={columns}
+          rows={sims}
+          keyOf={(sim) => sim.device_id}
+        />
       )}
     </section>
   );
 }
 
-function SimRow({ sim, refresh }: { readonly sim: Sim; readonly refresh: () => void }) {
-  const { number, connected, active, allowed, polling, device_id: id } = sim;
-  const told = useSignal('');
-  const patch = (change: Partial<Sim>) => async () => {
-    await call('sims.patch', id, change);
-    refresh();
-  };
-  const poll = async () => {
-    const { picked_up: picked } = await call('sims.poll', id);
-    told.value = `${picked.length} picked up`;
-    refresh();
-  };
+function stateOf({ connected, active, allowed }: Sim) {
   return (
-    <tr>
-      <th scope="row" class="mono">
-        {number}
-      </th>
-      <td>
-        <span class="badges">
-          <StateBadge on={connected} yes="connected" no="disconnected" />
-          {!active && <span class="badge status-failed">deactivated</span>}
-          {!allowed && <span class="badge status-sending">not allowed</span>}
-        </span>
-      </td>
-      <td class="number">{sim.queue_length}</td>
-      <td>{polling}</td>
-      <td class="mono dim wide">{id.slice(0, 8)}…</td>
-      <td>
-        <div class="actions">
-          <Action
-            act={patch({ connected: !connected })}
-            label={`${connected ? 'Disconnect' : 'Connect'} ${number}`}
-          >
-            {connected ? 'Disconnect' : 'Connect'}
-          </Action>
-          <Action
-            act={patch({ active: !active })}
-            kind={active ? 'danger' : 'plain'}
-            label={`${active ? 'Deactivate' : 'Activate'} ${number}`}
-          >
-            {active ? 'Deactivate' : 'Activate'}
-          </Action>
-          <Action
-            act={patch({ allowed: !allowed })}
-            label={`${allowed ? 'Forbid' : 'Allow'} ${number}`}
-          >
-            {allowed ? 'Forbid' : 'Allow'}
-          </Action>
-          <Action act={poll} label={`Poll now: ${number}`}>
-            Poll now
-          </Action>
-          <span class="dim" role="status">
-            {told.value}
-          </span>
-        </div>
-      </td>
-    </tr>
+    <span class="badges">
+      <StateBadge on={connected} yes="connected" no="disconnected" />
+      {!active && <span class="badge status-failed">deactivated</span>}
+      {!allowed && <span class="badge status-sending">not allowed</span>}
+    </span>
   );
 }
 
-function PairForm({ world, refresh }: { readonly world: World; readonly refresh: () => void }) {
+function SimActions({ sim, refresh }: { readonly sim: Sim; readonly refresh: () => void }) {
+  const { number, connected, active, allowed, device_id: id } = sim;
+  const picked = useSignal('');
+  const patch = (verb: string, change: Partial<Sim>, kind: 'danger' | 'plain' = 'plain') => {
+    const act = async () => {
+      await call('sims.patch', id, change);
+      refresh();
+    };
+    return (
+      <Action act={act} kind={kind} label={`${verb} ${number}`}>
+        {verb}
+      </Action>
+    );
+  };
+  const poll = async () => {
+    const { picked_up: messages } = await call('sims.poll', id);
+    picked.value = `${messages.length} picked up`;
+    refresh();
+  };
+  return (
+    <div class="actions">
+      {patch(connected ? 'Disconnect' : 'Connect', { connected: !connected })}
+      {patch(active ? 'Deactivate' : 'Activate', { active: !active }, active ? 'danger' : 'plain')}
+      {patch(allowed ? 'Forbid' : 'Allow', { allowed: !allowed })}
+      <Action act={poll} label={`Poll now: ${number}`}>
+        Poll now
+      </Action>
+      <span class="dim" role="status">
+        {picked.value}
+      </span>
+    </div>
+  );
+}
+
+function PairForm({ world, refresh }: AllSimsProps) {
   const accountId = useSignal('');
   const number = useSignal('');
   const polling = useSignal('simulated');
@@ -152,38 +142,23 @@ function PairForm({ world, refresh }: { readonly world: World; readonly refresh:
     <section class="card" aria-labelledby="pair-title">
       <h2 id="pair-title">Connect a SIM</h2>
       <form class="row" onSubmit={sending.onSubmit}>
-        <Select
-          label="Account"
-          value={account}
-          choices={world.accounts.map(({ account_id: value, name }) => ({ value, label: name }))}
-          onChoose={(value) => {
-            accountId.value = value;
-          }}
-        />
+        <Select label="Account" of={accountId} value={account} choices={accountChoices(world)} />
         <TextField
           label="Number"
           type="tel"
           placeholder="+12025550177"
-          value={number.value}
-          onType={(value) => {
-            number.value = value;
-          }}
+          of={number}
           problem={sending.problem('number')}
         />
         <Select
           label="Polling"
-          value={polling.value}
+          of={polling}
           choices={[
             { value: 'simulated', label: 'simulated: by itself' },
             { value: 'external', label: 'external: by a device of yours' },
           ]}
-          onChoose={(value) => {
-            polling.value = value;
-          }}
         />
-        <button type="submit" class="button main">
-          Connect SIM
-        </button>
+        <Submit>Connect SIM</Submit>
       </form>
       {sending.problem('number') === undefined && <Failure error={sending.error} />}
     </section>

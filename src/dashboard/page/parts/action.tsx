@@ -3,6 +3,7 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useRunning } from '../form.ts';
 import { Failure } from './notices.tsx';
 
 interface ActionProps {
@@ -15,33 +16,58 @@ interface ActionProps {
 }
 
 export function Action({ act, children, kind = 'plain', disabled = false, label }: ActionProps) {
-  const busy = useSignal(false);
-  const error = useSignal<unknown>(undefined);
-  const run = async () => {
-    if (busy.value) return;
-    busy.value = true;
-    error.value = undefined;
-    try {
-      await act();
-    } catch (failure) {
-      error.value = failure;
-    }
-    busy.value = false;
-  };
+  const { error, isBusy, run } = useRunning(act);
   return (
     <>
       <button
         type="button"
         class={`button ${kind}`}
         disabled={disabled}
-        aria-busy={busy.value}
+        aria-busy={isBusy}
         aria-label={label}
         onClick={() => void run()}
       >
         {children}
       </button>
-      <Failure error={error.value} />
+      <Failure error={error} />
     </>
+  );
+}
+
+interface ConfirmedProps {
+  readonly act: () => Promise<unknown>;
+  /** The verb; the second button says `Really` before it. */
+  readonly children: string;
+  /** What it is done to, for screen readers. */
+  readonly what?: string;
+}
+
+/** A button that asks once more before it acts. */
+export function ConfirmedAction({ act, children, what = '' }: ConfirmedProps) {
+  const isAsked = useSignal(false);
+  const really = `Really ${children.toLowerCase()}`;
+  if (isAsked.value) {
+    const actOnce = async () => {
+      await act();
+      isAsked.value = false;
+    };
+    return (
+      <Action act={actOnce} kind="danger" label={`${really} ${what}`.trim()}>
+        {really}
+      </Action>
+    );
+  }
+  return (
+    <button
+      type="button"
+      class="button plain"
+      aria-label={`${children} ${what}`.trim()}
+      onClick={() => {
+        isAsked.value = true;
+      }}
+    >
+      {children}
+    </button>
   );
 }
 

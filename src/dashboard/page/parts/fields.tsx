@@ -29,6 +29,11 @@ export function Field({ label, hint, problem, children }: FieldProps) {
   );
 }
 
+/** What an input shows and changes: a signal, or anything that is read and written as one. */
+export interface Text {
+  value: string;
+}
+
 export interface Choice {
   readonly value: string;
   readonly label: string;
@@ -36,23 +41,101 @@ export interface Choice {
 
 interface SelectProps {
   readonly label: string;
-  readonly value: string;
+  readonly of: Text;
+  /** What shows as chosen, if not the value of that. */
+  readonly value?: string;
   readonly choices: readonly Choice[];
-  readonly onChoose: (value: string) => void;
   readonly hint?: ComponentChildren;
 }
 
-export function Select({ label, value, choices, onChoose, hint }: SelectProps) {
+export function Select({ label, of, value = of.value, choices, hint }: SelectProps) {
+  return (
+    <Field label={label} hint={hint}>
+      {(ids) => <Choices {...ids} value={value} of={of} choices={choices} />}
+    </Field>
+  );
+}
+
+interface ChoicesProps {
+  readonly of: Text;
+  readonly value?: string;
+  readonly choices: readonly Choice[];
+  readonly 'aria-label'?: string;
+}
+
+/** A list to choose from, without a visible label. */
+export function Choices({ of, value = of.value, choices, ...more }: ChoicesProps) {
+  return (
+    <select
+      {...more}
+      value={value}
+      onChange={(event) => {
+        of.value = event.currentTarget.value;
+      }}
+    >
+      {choices.map((choice) => (
+        <option key={choice.value} value={choice.value}>
+          {choice.label}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Its label is its placeholder. */
+export function SearchInput({ label, of }: { readonly label: string; readonly of: Text }) {
+  return (
+    <input
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      value={of.value}
+      onInput={(event) => {
+        of.value = event.currentTarget.value;
+      }}
+    />
+  );
+}
+
+/** Names as choices, each its own label. */
+export function choicesOf(names: readonly string[]): Choice[] {
+  return names.map((value) => ({ value, label: value }));
+}
+
+export function Submit({ children, kind = 'main', ...more }: SubmitProps) {
+  return (
+    <button type="submit" class={`button ${kind}`} {...more}>
+      {children}
+    </button>
+  );
+}
+
+interface SubmitProps {
+  readonly children: string;
+  readonly kind?: 'main' | 'plain';
+  readonly disabled?: boolean;
+  readonly 'aria-busy'?: boolean;
+}
+
+interface TextAreaProps {
+  readonly label: string;
+  readonly of: Text;
+  readonly rows: number;
+  readonly hint?: ComponentChildren;
+}
+
+export function TextArea({ label, of, rows, hint }: TextAreaProps) {
   return (
     <Field label={label} hint={hint}>
       {(ids) => (
-        <select {...ids} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
-          {choices.map((choice) => (
-            <option key={choice.value} value={choice.value}>
-              {choice.label}
-            </option>
-          ))}
-        </select>
+        <textarea
+          {...ids}
+          rows={rows}
+          value={of.value}
+          onInput={(event) => {
+            of.value = event.currentTarget.value;
+          }}
+        />
       )}
     </Field>
   );
@@ -60,8 +143,7 @@ export function Select({ label, value, choices, onChoose, hint }: SelectProps) {
 
 interface TextProps {
   readonly label: string;
-  readonly value: string;
-  readonly onType: (value: string) => void;
+  readonly of: Text;
   readonly hint?: ComponentChildren;
   readonly problem?: string | undefined;
   readonly placeholder?: string;
@@ -72,7 +154,7 @@ interface TextProps {
   readonly required?: boolean;
 }
 
-export function TextField({ label, value, onType, hint, problem, ...more }: TextProps) {
+export function TextField({ label, of, hint, problem, ...more }: TextProps) {
   return (
     <Field label={label} hint={hint} problem={problem}>
       {(ids) => (
@@ -81,8 +163,10 @@ export function TextField({ label, value, onType, hint, problem, ...more }: Text
           {...(more as object)}
           autocomplete="off"
           spellcheck={false}
-          value={value}
-          onInput={(event) => onType(event.currentTarget.value)}
+          value={of.value}
+          onInput={(event) => {
+            of.value = event.currentTarget.value;
+          }}
         />
       )}
     </Field>

@@ -26,6 +26,27 @@ export function Loading({ what }: { readonly what: string }) {
   );
 }
 
+interface LoadedProps<T> {
+  readonly of: { readonly value: T | undefined; readonly error: unknown };
+  readonly what: string;
+  /** An error shows only while there is no value. */
+  readonly isQuiet?: boolean;
+  readonly children: (value: NonNullable<T>) => ComponentChildren;
+}
+
+/** What shows a value once it is there; until then that it loads, or why it did not. */
+export function Loaded<T>({ of, what, isQuiet = false, children }: LoadedProps<T>) {
+  const { value, error } = of;
+  return (
+    <>
+      <Failure error={isQuiet && value !== undefined ? undefined : error} />
+      {value === undefined || value === null
+        ? error === undefined && <Loading what={what} />
+        : children(value)}
+    </>
+  );
+}
+
 /** Nothing for undefined, so that it can stand in every form, and for mistakes that fields show. */
 export function Failure({ error }: { readonly error: unknown }) {
   if (error === undefined || error instanceof FieldMistakes) return null;

@@ -1,18 +1,11 @@
 /**
- * A table that makes only the rows that are seen, so that ten thousand are as quick as ten. It stays where it
- * was when rows come in above. Arrow keys go from row to row.
+ * A table that makes only the rows in view, so that ten thousand are as quick as ten. It keeps its
+ * place when rows come in above. Arrow keys go from row to row.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-
-export interface Column<T> {
-  readonly head: string;
-  readonly cell: (row: T) => ComponentChildren;
-  /** A class for head and cells: `wide` is left out on a phone, `number` stands to the right. */
-  readonly kind?: string;
-  readonly width?: string;
-}
+import { Cells, type Column, TableHead } from './table.tsx';
 
 interface VirtualTableProps<T> {
   readonly label: string;
@@ -59,11 +52,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
     const key = keyOf(row);
     rows.push(
       <tr key={key} aria-rowindex={index + 2} class={key === selectedKey ? 'selected' : ''}>
-        {columns.map(({ head, cell, kind }) => (
-          <td key={head} class={kind}>
-            {cell(row)}
-          </td>
-        ))}
+        <Cells row={row} columns={columns} />
       </tr>,
     );
   }
@@ -85,15 +74,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
             <col key={head} class={kind} style={width === undefined ? {} : { width }} />
           ))}
         </colgroup>
-        <thead>
-          <tr aria-rowindex={1}>
-            {columns.map(({ head, kind }) => (
-              <th key={head} scope="col" class={kind}>
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={columns} aria-rowindex={1} />
         <tbody>
           <Space rows={first} columns={columns.length} />
           {rows}

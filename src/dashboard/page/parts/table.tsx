@@ -1,0 +1,94 @@
+/**
+ * A table by its columns. It may be wider than its place: then it scrolls, and the keyboard reaches
+ * it.
+ */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+
+export interface Column<T> {
+  readonly head: string;
+  readonly cell: (row: T) => ComponentChildren;
+  /** A class for head and cells: `wide` is left out on a phone, `number` stands to the right. */
+  readonly kind?: string;
+  /** The class of the cells, if it is not that of the head. */
+  readonly cellKind?: string;
+  readonly width?: string;
+  /** Its cells name their rows. */
+  readonly namesRow?: boolean;
+  /** Only screen readers meet its head. */
+  readonly isHeadHidden?: boolean;
+}
+
+interface TableProps<T> {
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  readonly kind?: string;
+}
+
+export function Table<T>({ label, columns, rows, keyOf, kind }: TableProps<T>) {
+  const place = useRef<HTMLElement>(null);
+  const isWide = useSignal(false);
+  useLayoutEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const observer = new ResizeObserver(() => {
+      isWide.value = element.scrollWidth > element.clientWidth;
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [isWide]);
+  const reach = isWide.value ? { tabIndex: 0, 'aria-label': label } : {};
+  return (
+    <section class="table-scroll" ref={place} {...reach}>
+      <table class={kind}>
+        <TableHead columns={columns} />
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              <Cells row={row} columns={columns} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface PartProps<T> {
+  readonly columns: readonly Column<T>[];
+}
+
+export function TableHead<T>({ columns, ...row }: PartProps<T> & { 'aria-rowindex'?: number }) {
+  return (
+    <thead>
+      <tr {...row}>
+        {columns.map(({ head, kind, isHeadHidden = false }) => (
+          <th key={head} scope="col" class={kind}>
+            {isHeadHidden ? <span class="hidden">{head}</span> : head}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+export function Cells<T>({ row, columns }: PartProps<T> & { readonly row: T }) {
+  return (
+    <>
+      {columns.map(({ head, cell, kind, cellKind = kind, namesRow = false }) =>
+        namesRow ? (
+          <th key={head} scope="row" class={cellKind}>
+            {cell(row)}
+          </th>
+        ) : (
+          <td key={head} class={cellKind}>
+            {cell(row)}
+          </td>
+        ),
+      )}
+    </>
+  );
+}
