@@ -1,9 +1,9 @@
 /**
  * The comparison as JSON and as a Markdown table, which the README shows.
  */
-import { cpuOf, type Round, throughputOf } from '../measure.ts';
-import { median } from '../median.ts';
-import { invalidity } from '../validity.ts';
+import { cpuOf, type Round, throughputOf } from '../../bench/measure.ts';
+import { median } from '../../bench/median.ts';
+import { invalidity } from '../../bench/validity.ts';
 import type { Entrant, Findings } from './compare.ts';
 
 export interface KindFigures {

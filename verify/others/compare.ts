@@ -2,8 +2,8 @@
  * The comparison: starts each server several times by itself, then runs all at once and loads them
  * in turn, in short rounds whose order alternates.
  */
-import { saturate } from '../load/saturate.ts';
-import { type Round, roundOf } from '../measure.ts';
+import { saturate } from '../../bench/load/saturate.ts';
+import { type Round, roundOf } from '../../bench/measure.ts';
 import { ContenderProcess, type Kind } from './contender-process.ts';
 import type { Contender } from './contenders.ts';
 import type { Installed } from './install.ts';

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import type { Round } from '../../bench/measure.ts';
 import { newCommand, readFlags } from '../../src/cli/flags.ts';
-import type { Round } from '../measure.ts';
 import type { Findings } from './compare.ts';
 import { ContenderProcess, differenceOf } from './contender-process.ts';
 import { type Contender, contenders, projectRoot } from './contenders.ts';
@@ -64,7 +64,7 @@ test.each([
   [['--rounds', '0'], 'expected a whole number from 1'],
   [['--report', 'html=f'], 'expected json=FILE'],
   [['--folder', projectRoot], 'expected a folder outside the project'],
-  [['--folder', join(projectRoot, 'bench/others/x')], 'expected a folder outside the project'],
+  [['--folder', join(projectRoot, 'verify/others/x')], 'expected a folder outside the project'],
   [['more'], "unexpected argument 'more'"],
 ])('%j is refused in one line', (argv, why) => {
   expect(() => read(...argv)).toThrow(why);
@@ -140,7 +140,7 @@ test('a wrong status, a wrong body and an exit are errors that name the server',
 });
 
 test('a folder is as large as its files', () => {
-  expect(diskBytes(join(projectRoot, 'bench/others'))).toBeGreaterThan(20_000);
+  expect(diskBytes(join(projectRoot, 'verify/others'))).toBeGreaterThan(20_000);
 });
 
 function round(cpuMicrosPerRequest: number, requests: number, errors = 0): Round {

@@ -2,10 +2,11 @@
  * The simulator's replies to a send and a read, so that every other server can return the same
  * bodies, and its OpenAPI document for servers that read one.
  */
+
+import { type BenchCase, type Caller, cases } from '../../bench/scenarios/bench-case.ts';
+import { sendRequest } from '../../bench/servers/preload.ts';
 import { openApi } from '../../src/http/openapi/service-document.ts';
 import { createSimulator } from '../../src/simulator.ts';
-import { type BenchCase, type Caller, cases } from '../scenarios/bench-case.ts';
-import { sendRequest } from '../servers/preload.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 /**
- * The processes that the comparison starts; all of them end when it ends, in whatever way.
+ * Starts the processes of the comparison, and ends all of them when it ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
