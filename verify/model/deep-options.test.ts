@@ -4,7 +4,7 @@ import { readDeepOptions } from './deep-options.ts';
 const read = (line: string) => readDeepOptions(line.split(' ').filter(Boolean));
 
 test('without --fuzz, five requests are fuzzed per sequence', () => {
-  expect(read('')).toMatchObject({ sequences: 10_000, seed: 1, fuzz: 50_000, alone: false });
+  expect(read('')).toMatchObject({ sequences: 10_000, seed: 1, fuzz: 50_000 });
   expect(read('20 7')).toMatchObject({ sequences: 20, seed: 7, fuzz: 100, path: undefined });
 });
 

@@ -9,8 +9,6 @@ export interface DeepOptions {
   readonly seed: number;
   /** The path of a failure to replay. */
   readonly path: string | undefined;
-  /** Runs in this process instead of several. */
-  readonly alone: boolean;
   /** The number of hostile requests, over all transports. */
   readonly fuzz: number;
   readonly transports: readonly TransportKind[];
@@ -32,14 +30,13 @@ export function readDeepOptions(args: readonly string[]): DeepOptions {
   const [first = String(defaultSequences), second = '1', ...more] = positionals;
   if (more.length > 0) throw mistake(`unexpected argument ${more[0]}`);
   const sequences = wholeNumber('sequences', first);
-  const replays = values.path !== undefined || values.alone === true;
   const { transport } = values;
   const chosen = kinds.filter((kind) => transport === undefined || transport === kind);
   if (chosen.length === 0)
     throw mistake(`--transport: expected ${kinds.join(' or ')}; got ${transport}`);
   const fuzz =
     values.fuzz === undefined
-      ? replays
+      ? values.path !== undefined
         ? 0
         : fuzzPerSequence * sequences
       : wholeNumber('--fuzz', values.fuzz);
@@ -48,7 +45,6 @@ export function readDeepOptions(args: readonly string[]): DeepOptions {
     sequences,
     seed: wholeNumber('seed', second),
     path: values.path,
-    alone: values.alone === true,
     fuzz,
     transports: chosen,
     chunk: values.chunk === undefined ? undefined : wholeNumber('--chunk', values.chunk),
@@ -65,7 +61,6 @@ function parsed(args: readonly string[]) {
         fuzz: { type: 'string' },
         transport: { type: 'string' },
         chunk: { type: 'string' },
-        alone: { type: 'boolean' },
       },
     });
   } catch (error) {

@@ -5,17 +5,23 @@
  * seed, the path and the shrunk sequence, and `npm run test:deep -- 1 <seed> --path <path>` replays
  * it.
  */
-import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { fuzzTransports } from '../fuzz/report.ts';
+import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
 import { checkSequences } from './commands.ts';
 import { type DeepOptions, readDeepOptions } from './deep-options.ts';
 
 const chunkSize = 1000;
 const reportEveryMs = 30_000;
 
-await main(optionsOrExit());
+interface Chunk {
+  readonly sequences: number;
+  readonly seed: number;
+}
+
+if (isPoolProcess) serveTasks(playChunk);
+else await main(optionsOrExit());
 
 function optionsOrExit(): DeepOptions {
   try {
@@ -27,44 +33,50 @@ function optionsOrExit(): DeepOptions {
 }
 
 async function main(options: DeepOptions): Promise<void> {
-  const { sequences, seed, path, alone, fuzz } = options;
+  const { sequences, seed, path, fuzz } = options;
   if (path !== undefined) checkSequences({ sequences, seed, path });
-  else if (alone) checkSequences({ sequences, seed });
   else if (sequences > 0 && !(await spread(sequences, seed))) process.exitCode = 1;
   if (fuzz > 0 && !(await fuzzTransports(options))) process.exitCode = 1;
 }
 
-/** Gives chunks to idle processes; the first disagreement ends the run. */
+/** Plays one chunk; returns the disagreement, if there is one. */
+async function playChunk(chunk: Chunk): Promise<string> {
+  try {
+    checkSequences(chunk);
+    return '';
+  } catch (error) {
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  }
+}
+
+/** Gives chunks to one process per core; false if a sequence shows a disagreement. */
 async function spread(sequences: number, seed: number): Promise<boolean> {
   const startedMs = performance.now();
   const seconds = () => Math.round((performance.now() - startedMs) / 1000);
   const chunks = Array.from({ length: Math.ceil(sequences / chunkSize) }, (_, i) => ({
-    size: Math.min(chunkSize, sequences - i * chunkSize),
+    sequences: Math.min(chunkSize, sequences - i * chunkSize),
     seed: seed * 1_000_000 + i,
   }));
-  let next = 0;
   let done = 0;
-  let failures = 0;
   const timer = setInterval(
-    () => console.log(`${done} of ${sequences} sequences, ${seconds()} s`),
+    () => console.log(`${done} of ${chunks.length} chunks, ${seconds()} s`),
     reportEveryMs,
   );
-  const work = async () => {
-    for (let chunk = chunks[next++]; chunk && failures === 0; chunk = chunks[next++]) {
-      if (await runChunk(chunk.size, chunk.seed)) done += chunk.size;
-      else failures += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  const found = await runInPool<Chunk, string>({
+    script: fileURLToPath(import.meta.url),
+    processes: availableParallelism(),
+    each: 1,
+    tasks: chunks,
+    lost: (chunk) => `the process of seed ${chunk.seed} ended`,
+    onDone: (disagreement) => {
+      done += 1;
+      if (disagreement !== '') console.error(disagreement);
+    },
+  });
   clearInterval(timer);
-  const verdict = failures === 0 ? 'no disagreement' : 'DISAGREEMENT, see above';
-  console.log(`${done} sequences, seed ${seed}, ${seconds()} s: ${verdict}`);
+  const failures = found.filter((disagreement) => disagreement !== '').length;
+  const verdict =
+    failures === 0 ? 'no disagreement' : `DISAGREEMENT in ${failures} chunks, see above`;
+  console.log(`${sequences} sequences, seed ${seed}, ${seconds()} s: ${verdict}`);
   return failures === 0;
-}
-
-function runChunk(size: number, chunkSeed: number): Promise<boolean> {
-  const script = fileURLToPath(import.meta.url);
-  const args = ['--import', 'tsx', script, String(size), String(chunkSeed), '--alone'];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
-  return new Promise((resolve) => child.on('exit', (code) => resolve(code === 0)));
 }
