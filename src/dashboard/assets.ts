@@ -1,7 +1,7 @@
 /**
- * The page's files on the control port. In a checkout they are made when the page is first asked
- * for; a package has them in `dist/dashboard/`. Nothing in them is secret, so they are served
- * without the token, which the page then asks for; the guard's other refusals hold for them too.
+ * Serves the page's files on the control port. A checkout builds them on the first request; a
+ * package has them in `dist/dashboard/`. They hold no secrets, so they are served without the
+ * token, which the page asks for afterwards. The guard's other refusals apply to them too.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

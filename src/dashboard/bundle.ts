@@ -1,6 +1,6 @@
 /**
- * Makes the page's files by esbuild: in memory for a checkout that serves them, on disk for the
- * package. esbuild is a development dependency, so only a checkout or the build may call this.
+ * Builds the page's files with esbuild: in memory for a checkout, on disk for the package. esbuild
+ * is a development dependency, so only a checkout or the build may call this.
  */
 import { readFileSync } from 'node:fs';
 import { operations } from '../operations/table.ts';

@@ -1,5 +1,5 @@
 /**
- * For the tests of the page: one browser for all of them, and a simulator with a page for each.
+ * For tests of the dashboard: one browser for all tests, and a simulator with a page for each.
  */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,5 +1,5 @@
 /**
- * For the tests of the HTML report: one report, of a server that breaks rules, in a real browser.
+ * For tests of the HTML report: one report, of a server that breaks rules, open in a browser.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

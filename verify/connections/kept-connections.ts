@@ -1,5 +1,5 @@
 /**
- * Idle clients that keep their connections; a closing server must not wait for them.
+ * Idle clients that keep their connections open. A closing server must not wait for them.
  */
 import { routeOf } from '../../src/operations/table.ts';
 import { get, RawSocket } from '../testkit/raw-socket.ts';

@@ -1,6 +1,6 @@
 /**
- * What breaks the rules of HTTP, or stops halfway. A connection may end on it, and whatever is
- * answered must still be HTTP.
+ * Requests that break the rules of HTTP, or stop halfway. The server may close the connection, but
+ * every reply must still be HTTP.
  */
 
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 /**
- * One connection's life: what moves the world before it, the whole requests that it carries, and
- * how it ends.
+ * What happens on one connection: operations that change the world first, the whole requests sent
+ * on it, and how it ends.
  */
 import fc from 'fast-check';
 import { broken } from './broken.ts';
@@ -56,7 +56,7 @@ function conversationOf(
 }
 
 /** All of it, so that it can be read and sent again. */
-export function told(conversation: Conversation): string {
+export function describe(conversation: Conversation): string {
   const { port, moves: moved, pieces, pipelined, ending, leaving, cuts } = conversation;
   return [
     `on the ${port} port, ${pipelined} at once, cut at ${JSON.stringify(cuts)}, then ${leaving}`,

@@ -1,6 +1,6 @@
 /**
- * The world that is fuzzed, and what a hostile caller knows of it: ids and keys that are right, so
- * that requests get past the first gate. A reset brings the same ones back.
+ * The world that is fuzzed, and the ids and keys that a hostile caller knows, so that requests get
+ * past the first gate. A reset restores the same ones.
  */
 import type { SettingsInput } from '../../src/simulator.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Requests that are whole: one each, whatever is in them, so that exactly one reply must come for
- * each and the connection lives on.
+ * Whole requests: well-formed as HTTP, whatever they contain. Each must get exactly one reply, and
+ * the connection stays open.
  */
 import fc from 'fast-check';
 import { largeBody, sendBody } from './bodies.ts';

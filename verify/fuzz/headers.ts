@@ -1,6 +1,5 @@
 /**
- * Headers. Those of the first list leave the framing and the connection as they are, on both
- * transports.
+ * Header lines, right and odd. None of them changes the framing of a request.
  */
 import fc from 'fast-check';
 import * as values from '../testkit/steps/values.ts';

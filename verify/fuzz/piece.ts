@@ -1,6 +1,6 @@
 /**
- * What is sent, as bytes: a text in which each character stands for one byte, so that it can be
- * cut, joined and damaged like any other text.
+ * Requests as bytes: a text in which each character stands for one byte, so that it can be cut,
+ * joined and damaged like any text.
  */
 import fc from 'fast-check';
 

@@ -1,5 +1,5 @@
 /**
- * Which replies the fuzzed server may give to which requests.
+ * Checks that the fuzzed server may give a reply to a request.
  */
 import { servedOperations } from '../../src/http/control/documents.ts';
 import { lookUpIn } from '../../src/http/control/look-up.ts';

@@ -1,6 +1,5 @@
 /**
- * A fuzz run against a server in a process of its own, on one transport after the other, and what
- * it came to.
+ * Fuzzes a server in a child process, on one transport after the other, and prints a report.
  */
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { type FuzzReport, fuzz } from './run.ts';

@@ -1,17 +1,17 @@
 /**
- * A fuzz run: conversations in chunks, each with a seed of its own and a world that was just reset,
- * played on several connections side by side. The inputs follow from the seed; the order in which
- * connections meet does not.
+ * A fuzz run: conversations in chunks, each with its own seed and a freshly reset world, played by
+ * several workers at once. The inputs follow from the seed; the order in which the workers'
+ * requests arrive does not.
  */
 
 import fc from 'fast-check';
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { rowOf } from './control-rows.ts';
-import { type Conversation, conversations, told } from './conversation.ts';
+import { type Conversation, conversations, describe } from './conversation.ts';
 import type { Facts } from './facts.ts';
 import { gatherFacts, resetWorld } from './gather.ts';
-import { Lane, type Port, type Tally } from './lane.ts';
 import type { Served } from './served.ts';
+import { FuzzWorker, type Port, type Tally } from './worker.ts';
 
 export interface FuzzPlan {
   readonly requests: number;
@@ -32,10 +32,10 @@ export class FuzzFailure extends Error {
   override readonly name = 'FuzzFailure';
 }
 
-const lanesBeside = 4;
+const workersAtOnce = 4;
 const conversationsPerChunk = 40;
 const warmUpShare = 0.2;
-const lastWordsWithinMs = 200;
+const lastOutputWithinMs = 200;
 const reportEveryMs = 30_000;
 
 export async function fuzz(plan: FuzzPlan, served: Served): Promise<FuzzReport> {
@@ -46,33 +46,36 @@ export async function fuzz(plan: FuzzPlan, served: Served): Promise<FuzzReport> 
     Port,
     number
   >;
-  const lanes = Array.from({ length: lanesBeside }, () => new Lane(ports, plan.transport, tally));
+  const workers = Array.from(
+    { length: workersAtOnce },
+    () => new FuzzWorker(ports, plan.transport, tally),
+  );
   try {
-    return await new Run(plan, served, lanes, tally).run();
+    return await new Run(plan, served, workers, tally).run();
   } finally {
-    for (const lane of lanes) lane.close();
+    for (const worker of workers) worker.close();
   }
 }
 
 class Run {
   readonly #plan: FuzzPlan;
   readonly #served: Served;
-  readonly #lanes: readonly Lane[];
+  readonly #workers: readonly FuzzWorker[];
   readonly #tally: Tally;
   readonly #startedMs = performance.now();
   #reportedMs = performance.now();
 
-  constructor(plan: FuzzPlan, served: Served, lanes: readonly Lane[], tally: Tally) {
+  constructor(plan: FuzzPlan, served: Served, workers: readonly FuzzWorker[], tally: Tally) {
     this.#plan = plan;
     this.#served = served;
-    this.#lanes = lanes;
+    this.#workers = workers;
     this.#tally = tally;
   }
 
   async run(): Promise<FuzzReport> {
     const { requests, chunk } = this.#plan;
-    const [first] = this.#lanes;
-    if (first === undefined) throw new Error('no lane');
+    const [first] = this.#workers;
+    if (first === undefined) throw new Error('no worker');
     const facts = await gatherFacts(first, this.#served.ready);
     const arbitrary = conversations(facts);
     let warmRss = await rssOf(first);
@@ -91,7 +94,7 @@ class Run {
     number: number,
     arbitrary: fc.Arbitrary<Conversation>,
     facts: Facts,
-    first: Lane,
+    first: FuzzWorker,
   ): Promise<void> {
     const all = fc.sample(arbitrary, {
       seed: this.#plan.seed * 1_000_000 + number,
@@ -101,26 +104,26 @@ class Run {
     const { requests } = this.#plan;
     // Played again, a chunk is played whole.
     const isAlone = this.#plan.chunk !== undefined;
-    const playing = new Map<Lane, Conversation>();
+    const playing = new Map<FuzzWorker, Conversation>();
     let next = 0;
     let hasFailed = false;
     await Promise.all(
-      this.#lanes.map(async (lane) => {
+      this.#workers.map(async (worker) => {
         const goesOn = () => !hasFailed && (isAlone || this.#tally.requests < requests);
         for (let each = all[next++]; each !== undefined && goesOn(); each = all[next++]) {
-          playing.set(lane, each);
+          playing.set(worker, each);
           try {
-            await lane.play(each);
+            await worker.play(each);
             const complaint = this.#served.complaint();
             if (complaint !== undefined) throw new Error(complaint);
           } catch (error) {
             hasFailed = true;
-            playing.delete(lane);
+            playing.delete(worker);
             // The end of a process is seen later than that of its connections.
-            await new Promise((resolve) => setTimeout(resolve, lastWordsWithinMs));
+            await new Promise((resolve) => setTimeout(resolve, lastOutputWithinMs));
             throw this.#failure(number, error, each, [...playing.values()]);
           }
-          playing.delete(lane);
+          playing.delete(worker);
         }
       }),
     );
@@ -138,8 +141,8 @@ class Run {
       [
         this.#served.complaint() ?? '',
         why,
-        told(failed),
-        ...beside.map((each) => `beside it ${told(each)}`),
+        describe(failed),
+        ...beside.map((each) => `at the same time ${describe(each)}`),
         `seed ${seed}, chunk ${chunk}; again with: npm run test:deep -- 0 ${seed} --fuzz 1 --transport ${transport} --chunk ${chunk}`,
       ]
         .filter(Boolean)
@@ -158,7 +161,7 @@ class Run {
   }
 }
 
-async function rssOf(lane: Lane): Promise<number> {
-  const state = await lane.askControl(rowOf('simulator.state'));
+async function rssOf(worker: FuzzWorker): Promise<number> {
+  const state = await worker.askControl(rowOf('simulator.state'));
   return (state as { memory: { rss_bytes: number } }).memory.rss_bytes;
 }

@@ -1,6 +1,6 @@
 /**
- * The simulator that is fuzzed: in a process of its own, so that its crash is seen and its memory
- * is its own, or in this one.
+ * The simulator that is fuzzed: in a child process, where a crash is seen and memory is measured,
+ * or in this process.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * Targets: the paths of both ports, and what is made of them.
+ * Request targets: the paths of the service, and variations of them.
  */
 import fc from 'fast-check';
 import type { Facts } from './facts.ts';

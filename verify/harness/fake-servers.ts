@@ -1,5 +1,5 @@
 /**
- * Servers that obey nothing, for the harness's own tests: none of them may get a single `passed`.
+ * Servers that follow no rule, for tests of the harness: none of them may get a single `passed`.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

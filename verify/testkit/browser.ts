@@ -1,6 +1,6 @@
 /**
- * The browser that pages are tested in. Where there is none the tests are skipped and say so; in CI
- * that is a failure.
+ * Launches the browser for tests of pages. Where there is none, those tests are skipped and say
+ * so; in CI that is a failure.
  */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';

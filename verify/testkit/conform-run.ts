@@ -1,6 +1,5 @@
 /**
- * Runs the harness in this process and reads its JSON report, for tests of what it catches and of
- * what it leaves alone.
+ * Runs the harness in this process and reads its JSON report.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * Commands and snippets as the pages print them, and servers started by such a command.
+ * Reads commands and snippets from the documentation, runs them, and starts servers by them.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { perform } from '../../src/operations/define.ts';
 import { operations } from '../../src/operations/table.ts';
-import { LeverError } from '../../src/sim/lever-error.ts';
+import { OperationRefused } from '../../src/sim/operation-refused.ts';
 import type { ApiKey } from '../../src/sim/records.ts';
 import type { Simulator } from '../../src/simulator.ts';
 import { bearer, postTo, requestTo, sendPaths } from './request.ts';
@@ -97,7 +97,7 @@ export function outcomeOf(simulator: Simulator, { label, run }: Command): string
   try {
     return `${label} ${JSON.stringify(run(simulator))}`;
   } catch (error) {
-    if (error instanceof LeverError) return `${label} ${error.code}: ${error.message}`;
+    if (error instanceof OperationRefused) return `${label} ${error.code}: ${error.message}`;
     throw error;
   }
 }

@@ -47,8 +47,10 @@ export async function runInPool<Task, Done>(plan: PoolPlan<Task, Done>): Promise
     }
   };
   try {
-    const lanes = children.flatMap((child) => Array.from({ length: plan.each }, () => work(child)));
-    await Promise.all(lanes);
+    const workers = children.flatMap((child) =>
+      Array.from({ length: plan.each }, () => work(child)),
+    );
+    await Promise.all(workers);
     return results;
   } finally {
     for (const child of children) if (child.connected) child.disconnect();

@@ -1,7 +1,7 @@
 /**
- * Simulated time as the page shows it, and the simulator's numbers, asked for when a message moved,
- * as that sets timers, and every two seconds: time that runs makes no events, and a reset shows as
- * fewer messages or an earlier time.
+ * Simulated time as the page shows it, and the simulator's counts. Both are read again when a
+ * message changes, which sets timers, and every two seconds: the passing of time sends no events,
+ * and a reset shows as fewer messages or an earlier time.
  */
 import { computed, signal } from '@preact/signals';
 import { call } from './control.ts';

@@ -1,6 +1,6 @@
 /**
- * Calls of the control API. With a control token set, the first refusal makes the page ask for it;
- * it is kept for this tab alone.
+ * Calls operations of the control port. If it wants a token, the first refusal makes the page ask
+ * for one, which is kept for this tab only.
  */
 import { signal } from '@preact/signals';
 import { routeOf } from './routes.ts';

@@ -1,5 +1,5 @@
 /**
- * The SharedWorker of all tabs that show this simulator: it holds their one stream of events.
+ * The SharedWorker of all tabs that show this simulator. It holds their one stream of events.
  */
 import { EventDesk, type Wish } from './event-desk.ts';
 import { routeOf } from './routes.ts';

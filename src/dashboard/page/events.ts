@@ -1,6 +1,6 @@
 /**
- * What happens in the simulator, as it happens, from a stream that all tabs share. A hidden page
- * listens to nothing. When events were lost, or the world is another one, every listener is asked
+ * Passes the simulator's events to their listeners, from a stream that all tabs share. A hidden
+ * page does not listen. When events were lost, or the world was replaced, every listener is asked
  * to read everything again.
  */
 import { signal } from '@preact/signals';

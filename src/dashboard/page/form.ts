@@ -1,5 +1,5 @@
 /**
- * The state of something that takes a moment and may be refused: busy, refused, or neither.
+ * The state of an action or a form while it runs: busy, refused, or neither.
  */
 import { useSignal } from '@preact/signals';
 import { ControlError } from './control.ts';

@@ -1,6 +1,6 @@
 /**
- * The dashboard: what the simulator does, live, and its levers. Everything it shows and does goes
- * through the control API that served it.
+ * The dashboard's entry. It shows what the simulator does, live, and offers its operations, all
+ * through the control port that served it.
  */
 import { render } from 'preact';
 import { followClock } from './clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Numbers as they are typed, read strictly: `1,000`, `0x10`, `1e3` and `abc` are mistakes, never
- * other numbers.
+ * Reads numbers from inputs, strictly: `1,000`, `0x10`, `1e3` and `abc` are mistakes, never other
+ * numbers.
  */
 
 /** What is wrong with the fields of a form, by field. The fields show it, and nothing is sent. */

@@ -1,5 +1,5 @@
 /**
- * Reading something again when events say that it may have changed.
+ * Reads something again after events, at most once at a time and with pauses between.
  */
 
 /** Many events in a row are one reading. */

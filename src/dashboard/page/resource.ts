@@ -1,5 +1,5 @@
 /**
- * A value that the control API answers, kept up to date while a component shows it.
+ * A value read from the control port, kept up to date while a component shows it.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';

@@ -1,5 +1,5 @@
 /**
- * Which page is shown, from the address behind `#`: `#/messages/<id>`.
+ * The shown page, from the address after `#`: `#/messages/<id>`.
  */
 import { computed, signal } from '@preact/signals';
 

@@ -1,5 +1,5 @@
 /**
- * Where the operations are on the control port.
+ * The verb and path of each operation on the control port.
  */
 import type { OperationName } from './wire.ts';
 

@@ -1,6 +1,5 @@
 /**
- * What stands around every page: the ways between them, the simulated time, and the state of the
- * connection.
+ * The frame of every page: navigation, simulated time, and the state of the connection.
  */
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';

@@ -1,5 +1,5 @@
 /**
- * Asks for the control token, once for a tab.
+ * Asks for the control token, once per tab.
  */
 import { useSignal } from '@preact/signals';
 import { readState } from './clock.ts';

@@ -1,5 +1,5 @@
 /**
- * What the control API answers, as far as the page names it: derived from the declarations of the
+ * The types of the control port's replies that the page uses, derived from the declarations of the
  * operations.
  */
 import type { ActivityEvent } from '../../operations/activity-events.ts';

@@ -1,5 +1,5 @@
 /**
- * The accounts and SIMs, which nearly every page names.
+ * The accounts and SIMs, which most pages show.
  */
 import { call } from './control.ts';
 import { type Resource, useResource } from './resource.ts';

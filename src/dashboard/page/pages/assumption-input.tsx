@@ -1,6 +1,6 @@
 /**
- * The input for one assumption: a list of its answers, or a text where a number or a list is an
- * answer too.
+ * The input for one assumption: a list of its answers, or a text field if a number or a list is
+ * also an answer.
  */
 import { useSignal } from '@preact/signals';
 import { errorText } from '../control.ts';

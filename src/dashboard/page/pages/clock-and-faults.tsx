@@ -1,5 +1,5 @@
 /**
- * Clock and Faults: when things happen, and what goes wrong.
+ * The page Clock and Faults: the clock, the faults and the scripted recipients.
  */
 import { ClockPanel } from './clock-panel.tsx';
 import { FaultsPanel } from './faults.tsx';

@@ -1,5 +1,5 @@
 /**
- * The clock: the time, what moves it, and jumps.
+ * The clock: the present time, its mode, jumps ahead, and a button to start over.
  */
 import { useSignal } from '@preact/signals';
 import { clock, hearClock, nowMs, readState } from '../clock.ts';

@@ -1,5 +1,5 @@
 /**
- * A message as a command and as a test that can be pasted.
+ * A message as a curl command and as a test, for the clipboard.
  */
 import type { Message } from '../wire.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Faults: what goes wrong on the wire, how often it did, and no more.
+ * The faults that are set, how often each one struck, and a form to add one.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';

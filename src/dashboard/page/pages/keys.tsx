@@ -1,6 +1,6 @@
 /**
- * API keys: created with a name, shown once, revoked. The full key is in this component's memory
- * alone, from its creation until it is put away.
+ * The page API keys: keys are created with a name, shown once, and revoked. The full key is held
+ * only by this component, from its creation until the user dismisses it.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';

@@ -1,6 +1,6 @@
 /**
- * Limits: what each account may still ask of each endpoint now, and how much was asked and refused
- * over time.
+ * The page Limits: how many requests each account has left at each endpoint, how many were made
+ * and refused over time, and a form to change the limits.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';

@@ -1,5 +1,6 @@
 /**
- * One message in full: its way so far, what made it, and the levers that move it on.
+ * One message in full: its history, the exchange that created it, and the operations that move it
+ * on.
  */
 import { state } from '../clock.ts';
 import { call } from '../control.ts';

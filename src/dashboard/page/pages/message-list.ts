@@ -1,6 +1,6 @@
 /**
- * The messages that are loaded, newest first, kept as they are by events: a known message takes its
- * new status at once, new ones are fetched together.
+ * The loaded messages, newest first, kept up to date by events: a known message takes its new
+ * status at once, new messages are fetched together.
  */
 import { signal } from '@preact/signals';
 import { call } from '../control.ts';

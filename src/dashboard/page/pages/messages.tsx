@@ -1,5 +1,5 @@
 /**
- * Messages: all of them, live, and one of them in full.
+ * The page Messages: a live list with filters, and one message in full.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';

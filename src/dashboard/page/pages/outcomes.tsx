@@ -1,5 +1,6 @@
 /**
- * Scripted recipients: what becomes of messages to them, and how many there were.
+ * The scripted recipients: the fate of messages to each, how many there were, and a form to add
+ * one.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';

@@ -1,5 +1,5 @@
 /**
- * The plot itself: bars of requests that passed, and of those that were answered 429 above them.
+ * Draws the plot: bars of requests that passed, with those answered 429 stacked above.
  */
 import uPlot from 'uplot';
 import type { Counts } from './request-counts.ts';

@@ -1,5 +1,5 @@
 /**
- * Received: the inbound messages of each account, and one injected from outside.
+ * The page Received: the inbound messages of all accounts, and a form to inject one.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';

@@ -1,5 +1,5 @@
 /**
- * The last requests, counted by stretches of simulated time that are just wide enough for a plot.
+ * Counts the last requests by intervals of simulated time, just wide enough for a plot.
  */
 import type { ServiceRequest, Traffic } from '../wire.ts';
 

@@ -1,5 +1,6 @@
 /**
- * Requests and 429s over simulated time. The plotting package is loaded when this is first shown.
+ * Plots requests and 429s over simulated time. The plotting package is loaded when the plot is
+ * first shown.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';

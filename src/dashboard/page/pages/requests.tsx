@@ -1,5 +1,5 @@
 /**
- * Requests: the last thousand that the service was asked, newest first.
+ * The page Requests: the last thousand requests to the service, newest first, with filters.
  */
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';

@@ -1,5 +1,6 @@
 /**
- * Rules and assumptions: what the document states, and what it leaves open, which can be switched.
+ * The page Rules and assumptions: what the document states, and the answers where it is silent,
+ * which can be switched.
  */
 import { useSignal } from '@preact/signals';
 import { rules } from '../../../../conformance/rules.ts';

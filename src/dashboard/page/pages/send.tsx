@@ -1,5 +1,6 @@
 /**
- * Send: the form of the document, and the real exchange it makes, errors included.
+ * The page Send: a form with the document's fields, and the exchange that it made, errors
+ * included.
  */
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';

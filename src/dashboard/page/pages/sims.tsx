@@ -1,5 +1,6 @@
 /**
- * SIMs: what each number may do, what waits for it, and the operations on it.
+ * The page SIMs: the state and queue of each number, the operations on it, and a form to connect
+ * one.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';

@@ -1,6 +1,6 @@
 /**
- * A message's way: each status with its simulated time and the time since the one before; what is
- * still to come stands in grey.
+ * The history of a message: each status with its simulated time and the time since the previous
+ * one. Statuses still to come are grey.
  */
 import { StatusShape } from '../parts/status.tsx';
 import { durationText, Time } from '../parts/time.tsx';

@@ -1,5 +1,5 @@
 /**
- * A button that does something which takes a moment and may be refused.
+ * Buttons that act: they show while they are busy, and why they were refused.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';

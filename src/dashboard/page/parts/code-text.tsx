@@ -1,5 +1,5 @@
 /**
- * A sentence of the ledgers: what stands between backticks is code.
+ * Shows a sentence of the ledgers; text between backticks is shown as code.
  */
 export function CodeText({ text }: { readonly text: string }) {
   return (

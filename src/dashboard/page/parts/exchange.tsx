@@ -1,5 +1,5 @@
 /**
- * A request of the service and its reply, as they went over the wire, but for the key.
+ * Shows a request of the service and its reply, as they went over the wire, without the key.
  */
 import type { Exchange } from '../wire.ts';
 import { ReplyStatus } from './status.tsx';

@@ -1,5 +1,6 @@
 /**
- * Labelled inputs. The hint belongs to its input for screen readers too.
+ * Form fields, each bound to a value. Labels and hints are linked to their input for screen
+ * readers.
  */
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';

@@ -1,5 +1,6 @@
 /**
- * What stands where there is nothing to show: not yet, not any, or not possible.
+ * What a page shows instead of content: that it loads, that there is none, or why it cannot be
+ * shown.
  */
 import type { ComponentChildren } from 'preact';
 import { errorText } from '../control.ts';

@@ -1,5 +1,5 @@
 /**
- * A message's status: a shape, a word and a colour, so that none of them stands alone.
+ * Shows a status by shape, word and colour, so that colour is never the only sign.
  */
 const shapes: Readonly<Record<string, string>> = {
   queued: 'M8 3.5a4.5 4.5 0 1 1 0 9a4.5 4.5 0 1 1 0-9z',

@@ -1,5 +1,5 @@
 /**
- * Simulated times, as the service writes them: UTC, to the millisecond.
+ * Shows simulated times as the service writes them: UTC, with milliseconds.
  */
 export function Time({ at }: { readonly at: string }) {
   const [day = '', rest = ''] = at.split('T');

@@ -1,6 +1,6 @@
 /**
- * Plays conversations one after the other, and looks after each whether the server still serves, on
- * connections that it keeps, and whether the world is sound.
+ * Plays conversations one after the other. After each it checks, on connections that it keeps,
+ * that the server still serves and that the world is sound.
  */
 
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
@@ -16,7 +16,7 @@ import { checkDocumented, checkReply } from './reply.ts';
 
 export type Port = Conversation['port'];
 
-/** What a run has seen so far; lanes add to it. */
+/** What a run has seen so far; workers add to it. */
 export interface Tally {
   requests: number;
   connections: number;
@@ -39,7 +39,7 @@ const sane: Readonly<Record<Port, Piece>> = {
   control: pieceOf(rowOf('simulator.health')),
 };
 
-export class Lane {
+export class FuzzWorker {
   readonly #ports: Ports;
   readonly #transport: TransportKind;
   readonly #tally: Tally;
@@ -156,7 +156,7 @@ export class Lane {
     if (leaving === 'half-closes') connection.finish();
     // Answered after the ending was sent: by then the server has seen it.
     await this.#checkAlive();
-    // Whether a reply to HEAD is whole cannot be told without knowing which one it is.
+    // Whether a reply to HEAD is whole cannot be known without knowing which one it is.
     if (ending.includes('HEAD')) return;
     for (const reply of connection.leftovers()) {
       checkReply(reply, { port, transport: this.#transport, method: 'GET', isWhole: false });
