@@ -36,8 +36,8 @@ import { sha256 } from './recording/digest.ts';
 import { type Journal, MemoryJournal } from './recording/journal.ts';
 import { resultDigest } from './recording/journal-entry.ts';
 import { openRun, type Resumed } from './recording/resume.ts';
-import { LeverError } from './sim/lever-error.ts';
 import { MessageCounts } from './sim/message-counts.ts';
+import { OperationRefused } from './sim/operation-refused.ts';
 import type { KeyDigest } from './sim/records.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
@@ -47,7 +47,7 @@ export type { SettingsInput } from './config/settings.ts';
 export type { ApiReply, ApiRequest } from './http/service/messages.ts';
 export { ListenError, PortInUseError } from './http/transport/transport.ts';
 export { JournalError } from './recording/journal-error.ts';
-export { LeverError } from './sim/lever-error.ts';
+export { OperationRefused } from './sim/operation-refused.ts';
 
 /** What `--ready-file` holds: where the simulator listens, and what to use it with. */
 export interface ReadyFile {
@@ -208,7 +208,7 @@ export class Simulator implements Live, Resumed {
         return result;
       } catch (error) {
         // What is not understood has changed nothing.
-        if (error instanceof LeverError && error.code !== 'invalid') {
+        if (error instanceof OperationRefused && error.code !== 'invalid') {
           this.#journal?.lever(atMs, lever, args, error.code);
         }
         throw error;
@@ -218,7 +218,7 @@ export class Simulator implements Live, Resumed {
 
   /** The run since the start, or without a journal file since the last reset, as NDJSON. */
   journalText(): string {
-    if (this.#journal === undefined) throw new LeverError('conflict', 'no journal is kept');
+    if (this.#journal === undefined) throw new OperationRefused('conflict', 'no journal is kept');
     return this.#journal.text();
   }
 

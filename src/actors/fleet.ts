@@ -13,7 +13,7 @@ import type { VirtualClock } from '../sim/clock.ts';
 import { isStuckIn } from '../sim/device-work.ts';
 import type { Dispatch } from '../sim/dispatch.ts';
 import { assert } from '../sim/errors.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Device, Message } from '../sim/records.ts';
 import { deviceMachine, type PolledBy } from './device-machine.ts';
 import type { Lifecycle } from './lifecycle.ts';
@@ -97,7 +97,10 @@ export class Fleet implements Dispatch {
    */
   pollNow(device: Device): readonly Message[] {
     if (!this.#mayPoll(device, 'operation')) {
-      throw new LeverError('conflict', `the SIM ${device.number} is not connected and active`);
+      throw new OperationRefused(
+        'conflict',
+        `the SIM ${device.number} is not connected and active`,
+      );
     }
     return this.#pollFor(device, 'operation');
   }

@@ -8,8 +8,8 @@
 
 import realTimers from 'node:timers';
 import { isoTime } from '../sim/iso-time.ts';
-import { LeverError } from '../sim/lever-error.ts';
 import type { EndpointName } from '../sim/limits.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Message } from '../sim/records.ts';
 import type { Status } from '../sim/status.ts';
 import type { Simulation } from '../simulation/simulation.ts';
@@ -143,7 +143,7 @@ export class Activity {
   /** Throws if there are as many streams as there may be. */
   checkStreams(): void {
     if (this.#streams.size < mostStreams) return;
-    throw new LeverError('conflict', `there are ${mostStreams} streams of events already`);
+    throw new OperationRefused('conflict', `there are ${mostStreams} streams of events already`);
   }
 
   /**

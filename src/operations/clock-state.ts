@@ -1,5 +1,5 @@
 /**
- * What is shown of the clock.
+ * The state of the clock, as the control port shows it.
  */
 import { z } from 'zod';
 import { shownClockModes } from '../config/settings.ts';

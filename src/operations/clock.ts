@@ -1,11 +1,11 @@
 /**
- * Time that users can move: the clock's modes and its jumps.
+ * The operations on time: the clock's modes and its jumps.
  */
 import { z } from 'zod';
 import { clockModes, largestRate } from '../config/settings.ts';
 import { latestTimeMs } from '../sim/clock.ts';
 import { isoTime } from '../sim/iso-time.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { type ClockState, clockState, clockStateSchema } from './clock-state.ts';
 import { defineOperation } from './define.ts';
@@ -77,7 +77,7 @@ export const clock = {
     },
     run: (live, { mode, rate }) => {
       if (rate !== undefined && mode !== 'scaled') {
-        throw new LeverError('invalid', 'only a scaled clock takes a rate', 'rate');
+        throw new OperationRefused('invalid', 'only a scaled clock takes a rate', 'rate');
       }
       live.wallClock.setMode(mode, rate);
       return published(live);
@@ -130,10 +130,14 @@ function targetOf(how: AdvanceInput, nowMs: number): number | 'idle' {
   const path = 'by' in how ? 'by' : 'to';
   const targetMs = 'by' in how ? nowMs + durationMs(how.by, path) : timeMs(how.to, path);
   if (targetMs < nowMs) {
-    throw new LeverError('invalid', `time does not go back: it is ${isoTime(nowMs)} already`, path);
+    throw new OperationRefused(
+      'invalid',
+      `time does not go back: it is ${isoTime(nowMs)} already`,
+      path,
+    );
   }
   if (targetMs > latestTimeMs) {
-    throw new LeverError('invalid', `simulated time ends at ${isoTime(latestTimeMs)}`, path);
+    throw new OperationRefused('invalid', `simulated time ends at ${isoTime(latestTimeMs)}`, path);
   }
   return targetMs;
 }

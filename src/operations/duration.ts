@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { startTimeSchema } from '../config/settings.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 
 /** A time in what is shown. */
 export const timeSchema = z.iso.datetime().describe('ISO 8601 UTC, in simulated time.');
@@ -24,7 +24,7 @@ export function durationMs(duration: string | number, path: string): number {
       ? duration
       : Number(match?.[1]) * (units[match?.[2] ?? ''] ?? Number.NaN);
   if (Number.isSafeInteger(ms) && ms >= 0) return ms;
-  throw new LeverError(
+  throw new OperationRefused(
     'invalid',
     `${JSON.stringify(duration)} is no duration: expected a number with ms, s, m, h or d, such as "24h"`,
     path,
@@ -36,5 +36,5 @@ export function timeMs(time: string | number, path: string): number {
   const reading = startTimeSchema.safeParse(time);
   if (reading.success) return reading.data;
   const why = reading.error.issues[0]?.message ?? 'expected a time';
-  throw new LeverError('invalid', `${JSON.stringify(time)} is no time: ${why}`, path);
+  throw new OperationRefused('invalid', `${JSON.stringify(time)} is no time: ${why}`, path);
 }

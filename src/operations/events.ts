@@ -1,8 +1,8 @@
 /**
- * Events as they happen, over HTTP. In JavaScript, `sim.activity.listen` gives the same.
+ * Streams events over HTTP. In JavaScript, `sim.activity.listen` gives the same events.
  */
 import { z } from 'zod';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import { denseAbove, keptEvents } from './activity.ts';
 import {
   type ActivityEvent,
@@ -46,5 +46,5 @@ export const events = {
 function readLastEventId(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined;
   if (/^[0-9]{1,15}$/.test(text)) return Number(text);
-  throw new LeverError('invalid', 'expected the id of an event', 'Last-Event-ID');
+  throw new OperationRefused('invalid', 'expected the id of an event', 'Last-Event-ID');
 }

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { keyPrefix } from '../sim/key-prefix.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import type { ApiKey } from '../sim/records.ts';
 import { defineOperation } from './define.ts';
 import { exchangeViewSchema, faultOf } from './exchange-view.ts';
@@ -84,9 +84,11 @@ function chooseKey(keys: readonly ApiKey[], keyId: string | undefined): ApiKey {
       ? keys.find(({ key: text, revokedAtMs }) => text !== '' && revokedAtMs === undefined)
       : keys.find((one) => one.keyId === keyId);
   if (key === undefined) {
-    if (keyId !== undefined) throw new LeverError('not_found', `the account has no key ${keyId}`);
-    throw new LeverError('conflict', 'the account has no key to send with; create one');
+    if (keyId !== undefined)
+      throw new OperationRefused('not_found', `the account has no key ${keyId}`);
+    throw new OperationRefused('conflict', 'the account has no key to send with; create one');
   }
-  if (key.key === '') throw new LeverError('conflict', 'the text of this key is no longer known');
+  if (key.key === '')
+    throw new OperationRefused('conflict', 'the text of this key is no longer known');
   return key;
 }

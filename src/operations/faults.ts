@@ -1,10 +1,10 @@
 /**
- * Faults, set and taken away.
+ * The operations on faults: list, add, remove.
  */
 import { z } from 'zod';
 import { faultInputSchema } from '../config/fault-schema.ts';
 import type { Fault, FaultSpec } from '../http/service/fault.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation } from './define.ts';
 import { accountIdOf } from './query.ts';
 
@@ -49,7 +49,7 @@ export const faults = {
     ],
     run: ({ simulation: { faults, world } }, { match, ...spec }) => {
       if (faults.list.length >= mostFaults) {
-        throw new LeverError('conflict', `there are ${mostFaults} faults already`);
+        throw new OperationRefused('conflict', `there are ${mostFaults} faults already`);
       }
       const { account_id: called } = match;
       if (called === undefined) return faultView(faults.add({ match, ...spec }));

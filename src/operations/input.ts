@@ -1,9 +1,9 @@
 /**
- * What users hand to levers, checked: one LeverError names every mistake with its path.
+ * Checks the input of operations. One OperationRefused names every mistake with its path.
  */
 import type { z } from 'zod';
 import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 
 /** `at`: what the value is in a world file, where its mistakes have words of their own. */
 export function readInput<Schema extends z.ZodType>(
@@ -20,5 +20,5 @@ export function readInput<Schema extends z.ZodType>(
   }));
   const [first] = mistakes;
   const message = mistakes.length === 1 ? first?.message : mistakes.map(mistakeLine).join('; ');
-  throw new LeverError('invalid', message ?? 'not understood', first?.path || undefined);
+  throw new OperationRefused('invalid', message ?? 'not understood', first?.path || undefined);
 }

@@ -1,7 +1,6 @@
 /**
- * Which messages a user means, and a page of them, newest first.
- * A cursor is the arrival number of the last message shown, so a page never repeats or skips what
- * arrived meanwhile.
+ * Selects messages by a query, in pages, newest first. A cursor is the arrival number of the last
+ * message shown, so a page never repeats or skips messages that arrived meanwhile.
  */
 import { z } from 'zod';
 import { shownStatus } from '../sim/message.ts';

@@ -3,7 +3,7 @@
  * Rules: STATE-1 to STATE-5. Assumes: failsFrom.
  */
 import { z } from 'zod';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation, perform } from './define.ts';
 import { findMessages, matchIn, querySchema } from './message-query.ts';
 import { messageRecord, messageRecordSchema } from './message-record.ts';
@@ -81,7 +81,7 @@ export const messages = {
     run: ({ simulation }, message) => {
       const { status } = message;
       if (!simulation.fleet.progress(message)) {
-        throw new LeverError('conflict', `a message that is ${status} has no next step`);
+        throw new OperationRefused('conflict', `a message that is ${status} has no next step`);
       }
       return messageRecord(simulation.world, message);
     },
@@ -99,7 +99,7 @@ export const messages = {
     run: ({ simulation }, message, { reason }) => {
       const { status } = message;
       if (!simulation.fleet.fail(message, reason)) {
-        throw new LeverError('conflict', `a message that is ${status} cannot fail`);
+        throw new OperationRefused('conflict', `a message that is ${status} cannot fail`);
       }
       return messageRecord(simulation.world, message);
     },

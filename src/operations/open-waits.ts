@@ -1,27 +1,27 @@
 /**
- * The waits that are open in real time, so that closing the simulator ends them.
+ * The waits that are open in real time, so that closing the simulator can end them.
  */
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 
 /** Waits in real time that are open at once; one more is refused. */
 export const mostWaits = 1_000;
 
 export class OpenWaits {
-  readonly #open = new Set<(error: LeverError) => void>();
+  readonly #open = new Set<(error: OperationRefused) => void>();
 
   /** `end` is called should the simulator close first. */
-  add(end: (error: LeverError) => void): void {
+  add(end: (error: OperationRefused) => void): void {
     if (this.#open.size >= mostWaits) {
-      throw new LeverError('conflict', `there are ${mostWaits} waits already`);
+      throw new OperationRefused('conflict', `there are ${mostWaits} waits already`);
     }
     this.#open.add(end);
   }
 
-  delete(end: (error: LeverError) => void): void {
+  delete(end: (error: OperationRefused) => void): void {
     this.#open.delete(end);
   }
 
   close(): void {
-    for (const end of this.#open) end(new LeverError('conflict', 'the simulator is closing'));
+    for (const end of this.#open) end(new OperationRefused('conflict', 'the simulator is closing'));
   }
 }

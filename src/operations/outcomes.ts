@@ -1,5 +1,5 @@
 /**
- * Scripted fates of messages, by recipient. Rules: STATE-3, STATE-4.
+ * The operations on scripted fates of messages, by recipient. Rules: STATE-3, STATE-4.
  */
 import { z } from 'zod';
 import { outcomesOf } from '../config/default-world.ts';

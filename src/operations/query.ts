@@ -1,9 +1,9 @@
 /**
- * Values in queries: texts that stand for numbers, and names that stand for ids.
+ * Reads values in queries: texts that stand for numbers, and names that stand for ids.
  */
 import { z } from 'zod';
 import { numberSchema } from '../config/world-schema.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Account } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 
@@ -40,5 +40,9 @@ export function accountIdOf(world: World, idOrName: string, path: string): strin
   if (account !== undefined) return account.accountId;
   if (z.uuid().safeParse(idOrName).success) return idOrName;
   const text = JSON.stringify(idOrName);
-  throw new LeverError('invalid', `${text} is neither a UUID nor the name of an account`, path);
+  throw new OperationRefused(
+    'invalid',
+    `${text} is neither a UUID nor the name of an account`,
+    path,
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * The last requests of the service, with their replies. Never a key.
- * A ring of slots that are written over, so that the hot path makes no object for it.
+ * The last requests of the service, with their replies, without keys. A ring of reused slots, so
+ * that the hot path creates no object for it.
  */
 import { z } from 'zod';
 import type { Handled } from '../http/service/api.ts';

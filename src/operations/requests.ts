@@ -1,5 +1,5 @@
 /**
- * The last requests of the service.
+ * The operations that show the last requests of the service.
  */
 import { z } from 'zod';
 import { defineOperation } from './define.ts';

@@ -1,5 +1,5 @@
 /**
- * What is shown of a SIM.
+ * A SIM, as the control port shows it.
  */
 import { z } from 'zod';
 import { pollingSchema } from '../config/world-schema.ts';

@@ -1,10 +1,10 @@
 /**
- * SIMs: paired, unpaired, deactivated, polled by hand; and what reaches their numbers from outside.
+ * The operations on SIMs and the pool: connect, remove, change, poll, and receive from outside.
  * Rules: SVC-1, SVC-3, AUTH-5, ERR-2, STATE-2.
  */
 import { z } from 'zod';
 import { numberSchema, pollingSchema } from '../config/world-schema.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import { entryOf } from '../sim/received.ts';
 import type { Device, Message } from '../sim/records.ts';
 import { defineOperation } from './define.ts';
@@ -95,7 +95,7 @@ export const sims = {
       if (device.account === undefined && patch.polling === 'external') {
         // `tasksAccess: owner`: a number of the pool has no owner whose key could poll it.
         const message = `${device.number} is a number of the pool: it belongs to no account whose key could poll it, so it polls by itself`;
-        throw new LeverError('conflict', message, 'polling');
+        throw new OperationRefused('conflict', message, 'polling');
       }
       live.simulation.world.patchDevice(device, patch);
       return changed(live, device);
@@ -157,7 +157,7 @@ export const sims = {
     recorded: true,
     run: (live, device) => {
       if (device.account !== undefined) {
-        throw new LeverError('not_found', `the SIM ${device.number} belongs to an account`);
+        throw new OperationRefused('not_found', `the SIM ${device.number} belongs to an account`);
       }
       removeSim(live, device);
     },
@@ -190,7 +190,7 @@ export const sims = {
     run: ({ simulation: { world } }, account, { from, to, message }) => {
       const device = world.deviceByNumber(to);
       if (device === undefined || (device.account ?? account) !== account) {
-        throw new LeverError('invalid', `the account has no number ${to}`, 'to');
+        throw new OperationRefused('invalid', `the account has no number ${to}`, 'to');
       }
       return entryOf(world.receiveMessage(device, account, from, message));
     },
@@ -206,7 +206,7 @@ function removeSim({ simulation, activity }: Live, device: Device): void {
   const lasting = unfinished.find(({ status }) => !failsFrom.some((from) => from === status));
   if (lasting !== undefined) {
     const message = `message ${lasting.messageId} is ${lasting.status} and cannot fail (failsFrom); wait for its end, or delete the account`;
-    throw new LeverError('conflict', message);
+    throw new OperationRefused('conflict', message);
   }
   for (const message of unfinished) fleet.fail(message, simRemoved);
   world.removeDevice(device);

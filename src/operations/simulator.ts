@@ -1,6 +1,5 @@
 /**
- * The simulator as a whole: whether it is up, what it holds, start over, stop; and its recorded
- * run.
+ * The operations on the simulator as a whole: health, state, reset, shutdown, and its journal.
  */
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';

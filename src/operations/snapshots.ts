@@ -1,12 +1,12 @@
 /**
- * The whole state, taken and put back.
+ * The operations that take and restore a snapshot of the whole state.
  */
 import { z } from 'zod';
 import { sha256 } from '../recording/digest.ts';
 import { restoreSimulation } from '../recording/restore.ts';
 import { type Snapshot, snapshotFormat, snapshotSchema } from '../recording/snapshot-format.ts';
 import { takeSnapshot } from '../recording/take-snapshot.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import type { World } from '../sim/world.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import { defineOperation, WholeReply } from './define.ts';
@@ -19,7 +19,7 @@ export function snapshotText(snapshot: Snapshot, limitBytes = snapshotLimitBytes
   const text = textOf(snapshot);
   if (text !== undefined && Buffer.byteLength(text) <= limitBytes) return text;
   const message = `the state is larger than the ${limitBytes} bytes of the largest snapshot`;
-  throw new LeverError('conflict', message);
+  throw new OperationRefused('conflict', message);
 }
 
 /** Undefined where no string is long enough. */

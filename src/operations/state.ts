@@ -1,5 +1,5 @@
 /**
- * What there is, in numbers.
+ * Counts what the simulator holds: accounts, SIMs, messages, actors, timers, memory.
  */
 import { z } from 'zod';
 import { type Status, statuses } from '../sim/status.ts';

@@ -1,8 +1,8 @@
 /**
- * What the ids in the paths of operations stand for. An account may also be called by its name.
+ * Finds what the id in an operation's path refers to. An account may also be given by name.
  */
 import type { Fault } from '../http/service/fault.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Account, ApiKey, Device, Message } from '../sim/records.ts';
 import type { Live } from './live.ts';
 import { accountCalled } from './query.ts';
@@ -45,5 +45,5 @@ export function find<Name extends keyof Targets>(
 ): Targets[Name] {
   const found = finders[name](live, id);
   if (found !== undefined) return found;
-  throw new LeverError('not_found', `no ${words[name]} ${id}`);
+  throw new OperationRefused('not_found', `no ${words[name]} ${id}`);
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { latestTimeMs } from '../sim/clock.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import type { World } from '../sim/world.ts';
 import { longestTimerMs, WallClock } from '../simulation/wall-clock.ts';
 import type { Live } from './live.ts';
@@ -44,7 +44,7 @@ export function advanceUntil({ wallClock, simulation }: Live, given: Wait): Wait
   const { clock, world } = simulation;
   const wait = withAccountId(world, given);
   if (wallClock.mode !== 'manual') {
-    throw new LeverError('invalid', 'only a manual clock is advanced by a wait', 'advance');
+    throw new OperationRefused('invalid', 'only a manual clock is advanced by a wait', 'advance');
   }
   const untilMs = Math.min(clock.now() + wait.timeout_ms, latestTimeMs);
   for (;;) {
@@ -64,7 +64,7 @@ export function waitFor(live: Live, given: Wait): Promise<Waited> {
       resolve(already);
       return;
     }
-    const abort = (error: LeverError) => {
+    const abort = (error: OperationRefused) => {
       end();
       reject(error);
     };
@@ -125,9 +125,9 @@ function timeout(
   world: World,
   { match, count, timeout_ms: timeoutMs }: Wait,
   unit: string,
-): LeverError {
+): OperationRefused {
   const matching = countMessages(world, match);
-  return new LeverError(
+  return new OperationRefused(
     'timeout',
     `${matching} of ${count} messages matched within ${timeoutMs} ${unit}`,
   );

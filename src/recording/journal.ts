@@ -9,7 +9,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Handled } from '../http/service/api.ts';
 import type { ApiRequest } from '../http/service/messages.ts';
 import { isoTime } from '../sim/iso-time.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import { type Entry, type LeverEntry, requestEntry } from './journal-entry.ts';
 import { JournalError } from './journal-error.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
@@ -65,7 +65,7 @@ export class MemoryJournal implements Journal {
 
   text(): string {
     if (!this.isRecording) {
-      throw new LeverError(
+      throw new OperationRefused(
         'conflict',
         `too long for memory, which keeps ${rememberedInputs} inputs since the last reset: ` +
           'start with --journal FILE',
@@ -123,7 +123,7 @@ export class FileJournal implements Journal {
   text(): string {
     const { size } = fstatSync(this.#file);
     if (size <= journalTextLimitBytes) return readFileSync(this.#path, 'utf8');
-    throw new LeverError(
+    throw new OperationRefused(
       'conflict',
       `the journal has ${size} bytes, too many for one reply: read the file`,
     );

@@ -4,7 +4,7 @@
  */
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { isoTime } from '../sim/iso-time.ts';
-import { LeverError } from '../sim/lever-error.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import {
   type Entry,
@@ -105,7 +105,7 @@ function outcome(simulator: Player, name: string, args: readonly unknown[]): str
     const replayed = simulator.replayOperation(name, args);
     return replayed === undefined ? 'no operation has this name' : resultDigest(replayed.result);
   } catch (error) {
-    if (error instanceof LeverError) return error.code;
+    if (error instanceof OperationRefused) return error.code;
     throw error;
   }
 }

@@ -7,9 +7,9 @@ import type { Settings } from '../config/settings.ts';
 import type { FaultState } from '../http/service/fault.ts';
 import { walk } from '../invariants/walk.ts';
 import type { ServiceError } from '../sim/errors.ts';
-import { LeverError } from '../sim/lever-error.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { messageBody } from '../sim/message.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import { unpromptedFate } from '../sim/outcomes.ts';
 import {
   Account,
@@ -41,9 +41,9 @@ export function restoreSimulation(
     if (broken !== undefined) throw new Error(broken);
   } catch (error) {
     simulation.stop();
-    if (error instanceof LeverError) throw error;
+    if (error instanceof OperationRefused) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    throw new LeverError('invalid', `the snapshot contradicts itself: ${why}`);
+    throw new OperationRefused('invalid', `the snapshot contradicts itself: ${why}`);
   }
   return simulation;
 }

@@ -4,7 +4,7 @@
  * account would be valid once more.
  */
 import { mostAccountNames } from './bounds.ts';
-import { refuseMore } from './lever-error.ts';
+import { refuseMore } from './operation-refused.ts';
 
 export class AccountNames {
   readonly #uses = new Map<string, number>();

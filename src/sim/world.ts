@@ -13,8 +13,8 @@ import type { Dispatch } from './dispatch.ts';
 import { assert } from './errors.ts';
 import { drawKey, drawUuid } from './ids.ts';
 import { KeyRing } from './key-ring.ts';
-import { LeverError, refuseMore } from './lever-error.ts';
 import { msPerSecond } from './limits.ts';
+import { OperationRefused, refuseMore } from './operation-refused.ts';
 import type { Outcomes } from './outcomes.ts';
 import {
   type AcceptedSend,
@@ -124,7 +124,7 @@ export class World {
       revokedAtMs: undefined,
     };
     if (this.keyRing.has(key.key))
-      throw new LeverError('conflict', 'this key exists already', 'key');
+      throw new OperationRefused('conflict', 'this key exists already', 'key');
     this.#addKey(key);
     return key;
   }
@@ -293,13 +293,13 @@ export class World {
   #refuseTwin(name: string): void {
     for (const account of this.accounts.values()) {
       if (account.name === name)
-        throw new LeverError('conflict', `an account is called ${name} already`, 'name');
+        throw new OperationRefused('conflict', `an account is called ${name} already`, 'name');
     }
   }
 
   #createDevice(number: string, account: Account | undefined, ids: Rng, state: SimState): Device {
     if (this.#devicesByNumber.has(number)) {
-      throw new LeverError('conflict', `a SIM has the number ${number} already`, 'number');
+      throw new OperationRefused('conflict', `a SIM has the number ${number} already`, 'number');
     }
     refuseMore(this.devices.size, mostDevices, 'SIMs');
     const intervalMs = this.assumptions.pollIntervalSeconds * msPerSecond;

@@ -13,7 +13,7 @@ import {
   WholeReply,
 } from '../../operations/define.ts';
 import type { Live } from '../../operations/live.ts';
-import { LeverError } from '../../sim/lever-error.ts';
+import { OperationRefused } from '../../sim/operation-refused.ts';
 import type { ApiReply } from '../service/messages.ts';
 import type { Intake } from '../transport/arriving-body.ts';
 import {
@@ -107,7 +107,7 @@ function inputOf(operation: Operation, request: ControlRequest): unknown {
   return takesQuery(operation) ? queryOf(request.query) : bodyOf(operation, request);
 }
 
-const statusOf: Readonly<Record<LeverError['code'], number>> = {
+const statusOf: Readonly<Record<OperationRefused['code'], number>> = {
   invalid: 400,
   not_found: 404,
   timeout: 408,
@@ -116,7 +116,7 @@ const statusOf: Readonly<Record<LeverError['code'], number>> = {
 
 /** A bug is thrown on: the transport reports it and answers 500. */
 function failure(error: unknown): ControlReply {
-  if (!(error instanceof LeverError)) throw error;
+  if (!(error instanceof OperationRefused)) throw error;
   return errorReply(statusOf[error.code], error.code, error.message, error.path);
 }
 
@@ -133,14 +133,14 @@ function bodyOf(operation: Operation, { body }: ControlRequest): unknown {
   }
 }
 
-function malformed(message: string): LeverError {
-  return new LeverError('invalid', message);
+function malformed(message: string): OperationRefused {
+  return new OperationRefused('invalid', message);
 }
 
 function queryOf(query: string): Record<string, string> {
   const result: Record<string, string> = {};
   for (const [name, value] of new URLSearchParams(query)) {
-    if (Object.hasOwn(result, name)) throw new LeverError('invalid', 'is given twice', name);
+    if (Object.hasOwn(result, name)) throw new OperationRefused('invalid', 'is given twice', name);
     Object.defineProperty(result, name, { value, enumerable: true });
   }
   return result;

@@ -1,0 +1,22 @@
+/**
+ * The refusal of an operation: a mistake of the simulator's user, not a refusal of the service.
+ * Methods throw it; the control port answers it as a JSON error.
+ */
+export class OperationRefused extends Error {
+  /** What kind of mistake it is. */
+  readonly code: 'invalid' | 'not_found' | 'conflict' | 'timeout';
+  /** Where in the input, such as `sims[0].number`. */
+  readonly path: string | undefined;
+
+  constructor(code: OperationRefused['code'], message: string, path?: string) {
+    super(message);
+    this.name = 'OperationRefused';
+    this.code = code;
+    this.path = path;
+  }
+}
+
+/** Throws if there are `most` already. */
+export function refuseMore(count: number, most: number, what: string): void {
+  if (count >= most) throw new OperationRefused('conflict', `there are ${most} ${what} already`);
+}
