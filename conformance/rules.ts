@@ -328,6 +328,12 @@ export const assumptions = [
   },
   { name: 'quotaRefund', open: 'does a failed message give it back', answers: '`no` · `yes`' },
   {
+    name: 'messageRetention',
+    open: 'how long a message can be read',
+    answers:
+      '`forever` (as far as `--max-messages` allows) · any number of days after its last change; then 404',
+  },
+  {
     name: 'keyFormat',
     open: "key's look",
     answers: '`smst_` + 40 letters and digits · any prefix',

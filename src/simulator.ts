@@ -39,6 +39,7 @@ import { openRun, type Resumed } from './recording/resume.ts';
 import { MessageCounts } from './sim/message-counts.ts';
 import { OperationRefused } from './sim/operation-refused.ts';
 import type { KeyDigest } from './sim/records.ts';
+import { overloadedNotice } from './sim/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
 
@@ -76,7 +77,7 @@ export interface SimulatorOptions {
    * from there. Without it the first inputs are kept in memory; `false` keeps none.
    */
   readonly journal?: string | false | undefined;
-  /** Told, in one line, what the user should know of the journal. */
+  /** Told, in one line, what the user should know of the journal and of `maxMessages`. */
   readonly onNotice?: ((line: string) => void) | undefined;
   /** Where simulated time starts, whatever the clock; for playing a recorded run. */
   readonly startAtMs?: number | undefined;
@@ -128,6 +129,8 @@ export class Simulator implements Live, Resumed {
     now: () => this.simulation.clock.now(),
   });
   #onShutdown: (() => void) | undefined;
+  /** Undefined once it has told of a lack of room. */
+  #onNotice: SimulatorOptions['onNotice'];
 
   /** Throws a SettingsError that lists every mistake, or a JournalError. */
   constructor(settings: SettingsInput = {}, options: SimulatorOptions = {}) {
@@ -139,7 +142,9 @@ export class Simulator implements Live, Resumed {
     const run = typeof journal === 'string' ? openRun(journal, this.settings) : undefined;
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
     try {
+      this.#onNotice = options.onNotice;
       this.simulation = this.freshSimulation(startMs);
+      this.#watchRoom();
     } catch (error) {
       run?.abandon();
       throw error;
@@ -234,6 +239,7 @@ export class Simulator implements Live, Resumed {
     simulation.lifecycle.counts = this.counts.messages;
     // The old anchor would pull the new clock to where the old one should be.
     this.wallClock.anchor();
+    this.#watchRoom();
     this.activity.attach();
   }
 
@@ -284,6 +290,14 @@ export class Simulator implements Live, Resumed {
   #countWaits(rate: number): void {
     const isReal = this.settings.retryAfterSeconds === 'real' && rate > 0;
     this.simulation.limiter.answerIn(isReal ? rate : 1);
+  }
+
+  /** Says once that sends are refused because nothing can be forgotten. */
+  #watchRoom(): void {
+    this.simulation.world.messages.retention.onOverloaded = () => {
+      this.#onNotice?.(overloadedNotice);
+      this.#onNotice = undefined;
+    };
   }
 
   #stop(): void {

@@ -312,6 +312,34 @@ export const timeObservations: readonly Observation[] = [
       return { untold: 'no message could be seen to fail' };
     },
   },
+  {
+    ...alone,
+    assumption: 'messageRetention',
+    name: 'long-after-its-end',
+    cost: { sends: 17 },
+    sends: 'reads of messages from a day to a hundred years after their end',
+    run: async (t) => {
+      const isFound = async (days: number) => {
+        const account = await t.account();
+        const { messageId } = await t.queued(account);
+        let endedAt = await t.now();
+        for (let i = 0; i < 3; i += 1) endedAt = (await changed(t, account, messageId)) ?? endedAt;
+        await t.control.advanceTo(endedAt + days * day);
+        const { status } = await t.read(account, messageId);
+        return status === 200 ? true : status === 404 ? false : undefined;
+      };
+      const most = 36_500;
+      if (await isFound(most + 1)) return { answer: 'forever' };
+      let found = 0;
+      let lost = most + 1;
+      while (lost - found > 1) {
+        const days = Math.floor((found + lost) / 2);
+        if (await isFound(days)) found = days;
+        else lost = days;
+      }
+      return found > 0 ? { answer: found } : { untold: 'it is gone within a day' };
+    },
+  },
 ];
 
 /** The plan's size as the statistics state it, under any name that says so. */

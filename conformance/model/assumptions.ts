@@ -47,6 +47,7 @@ export interface Assumptions {
   readonly quotaUnit: 'messages' | 'segments';
   readonly quotaMonth: 'calendar_utc' | 'rolling_30_days';
   readonly quotaRefund: 'no' | 'yes';
+  readonly messageRetention: number | 'forever';
   readonly keyFormat: string;
   readonly dashboardSendShape: 'same_as_v1';
   readonly externalSendShape: 'same_as_v1';

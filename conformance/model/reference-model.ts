@@ -516,7 +516,7 @@ export class ReferenceModel {
     const message = this.messages.find(
       (each) => each.messageId === messageId && each.accountId === key.accountId,
     );
-    if (message === undefined) return this.#notFound();
+    if (message === undefined || this.#isPastRetention(message)) return this.#notFound();
     const isHeld = message.status === 'queued' && this.nowMs < message.dueAtMs;
     return {
       status: 200,
@@ -532,6 +532,12 @@ export class ReferenceModel {
       },
       headers: {},
     };
+  }
+
+  #isPastRetention(message: ReferenceMessage): boolean {
+    const { messageRetention: days } = this.assumptions;
+    const isFinal = message.status === 'delivered' || message.status === 'failed';
+    return isFinal && days !== 'forever' && this.nowMs - lastChange(message) > days * dayMs;
   }
 
   #stats(key: ReferenceKey): Expected {

@@ -32,7 +32,7 @@ test('SVC-3 all that one poll picks up moves as one cohort, to its end', () => {
   expect(cohortsOf(twin).size).toBe(1);
   for (const expected of ['sending', 'sent', 'delivered']) {
     poll(twin);
-    expect(twin.account().messages.every(({ status }) => status === expected)).toBe(true);
+    expect([...twin.account().messages].every(({ status }) => status === expected)).toBe(true);
     expect(cohortsOf(twin).size).toBe(1);
   }
   expect(walk(twin.simulation).broken).toEqual([]);
@@ -86,8 +86,8 @@ test('STATE-3 the changes of one poll are announced in the order of the messages
   const twin = manyTwin();
   for (const to of [recipient, failsAtPickup, recipient, failsAtPickup]) twin.accepted({ to });
   const heard: string[] = [];
-  twin.simulation.lifecycle.reader = readerOf(({ ordinal, status }, from) =>
-    heard.push(`${ordinal}: ${from} ${status}`),
+  twin.simulation.lifecycle.reader = readerOf(({ arrival, status }, from) =>
+    heard.push(`${arrival}: ${from} ${status}`),
   );
   poll(twin);
   poll(twin);
@@ -126,7 +126,7 @@ test('SEND-7 messages held until one moment are released together, those of othe
   twin.advance(61_000);
   poll(twin);
   const heldTogether = held.filter(({ cohort }) => cohort === first?.cohort);
-  expect(heldTogether.map(({ ordinal }) => ordinal)).toEqual([0, 2]);
+  expect(heldTogether.map(({ arrival }) => arrival)).toEqual([0, 2]);
   expect(held.map(({ sendingAtMs }) => sendingAtMs > 0)).toEqual([true, true, true, false, true]);
   expect(walk(twin.simulation).broken).toEqual([]);
 });

@@ -825,7 +825,7 @@ test('more requests of one account shift no other: ids, fates and paces are its 
       twin.advance(1_000);
     }
     twin.advanceToQuiet();
-    return twin.account('globex').messages.map((m) => `${m.messageId} ${twin.history(m)}`);
+    return [...twin.account('globex').messages].map((m) => `${m.messageId} ${twin.history(m)}`);
   };
   expect(run(3)).toEqual(run(0));
 });

@@ -16,7 +16,7 @@ test('STATE-3 whatever events come, status moves along the table, and history an
         const { lifecycle } = twin.simulation;
         const heard: string[] = [];
         lifecycle.reader = readerOf((message, from) =>
-          heard.push(`${message.ordinal}: ${from} ${message.status}`),
+          heard.push(`${message.arrival}: ${from} ${message.status}`),
         );
         const messages = [0, 1, 2, 3].map(() => twin.accepted({ to: '+12025550163' }));
         const expected = messages.map((): Status[] => ['queued']);

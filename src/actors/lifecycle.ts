@@ -44,7 +44,7 @@ export class Lifecycle {
     const to = messageSteps[from][event];
     if (to === undefined) return false;
     this.#move(alone(message), to, failureReason);
-    if (to === 'failed') message.account.quota.failed(message);
+    if (to === 'failed') message.account.quota.failed(message.createdAtMs, message.text);
     this.reader?.changed(message, from);
     return true;
   }
@@ -60,7 +60,9 @@ export class Lifecycle {
     if (to === undefined) return false;
     this.#move(cohort, to, failureReason);
     if (to === 'failed') {
-      for (const message of batch.membersOf([cohort])) message.account.quota.failed(message);
+      for (const { account, createdAtMs, text } of batch.membersOf([cohort])) {
+        account.quota.failed(createdAtMs, text);
+      }
     }
     return true;
   }

@@ -134,10 +134,11 @@ export class Progress {
   /** `progressPace` was switched: what is in flight moves to the rows of the new pace. */
   changePace({ work }: Device): void {
     const { inFlight, paced } = work.rows();
-    const messages = new Set([...inFlight, ...paced.map(({ message }) => message)]);
+    const rows = [...inFlight, ...paced.map(({ message }) => message)];
+    const messages = new Map(rows.map((message) => [message.arrival, message]));
     work.inFlight = [];
     work.paced.clear();
-    const moving = [...messages].filter(({ cohort }) => isInFlight(cohort));
+    const moving = [...messages.values()].filter(({ cohort }) => isInFlight(cohort));
     if (moving.length > 0) {
       this.#followUp(work, new Batch(moving, new Set(moving.map(({ cohort }) => cohort))));
     }

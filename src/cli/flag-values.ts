@@ -31,6 +31,10 @@ export const portValue = wholeNumber(0, 65_535);
 
 export const seedValue = wholeNumber(0, 2 ** 32 - 1);
 
+export function maxMessagesValue(text: string): number | 'unlimited' {
+  return text === 'unlimited' ? text : wholeNumber(1, Number.MAX_SAFE_INTEGER)(text);
+}
+
 export function hostValue(text: string): string {
   if (/^[A-Za-z0-9.:_-]+$/.test(text)) return text;
   throw new ValueError('expected a host name or an IP address');

@@ -47,6 +47,7 @@ test('every flag sets its option', async () => {
       ['--assume', 'replayScope=api_key', '--assume', 'failsFrom=queued,sent'],
       ['--limit', 'send=5', '--limit', 'received=off', '--no-limits', '--ready-file', 'r.json'],
       ['--transport', 'node', '--trust-proxy', '--log', 'json', '--retry-after', 'real'],
+      ['--max-messages', '300000'],
       ['--control-allowed-host', 'SMSTwin', '--control-allowed-host', 'twin.test'],
     ].flat(),
   );
@@ -59,6 +60,7 @@ test('every flag sets its option', async () => {
       assumptions: { replayScope: 'api_key', failsFrom: ['queued', 'sent'] },
       limits: { send: 5, received: null },
       noLimits: true,
+      maxMessages: 300_000,
       trustProxy: true,
       log: 'json',
     },

@@ -14,6 +14,7 @@ import {
 import { readAssumptionsFile, readWorldFile } from '../config/world-file.ts';
 import type { LimitOverrides } from '../config/world-schema.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
+import { defaultMaxMessages } from '../sim/retention.ts';
 import { defectValue } from './defects.ts';
 import {
   assumptionValue,
@@ -22,6 +23,7 @@ import {
   hostValue,
   isLoopback,
   limitValue,
+  maxMessagesValue,
   oneOf,
   portValue,
   rateValue,
@@ -72,6 +74,7 @@ interface ServeFlags {
   readonly assumptions?: string;
   readonly limit: readonly LimitOverrides[];
   readonly limits: boolean;
+  readonly maxMessages?: number | 'unlimited';
   readonly readyFile?: string;
   readonly journal?: string;
   readonly transport: (typeof transports)[number];
@@ -163,6 +166,13 @@ export function addServeFlags(command: Command): void {
       repeatable: true,
     },
     { flag: '--no-limits', about: 'disable rate limits and quotas' },
+    {
+      flag: '--max-messages <n>',
+      about:
+        'messages that the service holds, or unlimited; beyond them it forgets the oldest final ones ' +
+        `(default: ${defaultMaxMessages.toLocaleString('en')}, and room for more that are unfinished)`,
+      parse: maxMessagesValue,
+    },
     file('--journal <file>', 'record every input in this file; an existing run continues'),
     file('--ready-file <file>', 'write URLs, keys and numbers here once both ports listen'),
     choice(
@@ -197,6 +207,7 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
       noLimits: !flags.limits,
       trustProxy: flags.trustProxy === true,
       log: flags.log,
+      ...(flags.maxMessages === undefined ? {} : { maxMessages: flags.maxMessages }),
       ...(flags.rate === undefined ? {} : { rate: flags.rate }),
       ...(flags.startTime === undefined ? {} : { startTime: flags.startTime }),
       ...(world === undefined ? {} : { world }),

@@ -66,6 +66,11 @@ const boundSchema = z
     context.addIssue({ code: 'custom', path: ['now'], message });
   });
 
+/** Messages that a world holds; without it the default, with its room for unfinished ones. */
+export const maxMessagesSchema = z.union([z.int().min(1), z.literal('unlimited')], {
+  error: 'expected a whole number above 0, or "unlimited"',
+});
+
 const settingsSchema = z
   .strictObject({
     clock: z.union([z.enum(clockModes), boundSchema], { error: boundError }).default('real'),
@@ -81,6 +86,7 @@ const settingsSchema = z
     assumptions: assumptionsSchema.default(() => ({})),
     limits: limitOverridesSchema.default(() => ({})),
     noLimits: z.boolean().default(false),
+    maxMessages: maxMessagesSchema.optional(),
     trustProxy: z.boolean().default(false),
     log: z.enum(logModes).default('off'),
   })

@@ -51,14 +51,14 @@ function lagging(message: Message, { simulation }: Exchange): Status {
 
 /** Messages that are shown as queued until their status changes. */
 class Forgotten {
-  readonly #since = new Map<Message, Status>();
+  readonly #since = new Map<string, Status>();
 
   add(message: Message): void {
-    this.#since.set(message, message.status);
+    this.#since.set(message.messageId, message.status);
   }
 
   shown(message: Message): Status | undefined {
-    return this.#since.get(message) === message.status ? 'queued' : undefined;
+    return this.#since.get(message.messageId) === message.status ? 'queued' : undefined;
   }
 }
 

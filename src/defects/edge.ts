@@ -131,5 +131,6 @@ export function acceptAnyway(
   const { to, message: text, requestId, sendAtMs } = validation.request;
   const { account } = key;
   const send = { account, key, device, endpoint: 'send', to, text, requestId, sendAtMs } as const;
-  return { status: 202, body: messageBody(world.acceptMessage(send), 'queued') };
+  const message = world.acceptMessage(send);
+  return message && { status: 202, body: messageBody(message, 'queued') };
 }

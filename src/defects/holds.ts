@@ -109,12 +109,14 @@ export const holdDefects: Defects = {
   'external-forgets-hold': forgottenAt('external_send'),
   'tasks-end-holds': releasing(({ endpoint, key, request }) => {
     const deviceId = endpoint === 'tasks' ? matchRoute(request.path)?.id : undefined;
-    return key?.account.messages.filter(({ device }) => device.deviceId === deviceId) ?? [];
+    return (
+      [...(key?.account.messages ?? [])].filter(({ device }) => device.deviceId === deviceId) ?? []
+    );
   }),
   'send-ends-holds': releasing((exchange) => {
     const sent = isAccepted(exchange) ? messageOf(exchange) : undefined;
     if (sent === undefined || sent.sendAtMs > 0) return [];
-    return sent.account.messages.filter(({ device }) => device === sent.device);
+    return [...sent.account.messages].filter(({ device }) => device === sent.device);
   }),
   'replay-ends-hold': releasing((exchange) => (isReplay(exchange) ? [messageOf(exchange)] : [])),
   'send-at-an-hour-west': held((sendAt) => {

@@ -34,7 +34,11 @@ function lookingUp(
 }
 
 function reads(takes: Takes): Planted {
-  return lookingUp('read', ({ messages }) => messages.map(({ messageId }) => messageId), takes);
+  return lookingUp(
+    'read',
+    ({ messages }) => Array.from(messages, ({ messageId }) => messageId),
+    takes,
+  );
 }
 
 function isSameBlock(given: string, id: string): boolean {

@@ -82,10 +82,11 @@ function skipping(status: Status): Planted {
 /** Goes back once instead of proceeding from `to`. */
 function goingBack(from: Status, to: Status, then: (message: Message) => void): Planted {
   return withLifecycle((lifecycle) => {
-    const returned = new Set<Message>();
+    const returned = new Set<string>();
     lifecycle.mayStep = (message, event) => {
-      if (message.status !== from || event !== 'progressed' || returned.has(message)) return true;
-      returned.add(message);
+      if (message.status !== from || event !== 'progressed' || returned.has(message.messageId))
+        return true;
+      returned.add(message.messageId);
       lifecycle.write(message, to);
       then(message);
       return false;
@@ -163,10 +164,10 @@ export const lifeDefects: Defects = {
   'failed-after-delivered': leaving('delivered', pollMs, 'failed'),
   'delivered-left': leaving('delivered', dayMs, 'sent'),
   'failed-retried': withLifecycle((lifecycle, { clock, fleet }) => {
-    const retried = new Set<Message>();
+    const retried = new Set<string>();
     lifecycle.stepped = (message) => {
-      if (message.status !== 'failed' || retried.has(message)) return;
-      retried.add(message);
+      if (message.status !== 'failed' || retried.has(message.messageId)) return;
+      retried.add(message.messageId);
       clock.setTimeout(() => {
         lifecycle.write(message, 'queued');
         Object.assign(alone(message), { sendingAtMs: 0, sentAtMs: 0, endedAtMs: 0 });

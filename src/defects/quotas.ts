@@ -5,35 +5,35 @@
 
 import { msPerDay } from '../sim/limits.ts';
 import { QuotaCount } from '../sim/quota.ts';
-import type { Account, Message } from '../sim/records.ts';
+import type { Account, HeldMessages, Message } from '../sim/records.ts';
 import { World } from '../sim/world.ts';
 import { callerOf, fieldsOf, isAccepted, isReplay, isSend, messageOf, senderOf } from './edge.ts';
 import type { Defects, Exchange, Planted } from './planted.ts';
 
 /** A count that can include more than messages, or other messages. */
 class OtherCount extends QuotaCount {
-  readonly #messages: readonly Message[];
+  readonly #messages: HeldMessages;
   /** Units that do not belong to a message. */
   extra = 0;
   /** Which messages count; undefined for the correct ones. */
   counts: ((message: Message, nowMs: number) => boolean) | undefined;
 
-  constructor(messages: readonly Message[]) {
-    super(messages);
+  constructor(now: () => number, messages: HeldMessages) {
+    super(now);
     this.#messages = messages;
   }
 
   override used(...[nowMs, assumptions]: Parameters<QuotaCount['used']>): number {
     const { counts } = this;
     if (counts === undefined) return super.used(nowMs, assumptions) + this.extra;
-    return this.#messages.filter((message) => counts(message, nowMs)).length;
+    return [...this.#messages].filter((message) => counts(message, nowMs)).length;
   }
 }
 
 class CountingWorld extends World {
   override createAccount(...given: Parameters<World['createAccount']>): Account {
     const account = super.createAccount(...given);
-    return Object.assign(account, { quota: new OtherCount(account.messages) });
+    return Object.assign(account, { quota: new OtherCount(this.now, account.messages) });
   }
 }
 
@@ -65,7 +65,7 @@ function countingOnly(
       if (quota instanceof OtherCount) quota.counts = choose(key.keyId, senderOf(request));
       const before = messages.length;
       const handled = next(request);
-      const message = messages[before];
+      const message = messages.at(before);
       if (message !== undefined) noted(message, key.keyId);
       return handled;
     },
@@ -73,23 +73,25 @@ function countingOnly(
 }
 
 function perKey(): Planted {
-  const keys = new WeakMap<Message, string>();
+  const keys = new Map<string, string>();
   return countingOnly(
-    (keyId) => (message) => keys.get(message) === keyId,
-    (message, keyId) => keys.set(message, keyId),
+    (keyId) =>
+      ({ messageId }) =>
+        keys.get(messageId) === keyId,
+    ({ messageId }, keyId) => keys.set(messageId, keyId),
   );
 }
 
 /** Does not see sends that were accepted in the same turn. */
 function racing(): Planted {
-  const unseen = new Set<Message>();
+  const unseen = new Set<string>();
   const monthOf = (ms: number) => new Date(ms).toISOString().slice(0, 7);
   return countingOnly(
     () => (message, nowMs) =>
-      !unseen.has(message) && monthOf(message.createdAtMs) === monthOf(nowMs),
-    (message) => {
-      unseen.add(message);
-      setImmediate(() => unseen.delete(message));
+      !unseen.has(message.messageId) && monthOf(message.createdAtMs) === monthOf(nowMs),
+    ({ messageId }) => {
+      unseen.add(messageId);
+      setImmediate(() => unseen.delete(messageId));
     },
   );
 }

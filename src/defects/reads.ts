@@ -80,16 +80,16 @@ export const readDefects: Defects = {
   }),
   'read-by-creating-key-only': {
     around: (next, simulation) => {
-      const creators = new Map<Message, string>();
+      const creators = new Map<string, string>();
       return (request) => {
         const key = callerOf(request, simulation);
         const before = key?.account.messages.length ?? 0;
         const handled = next(request);
-        const created = key?.account.messages[before];
-        if (key !== undefined && created !== undefined) creators.set(created, key.keyId);
+        const created = key?.account.messages.at(before);
+        if (key !== undefined && created !== undefined) creators.set(created.messageId, key.keyId);
         if (endpointOf(request) !== 'read' || handled.reply.status !== 200) return handled;
         const message = namedMessage(request, simulation);
-        const isCreator = message !== undefined && creators.get(message) === key?.keyId;
+        const isCreator = message !== undefined && creators.get(message.messageId) === key?.keyId;
         if (isCreator) return handled;
         return { ...handled, reply: refusal({ kind: 'not_found' }, simulation) };
       };

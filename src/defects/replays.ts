@@ -84,7 +84,8 @@ export const replayDefects: Defects = {
     const first = messageOf(exchange);
     if (first !== undefined) {
       const { world } = exchange.simulation;
-      world.acceptMessage({ ...first, sendAtMs: 0 });
+      const { account, key, device, endpoint, to, text, requestId } = first;
+      world.acceptMessage({ account, key, device, endpoint, to, text, requestId, sendAtMs: 0 });
     }
     return exchange.reply;
   }),

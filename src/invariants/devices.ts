@@ -95,13 +95,13 @@ export function checkCohorts({ world }: Simulation, found: Findings): void {
 }
 
 export function checkRows(simulation: Simulation, found: Findings): void {
-  const rows = new Map<Message, string>();
+  const rows = new Map<number, string>();
   for (const device of simulation.world.devices.values()) {
     collectRows(simulation, device, rows, found);
   }
   for (const message of simulation.world.messages.values()) {
     const expected = expectedRow(simulation, message);
-    const row = rows.get(message);
+    const row = rows.get(message.arrival);
     const isRight = expected === 'waiting' ? row === 'ready' || row === 'held' : row === expected;
     if (isRight) continue;
     const { messageId, status } = message;
@@ -113,17 +113,17 @@ export function checkRows(simulation: Simulation, found: Findings): void {
 function collectRows(
   { world, clock }: Simulation,
   device: Device,
-  rows: Map<Message, string>,
+  rows: Map<number, string>,
   found: Findings,
 ): void {
   const { pollCount, ready, inFlight, held, paced } = device.work.rows();
   const add = (message: Message, row: string) => {
-    const { messageId } = message;
-    if (rows.has(message)) found.report('STATE-2', `message ${messageId} is in two rows`);
-    if (message.device !== device || world.messages.get(messageId) !== message) {
+    const { messageId, arrival } = message;
+    if (rows.has(arrival)) found.report('STATE-2', `message ${messageId} is in two rows`);
+    if (message.device !== device || world.messages.get(messageId)?.arrival !== arrival) {
       found.report('RES-6', `message ${messageId} is in a row of ${device.number}`);
     }
-    rows.set(message, row);
+    rows.set(arrival, row);
   };
   const checkDue = ({ messageId, duePoll, fate }: Message) => {
     if (duePoll > pollCount + (fate?.polls ?? 1)) {

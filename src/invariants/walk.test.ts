@@ -31,7 +31,7 @@ function busyTwin(): Twin {
 }
 
 function messageOf(twin: Twin, requestId: string) {
-  const message = twin.account().messages.find((each) => each.requestId === requestId);
+  const message = [...twin.account().messages].find((each) => each.requestId === requestId);
   if (message === undefined) throw new Error(`no message ${requestId}`);
   return message;
 }
@@ -46,16 +46,15 @@ function keyOf(twin: Twin): ApiKey {
   return key;
 }
 
+/** A use that the window keeps itself. */
 function useOf(twin: Twin, requestId: string): FirstUse {
   const { replays } = twin.account();
-  const found = () => {
-    const use = [...replays.entries()].find((each) => each.requestId === requestId);
-    if (use === undefined) throw new Error(`no use ${requestId}`);
-    return use;
-  };
-  // Keeping it again creates an object of its own, which can be corrupted.
-  replays.keep(found());
-  return Object.assign(found(), { older: undefined });
+  const refusal = { kind: 'quota_exceeded' } as const;
+  const [atMs, key] = [twin.now(), keyOf(twin)];
+  replays.keep({ requestId, key, endpoint: 'send', atMs, body: '', outcome: refusal });
+  const use = [...replays.entries()].find((each) => each.requestId === requestId);
+  if (use === undefined) throw new Error(`no use ${requestId}`);
+  return use;
 }
 
 test('a busy world is sound, and the walk visits everything in it', () => {
@@ -107,23 +106,35 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
     /^STATE-3 message .* went back in time/,
   ],
   [
-    'an invalid id',
-    (twin) => Object.assign(messageOf(twin, 'over'), { messageId: 'x' }),
-    /^RES-2 message x is stored under/,
+    'an id under which no message is found',
+    (twin) => {
+      const { chunk, row } = messageOf(twin, 'over');
+      chunk.columns.ids[4 * row] = 1;
+    },
+    /^RES-2 message 00000001-.* is not found by its id$/,
   ],
   [
-    'an arrival out of order',
-    (twin) => Object.assign(messageOf(twin, 'over'), { arrival: 2 }),
-    /^STATE-1 message .* arrived as number 1, out of order$/,
+    'a message that arrived after one that was accepted later',
+    (twin) => {
+      const { chunk, row } = messageOf(twin, 'over');
+      chunk.columns.createdAtMs[row] = twin.now();
+    },
+    /^STATE-1 message .* was accepted before one that arrived earlier$/,
   ],
   [
-    'a message that no account lists',
-    (twin) => twin.account().messages.pop(),
-    /^STATE-1 accounts have 4 messages, the world 5$/,
+    'a message that is counted but not held',
+    (twin) => {
+      const { chunk, row } = messageOf(twin, 'over');
+      chunk.columns.forget(row);
+    },
+    /^STATE-1 the world counts 5 messages, not 4$/,
   ],
   [
     "a message on another's SIM",
-    (twin) => Object.assign(messageOf(twin, 'over'), { device: twin.device(globexNumber) }),
+    (twin) => {
+      const { chunk, row, home } = messageOf(twin, 'over');
+      chunk.columns.device[row] = home.devices.slotOf(twin.device(globexNumber));
+    },
     /^SVC-1 message .* of acme is on another's SIM$/,
   ],
   [
@@ -220,12 +231,11 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
     /^statsShape account acme counts 3 messages queued, not 2$/,
   ],
   [
-    'a refunded quota',
+    'a quota spent by no message',
     (twin) => {
-      walk(twin.simulation);
-      twin.account().messages.splice(0, 1);
+      twin.account().quota.count(twin.now(), 'hi');
     },
-    /^ERR-1 account acme counts 5 of its quota as used, not 4$/,
+    /^ERR-1 account acme counts 6 of its quota as used, not 5$/,
   ],
   [
     'one id received twice',
@@ -237,14 +247,34 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
     /^RES-2 account acme received two messages with one id$/,
   ],
   [
-    "another account's message in the list",
-    (twin) => Object.assign(messageOf(twin, 'over'), { account: twin.account('globex') }),
-    /^READ-2 message .* is listed under acme but not its own$/,
+    'a message that went to another account',
+    (twin) => {
+      const { chunk, row, home } = messageOf(twin, 'over');
+      chunk.columns.account[row] = home.accounts.slotOf(twin.account('globex'));
+    },
+    /^statsShape account globex counts 0 messages delivered, not 1$/,
   ],
   [
-    'a message out of order',
-    (twin) => twin.account().messages.reverse(),
-    /^STATE-1 message .* is out of place in the list of acme$/,
+    'a SIM that counts too many messages',
+    (twin) => {
+      twin.device().messagesHeld++;
+    },
+    /^RES-6 SIM \+12025550101 has 6 messages, not 5$/,
+  ],
+  [
+    'a message that the world takes for unfinished',
+    (twin) => {
+      twin.simulation.world.messages.unfinished++;
+    },
+    /^STATE-1 the world counts 4 unfinished, not 3$/,
+  ],
+  [
+    'a use that leads to a message without a request_id',
+    (twin) => {
+      const { world } = twin.simulation;
+      world.messages.usesOf(twin.account()).add('other', twin.accepted());
+    },
+    /^SEND-4 a use of request_id leads to no message$/,
   ],
   [
     'a forgotten request_id',
@@ -253,29 +283,28 @@ const violations: readonly (readonly [string, (twin: Twin) => void, RegExp])[] =
   ],
   [
     'a use kept beyond its window',
-    (twin) => Object.assign(useOf(twin, 'over'), { atMs: 1 }),
-    /^SEND-4 request_id over of acme is kept beyond 24 h$/,
-  ],
-  [
-    'a changed first reply',
-    (twin) => Object.assign(useOf(twin, 'over'), { body: '{}' }),
-    /^SEND-4 request_id over leads to no message$/,
+    (twin) => Object.assign(useOf(twin, 'burned'), { atMs: 1 }),
+    /^SEND-4 request_id burned of acme is kept beyond 24 h$/,
   ],
   [
     "a use with another account's key",
     (twin) => {
       const [key] = twin.account('globex').keys;
-      Object.assign(useOf(twin, 'over'), { key });
+      Object.assign(useOf(twin, 'burned'), { key });
     },
-    /^SEND-4 the uses of request_id over contradict each other$/,
+    /^SEND-4 the uses of request_id burned contradict each other$/,
   ],
   [
     'one request_id with two messages',
     (twin) => {
-      const use = useOf(twin, 'over');
-      Object.assign(use, { older: { ...use } });
+      const first = messageOf(twin, 'moving');
+      const { account, key, device, endpoint, to, text, requestId } = first;
+      const again = { account, key, device, endpoint, to, text, requestId, sendAtMs: 0 };
+      const second = twin.simulation.world.acceptMessage(again);
+      const { world } = twin.simulation;
+      if (second !== undefined) world.messages.usesOf(account).add(requestId, second);
     },
-    /^SEND-4 request_id over created two messages$/,
+    /^SEND-4 request_id moving created two messages$/,
   ],
   [
     'a key missing in the index',

@@ -11,7 +11,9 @@ import { Findings } from './findings.ts';
 import { checkKeys } from './keys.ts';
 import { checkLimiter } from './limiter.ts';
 import { checkMessages } from './messages.ts';
-import { checkReplays } from './replays.ts';
+import { recount } from './recount.ts';
+import { checkAcceptedUses, checkKeptUses } from './replays.ts';
+import { checkStore } from './store.ts';
 
 export function walk(simulation: Simulation): Findings {
   const found = new Findings();
@@ -19,9 +21,12 @@ export function walk(simulation: Simulation): Findings {
   checkDevices(simulation, found);
   checkRows(simulation, found);
   checkCohorts(simulation, found);
+  const recounts = recount(simulation);
+  checkStore(simulation, recounts, found);
+  checkAcceptedUses(simulation, found);
   for (const account of simulation.world.accounts.values()) {
-    checkAccount(simulation, account, found);
-    checkReplays(simulation, account, found);
+    checkAccount(simulation, account, recounts.accounts.get(account), found);
+    checkKeptUses(simulation, account, found);
   }
   checkKeys(simulation, found);
   checkLimiter(simulation, found);

@@ -70,6 +70,7 @@ const later: readonly string[] = [
   'sendAtFormats',
   'pathIdForm',
   'replyTemplates',
+  'messageRetention',
 ];
 
 /** Journals compare the answers that the first of them held, so that older ones still play. */

@@ -3,7 +3,7 @@
  * message shown, so a page never repeats or skips messages that arrived meanwhile.
  */
 import { z } from 'zod';
-import { shownStatus } from '../sim/message.ts';
+import { isReadable, shownStatus } from '../sim/message.ts';
 import type { Account, Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 import { accountIdOf, limitSchema, numberFilterSchema } from './query.ts';
@@ -54,8 +54,10 @@ export function findMessages(
 ): { readonly messages: Message[]; readonly hasMore: boolean } {
   const messages: Message[] = [];
   const lower = search.toLowerCase();
-  for (const message of newestFirst(world, match.account_id)) {
-    if (message.arrival >= before || !matches(world, match, message)) continue;
+  const account = accountOf(world, match);
+  if (account === null) return { messages, hasMore: false };
+  for (const message of world.messages.newestFirst(account, before)) {
+    if (!matches(world, match, message)) continue;
     if (lower !== '' && !mentions(message, lower)) continue;
     if (messages.length === limit) return { messages, hasMore: true };
     messages.push(message);
@@ -65,20 +67,24 @@ export function findMessages(
 
 export function countMessages(world: World, match: MessageMatch): number {
   let count = 0;
-  for (const account of accountsOf(world, match.account_id)) {
-    for (const message of account.messages) if (matches(world, match, message)) count++;
+  const account = accountOf(world, match);
+  if (account === null) return 0;
+  for (const message of world.messages.newestFirst(account)) {
+    if (matches(world, match, message)) count++;
   }
   return count;
 }
 
 export function matches(world: World, match: MessageMatch, message: Message): boolean {
+  const nowMs = world.now();
   return (
+    isReadable(message, nowMs, world.assumptions) &&
     (match.account_id === undefined || message.account.accountId === match.account_id) &&
     (match.to === undefined || message.to === match.to) &&
     (match.from === undefined || message.device.number === match.from) &&
     (match.request_id === undefined || message.requestId === match.request_id) &&
     (match.status === undefined ||
-      shownStatus(message, world.now(), world.assumptions.heldStatus) === match.status) &&
+      shownStatus(message, nowMs, world.assumptions.heldStatus) === match.status) &&
     (match.text === undefined || message.text.includes(match.text))
   );
 }
@@ -93,29 +99,7 @@ function mentions(message: Message, lower: string): boolean {
   );
 }
 
-/** Each account keeps its messages in order, so the newest of all is the newest of some account. */
-function* newestFirst(world: World, accountId: string | undefined): Generator<Message> {
-  const heads = accountsOf(world, accountId)
-    .filter(({ messages }) => messages.length > 0)
-    .map(({ messages }) => ({ messages, at: messages.length - 1 }));
-  for (;;) {
-    let newest: Message | undefined;
-    let from: (typeof heads)[number] | undefined;
-    for (const head of heads) {
-      const message = head.messages[head.at];
-      if (message !== undefined && (newest === undefined || message.arrival > newest.arrival)) {
-        newest = message;
-        from = head;
-      }
-    }
-    if (newest === undefined || from === undefined) return;
-    from.at--;
-    yield newest;
-  }
-}
-
-function accountsOf(world: World, accountId: string | undefined): Account[] {
-  if (accountId === undefined) return [...world.accounts.values()];
-  const account = world.accounts.get(accountId);
-  return account === undefined ? [] : [account];
+/** The account that the filters name; undefined for all, null where there is no such account. */
+function accountOf(world: World, { account_id: id }: MessageMatch): Account | undefined | null {
+  return id === undefined ? undefined : (world.accounts.get(id) ?? null);
 }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { numberSchema, pollingSchema } from '../config/world-schema.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { entryOf } from '../sim/received.ts';
-import type { Device, Message } from '../sim/records.ts';
+import type { Device } from '../sim/records.ts';
 import { defineOperation } from './define.ts';
 import { timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
@@ -200,9 +200,7 @@ export const sims = {
 function removeSim({ simulation, activity }: Live, device: Device): void {
   const { world, fleet } = simulation;
   const { failsFrom } = world.assumptions;
-  const unfinished = [...world.messages.values()].filter(
-    (message) => message.device === device && !isFinal(message),
-  );
+  const unfinished = world.messages.unfinishedOf(device);
   const lasting = unfinished.find(({ status }) => !failsFrom.some((from) => from === status));
   if (lasting !== undefined) {
     const message = `message ${lasting.messageId} is ${lasting.status} and cannot fail (failsFrom); wait for its end, or delete the account`;
@@ -211,10 +209,6 @@ function removeSim({ simulation, activity }: Live, device: Device): void {
   for (const message of unfinished) fleet.fail(message, simRemoved);
   world.removeDevice(device);
   activity.publish('sim', { ...simView(device), deleted: true });
-}
-
-function isFinal({ status }: Message): boolean {
-  return status === 'delivered' || status === 'failed';
 }
 
 function changed({ activity }: Live, device: Device): SimView {

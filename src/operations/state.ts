@@ -2,6 +2,8 @@
  * Counts what the simulator holds: accounts, SIMs, messages, actors, timers, memory.
  */
 import { z } from 'zod';
+import { maxMessagesSchema } from '../config/settings.ts';
+import { defaultMaxMessages } from '../sim/retention.ts';
 import { type Status, statuses } from '../sim/status.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import type { Live } from './live.ts';
@@ -16,7 +18,7 @@ export const stateSchema = z
     accounts: countSchema,
     sims: countSchema.describe('Those of the shared pool included.'),
     messages: z.strictObject({
-      total: countSchema,
+      total: countSchema.describe('All that were accepted, forgotten ones included.'),
       ...(Object.fromEntries(statuses.map((status) => [status, countSchema])) as Record<
         Status,
         typeof countSchema
@@ -27,6 +29,14 @@ export const stateSchema = z
       awake: countSchema.describe('SIMs that wait for a poll or a step of their own.'),
     }),
     timers: countSchema,
+    retention: z.strictObject({
+      max_messages: maxMessagesSchema.describe(
+        'Messages that are held, as `--max-messages` says. The default has room for more that are unfinished.',
+      ),
+      held: countSchema,
+      forgotten_messages: countSchema.describe('All since the start.'),
+      forgotten_request_ids: countSchema.describe('Those that were younger than 24 h.'),
+    }),
     requests: countSchema.describe('All since the start.'),
     faults: countSchema,
     memory: z.strictObject({ rss_bytes: countSchema, heap_used_bytes: countSchema }),
@@ -37,6 +47,7 @@ type State = Readonly<z.output<typeof stateSchema>>;
 export function stateOf(live: Live): State {
   const clock = clockState(live);
   const { world, fleet, faults } = live.simulation;
+  const { retention } = world.messages;
   const { rss, heapUsed } = process.memoryUsage();
   const counts = { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 };
   for (const account of world.accounts.values()) {
@@ -48,11 +59,21 @@ export function stateOf(live: Live): State {
     seed: world.seed,
     accounts: world.accounts.size,
     sims: world.devices.size,
-    messages: { total: world.messages.size, ...counts },
+    messages: { total: sumOf(counts), ...counts },
     actors: { running: fleet.size, awake: fleet.awake },
     timers: clock.pending,
+    retention: {
+      max_messages: retention.maxMessages ?? defaultMaxMessages,
+      held: world.messages.size,
+      forgotten_messages: retention.forgottenMessages,
+      forgotten_request_ids: retention.forgottenRequestIds,
+    },
     requests: live.requestLog.total,
     faults: faults.list.length,
     memory: { rss_bytes: rss, heap_used_bytes: heapUsed },
   };
+}
+
+function sumOf(counts: Readonly<Record<Status, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

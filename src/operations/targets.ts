@@ -2,6 +2,7 @@
  * Finds what the id in an operation's path refers to. An account may also be given by name.
  */
 import type { Fault } from '../http/service/fault.ts';
+import { isReadable } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Account, ApiKey, Device, Message } from '../sim/records.ts';
 import type { Live } from './live.ts';
@@ -24,7 +25,10 @@ const finders: {
   account_id: ({ simulation }, id) => accountCalled(simulation.world, id),
   key_id: ({ simulation }, id) => simulation.world.keys.get(id),
   device_id: ({ simulation }, id) => simulation.world.devices.get(id),
-  message_id: ({ simulation }, id) => simulation.world.messages.get(id),
+  message_id: ({ simulation: { world } }, id) => {
+    const message = world.messages.get(id);
+    return message && isReadable(message, world.now(), world.assumptions) ? message : undefined;
+  },
   fault_id: ({ simulation }, id) => simulation.faults.list.find(({ faultId }) => faultId === id),
   number: ({ requestLog }, id) => requestLog.get(id),
 };

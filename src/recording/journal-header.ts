@@ -48,7 +48,7 @@ export function headerOf(settings: Settings, startedAtMs: number): JournalHeader
 /** The settings that decide how a run proceeds, in the form that `parseSettings` reads. */
 function journalSettings(settings: Settings): JournalSettings {
   const { clock, rate, startTimeMs, retryAfterSeconds, seed, world } = settings;
-  const { assumptions, limits, noLimits, trustProxy } = settings;
+  const { assumptions, limits, noLimits, maxMessages, trustProxy } = settings;
   return {
     clock,
     ...(clock === 'scaled' && { rate }),
@@ -58,6 +58,7 @@ function journalSettings(settings: Settings): JournalSettings {
     assumptions,
     limits,
     noLimits,
+    ...(maxMessages !== undefined && { maxMessages }),
     trustProxy,
     world: {
       ...world,

@@ -10,15 +10,9 @@ import type { ServiceError } from '../sim/errors.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { messageBody } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import { unpromptedFate } from '../sim/outcomes.ts';
-import {
-  Account,
-  type ApiKey,
-  Device,
-  Message,
-  type MessagePast,
-  type SendEndpoint,
-} from '../sim/records.ts';
+import { type Fate, unpromptedFate } from '../sim/outcomes.ts';
+import { Account, type ApiKey, Device } from '../sim/records.ts';
+import type { MessagePast, SendEndpoint } from '../sim/stored-message.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { sha256 } from './digest.ts';
 import type {
@@ -82,8 +76,9 @@ class Restoring {
       if (device.removed === true) this.#restoreRemoved(device);
       else world.restoreDevice(this.#device(device));
     }
+    const keys = keysByMessage(accounts);
     for (const message of messages) {
-      world.restoreMessage(this.#message(message), pastOf(message));
+      this.#message(message, keys.get(message.message_id));
     }
     for (const account of accounts) this.#past(account);
     // Before the device starts: its work decides what it waits for.
@@ -98,26 +93,30 @@ class Restoring {
     }
     const { arrivals, pool_ids: poolIds, names } = counters;
     world.restoreCounters({ arrivals, poolIds, names });
+    const { retention = { forgotten_messages: 0, forgotten_request_ids: 0 } } = this.#snapshot;
+    world.messages.retention.forgottenMessages = retention.forgotten_messages;
+    world.messages.retention.forgottenRequestIds = retention.forgotten_request_ids;
   }
 
   #account({ account_id: id, name, monthly_quota: quota, chance, keys }: SnapshotAccount): void {
     const { world } = this.#simulation;
-    const account = new Account(world.seed, '', () => id, name, quota ?? undefined, world.now);
+    const account = new Account(world.seed, '', () => id, name, quota ?? undefined, world.messages);
     account.ids.restore(chance.ids);
     account.fates.restore(chance.fates);
     account.paces.restore(chance.paces);
     world.restoreAccount(
       account,
-      keys.map((key) => this.#key(account, key)),
+      keys.map((key, ordinal) => this.#key(account, key, ordinal)),
     );
   }
 
-  #key(account: Account, key: SnapshotAccount['keys'][number]): ApiKey {
+  #key(account: Account, key: SnapshotAccount['keys'][number], ordinal: number): ApiKey {
     const text = this.#known.get(key.sha256);
     return {
       keyId: key.key_id,
       name: key.name,
       account,
+      ordinal,
       key: text ?? '',
       digest: text === undefined ? { sha256: key.sha256, prefix: key.prefix } : undefined,
       createdAtMs: key.created_at_ms,
@@ -149,29 +148,27 @@ class Restoring {
     return this.#removed.get(deviceId) ?? found(this.#simulation.world.devices, deviceId);
   }
 
-  #message(message: SnapshotMessage): Message {
+  /** `keyId`: of the key that sent it, where a use of its `request_id` tells. */
+  #message(message: SnapshotMessage, keyId: string | undefined): void {
     const { world } = this.#simulation;
-    const account = found(world.accounts, message.account_id);
-    const made = new Message(
-      message.message_id,
-      account,
-      undefined,
-      this.#deviceOf(message.device_id),
-      message.endpoint as SendEndpoint,
-      message.request_id,
-      message.to,
-      message.text,
-      message.created_at_ms,
-      message.send_at_ms,
-      fateOf(message.fate),
-      account.messages.length,
-      message.arrival,
-    );
-    made.sender = message.sender;
-    return made;
+    const send = {
+      messageId: message.message_id,
+      arrival: message.arrival,
+      account: found(world.accounts, message.account_id),
+      key: keyId === undefined ? undefined : found(world.keys, keyId),
+      device: this.#deviceOf(message.device_id),
+      endpoint: message.endpoint as SendEndpoint,
+      requestId: message.request_id,
+      to: message.to,
+      text: message.text,
+      sendAtMs: message.send_at_ms,
+    };
+    const { fate, created_at_ms: createdAtMs, sender } = message;
+    const made = world.restoreMessage(send, createdAtMs, fateOf(fate), pastOf(message));
+    if (sender !== '') made.sender = sender;
   }
 
-  #past({ account_id: id, received, replays }: SnapshotAccount): void {
+  #past({ account_id: id, received, replays, forgotten }: SnapshotAccount): void {
     const { world } = this.#simulation;
     const account = found(world.accounts, id);
     for (const { message_id: messageId, device_id: deviceId, ...rest } of received) {
@@ -179,6 +176,7 @@ class Restoring {
       const device = this.#deviceOf(deviceId);
       world.restoreReceived(account, { messageId, device, from, message, receivedAtMs });
     }
+    if (forgotten !== undefined) account.restoreForgotten(forgotten);
     for (const use of replays) {
       const message = use.message_id === null ? undefined : found(world.messages, use.message_id);
       account.replays.keep({
@@ -210,6 +208,17 @@ class Restoring {
   }
 }
 
+/** The keys of the messages whose `request_id` is still kept. */
+function keysByMessage(accounts: readonly SnapshotAccount[]): Map<string, string> {
+  const keys = new Map<string, string>();
+  for (const { replays } of accounts) {
+    for (const { message_id: messageId, key_id: keyId } of replays) {
+      if (messageId !== null) keys.set(messageId, keyId);
+    }
+  }
+  return keys;
+}
+
 function pastOf(message: SnapshotMessage): MessagePast {
   return {
     status: message.status,
@@ -221,14 +230,14 @@ function pastOf(message: SnapshotMessage): MessagePast {
   };
 }
 
-function fateOf(fate: SnapshotMessage['fate']): Message['fate'] {
+function fateOf(fate: SnapshotMessage['fate']): Fate | undefined {
   if (fate === null) return undefined;
   return fate.unprompted && fate.in !== null
     ? unpromptedFate(fate.in)
     : { ends: fate.ends, in: fate.in ?? undefined, polls: fate.polls };
 }
 
-function found<T>(map: ReadonlyMap<string, T>, id: string): T {
+function found<T>(map: { get(id: string): T | undefined }, id: string): T {
   const value = map.get(id);
   if (value === undefined) throw new Error(`${id} is missing`);
   return value;

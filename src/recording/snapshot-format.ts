@@ -97,6 +97,9 @@ const receivedSchema = z.strictObject({
   received_at_ms: timeMs,
 });
 
+const quotaRow = z.tuple([timeMs, count, count, count, count]);
+const quotaSchema = z.strictObject({ month: quotaRow, days: z.array(quotaRow) });
+
 const accountSchema = z.strictObject({
   account_id: id,
   name: z.string(),
@@ -105,6 +108,10 @@ const accountSchema = z.strictObject({
   keys: z.array(keySchema),
   received: z.array(receivedSchema),
   replays: z.array(useSchema).describe('The replay window, oldest first.'),
+  forgotten: z
+    .strictObject({ delivered: count, failed: count, quota: quotaSchema })
+    .exactOptional()
+    .describe('Messages forgotten to make room, and the quota that they count for.'),
 });
 
 const deviceSchema = z.strictObject({
@@ -179,6 +186,9 @@ export const snapshotSchema = z.strictObject({
     pool_ids: rngState,
     names: z.array(z.tuple([z.string(), count])).describe('How often each account name was used.'),
   }),
+  retention: z
+    .strictObject({ forgotten_messages: count, forgotten_request_ids: count })
+    .exactOptional(),
   accounts: z.array(accountSchema),
   devices: z.array(deviceSchema).describe('In the order of their creation; then those removed.'),
   awake: ids.describe('Devices that wait for a timer, in the order in which ties fire.'),

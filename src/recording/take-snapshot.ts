@@ -7,8 +7,7 @@ import { keyPrefix } from '../sim/key-prefix.ts';
 import type { Limiter } from '../sim/limiter.ts';
 import { type EndpointName, endpointNames, replayWindowMs } from '../sim/limits.ts';
 import { isUnprompted } from '../sim/outcomes.ts';
-import type { Account, ApiKey, Device, FirstUse } from '../sim/records.ts';
-import { Message } from '../sim/records.ts';
+import type { Account, ApiKey, Device, FirstUse, Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
@@ -23,12 +22,29 @@ import {
 } from './snapshot-format.ts';
 
 /** The parts of a simulator that a snapshot holds. */
-interface Snapped {
+export interface Snapped {
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
 }
 
-export function takeSnapshot({ simulation, wallClock }: Snapped): Snapshot {
+export function takeSnapshot(snapped: Snapped): Snapshot {
+  const { clock, world } = snapped.simulation;
+  return {
+    ...headOf(snapped),
+    accounts: accountsOf(world, clock.now()),
+    devices: [
+      ...[...world.devices.values()].map(deviceOf),
+      ...[...removedDevices(world)].map((device) => ({ ...deviceOf(device), ...noWork })),
+    ],
+    messages: [...world.messages.values()].map(messageOf),
+  };
+}
+
+/** All but what grows with the messages. */
+export function headOf({
+  simulation,
+  wallClock,
+}: Snapped): Omit<Snapshot, 'accounts' | 'devices' | 'messages'> {
   const { clock, world, limiter, faults, fleet } = simulation;
   const { arrivals, poolIds, names } = world.counters;
   return {
@@ -51,13 +67,8 @@ export function takeSnapshot({ simulation, wallClock }: Snapped): Snapshot {
       pool_ids: [...poolIds],
       names: names.map(([name, count]) => [name, count]),
     },
-    accounts: [...world.accounts.values()].map((account) => accountOf(account, clock.now())),
-    devices: [
-      ...[...world.devices.values()].map(deviceOf),
-      ...[...removedDevices(world)].map((device) => ({ ...deviceOf(device), ...noWork })),
-    ],
+    ...retentionOf(world),
     awake: fleet.inWakeOrder().map(({ deviceId }) => deviceId),
-    messages: [...world.messages.values()].map(messageOf),
   };
 }
 
@@ -66,8 +77,48 @@ function bucketsOf(limiter: Limiter, endpoint: EndpointName): Snapshot['limiter'
   return { limit, turned_at_ms: turnedAtMs, recent, older };
 }
 
-function accountOf(account: Account, nowMs: number): SnapshotAccount {
-  const { ids, fates, paces } = account;
+function retentionOf({ messages: { retention } }: World): Pick<Snapshot, 'retention'> {
+  const { forgottenMessages, forgottenRequestIds } = retention;
+  if (forgottenMessages === 0) return {};
+  return {
+    retention: {
+      forgotten_messages: forgottenMessages,
+      forgotten_request_ids: forgottenRequestIds,
+    },
+  };
+}
+
+function accountsOf(world: World, nowMs: number): SnapshotAccount[] {
+  const uses = new Map<Account, SnapshotUse[]>();
+  for (const account of world.accounts.values()) uses.set(account, []);
+  for (const message of world.messages.values()) {
+    const { account, key, requestId, createdAtMs } = message;
+    const isUse = requestId !== '' && nowMs - createdAtMs <= replayWindowMs;
+    if (!isUse || key === undefined || !account.replays.findsMessages) continue;
+    uses.get(account)?.push(useOf(message, requestId, key));
+  }
+  return [...uses].map(([account, accepted]) => accountOf(account, accepted, nowMs));
+}
+
+function useOf(message: Message, requestId: string, key: ApiKey): SnapshotUse {
+  return {
+    request_id: requestId,
+    key_id: key.keyId,
+    endpoint: message.endpoint,
+    at_ms: message.createdAtMs,
+    message_id: message.messageId,
+    refusal: null,
+  };
+}
+
+/** `accepted`: the uses of its messages. */
+export function accountOf(
+  account: Account,
+  accepted: readonly SnapshotUse[],
+  nowMs: number,
+): SnapshotAccount {
+  const { ids, fates, paces, forgotten } = account;
+  const kept = [...account.replays.entries()].flatMap((use) => usesOf(use, nowMs));
   return {
     account_id: account.accountId,
     name: account.name,
@@ -81,7 +132,10 @@ function accountOf(account: Account, nowMs: number): SnapshotAccount {
       message,
       received_at_ms: receivedAtMs,
     })),
-    replays: [...account.replays.entries()].flatMap((use) => usesOf(use, nowMs)),
+    replays: [...accepted, ...kept].sort((a, b) => a.at_ms - b.at_ms),
+    ...(forgotten.delivered + forgotten.failed > 0 && {
+      forgotten: { ...forgotten, quota: account.quota.state },
+    }),
   };
 }
 
@@ -107,44 +161,30 @@ function usesOf(newest: FirstUse, nowMs: number): SnapshotUse[] {
       key_id: use.key.keyId,
       endpoint: use.endpoint,
       at_ms: use.atMs,
-      message_id: outcome instanceof Message ? outcome.messageId : null,
-      refusal: outcome instanceof Message ? null : outcome,
+      message_id: 'messageId' in outcome ? outcome.messageId : null,
+      refusal: 'messageId' in outcome ? null : outcome,
     });
   }
   return uses;
 }
 
-const noWork = {
-  removed: true as const,
-  poll_count: 0,
-  held: [],
-  ready: [],
-  in_flight: [],
-  paced: [],
-};
+export const noRows = { held: [], ready: [], in_flight: [], paced: [] };
+export const noWork = { removed: true as const, poll_count: 0, ...noRows };
 
 /** SIMs that were removed, as far as a message still names them. */
-function removedDevices({ accounts }: World): Set<Device> {
+function removedDevices({ accounts, messages }: World): Set<Device> {
   const removed = new Set<Device>();
-  for (const { messages, received } of accounts.values()) {
-    for (const { device } of messages) if (device.isRemoved) removed.add(device);
+  for (const { device } of messages.values()) if (device.isRemoved) removed.add(device);
+  for (const { received } of accounts.values()) {
     for (const { device } of received) if (device.isRemoved) removed.add(device);
   }
   return removed;
 }
 
 function deviceOf(device: Device): SnapshotDevice {
-  const { pollCount, held, ready, inFlight, paced } = device.work.rows();
+  const { held, ready, inFlight, paced } = device.work.rows();
   return {
-    device_id: device.deviceId,
-    number: device.number,
-    account_id: device.account?.accountId ?? null,
-    first_poll_at_ms: device.firstPollAtMs,
-    connected: device.connected,
-    active: device.active,
-    polling: device.polling,
-    allowed: device.allowed,
-    poll_count: pollCount,
+    ...deviceHead(device),
     held: held.map(idOf),
     ready: ready.map(idOf),
     in_flight: inFlight.map(idOf),
@@ -156,7 +196,24 @@ function deviceOf(device: Device): SnapshotDevice {
   };
 }
 
-function messageOf(message: Message): SnapshotMessage {
+/** All but its rows. */
+export function deviceHead(
+  device: Device,
+): Omit<SnapshotDevice, 'held' | 'ready' | 'in_flight' | 'paced'> {
+  return {
+    device_id: device.deviceId,
+    number: device.number,
+    account_id: device.account?.accountId ?? null,
+    first_poll_at_ms: device.firstPollAtMs,
+    connected: device.connected,
+    active: device.active,
+    polling: device.polling,
+    allowed: device.allowed,
+    poll_count: device.work.pollCount,
+  };
+}
+
+export function messageOf(message: Message): SnapshotMessage {
   const { fate } = message;
   return {
     message_id: message.messageId,

@@ -167,6 +167,12 @@ export const assumptionLedger = {
   quotaUnit: choice('what the quota counts', ['messages', 'segments']),
   quotaMonth: choice('when the quota starts again', ['calendar_utc', 'rolling_30_days']),
   quotaRefund: choice('does a failed message give its quota back', ['no', 'yes']),
+  messageRetention: numberOrWord(
+    'how many days after its end a message can be read',
+    'forever',
+    { min: 1, max: 36_500 },
+    'forever',
+  ),
   keyFormat: {
     open: "the key's look: a prefix, then 40 letters and digits",
     answers: [],

@@ -5,15 +5,56 @@
 import { type Cohort, likeOf, type Member, moveTo } from './cohort.ts';
 
 const blockSize = 4_096;
+const firstBlock = 4;
+const blockGrowth = 8;
 /** A shorter list is not worth the copy that shortens it. */
 const shortestThinned = 4_096;
 
+/** A message that leads to others by their arrival numbers. */
+export interface Joinable<M> extends Member {
+  readonly home: { ofArrival(arrival: number): M | undefined };
+}
+
+/** Members of one instant: their blocks only grow behind them. */
+interface FrozenList {
+  readonly blocks: readonly Block[];
+  readonly first: number;
+  readonly length: number;
+}
+
+/** What a batch is at one instant. */
+export interface FrozenBatch extends FrozenList {
+  /** The numbers of its cohorts. */
+  readonly cohorts: ReadonlySet<number>;
+}
+
+/** The arrival numbers of the messages that were in its cohorts, in order. */
+export function* arrivalsOf(
+  { blocks, first, length, cohorts }: FrozenBatch,
+  cohortOf: (arrival: number) => number,
+): Generator<number> {
+  for (let n = first; n < length; n++) {
+    const arrival = blocks[Math.floor(n / blockSize)]?.arrivals[n % blockSize];
+    if (arrival !== undefined && cohorts.has(cohortOf(arrival))) yield arrival;
+  }
+}
+
+interface Block {
+  readonly arrivals: Float64Array;
+  /** By their places in the list of cohorts. */
+  readonly cohorts: Uint32Array;
+}
+
 /**
- * A list that only grows, in blocks, so that growing never copies it. Each member has next to it the
+ * A list that only grows, in blocks, so that growing never copies it. Its members are arrival
+ * numbers, which name one message for ever, even when that is forgotten. Each has next to it the
  * cohort in which it came, so that a walk looks at no member of another.
  */
-class Members<M extends Member> {
-  readonly #blocks: { readonly members: M[]; readonly cohorts: Cohort[] }[] = [];
+class Members<M extends Joinable<M>> {
+  readonly #blocks: Block[] = [];
+  readonly #cohorts: Cohort[] = [];
+  #placeOf: Map<Cohort, number> | undefined;
+  #home: M['home'] | undefined;
   #length = 0;
 
   get length(): number {
@@ -21,19 +62,23 @@ class Members<M extends Member> {
   }
 
   push(member: M): void {
-    const { cohort } = member;
-    const last = this.#blocks.at(-1);
-    if (last === undefined || last.members.length === blockSize) {
-      this.#blocks.push({ members: [member], cohorts: [cohort] });
-    } else {
-      last.members.push(member);
-      last.cohorts.push(cohort);
-    }
+    this.#home ??= member.home;
+    const at = this.#length % blockSize;
+    const block = at === 0 ? this.#addBlock() : this.#roomFor(at);
+    block.arrivals[at] = member.arrival;
+    block.cohorts[at] = this.#cohortPlace(member.cohort);
     this.#length++;
   }
 
-  at(index: number): M {
-    return this.#blocks[Math.floor(index / blockSize)]?.members[index % blockSize] as M;
+  /** Undefined where the message was forgotten. */
+  at(index: number): M | undefined {
+    const arrival = this.#blocks[Math.floor(index / blockSize)]?.arrivals[index % blockSize];
+    return arrival === undefined ? undefined : this.#home?.ofArrival(arrival);
+  }
+
+  /** Those that are members now, by arrival number, with the cohorts in which they came. */
+  freeze(first: number): FrozenList {
+    return { blocks: [...this.#blocks], first, length: this.#length };
   }
 
   /** The first `most` members of these cohorts, in order, from the place `first` on. */
@@ -41,26 +86,56 @@ class Members<M extends Member> {
     const found: M[] = [];
     const cohorts = new Set(wanted);
     const listed = new Set(wanted.flatMap((one) => [one, one.origin ?? one]));
-    const [only] = listed.size === 1 ? listed : [];
-    for (let n = first; n < this.#length; ) {
-      const block = this.#blocks[Math.floor(n / blockSize)];
-      if (block === undefined) break;
-      const { length } = block.members;
-      for (let at = n % blockSize; at < length; at++, n++) {
-        const cohort = block.cohorts[at] as Cohort;
-        if (only === undefined ? !listed.has(cohort) : cohort !== only) continue;
-        const member = block.members[at] as M;
-        if (!cohorts.has(member.cohort)) continue;
-        if (found.length === most) return found;
-        found.push(member);
-      }
+    const isListed = this.#cohorts.map((cohort) => listed.has(cohort));
+    if (!isListed.includes(true)) return found;
+    for (let n = first; n < this.#length; n++) {
+      const block = this.#blocks[Math.floor(n / blockSize)] as Block;
+      const at = n % blockSize;
+      if (isListed[block.cohorts[at] as number] !== true) continue;
+      const member = this.#home?.ofArrival(block.arrivals[at] as number);
+      if (member === undefined || !cohorts.has(member.cohort)) continue;
+      if (found.length === most) return found;
+      found.push(member);
     }
     return found;
+  }
+
+  #cohortPlace(cohort: Cohort): number {
+    const cohorts = this.#cohorts;
+    const last = cohorts.length - 1;
+    if (cohorts[last] === cohort) return last;
+    this.#placeOf ??= new Map(cohorts.map((one, place) => [one, place]));
+    let place = this.#placeOf.get(cohort);
+    if (place === undefined) {
+      place = cohorts.push(cohort) - 1;
+      this.#placeOf.set(cohort, place);
+    }
+    return place;
+  }
+
+  #addBlock(): Block {
+    const size = this.#length === 0 ? firstBlock : blockSize;
+    const block = { arrivals: new Float64Array(size), cohorts: new Uint32Array(size) };
+    this.#blocks.push(block);
+    return block;
+  }
+
+  /** The last block, made larger if it has no place `at`. */
+  #roomFor(at: number): Block {
+    const last = this.#blocks.length - 1;
+    const block = this.#blocks[last] as Block;
+    if (at < block.arrivals.length) return block;
+    const size = Math.min(blockSize, at * blockGrowth);
+    const larger = { arrivals: new Float64Array(size), cohorts: new Uint32Array(size) };
+    larger.arrivals.set(block.arrivals);
+    larger.cohorts.set(block.cohorts);
+    this.#blocks[last] = larger;
+    return larger;
   }
 }
 
 /** A batch may share its members with another, where only some of the cohorts have moved on. */
-export class Batch<M extends Member> {
+export class Batch<M extends Joinable<M>> {
   #members: Members<M>;
   /** Those that wait here, and those that left since the last poll by another way. */
   cohorts: Cohort[] = [];
@@ -131,13 +206,19 @@ export class Batch<M extends Member> {
     return this.#members.of(cohorts, this.#first, most);
   }
 
+  freeze(isAsked: (cohort: Cohort) => boolean = () => true): FrozenBatch {
+    const asked = this.cohorts.filter((cohort) => cohort.slot > 0 && isAsked(cohort));
+    const cohorts = new Set(asked.map(({ slot }) => slot));
+    return { ...this.#members.freeze(this.#first), cohorts };
+  }
+
   /** Moves the first `most` messages of these cohorts into a batch of their own. */
   partFirst(most: number, cohorts: readonly Cohort[]): Batch<M> {
     const parted = new Batch<M>();
     for (const member of this.membersOf(cohorts, most)) parted.join(member, member.cohort.duePoll);
     parted.close();
     const { length } = this.#members;
-    while (this.#first < length && this.#members.at(this.#first).cohort.batch !== this) {
+    while (this.#first < length && this.#members.at(this.#first)?.cohort.batch !== this) {
       this.#first++;
     }
     return parted;

@@ -11,6 +11,8 @@ import type { Status } from './status.ts';
 /** What a step of a cohort changes of its account. */
 export interface CohortAccount {
   readonly counts: Record<Status, number>;
+  /** A cohort of this account has become final. */
+  ended(cohort: Cohort): void;
 }
 
 /** A message, as far as cohorts look at it. */
@@ -18,6 +20,8 @@ export interface Member {
   readonly account: CohortAccount;
   readonly fate: Fate | undefined;
   readonly createdAtMs: number;
+  /** Its place among all messages, in the order of acceptance. */
+  readonly arrival: number;
   cohort: Cohort;
 }
 
@@ -35,6 +39,10 @@ export class Cohort {
   /** The device's poll, by number, from which on the next step may be taken. */
   duePoll = 0;
   size = 0;
+  /** No member arrived before this one. */
+  firstArrival = Number.POSITIVE_INFINITY;
+  /** Its number in the columns of its members. */
+  slot = 0;
   /**
    * When its members were accepted: a time, then how many, and so on. Undefined where it takes no
    * more steps as a whole.
@@ -65,6 +73,7 @@ export class Cohort {
       this.endedAtMs = atMs;
       this.created = undefined;
       if (status === 'failed') this.failureReason = failureReason;
+      this.account.ended(this);
     }
   }
 
@@ -104,6 +113,7 @@ export function moveTo(cohort: Cohort, member: Member): void {
   if (left.created !== undefined) countCreated(left.created, createdAtMs, -1);
   cohort.size++;
   if (cohort.created !== undefined) countCreated(cohort.created, createdAtMs, 1);
+  if (member.arrival < cohort.firstArrival) cohort.firstArrival = member.arrival;
   member.cohort = cohort;
 }
 
@@ -126,7 +136,10 @@ function countCreated(created: number[], atMs: number, count: 1 | -1): void {
 }
 
 /** A new cohort without members in the state of this one. */
-export function likeOf({ cohort, account, fate }: Member, origin?: Cohort): Cohort {
+export function likeOf(
+  { cohort, account, fate }: Pick<Member, 'cohort' | 'account' | 'fate'>,
+  origin?: Cohort,
+): Cohort {
   const like = new Cohort(account, fate, origin);
   like.status = cohort.status;
   like.sendingAtMs = cohort.sendingAtMs;

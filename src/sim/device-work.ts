@@ -2,15 +2,15 @@
  * The work of a device: its messages that are not final, by what they wait for.
  * Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
  */
-import { Batch } from './batch.ts';
-import type { Cohort, Member } from './cohort.ts';
+import { Batch, type FrozenBatch, type Joinable } from './batch.ts';
+import type { Cohort } from './cohort.ts';
 import { type HeldMember, Holds } from './holds.ts';
 import { MinHeap } from './min-heap.ts';
 import type { Fate } from './outcomes.ts';
 import type { Status } from './status.ts';
 
 /** The fields of a message that decide about its place. */
-export type WorkMessage = HeldMember;
+export type WorkMessage<M> = HeldMember<M>;
 
 /** A message in flight at its own pace (`progressPace: own_delay`). */
 export interface PacedStep<M> {
@@ -29,9 +29,22 @@ export interface WorkRows<M> {
   readonly paced: readonly PacedStep<M>[];
 }
 
+/** The same of one instant, by arrival number. */
+export interface FrozenWork {
+  readonly pollCount: number;
+  readonly held: ReturnType<Holds<never>['freeze']>;
+  readonly ready: readonly FrozenBatch[];
+  readonly inFlight: readonly FrozenBatch[];
+  readonly paced: readonly {
+    readonly arrival: number;
+    readonly from: Status;
+    readonly dueAtMs: number;
+  }[];
+}
+
 /** A device's messages that are not final, by what they wait for. A message may move on by another way
  * (an operation, a deactivation), so a reader of rows checks the status and drops what has moved on. */
-export class DeviceWork<M extends WorkMessage> {
+export class DeviceWork<M extends WorkMessage<M>> {
   #pollCount = 0;
   readonly held = new Holds<M>();
   /** Queued and not held, in the order in which they became so. */
@@ -85,7 +98,6 @@ export class DeviceWork<M extends WorkMessage> {
   /** Drops the messages of an account that is deleted. */
   forget(account: unknown): void {
     this.#close();
-    const isKept = (message: M) => message.account !== account;
     const isOther = (cohort: Cohort) => cohort.account !== account;
     for (const batch of [...this.ready, ...this.inFlight]) {
       batch.cohorts = batch.cohorts.filter(isOther);
@@ -93,7 +105,8 @@ export class DeviceWork<M extends WorkMessage> {
     this.ready = this.ready.filter(({ cohorts }) => cohorts.length > 0);
     this.inFlight = this.inFlight.filter(({ cohorts }) => cohorts.length > 0);
     this.held.forget(account);
-    this.paced.keep(({ message }) => isKept(message));
+    // A forgotten message has no account any more, but its cohort can be asked.
+    this.paced.keep(({ message }) => isOther(message.cohort));
   }
 
   /** Every message in its row. */
@@ -107,11 +120,25 @@ export class DeviceWork<M extends WorkMessage> {
     };
   }
 
+  /** The rows of this instant, by arrival number, to be read later. */
+  freeze(): FrozenWork {
+    return {
+      pollCount: this.pollCount,
+      held: this.held.freeze(),
+      ready: this.ready.map((batch) => batch.freeze()),
+      inFlight: this.inFlight.map((batch) => batch.freeze()),
+      paced: this.paced.items.map(({ message: { arrival }, from, dueAtMs }) => {
+        return { arrival, from, dueAtMs };
+      }),
+    };
+  }
+
   /** `paced` in the order of its heap: pushed so, each row stays where it is pushed. */
   restore(rows: WorkRows<M>): void {
     this.#pollCount = rows.pollCount;
     // These are in two rows until the next poll, so they move with no other.
-    const stale = new Set(rows.ready.filter(({ cohort }) => !isQueued(cohort)));
+    const moved = rows.ready.filter(({ cohort }) => !isQueued(cohort));
+    const stale = new Set(moved.map(({ arrival }) => arrival));
     this.ready = restored(rows.ready, isQueued, stale);
     this.inFlight = restored(rows.inFlight, isInFlight, stale);
     this.held.restore(rows.held);
@@ -175,25 +202,30 @@ export function pollsOf({ fate }: { readonly fate: Fate | undefined }): number {
   return fate?.polls ?? 1;
 }
 
+interface Arrived {
+  readonly arrival: number;
+}
+
 /** Whether `a` was accepted before `b`. */
-export function isEarlier(a: WorkMessage, b: WorkMessage): boolean {
+export function isEarlier(a: Arrived, b: Arrived): boolean {
   return a.arrival < b.arrival;
 }
 
-function everyMember<M extends Member>(batch: Batch<M>): M[] {
+function everyMember<M extends Joinable<M>>(batch: Batch<M>): M[] {
   return batch.membersOf(batch.cohorts);
 }
 
-function restored<M extends Member>(
+function restored<M extends Joinable<M>>(
   messages: readonly M[],
   isWaiting: (cohort: Cohort) => boolean,
-  single: ReadonlySet<M>,
+  /** Arrival numbers of those that move with no other. */
+  single: ReadonlySet<number>,
 ): Batch<M>[] {
   if (messages.length === 0) return [];
   const batch = new Batch<M>();
   for (const message of messages) {
     if (!isWaiting(message.cohort)) batch.joinStale(message);
-    else if (single.has(message)) batch.joinAlone(message);
+    else if (single.has(message.arrival)) batch.joinAlone(message);
     else batch.join(message, message.cohort.duePoll);
   }
   batch.close();

@@ -34,7 +34,9 @@ export type UndocumentedError =
   | { readonly kind: 'unsupported_media_type' }
   | { readonly kind: 'unsupported_content_encoding' }
   | { readonly kind: 'method_not_allowed'; readonly allow: string }
-  | { readonly kind: 'request_id_conflict' };
+  | { readonly kind: 'request_id_conflict' }
+  /** `--max-messages` is reached, and no message that could be forgotten is final. */
+  | { readonly kind: 'overloaded' };
 
 /** A bug, not a refusal: the request answers 500 and a test that sees it fails. */
 export function assert(condition: unknown, why: string): asserts condition {

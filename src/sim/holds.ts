@@ -2,17 +2,15 @@
  * The messages of a device that `send_at` holds, by the millisecond in which their hold ends, so
  * that any number with one end is released at once. Rules: SEND-7.
  */
-import { Batch } from './batch.ts';
-import type { Cohort, Member } from './cohort.ts';
+import { Batch, type FrozenBatch, type Joinable } from './batch.ts';
+import type { Cohort } from './cohort.ts';
 import { MinHeap } from './min-heap.ts';
 
-export interface HeldMember extends Member {
+export interface HeldMember<M> extends Joinable<M> {
   readonly sendAtMs: number;
-  /** Its place among all messages, in the order of acceptance. */
-  readonly arrival: number;
 }
 
-export class Holds<M extends HeldMember> {
+export class Holds<M extends HeldMember<M>> {
   /** Every end that is in one of the maps; also some that are in neither any more. */
   readonly #ends = new MinHeap<number>((a, b) => a < b);
   /** The only message of its end. An operation that moves it takes it out. */
@@ -41,7 +39,8 @@ export class Holds<M extends HeldMember> {
 
   /** An operation has moved the message on. */
   left(message: M): void {
-    if (this.#alone.get(message.sendAtMs) === message) this.#alone.delete(message.sendAtMs);
+    const { sendAtMs, arrival } = message;
+    if (this.#alone.get(sendAtMs)?.arrival === arrival) this.#alone.delete(sendAtMs);
   }
 
   /** When the next hold ends; undefined where none is left. */
@@ -87,6 +86,14 @@ export class Holds<M extends HeldMember> {
     return [...this.#alone.values(), ...together].sort(isReleasedBefore);
   }
 
+  /** What is held now, by arrival number; in no particular order. */
+  freeze(): { readonly alone: readonly number[]; readonly together: readonly FrozenBatch[] } {
+    return {
+      alone: Array.from(this.#alone.values(), ({ arrival }) => arrival),
+      together: Array.from(this.#together.values(), (batch) => batch.freeze(isHeld)),
+    };
+  }
+
   restore(messages: readonly M[]): void {
     const held = messages.filter(({ cohort }) => isHeld(cohort));
     for (const message of held.sort(isReleasedBefore)) this.add(message);
@@ -95,7 +102,7 @@ export class Holds<M extends HeldMember> {
   /** Drops the messages of an account that is deleted. */
   forget(account: unknown): void {
     for (const [end, message] of this.#alone) {
-      if (message.account === account) this.#alone.delete(end);
+      if (message.cohort.account === account) this.#alone.delete(end);
     }
     for (const batch of this.#together.values()) {
       batch.cohorts = batch.cohorts.filter((cohort) => cohort.account !== account);
@@ -107,6 +114,6 @@ function isHeld({ status }: Cohort): boolean {
   return status === 'queued';
 }
 
-function isReleasedBefore(a: HeldMember, b: HeldMember): number {
+function isReleasedBefore<M>(a: HeldMember<M>, b: HeldMember<M>): number {
   return a.sendAtMs - b.sendAtMs || a.arrival - b.arrival;
 }

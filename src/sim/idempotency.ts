@@ -1,23 +1,33 @@
 /**
  * The 24-hour replay window of `request_id`, one for each account.
  * Rules: SEND-4. Assumes: replayScope, replayAcrossEndpoints, failedRequestId.
- * It keeps the first reply's exact bytes, so a replay cannot drift from the original. Scope is
- * asked when a replay is looked for, not when it is kept, so both assumptions can be switched at
- * run time.
+ * A use whose message shows all of it is that message: its first reply follows from fields that
+ * never change. Other uses, such as refusals, are kept here. Scope is asked when a replay is looked
+ * for, not when it is kept, so both assumptions can be switched at run time.
  */
 import { LRUCache } from 'lru-cache';
 import type { Assumptions } from './assumptions.ts';
 import { assert, type ServiceError } from './errors.ts';
 import type { EndpointName } from './limits.ts';
 import { replayWindowMs } from './limits.ts';
+import { messageBody, type WireFields } from './message.ts';
 
 /** The fields of an accepted message that describe its use of a `request_id`. */
-export interface AcceptedUse<Key> {
-  readonly requestId: string;
+export interface AcceptedUse<Key> extends WireFields {
   readonly key: Key | undefined;
   readonly endpoint: EndpointName;
-  readonly createdAtMs: number;
-  readonly firstReply: string;
+  /** Its place among all messages, in the order of acceptance. */
+  readonly arrival: number;
+}
+
+/** The messages of an account by their `request_id`. */
+export interface AcceptedUses<M> {
+  first(requestId: string): M | undefined;
+  /** The one after that which `first` or `next` returned. */
+  next(requestId: string): M | undefined;
+  add(requestId: string, message: M): void;
+  /** Puts a message in the place of the one that was found last. */
+  replaceLast(message: M): void;
 }
 
 /** The first use of a `request_id`, and what it was answered. */
@@ -34,11 +44,6 @@ export interface Use<Key, M> {
   readonly older: Use<Key, M> | undefined;
 }
 
-/**
- * A use whose message tells all of it stands as that message alone: an object less for each send.
- */
-type Kept<Key, M> = M | Use<Key, M>;
-
 type ScopeAssumptions = Pick<
   Assumptions,
   'replayScope' | 'replayAcrossEndpoints' | 'failedRequestId'
@@ -50,11 +55,14 @@ const growth = 8;
 
 export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   readonly #now: () => number;
-  /** Made on the first `request_id`, and made larger before anything would fall out too early. */
-  #uses: LRUCache<string, Kept<Key, M>> | undefined;
+  readonly #accepted: AcceptedUses<M> | undefined;
+  /** Made on the first use, and made larger before anything would fall out too early. */
+  #uses: LRUCache<string, Use<Key, M>> | undefined;
 
-  constructor(now: () => number) {
+  /** Without `accepted`, every use is kept here. */
+  constructor(now: () => number, accepted?: AcceptedUses<M>) {
     this.#now = now;
+    this.#accepted = accepted;
   }
 
   /**
@@ -66,16 +74,16 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     endpoint: EndpointName,
     assumptions: ScopeAssumptions,
   ): Use<Key, M> | undefined {
-    // peek, not get: recency must stay the order of age.
-    let use = useOf<Key, M>(this.#uses?.peek(requestId));
+    const oldestMs = this.#now() - replayWindowMs;
+    const accepted = this.#findAccepted(requestId, key, endpoint, assumptions, oldestMs);
+    if (accepted !== undefined) return useOf(accepted, key);
     let message: Use<Key, M> | undefined;
     let refusal: Use<Key, M> | undefined;
-    const oldestMs = this.#now() - replayWindowMs;
-    // Several stand here only where an assumption was switched between them.
+    // peek, not get: recency must stay the order of age.
+    let use = this.#uses?.peek(requestId);
+    // There are several only where an assumption was switched between them.
     while (use !== undefined && use.atMs >= oldestMs) {
-      const inScope =
-        (assumptions.replayScope === 'account' || use.key === key) &&
-        (assumptions.replayAcrossEndpoints === 'shared' || use.endpoint === endpoint);
+      const inScope = isInScope(use, key, endpoint, assumptions);
       if (inScope && isAccepted(use.outcome)) message = use;
       else if (inScope) refusal = use;
       use = use.older;
@@ -85,35 +93,60 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   }
 
   keep(use: Omit<Use<Key, M>, 'older'>): void {
-    const { requestId, key, endpoint, atMs, body, outcome } = use;
+    if (this.#isAccepted(use)) return;
     const uses = this.#withRoom();
-    const older = this.#living(useOf<Key, M>(uses.peek(requestId)));
-    const isToldByMessage =
-      older === undefined &&
-      isAccepted(outcome) &&
-      outcome.requestId === requestId &&
-      outcome.key === key &&
-      outcome.endpoint === endpoint &&
-      outcome.createdAtMs === atMs &&
-      outcome.firstReply === body;
-    const kept = isToldByMessage
-      ? outcome
-      : { requestId, key, endpoint, atMs, body, outcome, older };
+    const { requestId, key, endpoint, atMs, body, outcome } = use;
+    const older = this.#living(uses.peek(requestId));
+    const kept = { requestId, key, endpoint, atMs, body, outcome, older };
     uses.set(requestId, kept, { start: atMs });
   }
 
-  /** Entries held, dead ones that nothing has pushed out yet included. */
+  /** Whether it finds messages by themselves, so that it need not keep their uses. */
+  get findsMessages(): boolean {
+    return this.#accepted !== undefined;
+  }
+
+  /** Uses kept here, expired ones that nothing has pushed out yet included. */
   get size(): number {
     return this.#uses?.size ?? 0;
   }
 
-  /** All that is held and alive, oldest first. */
+  /** All that is kept here and unexpired, oldest first. */
   *entries(): IterableIterator<Use<Key, M>> {
-    if (this.#uses === undefined) return;
-    for (const kept of this.#uses.rvalues()) {
-      const use = useOf<Key, M>(kept);
-      if (use !== undefined) yield use;
+    for (const use of this.#uses?.rvalues() ?? []) if (use !== undefined) yield use;
+  }
+
+  /** The oldest message in the scope that is at most 24 h old. */
+  #findAccepted(
+    requestId: string,
+    key: Key,
+    endpoint: EndpointName,
+    assumptions: ScopeAssumptions,
+    oldestMs: number,
+  ): M | undefined {
+    let oldest: M | undefined;
+    let message = this.#accepted?.first(requestId);
+    for (; message !== undefined; message = this.#accepted?.next(requestId)) {
+      const counts =
+        message.createdAtMs >= oldestMs && isInScope(message, key, endpoint, assumptions);
+      if (counts && (oldest === undefined || message.arrival < oldest.arrival)) oldest = message;
     }
+    return oldest;
+  }
+
+  /** Whether the message shows all of its use; it is then found as the message. */
+  #isAccepted({ requestId, key, endpoint, atMs, outcome }: Omit<Use<Key, M>, 'older'>): boolean {
+    const accepted = this.#accepted;
+    if (accepted === undefined || !isAccepted<Key, M>(outcome)) return false;
+    if (outcome.createdAtMs !== atMs || outcome.endpoint !== endpoint) return false;
+    if (outcome.key !== key || outcome.requestId !== requestId) return false;
+    let other = accepted.first(requestId);
+    while (other !== undefined && !this.#isDead(other.createdAtMs)) {
+      other = accepted.next(requestId);
+    }
+    if (other === undefined) accepted.add(requestId, outcome);
+    else accepted.replaceLast(outcome);
+    return true;
   }
 
   /**
@@ -122,28 +155,28 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
    * it holds is dead: its size follows the uses of the last day, and clearing up costs each use a
    * constant.
    */
-  #withRoom(): LRUCache<string, Kept<Key, M>> {
+  #withRoom(): LRUCache<string, Use<Key, M>> {
     this.#uses ??= this.#create(smallestWindow);
     if (this.#uses.size < this.#uses.max) return this.#uses;
     this.#uses.purgeStale();
     if (this.#uses.size <= this.#uses.max / 2) return this.#uses;
     const larger = this.#create(growth * this.#uses.max);
     for (const kept of this.#uses.rvalues()) {
-      if (kept !== undefined) larger.set(kept.requestId, kept, { start: keptAtMs(kept) });
+      if (kept !== undefined) larger.set(kept.requestId, kept, { start: kept.atMs });
     }
     this.#uses = larger;
     return larger;
   }
 
-  #create(max: number): LRUCache<string, Kept<Key, M>> {
-    return new LRUCache<string, Kept<Key, M>>({
+  #create(max: number): LRUCache<string, Use<Key, M>> {
+    return new LRUCache<string, Use<Key, M>>({
       max,
       ttl: replayWindowMs,
       ttlResolution: 0,
       perf: { now: this.#now },
       dispose: (kept, _requestId, reason) => {
         assert(
-          reason !== 'evict' || this.#isDead(keptAtMs(kept)),
+          reason !== 'evict' || this.#isDead(kept.atMs),
           'no request_id is forgotten inside its window',
         );
       },
@@ -162,20 +195,26 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   }
 }
 
-/** Whether this is a message and not a refusal or a use of its own. */
-function isAccepted<Key, M extends AcceptedUse<Key>>(it: M | Use<Key, M> | ServiceError): it is M {
-  return 'firstReply' in it;
+/** Whether this is a message and not a refusal. */
+function isAccepted<Key, M extends AcceptedUse<Key>>(outcome: M | ServiceError): outcome is M {
+  return 'messageId' in outcome;
 }
 
-function keptAtMs<Key, M extends AcceptedUse<Key>>(kept: Kept<Key, M>): number {
-  return isAccepted(kept) ? kept.createdAtMs : kept.atMs;
+function isInScope<Key>(
+  use: { readonly key: Key | undefined; readonly endpoint: EndpointName },
+  key: Key,
+  endpoint: EndpointName,
+  { replayScope, replayAcrossEndpoints }: ScopeAssumptions,
+): boolean {
+  return (
+    (replayScope === 'account' || use.key === key) &&
+    (replayAcrossEndpoints === 'shared' || use.endpoint === endpoint)
+  );
 }
 
-function useOf<Key, M extends AcceptedUse<Key>>(
-  kept: Kept<Key, M> | undefined,
-): Use<Key, M> | undefined {
-  if (kept === undefined || !isAccepted(kept)) return kept;
-  const { requestId, key, endpoint, createdAtMs: atMs, firstReply: body } = kept;
-  assert(key !== undefined, 'a message that stands for its use knows its key');
-  return { requestId, key, endpoint, atMs, body, outcome: kept, older: undefined };
+/** `asker`: stands for a key that is not known. */
+function useOf<Key, M extends AcceptedUse<Key>>(message: M, asker: Key): Use<Key, M> {
+  const { requestId, key = asker, endpoint, createdAtMs: atMs } = message;
+  const body = messageBody(message, 'queued');
+  return { requestId, key, endpoint, atMs, body, outcome: message, older: undefined };
 }

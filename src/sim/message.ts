@@ -1,23 +1,61 @@
 /**
  * The seven wire fields of a message and its history.
- * Rules: RES-1 to RES-6. Assumes: heldStatus.
+ * Rules: RES-1 to RES-6. Assumes: heldStatus, messageRetention.
  */
+
+import type { Assumptions } from './assumptions.ts';
 import { isoTime } from './iso-time.ts';
-import type { Message } from './records.ts';
+import { msPerDay } from './limits.ts';
 import type { Status } from './status.ts';
 
+/** What the body says of a message, but for its status. */
+export interface WireFields {
+  readonly messageId: string;
+  readonly requestId: string;
+  readonly device: { readonly deviceId: string; readonly number: string };
+  readonly to: string;
+  readonly createdAtMs: number;
+}
+
+/** What the history says of it. */
+export interface Past {
+  readonly status: Status;
+  readonly createdAtMs: number;
+  readonly sendingAtMs: number;
+  readonly sentAtMs: number;
+  readonly endedAtMs: number;
+}
+
 /** The Message body (RES-1). Written by hand: it is the hottest string of the product. */
-export function messageBody(message: Message, status: string): string {
+export function messageBody(message: WireFields, status: string): string {
+  const { requestId, device } = message;
   return `{"status":"${status}","message_id":"${message.messageId}","request_id":${
-    message.requestId === '' ? '""' : JSON.stringify(message.requestId)
-  },"device_id":"${message.device.deviceId}","from_number":"${message.device.number}","to":"${
+    requestId === '' ? '""' : JSON.stringify(requestId)
+  },"device_id":"${device.deviceId}","from_number":"${device.number}","to":"${
     message.to
   }","created_at":"${isoTime(message.createdAtMs)}"}`;
 }
 
 /** The status that a read shows; `heldStatus` names it while `send_at` holds. */
-export function shownStatus(message: Message, nowMs: number, heldStatus: string): string {
+export function shownStatus(
+  message: { readonly status: Status; isHeldAt(nowMs: number): boolean },
+  nowMs: number,
+  heldStatus: string,
+): string {
   return message.isHeldAt(nowMs) ? heldStatus : message.status;
+}
+
+/**
+ * Whether a read still finds it: for `messageRetention` days after its last change, which is its
+ * end. A message that is not final will change yet.
+ */
+export function isReadable(
+  { endedAtMs }: { readonly endedAtMs: number },
+  nowMs: number,
+  { messageRetention }: Pick<Assumptions, 'messageRetention'>,
+): boolean {
+  if (messageRetention === 'forever' || endedAtMs === 0) return true;
+  return nowMs - endedAtMs <= messageRetention * msPerDay;
 }
 
 export interface HistoryEntry {
@@ -26,7 +64,7 @@ export interface HistoryEntry {
 }
 
 /** Every status the message has had, with its time. */
-export function messageHistory(message: Message): HistoryEntry[] {
+export function messageHistory(message: Past): HistoryEntry[] {
   const history: HistoryEntry[] = [{ status: 'queued', at: isoTime(message.createdAtMs) }];
   if (message.sendingAtMs > 0)
     history.push({ status: 'sending', at: isoTime(message.sendingAtMs) });

@@ -96,7 +96,7 @@ function recount(
       ? nowMs - message.createdAtMs < 30 * dayMs
       : new Date(message.createdAtMs).toISOString().startsWith(month)) &&
     (quotaRefund === 'no' || message.status !== 'failed');
-  return account.messages
+  return [...account.messages]
     .filter(counts)
     .reduce(
       (sum, { text }) => sum + (quotaUnit === 'messages' ? 1 : segmentText(text).segments),
@@ -144,7 +144,7 @@ test('ERR-1 the count is that of a recount, through months, failures and switche
             to: step.fails ? '+12025550162' : recipient,
           });
         } else if (step.kind === 'fail') {
-          const message = account.messages[step.at % Math.max(1, account.messages.length)];
+          const message = account.messages.at(step.at % Math.max(1, account.messages.length));
           if (message !== undefined) twin.simulation.fleet.fail(message, 'test');
         } else if (step.kind === 'ask') ask(step.answers);
         else twin.advance(step.ms);

@@ -1,9 +1,9 @@
 /**
- * One read decided. Rules: READ-1, READ-2. Assumes: heldStatus.
+ * One read decided. Rules: READ-1, READ-2. Assumes: heldStatus, messageRetention.
  */
 
 import type { ServiceError } from './errors.ts';
-import { messageBody, shownStatus } from './message.ts';
+import { isReadable, messageBody, shownStatus } from './message.ts';
 import type { Account } from './records.ts';
 import type { World } from './world.ts';
 
@@ -15,6 +15,8 @@ const notFound: ServiceError = { kind: 'not_found' };
 export function read(world: World, account: Account, messageId: string): ReadDecision {
   const message = world.messages.get(messageId);
   if (message === undefined || message.account !== account) return notFound;
-  const status = shownStatus(message, world.now(), world.assumptions.heldStatus);
+  const nowMs = world.now();
+  if (!isReadable(message, nowMs, world.assumptions)) return notFound;
+  const status = shownStatus(message, nowMs, world.assumptions.heldStatus);
   return { kind: 'read', body: messageBody(message, status) };
 }

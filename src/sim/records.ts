@@ -1,16 +1,15 @@
 /**
  * The records of a world that refer to each other: accounts with their keys, devices and messages.
  * Rules: AUTH-2, SVC-1, SVC-3, ERR-1, RES-1. Assumes: keyFormat, monthlyQuota, pollIntervalSeconds.
- * A message is one flat object: a million of them cost what a table costs.
+ * A message is a reference to a row of the store: a million of them cost what a table costs.
  */
-import { alone, Cohort } from './cohort.ts';
+import { Cohort } from './cohort.ts';
 import { DeviceWork } from './device-work.ts';
-import { ReplayWindow, type Use } from './idempotency.ts';
-import type { EndpointName } from './limits.ts';
-import type { Fate } from './outcomes.ts';
-import { QuotaCount } from './quota.ts';
+import { type AcceptedUses, ReplayWindow, type Use } from './idempotency.ts';
+import { QuotaCount, type QuotaState } from './quota.ts';
 import { Rng } from './rng.ts';
 import type { Status } from './status.ts';
+import { type SendEndpoint, StoredMessage } from './stored-message.ts';
 
 /** What is known of a key without its full text. */
 export interface KeyDigest {
@@ -31,6 +30,8 @@ export interface ApiKey {
   readonly keyId: string;
   readonly name: string;
   readonly account: Account;
+  /** Its place among the account's keys, from 0. */
+  readonly ordinal: number;
   readonly createdAtMs: number;
   revokedAtMs: number | undefined;
 }
@@ -47,15 +48,31 @@ export interface ReceivedMessage {
 /** A monthly quota; undefined leaves it to the assumption `monthlyQuota`. */
 export type MonthlyQuota = number | 'unlimited' | undefined;
 
+/** The messages that an account holds, in the order of acceptance. */
+export interface HeldMessages extends Iterable<Message> {
+  readonly length: number;
+  /** Counts from the end where it is negative. */
+  at(index: number): Message | undefined;
+}
+
+/** What keeps the messages of an account. */
+export interface AccountHome {
+  readonly now: () => number;
+  messagesOf(account: Account): HeldMessages;
+  usesOf(account: Account): AcceptedUses<Message>;
+  /** A cohort has become final. */
+  ended(cohort: Cohort): void;
+}
+
 export class Account {
   readonly accountId: string;
   name: string;
   monthlyQuota: MonthlyQuota;
   readonly keys: ApiKey[] = [];
   readonly devices: Device[] = [];
-  /** In order of acceptance. */
-  readonly messages: Message[] = [];
+  readonly messages: HeldMessages;
   readonly received: ReceivedMessage[] = [];
+  /** All messages ever accepted, the forgotten ones included. */
   readonly counts: Record<Status, number> = {
     queued: 0,
     sending: 0,
@@ -63,6 +80,9 @@ export class Account {
     delivered: 0,
     failed: 0,
   };
+  readonly forgotten = { delivered: 0, failed: 0 };
+  /** Its number in the columns of its messages. */
+  slot = 0;
   /** Messages in no batch of a device: held, or queued for ever. It never moves as a whole. */
   readonly unbatched: Cohort;
   readonly replays: ReplayWindow<ApiKey, Message>;
@@ -71,6 +91,7 @@ export class Account {
   readonly ids: Rng;
   readonly fates: Rng;
   readonly paces: Rng;
+  readonly #home: AccountHome;
 
   /** `stream`: what its chance is named by. */
   constructor(
@@ -79,7 +100,7 @@ export class Account {
     newId: (ids: Rng) => string,
     name: string,
     monthlyQuota: MonthlyQuota,
-    now: () => number,
+    home: AccountHome,
   ) {
     this.ids = Rng.stream(seed, `${stream}:ids`);
     this.fates = Rng.stream(seed, `${stream}:fates`);
@@ -87,12 +108,30 @@ export class Account {
     this.accountId = newId(this.ids);
     this.name = name;
     this.monthlyQuota = monthlyQuota;
-    this.replays = new ReplayWindow(now);
-    this.quota = new QuotaCount(this.messages);
+    this.#home = home;
+    this.messages = home.messagesOf(this);
+    this.replays = new ReplayWindow(home.now, home.usesOf(this));
+    this.quota = new QuotaCount(home.now);
     this.unbatched = new Cohort(this, undefined);
     // The account counts as one, so a message in it is never taken for the only one.
     this.unbatched.size = 1;
     this.unbatched.created = undefined;
+  }
+
+  /** What a snapshot tells of messages that it does not hold. */
+  restoreForgotten(
+    forgotten: Readonly<Account['forgotten']> & { readonly quota: QuotaState },
+  ): void {
+    const { delivered, failed, quota } = forgotten;
+    this.forgotten.delivered = delivered;
+    this.forgotten.failed = failed;
+    this.counts.delivered += delivered;
+    this.counts.failed += failed;
+    this.quota.restore(quota);
+  }
+
+  ended(cohort: Cohort): void {
+    this.#home.ended(cohort);
   }
 
   /**
@@ -142,6 +181,10 @@ export class Device {
   allowed = true;
   /** No SIM of the world any more; its messages, all final, still name it. */
   isRemoved = false;
+  /** Messages held that name it. */
+  messagesHeld = 0;
+  /** Its number in the columns of its messages. */
+  slot = 0;
 
   constructor(
     deviceId: string,
@@ -169,9 +212,6 @@ export class Device {
   }
 }
 
-/** Where a message came from. */
-export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;
-
 /** What an accepted send says; numbers are E.164, `sendAtMs` is 0 or in the future. */
 export interface AcceptedSend {
   readonly account: Account;
@@ -184,129 +224,7 @@ export interface AcceptedSend {
   readonly sendAtMs: number;
 }
 
-/** What became of a message since it was accepted. */
-export type MessagePast = Pick<
-  Message,
-  'status' | 'sendingAtMs' | 'sentAtMs' | 'endedAtMs' | 'failureReason' | 'duePoll'
->;
-
-/** All times are epoch milliseconds; 0 stands for "never", as no simulated time is 0. */
-export class Message {
-  readonly messageId: string;
-  readonly account: Account;
-  /** The key that sent it; undefined where a snapshot does not tell. */
-  readonly key: ApiKey | undefined;
-  /** Its number is the `from_number` of the wire. */
-  readonly device: Device;
-  readonly endpoint: SendEndpoint;
-  readonly requestId: string;
-  readonly to: string;
-  readonly text: string;
-  readonly createdAtMs: number;
-  /** The end of the hold, or 0. */
-  readonly sendAtMs: number;
-  readonly fate: Fate | undefined;
-  /** Its place among the account's messages, from 0. */
-  readonly ordinal: number;
-  /** Its place among all messages of the world, in the order of acceptance. */
-  readonly arrival: number;
-
-  /** What it has become since, with the messages that move with it. */
-  cohort: Cohort;
-  /** The body of its 202, byte for byte; empty where no `request_id` may ask for it again. */
-  firstReply = '';
-  /**
-   * The number that the caller named, where the message goes out through another
-   * (`disconnectedSim`); else empty.
-   */
-  sender = '';
-
-  constructor(
-    messageId: string,
-    account: Account,
-    key: ApiKey | undefined,
-    device: Device,
-    endpoint: SendEndpoint,
-    requestId: string,
-    to: string,
-    text: string,
-    createdAtMs: number,
-    sendAtMs: number,
-    fate: Fate | undefined,
-    ordinal: number,
-    arrival: number,
-  ) {
-    this.messageId = messageId;
-    this.account = account;
-    this.key = key;
-    this.device = device;
-    this.endpoint = endpoint;
-    this.requestId = requestId;
-    this.to = to;
-    this.text = text;
-    this.createdAtMs = createdAtMs;
-    this.sendAtMs = sendAtMs;
-    this.fate = fate;
-    this.ordinal = ordinal;
-    this.arrival = arrival;
-    this.cohort = account.unbatched;
-    this.cohort.size++;
-  }
-
-  get status(): Status {
-    return this.cohort.status;
-  }
-
-  get sendingAtMs(): number {
-    return this.cohort.sendingAtMs;
-  }
-
-  get sentAtMs(): number {
-    return this.cohort.sentAtMs;
-  }
-
-  /** When it became `delivered` or `failed`. */
-  get endedAtMs(): number {
-    return this.cohort.endedAtMs;
-  }
-
-  get failureReason(): string | undefined {
-    return this.cohort.failureReason;
-  }
-
-  /** The device's poll, by number, from which on the next step may be taken. */
-  get duePoll(): number {
-    return this.cohort.duePoll;
-  }
-
-  /**
-   * Repeats, on a message as it was accepted, the steps that it took. Throws where they do not lead
-   * to its status.
-   */
-  restore(past: MessagePast): void {
-    const { status, sendingAtMs, sentAtMs, endedAtMs, failureReason } = past;
-    const hasPast = sendingAtMs > 0 || sentAtMs > 0 || endedAtMs > 0 || past.duePoll > 0;
-    const cohort = hasPast ? alone(this) : this.cohort;
-    if (sendingAtMs > 0) cohort.become('sending', sendingAtMs);
-    if (sentAtMs > 0) cohort.become('sent', sentAtMs);
-    if (endedAtMs > 0) cohort.become(status, endedAtMs, failureReason);
-    if (hasPast) cohort.duePoll = past.duePoll;
-    const isReached =
-      this.status === status && this.sentAtMs === sentAtMs && this.endedAtMs === endedAtMs;
-    if (!isReached || this.failureReason !== failureReason) {
-      throw new Error(`STATE-3 message ${this.messageId} is ${status}, its history ends otherwise`);
-    }
-  }
-
-  /** When the status was last written. */
-  get changedAtMs(): number {
-    return this.cohort.changedAtMs || this.createdAtMs;
-  }
-
-  isHeldAt(nowMs: number): boolean {
-    return this.status === 'queued' && this.sendAtMs > nowMs;
-  }
-}
+export class Message extends StoredMessage<ApiKey, Account, Device, Message> {}
 
 /** The first use of a `request_id` in an account. */
 export type FirstUse = Use<ApiKey, Message>;

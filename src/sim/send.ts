@@ -9,7 +9,7 @@ import type { ServiceError } from './errors.ts';
 import { messageBody } from './message.ts';
 import { unitsOf } from './quota.ts';
 import type { Account, ApiKey, Device, FirstUse } from './records.ts';
-import { Message, type SendEndpoint } from './records.ts';
+import { Message } from './records.ts';
 import { parseSendAt } from './send-at.ts';
 import {
   asText,
@@ -19,6 +19,7 @@ import {
   type SendRequest,
   validateSend,
 } from './send-request.ts';
+import type { SendEndpoint } from './stored-message.ts';
 import type { World } from './world.ts';
 
 export interface SendCall {
@@ -35,6 +36,7 @@ export type SendDecision =
   | ServiceError;
 
 const quotaExceeded: ServiceError = { kind: 'quota_exceeded' };
+const overloaded: ServiceError = { kind: 'overloaded' };
 
 /** Decides and commits one send. */
 export function send(world: World, call: SendCall): SendDecision {
@@ -90,23 +92,23 @@ export function findValidReplay(world: World, call: SendCall): SendDecision | un
 
 function queue(world: World, call: SendCall, request: SendRequest, device: Device): SendDecision {
   const { account } = call;
+  const { requestId, to } = request;
   const message = world.acceptMessage({
     account,
     key: call.key,
     device,
     endpoint: call.endpoint,
-    to: request.to,
+    to,
     text: request.message,
-    requestId: request.requestId,
+    requestId,
     sendAtMs: request.sendAtMs,
   });
+  if (message === undefined) return overloaded;
   if (request.sender !== device.number) message.sender = request.sender;
   // SEND-3: the state is `queued` whatever `heldStatus` calls it later.
-  const body = messageBody(message, 'queued');
-  if (request.requestId !== '') {
-    message.firstReply = body;
-    keepUse(call, request.requestId, world.now(), body, message);
-  }
+  const { messageId, createdAtMs } = message;
+  const body = messageBody({ messageId, requestId, device, to, createdAtMs }, 'queued');
+  if (requestId !== '') keepUse(call, requestId, createdAtMs, body, message);
   return { kind: 'queued', body };
 }
 

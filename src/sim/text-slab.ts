@@ -91,6 +91,19 @@ export class TextSlab {
     return endHash(hash);
   }
 
+  copy(): TextSlab {
+    const copy = new TextSlab(0);
+    copy.bytes = this.bytes.slice(0, this.used);
+    copy.used = this.used;
+    return copy;
+  }
+
+  /** The same bytes, for other texts. */
+  reset(): this {
+    this.used = 0;
+    return this;
+  }
+
   /** Gives back what is not used. */
   trim(): void {
     this.bytes = this.bytes.slice(0, this.used);

@@ -14,20 +14,23 @@ import { assert } from './errors.ts';
 import { drawKey, drawUuid } from './ids.ts';
 import { KeyRing } from './key-ring.ts';
 import { msPerSecond } from './limits.ts';
+import { isReadable } from './message.ts';
+import { MessageStore } from './message-store.ts';
 import { OperationRefused, refuseMore } from './operation-refused.ts';
-import type { Outcomes } from './outcomes.ts';
+import type { Fate, Outcomes } from './outcomes.ts';
 import {
   type AcceptedSend,
   Account,
   type ApiKey,
   Device,
-  Message,
-  type MessagePast,
+  type Message,
   type MonthlyQuota,
   type ReceivedMessage,
   type SimState,
 } from './records.ts';
+import { type MaxMessages, Retention } from './retention.ts';
 import { Rng, type RngState } from './rng.ts';
+import type { MessagePast } from './stored-message.ts';
 
 /** What cannot be seen in the maps of a world, but is a part of its state. */
 export interface WorldCounters {
@@ -48,7 +51,7 @@ export class World {
   readonly keys = new Map<string, ApiKey>();
   readonly pool: Device[] = [];
   readonly devices = new Map<string, Device>();
-  readonly messages = new Map<string, Message>();
+  readonly messages: MessageStore;
   readonly keyRing = new KeyRing();
   readonly #devicesByNumber = new Map<string, Device>();
   readonly #accountNames = new AccountNames();
@@ -64,9 +67,11 @@ export class World {
     readonly outcomes: Outcomes;
     readonly dispatch: Dispatch;
     readonly enforcesQuotas: boolean;
+    readonly maxMessages: MaxMessages;
   }) {
     this.seed = parts.seed;
     this.now = parts.now;
+    this.messages = new MessageStore(parts.now, new Retention(parts.maxMessages));
     this.#assumptions = parts.assumptions;
     this.outcomes = parts.outcomes;
     this.enforcesQuotas = parts.enforcesQuotas;
@@ -82,7 +87,7 @@ export class World {
     this.#refuseTwin(name);
     refuseMore(this.accounts.size, mostAccounts, 'accounts');
     const stream = this.#accountNames.use(name);
-    const account = new Account(this.seed, stream, drawUuid, name, monthlyQuota, this.now);
+    const account = new Account(this.seed, stream, drawUuid, name, monthlyQuota, this.messages);
     this.accounts.set(account.accountId, account);
     return account;
   }
@@ -103,11 +108,9 @@ export class World {
       this.keyRing.delete(key);
     }
     for (const device of [...account.devices]) this.removeDevice(device);
-    for (const message of account.messages) this.messages.delete(message.messageId);
-    for (const device of this.pool) {
-      device.work.forget(account);
-      this.#dispatch.deviceChanged(device);
-    }
+    for (const device of this.pool) device.work.forget(account);
+    this.messages.drop(account);
+    for (const device of this.pool) this.#dispatch.deviceChanged(device);
     this.accounts.delete(account.accountId);
   }
 
@@ -118,6 +121,7 @@ export class World {
       keyId: drawUuid(account.ids),
       name,
       account,
+      ordinal: account.keys.length,
       key: text ?? drawKey(account.ids, this.assumptions.keyFormat),
       digest: undefined,
       createdAtMs: this.now(),
@@ -175,31 +179,29 @@ export class World {
     this.devices.delete(device.deviceId);
     this.#devicesByNumber.delete(device.number);
     device.isRemoved = true;
+    this.messages.removed(device);
   }
 
   deviceByNumber(number: string): Device | undefined {
     return this.#devicesByNumber.get(number);
   }
 
-  /** STATE-1: an accepted send creates the message in `queued`. */
-  acceptMessage(send: AcceptedSend): Message {
+  /**
+   * STATE-1: an accepted send creates the message in `queued`. Undefined: there is no room, as no
+   * message that could be forgotten is final.
+   */
+  acceptMessage(send: AcceptedSend): Message | undefined {
+    const { messages, assumptions } = this;
+    const nowMs = this.now();
+    if (assumptions.messageRetention !== 'forever') {
+      messages.forgetUnreadable((message) => !isReadable(message, nowMs, assumptions));
+    }
+    if (!messages.makeRoom()) return undefined;
     const { account } = send;
-    const message = new Message(
-      drawUuid(account.ids),
-      account,
-      send.key,
-      send.device,
-      send.endpoint,
-      send.requestId,
-      send.to,
-      send.text,
-      this.now(),
-      send.sendAtMs,
-      this.outcomes.fateOf(send.to, this.assumptions, account.fates),
-      account.messages.length,
-      this.#arrivals++,
-    );
-    this.#addMessage(message);
+    const fate = this.outcomes.fateOf(send.to, assumptions, account.fates);
+    const message = messages.add(send, this.#arrivals++, nowMs, fate);
+    account.counts.queued++;
+    account.quota.count(nowMs, send.text);
     this.#dispatch.queued(message);
     return message;
   }
@@ -251,13 +253,23 @@ export class World {
   }
 
   /**
-   * `message`: as it was accepted; `past`: what became of it since. Messages come in order of
-   * acceptance.
+   * `send` and the rest: as it was accepted; `past`: what became of it since. Messages come in order
+   * of acceptance.
    */
-  restoreMessage(message: Message, past: MessagePast): void {
-    assert(message.ordinal === message.account.messages.length, 'messages come in order');
+  restoreMessage(
+    send: AcceptedSend & { readonly messageId: string; readonly arrival: number },
+    createdAtMs: number,
+    fate: Fate | undefined,
+    past: MessagePast,
+  ): Message {
+    const { account, messageId, arrival } = send;
+    assert(!this.messages.has(messageId), 'message ids are unique');
+    const message = this.messages.add(send, arrival, createdAtMs, fate, messageId);
     message.restore(past);
-    this.#addMessage(message);
+    account.counts[past.status]++;
+    account.quota.count(createdAtMs, send.text);
+    if (past.status === 'failed') account.quota.failed(createdAtMs, send.text);
+    return message;
   }
 
   restoreReceived(account: Account, received: ReceivedMessage): void {
@@ -280,14 +292,6 @@ export class World {
   #addDevice(device: Device): void {
     this.devices.set(device.deviceId, device);
     this.#devicesByNumber.set(device.number, device);
-  }
-
-  #addMessage(message: Message): void {
-    const before = this.messages.size;
-    this.messages.set(message.messageId, message);
-    assert(this.messages.size > before, 'message ids are unique');
-    message.account.messages.push(message);
-    message.account.counts[message.status]++;
   }
 
   #refuseTwin(name: string): void {

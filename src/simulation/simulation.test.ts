@@ -43,9 +43,6 @@ test('no other class of the simulation has a field of assumptions, and one call 
   const field = /^(?:sim|actors|simulation)\/.*: (?:readonly )?#?\w+: (?:Assumptions|Refill)\b.*;$/;
   expect(linesWith(/./).filter((line) => field.test(line))).toEqual([
     'sim/assumptions-in-force.ts: answers: Assumptions;',
-    // What the sums of a quota were counted by: a difference starts the count again.
-    "sim/quota.ts: #unit: Assumptions['quotaUnit'] = 'messages';",
-    "sim/quota.ts: #month: Assumptions['quotaMonth'] = 'calendar_utc';",
   ]);
   expect(linesWith(/ssumptions\.switch\(/)).toEqual([
     'simulation/simulation.ts: this.#assumptions.switch(overrides);',
@@ -64,7 +61,7 @@ test('STATE-3 the status of a message is written in one place', () => {
   ]);
   expect(coreLinesWith(/\.become\(/).map((line) => line.split(':')[0])).toEqual([
     'actors/lifecycle.ts',
-    ...Array(3).fill('sim/records.ts'),
+    ...Array(4).fill('sim/stored-message.ts'),
   ]);
 });
 

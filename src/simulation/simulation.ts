@@ -54,6 +54,7 @@ export class Simulation {
       outcomes: new Outcomes(outcomesOf(settings.world)),
       dispatch: this.fleet,
       enforcesQuotas: !settings.noLimits,
+      maxMessages: settings.maxMessages,
     });
     this.faults = new Faults(settings.seed);
     this.#populate(settings.world);

@@ -224,6 +224,7 @@ test('STATE-3 STATE-5 a status only follows the table, and no history is rewritt
         afterEach: (session) => {
           for (const { messageId } of session.model.messages) {
             const history = session.historyOf(messageId);
+            if (history === undefined) continue;
             const text = history.map(({ status, atMs }) => `${status}@${atMs}`).join(' ');
             expect(text.startsWith(seen.get(messageId) ?? 'queued@')).toBe(true);
             seen.set(messageId, text);

@@ -12,6 +12,7 @@ import {
 import { type Fate, isInFlight, type Status } from '../../conformance/model/reference-phone.ts';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import { type Assumptions, defaultAssumptions } from '../../src/sim/assumptions.ts';
+import { messageHistory } from '../../src/sim/message.ts';
 import { Simulator, type SimulatorOptions } from '../../src/simulator.ts';
 import { differenceOf } from './reply-difference.ts';
 import { bearer, requestTo, type SendPath } from './request.ts';
@@ -132,7 +133,9 @@ export class Session {
     for (const message of this.model.messages) {
       const who = this.#people.findIndex((each) => each.accountId === message.accountId);
       this.call(who, this.get(who, `/api/v1/sms/${message.messageId}/`));
-      const [a, b] = [this.historyOf(message.messageId), message.history].map((history) =>
+      const actual = this.historyOf(message.messageId);
+      if (actual === undefined) continue;
+      const [a, b] = [actual, message.history].map((history) =>
         history.map(({ status, atMs }) => `${status} at ${iso(atMs)}`).join(', '),
       );
       if (a !== b) throw new Error(`history of ${message.messageId}: ${a}; the model's: ${b}`);
@@ -174,14 +177,19 @@ export class Session {
     if (this.model.assumptions.progressPace === 'per_poll') return;
     for (const message of this.model.messages) {
       if (isInFlight(message)) {
-        this.model.learnChanges(message, this.historyOf(message.messageId));
+        this.model.learnChanges(message, this.historyOf(message.messageId) ?? []);
       }
     }
   }
 
-  historyOf(messageId: string): readonly { readonly status: Status; readonly atMs: number }[] {
-    const { history } = this.simulator.messages.get(messageId);
-    return history.map(({ status, at }) => ({ status, atMs: Date.parse(at) }));
+  /** Undefined once it was forgotten. */
+  historyOf(
+    messageId: string,
+  ): readonly { readonly status: Status; readonly atMs: number }[] | undefined {
+    const message = this.simulator.simulation.world.messages.get(messageId);
+    return (
+      message && messageHistory(message).map(({ status, at }) => ({ status, atMs: Date.parse(at) }))
+    );
   }
 
   person(who: number): Person {

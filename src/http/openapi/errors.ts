@@ -55,6 +55,11 @@ const plainTexts = {
     description:
       'The `request_id` was used within 24 hours for another message (`replayDifferentBody`).',
   },
+  overloaded: {
+    description:
+      'The service holds as many messages as `--max-messages` allows, and could forget no more, as ' +
+      'the others are not final yet.',
+  },
   unsupported_media_type: {
     description: 'The body is not declared as `application/json` (`contentType`).',
   },

@@ -11,6 +11,7 @@ import {
   unknownNumber,
 } from '../../../verify/testkit/twin.ts';
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '../../sim/limits.ts';
+import { sendEndpoints } from '../../sim/stored-message.ts';
 import { type ApiReply, type ApiRequest, Simulator } from '../../simulator.ts';
 import { routes } from '../service/routes.ts';
 import { transportReplies } from '../transport/transport-replies.ts';
@@ -23,8 +24,11 @@ class Caller {
   readonly answered = new Map<EndpointName, ApiReply[]>();
   readonly #acme: ReturnType<Simulator['readyFile']>['accounts'][number];
 
-  constructor(assumptions: (typeof mixtures)[number]) {
-    this.simulator = new Simulator({ clock: 'manual', assumptions });
+  constructor(
+    assumptions: (typeof mixtures)[number],
+    maxMessages: number | 'unlimited' = 'unlimited',
+  ) {
+    this.simulator = new Simulator({ clock: 'manual', assumptions, maxMessages });
     const [acme] = this.simulator.readyFile().accounts;
     if (acme === undefined) throw new Error('a world without accounts');
     this.#acme = acme;
@@ -151,10 +155,14 @@ test.each(mixtures.map((each) => [named(each), each] as const))(
     callSends(caller, 'external_send', 'c');
     callReads(caller);
     callOthers(caller);
+    // One message fills it, so that the others find no room.
+    const full = new Caller(assumptions, 1);
+    full.send('send', {});
+    for (const endpoint of sendEndpoints) full.send(endpoint, {});
 
     const service = new DescribedService(assumptions);
     for (const endpoint of endpointNames) {
-      const replies = caller.answered.get(endpoint) ?? [];
+      const replies = [caller, full].flatMap(({ answered }) => answered.get(endpoint) ?? []);
       const met = new Set(replies.flatMap((reply) => service.recognise(endpoint, reply)));
       // The transport sends this one; such a request never reaches the service.
       const documented = service.documented(endpoint).filter((row) => row !== '413 TooLarge');
@@ -197,6 +205,7 @@ test("the eight rows of the document's Errors part", () => {
     'from_number_not_found',
     'from_number_access_deniedd',
     'device_inactive',
+    'overloaded',
   ]) {
     expect(text).toContain(`"const":"${code}"`);
   }

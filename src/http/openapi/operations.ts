@@ -121,7 +121,7 @@ export const operations: Readonly<Record<EndpointName, Operation>> = {
     summary: 'Read one message and its current status',
     description: 'Not rate-limited; polling a message every 15 to 20 seconds is recommended.',
     rules: ['READ-1', 'READ-2', 'READ-3', 'LIMIT-6', 'STATE-3', 'STATE-4', 'STATE-5'],
-    assumes: ['heldStatus', 'pathIdForm', 'notFoundBody'],
+    assumes: ['heldStatus', 'messageRetention', 'pathIdForm', 'notFoundBody'],
     success: { 200: { description: "The caller's own message (READ-1).", reply: 'Message' } },
     notFound: 'The id is unknown or belongs to another account; both look the same (READ-2).',
   },

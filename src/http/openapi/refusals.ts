@@ -50,6 +50,7 @@ function sendRefusals(assumptions: Assumptions): Refusal[] {
     refusalOf({ kind: 'number_not_found' }, assumptions),
     refusalOf({ kind: 'number_access_denied' }, assumptions),
     refusalOf({ kind: 'device_inactive' }, assumptions),
+    refusalOf({ kind: 'overloaded' }, assumptions),
     tooLarge(defaultBodyLimitBytes, assumptions),
   ];
   if (mistake.kind === 'invalid_field') refusals.push(invalidField('send', mistake, assumptions));

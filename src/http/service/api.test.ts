@@ -572,7 +572,9 @@ test('SVC-2 the same settings and calls give the same bytes', () => {
     for (let i = 0; i < 30; i++) {
       bodies.push(twin.send({ request_id: `${i % 20}` }).body);
       twin.advance(7_001);
-      bodies.push(...twin.account().messages.map(({ messageId }) => twin.read(messageId).body));
+      bodies.push(
+        ...Array.from(twin.account().messages, ({ messageId }) => twin.read(messageId).body),
+      );
     }
     return bodies;
   };

@@ -78,6 +78,12 @@ export const errorReplies = {
     detail: 'This request_id was used for another message.',
     documented: false,
   },
+  overloaded: {
+    status: 503,
+    code: 'overloaded',
+    detail: 'The service holds as many unfinished messages as it can; try again later.',
+    documented: false,
+  },
   unsupported_media_type: {
     status: 415,
     code: 'unsupported_media_type',

@@ -480,7 +480,7 @@ test('SEND-4 typeCoercion coerce: a request_id of 42 is "42", and a message of t
   });
   const first = twin.send({ request_id: 42, message: true });
   expect([first.status, first.json['request_id']]).toEqual([202, '42']);
-  expect(twin.account().messages[0]?.text).toBe('true');
+  expect(twin.account().messages.at(0)?.text).toBe('true');
   expect(outcome(twin.send({ request_id: '42', message: 'true' }))).toBe('200');
   expect(outcome(twin.send({ request_id: 42, message: false }))).toBe('409 request_id_conflict');
   expect(outcome(twin.send({ to: 12025550123 }))).toBe('400 to');

@@ -3,9 +3,10 @@
  * Rules: SEND-1 to SEND-7. Assumes: dashboardSendShape, externalSendShape, replaySpends,
  * replyTemplates.
  */
-import type { ApiKey, SendEndpoint } from '../../sim/records.ts';
+import type { ApiKey } from '../../sim/records.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
 import { findValidReplay, type SendDecision, send } from '../../sim/send.ts';
+import type { SendEndpoint } from '../../sim/stored-message.ts';
 import type { World } from '../../sim/world.ts';
 import { readJsonBody } from './json-body.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';

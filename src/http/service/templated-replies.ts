@@ -130,6 +130,8 @@ function templateOf(
         replyTemplates.malformed_json ??
         (malformedJson === 'code_400' ? replyTemplates.error : undefined)
       );
+    case 'overloaded':
+      return replyTemplates.error;
     default:
       return replyTemplates[error.kind] ?? replyTemplates.error;
   }

@@ -2,8 +2,8 @@
  * Examples of the assumptions about limits and quotas.
  */
 import { brief } from '../scene.ts';
-import { answers, type Examples, exhaust, unauthenticated } from './example.ts';
-import { both, isStranger, quota, throttled } from './reach.ts';
+import { answers, dayMs, type Examples, exhaust, unauthenticated } from './example.ts';
+import { both, either, isRead, isStranger, quota, throttled } from './reach.ts';
 
 export const limits = {
   limiterRefill: {
@@ -109,5 +109,18 @@ export const limits = {
     },
     shows: answers(['no', '1 used'], ['yes', '0 used']),
     reaches: quota,
+  },
+  messageRetention: {
+    scene: (scene) => {
+      const sent = scene.send();
+      const after = (days: number) => {
+        scene.advance(days * dayMs);
+        return scene.read(sent).status;
+      };
+      return [after(1), after(29), after(29)].join();
+    },
+    shows: answers(['forever', '200,200,200'], [1, '200,404,404'], [30, '200,200,404']),
+    judged: ['forever', 1, 30],
+    reaches: both(isRead, either(200, 404)),
   },
 } satisfies Examples;

@@ -1,0 +1,49 @@
+/**
+ * Counts anew, from the messages that are held, what accounts and SIMs count for themselves.
+ * Rules: ERR-1, STATE-1. Assumes: quotaUnit, quotaMonth, quotaRefund.
+ */
+import { msPerDay } from '../sim/limits.ts';
+import { unitsOf } from '../sim/quota.ts';
+import type { Account, Device } from '../sim/records.ts';
+import type { Status } from '../sim/status.ts';
+import type { Simulation } from '../simulation/simulation.ts';
+
+export interface Recount {
+  readonly counts: Record<Status, number>;
+  quotaUnits: number;
+}
+
+export interface Recounts {
+  readonly accounts: ReadonlyMap<Account, Recount>;
+  readonly messagesOf: ReadonlyMap<Device, number>;
+  readonly unfinished: number;
+}
+
+export function recount({ world, clock }: Simulation): Recounts {
+  const accounts = new Map<Account, Recount>();
+  const messagesOf = new Map<Device, number>();
+  let unfinished = 0;
+  const { quotaUnit, quotaMonth, quotaRefund } = world.assumptions;
+  const startMs = periodStart(clock.now(), quotaMonth === 'calendar_utc');
+  for (const message of world.messages.values()) {
+    const { account, device, status, createdAtMs } = message;
+    const own = accounts.get(account) ?? noMessages();
+    accounts.set(account, own);
+    own.counts[status]++;
+    messagesOf.set(device, (messagesOf.get(device) ?? 0) + 1);
+    if (status !== 'delivered' && status !== 'failed') unfinished++;
+    if (createdAtMs < startMs || (quotaRefund === 'yes' && status === 'failed')) continue;
+    own.quotaUnits += unitsOf(message.text, quotaUnit);
+  }
+  return { accounts, messagesOf, unfinished };
+}
+
+export function noMessages(): Recount {
+  return { counts: { queued: 0, sending: 0, sent: 0, delivered: 0, failed: 0 }, quotaUnits: 0 };
+}
+
+function periodStart(nowMs: number, isCalendar: boolean): number {
+  if (!isCalendar) return nowMs - 30 * msPerDay + 1;
+  const now = new Date(nowMs);
+  return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+}

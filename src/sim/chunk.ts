@@ -1,0 +1,192 @@
+/**
+ * Up to 4,096 messages in the order of their arrival, as typed arrays and one slab of texts. A row
+ * keeps its number as long as its message is held. A full chunk of which little is left is packed:
+ * its rows are then found by a search.
+ */
+import { Columns } from './columns.ts';
+import type { Fate } from './outcomes.ts';
+import { RareValues } from './rare-values.ts';
+import { TextSlab } from './text-slab.ts';
+
+export const rowsPerChunk = 4_096;
+const firstRows = 64;
+/** A growing chunk multiplies its rows by this. */
+const growth = 8;
+/** A full chunk is packed when only this share of its places holds a message. */
+const packedShare = 1 / 8;
+
+/** `Home`: what its rows refer to. */
+export class Chunk<Home = unknown> {
+  readonly home: Home;
+  /** Its place in the table that handles name. */
+  readonly number: number;
+  /** The arrival number of row 0. */
+  readonly firstArrival: number;
+  columns: Columns;
+  slab: TextSlab;
+  /** The ends of holds, by place; made when the first message has one. */
+  sendAtMs: Float64Array | undefined;
+  fates = new RareValues<Fate>();
+  /** The numbers that callers named where another one sends. */
+  senders = new RareValues<string>();
+  /** Called once, before the next change. */
+  onChange: ((chunk: Chunk<Home>) => void) | undefined;
+  /** Rows in use, forgotten ones included. */
+  rows = 0;
+  held = 0;
+  /** The row of each place of a packed chunk, ascending. */
+  #packed: Uint16Array | undefined;
+
+  constructor(
+    home: Home,
+    number: number,
+    firstArrival: number,
+    { columns, slab }: Buffers = { columns: new Columns(firstRows), slab: new TextSlab() },
+  ) {
+    this.home = home;
+    this.number = number;
+    this.firstArrival = firstArrival;
+    this.columns = columns;
+    this.slab = slab;
+  }
+
+  get isFull(): boolean {
+    return this.rows === rowsPerChunk;
+  }
+
+  /** Where the columns have a row; of a row that a packed chunk lacks, a place of no message. */
+  placeOf(row: number): number {
+    return this.#packed === undefined ? row : searchRow(this.#packed, row);
+  }
+
+  isHeldAt(row: number): boolean {
+    return row < this.rows && this.columns.isHeld(this.placeOf(row));
+  }
+
+  /** To be called before each change. */
+  touch(): void {
+    const { onChange } = this;
+    if (onChange === undefined) return;
+    this.onChange = undefined;
+    onChange(this);
+  }
+
+  /** The same rows, which refer to what `home` says. */
+  copyFor(home: Home): Chunk<Home> {
+    const { number, firstArrival, columns, slab } = this;
+    const buffers = { columns: columns.copy(), slab: slab.copy() };
+    const copy = new Chunk(home, number, firstArrival, buffers);
+    copy.sendAtMs = this.sendAtMs?.slice();
+    copy.fates = this.fates.copy();
+    copy.senders = this.senders.copy();
+    copy.rows = this.rows;
+    copy.held = this.held;
+    copy.#packed = this.#packed;
+    return copy;
+  }
+
+  addRow(): number {
+    const row = this.rows++;
+    if (row === this.columns.capacity) this.#grow(Math.min(rowsPerChunk, row * growth));
+    return row;
+  }
+
+  sendAtOf(row: number): number {
+    return this.sendAtMs?.[this.placeOf(row)] ?? 0;
+  }
+
+  setSendAt(row: number, atMs: number): void {
+    this.sendAtMs ??= new Float64Array(this.columns.capacity);
+    this.sendAtMs[this.placeOf(row)] = atMs;
+  }
+
+  /** The first row from `from` on that is held, or -1. */
+  heldFrom(from: number): number {
+    const packed = this.#packed;
+    const count = packed === undefined ? this.rows : packed.length;
+    for (let place = packed === undefined ? from : lowerBound(packed, from); place < count; place++)
+      if (this.columns.isHeld(place))
+        return packed === undefined ? place : (packed[place] as number);
+    return -1;
+  }
+
+  /** The last row up to `from` that is held, or -1. */
+  heldUpTo(from: number): number {
+    const packed = this.#packed;
+    let place =
+      packed === undefined ? Math.min(from, this.rows - 1) : lowerBound(packed, from + 1) - 1;
+    while (place >= 0 && !this.columns.isHeld(place)) place--;
+    return place < 0 || packed === undefined ? place : (packed[place] as number);
+  }
+
+  packIfSparse(): void {
+    const places = this.#packed?.length ?? rowsPerChunk;
+    if (this.isFull && this.held <= places * packedShare) this.#pack();
+  }
+
+  /** Holds nothing from now on, and returns the buffers. */
+  empty(): Buffers {
+    const { columns, slab } = this;
+    this.held = 0;
+    this.#pack();
+    return { columns, slab };
+  }
+
+  #pack(): void {
+    const rows: number[] = [];
+    for (let row = this.held > 0 ? this.heldFrom(0) : -1; row >= 0; row = this.heldFrom(row + 1))
+      rows.push(row);
+    const places = rows.map((row) => this.placeOf(row));
+    const { columns, slab, sendAtMs } = this;
+    // The last place is of no message: rows that are gone lead there.
+    this.columns = new Columns(rows.length + 1);
+    this.columns.forget(rows.length);
+    this.slab = new TextSlab();
+    for (const [to, place] of places.entries()) {
+      this.columns.copyRow(to, columns, place);
+      const at = columns.textAt[place] as number;
+      this.columns.textAt[to] = this.slab.write(slab.read(at));
+      this.slab.write(slab.read(slab.after(at)));
+    }
+    this.columns.textAt[rows.length] = this.slab.write('');
+    this.slab.write('');
+    this.slab.trim();
+    this.sendAtMs = sendAtMs && Float64Array.from(places, (place) => sendAtMs[place] as number);
+    this.fates = this.fates.pick(places);
+    this.senders = this.senders.pick(places);
+    this.#packed = Uint16Array.from(rows);
+  }
+
+  #grow(capacity: number): void {
+    const { columns, sendAtMs } = this;
+    this.columns = new Columns(capacity);
+    for (let row = 0; row < columns.capacity; row++) this.columns.copyRow(row, columns, row);
+    if (sendAtMs !== undefined) {
+      this.sendAtMs = new Float64Array(capacity);
+      this.sendAtMs.set(sendAtMs);
+    }
+  }
+}
+
+/** What a chunk that is given up leaves to the next. */
+export interface Buffers {
+  readonly columns: Columns;
+  readonly slab: TextSlab;
+}
+
+/** The place of a row, or the place after the last if it is not among them. */
+function searchRow(rows: Uint16Array, row: number): number {
+  const place = lowerBound(rows, row);
+  return rows[place] === row ? place : rows.length;
+}
+
+function lowerBound(rows: Uint16Array, row: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rows[middle] as number) < row) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,220 @@
+/**
+ * The rows of all messages that a world holds, in chunks in the order of arrival, with the tables
+ * that find them: by id, and by account and `request_id`. A handle names a row by the number of its
+ * chunk and its place there; numbers and buffers of chunks are used again.
+ */
+import { type Buffers, Chunk, rowsPerChunk } from './chunk.ts';
+import { Columns } from './columns.ts';
+import { assert } from './errors.ts';
+import { HandleTable } from './handle-table.ts';
+import { hashText } from './text-hash.ts';
+import { TextSlab } from './text-slab.ts';
+import { readUuid } from './uuid-words.ts';
+
+const rowBits = 12;
+const rowMask = rowsPerChunk - 1;
+/** Handles stay below 2^31. */
+const mostChunks = 2 ** (31 - rowBits);
+/** A slab begins this much larger than the last one ended. */
+const slabReserve = 1.1;
+
+export class MessageRows<Home> {
+  readonly #home: Home;
+  readonly #numbered: (Chunk<Home> | undefined)[] = [];
+  readonly #freeNumbers: number[] = [];
+  readonly #byArrival = new Map<number, Chunk<Home>>();
+  /** In the order of arrival. */
+  readonly #chunks: Chunk<Home>[] = [];
+  readonly #ids = new HandleTable();
+  readonly #uses = new HandleTable();
+  readonly #words = new Uint32Array(4);
+  #spare: Buffers | undefined;
+  /** Messages held. */
+  size = 0;
+
+  constructor(home: Home) {
+    this.#home = home;
+  }
+
+  /** In the order of arrival. */
+  get chunks(): readonly Chunk<Home>[] {
+    return this.#chunks;
+  }
+
+  chunkOf(handle: number): Chunk<Home> {
+    const chunk = this.#numbered[handle >> rowBits];
+    assert(chunk !== undefined, 'a handle leads to a chunk');
+    return chunk;
+  }
+
+  /** The chunk that holds the message of this arrival number; undefined where it is not held. */
+  chunkOfArrival(arrival: number): Chunk<Home> | undefined {
+    const chunk = this.#byArrival.get(Math.floor(arrival / rowsPerChunk));
+    return chunk?.isHeldAt(arrival - chunk.firstArrival) ? chunk : undefined;
+  }
+
+  /** The handle of the message with this id, or -1. */
+  find(messageId: string): number {
+    const words = this.#words;
+    if (!readUuid(messageId, words, 0)) return -1;
+    const [a = 0, b, c, d] = words;
+    for (let handle = this.#ids.first(a); handle >= 0; handle = this.#ids.next()) {
+      const chunk = this.chunkOf(handle);
+      const { ids } = chunk.columns;
+      const at = 4 * chunk.placeOf(rowOf(handle));
+      if (ids[at] === a && ids[at + 1] === b && ids[at + 2] === c && ids[at + 3] === d)
+        return handle;
+    }
+    return -1;
+  }
+
+  /** A new last row, for the caller to fill before it calls `added`. */
+  newRow(arrival: number): Chunk<Home> {
+    let chunk = this.#chunks.at(-1);
+    if (chunk === undefined || arrival >= chunk.firstArrival + rowsPerChunk) {
+      if (chunk !== undefined) this.#fill(chunk, rowsPerChunk);
+      chunk = this.#newChunk(arrival - (arrival % rowsPerChunk), chunk);
+    }
+    chunk.touch();
+    assert(arrival >= chunk.firstArrival + chunk.rows, 'messages come in order of arrival');
+    this.#fill(chunk, arrival - chunk.firstArrival);
+    chunk.addRow();
+    return chunk;
+  }
+
+  /** The last row is filled. Returns its handle. */
+  added(chunk: Chunk<Home>): number {
+    const row = chunk.rows - 1;
+    const handle = handleOf(chunk, row);
+    this.#ids.add(chunk.columns.ids[4 * row] as number, handle);
+    chunk.held++;
+    this.size++;
+    if (chunk.isFull) this.#seal(chunk);
+    return handle;
+  }
+
+  /** The first of the account's messages that used this `request_id`, or -1. */
+  firstUse(account: number, requestId: string): number {
+    return this.#matching(this.#uses.first(hashText(requestId, account)), account, requestId);
+  }
+
+  /** The next one after `firstUse` or `nextUse`, or -1. */
+  nextUse(account: number, requestId: string): number {
+    return this.#matching(this.#uses.next(), account, requestId);
+  }
+
+  addUse(account: number, requestId: string, handle: number): void {
+    this.#uses.add(hashText(requestId, account), handle);
+  }
+
+  /** Puts a use in the place of the one that was found last. */
+  replaceUse(handle: number): void {
+    this.#uses.replaceLast(handle);
+  }
+
+  /** Uses that lead to a message. */
+  get uses(): IterableIterator<number> {
+    return this.#uses.handles();
+  }
+
+  get useCount(): number {
+    return this.#uses.size;
+  }
+
+  forget(chunk: Chunk<Home>, row: number): void {
+    chunk.touch();
+    const { columns, slab } = chunk;
+    const place = chunk.placeOf(row);
+    const handle = handleOf(chunk, row);
+    const isKnown = this.#ids.delete(columns.ids[4 * place] as number, handle);
+    assert(isKnown, 'a held message is found by its id');
+    if (columns.hasRequestId(place)) {
+      const at = slab.after(columns.textAt[place] as number);
+      this.#uses.delete(slab.hash(at, columns.account[place] as number), handle);
+    }
+    columns.forget(place);
+    chunk.held--;
+    this.size--;
+    if (!chunk.isFull) return;
+    if (chunk.held === 0) this.#giveUp(chunk);
+    else chunk.packIfSparse();
+  }
+
+  #matching(first: number, account: number, requestId: string): number {
+    for (let handle = first; handle >= 0; handle = this.#uses.next()) {
+      const chunk = this.chunkOf(handle);
+      const { columns, slab } = chunk;
+      const place = chunk.placeOf(rowOf(handle));
+      if (columns.account[place] !== account) continue;
+      if (slab.isAt(slab.after(columns.textAt[place] as number), requestId)) return handle;
+    }
+    return -1;
+  }
+
+  /** Arrival numbers that no message has, as in a restored world, become rows of none. */
+  #fill(chunk: Chunk<Home>, rows: number): void {
+    if (chunk.rows >= rows) return;
+    chunk.touch();
+    while (chunk.rows < rows) {
+      const row = chunk.addRow();
+      chunk.columns.forget(row);
+    }
+    if (chunk.isFull) this.#seal(chunk);
+  }
+
+  #newChunk(firstArrival: number, last: Chunk<Home> | undefined): Chunk<Home> {
+    const number = this.#freeNumbers.pop() ?? this.#numbered.length;
+    assert(number < mostChunks, 'every row has a handle');
+    const buffers = this.#spare;
+    this.#spare = undefined;
+    // The first chunk of a world starts small: many worlds hold few messages.
+    const chunk =
+      last === undefined
+        ? new Chunk(this.#home, number, firstArrival)
+        : new Chunk(this.#home, number, firstArrival, {
+            columns: buffers?.columns ?? new Columns(rowsPerChunk),
+            slab: buffers?.slab.reset() ?? new TextSlab(Math.ceil(last.slab.used * slabReserve)),
+          });
+    this.#numbered[number] = chunk;
+    this.#byArrival.set(firstArrival / rowsPerChunk, chunk);
+    this.#chunks.push(chunk);
+    return chunk;
+  }
+
+  /** A full chunk gives back what it does not need. */
+  #seal(chunk: Chunk<Home>): void {
+    if (chunk.slab.bytes.length > chunk.slab.used * slabReserve) chunk.slab.trim();
+    if (chunk.held === 0) this.#giveUp(chunk);
+    else chunk.packIfSparse();
+  }
+
+  #giveUp(chunk: Chunk<Home>): void {
+    const buffers = chunk.empty();
+    if (buffers.columns.capacity === rowsPerChunk) this.#spare = buffers;
+    this.#numbered[chunk.number] = undefined;
+    this.#freeNumbers.push(chunk.number);
+    this.#byArrival.delete(chunk.firstArrival / rowsPerChunk);
+    this.#chunks.splice(this.placeOf(chunk.firstArrival), 1);
+  }
+
+  /** Where in `chunks` the first is that ends after this arrival. */
+  placeOf(arrival: number): number {
+    let low = 0;
+    let high = this.#chunks.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const { firstArrival } = this.#chunks[middle] as Chunk<Home>;
+      if (firstArrival + rowsPerChunk <= arrival) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+export function handleOf({ number }: { readonly number: number }, row: number): number {
+  return (number << rowBits) | row;
+}
+
+export function rowOf(handle: number): number {
+  return handle & rowMask;
+}

@@ -1,0 +1,314 @@
+/**
+ * All messages that a world holds: found by id, in the order of their arrival, by account, and by
+ * their place among all. At its bound it forgets the oldest final ones.
+ * Rules: STATE-1, RES-2, SEND-4.
+ */
+import type { Chunk } from './chunk.ts';
+import { rowsPerChunk } from './chunk.ts';
+import type { Cohort } from './cohort.ts';
+import { assert } from './errors.ts';
+import { FrozenMessages } from './frozen-messages.ts';
+import type { AcceptedUses } from './idempotency.ts';
+import { replayWindowMs } from './limits.ts';
+import { handleOf, MessageRows, rowOf } from './message-rows.ts';
+import type { Fate } from './outcomes.ts';
+import {
+  type AcceptedSend,
+  type Account,
+  type AccountHome,
+  type Device,
+  type HeldMessages,
+  Message,
+} from './records.ts';
+import type { Retention } from './retention.ts';
+import { CohortSlots, Slots } from './slots.ts';
+import { type Home as HomeOf, sendEndpoints } from './stored-message.ts';
+import { drawUuidWords, readUuid } from './uuid-words.ts';
+
+/** A send forgets at most this many, where more than its own place is to be send. */
+const mostForgottenBySend = 4;
+
+type Home = HomeOf<Account, Device, Message>;
+
+export class MessageStore implements AccountHome {
+  readonly accounts = new Slots<Account>();
+  readonly devices = new Slots<Device>();
+  readonly cohorts = new CohortSlots();
+  readonly retention: Retention;
+  readonly #rows: MessageRows<Home>;
+  readonly now: () => number;
+  /** Messages that are not final. */
+  unfinished = 0;
+  /** No final message arrived before this one. */
+  #firstFinal = 0;
+
+  constructor(now: () => number, retention: Retention) {
+    this.now = now;
+    this.retention = retention;
+    this.#rows = new MessageRows<Home>(this);
+  }
+
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** In the order of arrival. */
+  get chunks(): readonly Chunk<Home>[] {
+    return this.#rows.chunks;
+  }
+
+  chunkOf(handle: number): Chunk<Home> {
+    return this.#rows.chunkOf(handle);
+  }
+
+  /** The handles of the messages that a `request_id` finds. */
+  get useHandles(): Iterable<number> {
+    return this.#rows.uses;
+  }
+
+  get(messageId: string): Message | undefined {
+    const handle = this.#rows.find(messageId);
+    return handle < 0 ? undefined : this.#at(handle);
+  }
+
+  has(messageId: string): boolean {
+    return this.#rows.find(messageId) >= 0;
+  }
+
+  /** The message with this arrival number, if it is held. */
+  ofArrival(arrival: number): Message | undefined {
+    const chunk = this.#rows.chunkOfArrival(arrival);
+    return chunk && new Message(chunk, arrival - chunk.firstArrival);
+  }
+
+  /** What is held now, to be read later; the world goes on meanwhile. */
+  freeze(): FrozenMessages<Home, Message> {
+    return new FrozenMessages<Home, Message>(this, this.#rows.chunks, (chunk, row) => {
+      return new Message(chunk, row);
+    });
+  }
+
+  /** In the order of arrival. */
+  *values(): IterableIterator<Message> {
+    for (const chunk of [...this.#rows.chunks]) {
+      for (let row = chunk.heldFrom(0); row >= 0; row = chunk.heldFrom(row + 1)) {
+        yield new Message(chunk, row);
+      }
+    }
+  }
+
+  *keys(): IterableIterator<string> {
+    for (const { messageId } of this.values()) yield messageId;
+  }
+
+  *[Symbol.iterator](): IterableIterator<[string, Message]> {
+    for (const message of this.values()) yield [message.messageId, message];
+  }
+
+  /** Those that arrived before `before`, newest first; of one account, if one is given. */
+  *newestFirst(account?: Account, before = Number.POSITIVE_INFINITY): IterableIterator<Message> {
+    const chunks = [...this.#rows.chunks];
+    for (const chunk of chunks.reverse()) {
+      const from = Math.min(before - chunk.firstArrival, rowsPerChunk) - 1;
+      for (let row = chunk.heldUpTo(from); row >= 0; row = chunk.heldUpTo(row - 1)) {
+        const slot = chunk.columns.account[chunk.placeOf(row)];
+        if (account === undefined || slot === account.slot) yield new Message(chunk, row);
+      }
+    }
+  }
+
+  /** Adds a queued message. `messageId`: of a restored one; others draw theirs. */
+  add(
+    send: AcceptedSend,
+    arrival: number,
+    createdAtMs: number,
+    fate: Fate | undefined,
+    messageId?: string,
+  ): Message {
+    const { account, key, device, requestId } = send;
+    const chunk = this.#rows.newRow(arrival);
+    const { columns, slab } = chunk;
+    const row = chunk.rows - 1;
+    if (messageId === undefined) drawUuidWords(account.ids, columns.ids, 4 * row);
+    else if (!readUuid(messageId, columns.ids, 4 * row)) {
+      throw new Error(`RES-2 the message id ${messageId} is not a UUID in lower case`);
+    }
+    columns.createdAtMs[row] = createdAtMs;
+    columns.to[row] = Number(send.to);
+    columns.account[row] = this.accounts.slotOf(account);
+    columns.device[row] = this.devices.slotOf(device);
+    columns.key[row] = key === undefined ? 0 : key.ordinal + 1;
+    columns.cohort[row] = this.cohorts.slotOf(account.unbatched);
+    account.unbatched.size++;
+    columns.textAt[row] = slab.write(send.text);
+    if (requestId !== '') slab.write(requestId);
+    columns.setFlags(row, sendEndpoints.indexOf(send.endpoint), requestId !== '');
+    if (send.sendAtMs > 0) chunk.setSendAt(row, send.sendAtMs);
+    if (fate !== undefined) chunk.fates.set(row, fate, columns.capacity);
+    this.#rows.added(chunk);
+    device.messagesHeld++;
+    this.unfinished++;
+    return new Message(chunk, row);
+  }
+
+  /** Makes room for one more message. False: all that would have to go are unfinished. */
+  makeRoom(): boolean {
+    const hasRoom = this.#forgetExcess();
+    if (!hasRoom) this.retention.onOverloaded();
+    return hasRoom;
+  }
+
+  /**
+   * Forgets a few of the oldest that nobody can read any more. `isUnreadable` holds of final ones
+   * alone that are older than the replay window.
+   */
+  forgetUnreadable(isUnreadable: (message: Message) => boolean): void {
+    for (let left = mostForgottenBySend; left > 0; left--) {
+      const oldest = this.#oldestFinal();
+      if (oldest === undefined || !isUnreadable(oldest)) return;
+      this.#forgetForRoom(oldest);
+    }
+  }
+
+  #forgetExcess(): boolean {
+    const excess = this.retention.excess(this.size, this.unfinished);
+    if (excess <= 0) return true;
+    if (excess === Number.POSITIVE_INFINITY) return false;
+    for (let left = Math.min(excess, mostForgottenBySend); left > 0; left--) {
+      const oldest = this.#oldestFinal();
+      if (oldest === undefined) return false;
+      this.#forgetForRoom(oldest);
+    }
+    return true;
+  }
+
+  /** Those of a device that are not final, in the order of arrival. */
+  unfinishedOf(device: Device): Message[] {
+    const unfinished: Message[] = [];
+    if (device.messagesHeld === 0) return unfinished;
+    for (const chunk of this.#rows.chunks) {
+      const { columns } = chunk;
+      for (let row = chunk.heldFrom(0); row >= 0; row = chunk.heldFrom(row + 1)) {
+        const place = chunk.placeOf(row);
+        if (columns.device[place] !== device.slot) continue;
+        const { endedAtMs } = this.cohorts.at(columns.cohort[place] as number);
+        if (endedAtMs === 0) unfinished.push(new Message(chunk, row));
+      }
+    }
+    return unfinished;
+  }
+
+  /** A cohort has become final. */
+  ended({ size, firstArrival }: Cohort): void {
+    this.unfinished -= size;
+    if (firstArrival < this.#firstFinal) this.#firstFinal = firstArrival;
+  }
+
+  /** Drops the messages of an account that is deleted. */
+  drop(account: Account): void {
+    if (account.slot > 0) {
+      for (const message of [...this.newestFirst(account)]) {
+        if (message.endedAtMs === 0) this.unfinished--;
+        this.#forget(message);
+      }
+    }
+    this.cohorts.release(account.unbatched);
+    this.accounts.release(account);
+  }
+
+  /** A removed device is let go of with the last message that names it. */
+  removed(device: Device): void {
+    if (device.messagesHeld === 0) this.devices.release(device);
+  }
+
+  messagesOf(account: Account): HeldMessages {
+    return new AccountMessages(this, account);
+  }
+
+  /** The uses of `request_id` by an account. */
+  usesOf(account: Account): AcceptedUses<Message> {
+    return {
+      first: (requestId) => this.#found(this.#rows.firstUse(account.slot, requestId)),
+      next: (requestId) => this.#found(this.#rows.nextUse(account.slot, requestId)),
+      add: (requestId, { chunk, row }) =>
+        this.#rows.addUse(account.slot, requestId, handleOf(chunk, row)),
+      replaceLast: ({ chunk, row }) => this.#rows.replaceUse(handleOf(chunk, row)),
+    };
+  }
+
+  #found(handle: number): Message | undefined {
+    return handle < 0 ? undefined : this.#at(handle);
+  }
+
+  #at(handle: number): Message {
+    return new Message(this.#rows.chunkOf(handle), rowOf(handle));
+  }
+
+  /** Each row is looked at once, and again only if a message before it has become final. */
+  #oldestFinal(): Message | undefined {
+    const { chunks } = this.#rows;
+    for (let at = this.#rows.placeOf(this.#firstFinal); at < chunks.length; at++) {
+      const chunk = chunks[at] as Chunk<Home>;
+      const { columns } = chunk;
+      let row = chunk.heldFrom(Math.max(0, this.#firstFinal - chunk.firstArrival));
+      for (; row >= 0; row = chunk.heldFrom(row + 1)) {
+        const slot = columns.cohort[chunk.placeOf(row)] as number;
+        if (this.cohorts.at(slot).endedAtMs === 0) continue;
+        this.#firstFinal = chunk.firstArrival + row;
+        return new Message(chunk, row);
+      }
+      this.#firstFinal = chunk.firstArrival + rowsPerChunk;
+    }
+    const last = chunks.at(-1);
+    if (last !== undefined) this.#firstFinal = last.firstArrival + last.rows;
+    return undefined;
+  }
+
+  #forgetForRoom(message: Message): void {
+    const { account, status } = message;
+    assert(status === 'delivered' || status === 'failed', 'only a final message is forgotten');
+    account.forgotten[status]++;
+    this.retention.forgottenMessages++;
+    const isRecent = this.now() - message.createdAtMs <= replayWindowMs;
+    if (isRecent && message.requestId !== '') this.retention.forgottenRequestIds++;
+    this.#forget(message);
+  }
+
+  #forget(message: Message): void {
+    const { chunk, row, cohort, device } = message;
+    this.#rows.forget(chunk, row);
+    cohort.size--;
+    if (cohort.size === 0) this.cohorts.release(cohort);
+    device.messagesHeld--;
+    if (device.isRemoved) this.removed(device);
+  }
+}
+
+class AccountMessages implements HeldMessages {
+  readonly #store: MessageStore;
+  readonly #account: Account;
+
+  constructor(store: MessageStore, account: Account) {
+    this.#store = store;
+    this.#account = account;
+  }
+
+  get length(): number {
+    const { counts, forgotten } = this.#account;
+    const { queued, sending, sent, delivered, failed } = counts;
+    return queued + sending + sent + delivered + failed - forgotten.delivered - forgotten.failed;
+  }
+
+  at(index: number): Message | undefined {
+    const newest = index < 0 ? -1 - index : this.length - 1 - index;
+    let at = 0;
+    for (const message of this.#store.newestFirst(this.#account)) {
+      if (at++ === newest) return message;
+    }
+    return undefined;
+  }
+
+  [Symbol.iterator](): Iterator<Message> {
+    return [...this.#store.newestFirst(this.#account)].reverse()[Symbol.iterator]();
+  }
+}

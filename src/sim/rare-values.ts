@@ -1,0 +1,46 @@
+/**
+ * A column of values that few rows of a chunk have: two bytes a row once any row has one, and each
+ * distinct value once.
+ */
+export class RareValues<T> {
+  #indices = new Uint16Array(0);
+  readonly #values: T[] = [];
+  readonly #indexOf = new Map<T, number>();
+
+  get(row: number): T | undefined {
+    const index = this.#indices[row] ?? 0;
+    return index === 0 ? undefined : this.#values[index - 1];
+  }
+
+  /** `capacity`: how many rows there may be. */
+  set(row: number, value: T, capacity: number): void {
+    if (row >= this.#indices.length) {
+      const larger = new Uint16Array(capacity);
+      larger.set(this.#indices);
+      this.#indices = larger;
+    }
+    let index = this.#indexOf.get(value);
+    if (index === undefined) {
+      index = this.#values.push(value);
+      this.#indexOf.set(value, index);
+    }
+    this.#indices[row] = index;
+  }
+
+  copy(): RareValues<T> {
+    const copy = new RareValues<T>();
+    copy.#indices = this.#indices.slice();
+    copy.#values.push(...this.#values);
+    return copy;
+  }
+
+  /** The values of these rows alone, in this order. */
+  pick(rows: readonly number[]): RareValues<T> {
+    const picked = new RareValues<T>();
+    for (const [to, from] of rows.entries()) {
+      const value = this.get(from);
+      if (value !== undefined) picked.set(to, value, rows.length);
+    }
+    return picked;
+  }
+}

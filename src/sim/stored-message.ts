@@ -1,0 +1,210 @@
+/**
+ * A message as the rules see it: a reference to its row. It is made when somebody asks for it, so
+ * two of them may stand for one message: compare arrival numbers.
+ * Rules: RES-1, STATE-1. All times are epoch milliseconds; 0 stands for "never", as no simulated
+ * time is 0.
+ */
+import type { Chunk } from './chunk.ts';
+import { alone, Cohort, type CohortAccount } from './cohort.ts';
+import type { EndpointName } from './limits.ts';
+import type { Fate } from './outcomes.ts';
+import type { CohortSlots, Slots, Slotted } from './slots.ts';
+import type { Status } from './status.ts';
+import { uuidText } from './uuid-words.ts';
+
+/** Where a message came from. */
+export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;
+/** Their places are what columns hold. */
+export const sendEndpoints: readonly SendEndpoint[] = ['send', 'dashboard_send', 'external_send'];
+
+/** What the rows refer to. */
+export interface Home<A extends Slotted, D extends Slotted, M> {
+  readonly accounts: Slots<A>;
+  readonly devices: Slots<D>;
+  readonly cohorts: CohortSlots;
+  /** The message with this arrival number, if it is held. */
+  ofArrival(arrival: number): M | undefined;
+}
+
+/** What became of a message since it was accepted. */
+export interface MessagePast {
+  readonly status: Status;
+  readonly sendingAtMs: number;
+  readonly sentAtMs: number;
+  readonly endedAtMs: number;
+  readonly failureReason: string | undefined;
+  readonly duePoll: number;
+}
+
+/** What a forgotten message has become. */
+const gone = new Cohort({ counts: {} as CohortAccount['counts'], ended: () => {} }, undefined);
+gone.become('delivered', 1);
+
+export class StoredMessage<
+  Key,
+  A extends Slotted & CohortAccount & { readonly keys: readonly Key[] },
+  D extends Slotted,
+  M,
+> {
+  readonly chunk: Chunk<Home<A, D, M>>;
+  readonly row: number;
+
+  constructor(chunk: Chunk<Home<A, D, M>>, row: number) {
+    this.chunk = chunk;
+    this.row = row;
+  }
+
+  /** Its place among all messages of the world, in the order of acceptance. */
+  get arrival(): number {
+    return this.chunk.firstArrival + this.row;
+  }
+
+  get home(): Home<A, D, M> {
+    return this.chunk.home;
+  }
+
+  /** Given up to make room for others. It then reads as delivered, so that nothing acts on it. */
+  get isForgotten(): boolean {
+    return !this.chunk.isHeldAt(this.row);
+  }
+
+  get messageId(): string {
+    return uuidText(this.chunk.columns.ids, 4 * this.#place);
+  }
+
+  get account(): A {
+    return this.chunk.home.accounts.at(this.chunk.columns.account[this.#place] as number);
+  }
+
+  /** The key that sent it; undefined where a snapshot does not tell. */
+  get key(): Key | undefined {
+    const ordinal = this.chunk.columns.key[this.#place] as number;
+    return ordinal === 0 ? undefined : this.account.keys[ordinal - 1];
+  }
+
+  /** Its number is the `from_number` of the wire. */
+  get device(): D {
+    return this.chunk.home.devices.at(this.chunk.columns.device[this.#place] as number);
+  }
+
+  get endpoint(): SendEndpoint {
+    return sendEndpoints[this.chunk.columns.endpointAt(this.#place)] as SendEndpoint;
+  }
+
+  get text(): string {
+    return this.chunk.slab.read(this.chunk.columns.textAt[this.#place] as number);
+  }
+
+  /** Empty where none was supplied. */
+  get requestId(): string {
+    const { columns, slab } = this.chunk;
+    const place = this.#place;
+    return columns.hasRequestId(place)
+      ? slab.read(slab.after(columns.textAt[place] as number))
+      : '';
+  }
+
+  get to(): string {
+    return `+${this.chunk.columns.to[this.#place]}`;
+  }
+
+  get createdAtMs(): number {
+    return this.chunk.columns.createdAtMs[this.#place] as number;
+  }
+
+  /** The end of the hold, or 0. */
+  get sendAtMs(): number {
+    return this.chunk.sendAtOf(this.row);
+  }
+
+  get fate(): Fate | undefined {
+    return this.chunk.fates.get(this.#place);
+  }
+
+  /**
+   * The number that the caller named, where the message goes out through another
+   * (`disconnectedSim`); else empty.
+   */
+  get sender(): string {
+    return this.chunk.senders.get(this.#place) ?? '';
+  }
+
+  set sender(number: string) {
+    this.chunk.touch();
+    this.chunk.senders.set(this.#place, number, this.chunk.columns.capacity);
+  }
+
+  /** What it has become since, with the messages that move with it. */
+  get cohort(): Cohort {
+    const { columns, home } = this.chunk;
+    const place = this.#place;
+    return columns.isHeld(place) ? home.cohorts.at(columns.cohort[place] as number) : gone;
+  }
+
+  set cohort(cohort: Cohort) {
+    this.chunk.touch();
+    const { columns, home } = this.chunk;
+    const place = this.#place;
+    const slot = columns.cohort[place] as number;
+    columns.cohort[place] = home.cohorts.slotOf(cohort);
+    if (slot !== 0 && slot !== cohort.slot) home.cohorts.releaseIfEmpty(slot);
+  }
+
+  get status(): Status {
+    return this.cohort.status;
+  }
+
+  get sendingAtMs(): number {
+    return this.cohort.sendingAtMs;
+  }
+
+  get sentAtMs(): number {
+    return this.cohort.sentAtMs;
+  }
+
+  /** When it became `delivered` or `failed`. */
+  get endedAtMs(): number {
+    return this.cohort.endedAtMs;
+  }
+
+  get failureReason(): string | undefined {
+    return this.cohort.failureReason;
+  }
+
+  /** The device's poll, by number, from which on the next step may be taken. */
+  get duePoll(): number {
+    return this.cohort.duePoll;
+  }
+
+  /** When the status was last written. */
+  get changedAtMs(): number {
+    return this.cohort.changedAtMs || this.createdAtMs;
+  }
+
+  isHeldAt(nowMs: number): boolean {
+    return this.sendAtMs > nowMs && this.status === 'queued';
+  }
+
+  /**
+   * Repeats, on a message as it was accepted, the steps that it took. Throws where they do not lead
+   * to its status.
+   */
+  restore(past: MessagePast): void {
+    const { status, sendingAtMs, sentAtMs, endedAtMs, failureReason } = past;
+    const hasPast = sendingAtMs > 0 || sentAtMs > 0 || endedAtMs > 0 || past.duePoll > 0;
+    const cohort = hasPast ? alone(this) : this.cohort;
+    if (sendingAtMs > 0) cohort.become('sending', sendingAtMs);
+    if (sentAtMs > 0) cohort.become('sent', sentAtMs);
+    if (endedAtMs > 0) cohort.become(status, endedAtMs, failureReason);
+    if (hasPast) cohort.duePoll = past.duePoll;
+    const isReached =
+      this.status === status && this.sentAtMs === sentAtMs && this.endedAtMs === endedAtMs;
+    if (!isReached || this.failureReason !== failureReason) {
+      throw new Error(`STATE-3 message ${this.messageId} is ${status}, its history ends otherwise`);
+    }
+  }
+
+  get #place(): number {
+    return this.chunk.placeOf(this.row);
+  }
+}
