@@ -8,6 +8,7 @@ import type { z } from 'zod';
 import type { ControlReply } from '../http/transport/transport.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
+import { inSlices } from './slices.ts';
 import { find, type Targets } from './targets.ts';
 
 export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -72,6 +73,11 @@ interface Declaration<
    */
   readonly inputFrom?: (live: Live) => z.input<NonNullable<In>>;
   readonly run: (live: Live, ...given: [...Found<H>, ...Parsed<In>]) => Result;
+  /** The same as `run` for a port, which runs it in slices. */
+  readonly slices?: (
+    live: Live,
+    ...given: [...Found<H>, ...Parsed<In>]
+  ) => Generator<undefined, Result>;
   /** What HTTP answers, where that is not the result itself. */
   readonly reply?: (result: Result, live: Live, headers: Headers) => unknown;
 }
@@ -93,6 +99,7 @@ export interface Operation<
   readonly recordedResult?: ((result: never) => unknown) | undefined;
   readonly inputFrom?: ((live: Live) => unknown) | undefined;
   readonly run: (live: Live, ...given: never) => unknown;
+  readonly slices?: ((live: Live, ...given: never) => Generator<undefined, unknown>) | undefined;
   readonly reply?: ((result: never, live: Live, headers: Headers) => unknown) | undefined;
   readonly types?: Types;
 }
@@ -189,6 +196,19 @@ export function perform(
     () => run(operation, live, id, input),
     (result) => recordedPart(operation, result),
   );
+}
+
+/** The same for a port: long work, which no journal keeps, lets other requests in between. */
+export function performForPort(
+  operation: Operation,
+  live: Live,
+  id: string | undefined,
+  given?: unknown,
+): unknown {
+  const { slices } = operation;
+  if (slices === undefined) return perform(operation, live, id, given);
+  const work = perform({ ...operation, run: slices }, live, id, given);
+  return inSlices(work as Generator<undefined, unknown>);
 }
 
 /**

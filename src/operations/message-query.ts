@@ -7,6 +7,7 @@ import { isReadable, shownStatus } from '../sim/message.ts';
 import type { Account, Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 import { accountIdOf, limitSchema, numberFilterSchema } from './query.ts';
+import { atOnce } from './slices.ts';
 
 const shownStatuses = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'failed'] as const;
 
@@ -42,21 +43,35 @@ export function matchIn<Match extends MessageMatch>(world: World, match: Match):
   return { ...match, account_id: accountIdOf(world, match.account_id, 'account_id') };
 }
 
+interface Found {
+  readonly messages: Message[];
+  readonly hasMore: boolean;
+}
+
+/** Messages that are looked at between two chances for others. */
+const lookedAtOnce = 256;
+
+export function findMessages(world: World, match: MessageMatch, limit: number): Found {
+  return atOnce(searchMessages(world, match, limit));
+}
+
 /**
  * The newest `limit` messages that match and arrived before `before`, and whether there are more.
  */
-export function findMessages(
+export function* searchMessages(
   world: World,
   match: MessageMatch,
   limit: number,
   before = Number.POSITIVE_INFINITY,
   search = '',
-): { readonly messages: Message[]; readonly hasMore: boolean } {
+): Generator<undefined, Found> {
+  let lookedAt = 0;
   const messages: Message[] = [];
   const lower = search.toLowerCase();
   const account = accountOf(world, match);
   if (account === null) return { messages, hasMore: false };
   for (const message of world.messages.newestFirst(account, before)) {
+    if (++lookedAt % lookedAtOnce === 0) yield;
     if (!matches(world, match, message)) continue;
     if (lower !== '' && !mentions(message, lower)) continue;
     if (messages.length === limit) return { messages, hasMore: true };

@@ -5,9 +5,30 @@
 import { z } from 'zod';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation, perform } from './define.ts';
-import { findMessages, matchIn, querySchema } from './message-query.ts';
-import { messageRecord, messageRecordSchema } from './message-record.ts';
+import type { Live } from './live.ts';
+import { matchIn, querySchema, searchMessages } from './message-query.ts';
+import { type MessageRecord, messageRecord, messageRecordSchema } from './message-record.ts';
+import { atOnce } from './slices.ts';
 import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait.ts';
+
+/** Records that are made between two chances for others. */
+const recordsAtOnce = 32;
+
+function* pageOf(
+  { simulation: { world } }: Live,
+  { limit, cursor, search, ...match }: z.output<typeof querySchema>,
+) {
+  const before = cursor === undefined ? undefined : Number(cursor);
+  const found = yield* searchMessages(world, matchIn(world, match), limit, before, search);
+  const messages: MessageRecord[] = [];
+  for (const message of found.messages) {
+    messages.push(messageRecord(world, message));
+    if (messages.length % recordsAtOnce === 0) yield;
+  }
+  const last = found.messages.at(-1);
+  const next_cursor = found.hasMore && last !== undefined ? String(last.arrival) : null;
+  return { messages, next_cursor };
+}
 
 /** `wait` with `advance`, at once. Journals know it as the wait that it is. */
 const advancing = defineOperation({
@@ -30,15 +51,8 @@ export const messages = {
       next_cursor: z.string().nullable().describe('Null: there are no more.'),
     }),
     examples: [{ status: 'queued', limit: 1 }, { text: 'Hello' }, { to: '+12025550123' }],
-    run: ({ simulation: { world } }, { limit, cursor, search, ...match }) => {
-      const before = cursor === undefined ? undefined : Number(cursor);
-      const found = findMessages(world, matchIn(world, match), limit, before, search);
-      const last = found.messages.at(-1);
-      return {
-        messages: found.messages.map((message) => messageRecord(world, message)),
-        next_cursor: found.hasMore && last !== undefined ? String(last.arrival) : null,
-      };
-    },
+    run: (live, query) => atOnce(pageOf(live, query)),
+    slices: pageOf,
   }),
 
   /** Resolves when so many messages match, without polling; rejects with `timeout` otherwise. */

@@ -7,7 +7,7 @@ import { dashboardFile, isDashboardPath } from '../../dashboard/assets.ts';
 import {
   needsBody,
   type Operation,
-  perform,
+  performForPort,
   successStatus,
   takesQuery,
   WholeReply,
@@ -94,7 +94,7 @@ function answer(
     return { status: successStatus(operation), body };
   };
   try {
-    const result = perform(operation, simulator, id, inputOf(operation, request));
+    const result = performForPort(operation, simulator, id, inputOf(operation, request));
     return result instanceof Promise ? result.then(success).catch(failure) : success(result);
   } catch (error) {
     return failure(error);
