@@ -111,6 +111,8 @@ test('STATE-3 a restored simulator moves its messages together again', () => {
   simulator.clock.advance({ until_idle: true });
   expect(cohortsOf(simulator).size).toBe(1);
   expect(simulator.state().messages.delivered).toBe(100);
+  simulator.snapshots.restore(JSON.parse(JSON.stringify(simulator.snapshots.take())));
+  expect(cohortsOf(simulator).size).toBe(1);
 });
 
 test('SEND-7 messages held until one moment are released together, those of others in order', () => {

@@ -6,12 +6,13 @@
 import type { Settings } from '../config/settings.ts';
 import type { FaultState } from '../http/service/fault.ts';
 import { walk } from '../invariants/walk.ts';
+import { type Cohort, moveTo } from '../sim/cohort.ts';
 import type { ServiceError } from '../sim/errors.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { messageBody } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { type Fate, unpromptedFate } from '../sim/outcomes.ts';
-import { Account, type ApiKey, Device } from '../sim/records.ts';
+import { Account, type ApiKey, Device, type Message } from '../sim/records.ts';
 import type { MessagePast, SendEndpoint } from '../sim/stored-message.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { sha256 } from './digest.ts';
@@ -59,6 +60,7 @@ class Restoring {
   readonly #simulation: Simulation;
   readonly #known: ReadonlyMap<string, string>;
   readonly #removed = new Map<string, Device>();
+  readonly #ends = new Map<string, Cohort>();
 
   constructor(snapshot: Snapshot, simulation: Simulation, known: ReadonlyMap<string, string>) {
     this.#snapshot = snapshot;
@@ -166,6 +168,16 @@ class Restoring {
     const { fate, created_at_ms: createdAtMs, sender } = message;
     const made = world.restoreMessage(send, createdAtMs, fateOf(fate), pastOf(message));
     if (sender !== '') made.sender = sender;
+    if (made.endedAtMs > 0) this.#shareEnd(made);
+  }
+
+  /** Messages that ended alike share one record of it, as they did before. */
+  #shareEnd(message: Message): void {
+    const { account, sendingAtMs, sentAtMs, endedAtMs, duePoll } = message;
+    const end = [account.slot, sendingAtMs, sentAtMs, endedAtMs, duePoll].join();
+    const shared = this.#ends.get(end);
+    if (shared?.movesLike(message, duePoll)) moveTo(shared, message);
+    else this.#ends.set(end, message.cohort);
   }
 
   #past({ account_id: id, received, replays, forgotten }: SnapshotAccount): void {
