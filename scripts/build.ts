@@ -1,22 +1,40 @@
 /**
  * Builds what the package ships: `dist/*.js` by esbuild, `dist/types` by the TypeScript compiler.
- * HyperExpress is bundled with our replacement of its native part: its own dependency on that part
- * is a git address, which only an `overrides` entry of the user could replace. Packages that only
- * the commands and pages use (commander, yaml, uPlot) are bundled too, so users who embed the
- * simulator do not install them. `dist/THIRD-PARTY-NOTICES.txt` holds the licences of all bundled
- * packages.
+ * All packages are bundled, because some files start faster than some hundreds. Zod is a dependency
+ * as well: the types name it. HyperExpress is bundled with our replacement of its native part: its
+ * own dependency on that part is a git address, which only an `overrides` entry of the user could
+ * replace. `dist/THIRD-PARTY-NOTICES.txt` holds the licences of all bundled packages.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import { bundleDashboard } from '../src/dashboard/bundle.ts';
 import { thirdPartyNotices } from './notices.ts';
 
 const root = new URL('../', import.meta.url).pathname;
 const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
-  readonly dependencies: Readonly<Record<string, string>>;
   readonly optionalDependencies: Readonly<Record<string, string>>;
+};
+
+/** What makes the bundle smaller, or faster to read, and changes nothing else. */
+const lean: Plugin = {
+  name: 'lean',
+  setup: ({ onLoad }) => {
+    // The table of phone numbers as a JSON text: Node reads it faster than an object literal.
+    onLoad({ filter: /metadata\.max\.json\.js$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      const table = source.slice(source.indexOf('{'), source.lastIndexOf('}') + 1);
+      const text = JSON.stringify(JSON.stringify(JSON.parse(table)));
+      return { contents: `export default JSON.parse(${text})`, loader: 'js' };
+    });
+    // Of a namespace esbuild keeps what is used; of the object `z` all, with fifty languages.
+    onLoad({ filter: /\/(?:src|bench|conformance)\/.*\.ts$/ }, ({ path }) => {
+      const source = readFileSync(path, 'utf8');
+      const contents = source.replace("import { z } from 'zod';", "import * as z from 'zod';");
+      return { contents, loader: 'ts' };
+    });
+  },
 };
 
 rmSync(`${root}dist`, { recursive: true, force: true });
@@ -37,14 +55,20 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
+  // Half of the start is the compilation of what is loaded. Names stay readable in stack traces.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  plugins: [lean],
   external: [
-    ...Object.keys(manifest.dependencies),
     ...Object.keys(manifest.optionalDependencies),
     'vitest',
     // Only a checkout builds the dashboard on demand.
     'esbuild',
   ],
-  alias: { 'uWebSockets.js': './src/http/transport/uws/index.cjs' },
+  alias: {
+    'uWebSockets.js': './src/http/transport/uws/index.cjs',
+    'mime-types': './src/http/transport/uws/no-mime-types.cjs',
+  },
   // HyperExpress is CommonJS and loads Node's modules with `require`.
   banner: {
     js:

@@ -2,9 +2,13 @@
  * The command `smstwin`: finds the subcommand, runs it, and turns an error into lines and an exit
  * code. A subcommand is loaded when it is called, so that it pays for its own packages only.
  */
+import * as nodeModule from 'node:module';
 import type { CommandIo } from './cli/flags.ts';
 import { CommandError } from './config/command-error.ts';
 import { smstwinVersion } from './config/version.ts';
+
+// Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
+(nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
 
 interface Subcommand {
   readonly summary: string;

@@ -12,9 +12,9 @@
  * - `sim/outcomes.ts`: the fate, drawn when the message is accepted;
  * - `lifecycle.ts`: takes the step and writes it down.
  *
- * No guard, context or action takes part, so the answer to (state, event) never changes. It is
- * asked of XState once and remembered: a step of a million messages then costs a look-up in a
- * table.
+ * No guard, context or action takes part, so the answer to (state, event) never changes. It is read
+ * from the machine's declaration: a step of a million messages then costs a look-up in a table. A
+ * test compares the table with the answers of XState.
  */
 import { getNextSnapshot, setup } from 'xstate';
 import type { Status } from '../sim/status.ts';
@@ -22,27 +22,33 @@ import type { Status } from '../sim/status.ts';
 export const messageEvents = ['picked_up', 'progressed', 'failed'] as const;
 export type MessageEvent = (typeof messageEvents)[number];
 
+const states = {
+  queued: { on: { picked_up: 'sending', failed: 'failed' } },
+  sending: { on: { progressed: 'sent', failed: 'failed' } },
+  sent: { on: { progressed: 'delivered', failed: 'failed' } },
+  delivered: { type: 'final' },
+  failed: { type: 'final' },
+} as const;
+
 export const messageMachine = setup({
   types: { events: {} as { type: MessageEvent } },
 }).createMachine({
   id: 'message',
   initial: 'queued',
-  states: {
-    queued: { on: { picked_up: 'sending', failed: 'failed' } },
-    sending: { on: { progressed: 'sent', failed: 'failed' } },
-    sent: { on: { progressed: 'delivered', failed: 'failed' } },
-    delivered: { type: 'final' },
-    failed: { type: 'final' },
-  },
+  states,
 });
 
+interface Declared {
+  readonly type?: string;
+  readonly on?: Partial<Record<MessageEvent, Status>>;
+}
 type Steps = Readonly<Record<Status, Readonly<Record<MessageEvent, Status | undefined>>>>;
 
 /** What follows a state on an event; undefined where the machine has no such step. */
 export const messageSteps: Steps = Object.fromEntries(
-  (Object.keys(messageMachine.states) as Status[]).map((status) => [
+  Object.entries<Declared>(states).map(([status, { on = {} }]) => [
     status,
-    Object.fromEntries(messageEvents.map((event) => [event, askMachine(status, event)])),
+    Object.fromEntries(messageEvents.map((event) => [event, on[event]])),
   ]),
 ) as unknown as Steps;
 

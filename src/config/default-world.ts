@@ -3,16 +3,26 @@
  * Rules: SVC-1, STATE-3, STATE-4. Assumes: monthlyQuota (no account here states a quota).
  * The scripted recipients apply in every world; the world's own outcomes take precedence.
  */
-import type { Outcome, WorldFixture, WorldFixtureInput } from './world-schema.ts';
+import type { Outcome, WorldFixture, WorldSim } from './world-schema.ts';
 
-export const defaultWorld = {
+const keys = [{ name: 'default' }];
+
+/** As the schema would return it: checking it at each start would load the table of numbers. */
+export const defaultWorld: WorldFixture = {
   accounts: [
-    { name: 'acme', sims: [{ number: '+12025550101' }, { number: '+12025550102' }] },
-    { name: 'globex', sims: [{ number: '+12025550111' }] },
-    { name: 'initech' },
+    { name: 'acme', keys, sims: [simOf('+12025550101'), simOf('+12025550102')] },
+    { name: 'globex', keys, sims: [simOf('+12025550111')] },
+    { name: 'initech', keys, sims: [] },
   ],
   pool: [{ number: '+12025550190' }],
-} as const satisfies WorldFixtureInput;
+  outcomes: [],
+  assumptions: {},
+  limits: {},
+};
+
+function simOf(number: string): WorldSim {
+  return { number, connected: true, active: true, polling: 'simulated' };
+}
 
 export const scriptedOutcomes: readonly Outcome[] = [
   { to: '+12025550160', ends: 'failed', in: 'queued', polls: 1 },

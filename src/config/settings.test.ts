@@ -4,6 +4,7 @@ import { documentedLimitsPerMinute } from '../sim/limits.ts';
 import { defaultWorld, outcomesOf, scriptedOutcomes } from './default-world.ts';
 import { SettingsError } from './mistakes.ts';
 import { assumptionsOf, limitsOf, parseSettings } from './settings.ts';
+import { worldSchema } from './world-schema.ts';
 
 /** The lines of the error for these settings. */
 function mistakes(input: unknown): string[] {
@@ -26,6 +27,14 @@ test('the defaults are the default world, a real clock and seed 1', () => {
   expect(settings.world.accounts[1]?.sims).toEqual([
     { number: '+12025550111', connected: true, active: true, polling: 'simulated' },
   ]);
+});
+
+test('the default world is what the schema makes of it', () => {
+  expect(worldSchema.parse(defaultWorld)).toEqual(defaultWorld);
+  const bare = { accounts: [{ name: 'x', sims: [{ number: '+12025550101' }] }] };
+  expect(worldSchema.parse(bare)).toMatchObject({
+    accounts: [{ keys: defaultWorld.accounts[0]?.keys, sims: [defaultWorld.accounts[0]?.sims[0]] }],
+  });
 });
 
 test('two parses of the same settings share no objects', () => {

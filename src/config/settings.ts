@@ -82,7 +82,7 @@ const settingsSchema = z
       .min(0)
       .max(2 ** 32 - 1)
       .default(1),
-    world: worldSchema.prefault(defaultWorld as unknown as z.input<typeof worldSchema>),
+    world: worldSchema.default(() => structuredClone(defaultWorld) as z.output<typeof worldSchema>),
     assumptions: assumptionsSchema.default(() => ({})),
     limits: limitOverridesSchema.default(() => ({})),
     noLimits: z.boolean().default(false),

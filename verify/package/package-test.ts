@@ -61,13 +61,8 @@ async function servesByNpx(): Promise<void> {
 }
 
 const bundled = [
-  'commander',
-  'yaml',
-  'uplot',
-  'hyper-express',
-  'autocannon',
-  'preact',
-  'prom-client',
+  ...['commander', 'yaml', 'uplot', 'hyper-express', 'autocannon', 'preact', 'prom-client'],
+  ...['libphonenumber-js', 'lru-cache', 'xstate'],
 ];
 
 function checkBundled(): void {

@@ -1,8 +1,7 @@
 /**
- * Chooses the transport. The native one is loaded only on request. Where it cannot be loaded, the
+ * Chooses the transport, and loads that one alone. Where the native one cannot be loaded, the
  * service still starts, on Node's own server, and the caller reports why.
  */
-import { NodeTransport } from './node-server.ts';
 import { ListenError, type Serve, type Transport, type TransportOptions } from './transport.ts';
 
 /** npm installs the native build for the Node that runs it, and for no other. */
@@ -23,7 +22,7 @@ export async function openTransport(
   serve: Serve,
   options: TransportOptions = {},
 ): Promise<OpenedTransport> {
-  if (kind === 'node') return { transport: new NodeTransport(serve, options), kind };
+  if (kind === 'node') return { transport: await nodeTransport(serve, options), kind };
   if (kind !== 'hyperexpress') {
     throw new ListenError(
       `transport: expected "hyperexpress" or "node"; got ${JSON.stringify(kind)}`,
@@ -34,7 +33,12 @@ export async function openTransport(
     return { transport: new loaded.HyperExpressTransport(serve, options), kind };
   }
   const fallbackReason = `${loaded} Serving with Node's own HTTP server.`;
-  return { transport: new NodeTransport(serve, options), kind: 'node', fallbackReason };
+  return { transport: await nodeTransport(serve, options), kind: 'node', fallbackReason };
+}
+
+async function nodeTransport(serve: Serve, options: TransportOptions): Promise<Transport> {
+  const { NodeTransport } = await import('./node-server.ts');
+  return new NodeTransport(serve, options);
 }
 
 /** The reason in one line; undefined if the native server can be loaded. */

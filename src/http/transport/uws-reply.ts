@@ -6,13 +6,15 @@
  */
 
 import type { HttpResponse } from 'uWebSockets.js';
-import { STATUS_CODES } from 'node:http';
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
 import type { ApiReply } from '../service/messages.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from './event-stream.ts';
 import { keepAliveSeconds } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
+
+// An import of node:http would load Node's fetch as well, from Node 22 on.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** The part of HyperExpress' response that is used. `completed`: answered or aborted. */
 export interface Outgoing {
