@@ -13,6 +13,10 @@ test.each([
     ['--scenario', 'limit-audit', '--slo', 'p99<1us'],
     '--slo p99<1us: no case of this run measures it',
   ],
+  [
+    ['--scenario', 'send', '--slo', 'growth<1%'],
+    '--slo growth<1%: no case of this run measures it',
+  ],
   [['--rate', '10000000'], 'expected a whole number from 1 to 9999999'],
   [['--connections', '99999999999'], 'expected a whole number from 1 to 9999999'],
   [['--report', 'pdf=x'], 'expected json=FILE or html=FILE'],

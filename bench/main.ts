@@ -8,9 +8,12 @@ import { type CommandIo, newCommand, readFlags } from '../src/cli/flags.ts';
 import { type AuditRun, isBroken } from './audit/audit-run.ts';
 import { ownAudit } from './audit/own-audit.ts';
 import { remoteAudit } from './audit/remote-audit.ts';
+import { enduranceCases, endure } from './endurance/endurance.ts';
+import type { EnduranceResult } from './endurance/endurance-result.ts';
 import { measure } from './measure.ts';
 import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
 import { reach } from './reach.ts';
+import { enduranceText, intervalHead, intervalText } from './report/endurance-text.ts';
 import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
 import { auditText, caseText, summaryText } from './report/text.ts';
@@ -42,6 +45,13 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
     io.out(caseText(result));
     results.push(result);
   }
+  const endured: EnduranceResult[] = [];
+  for (const endurance of options.scenarios.includes('endurance') ? enduranceCases : []) {
+    io.out(`\n${endurance.name}: ${endurance.what}\n${intervalHead}`);
+    const result = await endure(endurance, options, (interval) => io.out(intervalText(interval)));
+    io.out(enduranceText(result));
+    endured.push(result);
+  }
   const audit = await runAudit(options, onProgress);
   onProgress('');
   if (audit !== undefined) io.out(auditText(audit));
@@ -52,6 +62,7 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
     connections: options.connections,
     duration_ms: options.durationMs,
     cases: results,
+    endurance: endured,
     audit: audit ?? null,
   };
   io.out(summaryText(result));
@@ -109,7 +120,8 @@ async function runAudit(
   return controlUrl && remoteAudit(baseUrl, controlUrl, { durationMs, to, onProgress });
 }
 
-function exitCode({ cases: results, audit }: BenchResult): number {
+function exitCode({ cases: measured, endurance, audit }: BenchResult): number {
+  const results = [...measured, ...endurance];
   const isInvalid =
     results.some(({ invalid }) => invalid.length > 0) || (audit?.invalid.length ?? 0) > 0;
   if (isInvalid) return notValid;

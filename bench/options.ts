@@ -8,8 +8,8 @@ import { isLoopback, limitValue, oneOf, wholeNumber } from '../src/cli/flag-valu
 import { addFlags, ValueError } from '../src/cli/flags.ts';
 import { UsageError } from '../src/config/command-error.ts';
 import type { LimitOverrides } from '../src/config/world-schema.ts';
-import { cases, type ScenarioName, scenarioNames } from './scenarios/bench-case.ts';
-import { type Slo, sloValue } from './slo.ts';
+import { cases, type ScenarioName, scenarioNames, shortScenarios } from './scenarios/bench-case.ts';
+import { isEnduranceOnly, type Slo, sloValue } from './slo.ts';
 
 export interface ReportFile {
   readonly format: 'json' | 'html';
@@ -58,11 +58,11 @@ export function addBenchFlags(command: Command): void {
       about: scenarioNames.join('|'),
       parse: oneOf(scenarioNames),
       repeatable: true,
-      shown: 'all',
+      shown: 'all but endurance',
     },
     {
       flag: '--duration <time>',
-      about: 'duration of load for each case, over all rounds',
+      about: 'duration of load for each case, over all rounds; give endurance 10m',
       parse: timeValue,
       fallback: 10_000,
       shown: '10s',
@@ -123,7 +123,7 @@ export function benchOptions(command: Command): BenchOptions {
   const flags = command.opts<BenchFlags>();
   const [address] = command.args;
   const baseUrl = address === undefined ? undefined : baseUrlOf(address);
-  const scenarios = flags.scenario.length === 0 ? scenarioNames : [...new Set(flags.scenario)];
+  const scenarios = flags.scenario.length === 0 ? shortScenarios : [...new Set(flags.scenario)];
   refuseIdleThresholds(flags.slo, scenarios);
   // Checked here because a parser's error would quote the key.
   if (!fitsHeader(flags.apiKey ?? '')) {
@@ -170,19 +170,27 @@ export function benchOptions(command: Command): BenchOptions {
 }
 
 /** Refuses a threshold that no case measures: it would look as if it had been met. */
-function refuseIdleThresholds([first]: readonly Slo[], scenarios: readonly ScenarioName[]): void {
-  if (first === undefined || cases.some(({ scenario }) => scenarios.includes(scenario))) return;
+function refuseIdleThresholds(slos: readonly Slo[], scenarios: readonly ScenarioName[]): void {
+  const endures = scenarios.includes('endurance');
+  const isMeasured = cases.some(({ scenario }) => scenarios.includes(scenario)) || endures;
+  const idle = isMeasured
+    ? slos.find(({ metric }) => isEnduranceOnly(metric) && !endures)
+    : slos[0];
+  if (idle === undefined) return;
   throw new UsageError(
-    `--slo ${first.text}: no case of this run measures it; add a --scenario that does`,
+    `--slo ${idle.text}: no case of this run measures it; add a --scenario that does`,
   );
 }
 
 function timeValue(text: string): number {
-  const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
-  const ms = Number(digits ?? 0) * (unit === 'm' ? 60_000 : unit === 's' ? 1_000 : 1);
-  if (ms >= 100 && ms <= 3_600_000) return ms;
-  throw new ValueError('expected a time from 100ms to 60m, such as 10s');
+  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
+  const ms = Number(digits ?? 0) * (msPerUnit[unit] ?? 0);
+  if (ms >= 100 && ms <= longestMs) return ms;
+  throw new ValueError('expected a time from 100ms to 24h, such as 10s');
 }
+
+const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const longestMs = 24 * 3_600_000;
 
 const countValue = wholeNumber(1, 9_999_999);
 

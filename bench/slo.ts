@@ -14,38 +14,48 @@ export interface Figures {
   readonly cpuMicros: number | undefined;
   /** CPU per request over the bare HyperExpress handler's. */
   readonly cpuRatio: number | undefined;
+  /** Shares and milliseconds that an endurance run alone measures. */
+  readonly endurance?: Readonly<Record<'growth' | 'loss' | 'probeP99' | 'probeMax', number>>;
 }
 
 export interface Slo {
   readonly text: string;
+  /** The figure that it names. */
+  readonly metric: string;
   readonly isMet: (figures: Figures) => boolean;
 }
 
+/** Whether only an endurance run measures this figure. */
+export function isEnduranceOnly(metric: string): boolean {
+  return /^(growth|loss|probe_)/.test(metric);
+}
+
 const shape =
-  /^(p\d{1,2}(?:\.\d+)?|max|mean|rps|errors|cpu)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x)?$/;
+  /^(p\d{1,2}(?:\.\d+)?|max|mean|rps|errors|cpu|growth|loss|probe_p99|probe_max)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x|%)?$/;
 const msPerUnit: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000 };
 
 export function sloValue(text: string): Slo {
   const match = shape.exec(text.replaceAll(' ', ''));
   const [, metric = '', relation = '', digits = '', unit] = match ?? [];
   const isTime = metric.startsWith('p') || metric === 'max' || metric === 'mean';
+  const isShare = metric === 'growth' || metric === 'loss';
   const isUnitRight = isTime
     ? unit !== undefined && unit in msPerUnit
     : metric === 'cpu'
       ? unit === 'us' || unit === 'x'
-      : unit === undefined;
+      : unit === (isShare ? '%' : undefined);
   if (match === null || !isUnitRight) {
     throw new ValueError(
       "expected a threshold such as 'p99<50ms', 'max<1s', 'rps>10000', 'errors<1', 'cpu<1.5x' " +
-        "or 'cpu<30us'",
+        "or 'cpu<30us'; of endurance 'growth<15%', 'loss<10%', 'probe_p99<25ms' or 'probe_max<1s'",
     );
   }
-  const bound = Number(digits) * (isTime ? (msPerUnit[unit ?? ''] ?? 1) : 1);
+  const bound = Number(digits) * (isTime ? (msPerUnit[unit ?? ''] ?? 1) : isShare ? 0.01 : 1);
   const isMet = (figures: Figures): boolean => {
     const value = figureOf(metric, unit, figures);
     return value !== undefined && holds(value, relation, bound);
   };
-  return { text, isMet };
+  return { text, metric, isMet };
 }
 
 function figureOf(metric: string, unit: string | undefined, figures: Figures): number | undefined {
@@ -60,6 +70,13 @@ function figureOf(metric: string, unit: string | undefined, figures: Figures): n
       return figures.errors;
     case 'cpu':
       return unit === 'x' ? figures.cpuRatio : figures.cpuMicros;
+    case 'growth':
+    case 'loss':
+      return figures.endurance?.[metric];
+    case 'probe_p99':
+      return figures.endurance?.probeP99;
+    case 'probe_max':
+      return figures.endurance?.probeMax;
     default:
       return figures.percentile(Number(metric.slice(1)));
   }

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { launchBrowser, withoutBrowser } from '../../verify/testkit/browser.ts';
 import { auditRun } from '../audit/audit-run.ts';
+import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
 import { htmlReport } from './html.ts';
 import type { BenchResult, CaseResult, ServerFigures } from './result.ts';
 
@@ -52,6 +53,30 @@ const entries = Array.from({ length: 12 }, (_, n) => {
   return { ...entry, atMs: n * 15_000 };
 });
 
+const intervals: readonly Interval[] = Array.from({ length: 20 }, (_, n) => ({
+  at_s: n * 10,
+  requests_per_second: 40_000 + n * 10,
+  cpu_us_per_request: 17,
+  rss_bytes: 4e8 + n * 1e5,
+  heap_bytes: 2e8,
+  event_loop_delay_ms: { p50: 1, p99: 4, max: 9 },
+  probe_ms: n === 3 ? null : { p50: 1, p99: 5, max: 20 },
+}));
+
+const endured: EnduranceResult = {
+  case: 'endurance',
+  what: 'sends',
+  invalid: [],
+  warm_up_s: 40,
+  intervals,
+  probe_ms: { p50: 1, p99: 5, max: 20 },
+  errors: 0,
+  memory_growth: 0.01,
+  throughput_loss: -0.02,
+  memory_spread: 0.03,
+  slos: [{ slo: 'growth<15%', met: true }],
+};
+
 const result: BenchResult = {
   node: 'v20',
   started_at: '2026-01-01T00:00:00.000Z',
@@ -59,6 +84,7 @@ const result: BenchResult = {
   connections: 64,
   duration_ms: 10_000,
   cases: [valid, { ...valid, case: 'read', invalid: ['the generator was late'], cpu_ratio: null }],
+  endurance: [endured],
   audit: auditRun(entries, { send: 2 }),
 };
 
@@ -89,6 +115,7 @@ test.skipIf(withoutBrowser !== '')(
       expect(text).toMatch(/service\s+12\.5\s+12500\s+1\.00\s+3\.00\s+5\.00/);
       expect(text).toContain('p99<50ms: met');
       expect(text).toContain(valid.what);
+      expect(text).toContain('memory growth 1.0% (it varied by 3.0%), throughput loss -2.0%');
       // An invalid run has no headline and no CPU figure.
       expect(text).toContain('Invalid: the generator was late');
       expect(text.match(/x the CPU per request/g)).toHaveLength(1);
@@ -99,10 +126,14 @@ test.skipIf(withoutBrowser !== '')(
         'Throughput over time of send',
         'Latency by percentile of read',
         'Throughput over time of read',
+        'Throughput and CPU per request over time of endurance',
+        'Memory over time of endurance',
+        'Event-loop delay over time of endurance',
+        'Probe latency over time of endurance',
         'Accepted and refused per simulated second, and the limit',
       ]);
       const drawn = await page.evaluate<number[]>(inkPerCanvas);
-      expect(drawn).toHaveLength(5);
+      expect(drawn).toHaveLength(9);
       expect(Math.min(...drawn)).toBeGreaterThan(1_000);
       expect(await page.title()).toBe('smstwin bench');
       expect(unwanted).toEqual([]);

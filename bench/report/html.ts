@@ -3,7 +3,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { EnduranceResult } from '../endurance/endurance-result.ts';
 import { servers } from '../measure.ts';
+import { enduranceText } from './endurance-text.ts';
 import { plotScript } from './plot-script.ts';
 import { type BenchResult, type CaseResult, withoutRatio } from './result.ts';
 import { auditText } from './text.ts';
@@ -32,6 +34,7 @@ pre { overflow-x: auto; background: #f5f5f5; padding: 0.8rem; }
 <p>${asHtml(conditions(result))} Compare ratios within one run; absolute figures depend on the
 machine and its other load.</p>
 ${result.cases.map(caseSection).join('\n')}
+${result.endurance.map(enduranceSection).join('\n')}
 ${auditSection(result)}
 <script type="application/json" id="result">${json}</script>
 <script>${script.replaceAll('</script', '<\\/script')}</script>
@@ -75,6 +78,21 @@ function caseSection(result: CaseResult): string {
   aria-label="Latency by percentile of ${name}"></div>
 <div class="plot" data-plot="throughput" data-case="${name}" role="img"
   aria-label="Throughput over time of ${name}"></div></section>`;
+}
+
+function enduranceSection(result: EnduranceResult): string {
+  const name = asHtml(result.case);
+  const plots = [
+    ['endurance-load', 'Throughput and CPU per request'],
+    ['endurance-memory', 'Memory'],
+    ['endurance-delay', 'Event-loop delay'],
+    ['endurance-probe', 'Probe latency'],
+  ].map(
+    ([plot, title]) => `<div class="plot" data-plot="${plot}" data-case="${name}" role="img"
+  aria-label="${title} over time of ${name}"></div>`,
+  );
+  return `<section><h2>${name}</h2><pre>${asHtml(enduranceText(result).trim())}</pre>
+${plots.join('\n')}</section>`;
 }
 
 function auditSection({ audit }: BenchResult): string {

@@ -2,6 +2,7 @@
  * The result of a run: the JSON report, and the input of the other reports.
  */
 import type { AuditRun } from '../audit/audit-run.ts';
+import type { EnduranceResult } from '../endurance/endurance-result.ts';
 import type { Second } from '../load/load-result.ts';
 import {
   cpuOf,
@@ -56,6 +57,7 @@ export interface BenchResult {
   readonly connections: number;
   readonly duration_ms: number;
   readonly cases: readonly CaseResult[];
+  readonly endurance: readonly EnduranceResult[];
   readonly audit: AuditRun | null;
 }
 

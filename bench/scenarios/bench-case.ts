@@ -5,7 +5,10 @@
 import type { SettingsInput } from '../../src/simulator.ts';
 import type { RequestTemplate, Workload } from '../load/workload.ts';
 
-export const scenarioNames = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
+/** Those that run unless some are named. */
+export const shortScenarios = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
+/** `endurance` runs only if named: its verdict needs minutes. */
+export const scenarioNames = [...shortScenarios, 'endurance'] as const;
 export type ScenarioName = (typeof scenarioNames)[number];
 
 /** The sender, its number, the recipient, and the messages to read. */
@@ -32,7 +35,7 @@ export interface BenchCase {
 const sim = { number: '+12025550101', polling: 'external' } as const;
 /** The only SIM waits for an external device that never polls, so messages keep their status. */
 const idleWorld = { accounts: [{ name: 'bench', sims: [sim] }] };
-const pollingWorld = { accounts: [{ name: 'bench', sims: [{ number: sim.number }] }] };
+export const pollingWorld = { accounts: [{ name: 'bench', sims: [{ number: sim.number }] }] };
 /** 20 simulated seconds pass in 20 milliseconds, so a message is delivered within a second. */
 const deliveringRate = 1_000;
 
@@ -100,7 +103,7 @@ export const cases: readonly BenchCase[] = [
   },
 ];
 
-function sendTemplate(caller: Caller, isFresh = false): RequestTemplate {
+export function sendTemplate(caller: Caller, isFresh = false): RequestTemplate {
   const text = 'bench-00000000000000';
   const run = Math.floor(Math.random() * 36 ** 5);
   const prefix = `bench-${run.toString(36).padStart(5, '0')}`;

@@ -1,5 +1,5 @@
 /**
- * One server in a child process, started and queried over IPC. It exits with its parent.
+ * One server, or the probe of one, in a child process; ordered over IPC. It exits with its parent.
  */
 import { createSimulator, type Simulator } from '../../src/simulator.ts';
 import type { Order, Report, ServerSpec } from './messages.ts';
@@ -22,6 +22,10 @@ async function carryOut(order: Order): Promise<Report> {
   switch (order.kind) {
     case 'start':
       return start(order.spec);
+    case 'probe': {
+      const { probe } = await import('../endurance/probe.ts');
+      return probe(order, sendReport);
+    }
     case 'usage': {
       const { user, system } = process.cpuUsage();
       const { rss, heapUsed } = process.memoryUsage();
@@ -38,12 +42,13 @@ async function start(spec: ServerSpec): Promise<Report> {
     return { ...noCaller, port, startedMs: sinceStart() };
   }
   simulator = await createSimulator(spec.settings);
-  const { baseUrl } = await simulator.listen();
+  const { baseUrl, controlUrl } = await simulator.listen(spec.control ? { control: {} } : {});
   const startedMs = sinceStart();
   const [account] = simulator.readyFile().accounts;
   return {
     kind: 'started',
     port: Number(new URL(baseUrl).port),
+    controlUrl: controlUrl ?? '',
     startedMs,
     apiKey: account?.api_key ?? '',
     from: account?.sims[0]?.number ?? '',
@@ -51,7 +56,7 @@ async function start(spec: ServerSpec): Promise<Report> {
   };
 }
 
-const noCaller = { kind: 'started', apiKey: '', from: '', messageIds: [] } as const;
+const noCaller = { kind: 'started', controlUrl: '', apiKey: '', from: '', messageIds: [] } as const;
 
 function sinceStart(): number {
   return Date.now() - startedAtMs;

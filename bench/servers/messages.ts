@@ -2,10 +2,18 @@
  * The messages between a bench and the server in its child process.
  */
 import type { SettingsInput } from '../../src/simulator.ts';
+import type { Target } from '../load/load.ts';
+import type { RequestTemplate } from '../load/workload.ts';
 
 /** `raw`: uWebSockets.js alone; `hyperexpress`: a bare handler, as its users write one. */
 export type ServerSpec =
-  | { readonly kind: 'simulator'; readonly settings: SettingsInput; readonly preload: number }
+  | {
+      readonly kind: 'simulator';
+      readonly settings: SettingsInput;
+      readonly preload: number;
+      /** Whether it opens a control port. */
+      readonly control?: boolean;
+    }
   | { readonly kind: 'raw' | 'hyperexpress'; readonly reply: FloorReply };
 
 /** The floor's answer to every request. */
@@ -14,14 +22,43 @@ export interface FloorReply {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+/** Answered with a report at the end of each interval, until the process ends. */
+export interface ProbeOrder {
+  readonly kind: 'probe';
+  readonly target: Target;
+  readonly request: RequestTemplate;
+  readonly perSecond: number;
+  readonly intervalMs: number;
+}
+
+interface Latencies {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export interface ProbeReport {
+  readonly kind: 'probed';
+  /** Milliseconds: of the last interval, and of all so far. */
+  readonly interval: Latencies;
+  readonly run: Latencies;
+  readonly requests: number;
+  readonly failed: number;
+  readonly late: number;
+}
+
 export type Order =
+  | ProbeOrder
   | { readonly kind: 'start'; readonly spec: ServerSpec }
   | { readonly kind: 'usage' };
 
 export type Report =
+  | ProbeReport
   | {
       readonly kind: 'started';
       readonly port: number;
+      /** Empty without a control port. */
+      readonly controlUrl: string;
       readonly startedMs: number;
       readonly apiKey: string;
       readonly from: string;

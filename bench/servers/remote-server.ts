@@ -10,7 +10,7 @@ import type { LoadedServer } from './server-process.ts';
 export async function remoteServer(
   baseUrl: URL,
   options: BenchOptions,
-  { preload }: BenchCase,
+  { preload }: Pick<BenchCase, 'preload'>,
 ): Promise<LoadedServer> {
   const control = options.controlUrl && new ControlClient(options.controlUrl);
   const { name, number } = unusedName();

@@ -5,7 +5,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Target } from '../load/load.ts';
-import type { Order, Report, ServerSpec } from './messages.ts';
+import type { Order, ProbeOrder, ProbeReport, Report, ServerSpec } from './messages.ts';
 
 export type Started = Extract<Report, { kind: 'started' }>;
 export type Usage = Extract<Report, { kind: 'usage' }>;
@@ -36,11 +36,7 @@ export class ServerProcess implements LoadedServer {
   }
 
   static async start(spec: ServerSpec): Promise<ServerProcess> {
-    const { file, loader } = serverProgram();
-    const child = fork(file, {
-      execArgv: ['--expose-gc', '--max-old-space-size=4096', ...loader],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    });
+    const child = startChild(['--expose-gc', '--max-old-space-size=4096']);
     try {
       return new ServerProcess(child, await ask(child, { kind: 'start', spec }, 'started'));
     } catch (error) {
@@ -63,6 +59,36 @@ export class ServerProcess implements LoadedServer {
       }
     });
   }
+}
+
+/** The probe of a server, in a child process. */
+export class ProbeProcess {
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  static start(order: ProbeOrder, hear: (report: ProbeReport) => void): ProbeProcess {
+    const child = startChild([]);
+    child.on('message', (report: Report) => {
+      if (report.kind === 'probed') hear(report);
+    });
+    child.send(order);
+    return new ProbeProcess(child);
+  }
+
+  stop(): void {
+    this.#child.kill('SIGKILL');
+  }
+}
+
+function startChild(flags: readonly string[]): ChildProcess {
+  const { file, loader } = serverProgram();
+  return fork(file, {
+    execArgv: [...flags, ...loader],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
 }
 
 /** The source in a checkout; in the package, the built file in the same folder. */

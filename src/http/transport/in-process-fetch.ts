@@ -4,12 +4,12 @@
  * A request takes no turn of the event loop unless a fault delays or truncates its reply, so fake
  * timers cannot pass it. The origin of a URL is ignored.
  */
-import { STATUS_CODES } from 'node:http';
 // Not the global one: a fake would hold back a truncated reply until the test moves time.
 import { setImmediate } from 'node:timers';
 import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
 import { ArrivingBody } from './arriving-body.ts';
 import { ServedPort } from './served-port.ts';
+import { statusTexts } from './status-texts.ts';
 import type { ServiceHandler, TransportOptions } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
 import { type DispatchHandler, type DispatchOptions, Receiver } from './undici-handler.ts';
@@ -135,7 +135,7 @@ export class InProcessFetch {
       return;
     }
     const isBodiless = status === 204 || status === 304;
-    receiver.head(status, STATUS_CODES[status] ?? 'Unknown', {
+    receiver.head(status, statusTexts[status] ?? 'Unknown', {
       date: new Date(this.#port.now?.() ?? Date.now()).toUTCString(),
       ...(!isBodiless && { 'content-type': jsonType, 'content-length': String(bytes.length) }),
       ...headers,

@@ -2,10 +2,11 @@
  * Writes a reply on a response of Node's HTTP server: whole, truncated, or as a stream of events.
  * The counterpart of `uws-reply.ts`; Node omits the body of HEAD and 304 and the length of 204.
  */
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ApiReply } from '../service/messages.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from './event-stream.ts';
+import { statusTexts } from './status-texts.ts';
 import { jsonType } from './transport-replies.ts';
 
 /** The headers of every reply: connection handling, and the simulation's time. */
@@ -98,7 +99,7 @@ export function openEventStream(
 
 /** Refuses bytes that never became a request. */
 export function refuseSocket(socket: Socket, { status, body }: ApiReply): void {
-  const reason = STATUS_CODES[status];
+  const reason = statusTexts[status];
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\ncontent-type: ${jsonType}\r\ncontent-length: ` +
       `${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

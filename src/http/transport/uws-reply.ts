@@ -10,11 +10,9 @@ import type { HttpResponse } from 'uWebSockets.js';
 import { setImmediate } from 'node:timers';
 import type { ApiReply } from '../service/messages.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from './event-stream.ts';
+import { statusTexts } from './status-texts.ts';
 import { keepAliveSeconds } from './transport.ts';
 import { jsonType } from './transport-replies.ts';
-
-// An import of node:http would load Node's fetch as well, from Node 22 on.
-const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** The part of HyperExpress' response that is used. `completed`: answered or aborted. */
 export interface Outgoing {
@@ -133,7 +131,7 @@ const jsonHeads: string[] = [];
 
 function headOf(status: number, contentType: string | undefined, connection: Connection): string {
   const type = contentType === undefined ? '' : `\r\ncontent-type: ${contentType}`;
-  return `${status} ${STATUS_CODES[status] ?? 'Unknown'}${type}${connectionLines[connection]}`;
+  return `${status} ${statusTexts[status] ?? 'Unknown'}${type}${connectionLines[connection]}`;
 }
 
 /** Ends the connection without a byte. */

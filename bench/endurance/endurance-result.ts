@@ -1,0 +1,121 @@
+/**
+ * What an endurance run found: its intervals, and a verdict on their slopes after the warm-up.
+ */
+import type { RecordableHistogram } from 'node:perf_hooks';
+import { type Figures, type Slo, sloValue } from '../slo.ts';
+
+export interface Percentiles {
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+export interface Interval {
+  /** Seconds since the load began. */
+  readonly at_s: number;
+  readonly requests_per_second: number;
+  readonly cpu_us_per_request: number;
+  readonly rss_bytes: number;
+  readonly heap_bytes: number;
+  /** Milliseconds beyond the period of the measuring timer. */
+  readonly event_loop_delay_ms: Percentiles;
+  /** Null where the probe has no result in this interval. */
+  readonly probe_ms: Percentiles | null;
+}
+
+export interface EnduranceResult {
+  readonly case: string;
+  readonly what: string;
+  readonly invalid: readonly string[];
+  readonly warm_up_s: number;
+  readonly intervals: readonly Interval[];
+  readonly probe_ms: Percentiles;
+  /** Requests of the load and of the probe that failed. */
+  readonly errors: number;
+  /** Change from the end of the warm-up to the end of the run, along the fitted line. */
+  readonly memory_growth: number;
+  readonly throughput_loss: number;
+  /** Largest less smallest memory after the warm-up, over the smallest. */
+  readonly memory_spread: number;
+  readonly slos: readonly { readonly slo: string; readonly met: boolean }[];
+}
+
+/** Thresholds in force unless `--slo` names another one for the same figure. */
+export const defaultThresholds = [
+  'growth<15%',
+  'loss<10%',
+  'probe_p99<25ms',
+  'probe_max<150ms',
+  'errors<1',
+];
+
+/** The part of the run that only warms up: two minutes of ten. */
+const warmUpShare = 0.2;
+
+export interface Observed {
+  readonly case: string;
+  readonly what: string;
+  readonly durationMs: number;
+  readonly intervals: readonly Interval[];
+  readonly probe: Percentiles;
+  /** Microseconds, of the load. */
+  readonly latency: Pick<RecordableHistogram, 'percentile' | 'max' | 'mean'>;
+  readonly errors: number;
+  readonly invalid: readonly string[];
+}
+
+export function enduranceResult(observed: Observed, given: readonly Slo[]): EnduranceResult {
+  const { intervals, probe, latency, errors } = observed;
+  const warmUpSeconds = (observed.durationMs / 1_000) * warmUpShare;
+  const settled = intervals.filter(({ at_s: at }) => at > warmUpSeconds);
+  const memory = settled.map(({ rss_bytes: rss }) => rss);
+  const growth = relativeChange(settled.map(({ at_s: at, rss_bytes: rss }) => [at, rss]));
+  const loss = -relativeChange(
+    settled.map(({ at_s: at, requests_per_second: rate }) => [at, rate]),
+  );
+  const figures: Figures = {
+    percentile: (percent) => latency.percentile(percent) / 1_000,
+    maxMs: latency.max / 1_000,
+    meanMs: latency.mean / 1_000,
+    perSecond: mean(settled.map(({ requests_per_second: rate }) => rate)),
+    errors,
+    cpuMicros: mean(settled.map(({ cpu_us_per_request: cpu }) => cpu)),
+    cpuRatio: undefined,
+    endurance: { growth, loss, probeP99: probe.p99, probeMax: probe.max },
+  };
+  const named = new Set(given.map(({ metric }) => metric));
+  const defaults = defaultThresholds.map(sloValue).filter(({ metric }) => !named.has(metric));
+  return {
+    case: observed.case,
+    what: observed.what,
+    invalid: [
+      ...observed.invalid,
+      ...(settled.length < 2 ? ['too few intervals after the warm-up; run it longer'] : []),
+    ],
+    warm_up_s: warmUpSeconds,
+    intervals,
+    probe_ms: probe,
+    errors,
+    memory_growth: growth,
+    throughput_loss: loss,
+    memory_spread: Math.max(...memory) / Math.min(...memory) - 1,
+    slos: [...defaults, ...given].map((slo) => ({ slo: slo.text, met: slo.isMet(figures) })),
+  };
+}
+
+/** The change along the line of least squares, as a share of where that line begins. */
+function relativeChange(points: readonly (readonly [number, number])[]): number {
+  const [first] = points;
+  const last = points.at(-1);
+  if (first === undefined || last === undefined || points.length < 2) return 0;
+  const meanX = mean(points.map(([x]) => x));
+  const meanY = mean(points.map(([, y]) => y));
+  const square = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  const slope = points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / square;
+  const start = meanY + slope * (first[0] - meanX);
+  return (slope * (last[0] - first[0])) / start;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,46 @@
+/**
+ * A probe next to a load: a few requests a second in open loop, from a process of its own, because
+ * the process of the load generator is busy.
+ */
+import { createHistogram } from 'node:perf_hooks';
+import { openLoop } from '../load/open-loop.ts';
+import type { ProbeOrder, ProbeReport } from '../servers/messages.ts';
+
+const connections = 16;
+const microsPerMs = 1_000;
+
+/** Probes until the process ends, and reports once per interval. */
+export async function probe(
+  { target, request, perSecond, intervalMs }: ProbeOrder,
+  report: (report: ProbeReport) => void,
+): Promise<never> {
+  const all = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 });
+  const workload = { requests: [request], expects: [200] } as const;
+  for (;;) {
+    const load = { connections, durationMs: intervalMs, perSecond };
+    const { latency, requests, errors, late, dropped } = await openLoop(target, workload, load);
+    all.add(latency);
+    report({
+      kind: 'probed',
+      interval: percentilesOf(latency),
+      run: percentilesOf(all),
+      requests,
+      failed: errors + dropped,
+      late,
+    });
+  }
+}
+
+function percentilesOf(latency: {
+  percentile(percent: number): number;
+  max: number;
+  count: number;
+}) {
+  if (latency.count === 0) return { p50: 0, p99: 0, max: 0 };
+  const ms = (micros: number) => micros / microsPerMs;
+  return {
+    p50: ms(latency.percentile(50)),
+    p99: ms(latency.percentile(99)),
+    max: ms(latency.max),
+  };
+}
