@@ -165,7 +165,7 @@ export class Simulator implements Live, Resumed {
       run?.abandon();
       throw error;
     }
-    this.simulation.lifecycle.counts = this.counts.messages;
+    this.#count(this.simulation, 0);
   }
 
   /** Answers one request of the service, without a socket. */
@@ -235,12 +235,19 @@ export class Simulator implements Live, Resumed {
   /** Puts another simulation in the place of this one. */
   replace(simulation: Simulation): void {
     this.simulation.stop();
+    this.#count(simulation, this.simulation.world.messages.retention.forgottenMessages);
     this.simulation = simulation;
-    simulation.lifecycle.counts = this.counts.messages;
     // The old anchor would pull the new clock to where the old one should be.
     this.wallClock.anchor();
     this.#watchRoom();
     this.activity.attach();
+  }
+
+  /** Goes on counting with another simulation; the one before has forgotten so many messages. */
+  #count({ lifecycle, world }: Simulation, forgottenBefore: number): void {
+    const { messages } = this.counts;
+    messages.forgottenBefore += forgottenBefore - world.messages.retention.forgottenMessages;
+    lifecycle.counts = messages;
   }
 
   /** Opens the ports. Throws a PortInUseError or a ListenError. */

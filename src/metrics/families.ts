@@ -5,8 +5,8 @@
 import type { Histogram } from '../sim/histogram.ts';
 import { endpointNames, msPerSecond } from '../sim/limits.ts';
 import type { MessageCounts } from '../sim/message-counts.ts';
-import type { Device } from '../sim/records.ts';
-import { statuses } from '../sim/status.ts';
+import type { Account, Device } from '../sim/records.ts';
+import { type Status, statuses } from '../sim/status.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { RequestCounts } from './request-counts.ts';
 
@@ -93,7 +93,7 @@ const declared: readonly Declared[] = [
       const accounts = [...simulation.world.accounts.values()];
       return statuses.map((status) => ({
         labels: { status },
-        value: accounts.reduce((sum, { counts }) => sum + counts[status], 0),
+        value: accounts.reduce((sum, account) => sum + heldBy(account, status), 0),
       }));
     },
   },
@@ -105,6 +105,13 @@ const declared: readonly Declared[] = [
       Object.entries(counts.messages.ages).flatMap(([status, ages]) =>
         seriesOf(name, { status }, ages, 1),
       ),
+  },
+  {
+    name: 'smstwin_forgotten_messages_total',
+    help: 'Messages forgotten to make room for others.',
+    type: 'counter',
+    samples: ({ counts, simulation }) =>
+      one(counts.messages.forgottenBefore + simulation.world.messages.retention.forgottenMessages),
   },
   {
     name: 'smstwin_sims',
@@ -177,6 +184,11 @@ function seriesOf(name: string, labels: Labels, histogram: Histogram, divisor: n
   series.push({ metricName: `${name}_sum`, labels, value: sum / divisor });
   series.push({ metricName: `${name}_count`, labels, value: count });
   return series;
+}
+
+function heldBy({ counts, forgotten }: Account, status: Status): number {
+  const isFinal = status === 'delivered' || status === 'failed';
+  return counts[status] - (isFinal ? forgotten[status] : 0);
 }
 
 function stateOf({ active, connected }: Device): 'connected' | 'disconnected' | 'deactivated' {

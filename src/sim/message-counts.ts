@@ -11,6 +11,8 @@ const ageBounds = [1, 5, 10, 20, 40, 60, 80, 120, 300, 900, 3_600, 21_600, 86_40
 
 export class MessageCounts {
   accepted = 0;
+  /** Messages forgotten in earlier lives of the service, less those that this one began with. */
+  forgottenBefore = 0;
   /** Simulated seconds from acceptance to each later status. */
   readonly ages: Readonly<Record<Exclude<Status, 'queued'>, Histogram>> = {
     sending: new Histogram(ageBounds),

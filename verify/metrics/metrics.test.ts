@@ -161,6 +161,27 @@ test('a reset sets no counter back, and messages after it are counted', async ()
   expect(metrics.value('smstwin_requests_total', { endpoint: 'send', status: '202' })).toBe(2);
 });
 
+test('forgotten messages are counted, over a reset too, and are no longer held', async () => {
+  const simulator = start({ clock: 'manual', maxMessages: 3, noLimits: true });
+  const fill = () => {
+    for (let n = 0; n < 5; n++) {
+      sendBy(simulator, 0, {});
+      simulator.clock.advance('2m');
+    }
+  };
+  fill();
+  simulator.reset();
+  fill();
+  const metrics = await scrape(simulator);
+  expect(metrics.value('smstwin_forgotten_messages_total')).toBe(4);
+  expect(metrics.value('smstwin_messages', { status: 'delivered' })).toBe(3);
+  simulator.snapshots.restore(simulator.snapshots.take());
+  const [forgotten] = simulator
+    .metrics()
+    .filter(({ name }) => name === 'smstwin_forgotten_messages_total');
+  expect(forgotten?.values).toEqual([{ labels: {}, value: 4 }]);
+});
+
 test('SIMs are counted by state, those of the pool included', async () => {
   const simulator = start();
   const [first, second] = simulator.sims.all();
