@@ -21,6 +21,7 @@ import type {
   SnapshotAccount,
   SnapshotDevice,
   SnapshotMessage,
+  SnapshotUse,
 } from './snapshot-format.ts';
 
 /** `known` holds the text of keys by digest; any other key is stored by digest alone. */
@@ -61,6 +62,8 @@ class Restoring {
   readonly #known: ReadonlyMap<string, string>;
   readonly #removed = new Map<string, Device>();
   readonly #ends = new Map<string, Cohort>();
+  /** Uses that lead to their messages already. */
+  readonly #usesAdded = new Set<SnapshotUse>();
 
   constructor(snapshot: Snapshot, simulation: Simulation, known: ReadonlyMap<string, string>) {
     this.#snapshot = snapshot;
@@ -78,9 +81,9 @@ class Restoring {
       if (device.removed === true) this.#restoreRemoved(device);
       else world.restoreDevice(this.#device(device));
     }
-    const keys = keysByMessage(accounts);
+    const uses = usesByMessage(accounts);
     for (const message of messages) {
-      this.#message(message, keys.get(message.message_id));
+      this.#message(message, uses.get(message.message_id));
     }
     for (const account of accounts) this.#past(account);
     // Before the device starts: its work decides what it waits for.
@@ -150,14 +153,14 @@ class Restoring {
     return this.#removed.get(deviceId) ?? found(this.#simulation.world.devices, deviceId);
   }
 
-  /** `keyId`: of the key that sent it, where a use of its `request_id` tells. */
-  #message(message: SnapshotMessage, keyId: string | undefined): void {
+  /** `use`: of its `request_id`, which tells the key that sent it. */
+  #message(message: SnapshotMessage, use: SnapshotUse | undefined): void {
     const { world } = this.#simulation;
     const send = {
       messageId: message.message_id,
       arrival: message.arrival,
       account: found(world.accounts, message.account_id),
-      key: keyId === undefined ? undefined : found(world.keys, keyId),
+      key: use === undefined ? undefined : found(world.keys, use.key_id),
       device: this.#deviceOf(message.device_id),
       endpoint: message.endpoint as SendEndpoint,
       requestId: message.request_id,
@@ -165,10 +168,17 @@ class Restoring {
       text: message.text,
       sendAtMs: message.send_at_ms,
     };
+    if (send.key !== undefined && send.key.account !== send.account) {
+      throw new Error(`the request_id of message ${send.messageId} has another account's key`);
+    }
     const { fate, created_at_ms: createdAtMs, sender } = message;
     const made = world.restoreMessage(send, createdAtMs, fateOf(fate), pastOf(message));
     if (sender !== '') made.sender = sender;
     if (made.endedAtMs > 0) this.#shareEnd(made);
+    if (use !== undefined && isOf(use, message) && send.account.replays.findsMessages) {
+      world.messages.usesOf(send.account).add(use.request_id, made);
+      this.#usesAdded.add(use);
+    }
   }
 
   /** Messages that ended alike share one record of it, as they did before. */
@@ -190,6 +200,7 @@ class Restoring {
     }
     if (forgotten !== undefined) account.restoreForgotten(forgotten);
     for (const use of replays) {
+      if (this.#usesAdded.has(use)) continue;
       const message = use.message_id === null ? undefined : found(world.messages, use.message_id);
       account.replays.keep({
         requestId: use.request_id,
@@ -220,15 +231,22 @@ class Restoring {
   }
 }
 
-/** The keys of the messages whose `request_id` is still kept. */
-function keysByMessage(accounts: readonly SnapshotAccount[]): Map<string, string> {
-  const keys = new Map<string, string>();
+function usesByMessage(accounts: readonly SnapshotAccount[]): Map<string, SnapshotUse> {
+  const uses = new Map<string, SnapshotUse>();
   for (const { replays } of accounts) {
-    for (const { message_id: messageId, key_id: keyId } of replays) {
-      if (messageId !== null) keys.set(messageId, keyId);
-    }
+    for (const use of replays) if (use.message_id !== null) uses.set(use.message_id, use);
   }
-  return keys;
+  return uses;
+}
+
+/** Whether the message shows all of the use. */
+function isOf(use: SnapshotUse, message: SnapshotMessage): boolean {
+  return (
+    use.request_id === message.request_id &&
+    use.request_id !== '' &&
+    use.at_ms === message.created_at_ms &&
+    use.endpoint === message.endpoint
+  );
 }
 
 function pastOf(message: SnapshotMessage): MessagePast {

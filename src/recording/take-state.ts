@@ -38,7 +38,7 @@ export type StateHead = Omit<Snapshot, 'messages'>;
 
 export interface TakenState {
   readonly head: StateHead;
-  /** To be read once, to the end; or `release` ends it. */
+  /** To be read once. If not even the first is read, `release` ends it. */
   readonly pieces: Generator<StatePiece>;
   release(): void;
 }
@@ -65,15 +65,19 @@ function* piecesOf(
   frozen: Frozen,
   works: readonly { readonly deviceId: string; readonly work: FrozenWork }[],
 ): Generator<StatePiece> {
-  let messages: KeyedMessage[] = [];
-  for (const message of frozen.messages()) {
-    messages.push(keyed(message));
-    if (messages.length < messagesOfPiece) continue;
-    yield { messages };
-    messages = [];
+  try {
+    let messages: KeyedMessage[] = [];
+    for (const message of frozen.messages()) {
+      messages.push(keyed(message));
+      if (messages.length < messagesOfPiece) continue;
+      yield { messages };
+      messages = [];
+    }
+    if (messages.length > 0) yield { messages };
+    for (const { deviceId, work } of works) yield* rowsOf(frozen, deviceId, work);
+  } finally {
+    frozen.release();
   }
-  if (messages.length > 0) yield { messages };
-  for (const { deviceId, work } of works) yield* rowsOf(frozen, deviceId, work);
 }
 
 function keyed(message: Message): KeyedMessage {
