@@ -32,6 +32,7 @@ import { sims } from './operations/sims.ts';
 import { simulator } from './operations/simulator.ts';
 import { snapshots } from './operations/snapshots.ts';
 import { recordedOperation } from './operations/table.ts';
+import { defaultJournalMaxBytes } from './recording/checkpoints.ts';
 import { sha256 } from './recording/digest.ts';
 import { type Journal, MemoryJournal } from './recording/journal.ts';
 import { resultDigest } from './recording/journal-entry.ts';
@@ -77,6 +78,8 @@ export interface SimulatorOptions {
    * from there. Without it the first inputs are kept in memory; `false` keeps none.
    */
   readonly journal?: string | false | undefined;
+  /** When this many bytes of inputs have come, a checkpoint replaces them. Default 1 GiB. */
+  readonly journalMaxBytes?: number | undefined;
   /** Told, in one line, what the user should know of the journal and of `maxMessages`. */
   readonly onNotice?: ((line: string) => void) | undefined;
   /** Where simulated time starts, whatever the clock; for playing a recorded run. */
@@ -122,7 +125,7 @@ export class Simulator implements Live, Resumed {
   counts = freshCounts();
   simulation: Simulation;
   readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
-  readonly #makeSimulation: (settings: Settings, startMs: number) => Simulation;
+  readonly makeSimulation: (settings: Settings, startMs: number) => Simulation;
   #journal: Journal | undefined;
   #ports: Ports | undefined;
   readonly #inProcess = new InProcessFetch(serviceHandler(this), {
@@ -136,7 +139,7 @@ export class Simulator implements Live, Resumed {
   constructor(settings: SettingsInput = {}, options: SimulatorOptions = {}) {
     this.settings = parseSettings(settings);
     this.#keyDigests = options.keyDigests ?? new Map();
-    this.#makeSimulation =
+    this.makeSimulation =
       options.simulation ?? ((parsed, startMs) => new Simulation(parsed, startMs));
     const { journal } = options;
     const run = typeof journal === 'string' ? openRun(journal, this.settings) : undefined;
@@ -156,12 +159,13 @@ export class Simulator implements Live, Resumed {
     );
     try {
       if (run !== undefined) {
-        this.#journal = run.resume(this, options.onNotice);
+        const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
+        this.#journal = run.resume(this, { journalMaxBytes, onNotice });
         // What the journal played again was counted when it was recorded.
         this.counts = freshCounts();
       } else if (journal !== false) this.#journal = new MemoryJournal(this.settings, startMs);
     } catch (error) {
-      this.#stop();
+      void this.#stop();
       run?.abandon();
       throw error;
     }
@@ -287,7 +291,7 @@ export class Simulator implements Live, Resumed {
     this.#inProcess.close();
     await this.#ports?.close();
     this.#ports = undefined;
-    this.#stop();
+    await this.#stop();
   }
 
   /**
@@ -307,12 +311,13 @@ export class Simulator implements Live, Resumed {
     };
   }
 
-  #stop(): void {
+  async #stop(): Promise<void> {
     this.wallClock.stop();
     this.simulation.stop();
     this.activity.close();
-    this.#journal?.close();
+    const journal = this.#journal;
     this.#journal = undefined;
+    await journal?.close();
   }
 
   startMs(): number {
@@ -320,7 +325,7 @@ export class Simulator implements Live, Resumed {
   }
 
   freshSimulation(startMs: number): Simulation {
-    const simulation = this.#makeSimulation(this.settings, startMs);
+    const simulation = this.makeSimulation(this.settings, startMs);
     if (this.#keyDigests.size > 0) simulation.world.keyRing.digestWith(sha256);
     for (const key of simulation.world.keys.values()) {
       const digest = this.#keyDigests.get(key.key);

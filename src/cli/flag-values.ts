@@ -65,6 +65,17 @@ export function startTimeValue(text: string): string {
   throw new ValueError('expected a time such as 2026-01-01T00:00:00.000Z');
 }
 
+const bytesOf: Readonly<Record<string, number>> = { MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
+
+/** A number of bytes; Infinity for `unlimited`. */
+export function sizeValue(text: string): number {
+  if (text === 'unlimited') return Number.POSITIVE_INFINITY;
+  const [, count = '0', unit = ''] = /^([0-9]{1,6})(MiB|GiB|TiB)$/.exec(text) ?? [];
+  const bytes = Number(count) * (bytesOf[unit] ?? 0);
+  if (bytes > 0) return bytes;
+  throw new ValueError('expected a size such as 64MiB or 1GiB, or unlimited');
+}
+
 export function tokenValue(text: string): string {
   if (isControlToken(text)) return text;
   throw new ValueError(expectedToken);

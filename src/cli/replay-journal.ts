@@ -4,8 +4,9 @@
 
 import { JournalError } from '../recording/journal-error.ts';
 import { type JournalHeader, readHeader, settingsOfHeader } from '../recording/journal-header.ts';
-import { readJournal } from '../recording/journal-lines.ts';
-import { type Played, play } from '../recording/play.ts';
+import { type JournalLines, readJournal } from '../recording/journal-lines.ts';
+import type { Played } from '../recording/play.ts';
+import { playFrom } from '../recording/resume.ts';
 import { Simulator } from '../simulator.ts';
 
 export interface Replayed extends Played {
@@ -15,11 +16,22 @@ export interface Replayed extends Played {
 }
 
 /**
- * Replays a journal in a new simulator and compares every reply. Throws a JournalError if it cannot
- * be played.
+ * Replays a journal in a new simulator, from its checkpoint if it has one, and compares every
+ * reply. Throws a JournalError if it cannot be played.
  */
 export function replayJournal(path: string): Replayed {
-  const lines = readJournal(path);
+  for (;;) {
+    const lines = readJournal(path);
+    try {
+      return replayLines(path, lines);
+    } catch (error) {
+      // A service that records in this file may have replaced it since it was opened.
+      if (readJournal(path)?.header === lines?.header) throw error;
+    }
+  }
+}
+
+function replayLines(path: string, lines: JournalLines | undefined): Replayed {
   if (lines === undefined) throw new JournalError(`${path}: there is no such file`);
   if (lines.header === undefined) {
     const state = lines.isTruncated ? 'has an incomplete first line' : 'is empty';
@@ -34,7 +46,7 @@ export function replayJournal(path: string): Replayed {
   });
   try {
     simulator.wallClock.hold();
-    const played = play(simulator, lines.entries, path);
+    const played = playFrom(simulator, lines, header, path);
     return { ...played, header, isTruncated: lines.isTruncated };
   } finally {
     void simulator.close();

@@ -5,7 +5,7 @@
 
 import { fileValue } from './flag-values.ts';
 import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';
-import { replayJournal } from './replay-journal.ts';
+import { type Replayed, replayJournal } from './replay-journal.ts';
 
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('replay', 'Replay a recorded run and compare every reply.', io);
@@ -13,17 +13,10 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
   addFlags(command, [{ flag: '--json', about: 'as JSON' }]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const [file = ''] = command.args;
-  const { header, inputs, differing, differences, isTruncated } = replayJournal(file);
+  const replayed = replayJournal(file);
+  const { differing, differences, isTruncated } = replayed;
   if (command.opts()['json'] === true) {
-    const { started_at: startedAt } = header;
-    const report = {
-      started_at: startedAt,
-      inputs,
-      differing,
-      differences,
-      truncated: isTruncated,
-    };
-    io.out(`${JSON.stringify(report, null, 2)}\n`);
+    io.out(`${JSON.stringify(report(replayed), null, 2)}\n`);
     return differing === 0 ? 0 : 1;
   }
   if (isTruncated)
@@ -32,11 +25,32 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
     io.out(`line ${line}, ${at}, ${input}\n  recorded ${expected}\n  replayed ${actual}\n`);
   }
   if (differing > differences.length) io.out(`… and ${differing - differences.length} more\n`);
-  const inputCount = `${inputs} ${inputs === 1 ? 'input' : 'inputs'}`;
   io.out(
     differing === 0
-      ? `${inputCount} replayed: every reply is the same, byte for byte.\n`
-      : `${inputCount} replayed: ${differing} replies differ from the recorded ones.\n`,
+      ? `${inputsOf(replayed)} replayed: every reply is the same, byte for byte.\n`
+      : `${inputsOf(replayed)} replayed: ${differing} replies differ from the recorded ones.\n`,
   );
   return differing === 0 ? 0 : 1;
+}
+
+function report({ header, inputs, differing, differences, isTruncated }: Replayed) {
+  const { started_at: startedAt, checkpoint } = header;
+  return {
+    started_at: startedAt,
+    checkpoint: checkpoint === undefined ? null : { at: checkpoint.at, inputs: checkpoint.inputs },
+    inputs,
+    differing,
+    differences,
+    truncated: isTruncated,
+  };
+}
+
+function inputsOf({ header: { checkpoint }, inputs }: Replayed): string {
+  if (checkpoint === undefined) return counted(inputs);
+  const before = counted(checkpoint.inputs);
+  return `${counted(inputs)} from the checkpoint of ${checkpoint.at}, after ${before},`;
+}
+
+function counted(inputs: number): string {
+  return `${inputs} ${inputs === 1 ? 'input' : 'inputs'}`;
 }

@@ -48,6 +48,7 @@ test('every flag sets its option', async () => {
       ['--limit', 'send=5', '--limit', 'received=off', '--no-limits', '--ready-file', 'r.json'],
       ['--transport', 'node', '--trust-proxy', '--log', 'json', '--retry-after', 'real'],
       ['--max-messages', '300000'],
+      ['--journal', 'run.ndjson', '--journal-max', '64MiB'],
       ['--control-allowed-host', 'SMSTwin', '--control-allowed-host', 'twin.test'],
     ].flat(),
   );
@@ -69,7 +70,19 @@ test('every flag sets its option', async () => {
     control: { host: '::', port: 9, token: 'T', allowedHosts: ['smstwin', 'twin.test'] },
     transport: 'node',
     readyFile: 'r.json',
+    journal: 'run.ndjson',
+    journalMaxBytes: 67_108_864,
   });
+});
+
+test.each([
+  ['1MiB', 2 ** 20],
+  ['1GiB', 2 ** 30],
+  ['2TiB', 2 ** 41],
+  ['unlimited', Number.POSITIVE_INFINITY],
+])('a journal may have %s', async (size, journalMaxBytes) => {
+  const options = await read(['--journal', 'run.ndjson', '--journal-max', size]);
+  expect(options).toMatchObject({ journalMaxBytes });
 });
 
 test('the environment sets every flag, with commas in lists and 1 or 0 for switches', async () => {
@@ -151,6 +164,11 @@ test.each([
     '--control-host 0.0.0.0 is reachable from other machines: add a --control-token, or use ' +
       '127.0.0.1',
   ],
+  ...['64', '64MB', '0MiB', '-1GiB', '1.5GiB', '1 GiB', '1gib'].map((size): [string[], string] => [
+    ['--journal', 'run.ndjson', '--journal-max', size],
+    `--journal-max ${size}: expected a size such as 64MiB or 1GiB, or unlimited`,
+  ]),
+  [['--journal-max', '1GiB'], '--journal-max needs --journal'],
   [['--world', 'none.json'], '--world none.json: there is no such file; check the path'],
   ...['world', 'assumptions', 'journal', 'ready-file'].map((flag): [string[], string] => [
     [`--${flag}`, ''],

@@ -28,6 +28,7 @@ import {
   portValue,
   rateValue,
   seedValue,
+  sizeValue,
   startTimeValue,
   tokenValue,
 } from './flag-values.ts';
@@ -51,6 +52,8 @@ export interface ServeOptions {
   readonly readyFile: string | undefined;
   /** The file that records every input; an existing run in it continues. */
   readonly journal?: string | undefined;
+  /** Its bound, in bytes. */
+  readonly journalMaxBytes?: number;
   /** A defect's name in the catalogue. */
   readonly defect?: string | undefined;
 }
@@ -77,6 +80,7 @@ interface ServeFlags {
   readonly maxMessages?: number | 'unlimited';
   readonly readyFile?: string;
   readonly journal?: string;
+  readonly journalMax?: number;
   readonly transport: (typeof transports)[number];
   readonly trustProxy?: boolean;
   readonly log: (typeof logModes)[number];
@@ -174,6 +178,12 @@ export function addServeFlags(command: Command): void {
       parse: maxMessagesValue,
     },
     file('--journal <file>', 'record every input in this file; an existing run continues'),
+    {
+      flag: '--journal-max <size>',
+      about: 'when the inputs since then come near this size, a checkpoint replaces them',
+      parse: sizeValue,
+      shown: '1GiB',
+    },
     file('--ready-file <file>', 'write URLs, keys and numbers here once both ports listen'),
     choice(
       '--transport <name>',
@@ -223,6 +233,7 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
     transport: flags.transport,
     readyFile: flags.readyFile,
     journal: flags.journal,
+    ...(flags.journalMax !== undefined && { journalMaxBytes: flags.journalMax }),
     defect: flags.defect,
   };
 }
@@ -233,6 +244,9 @@ function refuseContradictions(flags: ServeFlags): void {
   }
   if (flags.startTime !== undefined && flags.clock !== 'manual') {
     throw new UsageError(`--start-time needs --clock manual; the clock is ${flags.clock}`);
+  }
+  if (flags.journalMax !== undefined && flags.journal === undefined) {
+    throw new UsageError('--journal-max needs --journal');
   }
   if (!flags.control) return;
   if (!isLoopback(flags.controlHost) && flags.controlToken === undefined) {

@@ -26,6 +26,7 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
   const simulator = await createSimulator(options.settings, {
     ...(await simulationWith(options.defect)),
     journal: options.journal,
+    journalMaxBytes: options.journalMaxBytes,
     onNotice: notice,
   });
   if (options.defect !== undefined) notice(defectNotice(options.defect));

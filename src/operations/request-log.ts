@@ -104,6 +104,12 @@ export class RequestLog {
     this.#cleared = this.#total;
   }
 
+  /** Counts on from `total`, of which none are kept. */
+  resumeAt(total: number): void {
+    this.#total = total;
+    this.#cleared = total;
+  }
+
   add(request: ApiRequest, handled: Handled, atMs: number, durationMs: number): void {
     const { endpoint, key, reply } = handled;
     const place = ++this.#total % keptRequests;

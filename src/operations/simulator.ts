@@ -76,7 +76,7 @@ export const simulator = {
     name: 'simulator.journal',
     http: 'GET /control/journal',
     summary:
-      'The run as NDJSON: seed and settings, then every input with its simulated time. Without --journal, as far as memory keeps it.',
+      'The run as NDJSON: seed and settings, then every input with its simulated time, since the checkpoint if the header names one. Without --journal, as far as memory keeps it.',
     contentType: 'application/x-ndjson',
     output: z.string(),
     refusals: [409],

@@ -1,8 +1,9 @@
 /**
- * The first line of a journal: all that another process needs to start the run again.
- * Explicit keys are stored as digests, so a replay accepts the same keys without knowing their
- * text.
+ * The first line of a journal: all that another process needs to start the run again, or the
+ * checkpoint from which the run goes on. Explicit keys are stored as digests, so a replay accepts
+ * the same keys without knowing their text.
  */
+import { z } from 'zod';
 
 import {
   parseSettings,
@@ -21,6 +22,20 @@ export const journalFormat = 1;
 /** The text that every journal begins with; `headerOf` writes the fields in this order. */
 const opening = `{"journal":${journalFormat},"smstwin":"`;
 
+const checkpointSchema = z.strictObject({
+  number: z.int().min(1),
+  file: z
+    .string()
+    .regex(/^[^/\\]+$/)
+    .describe('Next to the journal.'),
+  bytes: z.int().min(0),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  at: z.iso.datetime(),
+  inputs: z.int().min(0).describe('Inputs from the start of the run up to it.'),
+});
+/** The whole state at one instant; the journal's inputs follow it. */
+export type Checkpoint = Readonly<z.output<typeof checkpointSchema>>;
+
 export interface JournalHeader {
   readonly journal: typeof journalFormat;
   readonly smstwin: string;
@@ -28,6 +43,7 @@ export interface JournalHeader {
   /** The simulated time at the start, in ISO 8601. */
   readonly started_at: string;
   readonly settings: JournalSettings;
+  readonly checkpoint?: Checkpoint;
 }
 
 type JournalSettings = Readonly<Record<string, unknown>>;
@@ -113,6 +129,9 @@ export function readHeader(line: string, name: string): JournalHeader {
   }
   if (!isObject(header.settings)) {
     throw new JournalError(`${name}: the first line is damaged: settings are missing`);
+  }
+  if (header.checkpoint !== undefined && !checkpointSchema.safeParse(header.checkpoint).success) {
+    throw new JournalError(`${name}: the first line is damaged: its checkpoint cannot be read`);
   }
   return header as JournalHeader;
 }

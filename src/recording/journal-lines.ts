@@ -5,7 +5,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type Entry, isEntry } from './journal-entry.ts';
-import { JournalError } from './journal-error.ts';
+import { codeOf, JournalError } from './journal-error.ts';
 import { canBeHeader, notAJournal } from './journal-header.ts';
 
 export interface JournalLines {
@@ -34,13 +34,13 @@ export function readJournal(path: string): JournalLines | undefined {
     throw unreadable(path, error);
   }
   try {
-    const { size } = fstatSync(file);
+    const { size, ino } = fstatSync(file);
     const wholeBytes = wholeBytesOf(file, size);
     if (wholeBytes === 0 && !canBeHeader(openingOf(file, size))) throw notAJournal(path);
     const [header] = linesOf(file, wholeBytes);
     return {
       header,
-      entries: { [Symbol.iterator]: () => entriesOf(path, wholeBytes) },
+      entries: { [Symbol.iterator]: () => entriesOf(path, wholeBytes, ino) },
       wholeBytes,
       isTruncated: wholeBytes < size,
     };
@@ -89,9 +89,12 @@ function* linesOf(file: number, to: number): Generator<string> {
   }
 }
 
-function* entriesOf(path: string, to: number): Generator<Entry> {
+function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
   const file = openSync(path, 'r');
   try {
+    if (fstatSync(file).ino !== inode) {
+      throw new JournalError(`${path}: replaced while it was read; read it again`);
+    }
     let number = 0;
     for (const line of linesOf(file, to)) {
       number++;
@@ -116,8 +119,4 @@ function entryOf(line: string, number: number, path: string): Entry {
 
 function unreadable(path: string, error: unknown): JournalError {
   return new JournalError(`${path}: the journal cannot be read (${codeOf(error)})`);
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

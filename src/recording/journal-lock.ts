@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { WallClock } from '../simulation/wall-clock.ts';
-import { JournalError } from './journal-error.ts';
+import { codeOf, JournalError } from './journal-error.ts';
 
 interface Owner {
   readonly pid: number;
@@ -131,10 +131,6 @@ function createNew(lock: string, text: string): boolean {
     if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
 
 function release(lock: string): void {

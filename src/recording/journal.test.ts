@@ -13,12 +13,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
 import { replayJournal } from '../cli/replay-journal.ts';
 import { JournalError, type SettingsInput, Simulator } from '../simulator.ts';
-import {
-  FileJournal,
-  journalTextLimitBytes,
-  rememberedCharacters,
-  rememberedInputs,
-} from './journal.ts';
+import { rememberedCharacters, rememberedInputs } from './journal.ts';
+import { FileJournal, journalTextLimitBytes } from './journal-file.ts';
 
 let folder: string;
 let files = 0;

@@ -24,13 +24,17 @@ import type {
   SnapshotUse,
 } from './snapshot-format.ts';
 
-/** `known` holds the text of keys by digest; any other key is stored by digest alone. */
+/**
+ * `known` holds the text of keys by digest; any other key is stored by digest alone. `make` makes
+ * the simulation, of other parts for a defect.
+ */
 export function restoreSimulation(
   snapshot: Snapshot,
   settings: Settings,
   known: ReadonlyMap<string, string>,
+  make: MakeSimulation = (own, startMs) => new Simulation(own, startMs),
 ): Simulation {
-  const simulation = emptySimulation(snapshot, settings);
+  const simulation = emptySimulation(snapshot, settings, make);
   try {
     new Restoring(snapshot, simulation, known).run();
     const [broken] = walk(simulation).broken;
@@ -44,13 +48,15 @@ export function restoreSimulation(
   return simulation;
 }
 
-function emptySimulation(snapshot: Snapshot, settings: Settings): Simulation {
+type MakeSimulation = (settings: Settings, startMs: number) => Simulation;
+
+function emptySimulation(snapshot: Snapshot, settings: Settings, make: MakeSimulation): Simulation {
   const limits = Object.fromEntries(
     endpointNames.map((name) => [name, snapshot.limiter[name].limit]),
   );
   const { seed, assumptions, enforces_quotas: enforcesQuotas } = snapshot;
   const world = { accounts: [], pool: [], outcomes: [], assumptions: {}, limits: {} };
-  return new Simulation(
+  return make(
     { ...settings, seed, assumptions, limits, noLimits: !enforcesQuotas, world },
     snapshot.clock.now_ms,
   );
@@ -124,6 +130,7 @@ class Restoring {
       ordinal,
       key: text ?? '',
       digest: text === undefined ? { sha256: key.sha256, prefix: key.prefix } : undefined,
+      drawnFrom: undefined,
       createdAtMs: key.created_at_ms,
       revokedAtMs: key.revoked_at_ms ?? undefined,
     };

@@ -7,7 +7,7 @@ import { Cohort } from './cohort.ts';
 import { DeviceWork } from './device-work.ts';
 import { type AcceptedUses, ReplayWindow, type Use } from './idempotency.ts';
 import { QuotaCount, type QuotaState } from './quota.ts';
-import { Rng } from './rng.ts';
+import { Rng, type RngState } from './rng.ts';
 import type { Status } from './status.ts';
 import { type SendEndpoint, StoredMessage } from './stored-message.ts';
 
@@ -27,6 +27,8 @@ export interface ApiKey {
   key: string;
   /** Stands for the full text where that is not known. */
   digest: KeyDigest | undefined;
+  /** The chance that the text was drawn from, where it was: a checkpoint holds this, not the text. */
+  drawnFrom: RngState | undefined;
   readonly keyId: string;
   readonly name: string;
   readonly account: Account;

@@ -117,13 +117,16 @@ export class World {
   /** `text`: the full key, where a world file gives one. */
   createKey(account: Account, name: string, text?: string): ApiKey {
     refuseMore(account.keys.length, mostKeys, 'keys of this account');
+    const keyId = drawUuid(account.ids);
+    const drawnFrom = text === undefined ? account.ids.state : undefined;
     const key: ApiKey = {
-      keyId: drawUuid(account.ids),
+      keyId,
       name,
       account,
       ordinal: account.keys.length,
       key: text ?? drawKey(account.ids, this.assumptions.keyFormat),
       digest: undefined,
+      drawnFrom,
       createdAtMs: this.now(),
       revokedAtMs: undefined,
     };

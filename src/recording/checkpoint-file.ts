@@ -1,0 +1,132 @@
+/**
+ * The file of a checkpoint: parts of any content, each compressed, each preceded by its compressed
+ * length (four bytes, big endian). The journal's header holds the digest of the whole file, so that
+ * a damaged or exchanged file is never restored.
+ */
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, promises, readSync } from 'node:fs';
+
+import { promisify } from 'node:util';
+import { constants, deflateRaw, inflateRawSync } from 'node:zlib';
+import { codeOf, JournalError } from './journal-error.ts';
+
+export interface CheckpointDigest {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+const lengthBytes = 4;
+const blockBytes = 1_048_576;
+/** Compressing must keep up with the load; a better level costs several times as long. */
+const compression = { level: constants.Z_BEST_SPEED };
+const compress = promisify(deflateRaw) as (
+  part: Uint8Array,
+  options: typeof compression,
+) => Promise<Buffer>;
+
+/**
+ * Writes the parts, one after the other: compressing and writing happen on other threads, and at
+ * most one part is in memory. Ends early, without a result, once `progress` is stopped.
+ */
+export async function writeCheckpoint(
+  path: string,
+  parts: Iterable<Uint8Array>,
+  progress: { readonly isStopped: boolean },
+): Promise<CheckpointDigest | undefined> {
+  const file = await promises.open(path, 'w', 0o600);
+  try {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for (const part of parts) {
+      const body = await compress(part, compression);
+      if (progress.isStopped) return undefined;
+      const length = Buffer.alloc(lengthBytes);
+      length.writeUInt32BE(body.length);
+      for (const piece of [length, body]) {
+        hash.update(piece);
+        await writeWhole(file, piece);
+        bytes += piece.length;
+      }
+      if (progress.isStopped) return undefined;
+    }
+    await file.sync();
+    return { bytes, sha256: hash.digest('hex') };
+  } finally {
+    await file.close();
+  }
+}
+
+export async function writeWhole(file: promises.FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
+}
+
+/**
+ * The parts of a file whose digest is the given one; throws a JournalError for any other. `journal`
+ * is for error messages.
+ */
+export function readCheckpoint(
+  path: string,
+  expected: CheckpointDigest,
+  journal: string,
+): Iterable<Buffer> {
+  const file = openCheckpoint(path, journal);
+  try {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for (const block of blocksOf(file)) {
+      hash.update(block);
+      bytes += block.length;
+    }
+    if (bytes !== expected.bytes || hash.digest('hex') !== expected.sha256) {
+      throw new JournalError(
+        `${path}: the checkpoint of ${journal} is damaged; put an intact copy of it back, ` +
+          'or record in another file',
+      );
+    }
+  } finally {
+    closeSync(file);
+  }
+  return { [Symbol.iterator]: () => partsOf(path, journal) };
+}
+
+function openCheckpoint(path: string, journal: string): number {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    const state = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read (${codeOf(error)})`;
+    throw new JournalError(
+      `${path}: the checkpoint of ${journal} ${state}; put it back next to the journal, ` +
+        'or record in another file',
+    );
+  }
+}
+
+function* blocksOf(file: number): Generator<Buffer> {
+  const block = Buffer.allocUnsafe(blockBytes);
+  for (let at = 0; ; ) {
+    const read = readSync(file, block, 0, block.length, at);
+    if (read === 0) return;
+    at += read;
+    yield block.subarray(0, read);
+  }
+}
+
+function* partsOf(path: string, journal: string): Generator<Buffer> {
+  const file = openCheckpoint(path, journal);
+  try {
+    for (let at = 0; ; ) {
+      const length = read(file, at, lengthBytes);
+      if (length.length === 0) return;
+      const body = read(file, at + lengthBytes, length.readUInt32BE());
+      yield inflateRawSync(body);
+      at += lengthBytes + body.length;
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function read(file: number, at: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length);
+  return bytes.subarray(0, readSync(file, bytes, 0, length, at));
+}

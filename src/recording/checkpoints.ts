@@ -1,0 +1,162 @@
+/**
+ * Bounds a journal: when enough inputs have come since the last checkpoint, takes another and lets
+ * the run go on from that.
+ *
+ * The whole state is written to a file of its own while inputs still go to the journal. Then a new
+ * journal is written whose header names the checkpoint, with the inputs that have come meanwhile.
+ * Renaming it over the old one is the only step that counts: before it, the old journal and its
+ * checkpoint are the run; after it, the new ones are. A start removes anything else that a killed
+ * process leaves.
+ */
+import { isoTime } from '../sim/iso-time.ts';
+import { writeCheckpoint } from './checkpoint-file.ts';
+import type { CheckpointState } from './checkpoint-state.ts';
+import { codeOf } from './journal-error.ts';
+import type { FileJournal, JournalWatch } from './journal-file.ts';
+import {
+  checkpointFile,
+  discard,
+  type JournalFiles,
+  journalFiles,
+  namedCheckpoint,
+  nameOf,
+  removeLeftovers,
+  syncFolder,
+} from './journal-files.ts';
+import type { Checkpoint, JournalHeader } from './journal-header.ts';
+import { writeSuccessor } from './journal-successor.ts';
+
+/** Default of `--journal-max`. */
+export const defaultJournalMaxBytes = 1024 * 1024 * 1024;
+
+export interface CheckpointPlan {
+  readonly path: string;
+  readonly journal: FileJournal;
+  readonly header: JournalHeader;
+  /** Inputs of the run until now. */
+  readonly inputs: number;
+  readonly maxBytes: number;
+  readonly takeState: () => CheckpointState;
+  readonly onNotice: ((line: string) => void) | undefined;
+}
+
+/** One checkpoint that is being written. */
+interface Attempt {
+  readonly number: number;
+  readonly file: string;
+  isStopped: boolean;
+  /** The journal names its checkpoint: nothing of it may be removed any more. */
+  isDone: boolean;
+}
+
+export class Checkpoints implements JournalWatch {
+  dueBytes: number;
+  readonly #plan: CheckpointPlan;
+  readonly #files: JournalFiles;
+  /** Inputs before the first of this process. */
+  readonly #inputsBefore: number;
+  #header: JournalHeader;
+  #attempt: Attempt | undefined;
+  #ended: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  #hasFailed = false;
+
+  constructor(plan: CheckpointPlan) {
+    this.#plan = plan;
+    this.#files = journalFiles(plan.path);
+    this.#inputsBefore = plan.inputs - plan.journal.inputs;
+    this.#header = plan.header;
+    this.dueBytes = lineOf(plan.header).length + plan.maxBytes / 2;
+    removeLeftovers(this.#files, plan.header.checkpoint);
+    if (plan.journal.bytes >= this.dueBytes) this.onDue();
+  }
+
+  onDue(): void {
+    if (this.#attempt !== undefined || this.#isClosed) return;
+    const number = (this.#header.checkpoint?.number ?? 0) + 1;
+    const file = checkpointFile(this.#files, number);
+    const attempt = { number, file, isStopped: false, isDone: false };
+    this.#attempt = attempt;
+    // Not in the middle of an input.
+    this.#ended = new Promise<void>((resolve) => setImmediate(resolve)).then(() =>
+      this.#run(attempt),
+    );
+  }
+
+  makeRoom(): boolean {
+    const attempt = this.#attempt;
+    if (attempt === undefined || attempt.isStopped || attempt.isDone) return false;
+    this.#failed(attempt, 'ENOSPC');
+    return true;
+  }
+
+  /** Gives up the checkpoint that is being written, and takes no more. */
+  close(): Promise<void> | undefined {
+    this.#isClosed = true;
+    if (this.#attempt === undefined) return undefined;
+    this.#stop(this.#attempt);
+    return this.#ended;
+  }
+
+  async #run(attempt: Attempt): Promise<void> {
+    try {
+      await this.#replaceJournal(attempt);
+    } catch (error) {
+      if (!attempt.isStopped) this.#failed(attempt, codeOf(error));
+    }
+    // Files that it made after it was stopped.
+    if (attempt.isStopped) this.#stop(attempt);
+    this.#attempt = undefined;
+    if (this.#plan.journal.bytes >= this.dueBytes) this.onDue();
+  }
+
+  async #replaceJournal(attempt: Attempt): Promise<void> {
+    if (attempt.isStopped) return;
+    const { journal, takeState, maxBytes } = this.#plan;
+    const fromBytes = journal.bytes;
+    const inputs = this.#inputsBefore + journal.inputs;
+    const { atMs, parts } = takeState();
+    const digest = await writeCheckpoint(attempt.file, parts, attempt);
+    if (digest === undefined) return;
+    const { number, file } = attempt;
+    const at = isoTime(atMs);
+    const checkpoint: Checkpoint = { number, file: nameOf(file), ...digest, at, inputs };
+    const header = { ...this.#header, checkpoint };
+    const line = lineOf(header);
+    const copiedTo = await writeSuccessor(this.#files, line, journal, fromBytes, attempt);
+    await syncFolder(this.#files);
+    if (attempt.isStopped) return;
+    const cameMeanwhile = journal.bytes - fromBytes;
+    journal.continueIn(this.#files.next, copiedTo);
+    attempt.isDone = true;
+    const { checkpoint: replaced } = this.#header;
+    this.#header = header;
+    this.#hasFailed = false;
+    // So early that the next one has probably ended when half of the bound is reached.
+    this.dueBytes = line.length + Math.max(maxBytes / 8, maxBytes / 2 - cameMeanwhile);
+    await syncFolder(this.#files);
+    if (replaced !== undefined) discard([namedCheckpoint(this.#files, replaced)]);
+  }
+
+  /** The run goes on as it is; the next attempt is made when as much again has come. */
+  #failed(attempt: Attempt, code: string): void {
+    const { path, journal, maxBytes, onNotice } = this.#plan;
+    this.#stop(attempt);
+    this.dueBytes = journal.bytes + maxBytes / 2;
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    onNotice?.(
+      `${path}: cannot write the checkpoint ${attempt.file} (${code}); ` +
+        'the run goes on, and the journal grows until a checkpoint can be written',
+    );
+  }
+
+  #stop(attempt: Attempt): void {
+    attempt.isStopped = true;
+    if (!attempt.isDone) discard([attempt.file, this.#files.next]);
+  }
+}
+
+function lineOf(header: JournalHeader): Buffer {
+  return Buffer.from(`${JSON.stringify(header)}\n`);
+}

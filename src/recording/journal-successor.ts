@@ -1,0 +1,63 @@
+/**
+ * Writes the journal that goes on from a checkpoint: its header, and a copy of the inputs that came
+ * since the state was taken. `FileJournal.continueIn` adds the last few.
+ */
+import { promises } from 'node:fs';
+import { writeWhole } from './checkpoint-file.ts';
+import { JournalError } from './journal-error.ts';
+import type { FileJournal } from './journal-file.ts';
+import type { JournalFiles } from './journal-files.ts';
+
+/** What is left to copy in one turn, with the service waiting. */
+const lastCopyBytes = 65_536;
+const blockBytes = 1_048_576;
+const permissions = 0o777;
+
+interface Progress {
+  readonly isStopped: boolean;
+}
+
+/** Returns where the copy ends in the journal. */
+export async function writeSuccessor(
+  files: JournalFiles,
+  header: Uint8Array,
+  journal: FileJournal,
+  fromBytes: number,
+  progress: Progress,
+): Promise<number> {
+  const from = await promises.open(files.journal, 'r');
+  try {
+    const to = await promises.open(files.next, 'w', 0o600);
+    try {
+      await to.chmod((await from.stat()).mode & permissions);
+      await writeWhole(to, header);
+      const copiedTo = await copy(from, to, journal, fromBytes, progress);
+      await to.sync();
+      return await copy(from, to, journal, copiedTo, progress);
+    } finally {
+      await to.close();
+    }
+  } finally {
+    await from.close();
+  }
+}
+
+/** Inputs come meanwhile; as they are written to the same disk, the copy gets closer to the end. */
+async function copy(
+  from: promises.FileHandle,
+  to: promises.FileHandle,
+  journal: FileJournal,
+  fromBytes: number,
+  progress: Progress,
+): Promise<number> {
+  const block = Buffer.allocUnsafe(blockBytes);
+  let copiedTo = fromBytes;
+  while (journal.bytes - copiedTo > lastCopyBytes && !progress.isStopped) {
+    const length = Math.min(journal.bytes - copiedTo, blockBytes);
+    const { bytesRead } = await from.read(block, 0, length, copiedTo);
+    if (bytesRead === 0) throw new JournalError('the journal is shorter than what was written');
+    await writeWhole(to, block.subarray(0, bytesRead));
+    copiedTo += bytesRead;
+  }
+  return copiedTo;
+}
