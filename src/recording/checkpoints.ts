@@ -20,6 +20,7 @@ import {
   journalFiles,
   namedCheckpoint,
   nameOf,
+  remove,
   removeLeftovers,
   syncFolder,
 } from './journal-files.ts';
@@ -135,7 +136,7 @@ export class Checkpoints implements JournalWatch {
     // So early that the next one has probably ended when half of the bound is reached.
     this.dueBytes = line.length + Math.max(maxBytes / 8, maxBytes / 2 - cameMeanwhile);
     await syncFolder(this.#files);
-    if (replaced !== undefined) discard([namedCheckpoint(this.#files, replaced)]);
+    if (replaced !== undefined) await remove(namedCheckpoint(this.#files, replaced));
   }
 
   /** The run goes on as it is; the next attempt is made when as much again has come. */

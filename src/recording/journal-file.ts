@@ -5,6 +5,7 @@
  */
 import {
   appendFileSync,
+  close,
   closeSync,
   fstatSync,
   openSync,
@@ -26,6 +27,8 @@ import type { JournalHeader } from './journal-header.ts';
 
 /** A larger journal file is not sent over the control port. */
 export const journalTextLimitBytes = 256 * 1024 * 1024;
+
+const isWindows = process.platform === 'win32';
 
 /** Hears how the file grows; see `checkpoints.ts`. */
 export interface JournalWatch {
@@ -104,13 +107,15 @@ export class FileJournal implements Journal {
   continueIn(next: string, fromBytes: number): void {
     if (this.#failure !== undefined) throw this.#failure;
     appendFileSync(next, bytesOf(this.#path, fromBytes, this.#bytes));
-    const path = realpathSync(this.#path);
-    // Windows neither renames nor replaces a file that is open.
-    closeSync(this.#file);
+    const replaced = this.#file;
+    // Windows replaces no file that is open.
+    if (isWindows) closeSync(replaced);
     try {
-      renameSync(next, path);
+      renameSync(next, realpathSync(this.#path));
     } finally {
       this.#reopen();
+      // Freeing its blocks may take long, so that happens on another thread.
+      if (!isWindows) close(replaced, () => {});
     }
   }
 

@@ -39,6 +39,11 @@ export function removeLeftovers(files: JournalFiles, present: Checkpoint | undef
   discard([files.next, ...others.map((other) => checkpointFile(files, other))]);
 }
 
+/** Frees its blocks on another thread. */
+export async function remove(path: string): Promise<void> {
+  await promises.rm(path, { force: true }).catch(() => {});
+}
+
 /** Frees their blocks at once, even of files that are still open. */
 export function discard(paths: readonly string[]): void {
   for (const path of paths) {

@@ -1,13 +1,13 @@
 /**
  * For tests of checkpoints: the files of a journal, and a wait for the one that comes next.
  */
-import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { JournalHeader } from '../../src/recording/journal-header.ts';
+import { readJournal } from '../../src/recording/journal-lines.ts';
 
 export function headerOfFile(journal: string): JournalHeader {
-  const [line = ''] = readFileSync(journal, 'utf8').split('\n', 1);
-  return JSON.parse(line) as JournalHeader;
+  return JSON.parse(readJournal(journal)?.header ?? '') as JournalHeader;
 }
 
 /** The number of the checkpoint that the journal goes on from; 0 without one. */
