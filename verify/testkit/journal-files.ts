@@ -1,7 +1,7 @@
 /**
  * For tests of checkpoints: the files of a journal, and a wait for the one that comes next.
  */
-import { cpSync, mkdirSync, readdirSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { JournalHeader } from '../../src/recording/journal-header.ts';
 import { readJournal } from '../../src/recording/journal-lines.ts';
@@ -36,11 +36,21 @@ export function filesOf(journal: string): string[] {
     .sort();
 }
 
+function copyIfThere(file: string, to: string): void {
+  try {
+    copyFileSync(file, to);
+  } catch (error) {
+    if (existsSync(file)) throw error;
+  }
+}
+
 /** Copies the files of a journal, as a process that ends now would leave them. */
 export function copyFiles(journal: string, folder: string): string {
   mkdirSync(folder);
   for (const name of filesOf(journal)) {
-    if (!name.endsWith('.lock')) cpSync(join(dirname(journal), name), join(folder, name));
+    const file = join(dirname(journal), name);
+    // A checkpoint that was replaced is removed on another thread.
+    if (!name.endsWith('.lock')) copyIfThere(file, join(folder, name));
   }
   return join(folder, basename(journal));
 }
