@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { replayJournal } from '../../src/cli/replay-journal.ts';
+import { routeOf } from '../../src/operations/table.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import { checkpointNumber, filesOf } from '../testkit/journal-files.ts';
 import { numberFlag, runProgram, wholeFlag } from '../testkit/program-flags.ts';
@@ -151,9 +152,9 @@ async function unsound(
   acknowledged: number,
   cutOff: number,
 ): Promise<string[]> {
-  const read = async (path: string) => (await fetch(`${controlUrl}${path}`)).json();
-  const { messages } = (await read('/control/state')) as { messages: { total: number } };
-  const { broken } = (await read('/control/invariants')) as { broken: string[] };
+  const read = async (name: string) => (await fetch(`${controlUrl}${routeOf(name).path}`)).json();
+  const { messages } = (await read('simulator.state')) as { messages: { total: number } };
+  const { broken } = (await read('simulator.invariants')) as { broken: string[] };
   const isOther = messages.total < acknowledged || messages.total > acknowledged + cutOff;
   return isOther ? [...broken, `${messages.total} messages, ${acknowledged} sends`] : broken;
 }
