@@ -152,7 +152,8 @@ async function unsound(
   acknowledged: number,
   cutOff: number,
 ): Promise<string[]> {
-  const read = async (name: string) => (await fetch(`${controlUrl}${routeOf(name).path}`)).json();
+  const read = async (name: 'simulator.state' | 'simulator.invariants') =>
+    (await fetch(`${controlUrl}${routeOf(name).path}`)).json();
   const { messages } = (await read('simulator.state')) as { messages: { total: number } };
   const { broken } = (await read('simulator.invariants')) as { broken: string[] };
   const isOther = messages.total < acknowledged || messages.total > acknowledged + cutOff;
