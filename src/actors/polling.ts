@@ -44,7 +44,7 @@ export class Polling {
     else if (holdEndsAtMs !== undefined) {
       nextPollAt = this.firstPollAfter(device, Math.max(holdEndsAtMs, nowMs));
     }
-    return { nextPollAt, nextStepAt: work.paced.peek()?.dueAtMs };
+    return { nextPollAt, nextStepAt: work.paced.nextDueAtMs };
   }
 
   /** Polls if one of the device's polls falls at this millisecond. */

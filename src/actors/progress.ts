@@ -78,14 +78,14 @@ export class Progress {
   /** Takes the steps that messages take at their own pace, as far as they are due. */
   takeDueSteps({ work: { paced } }: Device): void {
     const nowMs = this.#now();
-    for (let next = paced.peek(); next && next.dueAtMs <= nowMs; next = paced.peek()) {
-      paced.pop();
-      // If an operation took the step meanwhile, the message has another row.
-      if (next.message.status !== next.from) continue;
-      const { message } = next;
-      const reason = failureOf(message.cohort);
-      this.#lifecycle.step(message, reason === undefined ? 'progressed' : 'failed', reason);
-      this.#followUpAlone(message);
+    for (let due = paced.takeDue(nowMs); due.length > 0; due = paced.takeDue(nowMs)) {
+      for (const { message, from } of due) {
+        // If an operation took the step meanwhile, the message has another row.
+        if (message.status !== from) continue;
+        const reason = failureOf(message.cohort);
+        this.#lifecycle.step(message, reason === undefined ? 'progressed' : 'failed', reason);
+        this.#followUpAlone(message);
+      }
     }
   }
 

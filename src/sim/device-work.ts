@@ -5,20 +5,12 @@
 import { Batch, type FrozenBatch, type Joinable } from './batch.ts';
 import type { Cohort } from './cohort.ts';
 import { type HeldMember, Holds } from './holds.ts';
-import { MinHeap } from './min-heap.ts';
 import type { Fate } from './outcomes.ts';
+import { type PacedStep, PacedSteps } from './paced-steps.ts';
 import type { Status } from './status.ts';
 
 /** The fields of a message that decide about its place. */
 export type WorkMessage<M> = HeldMember<M>;
-
-/** A message in flight at its own pace (`progressPace: own_delay`). */
-export interface PacedStep<M> {
-  readonly message: M;
-  /** The status that the step leaves. */
-  readonly from: Status;
-  readonly dueAtMs: number;
-}
 
 /** The rows of a device's work, as a snapshot holds them. */
 export interface WorkRows<M> {
@@ -52,9 +44,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
   /** Picked up and not final, in order of pickup; progresses by polls. */
   inFlight: Batch<M>[] = [];
   /** Picked up and not final; progresses at its own pace. */
-  readonly paced = new MinHeap<PacedStep<M>>(
-    (a, b) => a.dueAtMs < b.dueAtMs || (a.dueAtMs === b.dueAtMs && isEarlier(a.message, b.message)),
-  );
+  readonly paced = new PacedSteps<M>();
   /** The last of `ready`, while no poll has come since it was made. */
   #open: Batch<M> | undefined;
 
@@ -105,8 +95,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     this.ready = this.ready.filter(({ cohorts }) => cohorts.length > 0);
     this.inFlight = this.inFlight.filter(({ cohorts }) => cohorts.length > 0);
     this.held.forget(account);
-    // A forgotten message has no account any more, but its cohort can be asked.
-    this.paced.keep(({ message }) => isOther(message.cohort));
+    this.paced.forget(account);
   }
 
   /** Every message in its row. */
@@ -133,7 +122,6 @@ export class DeviceWork<M extends WorkMessage<M>> {
     };
   }
 
-  /** `paced` in the order of its heap: pushed so, each row stays where it is pushed. */
   restore(rows: WorkRows<M>): void {
     this.#pollCount = rows.pollCount;
     // These are in two rows until the next poll, so they move with no other.

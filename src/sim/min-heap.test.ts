@@ -22,7 +22,6 @@ test('a heap gives what a sorted list would, however pushes and pops are mixed',
         expect(heap.peek()).toBe(sorted[0]);
         expect(heap.size).toBe(sorted.length);
       }
-      expect([...heap.items].sort((a, b) => a - b)).toEqual(sorted);
       heap.clear();
       expect(heap.pop()).toBeUndefined();
     }),

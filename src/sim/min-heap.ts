@@ -12,11 +12,6 @@ export class MinHeap<T> {
     return this.#items.length;
   }
 
-  /** In no particular order. */
-  get items(): readonly T[] {
-    return this.#items;
-  }
-
   peek(): T | undefined {
     return this.#items[0];
   }
@@ -52,14 +47,6 @@ export class MinHeap<T> {
     }
     items[hole] = last;
     return top;
-  }
-
-  /** Drops all that `isKept` refuses. */
-  keep(isKept: (item: T) => boolean): void {
-    const kept = this.#items.filter(isKept);
-    if (kept.length === this.#items.length) return;
-    this.#items.length = 0;
-    for (const item of kept) this.push(item);
   }
 
   clear(): void {

@@ -1,0 +1,73 @@
+/**
+ * The messages of a device that take their next step at a time of their own, by its millisecond.
+ * Assumes: progressPace (`own_delay`).
+ */
+import { MinHeap } from './min-heap.ts';
+import type { Status } from './status.ts';
+
+/** A message in flight at its own pace. */
+export interface PacedStep<M> {
+  readonly message: M;
+  /** The status that the step leaves. */
+  readonly from: Status;
+  readonly dueAtMs: number;
+}
+
+interface Paced {
+  readonly cohort: { readonly account: unknown };
+  /** Its place among all messages, in the order of acceptance. */
+  readonly arrival: number;
+}
+
+export class PacedSteps<M extends Paced> {
+  readonly #times = new MinHeap<number>((a, b) => a < b);
+  readonly #byTime = new Map<number, PacedStep<M>[]>();
+
+  push(step: PacedStep<M>): void {
+    const steps = this.#byTime.get(step.dueAtMs);
+    if (steps !== undefined) {
+      steps.push(step);
+      return;
+    }
+    this.#byTime.set(step.dueAtMs, [step]);
+    this.#times.push(step.dueAtMs);
+  }
+
+  get nextDueAtMs(): number | undefined {
+    return this.#times.peek();
+  }
+
+  /** Removes and returns the steps of the first time, if they are due, in order of acceptance. */
+  takeDue(nowMs: number): readonly PacedStep<M>[] {
+    const time = this.nextDueAtMs;
+    if (time === undefined || time > nowMs) return [];
+    this.#times.pop();
+    const steps = this.#byTime.get(time) ?? [];
+    this.#byTime.delete(time);
+    return steps.sort(isTakenBefore);
+  }
+
+  /** In the order in which they are taken. */
+  get items(): readonly PacedStep<M>[] {
+    return [...this.#byTime.values()]
+      .flat()
+      .sort((a, b) => a.dueAtMs - b.dueAtMs || isTakenBefore(a, b));
+  }
+
+  /** Drops the messages of an account that is deleted. */
+  forget(account: unknown): void {
+    // A forgotten message has no account any more, but its cohort can be asked.
+    const kept = this.items.filter(({ message }) => message.cohort.account !== account);
+    this.clear();
+    for (const step of kept) this.push(step);
+  }
+
+  clear(): void {
+    this.#times.clear();
+    this.#byTime.clear();
+  }
+}
+
+function isTakenBefore<M extends Paced>(a: PacedStep<M>, b: PacedStep<M>): number {
+  return a.message.arrival - b.message.arrival;
+}
