@@ -1,7 +1,7 @@
 /**
  * The state of one instant as the parts of a checkpoint, and back. The first part is JSON with
- * everything but messages; each other part is JSON with the next messages, in the order of their
- * acceptance.
+ * everything but messages; each other part is JSON with the next messages in the order of their
+ * acceptance, or with the next rows of a SIM. They are made while the simulator goes on.
  */
 import type { Settings } from '../config/settings.ts';
 import { drawKey } from '../sim/ids.ts';
@@ -11,8 +11,13 @@ import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 import { sha256 } from './digest.ts';
 import { restoreSimulation } from './restore.ts';
-import type { Snapshot, SnapshotMessage } from './snapshot-format.ts';
-import { takeSnapshot } from './take-snapshot.ts';
+import {
+  type StateHead,
+  type StatePiece,
+  snapshotOf,
+  type TakenState,
+  takeState,
+} from './take-state.ts';
 
 /** A simulator, as far as a checkpoint holds and restores it. */
 export interface Checkpointed {
@@ -33,7 +38,7 @@ export interface CheckpointState {
 }
 
 interface Head {
-  readonly snapshot: Omit<Snapshot, 'messages'>;
+  readonly snapshot: StateHead;
   /** Requests since the start: their numbers go on. */
   readonly requests: number;
   /** By the id of each key that was drawn: the chance it was drawn from, which is not its text. */
@@ -45,33 +50,39 @@ interface DrawnKey {
   readonly prefix: string;
 }
 
-const messagesOfPart = 4_096;
+/** A journal must not outgrow its bound while a checkpoint is written. */
+const requestsPerPiece = 5_000;
 /** A drawn key ends with so many characters that were drawn. */
 const drawnCharacters = 40;
 
 export function checkpointState(simulator: Checkpointed): CheckpointState {
-  const { messages, ...snapshot } = takeSnapshot(simulator);
+  const state = takeState(simulator);
+  const { head: snapshot } = state;
   const { world } = simulator.simulation;
   const { total: requests } = simulator.requestLog;
-  const head: Head = { snapshot, requests, drawn_keys: drawnKeysOf(world) };
-  return { atMs: snapshot.clock.now_ms, parts: partsOf(head, messages) };
+  const came = () => simulator.requestLog.total - requests;
+  const parts = partsOf({ snapshot, requests, drawn_keys: drawnKeysOf(world) }, state, came);
+  return { atMs: snapshot.clock.now_ms, parts };
 }
 
 /** Puts the state that `parts` hold in the place of the simulator's own. */
 export function restoreState(simulator: Checkpointed, parts: Iterable<Buffer>): void {
   let head: Head | undefined;
-  const messages: SnapshotMessage[] = [];
+  const pieces: StatePiece[] = [];
   for (const part of parts) {
     const value: unknown = JSON.parse(part.toString());
     if (head === undefined) head = value as Head;
-    else for (const message of value as SnapshotMessage[]) messages.push(message);
+    else for (const piece of value as StatePiece[]) pieces.push(piece);
   }
   if (head === undefined) throw new Error('the checkpoint is empty');
   const { snapshot, requests, drawn_keys: drawnKeys } = head;
   const { settings, simulation, wallClock, requestLog } = simulator;
   const known = textsOf(simulation.world, drawnKeys);
-  const restored = restoreSimulation({ ...snapshot, messages }, settings, known, (own, startMs) =>
-    simulator.makeSimulation(own, startMs),
+  const restored = restoreSimulation(
+    snapshotOf(snapshot, pieces),
+    settings,
+    known,
+    (own, startMs) => simulator.makeSimulation(own, startMs),
   );
   for (const [keyId, { rng }] of Object.entries(drawnKeys)) {
     const key = restored.world.keys.get(keyId);
@@ -82,10 +93,24 @@ export function restoreState(simulator: Checkpointed, parts: Iterable<Buffer>): 
   requestLog.resumeAt(requests);
 }
 
-function* partsOf(head: Head, messages: readonly SnapshotMessage[]): Generator<Uint8Array> {
-  yield Buffer.from(JSON.stringify(head));
-  for (let at = 0; at < messages.length; at += messagesOfPart) {
-    yield Buffer.from(JSON.stringify(messages.slice(at, at + messagesOfPart)));
+/** Between two parts the simulator goes on: the more came, the larger is the next part. */
+function* partsOf(
+  head: Head,
+  { pieces, release }: TakenState,
+  came: () => number,
+): Generator<Uint8Array> {
+  try {
+    yield Buffer.from(JSON.stringify(head));
+    let part: string[] = [];
+    for (const piece of pieces) {
+      part.push(JSON.stringify(piece));
+      if (part.length <= came() / requestsPerPiece) continue;
+      yield Buffer.from(`[${part.join()}]`);
+      part = [];
+    }
+    if (part.length > 0) yield Buffer.from(`[${part.join()}]`);
+  } finally {
+    release();
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * The state of one instant in pieces, for a checkpoint: a head that is taken at once, and pieces
- * that are made one by one as they are asked for, while the simulator goes on. Each takes about a
- * millisecond. Together they are the snapshot of that instant.
+ * that are made one by one as they are asked for, while the simulator goes on. Each takes
+ * about two milliseconds. Together they are the snapshot of that instant.
  */
 import { arrivalsOf, type FrozenBatch } from '../sim/batch.ts';
 import type { FrozenWork } from '../sim/device-work.ts';
@@ -18,7 +18,7 @@ import {
   type Snapped,
 } from './take-snapshot.ts';
 
-const messagesOfPiece = 256;
+const messagesOfPiece = 512;
 const idsOfPiece = 4_096;
 
 /** A message with the key that sent it; null where that is not known. */
