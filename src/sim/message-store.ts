@@ -3,6 +3,7 @@
  * their place among all. At its bound it forgets the oldest final ones.
  * Rules: STATE-1, RES-2, SEND-4.
  */
+import { AccountMessages } from './account-messages.ts';
 import type { Chunk } from './chunk.ts';
 import { rowsPerChunk } from './chunk.ts';
 import type { Cohort } from './cohort.ts';
@@ -281,34 +282,5 @@ export class MessageStore implements AccountHome {
     if (cohort.size === 0) this.cohorts.release(cohort);
     device.messagesHeld--;
     if (device.isRemoved) this.removed(device);
-  }
-}
-
-class AccountMessages implements HeldMessages {
-  readonly #store: MessageStore;
-  readonly #account: Account;
-
-  constructor(store: MessageStore, account: Account) {
-    this.#store = store;
-    this.#account = account;
-  }
-
-  get length(): number {
-    const { counts, forgotten } = this.#account;
-    const { queued, sending, sent, delivered, failed } = counts;
-    return queued + sending + sent + delivered + failed - forgotten.delivered - forgotten.failed;
-  }
-
-  at(index: number): Message | undefined {
-    const newest = index < 0 ? -1 - index : this.length - 1 - index;
-    let at = 0;
-    for (const message of this.#store.newestFirst(this.#account)) {
-      if (at++ === newest) return message;
-    }
-    return undefined;
-  }
-
-  [Symbol.iterator](): Iterator<Message> {
-    return [...this.#store.newestFirst(this.#account)].reverse()[Symbol.iterator]();
   }
 }
