@@ -21,6 +21,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { routeOf } from '../../src/operations/table.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
+import { recipeSteps } from './recipes.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-package-'));
@@ -118,16 +119,7 @@ const steps: readonly (readonly [string, () => unknown])[] = [
     },
   ],
   ['the Vitest fixture runs', () => run('npx vitest run --root . fixture.test.mts', project)],
-  [
-    'the snippet for Jest runs',
-    () => {
-      run('npm install --save-dev jest@30', project);
-      const jest = snippet('docs/embedding.md', "'@jest/globals'");
-      writeFileSync(join(project, 'jest.test.mjs'), jest);
-      const flags = '--rootDir . --testMatch "**/jest.test.mjs"';
-      run(`NODE_OPTIONS=--experimental-vm-modules npx jest ${flags}`, project);
-    },
-  ],
+  ...recipeSteps(project, (command) => run(command, project)),
   ['npx smstwin serve starts with a world in YAML, serves the dashboard and stops', servesByNpx],
   [
     'npx smstwin conform, assumptions and rules run',

@@ -135,11 +135,11 @@ test('the README checks a simulator of its own, and one that runs', async () => 
 });
 
 /** Snippets for a test runner are run with the package, where the runner is a user's own. */
-const runners = ["'smstwin/vitest'", "'@jest/globals'"];
+const runner = "'smstwin/vitest'";
 
 test.each(['README.md', 'docs/embedding.md'])('the TypeScript in %s runs', async (page) => {
   const snippets = blocksOf(page).filter(
-    ({ language, text }) => language === 'ts' && !runners.some((runner) => text.includes(runner)),
+    ({ language, text }) => language === 'ts' && !text.includes(runner),
   );
   expect(snippets.length).toBeGreaterThan(0);
   for (const [index, { text }] of snippets.entries()) {
@@ -154,10 +154,26 @@ test.each(['README.md', 'docs/embedding.md'])('the TypeScript in %s runs', async
   }
 });
 
-test.each(runners)('the snippet that imports %s is run with the package', (runner) => {
+test('the snippet for Vitest is run with the package', () => {
   const snippets = blocksOf('docs/embedding.md').filter(({ text }) => text.includes(runner));
   expect(snippets).toHaveLength(1);
   expect(packageTest).toContain(`snippet('docs/embedding.md', "${runner}")`);
+});
+
+test('every recipe of docs/testing.md is run with the package', () => {
+  const recipes = readFileSync(join(root, 'verify/package/recipes.ts'), 'utf8');
+  expect(packageTest).toContain('...recipeSteps(');
+  const lines = commandsOf('docs/testing.md');
+  for (const { language, text } of blocksOf('docs/testing.md')) {
+    const [, file = ''] = /^(?:\/\/|#) (\S+)\n/.exec(text) ?? [];
+    const start = ['--clock scaled', '--clock manual', 'faketime'].find((one) =>
+      text.includes(one),
+    );
+    const isRun = recipes.includes(file) || lines.some((line) => line.includes(` ${file} `));
+    expect(language === 'sh' ? recipes.includes(`'${start}'`) : file !== '' && isRun, text).toBe(
+      true,
+    );
+  }
 });
 
 test('the world file of the docs is a world', () => {

@@ -1,0 +1,123 @@
+/**
+ * The recipes of `docs/testing.md`, run in a project that has the package installed. In CI every
+ * tool must be there but Go, which is 460 MB: its recipe runs where Go is.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ServedProcess } from '../testkit/served-process.ts';
+
+const page = fileURLToPath(new URL('../../docs/testing.md', import.meta.url));
+const blocks = [...readFileSync(page, 'utf8').matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(
+  ([, language = '', text = '']) => ({ language, text }),
+);
+const commands = blocks
+  .filter(({ language }) => language === 'sh')
+  .map(({ text }) => text.trim().split('\n'));
+
+export type Step = readonly [string, () => unknown];
+
+/** `run` runs a command line in the project and returns what it prints. */
+export function recipeSteps(project: string, run: (command: string) => string): readonly Step[] {
+  const steps: (readonly [tool: string, name: string, act: () => unknown])[] = [
+    [
+      'npm',
+      'the clients of the recipes install',
+      () => run('npm install --save-dev jest@30 ky@1 got@14 axios@1 undici@7 openapi-fetch@0'),
+    ],
+    ['node', 'each file of the page is written', () => writeFiles(project)],
+    [
+      'npx',
+      'the recipes in TypeScript compile',
+      () =>
+        run('npx tsc --noEmit --strict --module nodenext --target es2022 --skipLibCheck *.test.ts'),
+    ],
+    [
+      'npx',
+      'Vitest with ky, got, axios, undici and openapi-fetch',
+      () => run('npx vitest run --root . vitest.test.ts next-timer.test.ts clients.test.ts'),
+    ],
+    [
+      'npx',
+      'Jest',
+      () =>
+        run(
+          'NODE_OPTIONS=--experimental-vm-modules npx jest --rootDir . --testMatch "**/jest.test.mjs"',
+        ),
+    ],
+    ['node', 'node:test', () => run('node --test node.test.mjs')],
+    [
+      'faketime',
+      'processes at another speed: Node, Python and curl',
+      () => atAnotherSpeed(project, run),
+    ],
+    ['pytest-3', 'pytest', () => run('pytest-3 -q test_sms.py')],
+    ['go', 'Go', () => run('GO111MODULE=off go test sms_test.go')],
+    ['curl', 'curl', () => byCurl(project, run)],
+  ];
+  return steps
+    .filter(([tool]) => (process.env['CI'] !== undefined && tool !== 'go') || isThere(tool))
+    .map(([, name, act]) => [`docs/testing.md: ${name}`, act]);
+}
+
+function isThere(tool: string): boolean {
+  try {
+    execFileSync('sh', ['-c', `command -v ${tool}`]);
+    return true;
+  } catch {
+    console.log(`skipped: the recipe for ${tool}, which is not installed`);
+    return false;
+  }
+}
+
+function writeFiles(project: string): void {
+  for (const { text } of blocks) {
+    const [, name] = /^(?:\/\/|#) (\w[\w.-]*\.\w+)\n/.exec(text) ?? [];
+    if (name !== undefined) writeFileSync(join(project, name), text);
+  }
+}
+
+/** The commands of the block that starts a server so, with that server's URLs and key. */
+async function withServer(
+  start: string,
+  project: string,
+  act: (here: (line: string) => string, lines: readonly string[]) => void,
+): Promise<void> {
+  const [first = '', ...lines] = commands.find(([line]) => line?.includes(start)) ?? [];
+  const server = await ServedProcess.byCommand(project, first, project);
+  const key = server.ready.accounts[0]?.api_key ?? '';
+  const here = (line: string) =>
+    `KEY=${key}; ${line}`
+      .replaceAll('http://127.0.0.1:8080', server.baseUrl)
+      .replaceAll('http://127.0.0.1:8081', server.controlUrl);
+  try {
+    act(here, lines);
+  } finally {
+    await server.stop();
+  }
+}
+
+function atAnotherSpeed(project: string, run: (command: string) => string): Promise<void> {
+  return withServer('--clock scaled', project, (here, [preloaded = '']) => {
+    const [python = '', curl = ''] = commands.find(([line]) => line?.startsWith('faketime')) ?? [];
+    const startMs = performance.now();
+    for (const line of [preloaded, python]) {
+      expectIn(run(here(line)), /^sent 3 in [23] minutes$/m);
+    }
+    // The minute is spent: curl meets a 429 and waits for it too.
+    expectIn(run(here(curl)), /"status":"queued"/);
+    if (performance.now() - startMs > 60_000) throw new Error('five minutes took one and more');
+  });
+}
+
+function byCurl(project: string, run: (command: string) => string): Promise<void> {
+  return withServer('--clock manual', project, (here, lines) => {
+    const replies = lines.map((line) => run(here(line)));
+    expectIn(replies.at(-1) ?? '', /"status":"delivered"/);
+  });
+}
+
+function expectIn(text: string, pattern: RegExp): void {
+  if (!pattern.test(text)) throw new Error(`expected ${pattern} in ${text}`);
+}
