@@ -36,14 +36,17 @@ export function recipeSteps(project: string, run: (command: string) => string): 
     [
       'npx',
       'Vitest with ky, got, axios, undici and openapi-fetch',
-      () => run('npx vitest run --root . vitest.test.ts next-timer.test.ts clients.test.ts'),
+      () =>
+        run(
+          'npx vitest run --root . --test-timeout 60000 vitest.test.ts next-timer.test.ts clients.test.ts',
+        ),
     ],
     [
       'npx',
       'Jest',
       () =>
         run(
-          'NODE_OPTIONS=--experimental-vm-modules npx jest --rootDir . --testMatch "**/jest.test.mjs"',
+          'NODE_OPTIONS=--experimental-vm-modules npx jest --rootDir . --testTimeout 60000 --testMatch "**/jest.test.mjs"',
         ),
     ],
     ['node', 'node:test', () => run('node --test node.test.mjs')],
