@@ -7,10 +7,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { LoadResult } from '../../bench/load/load-result.ts';
-import { transports } from '../../src/cli/serve-options.ts';
-import { FlagError, runProgram, wholeFlag, wordFlag } from '../testkit/program-flags.ts';
+import type { transports } from '../../src/cli/serve-options.ts';
+import { FlagError, readFlags, runProgram, whole, word } from '../testkit/program-flags.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 import { idleClientsProcess, type Sighting } from './idle-clients-process.ts';
 import { callSteadily } from './steady-callers.ts';
@@ -118,29 +117,17 @@ function worldOf(callers: number): object {
 }
 
 function planOf(argv: string[]): Plan {
-  const { values } = parseArgs({
-    args: argv,
-    options: {
-      count: { type: 'string', default: '10000' },
-      seconds: { type: 'string', default: '20' },
-      callers: { type: 'string', default: '50' },
-      streams: { type: 'string', default: '5' },
-      transport: { type: 'string', default: 'hyperexpress' },
-    },
+  const plan = readFlags(argv, {
+    count: whole(1, 25_000, 10_000),
+    seconds: whole(1, 3_600, 20),
+    callers: whole(1, 1_000, 50),
+    streams: whole(0, 1_000, 5),
+    transport: word('hyperexpress', 'node'),
   });
-  const count = wholeFlag('count', values.count, 1, 25_000);
-  const files = Math.ceil(count * clientsPerConnection) + ownDescriptors;
-  const mostFiles = openFilesLimit();
-  if (files > mostFiles) {
-    throw new FlagError(`--count ${count} needs ${files} open files; ulimit -Hn is ${mostFiles}`);
-  }
-  return {
-    count,
-    seconds: wholeFlag('seconds', values.seconds, 1, 3_600),
-    callers: wholeFlag('callers', values.callers, 1, 1_000),
-    streams: wholeFlag('streams', values.streams, 0, count),
-    transport: wordFlag('transport', values.transport, transports),
-  };
+  const files = Math.ceil(plan.count * clientsPerConnection) + ownDescriptors;
+  const most = openFilesLimit();
+  if (files <= most) return plan;
+  throw new FlagError(`--count ${plan.count} needs ${files} open files; ulimit -Hn is ${most}`);
 }
 
 /** Node raises its soft limit to the hard limit at its start. */

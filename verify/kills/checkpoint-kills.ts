@@ -8,12 +8,11 @@ import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { replayJournal } from '../../src/cli/replay-journal.ts';
 import { routeOf } from '../../src/operations/table.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import { checkpointNumber, filesOf } from '../testkit/journal-files.ts';
-import { numberFlag, runProgram, wholeFlag } from '../testkit/program-flags.ts';
+import { number, readFlags, runProgram, textOr, whole } from '../testkit/program-flags.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 import { sendAll } from './send-client.ts';
 
@@ -179,21 +178,13 @@ function sleep(ms: number): Promise<void> {
 }
 
 async function main(argv: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: argv,
-    options: {
-      kills: { type: 'string', default: '40' },
-      seed: { type: 'string', default: '1' },
-      'journal-max': { type: 'string', default: '2MiB' },
-      seconds: { type: 'string', default: '1' },
-    },
+  const { 'journal-max': journalMax, ...plan } = readFlags(argv, {
+    kills: whole(1, 1_000, 40),
+    seed: whole(0, 2 ** 32 - 1, 1),
+    'journal-max': textOr('2MiB'),
+    seconds: number(0, 3_600, 1),
   });
-  const report = await killDuringCheckpoints({
-    kills: wholeFlag('kills', values.kills, 1, 1_000),
-    seed: wholeFlag('seed', values.seed, 0, 2 ** 32 - 1),
-    journalMax: values['journal-max'],
-    seconds: numberFlag('seconds', values.seconds, 0, 3_600),
-  });
+  const report = await killDuringCheckpoints({ ...plan, journalMax });
   process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
   return report.complaints.length === 0 ? 0 : 1;
 }

@@ -9,12 +9,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { replayJournal } from '../../src/cli/replay-journal.ts';
-import { transports } from '../../src/cli/serve-options.ts';
+import type { transports } from '../../src/cli/serve-options.ts';
 import { routeOf } from '../../src/operations/table.ts';
 import { openKeptConnections } from '../connections/kept-connections.ts';
-import { runProgram, wholeFlag, wordFlag } from '../testkit/program-flags.ts';
+import { readFlags, runProgram, whole, word } from '../testkit/program-flags.ts';
 import { checkBooks, loadUntilGone } from '../testkit/send-load.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 
@@ -111,22 +110,13 @@ async function endUnderLoad(
   return { tookMs, complaints };
 }
 
-function planOf(argv: string[]): KillPlan {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    allowPositionals: true,
-    options: {
-      signal: { type: 'string', default: 'SIGKILL' },
-      transport: { type: 'string', default: 'hyperexpress' },
-    },
-  });
-  return {
-    kills: wholeFlag('kills', positionals.at(-1) ?? '', 1, 10_000),
-    afterSends: 300,
-    ending: wordFlag('signal', values.signal, endings),
-    unfinishedBody: true,
-    transport: wordFlag('transport', values.transport, transports),
-  };
+function planOf(argv: readonly string[]): KillPlan {
+  const { signal, transport, kills } = readFlags(
+    argv,
+    { signal: word(...endings), transport: word('hyperexpress', 'node') },
+    { kills: whole(1, 10_000, 20) },
+  );
+  return { kills, afterSends: 300, ending: signal, unfinishedBody: true, transport };
 }
 
 async function main(argv: string[]): Promise<number> {

@@ -21,17 +21,17 @@ test('flags that replay a failure do nothing else', () => {
 });
 
 test.each([
-  ['ten', 'sequences: expected a whole number; got ten'],
-  ['10 -1', "Unknown option '-1'"],
-  ['10 1.5', 'seed: expected a whole number; got 1.5'],
-  ['10 1 3:0:1', 'unexpected argument 3:0:1'],
-  ['10 1 --fuzz', "Option '--fuzz <value>' argument missing"],
-  ['10 1 --fuzz many', '--fuzz: expected a whole number; got many'],
-  ['10 1 --transport tcp', '--transport: expected hyperexpress or node; got tcp'],
-  ['10 1 --fuz 3', "Unknown option '--fuz'"],
-  ['0 1', '0 sequences and no --fuzz: nothing to do'],
-])('%s is refused in one line', (line, mistake) => {
-  expect(() => read(line)).toThrow(`${mistake}; usage: npm run test:deep`);
+  ['ten', /^sequences ten: expected a number/],
+  ['10 -1', /^Unknown option '-1'/],
+  ['10 1.5', /^seed 1.5: expected a whole number$/],
+  ['10 1 3:0:1', /^unexpected argument 3:0:1$/],
+  ['10 1 --fuzz', /^Option '--fuzz <value>' argument missing/],
+  ['10 1 --fuzz many', /^--fuzz many: expected a number/],
+  ['10 1 --transport tcp', /^--transport tcp: expected one of hyperexpress, node$/],
+  ['10 1 --fuz 3', /^Unknown option '--fuz'/],
+  ['0 1', /^0 sequences and no --fuzz: nothing to do$/],
+])('%s is refused', (line, mistake) => {
+  expect(() => read(line)).toThrow(mistake);
 });
 
 test.each([['0 1 --fuzz 5'], ['--fuzz 5 -- 0 1']])('%s is accepted', (line) => {

@@ -8,9 +8,10 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { fuzzTransports } from '../fuzz/report.ts';
+import { runProgram } from '../testkit/program-flags.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
 import { checkSequences } from './commands.ts';
-import { type DeepOptions, readDeepOptions } from './deep-options.ts';
+import { readDeepOptions } from './deep-options.ts';
 
 const chunkSize = 1000;
 const reportEveryMs = 30_000;
@@ -21,22 +22,16 @@ interface Chunk {
 }
 
 if (isPoolProcess) serveTasks(playChunk);
-else await main(optionsOrExit());
+else await runProgram('test:deep', main);
 
-function optionsOrExit(): DeepOptions {
-  try {
-    return readDeepOptions(process.argv.slice(2));
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    process.exit(2);
-  }
-}
-
-async function main(options: DeepOptions): Promise<void> {
+async function main(argv: string[]): Promise<number> {
+  const options = readDeepOptions(argv);
   const { sequences, seed, path, fuzz } = options;
+  let isSound = true;
   if (path !== undefined) checkSequences({ sequences, seed, path });
-  else if (sequences > 0 && !(await spread(sequences, seed))) process.exitCode = 1;
-  if (fuzz > 0 && !(await fuzzTransports(options))) process.exitCode = 1;
+  else if (sequences > 0) isSound = await spread(sequences, seed);
+  if (fuzz > 0) isSound = (await fuzzTransports(options)) && isSound;
+  return isSound ? 0 : 1;
 }
 
 /** Plays one chunk; returns the disagreement, if there is one. */

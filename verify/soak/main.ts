@@ -2,9 +2,7 @@
  * `npm run soak -- --days 30 --minutes 5 --seed 1 --transport hyperexpress|node`
  * Exit codes: 0 no complaint, 1 complaints, 2 a wrong flag.
  */
-import { parseArgs } from 'node:util';
-import { transports } from '../../src/cli/serve-options.ts';
-import { numberFlag, runProgram, wholeFlag, wordFlag } from '../testkit/program-flags.ts';
+import { number, readFlags, runProgram, whole, word } from '../testkit/program-flags.ts';
 import { type SoakPlan, type SoakReport, soak } from './soak.ts';
 
 /** The load's share of the whole time; the rest is for restarts and the audit. */
@@ -26,22 +24,13 @@ async function main(argv: string[]): Promise<number> {
 }
 
 function planOf(argv: string[]): SoakPlan {
-  const { values } = parseArgs({
-    args: argv,
-    options: {
-      days: { type: 'string', default: '30' },
-      minutes: { type: 'string', default: '5' },
-      seed: { type: 'string', default: '1' },
-      transport: { type: 'string', default: 'hyperexpress' },
-    },
+  const { minutes, ...plan } = readFlags(argv, {
+    days: whole(2, 3_650, 30),
+    minutes: number(0.05, 24 * 60, 5),
+    seed: whole(0, Number.MAX_SAFE_INTEGER, 1),
+    transport: word('hyperexpress', 'node'),
   });
-  const minutes = numberFlag('minutes', values.minutes, 0.05, 24 * 60);
-  return {
-    days: wholeFlag('days', values.days, 2, 3_650),
-    loadMs: minutes * 60_000 * loadShare,
-    seed: wholeFlag('seed', values.seed, 0, Number.MAX_SAFE_INTEGER),
-    transport: wordFlag('transport', values.transport, transports),
-  };
+  return { ...plan, loadMs: minutes * 60_000 * loadShare };
 }
 
 function summaryOf({ days, seed, transport }: SoakPlan, report: SoakReport): string[] {

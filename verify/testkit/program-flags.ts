@@ -1,28 +1,73 @@
 /**
- * What the long-running programs share: flags as text become values, and a wrong one ends with exit
- * code 2 and one line that names it.
+ * The flags of the long-running programs, each declared with its type, its bounds and its default.
+ * A wrong flag ends a program with exit code 2 and one line that names it.
  */
+import { parseArgs } from 'node:util';
 
 export class FlagError extends Error {
   override readonly name = 'FlagError';
 }
 
-export function numberFlag(flag: string, text: string, least: number, most: number): number {
-  const value = text.trim() === '' ? Number.NaN : Number(text);
-  if (value >= least && value <= most) return value;
-  throw new FlagError(`--${flag} ${text}: expected a number from ${least} to ${most}`);
+/** How one value is read; the text is undefined where the flag is not given. */
+type Reader<T> = (name: string, text: string | undefined) => T;
+
+export function number(least: number, most: number, fallback: number): Reader<number> {
+  return (name, text = String(fallback)) => {
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (value >= least && value <= most) return value;
+    throw new FlagError(`${name} ${text}: expected a number from ${least} to ${most}`);
+  };
 }
 
-export function wholeFlag(flag: string, text: string, least: number, most: number): number {
-  const value = numberFlag(flag, text, least, most);
-  if (Number.isInteger(value)) return value;
-  throw new FlagError(`--${flag} ${text}: expected a whole number`);
+export function whole(least: number, most: number, fallback: number): Reader<number> {
+  const inRange = number(least, most, fallback);
+  return (name, text) => {
+    const value = inRange(name, text);
+    if (Number.isInteger(value)) return value;
+    throw new FlagError(`${name} ${text}: expected a whole number`);
+  };
 }
 
-export function wordFlag<W extends string>(flag: string, text: string, words: readonly W[]): W {
-  const word = words.find((one) => one === text);
-  if (word !== undefined) return word;
-  throw new FlagError(`--${flag} ${text}: expected one of ${words.join(', ')}`);
+/** One of these words; the first one if none is given. */
+export function word<const W extends string>(...words: readonly [W, ...W[]]): Reader<W> {
+  return (name, text = words[0]) => {
+    const found = words.find((one) => one === text);
+    if (found !== undefined) return found;
+    throw new FlagError(`${name} ${text}: expected one of ${words.join(', ')}`);
+  };
+}
+
+/** Undefined if it is not given. */
+export function optional<T>(reader: Reader<T>): Reader<T | undefined> {
+  return (name, text) => (text === undefined ? undefined : reader(name, text));
+}
+
+export function textOr(fallback: string): Reader<string> {
+  return (_, text = fallback) => text;
+}
+
+type Readers = Readonly<Record<string, Reader<unknown>>>;
+type Read<R extends Readers> = { readonly [K in keyof R]: ReturnType<R[K]> };
+
+/** Reads positional arguments, in their order, and flags, by their names. */
+export function readFlags<F extends Readers, P extends Readers = Record<never, never>>(
+  argv: readonly string[],
+  flags: F,
+  positional: P = {} as P,
+): Read<F> & Read<P> {
+  const options = Object.fromEntries(
+    Object.keys(flags).map((name) => [name, { type: 'string' } as const]),
+  );
+  const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+  const names = Object.keys(positional);
+  const extra = positionals[names.length];
+  if (extra !== undefined) throw new FlagError(`unexpected argument ${extra}`);
+  const read = (readers: Readers, textOf: (name: string) => string | undefined, mark: string) =>
+    Object.entries(readers).map(([name, one]) => [name, one(mark + name, textOf(name))]);
+  return Object.fromEntries([
+    ...read(flags, (name) => values[name], '--'),
+    ...read(positional, (name) => positionals[names.indexOf(name)], ''),
+  ]);
 }
 
 type Program = (argv: string[]) => Promise<number>;
