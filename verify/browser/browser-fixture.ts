@@ -38,7 +38,8 @@ async function blankPage({ dark = false, width = 1280 }: PageOptions): Promise<P
   if (onlyPage === undefined || onlyPage.isClosed()) {
     // A context of its own, so that a test can open more tabs beside it.
     onlyPage = await (await (browser as Browser).newContext()).newPage();
-    onlyPage.setDefaultTimeout(6_000);
+    // A page is slow while other tests keep both cores busy.
+    onlyPage.setDefaultTimeout(15_000);
   }
   await onlyPage.emulateMedia({ colorScheme: dark ? 'dark' : 'light' });
   await onlyPage.setViewportSize({ width, height: 800 });

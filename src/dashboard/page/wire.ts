@@ -31,11 +31,9 @@ export type Traffic = Extract<ActivityEvent, { kind: 'traffic' }>['data'];
 export type ServiceRequest = Reply<'requests.list'>['requests'][number];
 export type Bucket = Reply<'limits.buckets'>['buckets'][number];
 export type Endpoint = Bucket['endpoint'];
-export type Limits = Reply<'limits.get'>;
 export type Fault = Reply<'faults.list'>['faults'][number];
 export type Outcome = Reply<'outcomes.get'>['outcomes'][number];
 export type LedgerEntry = Reply<'assumptions.ledger'>['assumptions'][number];
 export type AssumptionValue = string | number | readonly string[] | Templates;
 /** The value of `replyTemplates`. */
 export type Templates = Readonly<Record<string, object>>;
-export type UnfinishedStatus = Extract<Outcome, { in: unknown }>['in'];
