@@ -63,11 +63,11 @@ function same(one: Json | undefined, other: Json): boolean {
   return JSON.stringify(sorted(one ?? null)) === JSON.stringify(sorted(other));
 }
 
-/** `both`: the reply to a body with two mistakes, in `to` and `message`. */
+/** `both`: the reply to a body with two mistakes, in `to` and `send_at`. */
 export function templateOfInvalid(samples: readonly Sample[], both: Sample): Inferred | undefined {
   const found = inferBody(samples);
   const { body } = found.template;
-  const bothFields = ['to', 'message'];
+  const bothFields = ['to', 'send_at'];
   const named = bothFields.filter((field) => both.reply.text.includes(field));
   const isAll = named.length === 2;
   const shape = shapeOf(body);
@@ -167,6 +167,7 @@ function sharedHeader(name: string, samples: readonly Sample[]): string | null |
 /** The shape of refusals that were not seen, if all that were seen have one. */
 export function templateOfOthers(
   seen: readonly (readonly [Refusal, Template])[],
+  shape: Shape | undefined,
 ): Template | undefined {
   const bodies = seen.flatMap(([kind, { body }]) => {
     if (body === undefined || !documented.includes(kind) || kind === 'not_found') return [];
@@ -178,9 +179,9 @@ export function templateOfOthers(
   const isShared = bodies.length > 1 && new Set(bodies).size === 1 && first !== undefined;
   if (!isShared || !first.includes('{code}')) return undefined;
   const body = JSON.parse(first) as Json;
-  const isOwn =
-    same(body, { code: '{code}', detail }) ||
-    same(body, { error: { code: '{code}', message: detail } });
+  const own = { code: '{code}', detail };
+  const nested = { error: { code: '{code}', message: detail } };
+  const isOwn = same(body, shape === 'nested' ? nested : own);
   return isOwn ? undefined : { body };
 }
 

@@ -35,6 +35,8 @@ export interface Inferred {
 
 /** The body that all samples share, or why they share none. */
 export function inferBody(samples: readonly Sample[]): Inferred {
+  const unfit = samples.map(({ reply }) => whyUnfit(reply.text)).find((why) => why !== undefined);
+  if (unfit !== undefined) return { template: {}, untold: [unfit] };
   const [first, ...others] = samples.map(abstractBody);
   if (first === undefined) return { template: {}, untold: ['no reply was seen'] };
   if (typeof first === 'string') {
@@ -49,6 +51,15 @@ export function inferBody(samples: readonly Sample[]): Inferred {
     return one;
   }, first.json);
   return { template: { body }, untold: [...new Set(untold)] };
+}
+
+const longest = 15_000;
+
+/** Why a reply cannot be kept as a template. */
+function whyUnfit(text: string): string | undefined {
+  if (text.length > longest) return `its body is longer than ${longest} characters`;
+  const braces = /\{[a-z_]+\}/.exec(text)?.[0];
+  return braces === undefined ? undefined : `its text ${braces} would be read as a placeholder`;
 }
 
 /** JSON with placeholders, or text that is no JSON. */
@@ -84,8 +95,11 @@ function withPlaceholders(text: string, values: Sample['values']): string {
   let shown = text;
   for (const [name, known] of Object.entries(values)) {
     if (typeof known === 'number') {
-      if (name === 'retry_after')
-        shown = shown.replace(new RegExp(`(?<![\\d.])${known}(?![\\d.])`), `{${name}}`);
+      // ERR-4: the number of the header, which may be more exact.
+      const isWait = (digits: string) =>
+        name === 'retry_after' && Math.ceil(Number(digits)) === known;
+      const stated = shown.match(/\d+(?:\.\d+)?/g)?.find(isWait);
+      if (stated !== undefined) shown = shown.replace(stated, `{${name}}`);
     } else if (name === 'method' || name === 'field') {
       shown = shown.replace(new RegExp(`(["'\`])${known}\\1`), `$1{${name}}$1`);
     } else if (known.length > 5) shown = shown.replaceAll(known, `{${name}}`);

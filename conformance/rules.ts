@@ -160,7 +160,11 @@ export const assumptions = [
     answers:
       '`sliding`: a bucket of N tokens, each token comes back exactly 60 s after it was spent, so no 60 s window ever holds more than N and none is refused below N · `continuous`: N/60 tokens a second, the classic token bucket · `interval`: all N one minute after the first of them was spent · `interval_aligned`: all N at each full minute of the clock. All four are one token bucket with four ways to refill; `Retry-After` is sufficient and tight in each',
   },
-  { name: 'refusedSpendsToken', open: 'whether a 429 counts', answers: '`no` · `yes`' },
+  {
+    name: 'refusedSpendsToken',
+    open: 'whether a 429 counts',
+    answers: '`no` · `yes`',
+  },
   {
     name: 'errorsSpendToken',
     open: 'whether 400, 401 (by IP), 402, 403, 503 count',
@@ -182,7 +186,11 @@ export const assumptions = [
     open: '`from` and `from_number` both present',
     answers: '`from_wins` · `alias_wins` · `reject` · `reject_if_different`',
   },
-  { name: 'replayScope', open: 'whose `request_id`', answers: '`account` · `api_key`' },
+  {
+    name: 'replayScope',
+    open: 'whose `request_id`',
+    answers: '`account` · `api_key`',
+  },
   {
     name: 'replayDifferentBody',
     open: 'same key, another body',
@@ -214,11 +222,25 @@ export const assumptions = [
     open: 'body that is no JSON object',
     answers: '`detail_400`: 400 `{"detail"}` · `code_400`',
   },
-  { name: 'contentType', open: 'body not declared as JSON', answers: '`reject_415` · `ignore`' },
+  {
+    name: 'emptyBody',
+    open: 'a send without a body',
+    answers: '`malformed` · `no_fields`: read as an object without fields',
+  },
+  {
+    name: 'contentType',
+    open: 'body not declared as JSON',
+    answers: '`reject_415` · `ignore`',
+  },
   {
     name: 'trailingSlash',
     open: 'path without the last slash',
-    answers: '`not_found` · `redirect` (301)',
+    answers: '`not_found` · `redirect` (301) · `served`',
+  },
+  {
+    name: 'pathCase',
+    open: 'capitals in a path',
+    answers: '`exact` (404) · `any`',
   },
   {
     name: 'methodNotAllowed',
@@ -226,15 +248,29 @@ export const assumptions = [
     answers: '`405` with `Allow` · `404`',
   },
   {
+    name: 'headMethod',
+    open: 'HEAD where GET is known',
+    answers: '`as_get` · `refused`',
+  },
+  {
+    name: 'keyCheck',
+    open: 'what is looked at before the key',
+    answers: '`after_method`: path and method · `before_method`: the path · `first`: nothing',
+  },
+  {
     name: 'unknownFields',
     open: 'fields the document does not name',
     answers: '`ignore` · `reject`',
   },
-  { name: 'nullFields', open: '`null` for an optional field', answers: '`reject` · `absent`' },
+  {
+    name: 'nullFields',
+    open: '`null` for an optional field',
+    answers: '`reject` · `absent` · a list of the fields for which it counts as absent',
+  },
   {
     name: 'typeCoercion',
     open: 'a number or boolean where the table says string',
-    answers: '`reject` · `coerce` (as its text)',
+    answers: '`reject` · `coerce` (as its text) · `numbers` (no booleans)',
   },
   {
     name: 'validationScope',
@@ -242,27 +278,65 @@ export const assumptions = [
     answers: '`first` · `all`',
   },
   {
+    name: 'fieldOrder',
+    open: 'in which order failing fields are named',
+    answers: '`to,from,message,request_id,send_at,unknown` · any order of these',
+  },
+  {
+    name: 'senderFieldName',
+    open: 'the name of a failing sender that was given as `from_number`',
+    answers: '`as_given` · `from`',
+  },
+  {
     name: 'sendAtFormats',
     open: 'which ISO 8601 forms are read',
-    answers: '`rfc3339` · `iso8601` (basic format, week and ordinal dates, decimal comma, `24:00`)',
+    answers:
+      '`rfc3339` · `iso8601` (basic format, week and ordinal dates, decimal comma, `24:00`) · a list of forms',
+  },
+  {
+    name: 'emptySendAt',
+    open: '`send_at: ""`',
+    answers: '`reject` · `absent`',
   },
   {
     name: 'pathIdForm',
     open: 'upper-case or hyphenless UUIDs in a path',
-    answers: '`canonical` (others 404) · `any`',
+    answers: '`canonical` (others 404) · `any` · `any_case` (capitals alone)',
   },
-  { name: 'emptyRequestId', open: '`request_id: ""`', answers: '`none_supplied` · `reject`' },
-  { name: 'requestIdMaxLength', open: 'longest `request_id`', answers: '255 · any number' },
+  {
+    name: 'emptyRequestId',
+    open: '`request_id: ""`',
+    answers: '`none_supplied` · `reject`',
+  },
+  {
+    name: 'requestIdMaxLength',
+    open: 'longest `request_id`',
+    answers: '255 · any number',
+  },
+  {
+    name: 'requestIdUnit',
+    open: 'what one character of a `request_id` is',
+    answers: '`code_points` · `utf16_units` · `bytes`',
+  },
   {
     name: 'characterUnit',
     open: 'what one of the 1,600 characters is',
     answers: '`code_points` · `utf16_units` · `graphemes`',
   },
-  { name: 'blankMessage', open: '`""` or white space only', answers: '`reject` · `accept`' },
+  {
+    name: 'blankMessage',
+    open: '`""` or white space only',
+    answers: '`reject` · `accept` · a list of the kinds of characters that are blank',
+  },
   {
     name: 'numberCheck',
     open: 'how strictly E.164 is checked',
     answers: '`possible` (shape, known country code, possible length) · `shape` · `valid`',
+  },
+  {
+    name: 'numberMinDigits',
+    open: 'fewest digits of a number',
+    answers: '2 · any number to 15',
   },
   {
     name: 'sendAtZone',
@@ -270,7 +344,11 @@ export const assumptions = [
     answers:
       '`utc_only` (`Z` or `+00:00`) · `any_offset` · `naive_is_utc` · `any` (offsets and naive)',
   },
-  { name: 'sendAtMaxAheadDays', open: 'how far ahead', answers: '`unlimited` · any number' },
+  {
+    name: 'sendAtMaxAheadDays',
+    open: 'how far ahead',
+    answers: '`unlimited` · any number',
+  },
   {
     name: 'heldStatus',
     open: 'status shown while `send_at` holds',
@@ -297,7 +375,11 @@ export const assumptions = [
     open: 'states a message may fail from',
     answers: '`queued,sending,sent` · any subset',
   },
-  { name: 'failureRate', open: 'share of messages that fail unprompted', answers: '0 · 0…1' },
+  {
+    name: 'failureRate',
+    open: 'share of messages that fail unprompted',
+    answers: '0 · 0…1',
+  },
   {
     name: 'deactivation',
     open: 'queued work of a SIM that is deactivated',
@@ -317,16 +399,28 @@ export const assumptions = [
   {
     name: 'poolBesideOwnSim',
     open: 'pool number while the account has a connected SIM',
-    answers: '`access_denied` · `allow`',
+    answers: '`access_denied` · `allow` · `not_found`',
   },
-  { name: 'monthlyQuota', open: "plan's size", answers: '10,000 · any number · `unlimited`' },
-  { name: 'quotaUnit', open: 'what the quota counts', answers: '`messages` · `segments`' },
+  {
+    name: 'monthlyQuota',
+    open: "plan's size",
+    answers: '10,000 · any number · `unlimited`',
+  },
+  {
+    name: 'quotaUnit',
+    open: 'what the quota counts',
+    answers: '`messages` · `segments`',
+  },
   {
     name: 'quotaMonth',
     open: 'when it starts again',
     answers: '`calendar_utc` · `rolling_30_days`',
   },
-  { name: 'quotaRefund', open: 'does a failed message give it back', answers: '`no` · `yes`' },
+  {
+    name: 'quotaRefund',
+    open: 'does a failed message give it back',
+    answers: '`no` · `yes`',
+  },
   {
     name: 'messageRetention',
     open: 'how long a message can be read',
@@ -338,13 +432,27 @@ export const assumptions = [
     open: "key's look",
     answers: '`smst_` + 40 letters and digits · any prefix',
   },
-  { name: 'dashboardSendShape', open: 'body and reply', answers: '`same_as_v1`' },
-  { name: 'externalSendShape', open: 'body and reply', answers: '`same_as_v1`' },
+  {
+    name: 'dashboardSendShape',
+    open: 'body and reply',
+    answers: '`same_as_v1`',
+  },
+  {
+    name: 'externalSendShape',
+    open: 'body and reply',
+    answers: '`same_as_v1`',
+  },
   {
     name: 'receivedShape',
     open: 'the list of inbound messages',
     answers:
       '`page`: `{"count","next","previous","results":[{"message_id","device_id","from_number","to","message","received_at"}]}`, newest first, `?page`, `?page_size` (default 50, at most 200) · `array`',
+  },
+  {
+    name: 'receivedQuery',
+    open: '`page` or `page_size` of another value',
+    answers:
+      '`reject` (400) · `not_found`: 404 for a page, the default for a size · `ignore`: neither is read',
   },
   {
     name: 'tasksShape',

@@ -157,19 +157,30 @@ export function refused(reply: Reply, expectedStatus: number, code: string): voi
   );
 }
 
-/** The fields that a 400 identifies: its code, or the keys of a field map. */
+/** The fields that a 400 identifies: its code, the keys of a field map, or the entries of a list. */
 export function fieldsNamed(reply: Reply): readonly string[] {
   if (!isObject(reply.json)) return [];
   const code = codeOf(reply);
+  const { error, errors, detail, details, fields } = reply.json;
+  const inner = isObject(error) ? error : {};
+  const maps = [errors, details, fields, inner['errors'], inner['details'], inner['fields']];
   const named: string[] = code === undefined ? [] : [code];
-  const error = reply.json['error'];
-  for (const part of [reply.json, error, reply.json['errors'], reply.json['detail']]) {
+  for (const part of [reply.json, error, detail, ...maps]) {
+    if (Array.isArray(part)) named.push(...part.filter(isObject).flatMap(nameIn));
     if (!isObject(part)) continue;
-    for (const key of ['field', 'param', 'name'])
-      if (typeof part[key] === 'string') named.push(part[key]);
-    if (code === undefined) named.push(...Object.keys(part));
+    named.push(...nameIn(part));
+    if (code === undefined || maps.includes(part)) named.push(...Object.keys(part));
   }
   return named;
+}
+
+/** The field that an entry is about: its name, or the last step of a path to it. */
+function nameIn(entry: Record<string, unknown>): string[] {
+  return ['field', 'param', 'name', 'path', 'loc'].flatMap((key) => {
+    const value = entry[key];
+    const name: unknown = Array.isArray(value) ? value.at(-1) : value;
+    return typeof name === 'string' ? [name] : [];
+  });
 }
 
 /** SEND-5: 400, and the body identifies the failing field. */

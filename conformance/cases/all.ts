@@ -13,6 +13,7 @@ import { err4DetailCases } from './err-4-detail.ts';
 import { limit1ManyWindowsCases } from './limit-1-many-windows.ts';
 import { limit1PerMinuteCases } from './limit-1-per-minute.ts';
 import { limit7PerEndpointCases } from './limit-7-per-endpoint.ts';
+import { formObservations } from './observations-forms.ts';
 import { httpObservations } from './observations-http.ts';
 import { sendObservations } from './observations-send.ts';
 import { templateObservations } from './observations-templates.ts';
@@ -87,6 +88,7 @@ export const allCases: readonly AnyCase[] = [
   ...svc4JsonCases,
   ...ver1PathsCases,
   ...sendObservations,
+  ...formObservations,
   ...httpObservations,
   ...timeObservations,
   ...templateObservations,

@@ -17,6 +17,7 @@ import { poolNumber } from './svc-1-sims-and-pool.ts';
 
 const needs = ['sender'] as const;
 const fresh = ['fresh'] as const;
+const required: readonly string[] = ['to', 'from', 'message'];
 const unknownId = '00000000-0000-4000-8000-000000000000';
 
 /** The service is there, takes this key and asks for one; without that no reply says anything. */
@@ -32,7 +33,7 @@ async function ready(t: Trial) {
 }
 
 function errorShape(reply: Reply): Seen {
-  const { template } = inferBody([{ reply, values: { field: 'message' } }]);
+  const { template } = inferBody([{ reply, values: { field: 'send_at' } }]);
   const shape = shapeOf(template.body);
   return shape === undefined ? { untold: `another shape: ${reply.text}` } : { answer: shape };
 }
@@ -76,9 +77,9 @@ export const httpObservations: readonly Observation[] = [
     name: 'of-a-400',
     needs,
     cost: { sends: 1 },
-    sends: 'an invalid message',
+    sends: 'an invalid send_at',
     run: async (t) => {
-      const reply = await t.send(await ready(t), { message: 'x'.repeat(1601) });
+      const reply = await t.send(await ready(t), { send_at: 'x' });
       verify.given(() => verify.status(reply, 400));
       return errorShape(reply);
     },
@@ -113,6 +114,58 @@ export const httpObservations: readonly Observation[] = [
     },
   },
   {
+    assumption: 'emptyBody',
+    name: 'nothing',
+    needs,
+    cost: { sends: 1 },
+    sends: 'a send without a body',
+    run: async (t) => {
+      const account = await ready(t);
+      const reply = await t.post(paths.send, account.key, '');
+      verify.given(() => verify.status(reply, 400));
+      const isNamed = verify.fieldsNamed(reply).some((name) => required.includes(name));
+      return { answer: isNamed ? 'no_fields' : 'malformed' };
+    },
+  },
+  {
+    assumption: 'pathCase',
+    name: 'capitals',
+    needs: ['key'],
+    cost: {},
+    sends: 'a request for the statistics by a path with capitals',
+    run: async (t) => {
+      const { key } = await ready(t);
+      return byStatus(await t.get('/API/v1/account/STATS/', key), { 404: 'exact', 200: 'any' });
+    },
+  },
+  {
+    assumption: 'headMethod',
+    name: 'of-the-statistics',
+    needs: ['key'],
+    cost: {},
+    sends: 'HEAD of the statistics',
+    run: async (t) => {
+      const { key } = await ready(t);
+      const headers = { authorization: `Bearer ${key}` };
+      const reply = await t.request({ method: 'HEAD', path: paths.stats, headers });
+      return byStatus(reply, { 200: 'as_get', 405: 'refused', 404: 'refused', 501: 'refused' });
+    },
+  },
+  {
+    assumption: 'keyCheck',
+    name: 'without-a-key',
+    needs: ['key'],
+    cost: {},
+    sends: 'requests without a key: of an unknown path, and with a wrong method',
+    run: async (t) => {
+      await ready(t);
+      const unknown = await t.get('/api/v1/conformance/none/', undefined);
+      if (unknown.status === 401) return { answer: 'first' };
+      const reply = await t.request({ method: 'DELETE', path: paths.stats });
+      return byStatus(reply, { 401: 'before_method', 404: 'after_method', 405: 'after_method' });
+    },
+  },
+  {
     assumption: 'contentType',
     name: 'plain-text',
     needs,
@@ -138,7 +191,14 @@ export const httpObservations: readonly Observation[] = [
     run: async (t) => {
       const { key } = await ready(t);
       const reply = await t.get(paths.stats.replace(/\/$/, ''), key);
-      return byStatus(reply, { 404: 'not_found', 301: 'redirect', 308: 'redirect' });
+      return byStatus(reply, {
+        200: 'served',
+        404: 'not_found',
+        301: 'redirect',
+        302: 'redirect',
+        307: 'redirect',
+        308: 'redirect',
+      });
     },
   },
   {
@@ -166,12 +226,16 @@ export const httpObservations: readonly Observation[] = [
     run: async (t) => {
       const account = await t.account();
       const { messageId } = await t.queued(account);
-      const spellings = [messageId.toUpperCase(), messageId.replaceAll('-', '')];
-      const seen = new Set<number>();
-      for (const spelling of spellings) seen.add((await t.read(account, spelling)).status);
-      if (seen.size > 1) return { untold: `the two were answered ${[...seen].join(' and ')}` };
-      if (seen.has(200)) return { answer: 'any' };
-      return seen.has(404) ? { answer: 'canonical' } : { untold: `status ${[...seen].join()}` };
+      const capitals = await t.read(account, messageId.toUpperCase());
+      const bare = await t.read(account, messageId.replaceAll('-', ''));
+      const answers: Readonly<Record<string, string>> = {
+        '200 200': 'any',
+        '200 404': 'any_case',
+        '404 404': 'canonical',
+      };
+      const seen = `${capitals.status} ${bare.status}`;
+      const answer = answers[seen];
+      return answer === undefined ? { untold: `the two were answered ${seen}` } : { answer };
     },
   },
   {
@@ -216,6 +280,19 @@ export const httpObservations: readonly Observation[] = [
     run: async (t) => {
       const { key } = await ready(t);
       return listShape(await t.get(paths.received, key), 'count,next,previous,results', 'page');
+    },
+  },
+  {
+    assumption: 'receivedQuery',
+    name: 'page-0',
+    needs: ['key'],
+    cost: {},
+    spends: { received: 1 },
+    sends: 'a read of page 0 of the received messages',
+    run: async (t) => {
+      const { key } = await ready(t);
+      const reply = await t.get(`${paths.received}?page=0`, key);
+      return byStatus(reply, { 400: 'reject', 404: 'not_found', 200: 'ignore' });
     },
   },
   {
@@ -314,10 +391,9 @@ export const httpObservations: readonly Observation[] = [
       const from = await poolNumber(t);
       const without = await t.send(await t.account({ sims: 0 }), { from });
       verify.given(() => verify.accepted(without));
-      return byStatus(await t.send(await t.account(), { from }), {
-        403: 'access_denied',
-        202: 'allow',
-      });
+      const reply = await t.send(await t.account(), { from });
+      const isUnknown = verify.codeOf(reply) === 'from_number_not_found';
+      return byStatus(reply, { 403: isUnknown ? 'not_found' : 'access_denied', 202: 'allow' });
     },
   },
   {

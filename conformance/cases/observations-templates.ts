@@ -22,7 +22,6 @@ import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
 const unknownIds = ['7d3c8f7e-93a5-4c8e-8a47-2f1d7c1b5e10', '0c2f7a51-5b0e-4f0b-9c1a-66d3a9e0f7b2'];
-const tooLong = 'x'.repeat(1_601);
 
 /** What was found so far, kind by kind. */
 class Findings {
@@ -73,8 +72,9 @@ export const templateObservations: readonly Observation[] = [
       }
       found.dropRepeated('not_found', ['path_not_found', 'device_not_found']);
       found.dropRepeated('malformed_json', ['not_an_object', 'empty_body']);
-      const general = templateOfOthers(found.refusals);
-      if (general !== undefined) found.templates['error'] = general;
+      const general = templateOfOthers(found.refusals, shape);
+      if (general !== undefined)
+        found.templates['error'] = { ...general, ...sharedHeaders(refusals) };
       found.add('redirect', await redirectOf(t, account, sample));
       return found.seen();
     },
@@ -127,12 +127,13 @@ function placeOf({ exchange }: Reply): Sample['values'] {
 
 async function invalidFields(t: Trial, account: Subject, found: Findings, sample: MakeSample) {
   const to = await t.send(account, { to: 'x' });
-  const message = await t.send(account, { message: tooLong });
-  const both = await t.send(account, { to: 'x', message: tooLong });
+  // Not `message`: many bodies have a member of that name.
+  const time = await t.send(account, { send_at: 'x' });
+  const both = await t.send(account, { to: 'x', send_at: 'x' });
   verify.given(() => {
-    for (const reply of [to, message, both]) verify.status(reply, 400);
+    for (const reply of [to, time, both]) verify.status(reply, 400);
   });
-  const samples = [sample(to, { field: 'to' }), sample(message, { field: 'message' })];
+  const samples = [sample(to, { field: 'to' }), sample(time, { field: 'send_at' })];
   found.add('invalid_field', templateOfInvalid(samples, sample(both)));
   return shapeOf(inferBody(samples).template.body);
 }
@@ -201,7 +202,10 @@ async function refusalsOf(t: Trial, account: Subject, sample: MakeSample): Promi
     [[t.post(paths.send, key, '{')], [t.post(paths.send, key, '{"to":')]],
   );
   await ask('not_an_object', [400, 422], [[t.post(paths.send, key, '[]')]]);
-  await ask('empty_body', [400, 422], [[t.post(paths.send, key, '')]]);
+  const nothing = await t.post(paths.send, key, '');
+  // Named fields: it was read as an object without them (`emptyBody`).
+  if (verify.fieldsNamed(nothing).includes('to') === false)
+    await ask('empty_body', [400, 422], [[Promise.resolve(nothing)]]);
   const request_id = t.requestId();
   await t.queued(account, { request_id });
   await ask(
@@ -211,6 +215,12 @@ async function refusalsOf(t: Trial, account: Subject, sample: MakeSample): Promi
   );
   await senders(t, account, ask);
   return asked;
+}
+
+/** The content type of refusals that were not seen. */
+function sharedHeaders(refusals: readonly Asked[]): Pick<Template, 'headers'> {
+  const [first] = refusals.find(({ kind }) => kind === 'number_not_found')?.samples ?? [];
+  return first === undefined ? {} : headersIn(first.reply);
 }
 
 /** Refusals that need a number or an account of a certain kind. */
@@ -240,10 +250,14 @@ async function senders(
       : { key: flags.exhaustedApiKey, from: flags.exhaustedFrom ?? account.from, sims: [] };
   if (exhausted !== undefined) await ask('quota_exceeded', [402], [[t.send(exhausted)]]);
   const inactive = t.controlled
-    ? (await t.account({ sim: { active: false } })).from
-    : flags.inactiveFrom;
-  if (inactive !== undefined && !t.controlled)
-    await ask('device_inactive', [503], [[t.send(account, { from: inactive })]]);
+    ? await t.account({ sim: { active: false } })
+    : { ...account, from: flags.inactiveFrom };
+  if (inactive.from !== undefined)
+    await ask(
+      'device_inactive',
+      [503],
+      [[t.post(paths.send, inactive.key, t.fields(account, { from: inactive.from }))]],
+    );
 }
 
 async function redirectOf(t: Trial, { key }: Subject, sample: MakeSample) {
@@ -268,12 +282,12 @@ async function statsOf(t: Trial, account: Subject): Promise<Inferred | undefined
   // Without levers, other cases send by the same account meanwhile.
   const most = client.sends - sentBefore;
   verify.given(() => verify.status(after, 200));
-  if (hasOwnFigures(after)) return undefined;
+  if (hasOwnFigures(after)) return ownWith(after);
   if (before.json === undefined || after.json === undefined)
     return { template: {}, untold: ['the statistics are no JSON'] };
   const untold: string[] = [];
   const body = figures(before.json, after.json, { at: '', most, untold });
-  return { template: { body: body as never }, untold };
+  return { template: { ...headersIn(after), body: body as never }, untold };
 }
 
 const statsNames = ['messages', 'quota', 'received', 'sims_connected'];
@@ -339,11 +353,12 @@ async function receivedOf(t: Trial, account: Subject): Promise<Inferred | undefi
   const isOwnItem =
     entry === undefined ||
     (verify.isObject(entry) && Object.keys(entry).toSorted().join() === receivedItem.join());
-  if ((isPage || Array.isArray(json)) && isOwnItem) return undefined;
+  if ((isPage || Array.isArray(json)) && isOwnItem) return ownWith(reply);
   const found = templateOfList({ reply, values: {} }, ['next', 'previous'], undefined);
   if (typeof found.untold === 'string') return { template: {}, untold: [found.untold] };
   const other = isOwnItem ? [] : [`its entries have other fields: ${Object.keys(Object(entry))}`];
-  return { ...(found as Inferred), untold: other };
+  const { template } = found as Inferred;
+  return { template: { ...headersIn(reply), ...template }, untold: other };
 }
 
 async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined> {
@@ -359,12 +374,15 @@ async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined
     : verify.isObject(json)
       ? Object.values(json).find(Array.isArray)
       : [];
-  const entry = ((list ?? []) as unknown[]).at(-1);
+  const id = String(Object(accepted.json)['message_id']);
+  const entry = ((list ?? []) as unknown[]).find((one) => JSON.stringify(one).includes(id));
+  if (entry === undefined && (list ?? []).length > 0)
+    return { template: {}, untold: ['its tasks name no message by its id'] };
   const names = Object.keys(Object(entry)).toSorted().join();
   const isOwnItem = entry === undefined || names === 'from_number,message,message_id,to';
   const isOwn =
     Array.isArray(json) || (verify.isObject(json) && Object.keys(json).join() === 'tasks');
-  if (isOwn && isOwnItem) return undefined;
+  if (isOwn && isOwnItem) return ownWith(reply);
   const message = verify.isObject(accepted.json) ? accepted.json : {};
   const values = Object.fromEntries(
     Object.entries({ ...message, message: fields['message'] }).filter(
@@ -373,9 +391,20 @@ async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined
   ) as Sample['values'];
   const item = isOwnItem ? undefined : inferBody([{ reply: { ...reply, json: entry }, values }]);
   const found = templateOfList({ reply, values: {} }, [], item);
-  return typeof found.untold === 'string'
-    ? { template: {}, untold: [found.untold] }
-    : (found as Inferred);
+  if (typeof found.untold === 'string') return { template: {}, untold: [found.untold] };
+  const { template, untold } = found as Inferred;
+  return { template: { ...headersIn(reply), ...template }, untold };
+}
+
+/** A reply of the simulator's own shape: a template only where its headers are others. */
+function ownWith(reply: Reply): Inferred | undefined {
+  const template = headersIn(reply);
+  return template.headers === undefined ? undefined : { template, untold: [] };
+}
+
+function headersIn(reply: Reply): Pick<Template, 'headers'> {
+  const headers = headersOf([{ reply, values: {} }], {});
+  return headers === undefined ? {} : { headers };
 }
 
 async function otherSend(
@@ -413,6 +442,8 @@ function throttledSeen(refusals: readonly Reply[]): Seen {
   const headers = headersOf(samples, {});
   const own = 'Request was throttled. Expected available in {retry_after} seconds.';
   const body = JSON.stringify(template.body);
+  if (!String(Object(template.body)['detail']).includes('{retry_after}'))
+    return { untold: 'its detail does not state the wait of Retry-After' };
   const isOwn = body === JSON.stringify({ detail: own });
   const isOne = body === JSON.stringify({ detail: own.replace('seconds', 'second') });
   if ((isOwn || isOne) && headers === undefined) return { answer: {} };

@@ -1,8 +1,9 @@
 /**
  * The fields of a send body, checked one by one as the document's table lists them.
  * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-2. Assumes: bothSenderFields, unknownFields,
- * nullFields, typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage,
- * numberCheck, sendAtMaxAheadDays.
+ * nullFields, typeCoercion, fieldOrder, senderFieldName, emptyRequestId, requestIdMaxLength,
+ * requestIdUnit, characterUnit, blankMessage, numberCheck, numberMinDigits, emptySendAt,
+ * sendAtMaxAheadDays.
  */
 import { isPossiblePhoneNumber } from 'libphonenumber-js';
 import { isValidPhoneNumber } from 'libphonenumber-js/max';
@@ -34,7 +35,8 @@ export function checkFields(
 
   const sender = senderOf(body, assumptions);
   if (sender.isAmbiguous) failing.push('from_number');
-  else if (!isNumber(sender.value, assumptions)) failing.push(sender.name);
+  else if (!isNumber(sender.value, assumptions))
+    failing.push(assumptions.senderFieldName === 'from' ? 'from' : sender.name);
 
   const message = given(body, 'message', assumptions);
   if (!isText(message, assumptions)) failing.push('message');
@@ -50,7 +52,7 @@ export function checkFields(
     failing.push(...Object.keys(body).filter((name) => !known.includes(name)));
   }
   return {
-    failing,
+    failing: inOrder(failing, assumptions.fieldOrder),
     wanted: {
       to: textOf(to),
       sender: textOf(sender.value),
@@ -59,6 +61,17 @@ export function checkFields(
       sendAtMs,
     },
   };
+}
+
+/** One field of the order after the other. */
+function inOrder(failing: readonly string[], order: readonly string[]): readonly string[] {
+  const isUnknown = (name: string) => !known.includes(name);
+  return order.flatMap((field) =>
+    failing.filter((name) => {
+      if (field === 'unknown') return isUnknown(name);
+      return name === field || (field === 'from' && name === 'from_number');
+    }),
+  );
 }
 
 function textOf(value: unknown): string {
@@ -90,16 +103,20 @@ export function senderOf(
 export function given(
   body: Body,
   name: string,
-  { nullFields, typeCoercion }: Assumptions,
+  { nullFields, typeCoercion, emptySendAt }: Assumptions,
 ): unknown {
   const value = Object.hasOwn(body, name) ? body[name] : undefined;
-  if (value === null && nullFields === 'absent') return undefined;
-  const isPlain = typeof value === 'number' || typeof value === 'boolean';
-  return isPlain && typeCoercion === 'coerce' ? `${value}` : value;
+  if (value === null && (nullFields === 'absent' || nullFields.includes(name))) return undefined;
+  if (value === '' && name === 'send_at' && emptySendAt === 'absent') return undefined;
+  const isPlain =
+    (typeof value === 'number' && typeCoercion !== 'reject') ||
+    (typeof value === 'boolean' && typeCoercion === 'coerce');
+  return isPlain ? `${value}` : value;
 }
 
 /** RES-2: E.164, as strictly as `numberCheck` says. */
-function isNumber(value: unknown, { numberCheck }: Assumptions): boolean {
+function isNumber(value: unknown, { numberCheck, numberMinDigits }: Assumptions): boolean {
+  if (typeof value === 'string' && value.length - 1 < numberMinDigits) return false;
   if (typeof value !== 'string' || !/^\+[1-9][0-9]{1,14}$/.test(value)) return false;
   if (numberCheck === 'shape') return true;
   return numberCheck === 'possible' ? isPossiblePhoneNumber(value) : isValidPhoneNumber(value);
@@ -108,7 +125,7 @@ function isNumber(value: unknown, { numberCheck }: Assumptions): boolean {
 /** SEND-6: at most 1,600 characters. */
 function isText(value: unknown, { characterUnit, blankMessage }: Assumptions): boolean {
   if (typeof value !== 'string') return false;
-  if (value.trim() === '' && blankMessage === 'reject') return false;
+  if (isBlank(value, blankMessage)) return false;
   if (characterUnit === 'utf16_units') return value.length <= 1600;
   if (characterUnit === 'code_points') return [...value].length <= 1600;
   // Counted no further than needed: every segment costs a copy of the whole text.
@@ -120,10 +137,37 @@ function isText(value: unknown, { characterUnit, blankMessage }: Assumptions): b
   return true;
 }
 
-function isRequestId(value: unknown, { emptyRequestId, requestIdMaxLength }: Assumptions): boolean {
+const blankCharacters: Readonly<Record<string, readonly number[]>> = {
+  space: [0x20],
+  control: [9, 10, 11, 12, 13],
+  no_break: [0xa0],
+  unicode: [
+    0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a,
+    0x2028, 0x2029, 0x202f, 0x205f, 0x3000,
+  ],
+  byte_order_mark: [0xfeff],
+  next_line: [0x85],
+  zero_width: [0x200b, 0x200c, 0x200d, 0x2060],
+};
+
+function isBlank(text: string, blankMessage: Assumptions['blankMessage']): boolean {
+  if (blankMessage === 'accept') return false;
+  if (blankMessage === 'reject') return text.trim() === '';
+  if (text === '') return blankMessage.includes('empty');
+  const blank = blankMessage.flatMap((kind) => blankCharacters[kind] ?? []);
+  return [...text].every((character) => blank.includes(character.codePointAt(0) ?? -1));
+}
+
+function isRequestId(value: unknown, assumptions: Assumptions): boolean {
+  const { emptyRequestId, requestIdMaxLength, requestIdUnit } = assumptions;
   if (typeof value !== 'string') return false;
   if (value === '') return emptyRequestId === 'none_supplied';
-  return [...value].length <= Number(requestIdMaxLength);
+  const length = {
+    code_points: [...value].length,
+    utf16_units: value.length,
+    bytes: Buffer.byteLength(value),
+  }[requestIdUnit];
+  return length <= requestIdMaxLength;
 }
 
 /** SEND-7: in the future, and not further ahead than allowed. */

@@ -209,7 +209,7 @@ export class ReferenceModel {
 
   handle(request: ModelRequest): Expected {
     const { nowMs, assumptions } = this;
-    const { endpoint, isGet = false } = routeOf(request.path) ?? {};
+    const { endpoint, isGet = false } = this.#routeOf(request.path) ?? {};
     const context = { request, endpoint, isGet, nowMs, assumptions };
     return reworded(this.#handle(request), context);
   }
@@ -218,8 +218,11 @@ export class ReferenceModel {
     const length =
       typeof request.body === 'string' ? Buffer.byteLength(request.body) : request.body.byteLength;
     if (length > 65_536) return this.#error(413);
-    const route = routeOf(request.path);
+    const route = this.#routeOf(request.path);
+    const { keyCheck, headMethod } = this.assumptions;
     if (route === undefined) {
+      if (keyCheck === 'first' && this.#keyOf(request.authorization) === undefined)
+        return this.#wrongKey();
       const canRedirect = routeOf(`${request.path}/`) !== undefined;
       if (canRedirect && this.assumptions.trailingSlash === 'redirect') {
         const query = request.query === '' ? '' : `?${request.query}`;
@@ -230,15 +233,16 @@ export class ReferenceModel {
     // HEAD wherever GET is, but for tasks: they would be handed out and lost.
     const methods = !route.isGet
       ? ['POST']
-      : route.endpoint === 'tasks'
+      : route.endpoint === 'tasks' || headMethod === 'refused'
         ? ['GET']
         : ['GET', 'HEAD'];
-    if (!methods.includes(request.method)) {
+    const { endpoint } = route;
+    const key = this.#keyOf(request.authorization);
+    const isRightMethod = methods.includes(request.method);
+    if (!isRightMethod && (keyCheck === 'after_method' || key !== undefined)) {
       if (this.assumptions.methodNotAllowed === '404') return this.#notFound();
       return this.#error(405, { headers: { allow: methods.join(', ') } });
     }
-    const { endpoint } = route;
-    const key = this.#keyOf(request.authorization);
     if (key === undefined) return this.#unauthenticated(endpoint, request);
 
     if (endpoint === 'read') return this.#read(route.id, key);
@@ -255,16 +259,31 @@ export class ReferenceModel {
     });
   }
 
+  #routeOf(path: string): Route | undefined {
+    const { trailingSlash, pathCase } = this.assumptions;
+    const exact = routeOf(path);
+    if (exact !== undefined) return exact;
+    const whole = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
+    const route = routeOf(pathCase === 'any' ? whole.toLowerCase() : whole);
+    if (route === undefined) return undefined;
+    const id = whole.split('/').find((part) => part.toLowerCase() === route.id.toLowerCase());
+    return route.id === '' ? route : { ...route, id: id ?? route.id };
+  }
+
+  #wrongKey(): Expected {
+    return this.#error(401, {
+      code: 'auth_invalid_keyy',
+      headers: { 'www-authenticate': 'Bearer' },
+    });
+  }
+
   #keyOf(authorization: string | undefined): ReferenceKey | undefined {
     const token = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
     return this.keys.find((each) => each.key === token && !each.revoked);
   }
 
   #unauthenticated(endpoint: Endpoint, request: ModelRequest): Expected {
-    const refused = this.#error(401, {
-      code: 'auth_invalid_keyy',
-      headers: { 'www-authenticate': 'Bearer' },
-    });
+    const refused = this.#wrongKey();
     if (endpoint === 'read' || endpoint === 'stats') return refused;
     if (this.assumptions.unauthenticatedThrottle === 'always_401') return refused;
     // The last address is the one that the nearest proxy saw.
@@ -294,7 +313,7 @@ export class ReferenceModel {
 
   #send(endpoint: Endpoint, request: ModelRequest, key: ReferenceKey): Expected {
     if (!this.#isJson(request)) return this.#error(415);
-    const body = parseObject(request.body);
+    const body = this.#bodyOf(request);
     if (body === undefined) {
       return this.assumptions.malformedJson === 'detail_400'
         ? { status: 400, body: { detail: anyText }, headers: {} }
@@ -426,11 +445,15 @@ export class ReferenceModel {
     request: ModelRequest,
     key: ReferenceKey,
   ): Expected | undefined {
-    const body = parseObject(request.body);
+    const body = this.#bodyOf(request);
     if (body === undefined || !this.#isJson(request)) return undefined;
     const mustBeValid = this.assumptions.gateOrder === 'validate_first';
     const isValid = checkFields(body, this.nowMs, this.assumptions).failing.length === 0;
     return mustBeValid && !isValid ? undefined : this.#replay(endpoint, body, key);
+  }
+
+  #bodyOf({ body }: ModelRequest): Body | undefined {
+    return body.length === 0 && this.assumptions.emptyBody === 'no_fields' ? {} : parseObject(body);
   }
 
   #isJson({ contentType, contentEncoding = '' }: ModelRequest): boolean {
@@ -459,8 +482,9 @@ export class ReferenceModel {
         ? 'from_number_not_found'
         : 'from_number_access_deniedd';
     }
-    const isBesideOwn =
-      this.#connectedSims(key) > 0 && this.assumptions.poolBesideOwnSim === 'access_denied';
+    const { poolBesideOwnSim } = this.assumptions;
+    const isBesideOwn = this.#connectedSims(key) > 0 && poolBesideOwnSim !== 'allow';
+    if (isBesideOwn && poolBesideOwnSim === 'not_found') return 'from_number_not_found';
     return isBesideOwn || !sim.allowed ? 'from_number_access_deniedd' : undefined;
   }
 
@@ -560,13 +584,19 @@ export class ReferenceModel {
 
   #received(query: string, key: ReferenceKey): Expected {
     const asked = new URLSearchParams(query);
-    const page = asked.get('page') ?? '1';
-    const pageSize = asked.get('page_size') ?? '50';
+    const { receivedQuery } = this.assumptions;
+    const isIgnored = receivedQuery === 'ignore';
+    const page = (isIgnored ? null : asked.get('page')) ?? '1';
+    let pageSize = (isIgnored ? null : asked.get('page_size')) ?? '50';
     const isCount = (text: string) =>
       /^[0-9]+$/.test(text) && Number(text) >= 1 && Number.isSafeInteger(Number(text));
     const failing: string[] = [];
     if (!isCount(page)) failing.push('page');
-    if (!isCount(pageSize) || Number(pageSize) > 200) failing.push('page_size');
+    const isSize = isCount(pageSize) && Number(pageSize) <= 200;
+    if (receivedQuery === 'not_found') {
+      if (failing.length > 0) return this.#notFound();
+      if (!isSize) pageSize = '50';
+    } else if (!isSize) failing.push('page_size');
     if (failing.length > 0) return this.#invalid(failing);
 
     const all = this.received.filter((each) => each.accountId === key.accountId).reverse();
@@ -596,8 +626,9 @@ export class ReferenceModel {
     const bare = text.toLowerCase();
     const digits = bare.replaceAll('-', '');
     const ours = digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-    const isSpelling = bare === ours || bare === digits;
-    return this.assumptions.pathIdForm === 'any' && isSpelling ? ours : text;
+    const { pathIdForm } = this.assumptions;
+    const isSpelling = bare === ours || (bare === digits && pathIdForm === 'any');
+    return pathIdForm !== 'canonical' && isSpelling ? ours : text;
   }
 
   #tasks(pathId: string, key: ReferenceKey): Expected {

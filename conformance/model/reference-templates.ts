@@ -112,11 +112,14 @@ function valuesOf(reply: Reply, template: Template, context: Context): Values {
   const { request, nowMs, endpoint, isGet } = context;
   const { status, body, headers, failing = [] } = reply;
   const wait = headers['retry-after'];
-  return {
+  const shared = {
     now: new Date(nowMs).toISOString(),
     uuid: isUuidText,
     path: request.path,
     method: request.method,
+  };
+  return {
+    ...shared,
     status,
     code: failing[0] ?? (status >= 400 ? codeIn(body) : undefined) ?? isText,
     detail: isText,
@@ -125,17 +128,24 @@ function valuesOf(reply: Reply, template: Template, context: Context): Values {
     allow: headers['allow'],
     allowed_method: isGet ? 'GET' : 'POST',
     location: headers['location'],
-    ...(status < 300 && endpoint !== undefined && ofEndpoint(endpoint, reply, template)),
+    ...(status < 300 && endpoint !== undefined && ofEndpoint(endpoint, reply, template, shared)),
   };
 }
 
-function ofEndpoint(endpoint: string, { body, page }: Reply, template: Template): Values {
+function ofEndpoint(
+  endpoint: string,
+  { body, page }: Reply,
+  template: Template,
+  shared: Values,
+): Values {
   const own = body as Fields;
   const list = (name: string): readonly unknown[] =>
     Array.isArray(body) ? body : (own[name] as readonly unknown[]);
   const items = (name: string) =>
     list(name).map((item) =>
-      template.item === undefined ? item : filled(template.item, item as Values, []),
+      template.item === undefined
+        ? item
+        : filled(template.item, { ...shared, ...(item as Values) }, []),
     );
   switch (endpoint) {
     case 'stats': {

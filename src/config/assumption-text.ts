@@ -61,8 +61,9 @@ export function nearestName(typed: string, names: readonly string[]): string | u
 
 /** The answer as text, number and list; the ledger's schema decides which of them is valid. */
 function candidates(name: AssumptionName, answer: string): readonly unknown[] {
-  if (name === 'failsFrom') {
-    return [answer === '' ? [] : answer.split(',').map((status) => status.trim())];
+  if (alsoAccepts(name)?.includes('once') || alsoAccepts(name)?.includes('a list of')) {
+    const list = answer === '' ? [] : answer.split(',').map((part) => part.trim());
+    return [answer, list];
   }
   // Templates are typed as JSON; what is none is refused as text.
   if (name === 'replyTemplates') return [parsed(answer)];

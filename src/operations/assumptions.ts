@@ -71,6 +71,16 @@ const later: readonly string[] = [
   'pathIdForm',
   'replyTemplates',
   'messageRetention',
+  'emptyBody',
+  'pathCase',
+  'headMethod',
+  'keyCheck',
+  'fieldOrder',
+  'senderFieldName',
+  'emptySendAt',
+  'requestIdUnit',
+  'numberMinDigits',
+  'receivedQuery',
 ];
 
 /** Journals compare the answers that the first of them held, so that older ones still play. */

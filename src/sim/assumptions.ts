@@ -21,6 +21,23 @@ function choice<const A extends readonly [string, ...string[]]>(open: string, an
   return { open, answers, schema: z.enum(answers), default: answers[0] as A[number] } as const;
 }
 
+/** A named answer, or a list of the parts that it consists of, for what is something in between. */
+function choiceOrList<
+  const A extends readonly [string, ...string[]],
+  const I extends readonly [string, ...string[]],
+>(open: string, answers: A, items: I) {
+  const list = z
+    .array(z.enum(items))
+    .overwrite((given) => items.filter((item) => given.includes(item as never)) as typeof given);
+  return {
+    open,
+    answers,
+    schema: z.union([z.enum(answers), list]),
+    default: answers[0] as A[number] | readonly I[number][],
+    alsoAccepts: `a list of ${items.join(', ')}, which may be empty`,
+  } as const;
+}
+
 interface Range {
   readonly min: number;
   readonly max: number;
@@ -61,6 +78,50 @@ const failsFromSchema = z
   .array(z.enum(unfinishedStatuses))
   .transform((list) => unfinishedStatuses.filter((status) => list.includes(status)));
 
+/** The fields for which `null` may count as absent. */
+const nullableFields = ['from', 'from_number', 'request_id', 'send_at'] as const;
+
+/** What a `send_at` may look like beside `YYYY-MM-DDThh:mm:ss`, with up to nine decimals. */
+export const sendAtForms = [
+  'lower_case',
+  'space',
+  'no_seconds',
+  'no_minutes',
+  'date_only',
+  'basic',
+  'week_date',
+  'ordinal_date',
+  'decimal_comma',
+  'decimals_of_any_unit',
+  'long_decimals',
+  'hour_24',
+  'leap_second',
+  'short_offset',
+] as const;
+export type SendAtForm = (typeof sendAtForms)[number];
+
+/** Texts of these characters alone are blank. */
+export const blankKinds = [
+  'empty',
+  'space',
+  'control',
+  'no_break',
+  'unicode',
+  'byte_order_mark',
+  'next_line',
+  'zero_width',
+] as const;
+export type BlankKind = (typeof blankKinds)[number];
+
+/** The fields of a send, in the order of the document's table; `unknown`: those beyond it. */
+export const checkedFields = ['to', 'from', 'message', 'request_id', 'send_at', 'unknown'] as const;
+export type CheckedField = (typeof checkedFields)[number];
+
+const fieldOrderSchema = z
+  .array(z.enum(checkedFields))
+  .length(checkedFields.length)
+  .refine((order) => new Set(order).size === order.length, 'a field is named twice');
+
 /** Keys are 40 letters and digits behind a prefix; a prefix is what a bearer token may carry. */
 const keyPrefixSchema = z.string().regex(/^[A-Za-z0-9_.~-]{0,32}$/, {
   message: 'expected at most 32 characters of A-Z, a-z, 0-9, "_", ".", "~", "-"',
@@ -100,24 +161,50 @@ export const assumptionLedger = {
   errorBody: choice('body of errors other than 429', ['code_detail', 'field_map', 'nested']),
   notFoundBody: choice('body of the 404', ['detail_only', 'code_detail']),
   malformedJson: choice('body that is no JSON object', ['detail_400', 'code_400']),
+  emptyBody: choice('a send without a body', ['malformed', 'no_fields']),
   contentType: choice('body not declared as JSON', ['reject_415', 'ignore']),
-  trailingSlash: choice('path without the last slash', ['not_found', 'redirect']),
+  trailingSlash: choice('path without the last slash', ['not_found', 'redirect', 'served']),
+  pathCase: choice('capitals in a path', ['exact', 'any']),
   methodNotAllowed: choice('another method on a known path', ['405', '404']),
+  headMethod: choice('HEAD where GET is known', ['as_get', 'refused']),
+  keyCheck: choice('what is looked at before the key', ['after_method', 'before_method', 'first']),
   unknownFields: choice('fields the document does not name', ['ignore', 'reject']),
-  nullFields: choice('`null` for an optional field', ['reject', 'absent']),
-  typeCoercion: choice('a number or boolean where the table says string', ['reject', 'coerce']),
+  nullFields: choiceOrList('`null` for an optional field', ['reject', 'absent'], nullableFields),
+  typeCoercion: choice('a number or boolean where the table says string', [
+    'reject',
+    'coerce',
+    'numbers',
+  ]),
   validationScope: choice('which failing fields a 400 names', ['first', 'all']),
-  sendAtFormats: choice('which ISO 8601 forms are read', ['rfc3339', 'iso8601']),
-  pathIdForm: choice('upper-case or hyphenless UUIDs in a path', ['canonical', 'any']),
+  fieldOrder: {
+    open: 'in which order failing fields are named',
+    answers: [],
+    schema: fieldOrderSchema,
+    default: checkedFields as readonly CheckedField[],
+    alsoAccepts: `each of ${checkedFields.join(', ')} once, in any order`,
+  },
+  senderFieldName: choice('the name of a failing sender that was given as `from_number`', [
+    'as_given',
+    'from',
+  ]),
+  sendAtFormats: choiceOrList('which ISO 8601 forms are read', ['rfc3339', 'iso8601'], sendAtForms),
+  emptySendAt: choice('`send_at: ""`', ['reject', 'absent']),
+  pathIdForm: choice('upper-case or hyphenless UUIDs in a path', ['canonical', 'any', 'any_case']),
   emptyRequestId: choice('`request_id: ""`', ['none_supplied', 'reject']),
   requestIdMaxLength: number('longest `request_id`', 255, { min: 1, max: 65_536 }),
+  requestIdUnit: choice('what one character of a `request_id` is', [
+    'code_points',
+    'utf16_units',
+    'bytes',
+  ]),
   characterUnit: choice('what one of the 1,600 characters is', [
     'code_points',
     'utf16_units',
     'graphemes',
   ]),
-  blankMessage: choice('`""` or white space only', ['reject', 'accept']),
+  blankMessage: choiceOrList('`""` or white space only', ['reject', 'accept'], blankKinds),
   numberCheck: choice('how strictly E.164 is checked', ['possible', 'shape', 'valid']),
+  numberMinDigits: number('fewest digits of a number', 2, { min: 2, max: 15 }),
   sendAtZone: choice('offsets other than UTC', ['utc_only', 'any_offset', 'naive_is_utc', 'any']),
   sendAtMaxAheadDays: numberOrWord(
     'how far ahead `send_at` may be',
@@ -157,6 +244,7 @@ export const assumptionLedger = {
   poolBesideOwnSim: choice('pool number while the account has a connected SIM', [
     'access_denied',
     'allow',
+    'not_found',
   ]),
   monthlyQuota: numberOrWord(
     "the plan's size",
@@ -183,6 +271,11 @@ export const assumptionLedger = {
   dashboardSendShape: choice('body and reply of the dashboard send', ['same_as_v1']),
   externalSendShape: choice('body and reply of the external send', ['same_as_v1']),
   receivedShape: choice('the list of inbound messages', ['page', 'array']),
+  receivedQuery: choice('`page` or `page_size` of another value', [
+    'reject',
+    'not_found',
+    'ignore',
+  ]),
   tasksShape: choice('what a polling device gets', ['tasks', 'array']),
   tasksAccess: choice("who may poll a device's tasks", ['owner']),
   statsShape: choice('account statistics', ['counts']),

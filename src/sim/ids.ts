@@ -32,9 +32,13 @@ export function isUuid(text: string): boolean {
 const looseUuid = /^([0-9a-f]{8})(-?)([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{12})$/i;
 
 /**
- * A UUID in capitals or without hyphens as we write it; any other text as it is (`pathIdForm:
- * any`).
+ * A UUID in capitals, or without hyphens where `form` is `any`, as we write it; any other text as it
+ * is (`pathIdForm`).
  */
-export function canonicalUuid(text: string): string {
+export function canonicalUuid(text: string, form: 'any' | 'any_case' = 'any'): string {
+  if (form === 'any_case') {
+    const lower = text.toLowerCase();
+    return isUuid(lower) ? lower : text;
+  }
   return looseUuid.test(text) ? text.replace(looseUuid, '$1-$3-$4-$5-$6').toLowerCase() : text;
 }

@@ -1,8 +1,9 @@
 /**
  * The inbound messages of one account, newest first. The document names the endpoint and no shape.
- * Assumes: receivedShape.
+ * Assumes: receivedShape, receivedQuery.
  */
 import { z } from 'zod';
+import type { Assumptions } from './assumptions.ts';
 import type { FieldFailure, ServiceError } from './errors.ts';
 import { isoTime } from './iso-time.ts';
 import type { Account, ReceivedMessage } from './records.ts';
@@ -47,9 +48,11 @@ export function listReceived(
   account: Account,
   path: string,
   query: ReceivedQuery,
+  receivedQuery: Assumptions['receivedQuery'],
 ): ReceivedDecision {
-  const read = readReceivedQuery(query);
+  const read = readUnder(receivedQuery, query);
   if (read.kind === 'invalid_field') return read;
+  if (read.kind === 'not_found') return read;
   const { page, size } = read;
   const count = account.received.length;
   const pages = Math.max(1, Math.ceil(count / size));
@@ -84,6 +87,20 @@ export function entryOf(received: ReceivedMessage): ReceivedEntry {
 type ReadQuery =
   | { readonly kind: 'query'; readonly page: number; readonly size: number }
   | Extract<ServiceError, { kind: 'invalid_field' }>;
+
+const nothingAsked: ReceivedQuery = { page: null, page_size: null };
+
+function readUnder(
+  receivedQuery: Assumptions['receivedQuery'],
+  query: ReceivedQuery,
+): ReadQuery | { readonly kind: 'not_found' } {
+  if (receivedQuery === 'ignore') return readReceivedQuery(nothingAsked);
+  const read = readReceivedQuery(query);
+  if (read.kind === 'query' || receivedQuery === 'reject') return read;
+  // A size of another value is the default one; a page of another value is none.
+  const again = readReceivedQuery({ ...query, page_size: null });
+  return again.kind === 'query' ? again : { kind: 'not_found' };
+}
 
 export function readReceivedQuery(query: ReceivedQuery): ReadQuery {
   const page = readParameter(query, 'page');

@@ -7,6 +7,7 @@
 import { z } from 'zod';
 
 const everywhere = ['now', 'uuid', 'path', 'method'];
+const ofItems = ['message_id', 'device_id', 'from_number', 'to', 'message'];
 const ofRefusals = [...everywhere, 'status', 'code', 'detail'];
 const ofSends = [
   ...everywhere,
@@ -59,11 +60,11 @@ export const templateRows = {
   },
   received: {
     placeholders: [...everywhere, 'items', 'count', 'next', 'previous'],
-    lists: ['message_id', 'device_id', 'from_number', 'to', 'message', 'received_at'],
+    lists: [...everywhere, ...ofItems, 'received_at'],
   },
   tasks: {
     placeholders: [...everywhere, 'items', 'count'],
-    lists: ['message_id', 'to', 'from_number', 'message', 'request_id', 'device_id', 'created_at'],
+    lists: [...everywhere, ...ofItems, 'request_id', 'created_at'],
   },
   /** Replies with a message: their headers alone, as RES-1 states the body. */
   message: { placeholders: everywhere },
@@ -131,8 +132,8 @@ export const replyTemplatesSchema = z
     for (const [name, template] of Object.entries(templates))
       if (isObject(template)) check(name as TemplateName, template as Template, context);
   })
-  .transform((given) =>
-    Object.keys(given).length === 0 ? noReplyTemplates : (given as ReplyTemplates),
+  .overwrite((given) =>
+    Object.keys(given).length === 0 ? (noReplyTemplates as typeof given) : given,
   );
 
 type Template = z.output<typeof templateSchema>;

@@ -2,7 +2,7 @@
  * `send_at`: a date, a time of day and a zone. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone.
  * Fractions below the millisecond round up: a message is never released before its time.
  */
-import type { Assumptions } from './assumptions.ts';
+import type { Assumptions, SendAtForm } from './assumptions.ts';
 import { msPerDay } from './limits.ts';
 
 type SendAtAssumptions = Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>;
@@ -11,51 +11,106 @@ type Format = Assumptions['sendAtFormats'];
 /** Four digits are all that a reply has for a year. Simulated time ends long before. */
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-const rfc3339 = String.raw`(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})[Tt](?<hour>\d{2}):(?<minute>\d{2})(?::(?<second>\d{2})(?:\.(?<fraction>\d+))?)?`;
+/** The forms that each name stands for. */
+const namedForms: Readonly<Record<'rfc3339' | 'iso8601', readonly SendAtForm[]>> = {
+  rfc3339: ['lower_case', 'no_seconds', 'long_decimals'],
+  iso8601: [
+    'lower_case',
+    'no_seconds',
+    'no_minutes',
+    'basic',
+    'week_date',
+    'ordinal_date',
+    'decimal_comma',
+    'decimals_of_any_unit',
+    'long_decimals',
+    'hour_24',
+    'short_offset',
+  ],
+};
 
-/** Calendar, week and ordinal dates; the extended format has separators, the basic one has none. */
-function iso8601(dash: '-' | '', colon: ':' | ''): string {
-  const date = String.raw`(?<year>\d{4})${dash}(?:(?<month>\d{2})${dash}(?<day>\d{2})|W(?<week>\d{2})${dash}(?<weekday>\d)|(?<ordinal>\d{3}))`;
-  const time = String.raw`(?<hour>\d{2})(?:${colon}(?<minute>\d{2})(?:${colon}(?<second>\d{2}))?)?(?:[.,](?<fraction>\d+))?`;
-  return `${date}[Tt]${time}`;
+interface Shape {
+  readonly forms: ReadonlySet<SendAtForm>;
+  /** Date and time, without the zone. */
+  readonly sources: readonly string[];
+  readonly offsetMinutes: string;
+  readonly patterns: readonly RegExp[];
+  readonly expected: string;
 }
 
-const forms: Record<Format, readonly string[]> = {
-  rfc3339: [rfc3339],
-  iso8601: [iso8601('-', ':'), iso8601('', '')],
-};
+/** By name or list; a list is kept for as long as the process, and there are few of them. */
+const shapes = new Map<string, Shape>();
+const mostShapes = 100;
 
-const minutesOfOffset: Record<Format, string> = {
-  rfc3339: String.raw`:(?<offsetMinute>\d{2})`,
-  iso8601: String.raw`(?::?(?<offsetMinute>\d{2}))?`,
-};
+function shapeOf(format: Format): Shape {
+  const name = String(format);
+  let shape = shapes.get(name);
+  if (shape === undefined) {
+    if (shapes.size >= mostShapes) shapes.clear();
+    shape = makeShape(format);
+    shapes.set(name, shape);
+  }
+  return shape;
+}
 
-const expected: Record<Format, string> = {
-  rfc3339: 'expected an RFC 3339 date and time, YYYY-MM-DDThh:mm:ssZ',
-  iso8601: 'expected an ISO 8601 date and time, YYYY-MM-DDThh:mm:ssZ or YYYYMMDDThhmmssZ',
-};
+function makeShape(format: Format): Shape {
+  const forms = new Set(typeof format === 'string' ? namedForms[format] : format);
+  const sources = [source(forms, '-', ':'), ...(forms.has('basic') ? [source(forms, '', '')] : [])];
+  const offsetMinutes = forms.has('short_offset')
+    ? String.raw`(?::?(?<offsetMinute>\d{2}))?`
+    : String.raw`:(?<offsetMinute>\d{2})`;
+  const z = forms.has('lower_case') ? '[Zz]' : 'Z';
+  const zone = String.raw`(?<zone>${z}|(?<sign>[+-])(?<offsetHour>\d{2})${offsetMinutes})?`;
+  const patterns = sources.map((one) => new RegExp(`^${one}${zone}$`));
+  const whole = forms.has('date_only') ? [new RegExp(`^${dateSource(forms, '-')}$`)] : [];
+  const basic = forms.has('basic') ? ' or YYYYMMDDThhmmssZ' : '';
+  const standard = forms.has('basic') ? 'an ISO 8601' : 'an RFC 3339';
+  return {
+    forms,
+    sources,
+    offsetMinutes,
+    patterns: [...patterns, ...whole],
+    expected: `expected ${standard} date and time, YYYY-MM-DDThh:mm:ssZ${basic}`,
+  };
+}
 
-const shapes: Record<Format, readonly RegExp[]> = {
-  rfc3339: shapesOf('rfc3339'),
-  iso8601: shapesOf('iso8601'),
-};
+type Forms = ReadonlySet<SendAtForm>;
 
-function shapesOf(format: Format): RegExp[] {
-  const zone = String.raw`(?<zone>[Zz]|(?<sign>[+-])(?<offsetHour>\d{2})${minutesOfOffset[format]})?`;
-  return forms[format].map((form) => new RegExp(`^${form}${zone}$`));
+/** Calendar, week and ordinal dates; the extended format has separators, the basic one has none. */
+function source(forms: Forms, dash: '-' | '', colon: ':' | ''): string {
+  const digits = forms.has('long_decimals') ? String.raw`\d+` : String.raw`\d{1,9}`;
+  const point = forms.has('decimal_comma') ? '[.,]' : String.raw`\.`;
+  const fraction = `(?:${point}(?<fraction>${digits}))?`;
+  const isAnyUnit = forms.has('decimals_of_any_unit');
+  const mayEnd = (has: boolean) => (has ? '?' : '');
+  const seconds = String.raw`(?:${colon}(?<second>\d{2})${isAnyUnit ? '' : fraction})${mayEnd(forms.has('no_seconds'))}`;
+  const minutes = String.raw`(?:${colon}(?<minute>\d{2})${seconds})${mayEnd(forms.has('no_minutes'))}`;
+  const time = String.raw`(?<hour>\d{2})${minutes}${isAnyUnit ? fraction : ''}`;
+  const between = `T${forms.has('lower_case') ? 't' : ''}${forms.has('space') ? ' ' : ''}`;
+  return `${dateSource(forms, dash)}[${between}]${time}`;
+}
+
+function dateSource(forms: Forms, dash: '-' | ''): string {
+  const kinds = [String.raw`(?<month>\d{2})${dash}(?<day>\d{2})`];
+  if (forms.has('week_date')) kinds.push(String.raw`W(?<week>\d{2})${dash}(?<weekday>\d)`);
+  if (forms.has('ordinal_date')) kinds.push(String.raw`(?<ordinal>\d{3})`);
+  return String.raw`(?<year>\d{4})${dash}(?:${kinds.join('|')})`;
 }
 
 /** What a schema can say of `send_at`: the spelling, not whether there is such a time. */
 export function sendAtPattern({ sendAtFormats, sendAtZone }: SendAtAssumptions): string {
-  const utc = String.raw`\+00${minutesOfOffset[sendAtFormats].replace(String.raw`\d{2}`, '00')}`;
-  const offset = String.raw`[+-]\d{2}${minutesOfOffset[sendAtFormats]}`;
+  const { forms, sources, offsetMinutes } = shapeOf(sendAtFormats);
+  const z = forms.has('lower_case') ? '[Zz]' : 'Z';
+  const utc = String.raw`\+00${offsetMinutes.replace(String.raw`\d{2}`, '00')}`;
+  const offset = String.raw`[+-]\d{2}${offsetMinutes}`;
   const zone = {
-    utc_only: `(?:[Zz]|${utc})`,
-    any_offset: `(?:[Zz]|${offset})`,
-    naive_is_utc: `(?:[Zz]|${utc})?`,
-    any: `(?:[Zz]|${offset})?`,
+    utc_only: `(?:${z}|${utc})`,
+    any_offset: `(?:${z}|${offset})`,
+    naive_is_utc: `(?:${z}|${utc})?`,
+    any: `(?:${z}|${offset})?`,
   }[sendAtZone];
-  const pattern = `^(?:${forms[sendAtFormats].join('|')})${zone}$`;
+  const whole = forms.has('date_only') ? `|^${dateSource(forms, '-')}$` : '';
+  const pattern = `^(?:${sources.join('|')})${zone}$${whole}`;
   // A name may stand once in a pattern, and not every reader of schemas knows names.
   return pattern.replaceAll(/\?<\w+>/g, '');
 }
@@ -65,10 +120,13 @@ export function parseSendAt(
   text: string,
   { sendAtFormats, sendAtZone }: SendAtAssumptions,
 ): number | { readonly why: string } {
-  const parts = read(text, shapes[sendAtFormats]);
-  if (parts === undefined) return { why: `Not understood: ${expected[sendAtFormats]}.` };
-  const wallMs = Math.min(dateMs(parts) + timeMs(parts, sendAtFormats), lastMs);
-  if (Number.isNaN(wallMs)) return { why: `No such date or time: ${expected[sendAtFormats]}.` };
+  const { forms, patterns, expected } = shapeOf(sendAtFormats);
+  const parts = read(text, patterns);
+  if (parts === undefined) return { why: `Not understood: ${expected}.` };
+  const wallMs = Math.min(dateMs(parts) + timeMs(parts, forms), lastMs);
+  if (Number.isNaN(wallMs)) return { why: `No such date or time: ${expected}.` };
+  // A date alone has no zone: it is midnight in UTC.
+  if (parts['hour'] === undefined) return wallMs;
   const { zone, sign, offsetHour, offsetMinute = '00' } = parts;
   if (zone === undefined) {
     return sendAtZone === 'naive_is_utc' || sendAtZone === 'any'
@@ -126,12 +184,13 @@ function weekDateMs(year: number, week: number, weekday: number): number {
 }
 
 /** Milliseconds since midnight; NaN where the day has no such time. A leap second is none. */
-function timeMs({ hour, minute, second, fraction = '0' }: Parts, format: Format): number {
-  const [hours, minutes, seconds] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
+function timeMs({ hour, minute, second, fraction = '0' }: Parts, forms: Forms): number {
+  const [hours, minutes, seconds] = [Number(hour ?? 0), Number(minute ?? 0), Number(second ?? 0)];
   const lastUnitMs = second !== undefined ? 1000 : minute !== undefined ? 60_000 : 3_600_000;
   const ms = ((hours * 60 + minutes) * 60 + seconds) * 1000 + fractionMs(fraction, lastUnitMs);
-  const isMidnightAtEnd = format === 'iso8601' && ms === msPerDay;
-  const exists = (hours <= 23 || isMidnightAtEnd) && minutes <= 59 && seconds <= 59;
+  const isMidnightAtEnd = forms.has('hour_24') && hours === 24 && ms === msPerDay;
+  const lastSecond = forms.has('leap_second') ? 60 : 59;
+  const exists = (hours <= 23 || isMidnightAtEnd) && minutes <= 59 && seconds <= lastSecond;
   return exists ? ms : Number.NaN;
 }
 

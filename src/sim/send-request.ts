@@ -1,11 +1,13 @@
 /**
  * Validation of the send body: which fields fail, and why.
  * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
- * typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck,
- * sendAtFormats, sendAtZone, sendAtMaxAheadDays.
+ * typeCoercion, fieldOrder, senderFieldName, emptyRequestId, requestIdMaxLength, requestIdUnit,
+ * characterUnit, blankMessage, numberCheck, numberMinDigits, sendAtFormats, emptySendAt, sendAtZone,
+ * sendAtMaxAheadDays.
  */
 import { z } from 'zod';
-import type { Assumptions } from './assumptions.ts';
+import { type Assumptions, type CheckedField, checkedFields } from './assumptions.ts';
+import { notBlankPattern } from './blank.ts';
 import type { FieldFailure } from './errors.ts';
 import { isoTime } from './iso-time.ts';
 import { messageMaxCharacters, msPerDay } from './limits.ts';
@@ -31,23 +33,21 @@ export type SendValidation =
       readonly failures: readonly [FieldFailure, ...FieldFailure[]];
     };
 
-/** A regular expression for what `trim` leaves something of. */
-const notBlank = String.raw`\S`;
-
 /**
  * The fields of the document's table, as schemas under the assumptions in force. What a JSON Schema
  * can say and zod's own checks cannot (a length in code points, a spelling checked elsewhere)
  * stands in `meta`.
  */
 export function sendFields(assumptions: Assumptions) {
-  const { blankMessage, characterUnit, emptyRequestId, requestIdMaxLength } = assumptions;
+  const { blankMessage, characterUnit, emptyRequestId } = assumptions;
+  const { requestIdMaxLength, requestIdUnit } = assumptions;
   const text = z.string({ error: typeError('a string') });
+  const pattern = notBlankPattern(blankMessage);
+  const notBlank = pattern === undefined ? undefined : new RegExp(pattern, 'u');
   const textToSend =
-    blankMessage === 'accept'
+    notBlank === undefined
       ? text
-      : text
-          .refine((given) => given.trim() !== '', 'May not be blank.')
-          .meta({ pattern: notBlank });
+      : text.refine((given) => notBlank.test(given), 'May not be blank.').meta({ pattern });
   const id = emptyRequestId === 'none_supplied' ? text : text.min(1, 'May not be empty.');
   return {
     to: numberField(text, assumptions),
@@ -62,19 +62,23 @@ export function sendFields(assumptions: Assumptions) {
       .meta(characterUnit === 'graphemes' ? {} : { maxLength: messageMaxCharacters }),
     request_id: id
       .refine(
-        (given) => isAtMost(requestIdMaxLength, given, 'code_points'),
+        (given) => isAtMost(requestIdMaxLength, given, requestIdUnit),
         `At most ${requestIdMaxLength} characters.`,
       )
+      // A schema counts code points, of which no unit has more than characters.
       .meta({ maxLength: requestIdMaxLength })
       .optional(),
     send_at: text.meta({ pattern: sendAtPattern(assumptions) }).optional(),
   };
 }
 
-function numberField(text: z.ZodString, { numberCheck }: Assumptions) {
+function numberField(text: z.ZodString, { numberCheck, numberMinDigits }: Assumptions) {
   return text
-    .refine((given) => isPhoneNumber(given, numberCheck), 'Not a phone number in E.164 format.')
-    .meta({ pattern: e164.source });
+    .refine(
+      (given) => given.length > numberMinDigits && isPhoneNumber(given, numberCheck),
+      'Not a phone number in E.164 format.',
+    )
+    .meta({ pattern: e164.source, minLength: numberMinDigits + 1 });
 }
 
 /** By the names that callers use, in the order of the document's table. */
@@ -108,29 +112,30 @@ export function validateSend(
   assumptions: Assumptions,
   nowMs: number,
 ): SendValidation {
-  const { sender, field: senderField, conflict } = chooseSender(body, assumptions);
+  const { sender, field, conflict } = chooseSender(body, assumptions);
+  const senderField = assumptions.senderFieldName === 'from' ? 'from' : field;
   const parsed = schemaFor(assumptions).safeParse({
     to: asText(body['to'], assumptions),
     sender,
     message: asText(body['message'], assumptions),
-    request_id: optional(body['request_id'], assumptions),
-    send_at: optional(body['send_at'], assumptions),
+    request_id: optional(body, 'request_id', assumptions),
+    send_at: optional(body, 'send_at', assumptions),
   });
   const failures: FieldFailure[] = [];
   if (!parsed.success) {
     for (const issue of parsed.error.issues) {
       const path = String(issue.path[0]);
-      const field = path === 'sender' ? senderField : path;
+      const failing = path === 'sender' ? senderField : path;
       // Two senders that may not stand together fail as such, under the alias's name.
       if (path === 'sender' && conflict !== undefined) continue;
-      if (!failures.some((failure) => failure.field === field)) {
-        failures.push({ field, detail: issue.message });
+      if (!failures.some((failure) => failure.field === failing)) {
+        failures.push({ field: failing, detail: issue.message });
       }
     }
   }
   if (conflict !== undefined) insertConflict(failures, conflict);
   let sendAtMs = 0;
-  const sendAt = optional(body['send_at'], assumptions);
+  const sendAt = optional(body, 'send_at', assumptions);
   if (typeof sendAt === 'string') {
     const read = readSendAt(sendAt, assumptions, nowMs);
     if (typeof read === 'number') sendAtMs = read;
@@ -141,7 +146,7 @@ export function validateSend(
       if (!knownFields.has(field)) failures.push({ field, detail: 'Unknown field.' });
     }
   }
-  const [first, ...others] = failures;
+  const [first, ...others] = inOrder(failures, assumptions);
   if (first !== undefined) return { kind: 'invalid_field', failures: [first, ...others] };
   if (!parsed.success) throw new Error('a body without failures parses');
   const { to, message, request_id: requestId = '' } = parsed.data;
@@ -149,6 +154,17 @@ export function validateSend(
     kind: 'valid',
     request: { to, sender: parsed.data.sender, message, requestId, sendAtMs },
   };
+}
+
+/** As `fieldOrder` says; by default they are in the order of the document's table already. */
+function inOrder(failures: FieldFailure[], { fieldOrder }: Assumptions): FieldFailure[] {
+  if (failures.length < 2 || fieldOrder === checkedFields) return failures;
+  const placeOf = ({ field }: FieldFailure) => {
+    const name = field === 'from_number' ? 'from' : field;
+    const at = fieldOrder.indexOf(name as CheckedField);
+    return at < 0 || name === 'unknown' ? fieldOrder.indexOf('unknown') : at;
+  };
+  return failures.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
 /** The `request_id` of a body that may yet fail validation; undefined when none could be kept. */
@@ -163,10 +179,10 @@ export function readRequestId(
 /** The sender as it stands in the body, valid or not: what a replay is compared by. */
 export function chooseSender(
   body: Readonly<Record<string, unknown>>,
-  assumptions: Pick<Assumptions, 'bothSenderFields' | 'nullFields' | 'typeCoercion'>,
+  assumptions: Pick<Assumptions, 'bothSenderFields' | OptionalAssumption>,
 ): { sender: unknown; field: 'from' | 'from_number'; conflict?: FieldFailure } {
-  const from = optional(body['from'], assumptions);
-  const alias = optional(body['from_number'], assumptions);
+  const from = optional(body, 'from', assumptions);
+  const alias = optional(body, 'from_number', assumptions);
   if (alias === undefined) return { sender: from, field: 'from' };
   if (from === undefined) return { sender: alias, field: 'from_number' };
   switch (assumptions.bothSenderFields) {
@@ -197,14 +213,26 @@ function insertConflict(failures: FieldFailure[], conflict: FieldFailure): void 
   failures.splice(behind < 0 ? failures.length : behind, 0, conflict);
 }
 
-/** `null` for an optional field is no value where `nullFields` says so. */
+type OptionalAssumption = 'nullFields' | 'typeCoercion' | 'emptySendAt';
+
+/**
+ * `null` for an optional field is no value where `nullFields` says so, and an empty `send_at` is
+ * none where `emptySendAt` does.
+ */
 export function optional(
-  value: unknown,
-  assumptions: Pick<Assumptions, 'nullFields' | 'typeCoercion'>,
+  body: Readonly<Record<string, unknown>>,
+  field: 'from' | 'from_number' | 'request_id' | 'send_at',
+  assumptions: Pick<Assumptions, OptionalAssumption>,
 ): unknown {
-  return value === null && assumptions.nullFields === 'absent'
-    ? undefined
-    : asText(value, assumptions);
+  const value = body[field];
+  if (value === null) {
+    const { nullFields } = assumptions;
+    const isAbsent =
+      nullFields === 'absent' || (nullFields !== 'reject' && nullFields.includes(field));
+    return isAbsent ? undefined : null;
+  }
+  if (value === '' && field === 'send_at' && assumptions.emptySendAt === 'absent') return undefined;
+  return asText(value, assumptions);
 }
 
 /** A number or boolean as JavaScript writes it, where `typeCoercion` takes it for a string. */
@@ -212,9 +240,10 @@ export function asText(
   value: unknown,
   { typeCoercion }: Pick<Assumptions, 'typeCoercion'>,
 ): unknown {
-  return typeCoercion === 'coerce' && (typeof value === 'number' || typeof value === 'boolean')
-    ? String(value)
-    : value;
+  if (typeCoercion === 'reject') return value;
+  const isText =
+    typeof value === 'number' || (typeof value === 'boolean' && typeCoercion === 'coerce');
+  return isText ? String(value) : value;
 }
 
 function readSendAt(
@@ -241,8 +270,13 @@ function typeError(expected: string) {
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** Whether `text` has at most `limit` characters of the given unit. */
-function isAtMost(limit: number, text: string, unit: Assumptions['characterUnit']): boolean {
-  // No unit counts more characters than UTF-16 does.
+function isAtMost(
+  limit: number,
+  text: string,
+  unit: Assumptions['characterUnit' | 'requestIdUnit'],
+): boolean {
+  if (unit === 'bytes') return utf8Bytes(text) <= limit;
+  // No other unit counts more characters than UTF-16 does.
   if (text.length <= limit) return true;
   if (unit === 'utf16_units') return false;
   let characters = 0;
@@ -250,4 +284,14 @@ function isAtMost(limit: number, text: string, unit: Assumptions['characterUnit'
     if (++characters > limit) return false;
   }
   return true;
+}
+
+/** Bytes of UTF-8; a lone surrogate counts as the three of its replacement character. */
+function utf8Bytes(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
 }

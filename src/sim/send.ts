@@ -149,7 +149,7 @@ function isDifferent(
   body: Readonly<Record<string, unknown>>,
   first: Message,
 ): boolean {
-  const sendAt = optional(body['send_at'], assumptions);
+  const sendAt = optional(body, 'send_at', assumptions);
   const sendAtMs = typeof sendAt === 'string' ? parseSendAt(sendAt, assumptions) : undefined;
   return (
     asText(body['to'], assumptions) !== first.to ||
@@ -165,8 +165,11 @@ function usableDevice(world: World, account: Account, number: string): Device | 
   const device = world.deviceByNumber(number);
   if (device === undefined) return { kind: 'number_not_found' };
   if (device.account === undefined) {
-    if (account.connectedSims.length > 0 && assumptions.poolBesideOwnSim === 'access_denied') {
-      return { kind: 'number_access_denied' };
+    const { poolBesideOwnSim } = assumptions;
+    if (account.connectedSims.length > 0 && poolBesideOwnSim !== 'allow') {
+      return poolBesideOwnSim === 'not_found'
+        ? { kind: 'number_not_found' }
+        : { kind: 'number_access_denied' };
     }
   } else if (device.account !== account) {
     return assumptions.foreignNumber === 'access_denied'

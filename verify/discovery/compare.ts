@@ -91,12 +91,15 @@ const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 function masked(value: unknown, name = ''): unknown {
   // Of a list, the entries that differ: how many tasks wait depends on when a device polled.
   if (Array.isArray(value))
-    return [...new Set(value.map((item) => JSON.stringify(masked(item))))].map(
+    return [...new Set(value.map((item) => JSON.stringify(masked(item, 'entry'))))].map(
       (text) => JSON.parse(text) as unknown,
     );
   if (typeof value === 'object' && value !== null) {
     const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-    return Object.fromEntries(members.map(([key, item]) => [key, masked(item, key)]));
+    const isEntry = name === 'entry';
+    return Object.fromEntries(
+      members.map(([key, item]) => [key, isEntry ? shapeOf(item) : masked(item, key)]),
+    );
   }
   // Figures go their own way on each server.
   if (typeof value === 'number') return '<number>';
@@ -104,5 +107,11 @@ function masked(value: unknown, name = ''): unknown {
   if (time.test(value)) return '<time>';
   // A message lives on while the probes are played.
   if (name === 'status' && /^(queued|sending|sent|delivered)$/.test(value)) return '<status>';
-  return / /.test(value) ? '<text>' : value.replaceAll(uuid, '<id>');
+  const isText = / /.test(value) || name === 'message';
+  return isText ? '<text>' : value.replaceAll(uuid, '<id>');
+}
+
+/** Of an entry, such as a task: which one comes depends on what was sent before. */
+function shapeOf(value: unknown): unknown {
+  return typeof value === 'string' ? '<text>' : masked(value);
 }

@@ -5,13 +5,15 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { scaledClock } from '../../conformance/clock.ts';
 import { readAssumptionsFile } from '../../src/config/world-file.ts';
 import type { WorldFixtureInput } from '../../src/config/world-schema.ts';
 import { type AssumptionName, assumptionNames } from '../../src/sim/assumptions.ts';
 import { createSimulator } from '../../src/simulator.ts';
 import { type ForeignServer, serveForeign } from '../foreign/server.ts';
 import type { Variation } from '../foreign/variation.ts';
-import { type ConformReport, runConform } from '../testkit/conform-run.ts';
+import { type ConformReport, runConform, startOwnSimulator } from '../testkit/conform-run.ts';
 import { ask, type Difference, differences, type Side } from './compare.ts';
 import { probes, type Scene, throttledProbe } from './probes.ts';
 
@@ -21,33 +23,39 @@ export interface Comparison {
   readonly found: string;
   readonly probes: number;
   readonly differences: readonly Difference[];
+  /** Assumptions that the harness tells otherwise of the simulator than of the server. */
+  readonly lost: readonly string[];
 }
 
 /** What follows from floods and waits is not asked by probes, and takes minutes. */
 const slow: readonly AssumptionName[] = ['limiterRefill', 'unauthenticatedThrottle', 'clientIp'];
 const minuteMs = 60_000;
+/** The harness waits for limits to return: both clocks run faster. */
+const rate = 8;
 
 export async function compareAfterDiscovery(variation: Variation): Promise<Comparison> {
   let skippedMs = 0;
-  const server = await serveForeign(variation, () => Date.now() + skippedMs);
+  const clock = scaledClock(rate);
+  // Stands still while the probes are played, so that no device polls between two of them.
+  let stoppedAtMs: number | undefined;
+  const now = () => (stoppedAtMs ?? Math.round(clock.now())) + skippedMs;
+  const server = await serveForeign(variation, now);
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-discovery-'));
   try {
     const file = join(folder, 'assumptions.json');
     const asked = assumptionNames.filter((name) => !slow.includes(name));
-    const report = await runConform([
-      server.baseUrl,
-      ...asked,
-      ...server.flags,
-      '--discover',
-      file,
-      '--timeout',
-      '65s',
-    ]);
+    const flags = [...server.flags, '--discover', file, '--timeout', '65s'];
+    const report = await runConform([server.baseUrl, ...asked, ...flags], undefined, clock);
     const passMinute = () => {
       skippedMs += minuteMs + 1_000;
     };
+    stoppedAtMs = Math.round(clock.now());
     passMinute();
-    const foreign = { baseUrl: server.baseUrl, scene: await sceneOf(server), passMinute };
+    const foreign = {
+      baseUrl: server.baseUrl,
+      scene: await sceneOf(server, now()),
+      passMinute,
+    };
     const all = [...probes, throttledProbe];
     const found = await compareWithTwin(file, foreign, flagsOf(server), all);
     return {
@@ -55,11 +63,29 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
       found: await readFile(file, 'utf8'),
       probes: all.length,
       differences: found,
+      lost: await lostOnTheWay(file),
     };
   } finally {
     await rm(folder, { recursive: true });
     await server.close();
   }
+}
+
+/** What the harness observes of a simulator with these answers, where that is not the answer. */
+async function lostOnTheWay(file: string): Promise<string[]> {
+  const assumptions = await readAssumptionsFile(file);
+  const names = Object.keys(assumptions) as AssumptionName[];
+  const start = () => startOwnSimulator({ clock: 'manual', assumptions });
+  const { exitCode, assumptions: again } = await runConform(names, start);
+  const lost = names.filter((name) => !isDeepStrictEqual(again.answers[name], assumptions[name]));
+  for (const n of lost)
+    console.log(
+      n,
+      JSON.stringify(again.answers[n], null, 1),
+      JSON.stringify(assumptions[n], null, 1),
+      again.untold[n],
+    );
+  return exitCode === 0 ? lost : [...lost, `exit code ${exitCode}`];
 }
 
 async function compareWithTwin(
@@ -92,9 +118,9 @@ function flagsOf({ flags }: ForeignServer): ReadonlyMap<string, string> {
   return new Map(pairs);
 }
 
-function sceneOf(server: ForeignServer): Promise<Scene> {
+function sceneOf(server: ForeignServer, nowMs: number): Promise<Scene> {
   const flags = flagsOf(server);
-  return sceneWith(server.baseUrl, flags, flags.get('device-id') ?? '', Date.now());
+  return sceneWith(server.baseUrl, flags, flags.get('device-id') ?? '', Math.round(nowMs));
 }
 
 /** The world of the foreign server, as far as its flags tell. */

@@ -18,6 +18,7 @@ export type Mistake = readonly [field: string, text: string];
 const known = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
 const e164 = /^\+[1-9]\d{6,14}$/;
 const utcTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|\+00:00)$/;
+const spacedTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|\+00:00)$/;
 const anyTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 
 export function readFields(
@@ -29,6 +30,7 @@ export function readFields(
   const given = (name: string): unknown => {
     const value = Object.hasOwn(body, name) ? body[name] : undefined;
     if (value === null && variation.nullIsAbsent) return undefined;
+    if (value === '' && name === 'send_at' && variation.emptySendAtIsAbsent) return undefined;
     const isScalar = typeof value === 'number' || typeof value === 'boolean';
     return variation.coercesText && isScalar ? String(value) : value;
   };
@@ -54,6 +56,7 @@ export function readFields(
   if (variation.refusesUnknownFields) {
     for (const name in body) check(name, known.includes(name), 'This field is not known.');
   }
+  if (variation.namesLastFirst) mistakes.reverse();
   if (mistakes.length > 0) return variation.namesAllFields ? mistakes : mistakes.slice(0, 1);
   return {
     to: to as string,
@@ -74,10 +77,11 @@ function isMessage(value: unknown, { acceptsBlank, countsGraphemes }: Variation)
 }
 
 /** Epoch milliseconds, rounded up; NaN for what is no time. */
-function timeOf(value: unknown, { acceptsOffsets }: Variation): number {
+function timeOf(value: unknown, { acceptsOffsets, readsSpaceInTime }: Variation): number {
   if (typeof value !== 'string') return Number.NaN;
-  if (!(acceptsOffsets ? anyTime : utcTime).test(value)) return Number.NaN;
-  const [day = ''] = value.split('T');
+  const known = acceptsOffsets ? anyTime : readsSpaceInTime ? spacedTime : utcTime;
+  if (!known.test(value)) return Number.NaN;
+  const [day = ''] = value.split(/[T ]/);
   const isRealDay = new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
   const beyond = /\.\d{3}(\d+)/.exec(value)?.[1] ?? '0';
   return isRealDay ? Date.parse(value) + (Number(beyond) > 0 ? 1 : 0) : Number.NaN;

@@ -55,7 +55,7 @@ async function answer(
   });
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   response.writeHead(status, {
-    'content-type': 'application/json',
+    'content-type': service.contentType,
     'content-length': Buffer.byteLength(text),
     ...(variation.addsRequestHeaders && { 'cf-ray': randomUUID(), server: 'cdn' }),
     ...headers,

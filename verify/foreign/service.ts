@@ -5,16 +5,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Answer } from './answer.ts';
 import { readFields, type SendFields } from './fields.ts';
 import { type Throttle, throttleOf } from './throttle.ts';
 import type { Variation } from './variation.ts';
+import { Wording } from './wording.ts';
 import { type Account, type Message, makeWorld, type Sim, statusOf } from './world.ts';
-
-export interface Answer {
-  readonly status: number;
-  readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 interface Caller {
   readonly account: Account;
@@ -48,6 +44,7 @@ const dayMs = 86_400_000;
 export class ForeignService {
   readonly #variation: Variation;
   readonly #now: () => number;
+  readonly #wording: Wording;
   readonly #world = makeWorld();
   readonly #throttles = new Map<string, Throttle>();
   readonly #remembered = new Map<string, Remembered>();
@@ -56,6 +53,7 @@ export class ForeignService {
   constructor(variation: Variation, now: () => number = Date.now) {
     this.#variation = variation;
     this.#now = now;
+    this.#wording = new Wording(variation);
     const send =
       (name: string): Endpoint['run'] =>
       (caller, _, call) =>
@@ -78,7 +76,7 @@ export class ForeignService {
         method: 'GET',
         path: /^\/api\/v1\/sms\/received\/$/,
         limit: 120,
-        run: () => ({ status: 200, body: this.#listed('results', []) }),
+        run: () => this.#wording.list('results', []),
       },
       tasks: {
         method: 'GET',
@@ -89,7 +87,7 @@ export class ForeignService {
       stats: {
         method: 'GET',
         path: /^\/api\/v1\/account\/stats\/$/,
-        run: ({ account }) => ({ status: 200, body: { sent: account.messages.length } }),
+        run: ({ account }) => this.#wording.stats(account.messages.length),
       },
       read: {
         method: 'GET',
@@ -99,26 +97,34 @@ export class ForeignService {
     };
   }
 
+  get contentType(): string {
+    return this.#wording.contentType;
+  }
+
   get flags(): Readonly<Record<string, string>> {
     return this.#world.flags;
   }
 
   answer(call: Call): Answer {
     const found = this.#find(call.path);
+    const caller = this.#authenticate(call);
+    if (caller === undefined && this.#variation.asksKeyFirst && !found?.endpoint.limit) {
+      return this.#wording.error(401, 'auth_invalid_keyy');
+    }
     if (found === undefined) {
       const target = `${call.path}/`;
       return this.#variation.redirectsToSlash && this.#find(target) !== undefined
         ? { status: 301, body: {}, headers: { location: target } }
-        : this.#notFound();
+        : this.#wording.unknownPath(call.path);
     }
     const { name, endpoint, id } = found;
-    const method = call.method === 'HEAD' ? 'GET' : call.method;
-    if (method !== endpoint.method) {
+    const isHead = call.method === 'HEAD' && !this.#variation.refusesHead;
+    const isWrong = (isHead ? 'GET' : call.method) !== endpoint.method;
+    if (isWrong && (caller !== undefined || !this.#variation.asksKeyFirst)) {
       return this.#variation.wrongMethodIs404
-        ? this.#notFound()
-        : { ...this.#error(405, 'method_not_allowed'), headers: { allow: endpoint.method } };
+        ? this.#wording.unknownPath(call.path)
+        : this.#wording.wrongMethod(endpoint.method);
     }
-    const caller = this.#authenticate(call);
     if (caller === undefined) return this.#unauthenticated(name, endpoint, call);
     const early = this.#variation.replayBeforeThrottle
       ? this.#replay(caller, name, call)
@@ -129,7 +135,10 @@ export class ForeignService {
     );
   }
 
-  #find(path: string) {
+  #find(asked: string) {
+    const { servesWithoutSlash, readsAnyPathCase } = this.#variation;
+    const whole = servesWithoutSlash && !asked.endsWith('/') ? `${asked}/` : asked;
+    const path = readsAnyPathCase ? whole.toLowerCase() : whole;
     for (const [name, endpoint] of Object.entries(this.#endpoints)) {
       const match = endpoint.path.exec(path);
       if (match !== null) return { name, endpoint, id: match[1] ?? '' };
@@ -146,7 +155,7 @@ export class ForeignService {
   }
 
   #unauthenticated(name: string, endpoint: Endpoint, { address }: Call): Answer {
-    const refusal = this.#error(401, 'auth_invalid_keyy');
+    const refusal = this.#wording.error(401, 'auth_invalid_keyy');
     if (this.#variation.unauthenticatedIsNever429) return refusal;
     return this.#throttled(`${name} ${address}`, endpoint, () => refusal);
   }
@@ -172,19 +181,20 @@ export class ForeignService {
   #send(caller: Caller, endpoint: string, call: Call): Answer {
     const type = call.headers['content-type'] ?? '';
     if (!this.#variation.readsAnyContentType && !/^application\/json\b/i.test(type)) {
-      return this.#error(415, 'unsupported_media_type');
+      return this.#wording.error(415, 'unsupported_media_type');
     }
-    const body = objectOf(call.body);
-    if (body === undefined) return { status: 400, body: { detail: 'JSON parse error' } };
+    const isEmpty = call.body.length === 0 && this.#variation.emptyBodyHasNoFields;
+    const body = isEmpty ? {} : objectOf(call.body);
+    if (body === undefined) return this.#wording.noJson();
     const replayed = this.#replay(caller, endpoint, call);
     if (replayed !== undefined) return replayed;
     const fields = readFields(body, this.#now(), this.#variation);
-    if (!('to' in fields)) return this.#invalid(fields);
+    if (!('to' in fields)) return this.#wording.invalid(fields);
     const sender = this.#sender(caller.account, fields.from);
-    if (typeof sender === 'string') return this.#error(403, sender);
-    if (!sender.active) return this.#error(503, 'device_inactive');
+    if (typeof sender === 'string') return this.#wording.error(403, sender);
+    if (!sender.active) return this.#wording.error(503, 'device_inactive');
     const { account } = caller;
-    if (account.used >= account.quota) return this.#error(402, 'quota_exceeded');
+    if (account.used >= account.quota) return this.#wording.error(402, 'quota_exceeded');
     account.used += 1;
     return this.#accept(account, endpoint, sender, fields, call);
   }
@@ -223,7 +233,7 @@ export class ForeignService {
     const known = this.#remembered.get(this.#scope(account, endpoint, requestId));
     if (known === undefined || this.#now() - known.atMs >= dayMs) return undefined;
     if (this.#variation.replayOfOtherBodyIs409 && known.fields !== call.body.toString()) {
-      return this.#error(409, 'request_id_conflict');
+      return this.#wording.error(409, 'request_id_conflict');
     }
     return { status: 200, body: known.body };
   }
@@ -247,7 +257,7 @@ export class ForeignService {
   #read(account: Account, id: string): Answer {
     const wanted = this.#variation.upperCaseIds ? id.toLowerCase() : id;
     const message = account.messages.find((each) => each.id === wanted);
-    if (message === undefined) return this.#notFound();
+    if (message === undefined) return this.#wording.notFound();
     return {
       status: 200,
       body: this.#shown(message, statusOf(message, this.#now(), this.#variation)),
@@ -256,7 +266,7 @@ export class ForeignService {
 
   #tasks(account: Account, id: string): Answer {
     const sim = account.sims.find((each) => each.id === id);
-    if (sim === undefined) return this.#notFound();
+    if (sim === undefined) return this.#wording.notFound();
     const nowMs = this.#now();
     const taken = account.messages.filter(
       (message) =>
@@ -265,17 +275,8 @@ export class ForeignService {
         statusOf(message, nowMs, this.#variation) === 'queued',
     );
     for (const message of taken) message.pickedUpAtMs = nowMs;
-    const tasks = taken.map(({ id: messageId, to, from, text }) => ({
-      message_id: messageId,
-      to,
-      from_number: from,
-      message: text,
-    }));
-    return { status: 200, body: this.#listed('tasks', tasks) };
-  }
-
-  #listed(name: string, items: readonly unknown[]): unknown {
-    return this.#variation.arrays ? items : { [name]: items };
+    const tasks = taken.map((one) => this.#wording.task(one.id, one.to, one.from, one.text));
+    return this.#wording.list('tasks', tasks);
   }
 
   /** RES-1: the seven fields of the Message body. */
@@ -289,37 +290,6 @@ export class ForeignService {
       device_id: this.#variation.upperCaseIds ? message.sim.id.toUpperCase() : message.sim.id,
       created_at: new Date(message.createdAtMs).toISOString(),
     };
-  }
-
-  #notFound(): Answer {
-    return { status: 404, body: { detail: 'No Message matches the given query.' } };
-  }
-
-  #invalid(mistakes: readonly (readonly [string, string])[]): Answer {
-    const [[field, text] = ['', '']] = mistakes;
-    const byField = Object.fromEntries(mistakes.map(([name, what]) => [name, [what]]));
-    switch (this.#variation.errorShape) {
-      case 'field_map':
-        return { status: 400, body: byField };
-      case 'nested':
-        return { status: 400, body: { error: { code: field, message: text, fields: byField } } };
-      case 'title':
-        return { status: 400, body: { title: 'Invalid', code: field, errors: byField } };
-      default:
-        return { status: 400, body: { code: field, detail: text } };
-    }
-  }
-
-  #error(status: number, code: string): Answer {
-    const detail = `Refused: ${code.replaceAll('_', ' ')}.`;
-    switch (this.#variation.errorShape) {
-      case 'nested':
-        return { status, body: { error: { code, message: detail } } };
-      case 'title':
-        return { status, body: { title: detail, code, type: 'about:blank' } };
-      default:
-        return { status, body: { code, detail } };
-    }
   }
 }
 

@@ -7,7 +7,7 @@ export interface Variation {
   readonly refill: 'sliding' | 'fixed_window' | 'token_bucket';
   readonly refusalsSpend: boolean;
   readonly errorsSpend: boolean;
-  readonly errorShape: 'code_detail' | 'field_map' | 'nested' | 'title';
+  readonly errorShape: 'code_detail' | 'field_map' | 'nested' | 'title' | 'framework';
   readonly namesAllFields: boolean;
   readonly wrongMethodIs404: boolean;
   readonly redirectsToSlash: boolean;
@@ -29,6 +29,15 @@ export interface Variation {
   /** Headers that differ from reply to reply, as a CDN adds them. */
   readonly addsRequestHeaders: boolean;
   readonly holdsAsScheduled: boolean;
+  readonly asksKeyFirst: boolean;
+  readonly refusesHead: boolean;
+  readonly servesWithoutSlash: boolean;
+  readonly readsAnyPathCase: boolean;
+  readonly emptyBodyHasNoFields: boolean;
+  readonly emptySendAtIsAbsent: boolean;
+  readonly readsSpaceInTime: boolean;
+  /** Names the last field of the document's table first. */
+  readonly namesLastFirst: boolean;
   /** Seconds between two polls of a device. */
   readonly pollSeconds: number;
 }
@@ -58,11 +67,20 @@ export const plain: Variation = {
   unauthenticatedIsNever429: false,
   addsRequestHeaders: false,
   holdsAsScheduled: false,
+  asksKeyFirst: false,
+  refusesHead: false,
+  servesWithoutSlash: false,
+  readsAnyPathCase: false,
+  emptyBodyHasNoFields: false,
+  emptySendAtIsAbsent: false,
+  readsSpaceInTime: false,
+  namesLastFirst: false,
   pollSeconds: 1,
 };
 
 /** Answers otherwise wherever it can. */
 export const odd: Variation = {
+  ...plain,
   refill: 'fixed_window',
   refusalsSpend: false,
   errorsSpend: false,
@@ -112,5 +130,20 @@ export const variations: Readonly<Record<string, Variation>> = {
     addsRequestHeaders: true,
     replayBeforeThrottle: true,
     readsAnyContentType: true,
+  },
+  framework: {
+    ...plain,
+    refill: 'fixed_window',
+    errorShape: 'framework',
+    namesAllFields: true,
+    nullIsAbsent: true,
+    asksKeyFirst: true,
+    refusesHead: true,
+    servesWithoutSlash: true,
+    readsAnyPathCase: true,
+    emptyBodyHasNoFields: true,
+    emptySendAtIsAbsent: true,
+    readsSpaceInTime: true,
+    namesLastFirst: true,
   },
 };

@@ -4,6 +4,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Clock } from '../../conformance/clock.ts';
 import { conform, type OwnSimulator } from '../../conformance/main.ts';
 import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';
 
@@ -33,6 +34,7 @@ export interface ConformReport {
 export async function runConform(
   argv: readonly string[],
   startOwn?: () => Promise<OwnSimulator>,
+  clock?: Clock,
 ): Promise<ConformReport> {
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-conform-'));
   const file = join(folder, 'report.json');
@@ -43,6 +45,7 @@ export async function runConform(
       stderr: (text) => errors.push(text),
       signal: new AbortController().signal,
       ...(startOwn !== undefined && { startOwn }),
+      ...(clock !== undefined && { clock }),
     });
     return JSON.parse(await readFile(file, 'utf8')) as ConformReport;
   } catch (error) {

@@ -111,6 +111,14 @@ export const mixtures: readonly Partial<Assumptions>[] = [
   { nullFields: 'absent', bothSenderFields: 'alias_wins', sendAtZone: 'any_offset' },
   { requestIdMaxLength: 3, sendAtMaxAheadDays: 7, characterUnit: 'utf16_units', sendAtZone: 'any' },
   { sendAtFormats: 'iso8601' },
+  {
+    sendAtFormats: ['space', 'date_only'],
+    emptySendAt: 'absent',
+    blankMessage: ['empty', 'space'],
+  },
+  { nullFields: ['from', 'request_id'], typeCoercion: 'numbers', numberMinDigits: 8 },
+  { nullFields: ['from_number', 'send_at'], bothSenderFields: 'reject', receivedQuery: 'ignore' },
+  { receivedQuery: 'not_found', headMethod: 'refused', trailingSlash: 'served' },
   { sendAtFormats: 'iso8601', sendAtZone: 'any' },
   { blankMessage: 'accept', characterUnit: 'graphemes', numberCheck: 'shape' },
   {

@@ -1,6 +1,7 @@
 /**
  * The refusals that each operation of the OpenAPI document may return.
- * Assumes: trailingSlash, methodNotAllowed, contentType, replayDifferentBody.
+ * Assumes: trailingSlash, methodNotAllowed, headMethod, receivedQuery, contentType,
+ * replayDifferentBody.
  */
 import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -25,7 +26,7 @@ export function refusalsOf(
   const route: Route = routes[endpoint];
   const refusals = [refusalOf({ kind: 'invalid_key' }, assumptions)] as Refusal[];
   if (route.method === 'POST') refusals.push(...sendRefusals(assumptions));
-  if (endpoint === 'received') {
+  if (endpoint === 'received' && assumptions.receivedQuery === 'reject') {
     const mistake = readReceivedQuery({ page: '0', page_size: null });
     if (mistake.kind === 'invalid_field') {
       refusals.push(invalidField('received', mistake, assumptions));
@@ -34,7 +35,7 @@ export function refusalsOf(
   const missing = notFoundTexts(operations[endpoint], assumptions);
   if (missing.length > 0) refusals.push(notFound(missing.join('\n\n'), assumptions, route.pattern));
   if (assumptions.methodNotAllowed === '405') {
-    const allow = allowedMethods(route);
+    const allow = allowedMethods(route, assumptions.headMethod);
     refusals.push(refusalOf({ kind: 'method_not_allowed', allow }, assumptions));
   }
   if (limitPerMinute !== null) refusals.push(throttled(limitPerMinute, assumptions));
@@ -66,7 +67,9 @@ function sendRefusals(assumptions: Assumptions): Refusal[] {
 }
 
 function notFoundTexts(operation: Operation, assumptions: Assumptions): string[] {
-  const texts = operation.notFound === undefined ? [] : [operation.notFound];
+  const isOnlyPage = operation.operationId === operations.received.operationId;
+  const isNeverMissing = isOnlyPage && assumptions.receivedQuery === 'ignore';
+  const texts = operation.notFound === undefined || isNeverMissing ? [] : [operation.notFound];
   if (assumptions.trailingSlash === 'not_found') {
     texts.push('This path without its last slash (`trailingSlash`).');
   }

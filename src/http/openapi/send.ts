@@ -2,7 +2,7 @@
  * The schema of the send body, built from the fields that validate it. The sender is `from` or its
  * alias `from_number`.
  * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
- * typeCoercion, and those
+ * typeCoercion, emptySendAt, and those
  */
 import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -15,7 +15,6 @@ const hourMs = 3_600_000;
 export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   const { bothSenderFields, unknownFields } = assumptions;
   const { to, sender, message, ...optional } = sendFields(assumptions);
-  const { notGiven, maybeNull } = nulls(assumptions);
   const recipient = to.meta({ description: `Recipient, E.164. ${numberText(assumptions)}` });
   const asText = textOrMore(assumptions);
   const from = sender.meta({
@@ -25,19 +24,24 @@ export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   });
   const rest = {
     message: asText(message).meta({ description: messageText(assumptions) }),
-    request_id: maybeNull(asText(optional.request_id)).meta({
+    request_id: orNull('request_id', asText(optional.request_id), assumptions).meta({
       description: requestIdText(assumptions),
     }),
-    send_at: maybeNull(optional.send_at).meta({ description: sendAtText(assumptions) }),
+    send_at: orNull('send_at', sendAtOrEmpty(optional.send_at, assumptions), assumptions).meta({
+      description: sendAtText(assumptions),
+    }),
   };
   const ignored = (by: string) => z.unknown().optional().describe(`Ignored if \`${by}\` is given.`);
   const aliasBesideFrom = {
     from_wins: ignored('from'),
-    alias_wins: notGiven,
-    reject: notGiven,
-    reject_if_different: maybeNull(from.optional()).meta({ description: 'The same as `from`.' }),
+    alias_wins: notGiven('from_number', assumptions),
+    reject: notGiven('from_number', assumptions),
+    reject_if_different: orNull('from_number', from.optional(), assumptions).meta({
+      description: 'The same as `from`.',
+    }),
   }[bothSenderFields];
-  const fromBesideAlias = bothSenderFields === 'alias_wins' ? ignored('from_number') : notGiven;
+  const fromBesideAlias =
+    bothSenderFields === 'alias_wins' ? ignored('from_number') : notGiven('from', assumptions);
   const body = (title: string, senders: { from: z.ZodType; from_number: z.ZodType }) => {
     const fields = z.object({ to: recipient, ...senders, ...rest });
     return (unknownFields === 'reject' ? fields.strict() : fields).meta({ title });
@@ -48,22 +52,34 @@ export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   ]);
 }
 
-/** Under `nullFields: absent`, null counts as absent, also in the sender fields. */
-function nulls({ nullFields }: Assumptions) {
-  return nullFields === 'absent'
-    ? {
-        notGiven: z.null().optional(),
-        maybeNull: (schema: z.ZodType): z.ZodType => schema.nullable(),
-      }
-    : { notGiven: z.never().optional(), maybeNull: (schema: z.ZodType): z.ZodType => schema };
+type NullableField = 'from' | 'from_number' | 'request_id' | 'send_at';
+
+/** Where `nullFields` says so, null counts as absent, also in the sender fields. */
+function mayBeNull(field: NullableField, { nullFields }: Assumptions): boolean {
+  return nullFields === 'absent' || (nullFields !== 'reject' && nullFields.includes(field));
+}
+
+function orNull(field: NullableField, schema: z.ZodType, assumptions: Assumptions): z.ZodType {
+  return mayBeNull(field, assumptions) ? schema.nullable() : schema;
+}
+
+function notGiven(field: NullableField, assumptions: Assumptions): z.ZodType {
+  return mayBeNull(field, assumptions) ? z.null().optional() : z.never().optional();
+}
+
+function sendAtOrEmpty(schema: z.ZodType, { emptySendAt }: Assumptions): z.ZodType {
+  return emptySendAt === 'reject' ? schema : z.union([schema, z.literal('')]).optional();
 }
 
 /**
  * Accepts numbers and booleans as text; `to`, `from` and `send_at` reject them as values anyway.
  */
 function textOrMore({ typeCoercion }: Assumptions) {
-  return (schema: z.ZodType): z.ZodType =>
-    typeCoercion === 'reject' ? schema : z.union([schema, z.number(), z.boolean()]);
+  return (schema: z.ZodType): z.ZodType => {
+    if (typeCoercion === 'reject') return schema;
+    const more = typeCoercion === 'coerce' ? [z.number(), z.boolean()] : [z.number()];
+    return z.union([schema, ...more]);
+  };
 }
 
 function numberText({ numberCheck }: Assumptions): string {
@@ -80,7 +96,7 @@ function messageText({ blankMessage, characterUnit }: Assumptions): string {
     utf16_units: 'UTF-16 units',
     graphemes: 'graphemes',
   }[characterUnit];
-  const blank = blankMessage === 'reject' ? ' May not be blank (`blankMessage`).' : '';
+  const blank = blankMessage === 'accept' ? '' : ' May not be blank (`blankMessage`).';
   return (
     `Body text, at most ${messageMaxCharacters} characters (SEND-6), counted as ${unit} ` +
     `(\`characterUnit\`).${blank}`
@@ -97,7 +113,7 @@ function requestIdText({ emptyRequestId }: Assumptions): string {
 }
 
 function sendAtText({ sendAtFormats, sendAtMaxAheadDays }: Assumptions): string {
-  const form = { rfc3339: 'RFC 3339', iso8601: 'ISO 8601' }[sendAtFormats];
+  const form = sendAtFormats === 'rfc3339' ? 'RFC 3339' : 'ISO 8601';
   const ahead =
     sendAtMaxAheadDays === 'unlimited'
       ? ''

@@ -22,7 +22,14 @@ import { pollTasks, taskDetails } from '../../sim/tasks.ts';
 import type { World } from '../../sim/world.ts';
 import { authenticate } from './authenticate.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
-import { allowedMethods, matchRoute, type RouteMatch, routes, takesMethod } from './routes.ts';
+import {
+  allowedMethods,
+  matchOtherSpelling,
+  matchRoute,
+  type RouteMatch,
+  routes,
+  takesMethod,
+} from './routes.ts';
 import { replayBeforeThrottle, sendMessage } from './send-message.ts';
 import { itemsOf, refuse, reword } from './templated-replies.ts';
 
@@ -37,18 +44,26 @@ export interface Handled {
 }
 
 export function handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
-  const match = matchRoute(request.path);
+  const { assumptions } = world;
+  const match = matchRoute(request.path) ?? matchOtherSpelling(request.path, assumptions);
   if (match === undefined) {
-    return { endpoint: undefined, key: undefined, reply: unknownPath(world, request) };
+    const isRefused =
+      assumptions.keyCheck === 'first' && authenticate(world, request.authorization) === undefined;
+    const reply = isRefused
+      ? refuse(world, request, { kind: 'invalid_key' })
+      : unknownPath(world, request);
+    return { endpoint: undefined, key: undefined, reply };
   }
   const { endpoint } = match.route;
-  if (!takesMethod(match.route, request.method)) {
+  const isTaken = takesMethod(match.route, request.method, assumptions.headMethod);
+  if (!isTaken && assumptions.keyCheck === 'after_method') {
     return { endpoint, key: undefined, reply: wrongMethod(world, match, request) };
   }
   const key = authenticate(world, request.authorization);
   if (key === undefined) {
     return { endpoint, key, reply: unauthenticated(world, limiter, endpoint, request) };
   }
+  if (!isTaken) return { endpoint, key: undefined, reply: wrongMethod(world, match, request) };
   return { endpoint, key, reply: authenticated(world, limiter, match, key, request) };
 }
 
@@ -91,14 +106,19 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
     case 'received': {
       const parameters = new URLSearchParams(request.query);
       const query = { page: parameters.get('page'), page_size: parameters.get('page_size') };
-      const decision = listReceived(account, routes.received.pattern, query);
+      const decision = listReceived(
+        account,
+        routes.received.pattern,
+        query,
+        assumptions.receivedQuery,
+      );
       if (decision.kind !== 'received') return refuse(world, request, decision);
       const { page } = decision;
       const reply = json(assumptions.receivedShape === 'page' ? page : page.results);
       return isWorded
         ? reword(world, request, endpoint, reply, () => ({
             ...page,
-            items: itemsOf(assumptions.replyTemplates, endpoint, page.results),
+            items: itemsOf(world, request, endpoint, page.results),
           }))
         : reply;
     }
@@ -110,7 +130,7 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
       return isWorded
         ? reword(world, request, endpoint, reply, () => ({
             count: tasks.length,
-            items: itemsOf(assumptions.replyTemplates, endpoint, tasks.map(taskDetails(world))),
+            items: itemsOf(world, request, endpoint, tasks.map(taskDetails(world))),
           }))
         : reply;
     }
@@ -125,7 +145,8 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
 }
 
 function idIn({ id }: RouteMatch, { assumptions }: World): string {
-  return assumptions.pathIdForm === 'canonical' ? id : canonicalUuid(id);
+  const { pathIdForm } = assumptions;
+  return pathIdForm === 'canonical' ? id : canonicalUuid(id, pathIdForm);
 }
 
 /** AUTH-6: an unauthenticated call spends from its client IP's bucket. */
@@ -186,7 +207,7 @@ function redirectTarget({ path, query }: ApiRequest): string | undefined {
 function wrongMethod(world: World, { route }: RouteMatch, request: ApiRequest): ApiReply {
   const refusal: ServiceError =
     world.assumptions.methodNotAllowed === '405'
-      ? { kind: 'method_not_allowed', allow: allowedMethods(route) }
+      ? { kind: 'method_not_allowed', allow: allowedMethods(route, world.assumptions.headMethod) }
       : { kind: 'not_found' };
   return refuse(world, request, refusal);
 }

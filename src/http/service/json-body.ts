@@ -1,5 +1,5 @@
 /**
- * A request's body as a JSON object. Rules: SVC-4. Assumes: malformedJson, contentType.
+ * A request's body as a JSON object. Rules: SVC-4. Assumes: malformedJson, emptyBody, contentType.
  */
 import { isUtf8 } from 'node:buffer';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -24,6 +24,7 @@ export function readJsonBody(
   }
   const text = decode(request.body);
   if (text === undefined) return malformed('The body is not valid UTF-8.');
+  if (text === '' && assumptions.emptyBody === 'no_fields') return { kind: 'object', object: {} };
   if (text === '') return malformed('The body is empty; a JSON object is expected.', 'empty_body');
   let value: unknown;
   try {

@@ -1,7 +1,8 @@
 /**
  * The service's paths: which endpoint a request is for. Rules: VER-1. Assumes: trailingSlash,
- * methodNotAllowed. Paths are compared as sent: nothing is decoded, folded or normalised.
+ * pathCase, methodNotAllowed, headMethod. Paths are compared as sent: nothing is decoded.
  */
+import type { Assumptions } from '../../sim/assumptions.ts';
 import type { EndpointName } from '../../sim/limits.ts';
 
 export interface Route {
@@ -50,17 +51,39 @@ export function matchRoute(path: string): RouteMatch | undefined {
   return undefined;
 }
 
+/** A path that other assumptions read as one of the document's. */
+export function matchOtherSpelling(
+  path: string,
+  { trailingSlash, pathCase }: Pick<Assumptions, 'trailingSlash' | 'pathCase'>,
+): RouteMatch | undefined {
+  if (trailingSlash !== 'served' && pathCase === 'exact') return undefined;
+  const whole = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
+  const match = matchRoute(pathCase === 'any' ? whole.toLowerCase() : whole);
+  if (match === undefined || match.id === '' || pathCase === 'exact') return match;
+  // Ids keep their case, which `pathIdForm` is about.
+  const start = whole.toLowerCase().indexOf(match.id);
+  return { route: match.route, id: whole.slice(start, start + match.id.length) };
+}
+
+type HeadMethod = Assumptions['headMethod'];
+
 /** `GET, HEAD` or `POST`: what `Allow` says. */
-export function allowedMethods(route: Route): string {
-  return takesMethod(route, 'HEAD') ? 'GET, HEAD' : route.method;
+export function allowedMethods(route: Route, headMethod: HeadMethod = 'as_get'): string {
+  return takesMethod(route, 'HEAD', headMethod) ? 'GET, HEAD' : route.method;
 }
 
 /**
  * HEAD goes wherever GET does, but for tasks: a reply without a body would lose the work it hands
  * out.
  */
-export function takesMethod(route: Route, method: string): boolean {
-  if (method === 'HEAD') return route.method === 'GET' && route.endpoint !== 'tasks';
+export function takesMethod(
+  route: Route,
+  method: string,
+  headMethod: HeadMethod = 'as_get',
+): boolean {
+  if (method === 'HEAD') {
+    return headMethod === 'as_get' && route.method === 'GET' && route.endpoint !== 'tasks';
+  }
   return method === route.method;
 }
 

@@ -10,7 +10,6 @@ import type { EndpointName } from '../../sim/limits.ts';
 import {
   noReplyTemplates,
   type ReplyTemplate,
-  type ReplyTemplates,
   type TemplateName,
 } from '../../sim/reply-templates.ts';
 import { Rng } from '../../sim/rng.ts';
@@ -18,7 +17,7 @@ import type { World } from '../../sim/world.ts';
 import { errorReplies, errorReply } from './error-replies.ts';
 import { fillBody, fillText, RawJson, type Values } from './fill-template.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
-import { matchRoute } from './routes.ts';
+import { matchOtherSpelling, matchRoute } from './routes.ts';
 
 /** What a template is filled from. */
 export interface Setting {
@@ -36,7 +35,7 @@ export function refuse(world: Setting, request: ApiRequest, error: ServiceError)
   if (template === undefined) return reply;
   const values = {
     ...valuesOf(world, request),
-    ...refusalValues(error, request),
+    ...refusalValues(error, request, assumptions),
     status: reply.status,
   };
   const failures = error.kind === 'invalid_field' ? namedFailures(error, assumptions) : [];
@@ -58,13 +57,15 @@ export function reword(
 
 /** The list of a reply, each entry as the template of `name` shapes it. */
 export function itemsOf(
-  templates: ReplyTemplates,
+  world: Setting,
+  request: ApiRequest,
   name: 'received' | 'tasks',
   items: readonly object[],
 ): RawJson {
-  const shape = templates[name]?.item;
+  const shape = world.assumptions.replyTemplates[name]?.item;
+  const shared = valuesOf(world, request);
   const texts = items.map((item) =>
-    shape === undefined ? JSON.stringify(item) : fillBody(shape, { ...item }),
+    shape === undefined ? JSON.stringify(item) : fillBody(shape, { ...shared, ...item }),
   );
   return new RawJson(`[${texts.join(',')}]`);
 }
@@ -104,23 +105,22 @@ function headersOf(
   return headers;
 }
 
-type Refused = Pick<Setting['assumptions'], 'replyTemplates' | 'notFoundBody' | 'malformedJson'>;
+type Refused = Setting['assumptions'];
 
 /** The template of a refusal, the most specific first. */
 function templateOf(
   error: ServiceError,
   request: Pick<ApiRequest, 'path'>,
-  { replyTemplates, notFoundBody, malformedJson }: Refused,
+  assumptions: Refused,
 ): ReplyTemplate | undefined {
+  const { replyTemplates, notFoundBody, malformedJson } = assumptions;
   switch (error.kind) {
     case 'invalid_field':
     case 'throttled':
       return replyTemplates[error.kind];
     case 'not_found':
       return (
-        replyTemplates[
-          missing[matchRoute(request.path)?.route.endpoint ?? 'path'] ?? 'not_found'
-        ] ??
+        replyTemplates[missing[endpointOf(request, assumptions) ?? 'path'] ?? 'not_found'] ??
         replyTemplates.not_found ??
         (notFoundBody === 'code_detail' ? replyTemplates.error : undefined)
       );
@@ -135,6 +135,14 @@ function templateOf(
     default:
       return replyTemplates[error.kind] ?? replyTemplates.error;
   }
+}
+
+function endpointOf({ path }: Pick<ApiRequest, 'path'>, assumptions: Refused) {
+  return routeOf(path, assumptions)?.endpoint;
+}
+
+function routeOf(path: string, assumptions: Refused) {
+  return (matchRoute(path) ?? matchOtherSpelling(path, assumptions))?.route;
 }
 
 /** What is missing where a path is answered with 404. */
@@ -162,7 +170,7 @@ function valuesOf(world: Setting, { path, method, body }: ApiRequest): Values {
   return { now: isoTime(nowMs), uuid: drawUuid(ids), path, method };
 }
 
-function refusalValues(error: ServiceError, { path }: ApiRequest): Values {
+function refusalValues(error: ServiceError, { path }: ApiRequest, assumptions: Refused): Values {
   const { code, detail } = errorReplies[error.kind];
   switch (error.kind) {
     case 'invalid_field': {
@@ -178,7 +186,7 @@ function refusalValues(error: ServiceError, { path }: ApiRequest): Values {
         code,
         detail,
         allow: error.allow,
-        allowed_method: matchRoute(path)?.route.method ?? '',
+        allowed_method: routeOf(path, assumptions)?.method ?? '',
       };
     default:
       return { code, detail };

@@ -14,12 +14,14 @@ import { limits } from './limits.ts';
 import { progress } from './progress.ts';
 import { replays } from './replays.ts';
 import { shapes } from './shapes.ts';
+import { spellings } from './spellings.ts';
 
 export const examples: Readonly<Record<AssumptionName, Example>> = {
   ...limits,
   ...replays,
   ...fields,
   ...shapes,
+  ...spellings,
   ...progress,
 };
 

@@ -32,16 +32,35 @@ export const fields = {
       ),
   },
   nullFields: {
-    scene: (scene) => brief(scene.send({ request_id: null })),
-    shows: answers(['reject', '400 request_id'], ['absent', '202']),
+    scene: (scene) =>
+      [
+        { request_id: null },
+        { send_at: null },
+        { from: null, from_number: numbers.ada },
+        { from: undefined, from_number: null },
+      ]
+        .map((body) => brief(scene.send(body)))
+        .join(),
+    shows: answers(
+      ['reject', '400 request_id,400 send_at,400 from,400 from_number'],
+      ['absent', '202,202,202,400 from'],
+      [['from', 'request_id'], '202,400 send_at,202,400 from_number'],
+    ),
+    more: [['from_number', 'send_at']],
+    judged: ['reject', 'absent', ['request_id'], ['request_id', 'send_at']],
     reaches: (a) => isSend(a) && Object.values(bodyOf(a)).includes(null),
   },
   typeCoercion: {
     scene: (scene) => {
-      const reply = scene.send({ message: true, request_id: 42 });
-      return `${brief(reply)} ${JSON.parse(reply.body).request_id ?? ''}`;
+      const reply = scene.send({ message: 1.5, request_id: 42 });
+      const { request_id = '' } = JSON.parse(reply.body);
+      return `${brief(reply)} ${request_id}, ${brief(scene.send({ message: true }))}`;
     },
-    shows: answers(['reject', '400 message '], ['coerce', '202 42']),
+    shows: answers(
+      ['reject', '400 message , 400 message'],
+      ['coerce', '202 42, 202'],
+      ['numbers', '202 42, 400 message'],
+    ),
     reaches: (a) =>
       isSend(a) &&
       Object.values(bodyOf(a)).some((value) => ['number', 'boolean'].includes(typeof value)),
@@ -56,10 +75,30 @@ export const fields = {
   },
   sendAtFormats: {
     scene: (scene) =>
-      ['2027-01-01T00:00:00Z', '20270101T000000Z', '2026-W53-5T00:00:00+00', '2026-365T24:00,0Z']
+      [
+        '2027-01-01T00:00:00Z',
+        '20270101T000000Z',
+        '2026-W53-5T00:00:00+00',
+        '2026-365T24:00,0Z',
+        '2027-01-01 00:00:00Z',
+        '2027-01-01',
+        '2027-01-01t00:00z',
+        '2026-12-31T23:59:60Z',
+        '2027-01-01T00Z',
+      ]
         .map((send_at) => scene.send({ send_at }).status)
         .join(),
-    shows: answers(['rfc3339', '202,400,400,400'], ['iso8601', '202,202,202,202']),
+    shows: answers(
+      ['rfc3339', '202,400,400,400,400,400,202,400,400'],
+      ['iso8601', '202,202,202,202,400,400,202,400,202'],
+      [['space', 'date_only', 'leap_second'], '202,400,400,400,202,202,400,202,400'],
+      [[], '202,400,400,400,400,400,400,400,400'],
+    ),
+    more: [
+      ['no_minutes', 'hour_24'],
+      ['basic', 'week_date', 'decimal_comma', 'short_offset'],
+    ],
+    judged: ['rfc3339', 'iso8601', [], ['space', 'date_only', 'hour_24']],
     reaches: both(invalid, names('send_at')),
   },
   characterUnit: {
@@ -71,11 +110,6 @@ export const fields = {
       ['graphemes', '202,202,202'],
     ),
     reaches: both(invalid, names('message')),
-  },
-  blankMessage: {
-    scene: (scene) => brief(scene.send({ message: ' \n' })),
-    shows: answers(['reject', '400 message'], ['accept', '202']),
-    reaches: (a, b) => invalid(a, b) && String(bodyOf(a)['message']).trim() === '',
   },
   numberCheck: {
     scene: (scene) =>
@@ -115,7 +149,11 @@ export const fields = {
   },
   poolBesideOwnSim: {
     scene: (scene) => brief(scene.send({ from: numbers.pool })),
-    shows: answers(['access_denied', '403 from_number_access_deniedd'], ['allow', '202']),
+    shows: answers(
+      ['access_denied', '403 from_number_access_deniedd'],
+      ['allow', '202'],
+      ['not_found', '403 from_number_not_found'],
+    ),
     reaches: both(isSend, one(403)),
   },
   disconnectedSim: {

@@ -60,8 +60,12 @@ export const shapes = {
       const { status, headers } = scene.get('/api/v1/account/stats');
       return `${status} ${headers?.['location'] ?? ''}`;
     },
-    shows: answers(['not_found', '404 '], ['redirect', '301 /api/v1/account/stats/']),
-    reaches: either(404, 301),
+    shows: answers(
+      ['not_found', '404 '],
+      ['redirect', '301 /api/v1/account/stats/'],
+      ['served', '200 '],
+    ),
+    reaches: (a) => !a.request.path.endsWith('/'),
   },
   methodNotAllowed: {
     scene: (scene) => {
@@ -78,7 +82,11 @@ export const shapes = {
         .map((each) => scene.get(`/api/v1/sms/${each}/`).status)
         .join();
     },
-    shows: answers(['canonical', '200,404,404,404'], ['any', '200,200,200,404']),
+    shows: answers(
+      ['canonical', '200,404,404,404'],
+      ['any', '200,200,200,404'],
+      ['any_case', '200,200,404,404'],
+    ),
     reaches: both(any(isRead, isTasks), one(404)),
   },
   keyFormat: {

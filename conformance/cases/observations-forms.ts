@@ -1,0 +1,291 @@
+/**
+ * Which spellings of a field a target reads, and in which order it names what it does not. Observed,
+ * never judged. Each form is sent by itself, so that an answer in between is a list.
+ */
+import type { Observation, Seen } from '../case.ts';
+import { largestAccepted } from '../largest-accepted.ts';
+import type { Subject, Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+import { byStatus, day, ready } from './observations-send.ts';
+
+const needs = ['sender', 'discover'] as const;
+
+/** The names whose field set is accepted; any other status than 202 and 400 proves nothing. */
+async function accepted(
+  t: Trial,
+  account: Subject,
+  tried: readonly (readonly [name: string, fields: Readonly<Record<string, unknown>>])[],
+): Promise<string[]> {
+  const names: string[] = [];
+  for (const [name, fields] of tried) {
+    const reply = await t.send(account, fields);
+    verify.given(() => verify.status(reply, 202, 400));
+    if (reply.status === 202) names.push(name);
+  }
+  return names;
+}
+
+/** The answer whose parts these are, or the parts themselves. */
+function named(
+  found: readonly string[],
+  answers: Readonly<Record<string, readonly string[]>>,
+): Seen {
+  const same = Object.entries(answers).find(([, parts]) => parts.join() === found.join());
+  return { answer: same === undefined ? found : same[0] };
+}
+
+const rfc3339 = ['lower_case', 'no_seconds', 'long_decimals'];
+const iso8601 = [
+  ...['lower_case', 'no_seconds', 'no_minutes', 'basic', 'week_date', 'ordinal_date'],
+  ...['decimal_comma', 'decimals_of_any_unit', 'long_decimals', 'hour_24', 'short_offset'],
+];
+
+/** A time of the year after next in each form; the year's last day for a leap second. */
+function timesOf(nowMs: number): (readonly [string, { readonly send_at: string }])[] {
+  const year = new Date(nowMs).getUTCFullYear() + 1;
+  const day = `${year}-03-04`;
+  const spelt: readonly (readonly [string, string])[] = [
+    ['lower_case', `${day}t05:06:07z`],
+    ['space', `${day} 05:06:07Z`],
+    ['no_seconds', `${day}T05:06Z`],
+    ['no_minutes', `${day}T05Z`],
+    ['date_only', day],
+    ['basic', `${year}0304T050607Z`],
+    ['week_date', `${year}-W10-4T05:06:07Z`],
+    ['ordinal_date', `${year}-064T05:06:07Z`],
+    ['decimal_comma', `${day}T05:06:07,5Z`],
+    ['decimals_of_any_unit', `${day}T05:06.5Z`],
+    ['long_decimals', `${day}T05:06:07.1234567891Z`],
+    ['hour_24', `${day}T24:00:00Z`],
+    ['leap_second', `${year}-06-30T23:59:60Z`],
+    ['short_offset', `${day}T05:06:07+0000`],
+  ];
+  return spelt.map(([name, send_at]) => [name, { send_at }]);
+}
+
+const blank: readonly (readonly [string, string])[] = [
+  ['empty', ''],
+  ['space', '  '],
+  ['control', '\t\r\n'],
+  ['no_break', '\u00a0'],
+  ['unicode', '\u2003\u3000'],
+  ['byte_order_mark', '\ufeff'],
+  ['next_line', '\u0085'],
+  ['zero_width', '\u200b'],
+];
+const whiteSpace = blank.slice(0, 6).map(([name]) => name);
+
+const fields = ['to', 'from', 'message', 'request_id', 'send_at'] as const;
+
+export const formObservations: readonly Observation[] = [
+  {
+    assumption: 'nullFields',
+    name: 'each-optional-field',
+    needs,
+    cost: { sends: 7 },
+    sends: 'messages in which one optional field is null',
+    run: async (t) => {
+      const account = await ready(t);
+      const { from } = account;
+      const tried: (readonly [string, Readonly<Record<string, unknown>>])[] = [
+        ['request_id', { request_id: null }],
+        ['send_at', { send_at: null }],
+      ];
+      // Where one of two senders is not looked at, its null says nothing.
+      const isRead = async (sender: object) =>
+        (await t.send(account, { ...sender })).status === 400;
+      if (await isRead({ from: 'x', from_number: from }))
+        tried.unshift(['from', { from: null, from_number: from }]);
+      if (await isRead({ from, from_number: 'x' }))
+        tried.splice(-2, 0, ['from_number', { from, from_number: null }]);
+      const found = await accepted(t, account, tried);
+      if (found.length === 0) return { answer: 'reject' };
+      return { answer: found.length === tried.length ? 'absent' : found };
+    },
+  },
+  {
+    assumption: 'sendAtFormats',
+    name: 'each-form',
+    needs,
+    cost: { sends: 16 },
+    sends: 'a send_at in each of fourteen forms',
+    run: async (t) => {
+      const account = await ready(t);
+      const nowMs = await t.now();
+      const send_at = `${new Date(nowMs + day / 2).toISOString().slice(0, 19)}Z`;
+      const usual = await t.send(account, { send_at });
+      verify.given(() => verify.status(usual, 202));
+      const found = await accepted(t, account, timesOf(nowMs));
+      return named(found, { rfc3339, iso8601 });
+    },
+  },
+  {
+    assumption: 'blankMessage',
+    name: 'each-kind',
+    needs,
+    cost: { sends: 9 },
+    sends: 'messages of one kind of white space each',
+    run: async (t) => {
+      const account = await ready(t);
+      const tried = blank.map(([name, message]) => [name, { message }] as const);
+      const sent = await accepted(t, account, tried);
+      const refused = blank.map(([name]) => name).filter((name) => !sent.includes(name));
+      return named(refused, { reject: whiteSpace, accept: [] });
+    },
+  },
+  {
+    assumption: 'fieldOrder',
+    name: 'one-after-the-other',
+    needs,
+    cost: { sends: 6 },
+    sends: 'a message in which every field is invalid, then again without those that were named',
+    run: async (t) => {
+      const account = await ready(t);
+      const wrong: Record<string, unknown> = {
+        to: 'x',
+        from: 'x',
+        message: {},
+        request_id: {},
+        send_at: 'x',
+        conformance_unknown: 'x',
+      };
+      const order: string[] = [];
+      for (let round = 0; round < 6; round += 1) {
+        const reply = await t.send(account, wrong);
+        const left = verify.fieldsNamed(reply).filter((name) => name in wrong);
+        if (reply.status !== 400 || left.length === 0) break;
+        for (const name of new Set(left)) {
+          order.push(name === 'conformance_unknown' ? 'unknown' : name);
+          delete wrong[name];
+        }
+      }
+      const missing = fields.filter((name) => !order.includes(name));
+      if (missing.length > 0) return { untold: `not named as failing: ${missing.join(', ')}` };
+      return { answer: order.includes('unknown') ? order : [...order, 'unknown'] };
+    },
+  },
+  {
+    assumption: 'senderFieldName',
+    name: 'an-invalid-alias',
+    needs: ['sender'],
+    cost: { sends: 1 },
+    sends: 'a message whose sender is an invalid from_number',
+    run: async (t) => {
+      const account = await t.account();
+      const reply = await t.send(account, { from: undefined, from_number: 'x' });
+      verify.given(() => verify.status(reply, 400));
+      const named = verify.fieldsNamed(reply);
+      if (named.includes('from_number')) return { answer: 'as_given' };
+      return named.includes('from')
+        ? { answer: 'from' }
+        : { untold: 'neither name is in the reply' };
+    },
+  },
+  {
+    assumption: 'emptySendAt',
+    name: 'empty-text',
+    needs: ['sender'],
+    cost: { sends: 1 },
+    sends: 'a message whose send_at is empty',
+    run: async (t) =>
+      byStatus(await t.send(await ready(t), { send_at: '' }), { 202: 'absent', 400: 'reject' }),
+  },
+  {
+    assumption: 'requestIdMaxLength',
+    name: 'longest',
+    needs,
+    cost: { sends: 20 },
+    sends: 'request_ids of many lengths',
+    run: async (t) => {
+      const longest = await longestRequestId(t, await ready(t));
+      return typeof longest === 'string' ? { untold: longest } : { answer: longest };
+    },
+  },
+  {
+    assumption: 'requestIdUnit',
+    name: 'emoji-and-accents',
+    needs,
+    cost: { sends: 22 },
+    sends: 'request_ids at the longest length, of emoji and of letters with accents',
+    run: async (t) => {
+      const account = await ready(t);
+      const longest = await longestRequestId(t, account);
+      if (typeof longest === 'string') return { untold: longest };
+      const unique = (t.requestId().match(/\w/g) ?? []).at(-1) ?? 'a';
+      const half = Math.floor(longest / 2);
+      const send = (character: string) =>
+        t.send(account, { request_id: `${character.repeat(half)}${unique}` });
+      if (longest < 2) return { untold: 'one character is too short to tell' };
+      const emoji = await send('🙂');
+      // Half of the length in emoji and one more: too long in every unit but code points.
+      const isLong = half * 2 + 1 > longest;
+      if (emoji.status === 202 && isLong) return { answer: 'code_points' };
+      const more =
+        emoji.status === 202 ? await t.send(account, { request_id: '🙂'.repeat(half + 1) }) : emoji;
+      if (more.status === 202) return { answer: 'code_points' };
+      const accents = await t.send(account, { request_id: 'é'.repeat(half + 1) });
+      return byStatus(accents, { 202: 'utf16_units', 400: 'bytes' });
+    },
+  },
+  {
+    assumption: 'numberMinDigits',
+    name: 'shortest',
+    needs,
+    cost: { sends: 7 },
+    sends: 'recipients of few digits',
+    run: async (t) => {
+      const account = await ready(t);
+      const to = (digits: number) => `+299123456789012`.slice(0, digits + 1);
+      const takes = async (digits: number) =>
+        (await t.send(account, { to: to(digits) })).status === 202;
+      // Numbers of an unassigned country code show whether a country's plan is looked at.
+      const shaped = await t.send(account, { to: '+999123456789' });
+      if (shaped.status !== 202)
+        return { untold: 'short numbers are refused as those of no country' };
+      const refused = await largestAccepted(1, 14, async (digits) => !(await takes(digits)));
+      return { answer: refused + 1 };
+    },
+  },
+  {
+    assumption: 'sendAtMaxAheadDays',
+    name: 'furthest',
+    needs,
+    cost: { sends: 20 },
+    sends: 'send_at of many distances',
+    run: async (t) => {
+      const account = await ready(t);
+      const accepts = async (days: number) => {
+        const send_at = new Date((await t.now()) + days * day).toISOString();
+        return (await t.send(account, { send_at })).status === 202;
+      };
+      const most = 40_000;
+      if (await accepts(most)) return { answer: 'unlimited' };
+      // Refused at one day as well: then no number of days tells it.
+      if (!(await accepts(0.5))) return { untold: 'half a day ahead is refused' };
+      const usual = [1, 7, 14, 30, 31, 60, 90, 180, 365, 366, 730];
+      return { answer: await largestAccepted(0, most - 1, (n) => accepts(n || 0.5), usual) };
+    },
+  },
+];
+
+const longest = new WeakMap<object, Promise<number | string>>();
+
+/** The longest `request_id`, looked for once where all cases share one account; or why it is unknown. */
+function longestRequestId(t: Trial, account: Subject): Promise<number | string> {
+  const known = t.controlled ? undefined : longest.get(t.target);
+  const found = known ?? findLongest(t, account);
+  longest.set(t.target, found);
+  return found;
+}
+
+async function findLongest(t: Trial, account: Subject): Promise<number | string> {
+  const accepts = async (length: number) =>
+    (await t.send(account, { request_id: t.requestId().slice(-length).padEnd(length, 'r') }))
+      .status === 202;
+  // A body has a largest size too; beyond it nothing can be told.
+  const most = 65_000;
+  if (await accepts(most)) return `request_ids of ${most} characters are still accepted`;
+  if (!(await accepts(1))) return 'a request_id of one character is refused';
+  const usual = [32, 36, 40, 50, 64, 100, 128, 255, 256, 512, 1_024];
+  return largestAccepted(1, most - 1, accepts, usual);
+}

@@ -1,0 +1,25 @@
+/**
+ * A simulator that is started from what was discovered of a foreign server answers as that server
+ * does: of 100 requests that the harness did not send, at most eight are answered otherwise.
+ */
+import { expect, test } from 'vitest';
+import { variations } from '../foreign/variation.ts';
+import { compareAfterDiscovery } from './discovery.ts';
+
+const mostDifferent = 0.08;
+
+test.each(['odd', 'gateway', 'framework'])(
+  'what was discovered of a foreign server (%s) answers as it does',
+  async (name) => {
+    const variation = variations[name];
+    if (variation === undefined) throw new Error(`no variation is called ${name}`);
+    const { differences, lost, probes } = await compareAfterDiscovery(variation);
+    expect(probes).toBeGreaterThan(100);
+    expect(
+      differences.length / probes,
+      differences.map((each) => each.name).join(),
+    ).toBeLessThanOrEqual(mostDifferent);
+    expect(lost).toEqual([]);
+  },
+  180_000,
+);

@@ -1,0 +1,6 @@
+/** A reply of the foreign server, before it is written. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
