@@ -26,12 +26,14 @@ import type { Live } from './operations/live.ts';
 import { messages } from './operations/messages.ts';
 import { OpenWaits } from './operations/open-waits.ts';
 import { outcomes } from './operations/outcomes.ts';
+import { type ReadyNumbers, readyNumbers } from './operations/ready-numbers.ts';
 import { RequestLog } from './operations/request-log.ts';
 import { requests } from './operations/requests.ts';
 import { sims } from './operations/sims.ts';
 import { simulator } from './operations/simulator.ts';
 import { snapshots } from './operations/snapshots.ts';
 import { recordedOperation } from './operations/table.ts';
+import { worlds } from './operations/worlds.ts';
 import { defaultJournalMaxBytes } from './recording/checkpoints.ts';
 import { sha256 } from './recording/digest.ts';
 import { type Journal, MemoryJournal } from './recording/journal.ts';
@@ -43,6 +45,8 @@ import type { KeyDigest } from './sim/records.ts';
 import { overloadedNotice } from './sim/retention.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
+import { prefixOf } from './worlds/address.ts';
+import { Worlds } from './worlds/worlds.ts';
 
 export { SettingsError } from './config/mistakes.ts';
 export type { SettingsInput } from './config/settings.ts';
@@ -52,24 +56,11 @@ export { JournalError } from './recording/journal-error.ts';
 export { OperationRefused } from './sim/operation-refused.ts';
 
 /** What `--ready-file` holds: where the simulator listens, and what to use it with. */
-export interface ReadyFile {
+export interface ReadyFile extends ReadyNumbers {
   readonly base_url: string;
   readonly control_url: string | null;
   readonly pid: number;
   readonly seed: number;
-  readonly accounts: readonly {
-    readonly name: string;
-    readonly account_id: string;
-    /** The first key; empty where the account has none. */
-    readonly api_key: string;
-    readonly sims: readonly ReadyNumber[];
-  }[];
-  readonly pool: readonly ReadyNumber[];
-}
-
-interface ReadyNumber {
-  readonly number: string;
-  readonly device_id: string;
 }
 
 export interface SimulatorOptions {
@@ -91,6 +82,10 @@ export interface SimulatorOptions {
    * defect.
    */
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
+  /** The worlds that this one is one of; without it, this one is the first. */
+  readonly hosting?: Worlds<Simulator> | undefined;
+  /** Its id among them. */
+  readonly worldId?: string | undefined;
 }
 
 type Own = Methods<typeof simulator>;
@@ -109,6 +104,7 @@ export class Simulator implements Live, Resumed {
   readonly requests: Methods<typeof requests> = methodsOf(this, requests);
   readonly exchanges: Methods<typeof exchanges> = methodsOf(this, exchanges);
   readonly snapshots: Methods<typeof snapshots> = methodsOf(this, snapshots);
+  readonly worlds: Methods<typeof worlds> = methodsOf(this, worlds);
   readonly #own = methodsOf(this, simulator);
   /** What the simulator holds, in numbers. */
   readonly state: Own['state'] = this.#own.state;
@@ -123,6 +119,10 @@ export class Simulator implements Live, Resumed {
   readonly waits = new OpenWaits();
   /** They outlive a reset, so that they never go back. */
   counts = freshCounts();
+  /** The worlds of this server. */
+  readonly hosting: Worlds<Simulator>;
+  readonly #worldId: string;
+  onReplaced: (() => void) | undefined;
   simulation: Simulation;
   readonly #keyDigests: ReadonlyMap<string, KeyDigest>;
   readonly makeSimulation: (settings: Settings, startMs: number) => Simulation;
@@ -141,6 +141,13 @@ export class Simulator implements Live, Resumed {
     this.#keyDigests = options.keyDigests ?? new Map();
     this.makeSimulation =
       options.simulation ?? ((parsed, startMs) => new Simulation(parsed, startMs));
+    this.hosting =
+      options.hosting ??
+      new Worlds<Simulator>(
+        this,
+        (given, own) => new Simulator(given, { ...own, hosting: this.hosting }),
+      );
+    this.#worldId = options.worldId ?? '';
     const { journal } = options;
     const run = typeof journal === 'string' ? openRun(journal, this.settings) : undefined;
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
@@ -233,7 +240,12 @@ export class Simulator implements Live, Resumed {
 
   /** Where the service listens; empty while it does not. */
   get baseUrl(): string {
-    return this.#ports?.listening.baseUrl ?? '';
+    return this.#urlOf(this.hosting.first.simulator.#ports?.listening.baseUrl);
+  }
+
+  /** Where the control port listens; empty while it does not. */
+  get controlUrl(): string {
+    return this.#urlOf(this.hosting.first.simulator.#ports?.listening.controlUrl);
   }
 
   /** Puts another simulation in the place of this one. */
@@ -245,6 +257,7 @@ export class Simulator implements Live, Resumed {
     this.wallClock.anchor();
     this.#watchRoom();
     this.activity.attach();
+    this.onReplaced?.();
   }
 
   /** Goes on counting with another simulation; the one before has forgotten so many messages. */
@@ -263,20 +276,18 @@ export class Simulator implements Live, Resumed {
   }
 
   readyFile(): ReadyFile {
-    const { world } = this.simulation;
     return {
       base_url: this.baseUrl,
       control_url: this.#ports?.listening.controlUrl ?? null,
       pid: process.pid,
       seed: this.settings.seed,
-      accounts: [...world.accounts.values()].map((account) => ({
-        name: account.name,
-        account_id: account.accountId,
-        api_key: account.keys[0]?.key ?? '',
-        sims: account.devices.map(readyNumber),
-      })),
-      pool: world.pool.map(readyNumber),
+      ...readyNumbers(this.simulation.world),
     };
+  }
+
+  /** True while a client waits for an event of this world. */
+  get isWaitedFor(): boolean {
+    return this.activity.streams > 0 || this.waits.size > 0;
   }
 
   /** As a SIGTERM to the process that serves; without such a process, as `close`. */
@@ -289,6 +300,7 @@ export class Simulator implements Live, Resumed {
   async close(): Promise<void> {
     this.waits.close();
     this.#inProcess.close();
+    if (this.hosting.isFirst(this)) await this.hosting.close();
     await this.#ports?.close();
     this.#ports = undefined;
     await this.#stop();
@@ -301,6 +313,11 @@ export class Simulator implements Live, Resumed {
   #countWaits(rate: number): void {
     const isReal = this.settings.retryAfterSeconds === 'real' && rate > 0;
     this.simulation.limiter.answerIn(isReal ? rate : 1);
+  }
+
+  #urlOf(url: string | null | undefined): string {
+    if (typeof url !== 'string') return '';
+    return this.#worldId === '' ? url : `${url}${prefixOf(this.#worldId)}`;
   }
 
   /** Says once that sends are refused because nothing can be forgotten. */
@@ -345,8 +362,4 @@ export async function createSimulator(
 
 function freshCounts(): { readonly requests: RequestCounts; readonly messages: MessageCounts } {
   return { requests: new RequestCounts(), messages: new MessageCounts() };
-}
-
-function readyNumber(device: { readonly number: string; readonly deviceId: string }): ReadyNumber {
-  return { number: device.number, device_id: device.deviceId };
 }

@@ -71,17 +71,28 @@ export const maxMessagesSchema = z.union([z.int().min(1), z.literal('unlimited')
   error: 'expected a whole number above 0, or "unlimited"',
 });
 
+/** What a world among several is called; keys and ids are drawn from it and the seed. */
+export const worldNameSchema = z.string().regex(/^[ -~\u00A0-\uFFFF]{1,200}$/, {
+  error: 'expected 1 to 200 characters, none a control character',
+});
+
+export const rateSchema = z
+  .number()
+  .positive({ error: 'expected a number above 0' })
+  .max(largestRate);
+export const seedSchema = z
+  .int()
+  .min(0)
+  .max(2 ** 32 - 1);
+
 const settingsSchema = z
   .strictObject({
+    name: worldNameSchema.optional(),
     clock: z.union([z.enum(clockModes), boundSchema], { error: boundError }).default('real'),
-    rate: z.number().positive({ error: 'expected a number above 0' }).max(largestRate).optional(),
+    rate: rateSchema.optional(),
     startTime: startTimeSchema.optional(),
     retryAfterSeconds: z.enum(retryAfterSeconds).default('simulated'),
-    seed: z
-      .int()
-      .min(0)
-      .max(2 ** 32 - 1)
-      .default(1),
+    seed: seedSchema.default(1),
     world: worldSchema.default(() => structuredClone(defaultWorld) as z.output<typeof worldSchema>),
     assumptions: assumptionsSchema.default(() => ({})),
     limits: limitOverridesSchema.default(() => ({})),
@@ -146,6 +157,25 @@ export function assumptionsOf(settings: Settings): Assumptions {
 export function limitsOf(settings: Settings): LimitsPerMinute {
   if (settings.noLimits) return unlimited;
   return { ...documentedLimitsPerMinute, ...settings.world.limits, ...settings.limits };
+}
+
+/**
+ * The settings of a world that another one hands on. Explicit keys stay behind: no two worlds share
+ * one.
+ */
+export function inheritedSettings(settings: Settings): SettingsInput {
+  const { name: _, clock, boundTo, rate, startTimeMs, world, ...rest } = settings;
+  const accounts = world.accounts.map((account) => ({
+    ...account,
+    keys: account.keys.map(({ name }) => ({ name })),
+  }));
+  return {
+    ...rest,
+    clock: clock === 'bound' ? { now: boundTo ?? Date.now } : clock,
+    ...(clock === 'scaled' && { rate }),
+    ...(clock === 'manual' && { startTime: startTimeMs }),
+    world: { ...world, accounts },
+  };
 }
 
 function isOther(clock: unknown, mode: (typeof clockModes)[number]): boolean {

@@ -60,7 +60,7 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
   try {
     const service = await openTransport(kind, serviceHandler(simulator), {
       ...transportOptions,
-      now: () => simulator.simulation.clock.now(),
+      now: () => simulator.hosting.lastAnswered.simulation.clock.now(),
     });
     if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
     opened.push(service.transport);
@@ -88,7 +88,10 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
 /** The service, as a transport or `sim.fetch` calls it. */
 export function serviceHandler(simulator: Live): ServiceHandler {
   return {
-    service: (request) => simulator.handle(request),
+    service: (request) => {
+      const { hosting } = simulator;
+      return hosting.isFirst(simulator) ? hosting.handle(request) : simulator.handle(request);
+    },
     nestsErrors: () => simulator.simulation.world.assumptions.errorBody === 'nested',
     onOwnReply: (path, status) =>
       simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),

@@ -33,6 +33,8 @@ export interface StreamOptions {
   /** Every event one by one, however many there are. */
   readonly every?: boolean;
   readonly lastSeenId?: number | undefined;
+  /** Called when the simulator closes and the stream is still open. */
+  readonly onEnd?: (() => void) | undefined;
 }
 
 /** The parts of the simulator that events come from. */
@@ -45,6 +47,7 @@ interface Stream {
   readonly kinds: ReadonlySet<AnyKind>;
   readonly every: boolean;
   readonly listener: ActivityListener;
+  readonly onEnd: (() => void) | undefined;
 }
 
 /** Events kept for streams that return. */
@@ -152,8 +155,8 @@ export class Activity {
    */
   stream(listener: ActivityListener, options: StreamOptions = {}): () => void {
     this.checkStreams();
-    const { kinds = defaultKinds, every = false, lastSeenId } = options;
-    const stream: Stream = { kinds: new Set(kinds), every, listener };
+    const { kinds = defaultKinds, every = false, lastSeenId, onEnd } = options;
+    const stream: Stream = { kinds: new Set(kinds), every, listener, onEnd };
     if (lastSeenId !== undefined) this.#resume(stream, lastSeenId);
     this.#streams.add(stream);
     for (const kind of kinds) this.#streamed.add(kind);
@@ -170,6 +173,7 @@ export class Activity {
 
   /** Ends all timers and forgets what is kept. */
   close(): void {
+    for (const { onEnd } of [...this.#streams]) onEnd?.();
     this.#stopForgetting?.();
     this.#streams.clear();
     this.#forget();

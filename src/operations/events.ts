@@ -33,10 +33,10 @@ export const events = {
       activity.checkStreams();
       return new WholeReply({
         status: 200,
-        open: (send) =>
+        open: (send, onEnd) =>
           activity.stream(
             ({ kind, data, id }: ActivityEvent) => void send(kind, data, String(id)),
-            { ...(kinds !== undefined && { kinds }), every, lastSeenId },
+            { ...(kinds !== undefined && { kinds }), every, lastSeenId, onEnd },
           ),
       });
     },

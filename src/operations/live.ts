@@ -7,11 +7,12 @@ import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import type { Counts } from '../metrics/families.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
+import type { WorldSimulator, Worlds } from '../worlds/worlds.ts';
 import type { Activity } from './activity.ts';
 import type { OpenWaits } from './open-waits.ts';
 import type { RequestLog } from './request-log.ts';
 
-export interface Live {
+export interface Live extends WorldSimulator {
   readonly settings: Settings;
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
@@ -19,8 +20,11 @@ export interface Live {
   readonly requestLog: RequestLog;
   readonly counts: Counts;
   readonly waits: OpenWaits;
+  readonly hosting: Worlds<Live>;
   /** Where the service listens; empty while it does not. */
   readonly baseUrl: string;
+  /** Where the control port listens; empty while it does not. */
+  readonly controlUrl: string;
   /**
    * Runs one input that changes state: pulls simulated time up to the present, and records the
    * operation's name and arguments (JSON values, from which `play` runs it again). `recorded`: the

@@ -11,7 +11,18 @@ export const metrics = defineOperation({
   summary: 'Metrics: OpenMetrics where `Accept` names it, otherwise the text format of Prometheus.',
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
   output: z.string(),
-  run: (live) => familiesOf([{ worldId: '', counts: live.counts, simulation: live.simulation }]),
+  run: (live) => {
+    const { first, list } = live.hosting;
+    // The first world's are the server's; every other control URL shows its own world.
+    const shown = live === first.simulator ? [first, ...list] : [{ worldId: '', simulator: live }];
+    return familiesOf(
+      shown.map(({ worldId, simulator: { counts, simulation } }) => ({
+        worldId,
+        counts,
+        simulation,
+      })),
+    );
+  },
   reply: async (families, _, headers) => {
     const { exposition } = await import('../metrics/exposition.ts');
     const wantsOpenMetrics = headers['accept']?.includes('application/openmetrics-text') === true;

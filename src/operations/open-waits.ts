@@ -17,6 +17,10 @@ export class OpenWaits {
     this.#open.add(end);
   }
 
+  get size(): number {
+    return this.#open.size;
+  }
+
   delete(end: (error: OperationRefused) => void): void {
     this.#open.delete(end);
   }

@@ -15,6 +15,7 @@ import { requests } from './requests.ts';
 import { sims } from './sims.ts';
 import { simulator } from './simulator.ts';
 import { snapshots } from './snapshots.ts';
+import { worlds } from './worlds.ts';
 
 const nouns = {
   simulator,
@@ -30,6 +31,7 @@ const nouns = {
   exchanges,
   events,
   snapshots,
+  worlds,
 };
 type Nouns = typeof nouns;
 type Declared = { [N in keyof Nouns]: Nouns[N][keyof Nouns[N]] }[keyof Nouns];

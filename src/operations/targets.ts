@@ -5,6 +5,7 @@ import type { Fault } from '../http/service/fault.ts';
 import { isReadable } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Account, ApiKey, Device, Message } from '../sim/records.ts';
+import type { HostedWorld } from '../worlds/worlds.ts';
 import type { Live } from './live.ts';
 import { accountCalled } from './query.ts';
 import type { RequestDetail } from './request-log.ts';
@@ -17,6 +18,7 @@ export interface Targets {
   readonly fault_id: Fault;
   /** Of a request in the log. */
   readonly number: RequestDetail;
+  readonly world_id: HostedWorld<Live>;
 }
 
 const finders: {
@@ -31,6 +33,7 @@ const finders: {
   },
   fault_id: ({ simulation }, id) => simulation.faults.list.find(({ faultId }) => faultId === id),
   number: ({ requestLog }, id) => requestLog.get(id),
+  world_id: ({ hosting }, id) => hosting.get(id),
 };
 
 const words: Readonly<Record<keyof Targets, string>> = {
@@ -40,6 +43,7 @@ const words: Readonly<Record<keyof Targets, string>> = {
   message_id: 'message has the id',
   fault_id: 'fault has the id',
   number: 'request in the log has the number',
+  world_id: 'world has the id',
 };
 
 export function find<Name extends keyof Targets>(

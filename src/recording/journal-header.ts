@@ -63,9 +63,10 @@ export function headerOf(settings: Settings, startedAtMs: number): JournalHeader
 
 /** The settings that decide how a run proceeds, in the form that `parseSettings` reads. */
 function journalSettings(settings: Settings): JournalSettings {
-  const { clock, rate, startTimeMs, retryAfterSeconds, seed, world } = settings;
+  const { name, clock, rate, startTimeMs, retryAfterSeconds, seed, world } = settings;
   const { assumptions, limits, noLimits, maxMessages, trustProxy } = settings;
   return {
+    ...(name !== undefined && { name }),
     clock,
     ...(clock === 'scaled' && { rate }),
     ...(clock === 'manual' && { startTime: startTimeMs }),

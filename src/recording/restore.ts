@@ -111,7 +111,13 @@ class Restoring {
 
   #account({ account_id: id, name, monthly_quota: quota, chance, keys }: SnapshotAccount): void {
     const { world } = this.#simulation;
-    const account = new Account(world.seed, '', () => id, name, quota ?? undefined, world.messages);
+    const account = new Account(
+      (label) => world.chance(label),
+      () => id,
+      name,
+      quota ?? undefined,
+      world.messages,
+    );
     account.ids.restore(chance.ids);
     account.fates.restore(chance.fates);
     account.paces.restore(chance.paces);

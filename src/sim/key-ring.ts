@@ -9,6 +9,12 @@ import type { ApiKey, KeyDigest } from './records.ts';
 
 type DigestOf = (text: string) => string;
 
+/** Hears which headers and digests lead to a key of this ring. */
+export interface KeyWatcher {
+  added(headerOrDigest: string): void;
+  removed(headerOrDigest: string): void;
+}
+
 /** The header as nearly every client writes it. */
 const headerOf = (text: string): string => `Bearer ${text}`;
 
@@ -17,6 +23,7 @@ export class KeyRing {
   readonly #byHeader = new Map<string, ApiKey>();
   readonly #byDigest = new Map<string, ApiKey>();
   #digestOf: DigestOf | undefined;
+  #watcher: KeyWatcher | undefined;
 
   /**
    * The key of an Authorization header in its usual spelling; any other, and a digest, is left to
@@ -51,11 +58,19 @@ export class KeyRing {
   add(key: ApiKey): void {
     if (key.digest === undefined) this.#byHeader.set(headerOf(key.key), key);
     else this.#byDigest.set(key.digest.sha256, key);
+    this.#watcher?.added(knownBy(key));
   }
 
   delete(key: ApiKey): void {
     if (key.digest === undefined) this.#byHeader.delete(headerOf(key.key));
     else this.#byDigest.delete(key.digest.sha256);
+    this.#watcher?.removed(knownBy(key));
+  }
+
+  /** `watcher` hears of all keys that there are, and of each that comes or goes from now on. */
+  watch(watcher: KeyWatcher): void {
+    this.#watcher = watcher;
+    for (const known of [...this.#byHeader.keys(), ...this.#byDigest.keys()]) watcher.added(known);
   }
 
   /** How a text is digested; needed once a key is known by its digest. */
@@ -80,4 +95,8 @@ export class KeyRing {
   dropAlias(alias: string): void {
     this.#byHeader.delete(headerOf(alias));
   }
+}
+
+function knownBy(key: ApiKey): string {
+  return key.digest === undefined ? headerOf(key.key) : key.digest.sha256;
 }

@@ -7,7 +7,7 @@ import { Cohort } from './cohort.ts';
 import { DeviceWork } from './device-work.ts';
 import { type AcceptedUses, ReplayWindow, type Use } from './idempotency.ts';
 import { QuotaCount, type QuotaState } from './quota.ts';
-import { Rng, type RngState } from './rng.ts';
+import type { Rng, RngState } from './rng.ts';
 import type { Status } from './status.ts';
 import { type SendEndpoint, StoredMessage } from './stored-message.ts';
 
@@ -95,18 +95,17 @@ export class Account {
   readonly paces: Rng;
   readonly #home: AccountHome;
 
-  /** `stream`: what its chance is named by. */
+  /** `chance`: makes a stream of the account's own. */
   constructor(
-    seed: number,
-    stream: string,
+    chance: (label: string) => Rng,
     newId: (ids: Rng) => string,
     name: string,
     monthlyQuota: MonthlyQuota,
     home: AccountHome,
   ) {
-    this.ids = Rng.stream(seed, `${stream}:ids`);
-    this.fates = Rng.stream(seed, `${stream}:fates`);
-    this.paces = Rng.stream(seed, `${stream}:paces`);
+    this.ids = chance('ids');
+    this.fates = chance('fates');
+    this.paces = chance('paces');
     this.accountId = newId(this.ids);
     this.name = name;
     this.monthlyQuota = monthlyQuota;

@@ -43,6 +43,8 @@ export interface WorldCounters {
 
 export class World {
   readonly seed: number;
+  /** Empty for a world that is alone. */
+  readonly name: string;
   readonly now: () => number;
   readonly outcomes: Outcomes;
   /** False: no plan bounds anything (`--no-limits`). */
@@ -62,6 +64,7 @@ export class World {
 
   constructor(parts: {
     readonly seed: number;
+    readonly name: string;
     readonly now: () => number;
     readonly assumptions: AssumptionsInForce;
     readonly outcomes: Outcomes;
@@ -70,24 +73,36 @@ export class World {
     readonly maxMessages: MaxMessages;
   }) {
     this.seed = parts.seed;
+    this.name = parts.name;
     this.now = parts.now;
     this.messages = new MessageStore(parts.now, new Retention(parts.maxMessages));
     this.#assumptions = parts.assumptions;
     this.outcomes = parts.outcomes;
     this.enforcesQuotas = parts.enforcesQuotas;
     this.#dispatch = parts.dispatch;
-    this.#poolIds = Rng.stream(parts.seed, 'pool');
+    this.#poolIds = this.chance('pool');
   }
 
   get assumptions(): Assumptions {
     return this.#assumptions.answers;
   }
 
+  /** A stream of chance, which follows from the seed, the world's name and its own. */
+  chance(label: string): Rng {
+    return Rng.stream(this.seed, this.name === '' ? label : `world:${this.name}\n${label}`);
+  }
+
   createAccount(name: string, monthlyQuota?: MonthlyQuota): Account {
     this.#refuseTwin(name);
     refuseMore(this.accounts.size, mostAccounts, 'accounts');
     const stream = this.#accountNames.use(name);
-    const account = new Account(this.seed, stream, drawUuid, name, monthlyQuota, this.messages);
+    const account = new Account(
+      (label) => this.chance(`${stream}:${label}`),
+      drawUuid,
+      name,
+      monthlyQuota,
+      this.messages,
+    );
     this.accounts.set(account.accountId, account);
     return account;
   }

@@ -49,6 +49,7 @@ export class Simulation {
     this.limiter = new made.Limiter(this.clock.now, limitsOf(settings), this.#assumptions);
     this.world = new made.World({
       seed: settings.seed,
+      name: settings.name ?? '',
       now: this.clock.now,
       assumptions: this.#assumptions,
       outcomes: new Outcomes(outcomesOf(settings.world)),
@@ -56,7 +57,7 @@ export class Simulation {
       enforcesQuotas: !settings.noLimits,
       maxMessages: settings.maxMessages,
     });
-    this.faults = new Faults(settings.seed);
+    this.faults = new Faults((label) => this.world.chance(label));
     this.#populate(settings.world);
   }
 

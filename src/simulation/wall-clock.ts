@@ -5,12 +5,10 @@
  */
 // Not the global of the same name, which is behind a getter: this is read twice a request.
 import { performance } from 'node:perf_hooks';
-// Not the global ones, which a test may fake: this interval belongs to real time.
-import { clearInterval, setInterval } from 'node:timers';
 import { type ClockMode, readBound, type Settings } from '../config/settings.ts';
 import { latestTimeMs, type VirtualClock } from '../sim/clock.ts';
+import { eachTick } from './ticks.ts';
 
-const pumpIntervalMs = 25;
 /** A longer delay would make the process' own timers fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
@@ -26,7 +24,7 @@ export class WallClock {
   #anchorWallMs = 0;
   #anchorVirtualMs = 0;
   #isHeld = false;
-  #interval: NodeJS.Timeout | undefined;
+  #stopTicks: (() => void) | undefined;
   #isWatched = false;
   /** The deadline that a timer waits for while there is a reader, and what ends that timer. */
   #wake: { readonly atMs: number; readonly cancel: () => void } | undefined;
@@ -182,16 +180,15 @@ export class WallClock {
   }
 
   stop(): void {
-    clearInterval(this.#interval);
+    this.#stopTicks?.();
     this.watch(false);
   }
 
-  /** Only time that runs by itself needs the interval. */
+  /** Only time that runs by itself needs to be pulled along. */
   #run(): void {
-    clearInterval(this.#interval);
-    if (this.#mode !== 'real' && this.#mode !== 'scaled') return;
-    this.#interval = setInterval(() => this.pump(), pumpIntervalMs);
-    this.#interval.unref();
+    this.#stopTicks?.();
+    const runs = this.#mode === 'real' || this.#mode === 'scaled';
+    this.#stopTicks = runs ? eachTick(() => this.pump()) : undefined;
   }
 
   #readMs(): number {

@@ -5,6 +5,8 @@
 import type { Response } from 'playwright-core';
 import { expect } from 'vitest';
 import { routeOf } from '../../src/operations/table.ts';
+import type { Simulator } from '../../src/simulator.ts';
+import { sendBy } from '../testkit/control-fixture.ts';
 import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
 
 withBrowser();
@@ -430,5 +432,33 @@ pageTest(
     await expect
       .poll(() => page.evaluate<string[]>('drawn'))
       .toEqual(expect.arrayContaining(['10K', '20K']));
+  },
+);
+
+pageTest(
+  'Worlds are created, shown apart from each other, forked and deleted',
+  {},
+  async ({ page, controlUrl, send, simulator }) => {
+    send({ message: 'in the first world' });
+    await page.goto(`${controlUrl}/#/worlds`);
+    await page.getByLabel('Name').fill('checkout');
+    await page.getByRole('button', { name: 'Create world' }).click();
+    await page.getByRole('link', { name: 'checkout' }).click();
+    await page.getByRole('link', { name: 'Messages' }).click();
+    await seen(page.getByText('No messages yet.'));
+    const [world] = simulator.worlds.list();
+    const own = simulator.hosting.get(world?.world_id ?? '')?.simulator;
+    sendBy(own as Simulator, 0, { message: 'in the other world' });
+    await seen(page.getByText('in the other world'));
+    await page.getByRole('combobox', { name: 'World' }).selectOption('default');
+    await seen(page.getByText('in the first world'));
+    await gone(page.getByText('in the other world'));
+    await page.getByRole('link', { name: 'Worlds' }).click();
+    await page.getByRole('button', { name: 'Fork checkout' }).click();
+    await expect.poll(() => simulator.worlds.list().length).toBe(2);
+    await page.getByRole('button', { name: 'Delete checkout' }).click();
+    await page.getByRole('button', { name: 'Really delete checkout' }).click();
+    await gone(page.getByRole('row').filter({ hasText: 'checkout' }));
+    expect(simulator.worlds.list()).toHaveLength(1);
   },
 );

@@ -114,6 +114,7 @@ function idsOf({ verb }: Operation, facts: Facts) {
     message_id: ids(facts.messageIds),
     fault_id: ids(['fault-1', 'fault-2']),
     number: ids(['1', '2', '0', '1e3']),
+    world_id: ids(['default', 'w0000000']),
   };
 }
 

@@ -136,12 +136,15 @@ async function readControl(simulator: Simulator, control: string, when: string):
   const [account] = simulator.accounts.list();
   const [message] = simulator.messages.list().messages;
   const requests = simulator.requests.list();
+  const world = simulator.worlds.create({});
   const ids = {
     '{account_id}': account?.account_id,
     '{message_id}': message?.message_id,
     '{device_id}': simulator.sims.all()[0]?.device_id,
     '{number}': String(requests[0]?.number),
+    '{world_id}': world.world_id,
   };
+  for (const { api_key: key } of world.accounts) keys.add(key);
   for (const { number } of requests) {
     note(`request ${when}`, JSON.stringify(simulator.requests.get(number)));
   }

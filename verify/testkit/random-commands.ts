@@ -111,6 +111,7 @@ function idsOf(simulator: Simulator) {
     message_id: messages.keys(),
     fault_id: simulator.simulation.faults.list.map(({ faultId }) => faultId),
     number: ['1'],
+    world_id: [],
   };
 }
 

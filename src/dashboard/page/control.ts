@@ -3,6 +3,7 @@
  * for one, which is kept for this tab only.
  */
 import { signal } from '@preact/signals';
+import { worldPrefix } from './hosted-world.ts';
 import { routeOf } from './routes.ts';
 import type { OperationName, OperationTable, Reply } from './wire.ts';
 
@@ -55,7 +56,8 @@ export async function call<Name extends OperationName>(
   const hasId = typeof first === 'string' || typeof first === 'number';
   const id = hasId ? String(first) : '';
   const input = (hasId ? second : first) as Input | undefined;
-  const { verb, path } = routeOf(name, id);
+  const { verb, path: own } = routeOf(name, id);
+  const path = `${worldPrefix}${own}`;
   const isQuery = verb === 'GET' || verb === 'DELETE';
   const response = await fetchControl(isQuery ? `${path}${queryText(input ?? {})}` : path, {
     method: verb,

@@ -1,16 +1,19 @@
 /**
- * The SharedWorker of all tabs that show this simulator. It holds their one stream of events.
+ * The SharedWorker of all tabs that show one world. It holds their one stream of events, whose
+ * address is its name.
  */
 import { EventDesk, type Wish } from './event-desk.ts';
-import { routeOf } from './routes.ts';
 
 interface Connecting {
   readonly ports: readonly MessagePort[];
 }
 
-const desk = new EventDesk(routeOf('events.stream').path);
 // The compiler's types of a page know no worker's scope.
-const scope = globalThis as unknown as { onconnect: (event: Connecting) => void };
+const scope = globalThis as unknown as {
+  readonly name: string;
+  onconnect: (event: Connecting) => void;
+};
+const desk = new EventDesk(scope.name);
 
 scope.onconnect = ({ ports }) => {
   for (const port of ports) {

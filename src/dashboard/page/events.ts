@@ -7,6 +7,7 @@ import { signal } from '@preact/signals';
 import { controlToken, tokenIsMissing } from './control.ts';
 import { aliveEveryMs, EventDesk, type News, type Wish } from './event-desk.ts';
 import type { ServerEvent } from './event-reader.ts';
+import { worldPrefix } from './hosted-world.ts';
 import { routeOf } from './routes.ts';
 import type { ClockState, MessageEvent, ServiceRequest, Sim, Traffic } from './wire.ts';
 
@@ -76,12 +77,13 @@ export function reconnectNow(): void {
 }
 
 function joinDesk(hear: (news: News) => void): (wish: Wish) => void {
-  if (!('SharedWorker' in globalThis))
-    return new EventDesk(routeOf('events.stream').path).join(hear);
-  const worker = new SharedWorker('/assets/events-worker.js', { type: 'module' });
+  const url = `${worldPrefix}${routeOf('events.stream').path}`;
+  if (!('SharedWorker' in globalThis)) return new EventDesk(url).join(hear);
+  // The tabs of one world share a worker, and learn from its name where the events are.
+  const worker = new SharedWorker('/assets/events-worker.js', { type: 'module', name: url });
   worker.port.onmessage = ({ data }: { readonly data: News }) => hear(data);
   worker.onerror = () => {
-    say = new EventDesk(routeOf('events.stream').path).join(hear);
+    say = new EventDesk(url).join(hear);
     say(wish());
   };
   return (wish) => worker.port.postMessage(wish);

@@ -15,9 +15,11 @@ import { RequestsPage } from './pages/requests.tsx';
 import { RulesAndAssumptionsPage } from './pages/rules-and-assumptions.tsx';
 import { SendPage } from './pages/send.tsx';
 import { SimsPage } from './pages/sims.tsx';
+import { WorldsPage } from './pages/worlds.tsx';
 import { isoTime, Time } from './parts/time.tsx';
 import { pageName } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
+import { WorldSwitcher } from './world-switcher.tsx';
 
 interface Page {
   readonly name: string;
@@ -35,6 +37,7 @@ const pages: readonly Page[] = [
   { name: 'clock', title: 'Clock and Faults', view: ClockAndFaultsPage },
   { name: 'requests', title: 'Requests', view: RequestsPage },
   { name: 'rules', title: 'Rules and assumptions', view: RulesAndAssumptionsPage },
+  { name: 'worlds', title: 'Worlds', view: WorldsPage },
 ];
 
 export function Shell() {
@@ -55,6 +58,7 @@ export function Shell() {
         <a class="brand" href="#/messages">
           smstwin
         </a>
+        <WorldSwitcher />
         <Now />
       </header>
       <nav class="pages" aria-label="Pages">

@@ -32,6 +32,7 @@ export type ServiceRequest = Reply<'requests.list'>['requests'][number];
 export type Bucket = Reply<'limits.buckets'>['buckets'][number];
 export type Endpoint = Bucket['endpoint'];
 export type Fault = Reply<'faults.list'>['faults'][number];
+export type HostedWorld = Reply<'worlds.get'>;
 export type Outcome = Reply<'outcomes.get'>['outcomes'][number];
 export type LedgerEntry = Reply<'assumptions.ledger'>['assumptions'][number];
 export type AssumptionValue = string | number | readonly string[] | Templates;

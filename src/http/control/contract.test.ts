@@ -64,7 +64,11 @@ test.each(served)('%s answers what its schema says', async (_, operation) => {
     ...requestOf(operation, targetsOf(simulator)),
   });
   expect(reply.status).toBe(successStatus(operation));
-  if ('open' in reply) reply.open(() => true)();
+  if ('open' in reply)
+    reply.open(
+      () => true,
+      () => {},
+    )();
   else if ('content' in reply) expect(reply.contentType).toBe(operation.contentType);
   else if (operation.output === undefined) expect(reply.body).toBe('');
   else expect(operation.output.safeParse(JSON.parse(reply.body)).error?.issues).toBeUndefined();
@@ -102,6 +106,7 @@ function targetsOf(simulator: Simulator): Targets {
       number: '1',
       key_id: simulator.accounts.keys(account)[0]?.key_id ?? '',
       device_id: simulator.sims.list(account)[0]?.device_id ?? '',
+      world_id: simulator.worlds.create({}).world_id,
     },
     poolNumber: simulator.sims.pool()[0]?.device_id ?? '',
     snapshot: simulator.snapshots.take(),

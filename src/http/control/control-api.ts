@@ -14,6 +14,8 @@ import {
 } from '../../operations/define.ts';
 import type { Live } from '../../operations/live.ts';
 import { OperationRefused } from '../../sim/operation-refused.ts';
+import { addressIn, Readdressed } from '../../worlds/address.ts';
+import { unknownWorld } from '../../worlds/worlds.ts';
 import type { ApiReply } from '../service/messages.ts';
 import type { Intake } from '../transport/arriving-body.ts';
 import {
@@ -40,15 +42,36 @@ export function controlApi(simulator: Live, options: GuardOptions): Required<Con
     if (isDashboardPath(request.path) && refusal?.status !== 403) return { kind: 'page' };
     return refusal === undefined ? lookUp(request) : { kind: 'refused', reply: refused(refusal) };
   };
+  const answerIn = (live: Live, request: ControlRequest) => {
+    const found = find(request);
+    if (found.kind === 'page') return page(request);
+    if (found.kind === 'refused') return found.reply;
+    return answer(found.operation, live, request, found.id);
+  };
   return {
     control: (request) => {
-      const found = find(request);
-      if (found.kind === 'page') return page(request);
-      if (found.kind === 'refused') return found.reply;
-      return answer(found.operation, simulator, request, found.id);
+      const address = addressIn(request.path);
+      if (address === undefined) return answerIn(simulator, request);
+      const refusal = guard(request);
+      if (refusal !== undefined && refusal.status !== 401) return refused(refusal);
+      const live = simulator.hosting.use(address.worldId);
+      return live === undefined
+        ? errorReply(404, 'not_found', unknownWorld(address.worldId).detail)
+        : answerIn(live, new ReaddressedControl(request, address.path));
     },
-    intake: (request) => intakeOf(find(request)),
+    intake: (request) => {
+      const address = addressIn(request.path);
+      const own = address === undefined ? request : new ReaddressedControl(request, address.path);
+      return intakeOf(find(own));
+    },
   };
+}
+
+/** A request under `/w/<world_id>`, as the control port of a single world sees it. */
+class ReaddressedControl extends Readdressed<ControlRequest> implements ControlRequest {
+  get headers(): ControlRequest['headers'] {
+    return this.request.headers;
+  }
 }
 
 function refused({ status, code, message }: Refusal): ApiReply {

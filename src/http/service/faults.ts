@@ -14,12 +14,13 @@ import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
 import { refuse } from './templated-replies.ts';
 
 export class Faults {
-  readonly #seed: number;
+  readonly #chance: (label: string) => Rng;
   #faults: Fault[] = [];
   #created = 0;
 
-  constructor(seed: number) {
-    this.#seed = seed;
+  /** `chance`: makes a stream of a fault's own. */
+  constructor(chance: (label: string) => Rng) {
+    this.#chance = chance;
   }
 
   get isEmpty(): boolean {
@@ -37,7 +38,7 @@ export class Faults {
 
   add(spec: FaultSpec): Fault {
     const ordinal = ++this.#created;
-    const fault = new Fault(ordinal, spec, Rng.stream(this.#seed, `fault:${ordinal}`));
+    const fault = new Fault(ordinal, spec, this.#chance(`fault:${ordinal}`));
     this.#faults.push(fault);
     return fault;
   }

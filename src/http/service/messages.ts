@@ -10,6 +10,8 @@ export interface ApiRequest {
   readonly path: string;
   /** As sent, without the question mark; empty when there is none. */
   readonly query: string;
+  /** `Host` as sent. */
+  readonly host?: string | undefined;
   /** Undefined when missing, and when sent more than once with different values. */
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;

@@ -36,7 +36,10 @@ export class EventStream {
   /** Starts the events. A comment comes first, so that the reader sees the stream open. */
   start(reply: EventsReply): void {
     this.#behind = !this.#pipe.write(': open\n\n');
-    const closed = reply.open((event, data, id) => this.#send(event, data, id));
+    const closed = reply.open(
+      (event, data, id) => this.#send(event, data, id),
+      () => this.finish(),
+    );
     // The reader may disconnect, or fall behind, before `open` returns.
     if (this.#over) closed();
     else this.#closed = closed;
@@ -72,7 +75,7 @@ export class EventStream {
     this.#behind = !this.#pipe.write(text);
   }
 
-  /** The server is closing. */
+  /** The server is closing, or has no more events. */
   finish(): void {
     if (this.#over) return;
     this.gone();

@@ -24,6 +24,7 @@ export function readHead(incoming: IncomingMessage): Draft {
     method: incoming.method ?? '',
     path: mark < 0 ? url : url.slice(0, mark),
     query: mark < 0 ? '' : url.slice(mark + 1),
+    host: headers['host'],
     authorization: authorizations === 1 ? headers['authorization'] : undefined,
     contentType: headers['content-type'],
     contentEncoding: headers['content-encoding'],

@@ -45,10 +45,13 @@ export interface ContentReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Server-sent events. `open` starts them and returns a callback for when the reader has left. */
+/**
+ * Server-sent events. `open` starts them and returns a callback for when the reader has left; it may
+ * call `end` to end the stream from this side.
+ */
 export interface EventsReply {
   readonly status: 200;
-  readonly open: (send: SendEvent) => () => void;
+  readonly open: (send: SendEvent, end: () => void) => () => void;
 }
 /** False once the stream has ended. `event` and `id` must not hold a line break. */
 export type SendEvent = (event: string, data: unknown, id?: string) => boolean;

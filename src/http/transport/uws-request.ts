@@ -20,6 +20,7 @@ export class UwsRequest implements ControlRequest {
   readonly method: string;
   readonly path: string;
   readonly query: string;
+  readonly host: string | undefined;
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
@@ -37,6 +38,7 @@ export class UwsRequest implements ControlRequest {
     this.path = path;
     // Undefined, contrary to its type, if the target has no question mark.
     this.query = path_query ?? '';
+    this.host = headers['host'];
     this.authorization = single ? authorization : undefined;
     this.contentType = headers['content-type'];
     this.contentEncoding = headers['content-encoding'];

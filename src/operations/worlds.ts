@@ -1,0 +1,199 @@
+/**
+ * Worlds: isolated simulators of one server, each with its own accounts, clock, limits, faults and
+ * seed, so that parallel tests share a process and never meet.
+ */
+import { z } from 'zod';
+import { SettingsError } from '../config/mistakes.ts';
+import {
+  clockModes,
+  inheritedSettings,
+  maxMessagesSchema,
+  rateSchema,
+  type SettingsInput,
+  seedSchema,
+  startTimeSchema,
+  worldNameSchema,
+} from '../config/settings.ts';
+import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../config/world-schema.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
+import { expiryText, type HostedWorld, type WorldOptions } from '../worlds/worlds.ts';
+import { defineOperation } from './define.ts';
+import { durationMs, timeSchema } from './duration.ts';
+import type { Live } from './live.ts';
+import { readyNumbers, readyNumbersSchema } from './ready-numbers.ts';
+
+const ownSchema = {
+  name: worldNameSchema
+    .exactOptional()
+    .describe('Its keys and ids follow from its seed and name. Default: its id.'),
+  ttl: z
+    .union([z.string(), z.number()])
+    .exactOptional()
+    .describe('Real time without a request after which it is deleted, such as "10m".'),
+};
+
+const createSchema = z.strictObject({
+  ...ownSchema,
+  seed: seedSchema.exactOptional(),
+  clock: z.enum(clockModes).exactOptional(),
+  rate: rateSchema.exactOptional(),
+  start_time: startTimeSchema.exactOptional(),
+  world: worldSchema.exactOptional().describe('As in a world file.'),
+  assumptions: assumptionsSchema.exactOptional(),
+  limits: limitOverridesSchema.exactOptional(),
+  no_limits: z.boolean().exactOptional(),
+  max_messages: maxMessagesSchema.exactOptional(),
+  journal: z.string().min(1).exactOptional().describe('A file on the server to record the run in.'),
+});
+type CreateInput = z.output<typeof createSchema>;
+
+const viewSchema = z
+  .strictObject({
+    world_id: z.string(),
+    name: z.string(),
+    base_url: z.string().describe('Empty while the server does not listen, as are the others.'),
+    host_url: z.string(),
+    control_url: z.string(),
+    expires_at: timeSchema.describe('ISO 8601 UTC, in real time; null: never.').nullable(),
+  })
+  .meta({ id: 'World' });
+type View = Readonly<z.output<typeof viewSchema>>;
+
+/** AUTH-2: full keys are shown once, when the world is created. */
+const createdSchema = viewSchema.extend(readyNumbersSchema.shape).meta({ id: 'CreatedWorld' });
+type Created = Readonly<z.output<typeof createdSchema>>;
+
+export const worlds = {
+  list: defineOperation({
+    name: 'worlds.list',
+    http: 'GET /control/worlds',
+    summary: 'The worlds that were created and live.',
+    output: z.strictObject({ worlds: z.array(viewSchema) }),
+    run: ({ hosting }) => hosting.list.map(viewOf),
+    reply: (worlds) => ({ worlds }),
+  }),
+
+  create: defineOperation({
+    name: 'worlds.create',
+    http: 'POST /control/worlds',
+    summary: 'Creates an isolated world.',
+    description:
+      'What is left out is as the server was started, except for explicit keys: those are drawn.',
+    status: 201,
+    input: createSchema.prefault({}),
+    output: createdSchema,
+    refusals: [409],
+    examples: [{ name: 'checkout-3', clock: 'manual', ttl: '10m' }],
+    run: ({ hosting }, input) =>
+      createdView(
+        withOwnWords(() =>
+          hosting.create(
+            settingsOf(input, inheritedSettings(hosting.first.simulator.settings)),
+            optionsOf(input),
+          ),
+        ),
+      ),
+  }),
+
+  get: defineOperation({
+    name: 'worlds.get',
+    http: 'GET /control/worlds/{world_id}',
+    summary: 'One world; `default` is the one that the server started with.',
+    output: viewSchema,
+    run: (_, world) => viewOf(world),
+  }),
+
+  delete: defineOperation({
+    name: 'worlds.delete',
+    http: 'DELETE /control/worlds/{world_id}',
+    summary: 'Deletes a world with everything in it.',
+    refusals: [409],
+    run: ({ hosting }, world) => void hosting.delete(world),
+  }),
+
+  fork: defineOperation({
+    name: 'worlds.fork',
+    http: 'POST /control/worlds/{world_id}/fork',
+    summary: 'Copies a world as of this instant, clock included. The copy has keys of its own.',
+    status: 201,
+    input: z.strictObject(ownSchema).prefault({}),
+    output: createdSchema,
+    refusals: [409],
+    examples: [{ name: 'checkout-3-retry' }],
+    run: ({ hosting }, world, input) => createdView(hosting.fork(world, optionsOf(input))),
+  }),
+};
+
+function optionsOf({
+  name,
+  ttl,
+  journal,
+}: Pick<CreateInput, 'name' | 'ttl' | 'journal'>): WorldOptions {
+  return { name, journal, ttlMs: ttl === undefined ? undefined : positive(durationMs(ttl, 'ttl')) };
+}
+
+function positive(ttlMs: number): number {
+  if (ttlMs > 0) return ttlMs;
+  throw new OperationRefused('invalid', 'expected a duration above 0', 'ttl');
+}
+
+/** `base`: the settings of the server. */
+function settingsOf(input: CreateInput, base: SettingsInput): SettingsInput {
+  const {
+    name: _,
+    ttl: __,
+    journal: ___,
+    start_time: startTime,
+    no_limits: noLimits,
+    max_messages: maxMessages,
+    ...own
+  } = input;
+  const { rate, startTime: baseStart, ...others } = base;
+  const isOtherClock = own.clock !== undefined && own.clock !== base.clock;
+  return {
+    ...others,
+    ...(!isOtherClock && { rate, startTime: baseStart }),
+    ...own,
+    ...(startTime !== undefined && { startTime }),
+    ...(noLimits !== undefined && { noLimits }),
+    ...(maxMessages !== undefined && { maxMessages }),
+    assumptions: { ...base.assumptions, ...own.assumptions },
+    limits: { ...base.limits, ...own.limits },
+  };
+}
+
+/** Mistakes in settings, in the words of the control port. */
+function withOwnWords<T>(act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const [first] = error.mistakes;
+    throw new OperationRefused(
+      'invalid',
+      error.message,
+      first?.path.replace('startTime', 'start_time').replace('maxMessages', 'max_messages'),
+    );
+  }
+}
+
+function viewOf(world: HostedWorld<Live>): View {
+  const { worldId, name, simulator } = world;
+  const { baseUrl, controlUrl } = simulator;
+  return {
+    world_id: worldId,
+    name,
+    base_url: baseUrl,
+    host_url: hostUrl(baseUrl, worldId),
+    control_url: controlUrl,
+    expires_at: expiryText(world),
+  };
+}
+
+function createdView(world: HostedWorld<Live>): Created {
+  return { ...viewOf(world), ...readyNumbers(world.simulator.simulation.world) };
+}
+
+function hostUrl(baseUrl: string, worldId: string): string {
+  return baseUrl === '' ? '' : `http://${worldId}.localhost:${new URL(baseUrl).port}`;
+}

@@ -1,0 +1,60 @@
+/**
+ * A copy of a world as of one instant. It goes on from the same state, clock included, with keys
+ * and chance of its own: both follow from its seed and its name.
+ */
+
+import type { Settings } from '../config/settings.ts';
+import { sha256 } from '../recording/digest.ts';
+import { restoreSimulation } from '../recording/restore.ts';
+import type { Snapshot } from '../recording/snapshot-format.ts';
+import { takeSnapshot } from '../recording/take-snapshot.ts';
+import { defaultAssumptions } from '../sim/assumptions.ts';
+import { drawKey } from '../sim/ids.ts';
+import { shownPrefix } from '../sim/key-prefix.ts';
+import type { World } from '../sim/world.ts';
+import type { Simulation } from '../simulation/simulation.ts';
+import type { WallClock } from '../simulation/wall-clock.ts';
+
+/** What forking takes of a simulator. */
+export interface Forkable {
+  readonly settings: Settings;
+  readonly simulation: Simulation;
+  readonly wallClock: WallClock;
+  change<T>(name: string, args: readonly unknown[], act: () => T): T;
+  replace(simulation: Simulation): void;
+}
+
+/** `copy`: a simulator that nothing has happened to yet. */
+export function copyInto(copy: Forkable, source: Forkable): void {
+  const taken = source.wallClock.atOneMoment(() => takeSnapshot(source));
+  const { world } = copy.simulation;
+  const known = new Map<string, string>();
+  const snapshot = withOwnChance(taken, world, known);
+  const { mode, rate } = snapshot.clock;
+  // Its journal starts with this input, as if the snapshot had been restored by hand.
+  copy.change('snapshot.restore', [snapshot], () => {
+    copy.replace(restoreSimulation(snapshot, copy.settings, known));
+    copy.wallClock.setMode(mode, rate);
+  });
+}
+
+/** `known` receives the texts of the new keys by their digests. */
+function withOwnChance(snapshot: Snapshot, world: World, known: Map<string, string>): Snapshot {
+  const keyFormat = snapshot.assumptions.keyFormat ?? defaultAssumptions.keyFormat;
+  const accounts = snapshot.accounts.map((account) => {
+    const stream = (label: string) => world.chance(`fork:${account.account_id}:${label}`);
+    const keys = account.keys.map((key) => {
+      const text = drawKey(stream(key.key_id), keyFormat);
+      known.set(sha256(text), text);
+      return { ...key, sha256: sha256(text), prefix: shownPrefix(text) };
+    });
+    const chance = {
+      ids: [...stream('ids').state],
+      fates: [...stream('fates').state],
+      paces: [...stream('paces').state],
+    } as unknown as typeof account.chance;
+    return { ...account, keys, chance };
+  });
+  const poolIds = [...world.chance('fork:pool').state] as typeof snapshot.counters.pool_ids;
+  return { ...snapshot, accounts, counters: { ...snapshot.counters, pool_ids: poolIds } };
+}

@@ -1,0 +1,292 @@
+/**
+ * All worlds of one server: the one that it starts with, and those that users create, each an
+ * isolated simulator of its own. Finds the world that a request belongs to.
+ * The first world's requests pay for a look at their path and host, and once there are other
+ * worlds, for one more look-up of their key.
+ */
+import { inheritedSettings, type Settings, type SettingsInput } from '../config/settings.ts';
+import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
+import { routes } from '../http/service/routes.ts';
+import { isoTime } from '../sim/iso-time.ts';
+import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
+import { Rng } from '../sim/rng.ts';
+import { addressIn, prefixOf, Readdressed, withLinksUnder, worldOfHost } from './address.ts';
+import { copyInto, type Forkable } from './fork.ts';
+import { KeyDirectory } from './key-directory.ts';
+
+export const mostWorlds = 10_000;
+/** Names the first world where an id is expected. */
+export const firstWorldId = 'default';
+const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
+const idLength = 7;
+const sweepMs = 250;
+
+/** What hosting takes of a simulator. */
+export interface WorldSimulator extends Forkable {
+  readonly settings: Settings;
+  /** True while a client waits for it or reads its events. */
+  readonly isWaitedFor: boolean;
+  /** Called with each simulation that takes the place of another. */
+  onReplaced: (() => void) | undefined;
+  handle(request: ApiRequest): ApiReply;
+  close(): Promise<void>;
+}
+
+export interface HostedWorld<S> {
+  readonly worldId: string;
+  readonly name: string;
+  readonly simulator: S;
+  /** Real milliseconds without a request after which it is deleted; undefined: never. */
+  readonly ttlMs: number | undefined;
+  /** When that is, in real epoch milliseconds. */
+  readonly expiresAtMs: number | undefined;
+}
+
+export interface WorldOptions {
+  readonly name?: string | undefined;
+  readonly ttlMs?: number | undefined;
+  readonly journal?: string | undefined;
+}
+
+interface Entry<S> extends HostedWorld<S> {
+  lastUsedMs: number;
+}
+
+type Make<S> = (
+  settings: SettingsInput,
+  options: { readonly worldId: string; readonly journal?: string | undefined },
+) => S;
+
+export class Worlds<S extends WorldSimulator> {
+  readonly #first: S;
+  readonly #most: number;
+  readonly #make: Make<S>;
+  readonly #byId = new Map<string, Entry<S>>();
+  readonly #byName = new Map<string, Entry<S>>();
+  readonly #keys = new KeyDirectory<Entry<S>>();
+  #ids: Rng | undefined;
+  #expiring = 0;
+  #sweeping: NodeJS.Timeout | undefined;
+  /** The one that answered last: on Node's server its clock is what `Date` shows. */
+  #lastAnswered: S;
+
+  /** `make` makes the simulator of a further world; there may be `most` of them. */
+  constructor(first: S, make: Make<S>, most = mostWorlds) {
+    this.#most = most;
+    this.#first = first;
+    this.#make = make;
+    this.#lastAnswered = first;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get list(): readonly HostedWorld<S>[] {
+    return [...this.#byId.values()];
+  }
+
+  get first(): HostedWorld<S> {
+    return {
+      worldId: firstWorldId,
+      name: firstWorldId,
+      simulator: this.#first,
+      ttlMs: undefined,
+      expiresAtMs: undefined,
+    };
+  }
+
+  isFirst(simulator: WorldSimulator): boolean {
+    return simulator === this.#first;
+  }
+
+  get lastAnswered(): S {
+    return this.#lastAnswered;
+  }
+
+  get(worldId: string): HostedWorld<S> | undefined {
+    return worldId === firstWorldId ? this.first : this.#byId.get(worldId);
+  }
+
+  /** Throws a SettingsError for unusable settings, a OperationRefused for a name or key in use. */
+  create(settings: SettingsInput, options: WorldOptions): HostedWorld<S> {
+    const [worldId, name] = this.#nameFor(options);
+    for (const [at, { keys = [] }] of (settings.world?.accounts ?? []).entries()) {
+      const taken = keys.findIndex(({ key }) => key !== undefined && this.#isKeyInUse(key));
+      if (taken >= 0) throw keyInUse(`world.accounts[${at}].keys[${taken}].key`);
+    }
+    const simulator = this.#make({ ...settings, name }, { worldId, journal: options.journal });
+    return this.#add(worldId, name, simulator, options);
+  }
+
+  /** A copy of a world as of this instant, which has its own keys and chance. */
+  fork(source: HostedWorld<S>, options: WorldOptions): HostedWorld<S> {
+    const [worldId, name] = this.#nameFor(options);
+    const settings = inheritedSettings(source.simulator.settings);
+    const simulator = this.#make({ ...settings, name }, { worldId });
+    copyInto(simulator, source.simulator);
+    return this.#add(worldId, name, simulator, options);
+  }
+
+  /** Ends a world with all that is open in it. */
+  delete({ worldId, simulator }: HostedWorld<S>): Promise<void> {
+    const entry = this.#byId.get(worldId);
+    if (entry === undefined) {
+      throw new OperationRefused(
+        'conflict',
+        'the world that the server started with cannot be deleted',
+      );
+    }
+    this.#byId.delete(worldId);
+    this.#byName.delete(entry.name);
+    this.#keys.forget(entry);
+    if (entry.ttlMs !== undefined) this.#expiring--;
+    if (this.#lastAnswered === simulator) this.#lastAnswered = this.#first;
+    return simulator.close();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#sweeping);
+    this.#sweeping = undefined;
+    await Promise.all(this.list.map((world) => this.delete(world)));
+  }
+
+  /** Answers a request in the world that it belongs to: by path, by host, by key, else the first. */
+  handle(request: ApiRequest): ApiReply {
+    const address = addressIn(request.path);
+    if (address !== undefined) return this.#handleAt(address.worldId, request, address.path);
+    const named = worldOfHost(request.host);
+    if (named !== undefined) return this.#handleAt(named, request);
+    if (this.#byId.size > 0) {
+      const entry = this.#ofKey(request.authorization);
+      if (entry !== undefined) return this.#answer(entry, request);
+    }
+    this.#lastAnswered = this.#first;
+    return this.#first.handle(request);
+  }
+
+  /** The world with this id, which lives on because it was asked for. */
+  use(worldId: string): S | undefined {
+    if (worldId === firstWorldId) return this.#first;
+    const entry = this.#byId.get(worldId);
+    if (entry === undefined || this.#isExpired(entry)) return undefined;
+    touch(entry);
+    return entry.simulator;
+  }
+
+  #handleAt(worldId: string, request: ApiRequest, path?: string): ApiReply {
+    const own = path === undefined ? request : new Readdressed(request, path);
+    const entry = this.#byId.get(worldId);
+    if (entry === undefined ? worldId !== firstWorldId : this.#isExpired(entry)) {
+      return { status: 404, body: JSON.stringify(unknownWorld(worldId)) };
+    }
+    const reply = entry === undefined ? this.#first.handle(own) : this.#answer(entry, own);
+    if (path === undefined) return reply;
+    return withLinksUnder(reply, prefixOf(worldId), path === routes.received.pattern);
+  }
+
+  #answer(entry: Entry<S>, request: ApiRequest): ApiReply {
+    touch(entry);
+    this.#lastAnswered = entry.simulator;
+    return entry.simulator.handle(request);
+  }
+
+  /** Not the first world's own: its keys come first, and a request without a key is its own. */
+  #ofKey(authorization: string | undefined): Entry<S> | undefined {
+    if (authorization === undefined) return undefined;
+    if (this.#first.simulation.world.keyRing.findHeader(authorization) !== undefined)
+      return undefined;
+    const entry = this.#keys.find(authorization);
+    return entry === undefined || this.#isExpired(entry) ? undefined : entry;
+  }
+
+  #isKeyInUse(text: string): boolean {
+    return (
+      this.#first.simulation.world.keyRing.find(text) !== undefined ||
+      this.#keys.findKey(text) !== undefined
+    );
+  }
+
+  #nameFor({ name }: WorldOptions): [worldId: string, name: string] {
+    refuseMore(this.#byId.size, this.#most, 'worlds');
+    if (name !== undefined && (name === firstWorldId || this.#byName.has(name))) {
+      throw new OperationRefused('conflict', `a world is called ${name} already`, 'name');
+    }
+    const worldId = this.#newId();
+    return [worldId, name ?? worldId];
+  }
+
+  #newId(): string {
+    this.#ids ??= Rng.stream(this.#first.settings.seed, 'worlds');
+    let worldId: string;
+    do {
+      worldId = 'w';
+      for (let n = 0; n < idLength; n++) worldId += idAlphabet[this.#ids.below(idAlphabet.length)];
+    } while (this.#byId.has(worldId) || this.#byName.has(worldId));
+    return worldId;
+  }
+
+  #add(worldId: string, name: string, simulator: S, { ttlMs }: WorldOptions): HostedWorld<S> {
+    for (const key of simulator.simulation.world.keys.values()) {
+      if (key.key === '' || !this.#isKeyInUse(key.key)) continue;
+      void simulator.close();
+      throw keyInUse();
+    }
+    const entry: Entry<S> = {
+      worldId,
+      name,
+      simulator,
+      ttlMs,
+      lastUsedMs: Date.now(),
+      get expiresAtMs() {
+        return ttlMs === undefined ? undefined : this.lastUsedMs + ttlMs;
+      },
+    };
+    this.#byId.set(worldId, entry);
+    this.#byName.set(name, entry);
+    const watchKeys = () => {
+      this.#keys.forget(entry);
+      simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(entry));
+    };
+    simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(entry));
+    simulator.onReplaced = watchKeys;
+    if (ttlMs !== undefined) {
+      this.#expiring++;
+      this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref();
+    }
+    return entry;
+  }
+
+  #isExpired({ expiresAtMs, simulator }: Entry<S>): boolean {
+    return expiresAtMs !== undefined && Date.now() > expiresAtMs && !simulator.isWaitedFor;
+  }
+
+  #sweep(): void {
+    for (const entry of this.#byId.values()) if (this.#isExpired(entry)) void this.delete(entry);
+    if (this.#expiring > 0) return;
+    clearInterval(this.#sweeping);
+    this.#sweeping = undefined;
+  }
+}
+
+/** The body of a 404 of the service port. */
+export function unknownWorld(worldId: string): { readonly code: string; readonly detail: string } {
+  const shown = worldId.length > 60 ? `${worldId.slice(0, 60)}...` : worldId;
+  return {
+    code: 'world_not_found',
+    detail: `There is no world ${shown}: it was deleted, it expired, or it was never created.`,
+  };
+}
+
+/** When a world expires, as its view shows it. */
+export function expiryText({ expiresAtMs }: HostedWorld<unknown>): string | null {
+  return expiresAtMs === undefined ? null : isoTime(expiresAtMs);
+}
+
+function touch(entry: Entry<unknown>): void {
+  if (entry.ttlMs !== undefined) entry.lastUsedMs = Date.now();
+}
+
+function keyInUse(path?: string): OperationRefused {
+  return new OperationRefused('conflict', 'another world has this key', path);
+}
