@@ -56,6 +56,7 @@ export function recipeSteps(project: string, run: (command: string) => string): 
       () => atAnotherSpeed(project, run),
     ],
     ['pytest-3', 'pytest', () => run('pytest-3 -q test_sms.py')],
+    ['pytest-3', 'a world for each test', () => byWorlds(project, run)],
     ['go', 'Go', () => run('GO111MODULE=off go test sms_test.go')],
     ['curl', 'curl', () => byCurl(project, run)],
   ];
@@ -118,6 +119,12 @@ function byCurl(project: string, run: (command: string) => string): Promise<void
   return withServer('--clock manual', project, (here, lines) => {
     const replies = lines.map((line) => run(here(line)));
     expectIn(replies.at(-1) ?? '', /"status":"delivered"/);
+  });
+}
+
+function byWorlds(project: string, run: (command: string) => string): Promise<void> {
+  return withServer('--seed 7', project, (here, lines) => {
+    for (const line of lines) run(here(line));
   });
 }
 
