@@ -12,13 +12,25 @@ const order = ['queued', 'sending', 'sent', 'delivered', 'failed'];
 const final = order.indexOf('delivered');
 const readsPerPoll = 5;
 const mostPolls = 9;
+const mostReads = 400;
 const roundsAfterTheEnd = 4;
 /** In real time: often at first, then as long as five polls of 20 s take. */
 const realPausesMs = [...Array(20).fill(400), ...Array(50).fill(1_800)];
 
-function pausesOf(t: Trial): number[] {
-  if (!t.controlled) return realPausesMs;
-  return Array(mostPolls * readsPerPoll).fill(Math.floor(pollIntervalMs(t) / readsPerPoll));
+/** Ends each pause at the next deadline, so that reads come straight after a change. */
+async function* pauses(t: Trial): AsyncGenerator<void> {
+  if (!t.controlled) {
+    for (const ms of realPausesMs) yield await t.advance(ms);
+    return;
+  }
+  const step = Math.floor(pollIntervalMs(t) / readsPerPoll);
+  const end = (await t.now()) + mostPolls * pollIntervalMs(t);
+  for (let i = 0; i < mostReads; i += 1) {
+    const now = await t.now();
+    if (now >= end) return;
+    const due = (await t.control.nextAt()) ?? now;
+    yield await t.advance(due > now ? Math.min(step, due - now) : step);
+  }
 }
 
 export const state3NeverBackwardsCases: readonly Case[] = [
@@ -49,8 +61,7 @@ export const state3NeverBackwardsCases: readonly Case[] = [
           latest = Math.max(latest, rank);
         }
       };
-      for (const pauseMs of pausesOf(t)) {
-        await t.advance(pauseMs);
+      for await (const _ of pauses(t)) {
         const before = latest;
         await readAll('than an earlier read showed');
         if (latest > before) {
