@@ -74,6 +74,16 @@ export interface Observation extends Plan {
   readonly run: (t: Trial) => Promise<Seen>;
 }
 
+/** How a case opens: its id, as reports print it, what it needs and what it costs. */
+export function about(
+  id: `${RuleId}/${string}`,
+  needs: readonly Need[],
+  cost: Cost = {},
+): Pick<Case, 'rule' | 'name' | 'needs' | 'cost'> {
+  const [rule = '', name = ''] = id.split('/');
+  return { rule: rule as RuleId, name, needs, cost };
+}
+
 export type AnyCase = Case | Observation;
 
 export function idOf(one: AnyCase): string {

@@ -4,11 +4,29 @@
  * nothing.
  */
 import { minuteMs } from './buckets.ts';
+import type { Live } from './case.ts';
 import type { Reply } from './client.ts';
-import type { Flood } from './floods.ts';
-import { limited, passed } from './limited.ts';
+import { type Flood, floodOf } from './floods.ts';
+import { lackThrottledStrangers, limited, passed } from './limited.ts';
+import { recorded } from './recording.ts';
+import type { Need } from './target.ts';
 import type { Trial } from './trial.ts';
 import * as verify from './verify.ts';
+
+/** How a case is judged without levers: by the one flood of its bucket. */
+export function byFlood(
+  bucket: keyof typeof floodOf,
+  judge: (t: Trial, flood: Flood) => void,
+  { needs = [], waits }: { readonly needs?: readonly Need[]; readonly waits?: number } = {},
+): Live<void> {
+  const flood = floodOf[bucket];
+  return {
+    needs: [...flood.needs, ...needs],
+    judges: [flood],
+    ...(waits !== undefined && { cost: { waits } }),
+    run: async (t) => judge(t, await recorded(t, flood)),
+  };
+}
 
 /** A bucket that fills bit by bit names so short a wait. */
 const longestContinuousWait = 2;
@@ -126,19 +144,29 @@ function secondsIn(text: string): number[] {
 }
 
 /** What was asked of another bucket straight after the flood: it must not be throttled. */
-export function isLeftAlone(t: Trial, flood: Flood, name: string): void {
-  refusalsOf(t, flood);
-  const its = flood.beside.filter((one) => one.name === name);
-  for (const { reply } of its) {
-    verify.that(reply.status !== 429, `no 429 for ${name} after a flood of ${flood.bucket}`, reply);
-    t.count();
-  }
+export function leavesAlone(name: string): (t: Trial, flood: Flood) => void {
+  return (t, flood) => {
+    refusalsOf(t, flood);
+    for (const { reply } of flood.beside.filter((one) => one.name === name)) {
+      const expected = `no 429 for ${name} after a flood of ${flood.bucket}`;
+      verify.that(reply.status !== 429, expected, reply);
+      t.count();
+    }
+  };
+}
+
+/** What is judged on calls without a key, where their address has a limit at all. */
+export function ifStrangersAreThrottled(judge: (t: Trial, flood: Flood) => void): typeof judge {
+  return (t, flood) => {
+    if (flood.refusals.length === 0) lackThrottledStrangers(t);
+    judge(t, flood);
+  };
 }
 
 /** The other endpoints, none of which was flooded itself. */
 export function leavesTheOthers(t: Trial, flood: Flood): void {
   for (const { name } of flood.beside)
-    if (limited.some((one) => one.name === name)) isLeftAlone(t, flood, name);
+    if (limited.some((one) => one.name === name)) leavesAlone(name)(t, flood);
   for (const reply of flood.reads) verify.that(reply.status !== 429, 'no 429 for a read', reply);
   t.count();
 }

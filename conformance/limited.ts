@@ -4,8 +4,8 @@
 import { limits } from './buckets.ts';
 import type { Reply } from './client.ts';
 import { flood } from './flood.ts';
-import type { Need } from './target.ts';
 import { paths, type Subject, type Trial } from './trial.ts';
+import * as verify from './verify.ts';
 
 const minute = 60_000;
 
@@ -54,6 +54,44 @@ export function passed(reply: Reply): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
+export function howMany(replies: readonly Reply[]): number {
+  return replies.filter(passed).length;
+}
+
+/** Of one request more than the limit, all but one pass. Needs an account of its own. */
+export async function allButOnePass(
+  t: Trial,
+  limit: number,
+  call: (index: number) => Promise<Reply>,
+): Promise<void> {
+  const replies = await flood(limit + 1, call);
+  for (const reply of replies)
+    verify.that(passed(reply) || reply.status === 429, 'a success or 429', reply);
+  verify.equal('requests that passed', howMany(replies), limit);
+  t.count();
+}
+
+/** Empties a bucket; its exact size is not this case's business. */
+export async function emptied(
+  limit: number,
+  call: (index: number) => Promise<Reply>,
+): Promise<readonly Reply[]> {
+  const replies = await flood(limit + 1, call);
+  const isEmpty = replies.some(({ status }) => status === 429);
+  verify.given(() => verify.that(isEmpty, 'a 429', `none in ${replies.length} requests`));
+  return replies;
+}
+
+/** The name of its cases where each endpoint has one. */
+export function caseName(one: Limited): string {
+  return one.name.replace('_', '-');
+}
+
+/** Sends that so many requests are. */
+export function sendsOf(one: Limited, requests: number): { readonly sends?: number } {
+  return one.isSend ? { sends: requests } : {};
+}
+
 /**
  * A moment at which no full minute of the clock lies within the next 59 s, and every bucket is
  * full.
@@ -61,11 +99,6 @@ export function passed(reply: Reply): boolean {
 export async function justAfterTheMinute(t: Trial): Promise<void> {
   const now = await t.now();
   await t.control.advanceTo(Math.ceil((now + 2 * minute) / minute) * minute + 500);
-}
-
-export function needsOf(one: Limited): readonly Need[] {
-  if (one.isSend) return ['sender'];
-  return one.name === 'tasks' ? ['key', 'device'] : ['key'];
 }
 
 const bothBucketsFullMs = 2 * minute + 1_000;

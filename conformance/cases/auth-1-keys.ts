@@ -1,5 +1,5 @@
 /** Which credentials are asked for and how keys are made. Rules: AUTH-1, AUTH-2. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -29,10 +29,7 @@ export async function goodKey(t: Trial): Promise<Subject> {
 
 export const auth1KeysCases: readonly Case[] = [
   {
-    rule: 'AUTH-1',
-    name: 'bearer-key-is-accepted',
-    needs: ['sender'],
-    cost: { sends: 2 },
+    ...about('AUTH-1/bearer-key-is-accepted', ['sender'], { sends: 2 }),
     sends: 'a send and a read with `Authorization: Bearer <key>`, and without',
     demands: '202 and 200 with, 401 without',
     run: async (t) => {
@@ -46,10 +43,7 @@ export const auth1KeysCases: readonly Case[] = [
     },
   },
   {
-    rule: 'AUTH-1',
-    name: 'every-endpoint-asks',
-    needs: ['sender', 'device'],
-    cost: { sends: 7 },
+    ...about('AUTH-1/every-endpoint-asks', ['sender', 'device'], { sends: 7 }),
     spends: {
       send: 3,
       dashboard_send: 2,
@@ -80,10 +74,7 @@ export const auth1KeysCases: readonly Case[] = [
     },
   },
   {
-    rule: 'AUTH-1',
-    name: 'no-other-scheme',
-    needs: ['key'],
-    cost: {},
+    ...about('AUTH-1/no-other-scheme', ['key']),
     sends: 'the right key under other schemes, without a scheme, and in the query',
     demands: '401 each',
     run: async (t) => {
@@ -103,10 +94,7 @@ export const auth1KeysCases: readonly Case[] = [
     },
   },
   {
-    rule: 'AUTH-2',
-    name: 'shown-once',
-    needs: ['fresh'],
-    cost: {},
+    ...about('AUTH-2/shown-once', ['fresh']),
     sends: 'the creation of a key by the lever, then the list of keys',
     demands: 'the chosen name in both; the full key at creation alone, and it is accepted',
     run: async (t) => {
@@ -128,10 +116,7 @@ export const auth1KeysCases: readonly Case[] = [
     },
   },
   {
-    rule: 'AUTH-2',
-    name: 'keys-differ',
-    needs: ['fresh'],
-    cost: {},
+    ...about('AUTH-2/keys-differ', ['fresh']),
     sends: 'two more keys of one account, and a revocation of one',
     demands: 'three different keys; the other two go on',
     run: async (t) => {

@@ -1,5 +1,5 @@
 /** Keys that are nearly the right one, at every endpoint. Rule: AUTH-3. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { goodKey } from './auth-1-keys.ts';
@@ -24,10 +24,7 @@ function nearly(key: string): string[] {
 
 export const auth3InexactKeysCases: readonly Case[] = [
   {
-    rule: 'AUTH-3',
-    name: 'nearly-right-key-everywhere',
-    needs: ['sender'],
-    cost: { sends: 5 },
+    ...about('AUTH-3/nearly-right-key-everywhere', ['sender'], { sends: 5 }),
     spends: { send: 2, dashboard_send: 2, external_send: 1, address: 5 },
     sends:
       'the key in other case, halved, with a letter changed in its middle, to each endpoint; to one send endpoint each',

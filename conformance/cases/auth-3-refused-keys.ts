@@ -2,7 +2,7 @@
  * Keys that are refused. Rule: AUTH-3. Each case also sends a good key, so that a service that
  * refuses everything passes nothing.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { goodKey, withHeader } from './auth-1-keys.ts';
@@ -36,20 +36,14 @@ async function refusesOn(t: Trial, key: string | undefined, account: Subject): P
 
 export const auth3RefusedKeysCases: readonly Case[] = [
   {
-    rule: 'AUTH-3',
-    name: 'missing-key',
-    needs: ['key'],
-    cost: { sends: 1 },
+    ...about('AUTH-3/missing-key', ['key'], { sends: 1 }),
     spends: { send: 1, address: 1 },
     sends: 'requests without a key',
     demands: `401 with code ${code}`,
     run: async (t) => refusesOn(t, undefined, await goodKey(t)),
   },
   {
-    rule: 'AUTH-3',
-    name: 'wrong-key',
-    needs: ['key'],
-    cost: { sends: 1 },
+    ...about('AUTH-3/wrong-key', ['key'], { sends: 1 }),
     spends: { send: 1, received: 1, address: 1 },
     sends: 'requests with an unknown key',
     demands: `401 with code ${code}`,
@@ -59,10 +53,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
     },
   },
   {
-    rule: 'AUTH-3',
-    name: 'nearly-right-key',
-    needs: ['key'],
-    cost: {},
+    ...about('AUTH-3/nearly-right-key', ['key']),
     sends: 'the key with a letter changed, dropped or added, in other case, halved',
     demands: `401 with code ${code}`,
     run: async (t) => {
@@ -75,10 +66,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
     },
   },
   {
-    rule: 'AUTH-3',
-    name: 'revoked-key',
-    needs: ['key', 'revoked-key'],
-    cost: { sends: 2 },
+    ...about('AUTH-3/revoked-key', ['key', 'revoked-key'], { sends: 2 }),
     spends: { send: 1, received: 1, address: 1 },
     sends: 'requests with a key that was accepted and has been revoked',
     demands: `401 with code ${code}; the account's other key goes on`,

@@ -2,7 +2,7 @@
  * Which numbers an account may send from. Rules: AUTH-4, AUTH-5.
  * Another account's number may be refused under either code (`foreignNumber`).
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import type { Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -26,10 +26,7 @@ export function patchSim(
 
 export const auth4SenderNumbersCases: readonly Case[] = [
   {
-    rule: 'AUTH-4',
-    name: 'unknown-number',
-    needs: ['sender', 'unknown-from'],
-    cost: { sends: 2 },
+    ...about('AUTH-4/unknown-number', ['sender', 'unknown-from'], { sends: 2 }),
     sends: 'a `from` that no SIM has, after one that the account has',
     demands: `403 with code ${notFound}`,
     run: async (t) => {
@@ -41,10 +38,7 @@ export const auth4SenderNumbersCases: readonly Case[] = [
     },
   },
   {
-    rule: 'AUTH-4',
-    name: 'unknown-to-an-account-without-sims',
-    needs: ['fresh'],
-    cost: { sends: 2 },
+    ...about('AUTH-4/unknown-to-an-account-without-sims', ['fresh'], { sends: 2 }),
     sends: 'a `from` that no SIM has, by an account without any',
     demands: `403 with code ${notFound}`,
     run: async (t) => {
@@ -56,10 +50,7 @@ export const auth4SenderNumbersCases: readonly Case[] = [
     },
   },
   {
-    rule: 'AUTH-5',
-    name: 'not-allowed',
-    needs: ['fresh'],
-    cost: { sends: 4 },
+    ...about('AUTH-5/not-allowed', ['fresh'], { sends: 4 }),
     sends: 'a message from a number that the account may not use any more, then from its other one',
     demands: `403 with code ${denied}, then 202`,
     run: async (t) => {
@@ -74,10 +65,7 @@ export const auth4SenderNumbersCases: readonly Case[] = [
     },
   },
   {
-    rule: 'AUTH-5',
-    name: 'another-accounts-number',
-    needs: ['sender', 'foreign-from'],
-    cost: { sends: 2 },
+    ...about('AUTH-5/another-accounts-number', ['sender', 'foreign-from'], { sends: 2 }),
     sends: "another account's number",
     demands: `403 with code ${denied}, or ${notFound} where the service hides it (foreignNumber)`,
     run: async (t) => {

@@ -1,27 +1,24 @@
 /** Whose bucket a request spends. Rule: AUTH-6. */
-import type { Case } from '../case.ts';
+import { limits } from '../buckets.ts';
+import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
 import { type Flood, floodOf } from '../floods.ts';
-import { isLeftAlone, limitIsExact, refusalsOf } from '../judge-flood.ts';
-import { type Limited, limited, needsOf, passed, withFullBuckets } from '../limited.ts';
+import { byFlood, leavesAlone, limitIsExact, refusalsOf } from '../judge-flood.ts';
+import {
+  allButOnePass,
+  caseName,
+  emptied,
+  type Limited,
+  limited,
+  passed,
+  sendsOf,
+  withFullBuckets,
+} from '../limited.ts';
 import { recorded } from '../recording.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { poolNumber } from './svc-1-sims-and-pool.ts';
-
-function howMany(replies: readonly Reply[]): number {
-  return replies.filter(passed).length;
-}
-
-/** How many of 121 requests for received messages pass for one key from one address. */
-async function capacity(t: Trial): Promise<number> {
-  const { key } = await t.account();
-  const replies = await flood(121, () => t.get(paths.received, key));
-  const count = replies.filter(passed).length;
-  verify.given(() => verify.that(count > 0 && count < 121, 'successes and a 429', String(count)));
-  return count;
-}
 
 /** Calls without a key, from an address of the caller's choice. */
 function unauthenticated(t: Trial, localAddress?: string): Promise<Reply> {
@@ -55,139 +52,67 @@ function addressesShare(t: Trial, flood: Flood): void {
 }
 
 function perEndpoint(one: Limited): readonly Case[] {
-  const suffix = one.name.replace('_', '-');
+  const suffix = one.name === 'received' ? '' : `-${caseName(one)}`;
   const most = one.limit + 1;
-  const sends = one.isSend ? most : 0;
   return [
     {
-      rule: 'AUTH-6',
-      name: `keys-of-a-user-share-${suffix}`,
-      needs: ['fresh'],
-      cost: { sends, throttled: 1 },
+      ...about(`AUTH-6/keys-of-a-user-share${suffix}`, ['fresh'], {
+        ...sendsOf(one, most),
+        throttled: 1,
+      }),
       sends: `${most} requests to ${one.name} with two keys of one account in turn`,
       demands: `${one.limit} pass, one is 429`,
       run: async (t) => {
         const account = await t.account();
         const { key } = await t.secondKey(account);
-        const replies = await flood(most, (i) => one.call(t, account, i % 2 ? key : account.key));
-        verify.equal('requests that passed', howMany(replies), one.limit);
-        t.count();
+        await allButOnePass(t, one.limit, (i) => one.call(t, account, i % 2 ? key : account.key));
       },
-      live: {
-        needs: [...needsOf(one), 'other-key'],
-        judges: [floodOf[one.name]],
-        run: async (t) => limitIsExact(t, await recorded(t, floodOf[one.name])),
-      },
+      live: byFlood(one.name, limitIsExact, { needs: ['other-key'] }),
     },
     {
-      rule: 'AUTH-6',
-      name: `users-do-not-share-${suffix}`,
-      needs: ['fresh'],
-      cost: { sends: sends + 1, throttled: 1 },
+      ...about(`AUTH-6/users-do-not-share${suffix}`, ['fresh'], {
+        ...sendsOf(one, most + 1),
+        throttled: 1,
+      }),
       sends: `${most} requests to ${one.name} by one account, then one by another, from one address`,
       demands: '429 for the one, a success for the other',
       run: async (t) => {
-        const account = await t.account();
-        const other = await t.account();
-        const replies = await flood(most, () => one.call(t, account));
-        const throttled = replies.some(({ status }) => status === 429);
-        verify.given(() => verify.that(throttled, 'a 429', 'none'));
+        const [account, other] = [await t.account(), await t.account()];
+        await emptied(one.limit, () => one.call(t, account));
         const reply = await one.call(t, other);
         verify.that(passed(reply), 'a success for the other account', reply);
         t.count();
       },
-      live: {
-        needs: [...needsOf(one), 'second-account'],
-        judges: [floodOf[one.name]],
-        run: async (t) => isLeftAlone(t, await recorded(t, floodOf[one.name]), 'other account'),
-      },
+      live: byFlood(one.name, leavesAlone('other account'), { needs: ['second-account'] }),
     },
   ];
 }
 
 export const auth6KeyedByCases: readonly Case[] = [
-  ...limited.filter(({ name }) => name !== 'send' && name !== 'received').flatMap(perEndpoint),
+  ...limited.filter(({ name }) => name !== 'send').flatMap(perEndpoint),
   {
-    rule: 'AUTH-6',
-    name: 'users-do-not-share',
-    needs: ['key', 'second-account'],
-    alone: true,
-    cost: { throttled: 1 },
-    sends:
-      '121 requests for received messages by one account, then one by another, from one address',
-    demands: '429 for the one, 200 for the other',
-    run: async (t) => {
-      const account = await t.account();
-      const other = await t.otherAccount();
-      const replies = await flood(121, () => t.get(paths.received, account.key));
-      const throttled = replies.some((reply) => reply.status === 429);
-      verify.given(() => verify.that(throttled, 'a 429', 'none'));
-      verify.status(await t.get(paths.received, other.key), 200);
-      t.count();
-    },
-    live: {
-      needs: ['key', 'second-account'],
-      judges: [floodOf.received],
-      run: async (t) => isLeftAlone(t, await recorded(t, floodOf.received), 'other account'),
-    },
-  },
-  {
-    rule: 'AUTH-6',
-    name: 'keys-of-a-user-share',
-    needs: ['fresh'],
-    cost: { throttled: 1 },
-    sends: '121 requests for received messages with two keys of one account in turn',
-    demands: 'as many pass as with one key',
-    run: async (t) => {
-      const account = await t.account();
-      const { key } = await t.secondKey(account);
-      const replies = await flood(121, (i) => t.get(paths.received, i % 2 ? key : account.key));
-      verify.equal('requests that passed', replies.filter(passed).length, await capacity(t));
-      t.count();
-    },
-    live: {
-      needs: ['key', 'other-key'],
-      judges: [floodOf.received],
-      run: async (t) => limitIsExact(t, await recorded(t, floodOf.received)),
-    },
-  },
-  {
-    rule: 'AUTH-6',
-    name: 'addresses-of-a-user-share',
-    needs: ['fresh'],
-    cost: { throttled: 1 },
+    ...about('AUTH-6/addresses-of-a-user-share', ['fresh'], { throttled: 1 }),
     sends: '121 requests for received messages by one account, from two addresses',
     demands: 'as many pass as from one: authenticated calls are keyed by user',
     run: async (t) => {
       const { key } = await t.account();
-      const authorization = `Bearer ${key}`;
-      const from = (localAddress: string) =>
-        t.request({
-          method: 'GET',
-          path: paths.received,
-          headers: { authorization },
-          localAddress,
-        });
-      const second = await from('127.0.0.2');
+      const second = await t.request({
+        method: 'GET',
+        path: paths.received,
+        headers: { authorization: `Bearer ${key}` },
+        localAddress: '127.0.0.2',
+      });
       if (second.status === 0) t.lack('a target that is reached from a second local address');
       verify.given(() => verify.status(second, 200));
-      const replies = await flood(120, () => t.get(paths.received, key));
-      const count = 1 + replies.filter(passed).length;
-      verify.equal('requests that passed', count, await capacity(t));
-      t.count();
+      await allButOnePass(t, limits.received, async (i) =>
+        i === 0 ? second : t.get(paths.received, key),
+      );
     },
-    live: {
-      needs: ['key'],
-      judges: [floodOf.received],
-      run: async (t) => addressesShare(t, await recorded(t, floodOf.received)),
-    },
+    live: byFlood('received', addressesShare),
   },
   {
-    rule: 'AUTH-6',
-    name: 'unauthenticated-by-address',
-    needs: ['fresh', 'clock'],
+    ...about('AUTH-6/unauthenticated-by-address', ['fresh', 'clock'], { throttled: 2 }),
     alone: true,
-    cost: { throttled: 2 },
     sends: '122 requests without a key; then one with a key, and one without from another address',
     demands: '401 for at least 120 of them; the key is not throttled, nor is the other address',
     run: async (t) => {
@@ -211,62 +136,41 @@ export const auth6KeyedByCases: readonly Case[] = [
         t.count();
       });
     },
-    live: {
-      needs: ['key'],
-      judges: [floodOf.address],
-      run: async (t) => {
-        const flood = await recorded(t, floodOf.address);
-        if (flood.refusals.length > 0) isLeftAlone(t, flood, 'received');
-        strangersAreCounted(t, flood);
-      },
-    },
+    live: byFlood('address', (t, flood) => {
+      if (flood.refusals.length > 0) leavesAlone('received')(t, flood);
+      strangersAreCounted(t, flood);
+    }),
   },
   {
-    rule: 'AUTH-6',
-    name: 'users-do-not-spend-the-address',
-    needs: ['fresh', 'clock'],
+    ...about('AUTH-6/users-do-not-spend-the-address', ['fresh', 'clock'], { throttled: 1 }),
     alone: true,
-    cost: { throttled: 1 },
     sends: '121 requests with a key, then one without from the same address',
     demands: '429 for the user, 401 for the address',
     run: async (t) => {
       const account = await t.account();
       await t.advance(121_000);
-      const replies = await flood(121, () => t.get(paths.received, account.key));
-      const count = replies.filter(passed).length;
-      verify.given(() => verify.equal('requests that passed', count, 120));
+      await emptied(limits.received, () => t.get(paths.received, account.key));
       verify.status(await unauthenticated(t), 401);
       t.count();
     },
-    live: {
-      needs: ['key'],
-      judges: [floodOf.address],
-      run: async (t) => strangersAreCounted(t, await recorded(t, floodOf.address)),
-    },
+    live: byFlood('address', strangersAreCounted),
   },
   {
-    rule: 'AUTH-6',
-    name: 'users-of-the-pool-do-not-share',
-    needs: ['pool'],
-    cost: { sends: 122, throttled: 1 },
+    ...about('AUTH-6/users-of-the-pool-do-not-share', ['pool'], { sends: 122, throttled: 1 }),
     sends: '121 sends from the pool number by one account without a SIM, then one by another',
     demands: '429 for the one, 202 for the other',
     run: async (t) => {
       const from = await poolNumber(t);
       const account = await t.account({ sims: 0 });
       const other = await t.account({ sims: 0 });
-      const replies = await flood(121, () => t.send(account, { from }));
-      verify.given(() => verify.equal('requests that passed', howMany(replies), 120));
+      await emptied(limits.send, () => t.send(account, { from }));
       verify.accepted(await t.send(other, { from }));
       t.count();
     },
   },
   {
-    rule: 'AUTH-6',
-    name: 'revoked-key-does-not-spend-the-user',
-    needs: ['fresh', 'clock'],
+    ...about('AUTH-6/revoked-key-does-not-spend-the-user', ['fresh', 'clock'], { throttled: 1 }),
     alone: true,
-    cost: { throttled: 1 },
     sends: '30 requests with a revoked key, then 121 with the good key of the same account',
     demands: '401 for the 30, which are not authenticated; 120 of the others pass',
     run: async (t) => {
@@ -276,9 +180,7 @@ export const auth6KeyedByCases: readonly Case[] = [
       await withFullBuckets(t, async () => {
         for (const reply of await flood(30, () => t.get(paths.received, revoked.key)))
           verify.status(reply, 401);
-        const replies = await flood(121, () => t.get(paths.received, account.key));
-        verify.equal('requests that passed', howMany(replies), 120);
-        t.count();
+        await allButOnePass(t, limits.received, () => t.get(paths.received, account.key));
       });
     },
     live: {

@@ -2,7 +2,7 @@
  * The monthly quota. Rule: ERR-1. Sends one-segment messages, so that `quotaUnit` makes no
  * difference, to recipients whose messages are delivered, so that `quotaRefund` makes none.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
 import type { Subject, Trial } from '../trial.ts';
@@ -28,10 +28,7 @@ function exceeded(reply: Parameters<typeof verify.refused>[0]): void {
 
 export const err1QuotaCases: readonly Case[] = [
   {
-    rule: 'ERR-1',
-    name: 'exhausted-account',
-    needs: ['sender', 'exhausted-key'],
-    cost: { sends: 2 },
+    ...about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], { sends: 2 }),
     sends: 'a message by an account whose quota is spent, and by one whose is not',
     demands: '402 with code quota_exceeded; 202',
     run: async (t) => {
@@ -53,10 +50,7 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    rule: 'ERR-1',
-    name: 'exactly-the-quota',
-    needs: ['fresh'],
-    cost: { sends: 7 },
+    ...about('ERR-1/exactly-the-quota', ['fresh'], { sends: 7 }),
     sends: 'messages up to a quota of five and one more',
     demands: 'five times 202, then 402 with code quota_exceeded',
     run: async (t) => {
@@ -68,10 +62,7 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    rule: 'ERR-1',
-    name: 'of-the-account',
-    needs: ['fresh'],
-    cost: { sends: 5 },
+    ...about('ERR-1/of-the-account', ['fresh'], { sends: 5 }),
     sends: 'messages from two SIMs and with two keys of one account, under a quota of two',
     demands: 'two times 202, then 402; another account is not touched',
     run: async (t) => {
@@ -88,10 +79,7 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    rule: 'ERR-1',
-    name: 'refusals-do-not-count',
-    needs: ['fresh'],
-    cost: { sends: 11 },
+    ...about('ERR-1/refusals-do-not-count', ['fresh'], { sends: 11 }),
     sends: 'refused messages (400, 403, 503) under a quota of two, then valid ones',
     demands: 'two times 202, then 402',
     run: async (t) => {
@@ -110,10 +98,7 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    rule: 'ERR-1',
-    name: 'reads-go-on',
-    needs: ['fresh'],
-    cost: { sends: 2 },
+    ...about('ERR-1/reads-go-on', ['fresh'], { sends: 2 }),
     sends: 'a read after the quota was spent',
     demands: '200',
     run: async (t) => {
@@ -125,11 +110,8 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    rule: 'ERR-1',
-    name: 'monthly',
-    needs: ['fresh', 'clock'],
+    ...about('ERR-1/monthly', ['fresh', 'clock'], { sends: 6 }),
     alone: true,
-    cost: { sends: 6 },
     sends:
       'messages under a quota of one: on the 2nd of a month, on the 3rd, the 9th and the 27th, in the next month',
     demands: '202, 402 each within the month, 202 when any month is over',
@@ -151,10 +133,7 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    rule: 'ERR-1',
-    name: 'exceeding-is-not-queued',
-    needs: ['fresh'],
-    cost: { sends: 4 },
+    ...about('ERR-1/exceeding-is-not-queued', ['fresh'], { sends: 4 }),
     sends: 'four messages under a quota of two, then the list of messages',
     demands: 'two messages exist',
     run: async (t) => {
@@ -165,10 +144,7 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    rule: 'ERR-1',
-    name: 'held-counts-once',
-    needs: ['fresh'],
-    cost: { sends: 3 },
+    ...about('ERR-1/held-counts-once', ['fresh'], { sends: 3 }),
     sends: 'a held message and two others under a quota of two',
     demands: '202, 202, then 402',
     run: async (t) => {
@@ -181,10 +157,7 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    rule: 'ERR-1',
-    name: 'many-at-once',
-    needs: ['fresh'],
-    cost: { sends: 30 },
+    ...about('ERR-1/many-at-once', ['fresh'], { sends: 30 }),
     sends: '30 messages at once under a quota of five',
     demands: 'five times 202, 25 times 402',
     run: async (t) => {

@@ -1,14 +1,11 @@
 /** Sending from a deactivated SIM. Rule: ERR-2. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import * as verify from '../verify.ts';
 import { patchSim } from './auth-4-sender-numbers.ts';
 
 export const err2InactiveSimCases: readonly Case[] = [
   {
-    rule: 'ERR-2',
-    name: 'deactivated-sim',
-    needs: ['sender', 'inactive-from'],
-    cost: { sends: 4 },
+    ...about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], { sends: 4 }),
     sends: 'a message from a deactivated SIM, and from an active one',
     demands: '503 with code device_inactive; 202 from the active one',
     run: async (t) => {
@@ -28,10 +25,7 @@ export const err2InactiveSimCases: readonly Case[] = [
     live: { needs: ['sender', 'inactive-from'], cost: { sends: 3 } },
   },
   {
-    rule: 'ERR-2',
-    name: 'active-again',
-    needs: ['fresh'],
-    cost: { sends: 2 },
+    ...about('ERR-2/active-again', ['fresh'], { sends: 2 }),
     sends: 'a message from a SIM that was deactivated and activated again',
     demands: '503, then 202',
     run: async (t) => {

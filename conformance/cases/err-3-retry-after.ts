@@ -3,20 +3,19 @@
  * A refused request may itself count (`refusedSpendsToken`), so the wait after each refusal is the
  * one it named.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
-import { refusalsOf, waitIsRight } from '../judge-flood.ts';
+import { byFlood, ifStrangersAreThrottled, waitIsRight } from '../judge-flood.ts';
 import {
+  caseName,
   justAfterTheMinute,
   type Limited,
-  lackThrottledStrangers,
   limited,
-  needsOf,
   passed,
+  sendsOf,
   throttledWithoutKey,
 } from '../limited.ts';
-import { recorded } from '../recording.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -69,28 +68,17 @@ async function sufficient(t: Trial, one: Limited, apartMs: number): Promise<void
   t.count();
 }
 
-/** The wait is judged on what follows a flood: without levers the bucket is shared by all cases. */
-function live(one: Limited): NonNullable<Case['live']> {
-  const flood = floodOf[one.name];
-  return {
-    needs: needsOf(one),
-    cost: { waits: 62 },
-    judges: [flood],
-    run: async (t) => waitIsRight(t, await recorded(t, flood)),
-  };
-}
-
 function tight(one: Limited): Case {
   return {
-    rule: 'ERR-3',
-    name: `sufficient-and-tight-${one.name.replace('_', '-')}`,
-    needs: needsOf(one),
+    ...about(`ERR-3/sufficient-and-tight-${caseName(one)}`, floodOf[one.name].needs, {
+      ...sendsOf(one, 3 * one.limit),
+      throttled: 4,
+    }),
     alone: true,
-    cost: { sends: one.isSend ? 3 * one.limit : 0, throttled: 4 },
     sends: `requests to ${one.name} until 429; one after a second less than Retry-After, one after all of it`,
     demands: 'Retry-After in whole seconds; the first is 429, the second passes',
     run: (t) => sufficientAndTight(t, one, 10_400),
-    live: live(one),
+    live: byFlood(one.name, waitIsRight, { waits: 62 }),
   };
 }
 
@@ -98,21 +86,21 @@ const [send] = limited;
 
 const apart: readonly Case[] = [
   {
-    rule: 'ERR-3',
-    name: 'sufficient-at-once',
-    needs: ['fresh', 'clock'],
+    ...about('ERR-3/sufficient-at-once', ['fresh', 'clock'], {
+      sends: 3 * send.limit,
+      throttled: 1,
+    }),
     alone: true,
-    cost: { sends: 3 * send.limit, throttled: 1 },
     sends: 'requests until 429, then one after Retry-After seconds',
     demands: 'it passes',
     run: (t) => sufficient(t, send, 5_750),
   },
   {
-    rule: 'ERR-3',
-    name: 'whole-seconds-apart',
-    needs: ['fresh', 'clock'],
+    ...about('ERR-3/whole-seconds-apart', ['fresh', 'clock'], {
+      sends: 3 * send.limit,
+      throttled: 4,
+    }),
     alone: true,
-    cost: { sends: 3 * send.limit, throttled: 4 },
     sends: 'requests a whole number of seconds apart until 429; then as above',
     demands: 'the wait is not one second too long either',
     run: (t) => sufficientAndTight(t, send, 7_000),
@@ -120,11 +108,8 @@ const apart: readonly Case[] = [
 ];
 
 const withoutKey: Case = {
-  rule: 'ERR-3',
-  name: 'sufficient-without-a-key',
-  needs: ['fresh', 'clock'],
+  ...about('ERR-3/sufficient-without-a-key', ['fresh', 'clock'], { throttled: 2 }),
   alone: true,
-  cost: { throttled: 2 },
   sends: '122 requests without a key, then one after Retry-After seconds',
   demands: 'Retry-After in whole seconds, at most 60; then 401',
   run: (t) =>
@@ -135,17 +120,7 @@ const withoutKey: Case = {
       await t.advance(longest * 1000);
       verify.status(await t.get(paths.received, undefined), 401);
     }),
-  live: {
-    needs: ['key'],
-    cost: { waits: 62 },
-    judges: [floodOf.address],
-    run: async (t) => {
-      const flood = await recorded(t, floodOf.address);
-      if (flood.refusals.length === 0) lackThrottledStrangers(t);
-      refusalsOf(t, flood);
-      waitIsRight(t, flood);
-    },
-  },
+  live: byFlood('address', ifStrangersAreThrottled(waitIsRight), { waits: 62 }),
 };
 
 export const err3RetryAfterCases: readonly Case[] = [...limited.map(tight), ...apart, withoutKey];

@@ -1,23 +1,32 @@
 /** The body of a 429. Rules: ERR-4, SVC-4. */
-import type { Case } from '../case.ts';
+import { limits } from '../buckets.ts';
+import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
-import { flood } from '../flood.ts';
-import { floodOf } from '../floods.ts';
-import { detailStatesTheWait, refusalsOf } from '../judge-flood.ts';
+import { type Flood, floodOf } from '../floods.ts';
 import {
+  byFlood,
+  detailStatesTheWait,
+  ifStrangersAreThrottled,
+  refusalsOf,
+} from '../judge-flood.ts';
+import {
+  caseName,
+  emptied,
   type Limited,
-  lackThrottledStrangers,
   limited,
-  needsOf,
   passed,
+  sendsOf,
   throttledWithoutKey,
 } from '../limited.ts';
-import { recorded } from '../recording.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { spentInTwo } from './err-3-retry-after.ts';
 
 const demands = 'a JSON object with a text `detail` that states the seconds of Retry-After';
+
+function everyDetail(t: Trial, flood: Flood): void {
+  for (const reply of refusalsOf(t, flood)) detailStatesTheWait(t, reply);
+}
 
 /** Some 429s of one endpoint, at different waits. */
 async function refusals(t: Trial, one: Limited): Promise<Reply[]> {
@@ -35,61 +44,40 @@ async function refusals(t: Trial, one: Limited): Promise<Reply[]> {
 
 function detail(one: Limited): Case {
   return {
-    rule: 'ERR-4',
-    name: `detail-${one.name.replace('_', '-')}`,
-    needs: needsOf(one),
+    ...about(`ERR-4/detail-${caseName(one)}`, floodOf[one.name].needs, {
+      ...sendsOf(one, 3 * one.limit),
+      throttled: 4,
+    }),
     alone: true,
-    cost: { sends: one.isSend ? 3 * one.limit : 0, throttled: 4 },
     sends: `requests to ${one.name} until 429`,
     demands,
     run: async (t) => {
       for (const reply of await refusals(t, one)) detailStatesTheWait(t, reply);
     },
-    live: {
-      needs: needsOf(one),
-      judges: [floodOf[one.name]],
-      run: async (t) => {
-        const flood = await recorded(t, floodOf[one.name]);
-        for (const reply of refusalsOf(t, flood)) detailStatesTheWait(t, reply);
-      },
-    },
+    live: byFlood(one.name, everyDetail),
   };
 }
 
 export const err4DetailCases: readonly Case[] = [
   ...limited.map(detail),
   {
-    rule: 'ERR-4',
-    name: 'detail-without-a-key',
-    needs: ['fresh', 'clock'],
+    ...about('ERR-4/detail-without-a-key', ['fresh', 'clock'], { throttled: 2 }),
     alone: true,
-    cost: { throttled: 2 },
     sends: '122 requests without a key',
     demands,
     run: (t) =>
       throttledWithoutKey(t, async (found) => {
         for (const reply of found) detailStatesTheWait(t, reply);
       }),
-    live: {
-      needs: ['key'],
-      judges: [floodOf.address],
-      run: async (t) => {
-        const flood = await recorded(t, floodOf.address);
-        if (flood.refusals.length === 0) lackThrottledStrangers(t);
-        for (const reply of refusalsOf(t, flood)) detailStatesTheWait(t, reply);
-      },
-    },
+    live: byFlood('address', ifStrangersAreThrottled(everyDetail)),
   },
   {
-    rule: 'SVC-4',
-    name: 'throttled-is-json',
-    needs: ['fresh'],
-    cost: { throttled: 1 },
+    ...about('SVC-4/throttled-is-json', ['fresh'], { throttled: 1 }),
     sends: 'requests for received messages until 429',
     demands: 'a JSON body, declared as such',
     run: async (t) => {
-      const account = await t.account();
-      const replies = await flood(121, () => t.get(paths.received, account.key));
+      const { key } = await t.account();
+      const replies = await emptied(limits.received, () => t.get(paths.received, key));
       verify.given(() => verify.that(replies.some(passed), 'successes', 'none'));
       for (const reply of replies) {
         if (reply.status !== 429) continue;
@@ -97,15 +85,11 @@ export const err4DetailCases: readonly Case[] = [
         t.count();
       }
     },
-    live: {
-      needs: ['key'],
-      judges: [floodOf.received],
-      run: async (t) => {
-        for (const reply of refusalsOf(t, await recorded(t, floodOf.received))) {
-          verify.declaredJson(reply);
-          t.count();
-        }
-      },
-    },
+    live: byFlood('received', (t, flood) => {
+      for (const reply of refusalsOf(t, flood)) {
+        verify.declaredJson(reply);
+        t.count();
+      }
+    }),
   },
 ];

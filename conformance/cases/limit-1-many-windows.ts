@@ -5,12 +5,12 @@
  */
 
 import { limits } from '../buckets.ts';
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
 import { limitIsExact } from '../judge-flood.ts';
-import { justAfterTheMinute, type Limited, limited, passed } from '../limited.ts';
+import { howMany, justAfterTheMinute, type Limited, limited, passed, sendsOf } from '../limited.ts';
 import { type Recording, recorded } from '../recording.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -30,7 +30,7 @@ const steadyTimes = 3;
 
 async function floodIsExact(t: Trial, one: Limited, account: Subject, when: string) {
   const replies = await flood(one.limit + surplus, () => one.call(t, account));
-  verify.equal(`requests that passed ${when}`, replies.filter(passed).length, one.limit);
+  verify.equal(`requests that passed ${when}`, howMany(replies), one.limit);
 }
 
 /** What cases may have asked of it before. */
@@ -130,11 +130,11 @@ function manyWindows(one: Limited): Case {
   const floods = pausesMs.length;
   const sends = 1 + floods * (one.limit + surplus) + (steadyTimes * one.limit) / 2;
   return {
-    rule: one.rule,
-    name: 'many-minutes',
-    needs: ['fresh', 'clock'],
+    ...about(`${one.rule}/many-minutes`, ['fresh', 'clock'], {
+      ...sendsOf(one, sends),
+      throttled: surplus * floods,
+    }),
     alone: true,
-    cost: { sends: one.isSend ? sends : 0, throttled: surplus * floods },
     sends: `one request, floods after pauses of 340, 90 and 65 s, then ${one.limit / 2} every 40 s`,
     demands: `${one.limit} of each flood pass, and all that come every 40 s`,
     run: async (t) => {

@@ -1,32 +1,26 @@
 /** Limits are per endpoint. Rule: LIMIT-7. */
-import type { Case } from '../case.ts';
-import type { Reply } from '../client.ts';
+import { about, type Case } from '../case.ts';
 import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
-import { leavesTheOthers, limitIsExact } from '../judge-flood.ts';
-import { type Limited, limited, needsOf, passed } from '../limited.ts';
+import { byFlood, leavesTheOthers, limitIsExact } from '../judge-flood.ts';
+import { caseName, emptied, howMany, type Limited, limited, passed } from '../limited.ts';
 import { recorded } from '../recording.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
-
-function howMany(replies: readonly Reply[]): number {
-  return replies.filter(passed).length;
-}
 
 /** Spending one endpoint's bucket leaves all others usable. */
 function leavesTheOtherEndpoints(spent: Limited): Case {
   const others = limited.filter((one) => one !== spent);
   return {
-    rule: 'LIMIT-7',
-    name: `${spent.name.replace('_', '-')}-leaves-the-others`,
-    needs: ['fresh'],
-    cost: { sends: (spent.isSend ? spent.limit + 1 : 0) + 3, throttled: 1 },
+    ...about(`LIMIT-7/${caseName(spent)}-leaves-the-others`, ['fresh'], {
+      sends: (spent.isSend ? spent.limit + 1 : 0) + 3,
+      throttled: 1,
+    }),
     sends: `${spent.limit + 1} requests to ${spent.name}, then some to every other endpoint`,
     demands: 'a 429 at the one, none at the others',
     run: async (t) => {
       const account = await t.account();
-      const before = await flood(spent.limit + 1, () => spent.call(t, account));
-      verify.given(() => verify.equal('requests that passed', howMany(before), spent.limit));
+      await emptied(spent.limit, () => spent.call(t, account));
       for (const one of others)
         for (let i = 0; i < (one.isSend ? 1 : 3); i += 1) {
           const reply = await one.call(t, account);
@@ -35,11 +29,7 @@ function leavesTheOtherEndpoints(spent: Limited): Case {
       verify.status(await t.get(paths.stats, account.key), 200);
       t.count();
     },
-    live: {
-      needs: needsOf(spent),
-      judges: [floodOf[spent.name]],
-      run: async (t) => leavesTheOthers(t, await recorded(t, floodOf[spent.name])),
-    },
+    live: byFlood(spent.name, leavesTheOthers),
   };
 }
 
@@ -47,10 +37,7 @@ function leavesTheOtherEndpoints(spent: Limited): Case {
 const everyFlood = [floodOf.send, floodOf.dashboard_send, floodOf.external_send, floodOf.received];
 
 const wholeness: Case = {
-  rule: 'LIMIT-7',
-  name: 'the-others-stay-whole',
-  needs: ['fresh'],
-  cost: { sends: 310, throttled: 1 },
+  ...about('LIMIT-7/the-others-stay-whole', ['fresh'], { sends: 310, throttled: 1 }),
   sends:
     '30 requests to each of three endpoints, then 121 to the send endpoint; 121 by a fresh account',
   demands: 'as many sends pass for both: what was spent elsewhere is not counted',
@@ -76,10 +63,7 @@ const wholeness: Case = {
 };
 
 const readsAndStatistics: Case = {
-  rule: 'LIMIT-7',
-  name: 'reads-and-statistics-spend-nothing',
-  needs: ['fresh'],
-  cost: { sends: 121, throttled: 1 },
+  ...about('LIMIT-7/reads-and-statistics-spend-nothing', ['fresh'], { sends: 121, throttled: 1 }),
   sends: 'a message, 40 reads of it, 40 requests for statistics, then 120 sends',
   demands: '120 of the 121 sends pass',
   run: async (t) => {
@@ -93,11 +77,7 @@ const readsAndStatistics: Case = {
     verify.equal('sends that passed', 1 + howMany(replies), 120);
     t.count();
   },
-  live: {
-    needs: ['sender'],
-    judges: [floodOf.send],
-    run: async (t) => limitIsExact(t, await recorded(t, floodOf.send)),
-  },
+  live: byFlood('send', limitIsExact),
 };
 
 export const limit7PerEndpointCases: readonly Case[] = [

@@ -1,5 +1,5 @@
 /** Reading a message of the account. Rule: READ-1. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { livesInRealTime, recordedLives } from '../recorded-lives.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -9,10 +9,7 @@ const needs = ['sender'] as const;
 
 export const read1OwnMessageCases: readonly Case[] = [
   {
-    rule: 'READ-1',
-    name: 'held-message',
-    needs: ['sender'],
-    cost: { sends: 1 },
+    ...about('READ-1/held-message', ['sender'], { sends: 1 }),
     sends: 'a read of a message that is held for an hour',
     demands: '200 with its Message body',
     run: async (t) => {
@@ -25,11 +22,8 @@ export const read1OwnMessageCases: readonly Case[] = [
     },
   },
   {
-    rule: 'READ-1',
-    name: 'a-month-later',
-    needs: ['fresh', 'clock'],
+    ...about('READ-1/a-month-later', ['fresh', 'clock'], { sends: 1 }),
     alone: true,
-    cost: { sends: 1 },
     sends: 'reads of a message one, two and thirty-one days after it was sent',
     demands: '200 with the Message body',
     run: async (t) => {
@@ -47,10 +41,7 @@ export const read1OwnMessageCases: readonly Case[] = [
     },
   },
   {
-    rule: 'READ-1',
-    name: 'own-message',
-    needs,
-    cost: { sends: 2 },
+    ...about('READ-1/own-message', needs, { sends: 2 }),
     sends: 'two messages, and a read of each',
     demands: '200 with the Message body of that message',
     run: async (t) => {
@@ -68,11 +59,8 @@ export const read1OwnMessageCases: readonly Case[] = [
     },
   },
   {
-    rule: 'READ-1',
-    name: 'current-status',
-    needs: ['fresh', 'clock'],
+    ...about('READ-1/current-status', ['fresh', 'clock'], { sends: 1 }),
     alone: true,
-    cost: { sends: 1 },
     sends: 'reads of a message until it has been picked up',
     demands: '200 each time, and the status changes from queued',
     run: async (t) => {
@@ -100,10 +88,7 @@ export const read1OwnMessageCases: readonly Case[] = [
     },
   },
   {
-    rule: 'READ-1',
-    name: 'any-key-of-the-account',
-    needs: ['fresh'],
-    cost: { sends: 1 },
+    ...about('READ-1/any-key-of-the-account', ['fresh'], { sends: 1 }),
     sends: 'a read with the second key of the account',
     demands: "200: the message is the account's",
     run: async (t) => {

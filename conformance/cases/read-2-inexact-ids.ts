@@ -1,5 +1,5 @@
 /** Ids that are nearly those of a message or a device. Rules: READ-2, STATE-2. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -32,10 +32,7 @@ function handedTo(t: Trial, { key }: Subject, messageId: string) {
 
 export const read2InexactIdsCases: readonly Case[] = [
   {
-    rule: 'READ-2',
-    name: 'nearly-an-id',
-    needs: ['sender'],
-    cost: { sends: 1 },
+    ...about('READ-2/nearly-an-id', ['sender'], { sends: 1 }),
     sends: "reads of a message's id cut, longer, with another digit, and as a pattern",
     demands: '404 each; 200 for the id itself',
     run: async (t) => {
@@ -49,10 +46,7 @@ export const read2InexactIdsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'STATE-2',
-    name: 'only-its-own-device-picks-up',
-    needs: ['fresh'],
-    cost: { sends: 1 },
+    ...about('STATE-2/only-its-own-device-picks-up', ['fresh'], { sends: 1 }),
     sends: "polls for the account's other device and for ids nearly those of the message's device",
     demands: 'queued, and not handed out, until its own device polls',
     run: async (t) => {

@@ -1,5 +1,5 @@
 /** Ids that the account has no message for. Rule: READ-2. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -54,10 +54,7 @@ function indistinguishable(unknown: readonly [Asked, Asked], foreign: Asked): vo
 
 export const read2UnknownIdsCases: readonly Case[] = [
   {
-    rule: 'READ-2',
-    name: 'unknown-id',
-    needs,
-    cost: { sends: 1 },
+    ...about('READ-2/unknown-id', needs, { sends: 1 }),
     sends: 'reads of ids that no message has',
     demands: '404 with a JSON body, never a permission error',
     run: async (t) => {
@@ -74,10 +71,7 @@ export const read2UnknownIdsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'READ-2',
-    name: 'another-accounts-id',
-    needs: ['sender', 'second-account'],
-    cost: { sends: 1 },
+    ...about('READ-2/another-accounts-id', ['sender', 'second-account'], { sends: 1 }),
     sends: "a read of another account's message, and of an unknown id",
     demands: '404 for both, and nothing tells them apart',
     run: async (t) => {

@@ -1,9 +1,9 @@
 /** Reads and statistics are never throttled. Rules: READ-3, LIMIT-6. */
-import type { Case } from '../case.ts';
+import { limits } from '../buckets.ts';
+import { about, type Case } from '../case.ts';
 import { flood } from '../flood.ts';
-import { floodOf } from '../floods.ts';
-import { refusalsOf } from '../judge-flood.ts';
-import { recorded } from '../recording.ts';
+import { byFlood, refusalsOf } from '../judge-flood.ts';
+import { emptied } from '../limited.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { unknownIds } from './read-2-unknown-ids.ts';
@@ -22,60 +22,36 @@ async function readsPass(t: Trial, times: number): Promise<void> {
 
 export const read3NotLimitedCases: readonly Case[] = [
   {
-    rule: 'READ-3',
-    name: 'many-reads',
-    needs,
-    cost: { sends: 1 },
+    ...about('READ-3/many-reads', needs, { sends: 1 }),
     sends: '300 reads of one message',
     demands: '200 each',
     run: (t) => readsPass(t, 300),
   },
   {
-    rule: 'READ-3',
-    name: 'reads-while-sends-are-throttled',
-    needs: ['fresh'],
-    cost: { sends: 122, throttled: 1 },
+    ...about('READ-3/reads-while-sends-are-throttled', ['fresh'], { sends: 122, throttled: 1 }),
     sends: 'reads after the limit of the send endpoint was met',
     demands: '200 each',
     run: async (t) => {
       const account = await t.account();
       const { messageId } = await t.queued(account);
-      const replies = await flood(121, () => t.send(account));
-      verify.given(() =>
-        verify.that(
-          replies.some((reply) => reply.status === 429),
-          'a 429',
-          'none in 122 sends',
-        ),
-      );
+      await emptied(limits.send, () => t.send(account));
       for (let i = 0; i < 5; i += 1) verify.message(await t.read(account, messageId), 200);
       t.count();
     },
-    live: {
-      needs: ['sender'],
-      judges: [floodOf.send],
-      run: async (t) => {
-        const flood = await recorded(t, floodOf.send);
-        refusalsOf(t, flood);
-        for (const reply of flood.reads) verify.status(reply, 200);
-        t.count();
-      },
-    },
+    live: byFlood('send', (t, flood) => {
+      refusalsOf(t, flood);
+      for (const reply of flood.reads) verify.status(reply, 200);
+      t.count();
+    }),
   },
   {
-    rule: 'LIMIT-6',
-    name: 'reads',
-    needs,
-    cost: { sends: 1 },
+    ...about('LIMIT-6/reads', needs, { sends: 1 }),
     sends: '150 reads of one message',
     demands: 'no 429',
     run: (t) => readsPass(t, 150),
   },
   {
-    rule: 'LIMIT-6',
-    name: 'reads-of-unknown-ids',
-    needs: ['key'],
-    cost: {},
+    ...about('LIMIT-6/reads-of-unknown-ids', ['key']),
     sends: '150 reads of unknown ids',
     demands: '404 each, no 429',
     run: async (t) => {
@@ -88,10 +64,7 @@ export const read3NotLimitedCases: readonly Case[] = [
     },
   },
   {
-    rule: 'LIMIT-6',
-    name: 'stats',
-    needs: ['key'],
-    cost: {},
+    ...about('LIMIT-6/stats', ['key']),
     sends: '150 requests for the account statistics',
     demands: '200 with JSON each, no 429',
     run: async (t) => {

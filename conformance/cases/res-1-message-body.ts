@@ -2,7 +2,7 @@
  * The fields of a Message body, wherever one is answered: the 202, a read, a replay.
  * Rules: RES-1, RES-2, RES-5, RES-6.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import type { Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -90,9 +90,7 @@ export const res1MessageBodyCases: readonly Case[] = [
   },
   {
     ...base,
-    rule: 'RES-2',
-    name: 'numbers-of-this-message',
-    needs: ['fresh'],
+    ...about('RES-2/numbers-of-this-message', ['fresh']),
     sends: 'a message from each of two SIMs, and a read of each',
     demands: 'from_number is the number that was named, to is the recipient',
     run: async (t) => {

@@ -1,5 +1,5 @@
 /** What a Message body repeats: the `request_id` and the time of creation. Rules: RES-3, RES-4. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { livesInRealTime, pollIntervalMs, recordedLives } from '../recorded-lives.ts';
 import * as verify from '../verify.ts';
 import { everywhere } from './res-1-message-body.ts';
@@ -108,10 +108,7 @@ export const res3EchoesCases: readonly Case[] = [
     alone: true,
   },
   {
-    rule: 'RES-3',
-    name: 'spaces-are-echoed',
-    needs: ['sender'],
-    cost: { sends: 1 },
+    ...about('RES-3/spaces-are-echoed', ['sender'], { sends: 1 }),
     sends: 'a request_id with a space before and behind it',
     demands: 'it is echoed with both',
     run: async (t) => {
@@ -128,11 +125,8 @@ export const res3EchoesCases: readonly Case[] = [
     },
   },
   {
-    rule: 'RES-4',
-    name: 'created-at-stays-all-its-life',
-    needs: ['fresh', 'clock'],
+    ...about('RES-4/created-at-stays-all-its-life', ['fresh', 'clock'], { sends: 1 }),
     alone: true,
-    cost: { sends: 1 },
     sends: 'a message, and reads of it until it is final',
     demands: 'created_at is that of the 202, whatever the status',
     run: async (t) => {

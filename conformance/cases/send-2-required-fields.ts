@@ -2,7 +2,7 @@
  * Required fields and E.164. Rule: SEND-2. Sends only values that every answer of `numberCheck` and
  * `blankMessage` treats alike.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -47,10 +47,7 @@ const needs = ['sender'] as const;
 
 export const send2RequiredFieldsCases: readonly Case[] = [
   {
-    rule: 'SEND-2',
-    name: 'required-fields',
-    needs,
-    cost: { sends: 5 },
+    ...about('SEND-2/required-fields', needs, { sends: 5 }),
     sends: 'a message without `to`, without `from`, without `message`',
     demands: '400 that names the missing field',
     run: async (t) => {
@@ -66,10 +63,7 @@ export const send2RequiredFieldsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-2',
-    name: 'null-is-missing',
-    needs,
-    cost: { sends: 5 },
+    ...about('SEND-2/null-is-missing', needs, { sends: 5 }),
     sends: 'null as `to`, as `from`, as `message`',
     demands: '400 that names the field',
     run: (t) =>
@@ -80,10 +74,7 @@ export const send2RequiredFieldsCases: readonly Case[] = [
       ]),
   },
   {
-    rule: 'SEND-2',
-    name: 'to-is-e164',
-    needs,
-    cost: { sends: 9 },
+    ...about('SEND-2/to-is-e164', needs, { sends: 9 }),
     sends: 'recipients that are no E.164 numbers',
     demands: '400 that names `to`',
     run: (t) =>
@@ -97,10 +88,7 @@ export const send2RequiredFieldsCases: readonly Case[] = [
     live: { needs, cost: { sends: 6 } },
   },
   {
-    rule: 'SEND-2',
-    name: 'from-is-e164',
-    needs,
-    cost: { sends: 9 },
+    ...about('SEND-2/from-is-e164', needs, { sends: 9 }),
     sends: 'senders that are no E.164 numbers',
     demands: '400 that names `from`',
     run: (t) =>
@@ -114,10 +102,7 @@ export const send2RequiredFieldsCases: readonly Case[] = [
     live: { needs, cost: { sends: 6 } },
   },
   {
-    rule: 'SEND-2',
-    name: 'alias-is-e164',
-    needs,
-    cost: { sends: 3 },
+    ...about('SEND-2/alias-is-e164', needs, { sends: 3 }),
     sends: 'a `from_number` that is no E.164 number',
     demands: '400 that names it',
     run: async (t) => {
@@ -131,10 +116,7 @@ export const send2RequiredFieldsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-2',
-    name: 'numbers-of-other-lands',
-    needs: ['fresh'],
-    cost: { sends: 3 },
+    ...about('SEND-2/numbers-of-other-lands', ['fresh'], { sends: 3 }),
     sends: 'messages to well-formed numbers of three countries',
     demands: '202 each',
     run: async (t) => {

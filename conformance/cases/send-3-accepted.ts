@@ -1,5 +1,5 @@
 /** What is accepted, and as what. Rules: SEND-1, SEND-3, STATE-1, SVC-2. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { sevenFields } from './res-1-message-body.ts';
@@ -99,10 +99,7 @@ export const send3AcceptedCases: readonly Case[] = [
   },
   {
     ...base,
-    rule: 'SEND-1',
-    name: 'alias-is-judged-alike',
-    needs: ['sender', 'unknown-from'],
-    cost: { sends: 5 },
+    ...about('SEND-1/alias-is-judged-alike', ['sender', 'unknown-from'], { sends: 5 }),
     sends: 'an unknown number and a malformed one, under `from` and under `from_number`',
     demands: 'the same refusals under both names',
     run: async (t) => {
@@ -120,10 +117,7 @@ export const send3AcceptedCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-3',
-    name: 'any-text',
-    needs: ['sender'],
-    cost: { sends: 5 },
+    ...about('SEND-3/any-text', ['sender'], { sends: 5 }),
     sends: 'texts with emoji, quotes, a line break, other scripts',
     demands: '202 each',
     run: async (t) => {

@@ -1,5 +1,5 @@
 /** Ids of requests that are nearly the same one. Rule: SEND-4. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -17,10 +17,7 @@ function digits(t: Trial): string {
 
 export const send4InexactIdsCases: readonly Case[] = [
   {
-    rule: 'SEND-4',
-    name: 'nearly-the-same-id',
-    needs: ['sender'],
-    cost: { sends: 10 },
+    ...about('SEND-4/nearly-the-same-id', ['sender'], { sends: 10 }),
     sends:
       'request_ids that differ in a space behind, a leading zero, an accent and how it is written, and a long one',
     demands: '202 for each; those that a service might change then replay their own message',

@@ -3,7 +3,7 @@
  * (`replayDifferentBody`), another key (`replayScope`) and another endpoint
  * (`replayAcrossEndpoints`) are observed.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { wallClock } from '../clock.ts';
 import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
@@ -59,10 +59,7 @@ async function atOnce(t: Trial, times: number, apartMs: number): Promise<void> {
 
 export const send4ReplayCases: readonly Case[] = [
   {
-    rule: 'SEND-4',
-    name: 'replay-is-identical',
-    needs,
-    cost: { sends: 3 },
+    ...about('SEND-4/replay-is-identical', needs, { sends: 3 }),
     sends: 'the same request_id a second and a third time',
     demands: '200 and a body identical to the original 202 body',
     run: async (t) => {
@@ -74,10 +71,7 @@ export const send4ReplayCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'no-second-message',
-    needs: fresh,
-    cost: { sends: 3 },
+    ...about('SEND-4/no-second-message', fresh, { sends: 3 }),
     sends: 'a replay, then the list of messages',
     demands: 'one message exists',
     run: async (t) => {
@@ -92,10 +86,7 @@ export const send4ReplayCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'fifty-at-once',
-    needs,
-    cost: { sends: 82 },
+    ...about('SEND-4/fifty-at-once', needs, { sends: 82 }),
     sends:
       '50 sends with one request_id at once, then rounds of eight at once and a few milliseconds apart',
     demands: 'of each request_id exactly one 202, else 200, all bodies equal',
@@ -114,10 +105,7 @@ export const send4ReplayCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'refusals-between-do-not-matter',
-    needs,
-    cost: { sends: 3 },
+    ...about('SEND-4/refusals-between-do-not-matter', needs, { sends: 3 }),
     sends: 'a replay after a refused send of another request_id',
     demands: '200 and the original body',
     run: async (t) => {
@@ -129,10 +117,7 @@ export const send4ReplayCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'sim-deactivated',
-    needs: fresh,
-    cost: { sends: 3 },
+    ...about('SEND-4/sim-deactivated', fresh, { sends: 3 }),
     sends: 'a replay after the SIM was deactivated',
     demands: '200 and the original body',
     run: async (t) => {
@@ -149,10 +134,7 @@ export const send4ReplayCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'quota-spent',
-    needs: fresh,
-    cost: { sends: 4 },
+    ...about('SEND-4/quota-spent', fresh, { sends: 4 }),
     sends: 'a replay after the monthly quota was spent',
     demands: '200 and the original body',
     run: async (t) => {
@@ -166,10 +148,7 @@ export const send4ReplayCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'spends-no-quota',
-    needs: fresh,
-    cost: { sends: 7 },
+    ...about('SEND-4/spends-no-quota', fresh, { sends: 7 }),
     sends: 'four replays under a quota of two, then a second message',
     demands: 'the replays are 200, the second message is 202: no second message was counted',
     run: async (t) => {
@@ -183,10 +162,7 @@ export const send4ReplayCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'number-withdrawn',
-    needs: ['fresh'],
-    cost: { sends: 3 },
+    ...about('SEND-4/number-withdrawn', ['fresh'], { sends: 3 }),
     sends: 'a replay after the account was forbidden to send from the number',
     demands: '200 and the original body',
     run: async (t) => {

@@ -1,5 +1,5 @@
 /** Which `request_id`s are the same one. Rule: SEND-4. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
 import { recorded } from '../recording.ts';
@@ -30,10 +30,7 @@ async function twoMessages(t: Trial, account: Subject, ids: readonly [string, st
 
 export const send4RequestIdsCases: readonly Case[] = [
   {
-    rule: 'SEND-4',
-    name: 'other-keys-are-other-messages',
-    needs,
-    cost: { sends: 4 },
+    ...about('SEND-4/other-keys-are-other-messages', needs, { sends: 4 }),
     sends: 'two request_ids, alternating',
     demands: 'each replays its own message',
     run: async (t) => {
@@ -47,10 +44,7 @@ export const send4RequestIdsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'accounts-do-not-share',
-    needs: fresh,
-    cost: { sends: 4 },
+    ...about('SEND-4/accounts-do-not-share', fresh, { sends: 4 }),
     sends: 'one request_id from two accounts',
     demands: '202 for both, two messages; each replays its own',
     run: async (t) => {
@@ -84,10 +78,7 @@ export const send4RequestIdsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'many-later-messages',
-    needs: fresh,
-    cost: { sends: 111 },
+    ...about('SEND-4/many-later-messages', fresh, { sends: 111 }),
     sends: 'a replay after 100 later messages with request_ids of their own',
     demands: '200 and the original body',
     run: async (t) => {
@@ -117,10 +108,7 @@ export const send4RequestIdsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'letter-case-tells-ids-apart',
-    needs: ['sender'],
-    cost: { sends: 4 },
+    ...about('SEND-4/letter-case-tells-ids-apart', ['sender'], { sends: 4 }),
     sends: 'two request_ids that differ in letter case alone, each twice',
     demands: '202 for both, two messages; each replays its own',
     run: async (t) => {
@@ -130,10 +118,7 @@ export const send4RequestIdsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'last-letter-tells-ids-apart',
-    needs: ['sender'],
-    cost: { sends: 4 },
+    ...about('SEND-4/last-letter-tells-ids-apart', ['sender'], { sends: 4 }),
     sends: 'two request_ids of 64 characters that differ in the last alone, each twice',
     demands: '202 for both, two messages; each replays its own',
     run: async (t) => {
@@ -148,10 +133,7 @@ export const send4RequestIdsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'ids-of-any-script',
-    needs: ['sender'],
-    cost: { sends: 2 },
+    ...about('SEND-4/ids-of-any-script', ['sender'], { sends: 2 }),
     sends: 'a request_id with letters of other scripts and an emoji, twice',
     demands: '200 and the original body',
     run: async (t) => {

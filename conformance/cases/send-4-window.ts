@@ -1,5 +1,5 @@
 /** Replays as time passes: the 24 hours, and a message that has moved on. Rule: SEND-4. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { livesInRealTime, recordedLives } from '../recorded-lives.ts';
 import * as verify from '../verify.ts';
 import { firstOf, replayed } from './send-4-replay.ts';
@@ -10,11 +10,8 @@ const clock = ['fresh', 'clock'] as const;
 
 export const send4WindowCases: readonly Case[] = [
   {
-    rule: 'SEND-4',
-    name: 'whatever-the-status',
-    needs: clock,
+    ...about('SEND-4/whatever-the-status', clock, { sends: 6 }),
     alone: true,
-    cost: { sends: 6 },
     sends: 'a replay after every change of the status',
     demands: '200 and the original body, which says queued',
     run: async (t) => {
@@ -51,11 +48,8 @@ export const send4WindowCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'within-24-hours',
-    needs: clock,
+    ...about('SEND-4/within-24-hours', clock, { sends: 5 }),
     alone: true,
-    cost: { sends: 5 },
     sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
     demands: '200 and the original body, to the byte',
     run: async (t) => {
@@ -71,11 +65,8 @@ export const send4WindowCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'unused-for-nearly-24-hours',
-    needs: clock,
+    ...about('SEND-4/unused-for-nearly-24-hours', clock, { sends: 2 }),
     alone: true,
-    cost: { sends: 2 },
     sends: 'one replay, one second before 24 hours are over',
     demands: '200 and the original body',
     run: async (t) => {
@@ -87,11 +78,8 @@ export const send4WindowCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'new-after-24-hours',
-    needs: clock,
+    ...about('SEND-4/new-after-24-hours', clock, { sends: 3 }),
     alone: true,
-    cost: { sends: 3 },
     sends: 'the same request_id after 23 hours, and again one second after 24 hours',
     demands: '200, then a new message: a replay does not prolong the window',
     run: async (t) => {
@@ -107,11 +95,8 @@ export const send4WindowCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'send-at-has-passed',
-    needs: clock,
+    ...about('SEND-4/send-at-has-passed', clock, { sends: 3 }),
     alone: true,
-    cost: { sends: 3 },
     sends: 'a replay of a held message after its send_at has passed',
     demands: '200 and the original body: the replay is no new message to validate',
     run: async (t) => {
@@ -146,11 +131,8 @@ export const send4WindowCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-4',
-    name: 'held-message-after-24-hours',
-    needs: ['fresh', 'clock'],
+    ...about('SEND-4/held-message-after-24-hours', ['fresh', 'clock'], { sends: 2 }),
     alone: true,
-    cost: { sends: 2 },
     sends: 'a message held for 30 hours, and its request_id again one second after 24 hours',
     demands: 'a new message: the 24 hours begin with the first use, not with send_at',
     run: async (t) => {

@@ -1,5 +1,5 @@
 /** A 400 names the failing field, and malformed bodies do no harm. Rules: SEND-5, SVC-4. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { allInvalid, few, sender, type Wrong } from './send-2-required-fields.ts';
@@ -43,20 +43,14 @@ const needs = ['sender'] as const;
 
 export const send5InvalidFieldsCases: readonly Case[] = [
   {
-    rule: 'SEND-5',
-    name: 'wrong-types',
-    needs,
-    cost: { sends: 14 },
+    ...about('SEND-5/wrong-types', needs, { sends: 14 }),
     sends: 'values of the wrong type in every field, and dates that are none',
     demands: '400 that names the failing field',
     run: (t) => allInvalid(t, few(t, wrongTypes)),
     live: { needs, cost: { sends: 6 } },
   },
   {
-    rule: 'SEND-5',
-    name: 'body-identifies-the-field',
-    needs,
-    cost: { sends: 5 },
+    ...about('SEND-5/body-identifies-the-field', needs, { sends: 5 }),
     sends: 'one failing field at a time: `message` too long, `send_at` past, `from` malformed',
     demands: 'a JSON body that names this field and no other',
     run: async (t) => {
@@ -83,10 +77,7 @@ export const send5InvalidFieldsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-5',
-    name: 'refused-is-not-queued',
-    needs: ['fresh'],
-    cost: { sends: 4 },
+    ...about('SEND-5/refused-is-not-queued', ['fresh'], { sends: 4 }),
     sends: 'invalid messages with a request_id, then the list of messages',
     demands: 'no message exists but the valid one',
     run: async (t) => {
@@ -101,20 +92,14 @@ export const send5InvalidFieldsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-5',
-    name: 'malformed-bodies',
-    needs,
-    cost: { sends: 10 },
+    ...about('SEND-5/malformed-bodies', needs, { sends: 10 }),
     sends: 'bodies that are no JSON object',
     demands: 'a 4xx with a JSON body, never a 5xx, and the service goes on',
     run: malformedBodies,
     live: { needs, cost: { sends: 6 } },
   },
   {
-    rule: 'SVC-4',
-    name: 'malformed-bodies',
-    needs,
-    cost: { sends: 10 },
+    ...about('SVC-4/malformed-bodies', needs, { sends: 10 }),
     sends: 'bodies that are no JSON object',
     demands: 'a 4xx whose own body is JSON',
     run: malformedBodies,

@@ -2,7 +2,7 @@
  * The longest message. Rule: SEND-6. Sends only lengths that every answer of `characterUnit` treats
  * alike.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -17,19 +17,13 @@ const needs = ['sender'] as const;
 
 export const send6LengthCases: readonly Case[] = [
   {
-    rule: 'SEND-6',
-    name: 'letters',
-    needs,
-    cost: { sends: 2 },
+    ...about('SEND-6/letters', needs, { sends: 2 }),
     sends: '1,600 letters, then 1,601',
     demands: '202, then 400 that names `message`',
     run: (t) => lengths(t, 'a'),
   },
   {
-    rule: 'SEND-6',
-    name: 'characters-not-bytes',
-    needs,
-    cost: { sends: 4 },
+    ...about('SEND-6/characters-not-bytes', needs, { sends: 4 }),
     sends: '1,600 characters of two and of three bytes, then 1,601',
     demands: '202, then 400 that names `message`',
     run: async (t) => {
@@ -38,10 +32,7 @@ export const send6LengthCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-6',
-    name: 'far-too-long',
-    needs,
-    cost: { sends: 3 },
+    ...about('SEND-6/far-too-long', needs, { sends: 3 }),
     sends: '161 letters, then 5,000',
     demands: '202: more than one segment is allowed; then 400',
     run: async (t) => {

@@ -2,7 +2,7 @@
  * Texts and numbers are judged as they were sent, not as the service writes them. Rules: SEND-6,
  * SEND-2, AUTH-4.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { allInvalid, sender } from './send-2-required-fields.ts';
@@ -34,10 +34,7 @@ async function countsGraphemes(t: Trial): Promise<boolean> {
 
 export const send6UnchangedTextCases: readonly Case[] = [
   {
-    rule: 'SEND-6',
-    name: 'counted-as-it-is-sent',
-    needs: ['sender'],
-    cost: { sends: 5 },
+    ...about('SEND-6/counted-as-it-is-sent', ['sender'], { sends: 5 }),
     sends:
       '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
     demands: '202 for the first; no message for the others',
@@ -57,10 +54,7 @@ export const send6UnchangedTextCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-2',
-    name: 'numbers-are-not-tidied',
-    needs: ['sender'],
-    cost: { sends: 6 },
+    ...about('SEND-2/numbers-are-not-tidied', ['sender'], { sends: 6 }),
     sends: 'good numbers with spaces, a line end, digits of another script',
     demands: '400 that names the field',
     run: async (t) => {
@@ -76,10 +70,7 @@ export const send6UnchangedTextCases: readonly Case[] = [
     },
   },
   {
-    rule: 'AUTH-4',
-    name: 'every-digit-counts',
-    needs: ['sender'],
-    cost: { sends: 2 },
+    ...about('AUTH-4/every-digit-counts', ['sender'], { sends: 2 }),
     sends: 'a `from` of which one digit before the last seven is not that of the account',
     demands: '403: the number is another one',
     run: async (t) => {

@@ -1,5 +1,5 @@
 /** Nothing but its time ends a hold, whichever endpoint is asked meanwhile. Rule: SEND-7. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { pollIntervalMs } from '../recorded-lives.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -13,11 +13,8 @@ const realSeconds = 22;
 
 export const send7EarlyReleaseCases: readonly Case[] = [
   {
-    rule: 'SEND-7',
-    name: 'nothing-ends-a-hold',
-    needs: ['sender'],
+    ...about('SEND-7/nothing-ends-a-hold', ['sender'], { sends: 7, waits: realSeconds }),
     alone: true,
-    cost: { sends: 7, waits: realSeconds },
     spends: { send: 3, dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
       'messages held for an hour by each send endpoint; then a poll for tasks, a replay and an immediate message',

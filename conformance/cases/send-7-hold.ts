@@ -2,7 +2,7 @@
  * `send_at` holds a message until then. Rules: SEND-7, STATE-1.
  * Meanwhile a read may show `queued` or a name of the service's own (`heldStatus`).
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { livesInRealTime, pollIntervalMs, recordedLives } from '../recorded-lives.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -71,31 +71,22 @@ const plan = { needs: ['fresh', 'clock'], alone: true, cost: { sends: 1 } } as c
 
 export const send7HoldCases: readonly Case[] = [
   {
-    rule: 'SEND-7',
-    name: 'holds-ten-minutes',
-    needs: clock,
+    ...about('SEND-7/holds-ten-minutes', clock, { sends: 1 }),
     alone: true,
-    cost: { sends: 1 },
     sends: 'a send_at ten minutes ahead',
     demands: 'held until then, picked up within about one poll of it',
     run: (t) => holds(t, 10 * minute),
   },
   {
-    rule: 'SEND-7',
-    name: 'holds-twelve-hours',
-    needs: clock,
+    ...about('SEND-7/holds-twelve-hours', clock, { sends: 1 }),
     alone: true,
-    cost: { sends: 1 },
     sends: 'a send_at twelve hours ahead',
     demands: 'held until then, picked up within about one poll of it',
     run: (t) => holds(t, 12 * 60 * minute),
   },
   {
-    rule: 'SEND-7',
-    name: 'absent-is-immediate',
-    needs: clock,
+    ...about('SEND-7/absent-is-immediate', clock, { sends: 1 }),
     alone: true,
-    cost: { sends: 1 },
     sends: 'a message without send_at',
     demands: 'picked up within about one poll',
     run: async (t) => {
@@ -119,21 +110,15 @@ export const send7HoldCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-7',
-    name: 'holds-twelve-seconds',
-    needs,
+    ...about('SEND-7/holds-twelve-seconds', needs, { sends: 1, waits: 40 }),
     alone: true,
-    cost: { sends: 1, waits: 40 },
     sends: 'a send_at twelve seconds ahead, and reads of it until it is picked up',
     demands: 'held until then, picked up within about one poll of it',
     run: holdsBriefly,
   },
   {
-    rule: 'SEND-7',
-    name: 'held-is-not-sent-early',
-    needs,
+    ...about('SEND-7/held-is-not-sent-early', needs, { sends: 1, waits: 3 }),
     alone: true,
-    cost: { sends: 1, waits: 3 },
     sends: 'a send_at one hour ahead, and reads of it for three seconds',
     demands: 'neither sending nor any later state',
     run: async (t) => {

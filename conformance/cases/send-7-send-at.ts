@@ -2,7 +2,7 @@
  * Which `send_at` is taken. Rule: SEND-7. Sends only values that every answer of `sendAtZone`
  * treats alike.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import * as verify from '../verify.ts';
 
 const minute = 60_000;
@@ -16,10 +16,7 @@ const clock = ['fresh', 'clock'] as const;
 
 export const send7SendAtCases: readonly Case[] = [
   {
-    rule: 'SEND-7',
-    name: 'past-is-refused',
-    needs,
-    cost: { sends: 4 },
+    ...about('SEND-7/past-is-refused', needs, { sends: 4 }),
     sends: 'a send_at of a year, a day and an hour ago',
     demands: '400 that names `send_at`; in one hour is accepted',
     run: async (t) => {
@@ -35,11 +32,8 @@ export const send7SendAtCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-7',
-    name: 'now-is-not-the-future',
-    needs: clock,
+    ...about('SEND-7/now-is-not-the-future', clock, { sends: 3 }),
     alone: true,
-    cost: { sends: 3 },
     sends: 'a send_at of exactly now, of one millisecond ago, of one second ahead',
     demands: '400, 400, 202',
     run: async (t) => {
@@ -52,10 +46,7 @@ export const send7SendAtCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-7',
-    name: 'whole-seconds-are-iso-too',
-    needs,
-    cost: { sends: 2 },
+    ...about('SEND-7/whole-seconds-are-iso-too', needs, { sends: 2 }),
     sends: 'a send_at without a fraction, with Z and with +00:00',
     demands: '202 for both',
     run: async (t) => {
@@ -67,10 +58,7 @@ export const send7SendAtCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-7',
-    name: 'offset-is-not-dropped',
-    needs,
-    cost: { sends: 2 },
+    ...about('SEND-7/offset-is-not-dropped', needs, { sends: 2 }),
     sends: 'a send_at that is past, written with an offset so that its digits look like the future',
     demands: '400 that names `send_at`: it is no UTC, and it is past',
     run: async (t) => {
@@ -83,10 +71,7 @@ export const send7SendAtCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SEND-7',
-    name: 'not-a-time',
-    needs,
-    cost: { sends: 4 },
+    ...about('SEND-7/not-a-time', needs, { sends: 4 }),
     sends: 'texts that are no ISO 8601 time',
     demands: '400 that names `send_at`',
     run: async (t) => {

@@ -1,7 +1,7 @@
 /**
  * Every spelling of UTC is UTC. Rule: SEND-7. No zone differs from it by less than half an hour.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import * as verify from '../verify.ts';
 import { iso } from './send-7-send-at.ts';
 
@@ -9,10 +9,7 @@ const halfAnHourMs = 1_800_000;
 
 export const send7ZonesCases: readonly Case[] = [
   {
-    rule: 'SEND-7',
-    name: 'no-other-zone',
-    needs: ['sender'],
-    cost: { sends: 4 },
+    ...about('SEND-7/no-other-zone', ['sender'], { sends: 4 }),
     sends: 'a send_at of half an hour ago and of half an hour ahead, with Z and with +00:00',
     demands: '400 that names `send_at` for the past, 202 for the future',
     run: async (t) => {

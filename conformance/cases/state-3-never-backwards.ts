@@ -3,7 +3,7 @@
  * replay.
  * Rule: STATE-3.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { pollIntervalMs } from '../recorded-lives.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -35,11 +35,8 @@ async function* pauses(t: Trial): AsyncGenerator<void> {
 
 export const state3NeverBackwardsCases: readonly Case[] = [
   {
-    rule: 'STATE-3',
-    name: 'never-backwards',
-    needs: ['sender'],
+    ...about('STATE-3/never-backwards', ['sender'], { sends: 4, waits: 3 }),
     alone: true,
-    cost: { sends: 4, waits: 3 },
     sends: 'reads of a message with two keys, each twice in a row, and a replay at each new status',
     demands: 'no read shows an older status than one before it',
     run: async (t) => {

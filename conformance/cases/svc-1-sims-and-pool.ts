@@ -2,7 +2,7 @@
  * Through which SIM a message goes out. Rule: SVC-1.
  * The pool number of an account with a connected SIM is observed (`poolBesideOwnSim`).
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { defaultPoolNumber } from '../target.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -20,10 +20,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const svc1SimsAndPoolCases: readonly Case[] = [
   {
-    rule: 'SVC-1',
-    name: 'through-its-own-sim',
-    needs: ['fresh'],
-    cost: { sends: 2 },
+    ...about('SVC-1/through-its-own-sim', ['fresh'], { sends: 2 }),
     sends: 'a message from each of two SIMs',
     demands: '202, from that number and device',
     run: async (t) => {
@@ -38,10 +35,7 @@ export const svc1SimsAndPoolCases: readonly Case[] = [
     live: { needs: ['sender', 'device'], cost: { sends: 1 } },
   },
   {
-    rule: 'SVC-1',
-    name: 'pool-without-a-sim',
-    needs: ['pool'],
-    cost: { sends: 2 },
+    ...about('SVC-1/pool-without-a-sim', ['pool'], { sends: 2 }),
     sends: 'a message from the pool number by an account without a SIM',
     demands: '202, from the pool number, through a device',
     run: async (t) => {
@@ -54,10 +48,7 @@ export const svc1SimsAndPoolCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SVC-1',
-    name: 'pool-with-a-disconnected-sim',
-    needs: ['pool'],
-    cost: { sends: 1 },
+    ...about('SVC-1/pool-with-a-disconnected-sim', ['pool'], { sends: 1 }),
     sends: 'a message from the pool number by an account whose only SIM is not connected',
     demands: '202: it has no connected SIM of its own',
     run: async (t) => {
@@ -68,10 +59,7 @@ export const svc1SimsAndPoolCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SVC-1',
-    name: 'not-through-anothers-sim',
-    needs: ['fresh'],
-    cost: { sends: 2 },
+    ...about('SVC-1/not-through-anothers-sim', ['fresh'], { sends: 2 }),
     sends: "a message from another account's number, by an account without a SIM",
     demands: '403',
     run: async (t) => {

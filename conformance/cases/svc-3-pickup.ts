@@ -1,5 +1,5 @@
 /** When a message is picked up, and how fast its status changes. Rules: SVC-2, SVC-3, STATE-2. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import {
   describeLife,
   pollIntervalMs,
@@ -137,11 +137,8 @@ export const svc3PickupCases: readonly Case[] = [
     },
   },
   {
-    rule: 'STATE-2',
-    name: 'real-time-pickup',
-    needs: ['sender'],
+    ...about('STATE-2/real-time-pickup', ['sender'], { sends: 1 }),
     alone: true,
-    cost: { sends: 1 },
     sends: 'a message, read until it is picked up',
     demands: 'it stays queued until it is sending (or fails)',
     run: async (t) => {

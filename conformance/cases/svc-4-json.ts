@@ -1,5 +1,5 @@
 /** Bodies are JSON, those of refusals included. Rule: SVC-4. */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { withHeader } from './auth-1-keys.ts';
@@ -7,10 +7,7 @@ import { patchSim } from './auth-4-sender-numbers.ts';
 
 export const svc4JsonCases: readonly Case[] = [
   {
-    rule: 'SVC-4',
-    name: 'successes-are-json',
-    needs: ['sender', 'device'],
-    cost: { sends: 4 },
+    ...about('SVC-4/successes-are-json', ['sender', 'device'], { sends: 4 }),
     spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
     sends: 'a good request to each of the seven endpoints, and a replay',
     demands: 'JSON bodies, declared as such',
@@ -36,10 +33,7 @@ export const svc4JsonCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SVC-4',
-    name: 'refusals-are-json',
-    needs: ['key'],
-    cost: {},
+    ...about('SVC-4/refusals-are-json', ['key']),
     sends: 'a good request, one without a key, one for an unknown id',
     demands: 'JSON bodies, declared as such',
     run: async (t) => {
@@ -57,10 +51,7 @@ export const svc4JsonCases: readonly Case[] = [
     },
   },
   {
-    rule: 'SVC-4',
-    name: 'refused-senders-are-json',
-    needs: ['fresh'],
-    cost: { sends: 5 },
+    ...about('SVC-4/refused-senders-are-json', ['fresh'], { sends: 5 }),
     sends: 'refusals with 400, 402, 403 and 503',
     demands: 'JSON bodies, declared as such',
     run: async (t) => {

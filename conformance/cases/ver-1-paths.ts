@@ -2,16 +2,13 @@
  * Paths. Rule: VER-1. Their bodies are not shown (`receivedShape`, `statsShape`, …), so only that
  * they are there is judged.
  */
-import type { Case } from '../case.ts';
+import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 
 export const ver1PathsCases: readonly Case[] = [
   {
-    rule: 'VER-1',
-    name: 'under-v1',
-    needs: ['sender'],
-    cost: { sends: 1 },
+    ...about('VER-1/under-v1', ['sender'], { sends: 1 }),
     spends: { send: 1, received: 1 },
     sends: 'send, read, received and stats under /api/v1/',
     demands: '202, 200, 200, 200',
@@ -28,10 +25,7 @@ export const ver1PathsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'VER-1',
-    name: 'without-version',
-    needs: ['sender', 'device'],
-    cost: { sends: 2 },
+    ...about('VER-1/without-version', ['sender', 'device'], { sends: 2 }),
     spends: { dashboard_send: 1, external_send: 1, tasks: 1 },
     sends: 'dashboard send, external send and device tasks without a version prefix',
     demands: 'they are there: neither 404 nor 405',
@@ -55,10 +49,7 @@ export const ver1PathsCases: readonly Case[] = [
     },
   },
   {
-    rule: 'VER-1',
-    name: 'received-is-no-message-id',
-    needs: ['key'],
-    cost: {},
+    ...about('VER-1/received-is-no-message-id', ['key']),
     spends: { received: 1 },
     sends: 'a read of received messages, and of an unknown id',
     demands: '200 with JSON for the one, 404 for the other',
