@@ -52,8 +52,8 @@ export interface Spent {
   /** Neither passed nor throttled. */
   readonly refused: number;
   readonly throttled: number;
-  /** When the first of them was made. */
-  readonly since: number | undefined;
+  /** When each of them was answered. */
+  readonly times: readonly number[];
 }
 
 interface Entry {
@@ -62,6 +62,8 @@ interface Entry {
 }
 
 export class BucketLedger {
+  /** The ids of the messages that the run's own account has queued, in their order. */
+  readonly accepted: string[] = [];
   readonly #entries = new Map<Bucket, Entry[]>();
 
   note(bucket: Bucket, at: number, kind: Kind): void {
@@ -74,7 +76,7 @@ export class BucketLedger {
     const spent = { passed: 0, replayed: 0, refused: 0, throttled: 0 };
     const entries = this.#recent(bucket, now);
     for (const { kind } of entries) spent[kind] += 1;
-    return { ...spent, since: entries[0]?.at };
+    return { ...spent, times: entries.map(({ at }) => at) };
   }
 
   /** Milliseconds until `count` requests fit in. */

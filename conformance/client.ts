@@ -24,6 +24,9 @@ export interface Reply {
   readonly failure?: string;
   /** How often the connection broke before this reply. */
   readonly interruptions: number;
+  /** On the run's clock. */
+  readonly sentAt: number;
+  readonly answeredAt: number;
   readonly exchange: Exchange;
 }
 
@@ -101,17 +104,19 @@ export class Client {
     if (options.method === 'POST' && sendPaths.test(options.path)) this.#spend(options.body ?? '');
     const exchange = this.#settings.masks.begin(this.#settings.baseUrl, options);
     const started = performance.now();
+    const sentAt = this.#clock.now();
     const outcome = await this.#attempt(options);
     exchange.durationMs = Math.round((performance.now() - started) * 10) / 10;
     this.#strikes = outcome.failure === 'timed out' ? this.#strikes + 1 : 0;
     if (outcome.status === 429) this.throttled += 1;
-    this.#note(options, outcome.status);
-    const reply: Reply = { ...outcome, json: parse(outcome.text), exchange };
+    const answeredAt = this.#clock.now();
+    const reply = { ...outcome, json: parse(outcome.text), exchange, sentAt, answeredAt };
+    this.#note(options, reply);
     this.#settings.masks.finish(exchange, reply);
     return reply;
   }
 
-  #note({ method, path, headers }: RequestOptions, status: number): void {
+  #note({ method, path, headers }: RequestOptions, { status, json }: Reply): void {
     const { own } = this.#settings;
     const endpoint = endpointOf(path);
     if (own === undefined || endpoint === undefined) return;
@@ -128,6 +133,7 @@ export class Client {
             ? 'passed'
             : 'refused';
     own.ledger.note(isOwn ? endpoint : 'address', this.#clock.now(), kind);
+    if (isOwn && status === 202) own.ledger.accepted.push(String(Object(json).message_id));
   }
 
   close(): void {

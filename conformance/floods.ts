@@ -11,7 +11,7 @@ import { flood } from './flood.ts';
 import { limited, passed } from './limited.ts';
 import type { Recording } from './recording.ts';
 import type { Need } from './target.ts';
-import { paths, type Subject, type Trial } from './trial.ts';
+import { type Fields, paths, type Subject, type Trial } from './trial.ts';
 import * as verify from './verify.ts';
 import { type Wait, waitOut } from './wait-out.ts';
 
@@ -32,7 +32,9 @@ export interface Flood {
   /** It may have filled since what the run had spent before. */
   readonly mayHaveFilledBefore: boolean;
   /** The first request and its reply. */
-  readonly first: { readonly fields: Readonly<Record<string, unknown>>; readonly reply: Reply };
+  readonly first: { readonly fields: Fields; readonly reply: Reply };
+  /** What was sent in vain; a message has its `request_id` in its text too. */
+  readonly refused: readonly Fields[];
   /** Straight after, while the bucket is empty. */
   readonly beside: readonly { readonly name: string; readonly reply: Reply }[];
   readonly reads: readonly Reply[];
@@ -101,19 +103,19 @@ async function spend(t: Trial, bucket: Bucket) {
   const one = limited.find(({ name }) => name === bucket);
   const limit = limitOf(bucket);
   const keys = [account.key, t.target.flags.otherApiKey ?? account.key];
-  const fields = t.fields(account);
+  const sent: { readonly body: Fields; readonly reply: Promise<Reply> }[] = [];
   const call = (i: number): Promise<Reply> => {
     if (one === undefined) return t.get(paths.received, undefined);
     const key = keys[i % 2];
     if (!one.isSend) return one.call(t, account, key);
     // Ids of their own: what is replayed later has as many messages behind it.
-    const request_id = i === 0 ? fields['request_id'] : t.requestId();
-    return t.post(one.path(account), key, { ...fields, request_id });
+    const request_id = t.requestId();
+    const body = t.fields(account, { request_id, message: `conformance ${request_id}` });
+    const reply = t.post(one.path(account), key, body);
+    sent.push({ body, reply });
+    return reply;
   };
-  if (one?.isSend) {
-    fields['request_id'] = t.requestId();
-    refuseBeyondBudget(t, limit + surplus);
-  }
+  if (one?.isSend) refuseBeyondBudget(t, limit + surplus);
   await inTheMiddleOfAMinute(t);
   await warmUp(t, account);
   // Both come from this address; neither is what the other is counted by.
@@ -136,6 +138,8 @@ async function spend(t: Trial, bucket: Bucket) {
     replies.push(...(await flood(surplus, (i) => call(i + 1))));
   const endedAt = clock.now();
   const refusals = replies.filter(({ status }) => status === 429);
+  const refused: Fields[] = [];
+  for (const { body, reply } of sent) if ((await reply).status === 429) refused.push(body);
   return {
     bucket,
     limit,
@@ -146,8 +150,9 @@ async function spend(t: Trial, bucket: Bucket) {
     beganAt,
     tookMs: endedAt - beganAt,
     mayHaveFilled: mayFill(beganAt, endedAt),
-    mayHaveFilledBefore: mayFill(spent.since ?? beganAt, endedAt),
-    first: { fields, reply: first },
+    mayHaveFilledBefore: mayFill(spent.times[0] ?? beganAt, endedAt),
+    first: { fields: sent[0]?.body ?? {}, reply: first },
+    refused,
     beside: [...revoked, ...(refusals.length > 0 ? await besides(t, bucket, account) : [])],
     reads: refusals.length > 0 ? await readsOf(t, account, first) : [],
     call: () => call(limit),

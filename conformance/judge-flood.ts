@@ -103,7 +103,7 @@ export function waitIsRight(t: Trial, flood: Flood): void {
  * with a minute of the clock (`limiterRefill`), whose end may be a second off.
  */
 export function returnsAfterAMinute(t: Trial, flood: Flood): void {
-  const { wait, beganAt, before } = flood;
+  const { wait, before, replies } = flood;
   if (wait === undefined) t.lack('a wait of 60 s (--timeout 2m)');
   if (wait.seconds <= longestContinuousWait)
     t.lack('a bucket that comes back at once, so that when it does can be seen');
@@ -111,9 +111,23 @@ export function returnsAfterAMinute(t: Trial, flood: Flood): void {
   const backAt = isEarly ? wait.earlyAt : wait.at;
   const intoMinuteMs = (backAt + aboutMs) % minuteMs;
   const isAligned = intoMinuteMs < 2 * aboutMs;
-  const tookMs = backAt - (before.since ?? beganAt);
+  const beganAt = before.times[0] ?? flood.beganAt;
+  const tookMs = backAt - beganAt;
   if (!isEarly && tookMs >= minuteMs)
     verify.that(passed(wait.after), 'a success after a minute', wait.after);
+  const back = toldReturn([...flood.refusals, wait.refusal, ...(wait.early ? [wait.early] : [])]);
+  const spent = [...before.times.map((at) => [at - shortestMs, at] as const)];
+  for (const { sentAt, answeredAt } of replies) spent.push([sentAt, answeredAt]);
+  const [, firstAnswered] = spent[0] ?? [0, 0];
+  // A refusal that counts (`refusedSpendsToken`) keeps the first one's token, so that the second one's comes back.
+  const isAMinuteAfter = spent.some(
+    ([from, to]) => back.until >= from + minuteMs - slackMs && back.from <= to + minuteMs + slackMs,
+  );
+  verify.that(
+    back.from > back.until || back.from <= firstAnswered + minuteMs + slackMs || isAMinuteAfter,
+    'what comes back a minute after it was spent',
+    `Retry-After tells of ${((back.from - firstAnswered) / 1000).toFixed(1)} s or more`,
+  );
   if (!isAligned)
     verify.that(
       tookMs >= minuteMs - shortestMs,
@@ -125,6 +139,20 @@ export function returnsAfterAMinute(t: Trial, flood: Flood): void {
 
 const aboutMs = 2_000;
 const shortestMs = 200;
+const slackMs = 100;
+
+/** When the bucket has a token again, by what all refusals say: to a part of a second. */
+function toldReturn(refusals: readonly Reply[]): { readonly from: number; readonly until: number } {
+  const ends = refusals.flatMap((reply) => {
+    if (reply.status !== 429) return [];
+    const waitMs = verify.retryAfter(reply) * 1_000;
+    return [[reply.sentAt + waitMs - 1_000, reply.answeredAt + waitMs] as const];
+  });
+  return {
+    from: Math.max(...ends.map(([from]) => from)),
+    until: Math.min(...ends.map(([, until]) => until)),
+  };
+}
 
 /** ERR-4: the seconds of the header, where `detail` states them rounded up. */
 export function detailStatesTheWait(t: Trial, reply: Reply): void {

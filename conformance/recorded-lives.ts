@@ -5,9 +5,10 @@
  * whatever makes it change.
  */
 import type { Reply } from './client.ts';
+import { flood } from './flood.ts';
 import { type Recording, recorded } from './recording.ts';
 import { fates, recipients } from './target.ts';
-import type { Fields, Subject, Trial } from './trial.ts';
+import { type Fields, paths, type Subject, type Trial } from './trial.ts';
 import * as verify from './verify.ts';
 
 export interface Sighting {
@@ -31,12 +32,55 @@ export interface RecordedLife {
   readonly bodies: Record<string, unknown>[];
   /** Opens with the status of the 202; then each change. */
   readonly sightings: Sighting[];
+  /** It was late, and the device picked up others meanwhile. */
+  isPassedOver?: boolean;
 }
 
 /** A message to watch. */
 export type Watched = Pick<RecordedLife, 'recipient' | 'messageId' | 'fields' | 'first'> & {
   readonly key: string;
 };
+
+/** "About 20 s": a quarter more, and the reads in between. */
+export const latestPickupMs = 26_000;
+/** Longer than a poll. */
+const pollMs = 22_000;
+const mostOthers = 10;
+
+/**
+ * Whether the device picks up other messages and leaves this one queued (`sendsPerPoll`), asked once
+ * it is late. Without levers; takes a poll at most.
+ */
+export async function isPassedOver(t: Trial, messageId: string, key: string): Promise<boolean> {
+  const isQueued = async (id: string) => {
+    const { json } = await t.get(paths.read(id), key);
+    return verify.isObject(json) && json['status'] === 'queued';
+  };
+  const { accepted } = t.target.ledger;
+  const areQueued = await flood(accepted.length, (i) => isQueued(accepted[i] ?? ''));
+  const all = accepted.filter((id, i) => areQueued[i] && id !== messageId);
+  const others = all.filter((_, i) => i % Math.ceil(all.length / mostOthers) === 0);
+  const end = (await t.now()) + pollMs;
+  while (others.length > 0 && (await t.now()) < end) {
+    await t.pause(500, 'other messages of the device');
+    const stillQueued = await flood(others.length, (i) => isQueued(others[i] ?? ''));
+    const isOurs = await isQueued(messageId);
+    if (!isOurs || stillQueued.includes(false)) return isOurs;
+  }
+  return false;
+}
+
+/** The message was picked up in time, or its device is seen to pick up others first. */
+export function pickedUpInTime(t: Trial, of: RecordedLife): void {
+  const isLate = (of.sightings[1]?.at ?? latestPickupMs + 1) > latestPickupMs;
+  if (isLate && of.isPassedOver) lackRoom(t);
+  verify.that(!isLate, `pickup within ${latestPickupMs / 1_000} s`, describeLife(of));
+  t.count();
+}
+
+export function lackRoom(t: Trial): never {
+  return t.lack('a device that takes all its work at each poll (sendsPerPoll)');
+}
 
 const readsPerPoll = 16;
 const mostReads = 1_500;
@@ -58,42 +102,64 @@ export async function queuedToWatch(t: Trial, account: Subject, more: Fields): P
   return { key: account.key, recipient: String(fields['to']), messageId, fields, first: reply };
 }
 
-/**
- * Follows messages until `forMs` have passed, or for `afterEndMs` after the last of them has ended.
- */
+interface WatchPlan {
+  readonly forMs: number;
+  /** Watched for so long after the last of them has ended. */
+  readonly afterEndMs?: number;
+  /** Queues one more message when the first of them has left `queued`. */
+  readonly successor?: () => Promise<Watched>;
+}
+
+/** Follows messages until the plan says that they were watched for long enough. */
 export async function watch(
   t: Trial,
   messages: readonly Watched[],
-  forMs: number,
-  afterEndMs = forMs,
+  { forMs, afterEndMs = forMs, successor }: WatchPlan,
 ): Promise<RecordedLife[]> {
-  const start = await t.now();
-  const lives = messages.map(({ key: _, ...message }) => ({
+  let start = await t.now();
+  const open = (message: Watched): RecordedLife & Watched & { start: number; readAt: number } => ({
     ...message,
     bodies: [verify.object(message.first)],
     sightings: [{ status: 'queued', at: 0, within: 0 }],
+    start,
     readAt: start,
-  }));
+  });
+  const lives = messages.map(open);
+  let isAwaited = successor !== undefined;
   let now = start;
   let end = start + forMs;
   for (let round = 0; now < end && round < mostReads; round += 1) {
     now = await nextRead(t, start, now, end);
-    for (const [index, one] of lives.entries()) {
-      const key = messages[index]?.key ?? '';
+    for (const one of lives) {
       const askedAt = t.controlled ? now : await t.now();
-      const reply = await t.read({ key, from: '', sims: [] }, one.messageId);
+      const reply = await t.get(paths.read(one.messageId), one.key);
       const answeredAt = t.controlled ? now : await t.now();
       const within = answeredAt - one.readAt;
       one.readAt = askedAt;
       const body = verify.given(() => verify.message(reply, 200));
       const status = String(body['status']);
-      if (status === one.sightings.at(-1)?.status) continue;
-      one.sightings.push({ status, at: answeredAt - start, within });
+      if (status === one.sightings.at(-1)?.status) {
+        const isLate = status === 'queued' && answeredAt - one.start > latestPickupMs;
+        if (isLate && !t.controlled)
+          one.isPassedOver ??= await isPassedOver(t, one.messageId, one.key);
+        continue;
+      }
+      one.sightings.push({ status, at: answeredAt - one.start, within });
       one.bodies.push(body);
-      if (lives.every(hasEnded)) end = Math.min(end, now + afterEndMs);
     }
+    if (successor !== undefined && isAwaited && lives.some(hasChanged)) {
+      isAwaited = false;
+      const message = await successor();
+      start = await t.now();
+      lives.push(open(message));
+    }
+    if (!isAwaited && lives.every(hasEnded)) end = Math.min(end, now + afterEndMs);
   }
-  return lives;
+  return lives.map(({ key: _, start: __, readAt: ___, ...life }) => life);
+}
+
+function hasChanged({ sightings }: RecordedLife): boolean {
+  return sightings.length > 1;
 }
 
 export function hasEnded({ sightings }: RecordedLife): boolean {
@@ -131,10 +197,13 @@ async function record(t: Trial): Promise<RecordedLife[]> {
   const plan = t.target.allowTo === undefined ? all : [t.recipient, t.recipient];
   // A SIM of its own for each, so that none waits behind another (`sendsPerPoll`).
   for (const to of plan) messages.push(await queuedToWatch(t, await t.account(), { to }));
-  return watch(t, messages, 7 * pollIntervalMs(t) + 25_000);
+  return watch(t, messages, { forMs: 7 * pollIntervalMs(t) + 25_000 });
 }
 
-/** Two messages of the account, first of all, and for longer than a poll after their end. */
+/**
+ * Two messages of the account, first of all, and for longer than a poll after their end. The second
+ * follows when the first is picked up: then it waits for a whole poll, however rare polls are.
+ */
 export const livesInRealTime: Recording<RecordedLife[]> = {
   name: 'lives of messages',
   needs: ['sender'],
@@ -143,10 +212,13 @@ export const livesInRealTime: Recording<RecordedLife[]> = {
   waits: 30,
   record: async (t) => {
     const account = await t.account();
-    const messages = [];
-    for (let i = 0; i < 2; i += 1)
-      messages.push(await queuedToWatch(t, account, { request_id: t.requestId() }));
-    return watch(t, messages, Math.min(liveMs, t.target.timeoutMs), 1.25 * pollIntervalMs(t));
+    const successor = () => queuedToWatch(t, account, { request_id: t.requestId() });
+    const forMs = Math.min(liveMs, t.target.timeoutMs);
+    return watch(t, [await successor()], {
+      forMs,
+      afterEndMs: 1.25 * pollIntervalMs(t),
+      successor,
+    });
   },
 };
 

@@ -16,7 +16,7 @@ export interface Driver {
 }
 
 /** No longer is the terminal silent. */
-const silenceMs = 4_500;
+const silenceMs = 4_000;
 
 export async function runScheduled(
   cases: readonly AnyCase[],

@@ -129,5 +129,21 @@ export const auth1KeysCases: readonly Case[] = [
       verify.status(await withHeader(t, `Bearer ${account.key}`), 200);
       t.count();
     },
+    live: {
+      needs: ['key', 'other-key'],
+      run: async (t) => {
+        const { key } = await t.account();
+        const { key: other } = await t.secondKey({ key, from: '', sims: [] });
+        verify.that(key !== other, 'two keys', 'one key under two flags');
+        const replies = [
+          await withHeader(t, `Bearer ${key}`),
+          await withHeader(t, `Bearer ${other}`),
+        ];
+        const isAccepted = replies.some(({ status }) => status === 200);
+        verify.given(() => verify.that(isAccepted, 'a key that is accepted', 'none of the two'));
+        for (const reply of replies) verify.status(reply, 200);
+        t.count();
+      },
+    },
   },
 ];

@@ -34,6 +34,24 @@ async function refusesOn(t: Trial, key: string | undefined, account: Subject): P
   t.count();
 }
 
+/** Where both good keys of the account are refused, and another account's is not. */
+async function otherKeysGoOn(t: Trial): Promise<void> {
+  const { apiKey, otherApiKey, secondApiKey } = t.target.flags;
+  if (t.controlled || otherApiKey === undefined || secondApiKey === undefined) return;
+  const elsewhere = await withHeader(t, `Bearer ${secondApiKey}`);
+  if (elsewhere.status !== 200) return;
+  const own = [
+    await withHeader(t, `Bearer ${apiKey}`),
+    await withHeader(t, `Bearer ${otherApiKey}`),
+  ];
+  const [one, two] = own.map(({ status }) => status);
+  verify.that(
+    one !== 401 || two !== 401,
+    'the other keys of an account to go on when one is revoked',
+    'both --api-key and --other-api-key are answered 401',
+  );
+}
+
 export const auth3RefusedKeysCases: readonly Case[] = [
   {
     ...about('AUTH-3/missing-key', ['key'], { sends: 1 }),
@@ -71,6 +89,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
     sends: 'requests with a key that was accepted and has been revoked',
     demands: `401 with code ${code}; the account's other key goes on`,
     run: async (t) => {
+      await otherKeysGoOn(t);
       const account = await goodKey(t);
       let revoked = t.target.flags.revokedKey;
       if (t.controlled) {

@@ -26,6 +26,16 @@ function exceeded(reply: Parameters<typeof verify.refused>[0]): void {
   verify.refused(reply, 402, 'quota_exceeded');
 }
 
+/** An account whose quota is spent. */
+async function exhausted(t: Trial): Promise<Subject> {
+  const { exhaustedApiKey: key, exhaustedFrom, from } = t.target.flags;
+  if (key !== undefined && !t.controlled)
+    return { key, from: exhaustedFrom ?? from ?? '', sims: [] };
+  const account = await t.account({ quota: 1 });
+  verify.accepted(await t.send(account));
+  return account;
+}
+
 export const err1QuotaCases: readonly Case[] = [
   {
     ...about('ERR-1/exhausted-account', ['sender', 'exhausted-key'], { sends: 2 }),
@@ -34,18 +44,11 @@ export const err1QuotaCases: readonly Case[] = [
     run: async (t) => {
       const account = await t.account();
       await t.queued(account);
-      const key = t.target.flags.exhaustedApiKey;
-      if (key !== undefined && !t.controlled) {
-        const from = t.target.flags.exhaustedFrom;
-        const reply = await t.send({ key, from: from ?? account.from, sims: [] });
-        if (reply.status === 403 && from === undefined)
-          t.lack('--exhausted-from, as that account may not send from --from');
-        exceeded(reply);
-      } else {
-        const spent = await t.account({ quota: 1 });
-        verify.accepted(await t.send(spent));
-        exceeded(await t.send(spent));
-      }
+      const spent = await exhausted(t);
+      const reply = await t.send(spent);
+      if (reply.status === 403 && !t.controlled && t.target.flags.exhaustedFrom === undefined)
+        t.lack('--exhausted-from, as that account may not send from --from');
+      exceeded(reply);
       t.count();
     },
   },
@@ -141,6 +144,18 @@ export const err1QuotaCases: readonly Case[] = [
       const replies = await flood(4, () => t.send(account));
       verify.given(() => verify.equal('402s', howMany(replies, 402), 2));
       await onlyTheAccepted(t, account, replies);
+    },
+    live: {
+      needs: ['sender', 'exhausted-key'],
+      cost: { sends: 2 },
+      run: async (t) => {
+        const account = await exhausted(t);
+        const fields = { request_id: t.requestId() };
+        exceeded(await t.send(account, fields));
+        const again = await t.send(account, fields);
+        verify.that(again.status !== 200, 'no replay of a send that was answered 402', again);
+        t.count();
+      },
     },
   },
   {

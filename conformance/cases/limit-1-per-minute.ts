@@ -8,7 +8,13 @@ import { limits } from '../buckets.ts';
 import { about, type Case } from '../case.ts';
 import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
-import { byFlood, leavesAlone, limitIsExact, returnsAfterAMinute } from '../judge-flood.ts';
+import {
+  byFlood,
+  leavesAlone,
+  limitIsExact,
+  refusalsOf,
+  returnsAfterAMinute,
+} from '../judge-flood.ts';
 import {
   allButOnePass,
   emptied,
@@ -18,6 +24,7 @@ import {
   limited,
   sendsOf,
 } from '../limited.ts';
+import { recorded } from '../recording.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { onlyTheAccepted } from './err-1-quota.ts';
@@ -112,6 +119,21 @@ const refused: Case = {
   run: async (t) => {
     const account = await t.account();
     await onlyTheAccepted(t, account, await emptied(limits.send + 9, () => t.send(account)));
+  },
+  live: {
+    ...byFlood('send', () => {}),
+    cost: { sends: 1 },
+    run: async (t) => {
+      const flood = await recorded(t, floodOf.send);
+      refusalsOf(t, flood);
+      const tasks = flood.beside.find(({ name }) => name === 'tasks')?.reply;
+      for (const { message } of flood.refused)
+        if (tasks !== undefined)
+          verify.that(!tasks.text.includes(String(message)), 'no task for a refused send', tasks);
+      const again = await t.send(await t.account(), flood.refused[0]);
+      verify.that(again.status !== 200, 'no replay of a send that was answered 429', again);
+      t.count();
+    },
   },
 };
 

@@ -6,6 +6,7 @@
 import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { wallClock } from '../clock.ts';
+import { tasksOf, untilHandedOut } from '../tasks.ts';
 import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -83,6 +84,20 @@ export const send4ReplayCases: readonly Case[] = [
       if (count === undefined) t.lack('a list of messages on the control port');
       verify.equal('messages of the account', count, 1);
       t.count();
+    },
+    live: {
+      needs: ['sender', 'device'],
+      cost: { sends: 3 },
+      spends: { send: 3, tasks: 1 },
+      run: (t) =>
+        untilHandedOut(t, async (account, text) => {
+          const [fields, first] = await firstOf(t, account, { message: text });
+          for (let i = 0; i < 2; i += 1) replayed(await t.send(account, fields), first);
+          const tasks = await tasksOf(t, account);
+          const times = tasks.text.split(text).length - 1;
+          verify.that(times <= 1, 'one task for the message', tasks);
+          return times === 1 ? undefined : String(verify.object(first)['message_id']);
+        }),
     },
   },
   {

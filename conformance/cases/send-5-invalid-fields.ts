@@ -1,8 +1,10 @@
 /** A 400 names the failing field, and malformed bodies do no harm. Rules: SEND-5, SVC-4. */
 import { about, type Case } from '../case.ts';
-import { paths, type Trial } from '../trial.ts';
+import type { Reply } from '../client.ts';
+import { type Recording, recorded } from '../recording.ts';
+import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { allInvalid, few, sender, type Wrong } from './send-2-required-fields.ts';
+import { few, fewTries, refuses, sender, type Wrong } from './send-2-required-fields.ts';
 
 /** Numbers only where their text would be as wrong (`typeCoercion`). */
 const wrongTypes: readonly Wrong[] = [
@@ -23,39 +25,52 @@ const wrongTypes: readonly Wrong[] = [
 /** Malformed bodies never name a recipient, so that nothing could leave. */
 const malformed = ['{', '{"message": ', 'not json', '[]', '"text"', '42', 'null', ''];
 
-async function malformedBodies(t: Trial): Promise<void> {
-  const account = await t.account();
-  await t.queued(account);
-  for (const body of few(t, malformed)) {
-    const reply = await t.post(paths.send, account.key, body);
-    verify.that(
-      reply.status >= 400 && reply.status < 500,
-      `a 4xx for the body ${JSON.stringify(body)}`,
-      reply,
-    );
-    verify.declaredJson(reply);
-    t.count();
-  }
-  verify.accepted(await t.send(account));
+/** What a malformed body is answered with, and a valid one then. Both rules judge the same ones. */
+const malformedBodies: Recording<{ refusals: Reply[]; after: Reply }> = {
+  name: 'malformed bodies',
+  needs: ['sender'],
+  spends: { send: fewTries + 1 },
+  seconds: 1,
+  waits: 0,
+  record: async (t) => {
+    const account = await t.account();
+    const refusals: Reply[] = [];
+    for (const body of few(t, malformed))
+      refusals.push(await t.post(paths.send, account.key, body));
+    return { refusals, after: await t.send(account) };
+  },
+};
+
+function malformedCase(rule: 'SEND-5' | 'SVC-4', demands: string): Case {
+  return {
+    ...about(`${rule}/malformed-bodies`, ['sender'], { sends: malformed.length + 1 }),
+    sends: 'bodies that are no JSON object',
+    demands,
+    run: async (t) => {
+      const { refusals, after } = await recorded(t, malformedBodies);
+      verify.accepted(after);
+      for (const reply of refusals) {
+        verify.that(reply.status >= 400 && reply.status < 500, 'a 4xx', reply);
+        verify.declaredJson(reply);
+        t.count();
+      }
+    },
+    live: { needs: ['sender'], judges: [malformedBodies] },
+  };
 }
 
-const needs = ['sender'] as const;
-
 export const send5InvalidFieldsCases: readonly Case[] = [
+  refuses(
+    'SEND-5/wrong-types',
+    'values of the wrong type in every field, and dates that are none',
+    wrongTypes,
+  ),
   {
-    ...about('SEND-5/wrong-types', needs, { sends: 14 }),
-    sends: 'values of the wrong type in every field, and dates that are none',
-    demands: '400 that names the failing field',
-    run: (t) => allInvalid(t, few(t, wrongTypes)),
-    live: { needs, cost: { sends: 6 } },
-  },
-  {
-    ...about('SEND-5/body-identifies-the-field', needs, { sends: 5 }),
+    ...about('SEND-5/body-identifies-the-field', ['sender'], { sends: 4 }),
     sends: 'one failing field at a time: `message` too long, `send_at` past, `from` malformed',
     demands: 'a JSON body that names this field and no other',
     run: async (t) => {
       const account = await t.account();
-      await t.queued(account);
       const past = new Date((await t.now()) - 86_400_000).toISOString();
       const table: [string, Record<string, unknown>][] = [
         ['message', { message: 'x'.repeat(1601) }],
@@ -91,18 +106,6 @@ export const send5InvalidFieldsCases: readonly Case[] = [
       t.count();
     },
   },
-  {
-    ...about('SEND-5/malformed-bodies', needs, { sends: 10 }),
-    sends: 'bodies that are no JSON object',
-    demands: 'a 4xx with a JSON body, never a 5xx, and the service goes on',
-    run: malformedBodies,
-    live: { needs, cost: { sends: 6 } },
-  },
-  {
-    ...about('SVC-4/malformed-bodies', needs, { sends: 10 }),
-    sends: 'bodies that are no JSON object',
-    demands: 'a 4xx whose own body is JSON',
-    run: malformedBodies,
-    live: { needs, cost: { sends: 6 } },
-  },
+  malformedCase('SEND-5', 'a 4xx with a JSON body, never a 5xx, and the service goes on'),
+  malformedCase('SVC-4', 'a 4xx whose own body is JSON'),
 ];

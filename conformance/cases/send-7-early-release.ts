@@ -6,6 +6,7 @@ import * as verify from '../verify.ts';
 import { iso } from './send-7-send-at.ts';
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 const gone = ['sending', 'sent', 'delivered', 'failed'];
 
 /** A device that polls every 20 s has asked for work once by then. */
@@ -13,11 +14,11 @@ const realSeconds = 22;
 
 export const send7EarlyReleaseCases: readonly Case[] = [
   {
-    ...about('SEND-7/nothing-ends-a-hold', ['sender'], { sends: 7, waits: realSeconds }),
+    ...about('SEND-7/nothing-ends-a-hold', ['sender'], { sends: 8, waits: realSeconds }),
     alone: true,
-    spends: { send: 3, dashboard_send: 2, external_send: 2, tasks: 1 },
+    spends: { send: 4, dashboard_send: 2, external_send: 2, tasks: 1 },
     sends:
-      'messages held for an hour by each send endpoint; then a poll for tasks, a replay and an immediate message',
+      'messages held for an hour by each send endpoint, and for a day; then a poll for tasks, a replay and an immediate message',
     demands: 'all of them are still held after a poll of the device',
     run: async (t) => {
       const account = await t.account();
@@ -37,6 +38,9 @@ export const send7EarlyReleaseCases: readonly Case[] = [
         const reply = await t.post(path, account.key, t.fields(account, { send_at }));
         if (reply.status === 202) keep(`held by ${path}`, verify.accepted(reply));
       }
+      const nextDay = await t.send(account, { send_at: iso(now + dayMs + 5_000) });
+      // So far ahead may be too far (`sendAtMaxAheadDays`).
+      if (nextDay.status === 202) keep('held for a day and five seconds', verify.object(nextDay));
       const allHeld = async (when: string) => {
         for (const [what, messageId] of held) {
           const { status } = verify.message(await t.read(account, messageId), 200);

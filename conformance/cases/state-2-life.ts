@@ -12,6 +12,7 @@ import {
   recordedLives,
 } from '../recorded-lives.ts';
 import { recipients } from '../target.ts';
+import { tasksOf, untilHandedOut } from '../tasks.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -133,6 +134,20 @@ export const state2LifeCases: readonly Case[] = [
       verify.equal('status', await statusOf(t, account.key, messageId), 'sending');
       t.count();
     },
+    live: {
+      needs: ['sender', 'device'],
+      cost: { sends: 1 },
+      spends: { send: 1, tasks: 1 },
+      run: (t) =>
+        untilHandedOut(t, async (account, message) => {
+          const { messageId } = await t.queued(account, { message });
+          const tasks = await tasksOf(t, account);
+          if (!tasks.text.includes(message)) return messageId;
+          const status = await statusOf(t, account.key, messageId);
+          verify.that(status !== 'queued', 'another status than queued once handed out', status);
+          return undefined;
+        }),
+    },
   },
   {
     ...life,
@@ -167,6 +182,7 @@ export const state2LifeCases: readonly Case[] = [
         verify.that(end === 'delivered', 'delivered within seven polls', describeLife(of));
         t.count();
       }
+      if (t.exercised === 0 && !t.controlled) t.lack('a message that does not fail');
     },
     live: watched,
   },
