@@ -5,24 +5,22 @@
 import { expect, test } from 'vitest';
 import { failures, runConform } from '../testkit/conform-run.ts';
 import { serveForeign } from './server.ts';
-import { odd, plain } from './variation.ts';
+import { variations } from './variation.ts';
 
-test.concurrent.each([
-  ['plain', plain],
-  ['odd', odd],
-] as const)(
+test.concurrent.each(Object.entries(variations))(
   'a whole run without levers finds a sound foreign server (%s) sound',
   async (_, variation) => {
     const server = await serveForeign(variation);
     try {
       const argv = [server.baseUrl, ...server.flags, '--timeout', '2m', '--profile', 'full'];
-      const { exitCode, results } = await runConform(argv);
+      const { exitCode, results, sends } = await runConform(argv);
       expect(failures(results)).toEqual([]);
       const idle = results.filter(
         ({ kind, verdict }) => kind === 'rule' && verdict === 'not_exercised',
       );
       expect(idle).toEqual([]);
       expect(exitCode).toBe(0);
+      expect(sends).toBeLessThanOrEqual(700);
     } finally {
       await server.close();
     }

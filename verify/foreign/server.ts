@@ -53,14 +53,16 @@ async function answer(
     address: request.socket.remoteAddress ?? '',
     body: Buffer.concat(parts),
   });
+  const { addsRequestHeaders, answersInChunks } = variation;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   response.writeHead(status, {
-    'content-type': service.contentType,
-    'content-length': Buffer.byteLength(text),
-    ...(variation.addsRequestHeaders && { 'cf-ray': randomUUID(), server: 'cdn' }),
+    'content-type': answersInChunks ? 'application/json; charset=UTF-8' : service.contentType,
+    ...(answersInChunks ? { connection: 'close' } : { 'content-length': Buffer.byteLength(text) }),
+    ...(addsRequestHeaders && { 'cf-ray': randomUUID(), server: 'cdn' }),
     ...headers,
   });
-  response.end(request.method === 'HEAD' ? undefined : text);
+  if (answersInChunks) response.write(text.slice(0, 7));
+  response.end(request.method === 'HEAD' ? undefined : text.slice(answersInChunks ? 7 : 0));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -10,7 +10,7 @@ import { readFields, type SendFields } from './fields.ts';
 import { type Throttle, throttleOf } from './throttle.ts';
 import type { Variation } from './variation.ts';
 import { Wording } from './wording.ts';
-import { type Account, type Message, makeWorld, type Sim, statusOf } from './world.ts';
+import { type Account, type Message, makeWorld, pollFor, type Sim, statusOf } from './world.ts';
 
 interface Caller {
   readonly account: Account;
@@ -35,7 +35,7 @@ export interface Call {
 
 interface Remembered {
   readonly atMs: number;
-  readonly body: string;
+  readonly answer: Answer;
   readonly fields: string;
 }
 
@@ -154,7 +154,9 @@ export class ForeignService {
     return account === undefined || key === undefined ? undefined : { account, key };
   }
 
-  #unauthenticated(name: string, endpoint: Endpoint, { address }: Call): Answer {
+  #unauthenticated(name: string, endpoint: Endpoint, { address: peer, headers }: Call): Answer {
+    const forwarded = this.#variation.readsForwardedFor && headers['x-forwarded-for'];
+    const address = forwarded ? String(forwarded) : peer;
     const refusal = this.#wording.error(401, 'auth_invalid_keyy');
     if (this.#variation.unauthenticatedIsNever429) return refusal;
     return this.#throttled(`${name} ${address}`, endpoint, () => refusal);
@@ -162,14 +164,16 @@ export class ForeignService {
 
   #throttled(caller: string, { limit }: Endpoint, run: () => Answer): Answer {
     if (limit === undefined) return run();
-    const throttle = this.#throttles.get(caller) ?? throttleOf(this.#variation.refill, limit);
+    const throttle = this.#throttles.get(caller) ?? throttleOf(this.#variation, limit);
     this.#throttles.set(caller, throttle);
     const waitSeconds = throttle.take(this.#now());
     if (waitSeconds > 0) {
+      const header = String(Math.ceil(waitSeconds));
+      const stated = this.#variation.statesFractions ? waitSeconds.toFixed(3) : header;
       return {
         status: 429,
-        body: { detail: `Request was throttled. Expected available in ${waitSeconds} seconds.` },
-        headers: { 'retry-after': String(waitSeconds) },
+        body: { detail: `Request was throttled. Expected available in ${stated} seconds.` },
+        headers: { 'retry-after': header },
       };
     }
     const answer = run();
@@ -190,17 +194,31 @@ export class ForeignService {
     if (replayed !== undefined) return replayed;
     const fields = readFields(body, this.#now(), this.#variation);
     if (!('to' in fields)) return this.#wording.invalid(fields);
-    const sender = this.#sender(caller.account, fields.from);
-    if (typeof sender === 'string') return this.#wording.error(403, sender);
-    if (!sender.active) return this.#wording.error(503, 'device_inactive');
     const { account } = caller;
-    if (account.used >= account.quota) return this.#wording.error(402, 'quota_exceeded');
+    const sender = this.#sender(account, fields.from);
+    const remember = (answer: Answer) => {
+      if (fields.requestId === '') return;
+      const known = this.#scope(account, endpoint, fields.requestId);
+      this.#remembered.set(known, { atMs: this.#now(), answer, fields: call.body.toString() });
+    };
+    const refuse = (status: number, code: string) => {
+      const refusal = this.#wording.error(status, code);
+      if (this.#variation.burnsRequestIds) remember(refusal);
+      return refusal;
+    };
+    if (typeof sender === 'string') return refuse(403, sender);
+    if (!sender.active) return refuse(503, 'device_inactive');
+    if (account.used >= account.quota) return refuse(402, 'quota_exceeded');
     account.used += 1;
-    return this.#accept(account, endpoint, sender, fields, call);
+    const accepted = this.#accept(account, sender, fields);
+    remember({ status: 200, body: accepted });
+    return { status: 202, body: accepted };
   }
 
-  #accept(account: Account, endpoint: string, sim: Sim, fields: SendFields, call: Call): Answer {
+  /** The Message body of a new message. */
+  #accept(account: Account, sim: Sim, fields: SendFields): string {
     const nowMs = this.#now();
+    const dueAtMs = Math.max(fields.sendAtMs, nowMs);
     const message: Message = {
       id: randomUUID(),
       account,
@@ -210,16 +228,13 @@ export class ForeignService {
       text: fields.message,
       requestId: fields.requestId,
       createdAtMs: nowMs,
-      dueAtMs: Math.max(fields.sendAtMs, nowMs),
+      dueAtMs,
+      pollAtMs: pollFor(sim, dueAtMs, this.#variation),
       pickedUpAtMs: undefined,
     };
     account.messages.push(message);
-    const body = JSON.stringify(this.#shown(message, 'queued'));
-    if (fields.requestId !== '') {
-      const known = this.#scope(account, endpoint, fields.requestId);
-      this.#remembered.set(known, { atMs: nowMs, body, fields: call.body.toString() });
-    }
-    return { status: 202, body };
+    const lines = this.#variation.answersInChunks ? 2 : 0;
+    return JSON.stringify(this.#shown(message, 'queued'), undefined, lines);
   }
 
   #scope(account: Account, endpoint: string, requestId: string): string {
@@ -235,7 +250,7 @@ export class ForeignService {
     if (this.#variation.replayOfOtherBodyIs409 && known.fields !== call.body.toString()) {
       return this.#wording.error(409, 'request_id_conflict');
     }
-    return { status: 200, body: known.body };
+    return known.answer;
   }
 
   #sender(

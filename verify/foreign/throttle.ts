@@ -1,6 +1,6 @@
 /**
- * Per-minute limits of the foreign server, written three usual ways. Each returns 0, or the whole
- * seconds after which the next request passes.
+ * Per-minute limits of the foreign server, written four usual ways. Each returns 0, or the seconds
+ * after which the next request passes.
  */
 import type { Variation } from './variation.ts';
 
@@ -13,24 +13,28 @@ export interface Throttle {
   giveBack(): void;
 }
 
-export function throttleOf(refill: Variation['refill'], limit: number): Throttle {
-  if (refill === 'fixed_window') return new FixedWindow(limit);
-  return refill === 'sliding' ? new SlidingLog(limit) : new TokenBucket(limit);
+export function throttleOf({ refill, refusalsSpend }: Variation, limit: number): Throttle {
+  if (refill === 'fixed_window') return new FixedWindow(limit, (nowMs) => nowMs % minuteMs);
+  if (refill === 'from_first') return new FixedWindow(limit, () => 0);
+  return refill === 'sliding' ? new SlidingLog(limit, refusalsSpend) : new TokenBucket(limit);
 }
 
 class SlidingLog implements Throttle {
   readonly #limit: number;
+  readonly #refusalsSpend: boolean;
   readonly #spent: number[] = [];
 
-  constructor(limit: number) {
+  constructor(limit: number, refusalsSpend: boolean) {
     this.#limit = limit;
+    this.#refusalsSpend = refusalsSpend;
   }
 
   take(nowMs: number): number {
     while ((this.#spent[0] ?? nowMs) <= nowMs - minuteMs) this.#spent.shift();
-    const [first] = this.#spent;
-    if (first !== undefined && this.#spent.length >= this.#limit) {
-      return Math.ceil((first + minuteMs - nowMs) / 1_000);
+    if (this.#spent.length >= this.#limit) {
+      if (this.#refusalsSpend) this.#spent.push(nowMs);
+      const oldest = this.#spent.at(-this.#limit) ?? nowMs;
+      return (oldest + minuteMs - nowMs) / 1_000;
     }
     this.#spent.push(nowMs);
     return 0;
@@ -41,25 +45,25 @@ class SlidingLog implements Throttle {
   }
 }
 
-/** All tokens come back at each full minute of the clock. */
+/** All tokens come back together: a minute after the first was spent, or at a minute of the clock. */
 class FixedWindow implements Throttle {
   readonly #limit: number;
-  #minute = 0;
+  /** How long a minute that begins now has been running. */
+  readonly #agedMs: (nowMs: number) => number;
+  #endsAtMs = 0;
   #count = 0;
 
-  constructor(limit: number) {
+  constructor(limit: number, agedMs: (nowMs: number) => number) {
     this.#limit = limit;
+    this.#agedMs = agedMs;
   }
 
   take(nowMs: number): number {
-    const minute = Math.floor(nowMs / minuteMs);
-    if (minute !== this.#minute) {
-      this.#minute = minute;
+    if (nowMs >= this.#endsAtMs) {
+      this.#endsAtMs = nowMs - this.#agedMs(nowMs) + minuteMs;
       this.#count = 0;
     }
-    if (this.#count >= this.#limit) {
-      return Math.ceil(((minute + 1) * minuteMs - nowMs) / 1_000);
-    }
+    if (this.#count >= this.#limit) return (this.#endsAtMs - nowMs) / 1_000;
     this.#count += 1;
     return 0;
   }
@@ -82,7 +86,7 @@ class TokenBucket implements Throttle {
     const perTokenMs = minuteMs / this.#limit;
     const fullAtMs = Math.max(this.#fullAtMs, nowMs) + perTokenMs;
     const waitMs = fullAtMs - nowMs - minuteMs;
-    if (waitMs > 1e-6) return Math.ceil(waitMs / 1_000);
+    if (waitMs > 1e-6) return waitMs / 1_000;
     this.#fullAtMs = fullAtMs;
     return 0;
   }

@@ -4,8 +4,11 @@
  */
 export interface Variation {
   /** How 120 a minute refills. */
-  readonly refill: 'sliding' | 'fixed_window' | 'token_bucket';
+  readonly refill: 'sliding' | 'fixed_window' | 'from_first' | 'token_bucket';
+  /** A 429 counts too; of the sliding refill. */
   readonly refusalsSpend: boolean;
+  /** `detail` states the wait with decimals; the header rounds it up. */
+  readonly statesFractions: boolean;
   readonly errorsSpend: boolean;
   readonly errorShape: 'code_detail' | 'field_map' | 'nested' | 'title' | 'framework';
   readonly namesAllFields: boolean;
@@ -40,6 +43,16 @@ export interface Variation {
   readonly namesLastFirst: boolean;
   /** Seconds between two polls of a device. */
   readonly pollSeconds: number;
+  /** Messages that a device takes at one poll. */
+  readonly sendsPerPoll: number;
+  /** Every message fails once it was sent. */
+  readonly messagesFail: boolean;
+  /** A refused send uses its `request_id` up. */
+  readonly burnsRequestIds: boolean;
+  /** The address of a caller is what `X-Forwarded-For` names. */
+  readonly readsForwardedFor: boolean;
+  /** Bodies in chunks and over several lines, on a connection that is then closed. */
+  readonly answersInChunks: boolean;
 }
 
 export const plain: Variation = {
@@ -76,6 +89,12 @@ export const plain: Variation = {
   readsSpaceInTime: false,
   namesLastFirst: false,
   pollSeconds: 1,
+  sendsPerPoll: Number.POSITIVE_INFINITY,
+  statesFractions: false,
+  messagesFail: false,
+  burnsRequestIds: false,
+  readsForwardedFor: false,
+  answersInChunks: false,
 };
 
 /** Answers otherwise wherever it can. */
@@ -145,5 +164,29 @@ export const variations: Readonly<Record<string, Variation>> = {
     emptySendAtIsAbsent: true,
     readsSpaceInTime: true,
     namesLastFirst: true,
+  },
+  /** Slow telephones that take a few messages at a time, none of which arrives. */
+  telecom: {
+    ...plain,
+    refill: 'from_first',
+    pollSeconds: 7,
+    sendsPerPoll: 12,
+    messagesFail: true,
+    burnsRequestIds: true,
+    readsForwardedFor: true,
+    answersInChunks: true,
+    redirectsToSlash: true,
+  },
+  /** Counts what it refuses. */
+  strict: {
+    ...plain,
+    refusalsSpend: true,
+    statesFractions: true,
+    errorShape: 'nested',
+    refusesUnknownFields: true,
+    replaySharedByEndpoints: false,
+    addsRequestHeaders: true,
+    arrays: true,
+    pollSeconds: 3,
   },
 };

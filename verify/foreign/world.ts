@@ -12,6 +12,8 @@ export interface Sim {
   readonly active: boolean;
   /** The device polls over HTTP by itself: nothing is picked up but by that. */
   readonly pollsItself: boolean;
+  /** How many messages each poll takes, by its time. */
+  readonly taken: Map<number, number>;
 }
 
 export interface Account {
@@ -33,11 +35,20 @@ export interface Message {
   readonly requestId: string;
   readonly createdAtMs: number;
   readonly dueAtMs: number;
+  /** The poll that takes it, unless the device asks for it before. */
+  readonly pollAtMs: number;
   pickedUpAtMs: number | undefined;
 }
 
 function sim(number: string, options: Partial<Sim> = {}): Sim {
-  return { id: randomUUID(), number, active: true, pollsItself: false, ...options };
+  return {
+    id: randomUUID(),
+    number,
+    active: true,
+    pollsItself: false,
+    taken: new Map(),
+    ...options,
+  };
 }
 
 function account(keys: readonly string[], sims: readonly Sim[], quota = 1_000_000): Account {
@@ -86,12 +97,19 @@ export function statusOf(message: Message, nowMs: number, variation: Variation):
   const pollMs = variation.pollSeconds * 1_000;
   const { dueAtMs } = message;
   const pickedUpAtMs =
-    message.pickedUpAtMs ??
-    (message.sim.pollsItself
-      ? Number.POSITIVE_INFINITY
-      : (Math.floor(dueAtMs / pollMs) + 1) * pollMs);
+    message.pickedUpAtMs ?? (message.sim.pollsItself ? Number.POSITIVE_INFINITY : message.pollAtMs);
   if (nowMs < dueAtMs && variation.holdsAsScheduled) return 'scheduled';
   if (nowMs < pickedUpAtMs) return 'queued';
   const polls = Math.floor((nowMs - pickedUpAtMs) / pollMs) + 1;
+  if (polls >= 3 && variation.messagesFail) return 'failed';
   return steps[Math.min(polls, 3)] ?? 'delivered';
+}
+
+/** The first poll after a message is due that has room for it. */
+export function pollFor(sim: Sim, dueAtMs: number, variation: Variation): number {
+  const pollMs = variation.pollSeconds * 1_000;
+  let atMs = (Math.floor(dueAtMs / pollMs) + 1) * pollMs;
+  while ((sim.taken.get(atMs) ?? 0) >= variation.sendsPerPoll) atMs += pollMs;
+  sim.taken.set(atMs, (sim.taken.get(atMs) ?? 0) + 1);
+  return atMs;
 }
