@@ -1,26 +1,17 @@
 /**
- * Runs the harness with flags alone against a simulator whose clock, like the harness's, runs
- * several times as fast.
+ * Runs the harness with flags alone against a simulator whose clock, like the harness's, may run
+ * several times as fast as the wall clock.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { conform } from '../../conformance/main.ts';
-import type { SimulatorOptions } from '../../src/simulator.ts';
-import type { ConformReport } from '../testkit/conform-run.ts';
-import { serveWithFlags } from './flags-world.ts';
+import { type ConformReport, runConform } from '../testkit/conform-run.ts';
+import { type FlagsWorldPlan, serveWithFlags } from './flags-world.ts';
 
-/**
- * Fast enough for a test, slow enough that the delay of a request stays a small part of a second.
- */
-const rate = 8;
+/** Fast enough for a test, slow enough that a request's delay stays a small part of a second. */
+export const testRate = 8;
 
-export interface FlagsRun {
-  readonly code: number;
+export interface FlagsRun extends ConformReport {
+  /** What it printed. */
   readonly out: string;
-  readonly report: ConformReport & { readonly sends: number; readonly throttled: number };
-  /** By case id. */
-  readonly verdicts: ReadonlyMap<string, string>;
   /** Seconds of the target's time. */
   readonly seconds: number;
   /** The longest time in which nothing was written, in seconds of the target's time. */
@@ -29,38 +20,40 @@ export interface FlagsRun {
 
 export async function runWithFlags(
   argv: readonly string[],
-  options: SimulatorOptions = {},
-  assumptions: Readonly<Record<string, unknown>> = {},
+  plan: FlagsWorldPlan = {},
 ): Promise<FlagsRun> {
-  const folder = await mkdtemp(join(tmpdir(), 'smstwin-flags-'));
-  const file = join(folder, 'report.json');
-  const served = await serveWithFlags(options, assumptions, rate);
+  const served = await serveWithFlags(plan);
   const { clock } = served;
   const began = clock.now();
   let last = began;
   let longestSilence = 0;
   let out = '';
+  const stdout = (text: string) => {
+    out += text;
+    longestSilence = Math.max(longestSilence, (clock.now() - last) / 1000);
+    last = clock.now();
+  };
   try {
     const all = [served.baseUrl, ...argv, ...served.flags, '--timeout', '2m'];
-    const code = await conform([...all, '--report', `json=${file}`], {
-      stdout: (text) => {
-        out += text;
-        longestSilence = Math.max(longestSilence, (clock.now() - last) / 1000);
-        last = clock.now();
-      },
-      stderr: (text) => {
-        out += text;
-      },
-      clock,
-      signal: new AbortController().signal,
-    });
-    const seconds = (clock.now() - began) / 1000;
-    const text = argv.includes('--dry-run') ? '{"results":[]}' : await readFile(file, 'utf8');
-    const report = JSON.parse(text) as FlagsRun['report'];
-    const verdicts = new Map(report.results.map(({ id, verdict }) => [id, verdict]));
-    return { code, out, report, verdicts, seconds, longestSilence };
+    const report = await runConform(all, { stdout, clock });
+    return { ...report, out, seconds: (clock.now() - began) / 1000, longestSilence };
   } finally {
     await served.close();
-    await rm(folder, { recursive: true });
   }
+}
+
+/** What a whole run is said to cost. */
+export async function estimateWithFlags(): Promise<{ sends: number; minutes: number }> {
+  const served = await serveWithFlags();
+  let out = '';
+  const stdout = (text: string) => {
+    out += text;
+  };
+  await conform([served.baseUrl, ...served.flags, '--timeout', '2m', '--dry-run'], {
+    stdout,
+    stderr: stdout,
+  });
+  await served.close();
+  const [, sends, minutes] = /Sends: about (\d+)[\s\S]*Minutes: about ([\d.]+)/.exec(out) ?? [];
+  return { sends: Number(sends), minutes: Number(minutes) };
 }

@@ -5,7 +5,8 @@
 import { type Clock, scaledClock } from '../../conformance/clock.ts';
 import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';
 
-const main = '+12025550101';
+/** Not the first of its account, so that "the first SIM" is a wrong answer. */
+const main = '+12025550102';
 const inactive = '+12025550103';
 const foreign = '+12025550111';
 const exhausted = '+12025550121';
@@ -16,8 +17,8 @@ export const flagsSettings: SettingsInput = {
     accounts: [
       {
         name: 'main',
-        keys: [{ name: 'main' }, { name: 'other' }, { name: 'revoked' }],
-        sims: [{ number: main }, { number: '+12025550102' }, { number: inactive, active: false }],
+        keys: [{ name: 'revoked' }, { name: 'main' }, { name: 'other' }],
+        sims: [{ number: '+12025550101' }, { number: main }, { number: inactive, active: false }],
       },
       { name: 'second', sims: [{ number: foreign }] },
       { name: 'exhausted', monthly_quota: 0, sims: [{ number: exhausted }] },
@@ -35,12 +36,21 @@ export interface ServedWithFlags {
   close(): Promise<void>;
 }
 
-/** Starts it on a free port. `rate`: its seconds in one second of the wall clock. */
-export async function serveWithFlags(
-  options: SimulatorOptions = {},
-  assumptions: Readonly<Record<string, unknown>> = {},
+export interface FlagsWorldPlan extends Pick<SimulatorOptions, 'simulation'> {
+  readonly assumptions?: Readonly<Record<string, unknown>>;
+  /** Its seconds in one second of the wall clock. */
+  readonly rate?: number;
+  /** The device of `--from` asks for its work as tasks, each second, as a paired telephone does. */
+  readonly asksForTasks?: boolean;
+}
+
+/** Starts it on a free port. */
+export async function serveWithFlags({
+  assumptions = {},
   rate = 1,
-): Promise<ServedWithFlags> {
+  asksForTasks = false,
+  ...options
+}: FlagsWorldPlan = {}): Promise<ServedWithFlags> {
   const simulator = await createSimulator(
     {
       ...flagsSettings,
@@ -56,9 +66,12 @@ export async function serveWithFlags(
     const { accounts } = simulator.simulation.world;
     return [...accounts.values()].find((account) => account.name === name)?.keys ?? [];
   };
-  const [key, other, revoked] = keysOf('main');
+  const [revoked, key, other] = keysOf('main');
   if (revoked !== undefined) simulator.accounts.revokeKey(revoked.keyId);
-  const device = simulator.readyFile().accounts[0]?.sims[0]?.device_id;
+  const device = simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '';
+  if (asksForTasks) simulator.sims.patch(device, { polling: 'external' });
+  const asking = setInterval(() => simulator.sims.poll(device), 1_000 / rate).unref();
+  if (!asksForTasks) clearInterval(asking);
   const values: Readonly<Record<string, string | undefined>> = {
     'api-key': key?.key,
     'other-api-key': other?.key,
@@ -78,6 +91,9 @@ export async function serveWithFlags(
     baseUrl,
     clock,
     flags: Object.entries(values).flatMap(([name, value]) => [`--${name}`, value ?? '']),
-    close: () => simulator.close(),
+    close: () => {
+      clearInterval(asking);
+      return simulator.close();
+    },
   };
 }

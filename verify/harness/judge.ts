@@ -32,8 +32,8 @@ export async function judge(assumptions: Row, ...argv: string[]): Promise<Judged
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-assumptions-'));
   const found = join(folder, 'found.json');
   try {
-    const start = () => startOwnSimulator({ clock: 'manual', assumptions });
-    const report = await runConform([...argv, '--discover', found], start);
+    const startOwn = () => startOwnSimulator({ clock: 'manual', assumptions });
+    const report = await runConform([...argv, '--discover', found], { startOwn });
     return { ...report, discovered: JSON.parse(await readFile(found, 'utf8')) as Row };
   } catch (error) {
     throw new Error(`${JSON.stringify(assumptions)}: ${String(error)}`);

@@ -1,7 +1,7 @@
 /**
  * Puts one planted defect before the harness and says which cases fail on it. Cases of the broken
- * rule run first; all others run only where none of them fails. With levers the harness moves time
- * and makes its own accounts; without, it has what flags give it, in real time.
+ * rule run first; all others run only where none of them fails, to show where to look. With levers
+ * the harness moves time and makes its own accounts; without, it has what flags give it.
  */
 import { rules } from '../../conformance/rules.ts';
 import { wrongSimulation } from '../../src/defects/all.ts';
@@ -12,9 +12,13 @@ import {
   runConform,
   startOwnSimulator,
 } from '../testkit/conform-run.ts';
-import { serveWithFlags } from './flags-world.ts';
+import { runWithFlags } from './flags-only.ts';
+import type { FlagsWorldPlan } from './flags-world.ts';
 
-export type Means = 'levers' | 'flags';
+/** Levers; or flags alone, at a speed of time. */
+export type Means = { readonly levers: true } | Pick<FlagsWorldPlan, 'rate' | 'asksForTasks'>;
+
+export const levers: Means = { levers: true };
 
 export interface Kill {
   readonly name: string;
@@ -30,14 +34,21 @@ export interface Kill {
 
 /** Throws for a name that no defect has. */
 export async function tryDefect(
-  { name, rule }: Pick<Defect, 'name' | 'rule'>,
-  means: Means = 'levers',
+  { name, rule, unseen }: Pick<Defect, 'name' | 'rule' | 'unseen'>,
+  means: Means = levers,
+  looksElsewhere = true,
 ): Promise<Kill> {
   const startedMs = performance.now();
-  const own = await resultsOn(name, [rule], means);
-  const caughtBy = idsOfFailures(own);
+  let own: readonly CaseResult[] = [];
+  let caughtBy: string[] = [];
+  // A device that the service polls, and one that asks for its work itself.
+  for (const one of 'levers' in means ? [means] : [means, { ...means, asksForTasks: true }]) {
+    own = await resultsOn(name, [rule], one);
+    caughtBy = idsOfFailures(own);
+    if (caughtBy.length > 0) break;
+  }
   let elsewhere: string[] = [];
-  if (caughtBy.length === 0) {
+  if (looksElsewhere && caughtBy.length === 0 && ('levers' in means || unseen === undefined)) {
     const others = rules.map(({ id }) => id).filter((id) => id !== rule);
     elsewhere = idsOfFailures(await resultsOn(name, others, means));
   }
@@ -58,28 +69,18 @@ export async function tryDefect(
 export async function resultsOn(
   name: string | undefined,
   patterns: readonly string[],
-  means: Means = 'levers',
+  means: Means = levers,
 ): Promise<readonly CaseResult[]> {
   const simulation = name === undefined ? undefined : wrongSimulation(name);
   if (name !== undefined && simulation === undefined)
     throw new Error(`no defect is called ${name}`);
   const { results } =
-    means === 'levers'
-      ? await runConform(patterns, () => startOwnSimulator({ clock: 'manual' }, { simulation }))
-      : await runWithFlags(patterns, simulation);
+    'levers' in means
+      ? await runConform(patterns, {
+          startOwn: () => startOwnSimulator({ clock: 'manual' }, { simulation }),
+        })
+      : await runWithFlags(patterns, { ...means, simulation });
   return results.filter(({ kind }) => kind === 'rule');
-}
-
-async function runWithFlags(
-  patterns: readonly string[],
-  simulation: ReturnType<typeof wrongSimulation>,
-) {
-  const served = await serveWithFlags({ simulation });
-  try {
-    return await runConform([served.baseUrl, ...patterns, ...served.flags, '--timeout', '2m']);
-  } finally {
-    await served.close();
-  }
 }
 
 function idsOfFailures(results: readonly CaseResult[]): string[] {

@@ -4,8 +4,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock } from '../../conformance/clock.ts';
-import { conform, type OwnSimulator } from '../../conformance/main.ts';
+import { type ConformIo, conform, type OwnSimulator } from '../../conformance/main.ts';
 import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';
 
 /** The fields of a result in the report that tests look at. */
@@ -23,6 +22,8 @@ export interface CaseResult {
 export interface ConformReport {
   readonly exitCode: number;
   readonly counts: Readonly<Record<string, number>>;
+  /** Requests to send endpoints. */
+  readonly sends: number;
   readonly results: readonly CaseResult[];
   readonly assumptions: {
     readonly answers: Readonly<Record<string, unknown>>;
@@ -33,8 +34,7 @@ export interface ConformReport {
 /** Throws where the harness writes no report; the error carries what it wrote to stderr. */
 export async function runConform(
   argv: readonly string[],
-  startOwn?: () => Promise<OwnSimulator>,
-  clock?: Clock,
+  io: Partial<ConformIo> = {},
 ): Promise<ConformReport> {
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-conform-'));
   const file = join(folder, 'report.json');
@@ -44,8 +44,7 @@ export async function runConform(
       stdout: () => {},
       stderr: (text) => errors.push(text),
       signal: new AbortController().signal,
-      ...(startOwn !== undefined && { startOwn }),
-      ...(clock !== undefined && { clock }),
+      ...io,
     });
     return JSON.parse(await readFile(file, 'utf8')) as ConformReport;
   } catch (error) {

@@ -1,0 +1,66 @@
+/** The kill matrix holds only where each defect dies, or survives for the reason it states. */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { defects } from '../../src/defects/catalogue.ts';
+import type { Kill } from './kill.ts';
+import { rowOf, type Tried, verdictOf } from './matrix.ts';
+
+const kill: Kill = {
+  name: 'one',
+  rule: 'SEND-4',
+  caughtBy: [],
+  elsewhere: [],
+  verdicts: [],
+  tookMs: 1,
+};
+const plain = { name: 'one', rule: 'SEND-4', does: 'something' };
+const unseen = { ...plain, unseen: 'it shows a day later' };
+const dies = { ...kill, caughtBy: ['SEND-4/replay-is-identical'] };
+
+test.each<[string, Tried, string, string]>([
+  ['a defect that dies', { defect: plain, kill: dies }, 'caught', 'caught'],
+  ['a survivor without a reason', { defect: plain, kill }, 'ALIVE', 'ALIVE'],
+  ['a survivor with a reason', { defect: unseen, kill }, 'unseen', 'ALIVE'],
+  ['a defect with a reason that dies', { defect: unseen, kill: dies }, 'SEEN', 'caught'],
+  ['a run that failed', { defect: unseen, error: 'its process ended' }, 'ALIVE', 'ALIVE'],
+  [
+    'a defect that only other rules show',
+    { defect: plain, kill: { ...kill, elsewhere: ['SEND-3/any-text'] } },
+    'ELSEWHERE',
+    'ELSEWHERE',
+  ],
+])('%s is shown as such, without levers and with them', (_, tried, without, withLevers) => {
+  expect(verdictOf(tried, false)).toBe(without);
+  expect(verdictOf(tried, true)).toBe(withLevers);
+});
+
+test('a survivor is printed with the reason of its entry', () => {
+  expect(rowOf({ defect: unseen, kill }, false)).toMatch(/unseen .*it shows a day later$/);
+});
+
+const page = readFileSync(new URL('../../docs/conformance.md', import.meta.url), 'utf8');
+const unseenDefects = defects.filter((one) => one.unseen !== undefined);
+
+test('docs/conformance.md states how many defects each matrix catches', () => {
+  const [all, hidden] = [defects.length, unseenDefects.length];
+  expect(page).toContain(`each of the ${all} defects`);
+  expect(page).toMatch(new RegExp(`\\| with levers \\|[^|]*\\| ${all} \\| 0 \\|`));
+  expect(page).toMatch(
+    new RegExp(`\\| without levers \\|[^|]*\\| ${all - hidden} \\| ${hidden} \\|`),
+  );
+});
+
+test('docs/conformance.md lists every defect that cannot be seen, by its reason', () => {
+  const reasons = [...new Set(unseenDefects.map(({ unseen }) => unseen))];
+  const rows = reasons.map((reason) => {
+    const names = unseenDefects.filter(({ unseen }) => unseen === reason).map(({ name }) => name);
+    return `| ${reason} | ${names.map((name) => `\`${name}\``).join(', ')} |`;
+  });
+  const table =
+    page.split('| why it cannot be seen from outside | defects |\n|---|---|\n')[1] ?? '';
+  expect(table.split('\n\n')[0]).toBe(rows.join('\n'));
+});
+
+test('at least 190 of the defects can be seen from outside', () => {
+  expect(defects.length - unseenDefects.length).toBeGreaterThanOrEqual(190);
+});

@@ -1,0 +1,41 @@
+/** What a row of a kill matrix shows, and whether the matrix holds. */
+import type { Defect } from '../../src/defects/catalogue.ts';
+import type { Kill } from './kill.ts';
+
+export type RowVerdict =
+  | 'caught'
+  /** Survives for the reason that its entry in the catalogue gives. */
+  | 'unseen'
+  /** Only cases of other rules fail. */
+  | 'ELSEWHERE'
+  | 'ALIVE'
+  /** Dies although its entry says that it cannot be seen. */
+  | 'SEEN';
+
+export interface Tried {
+  readonly defect: Defect;
+  readonly kill?: Kill;
+  /** Of the harness itself. */
+  readonly error?: string;
+}
+
+export function verdictOf({ defect, kill }: Tried, hasLevers: boolean): RowVerdict {
+  const isCaught = (kill?.caughtBy.length ?? 0) > 0;
+  const mayBeUnseen = !hasLevers && defect.unseen !== undefined;
+  if (isCaught) return mayBeUnseen ? 'SEEN' : 'caught';
+  if (mayBeUnseen && kill !== undefined) return 'unseen';
+  return (kill?.elsewhere.length ?? 0) > 0 ? 'ELSEWHERE' : 'ALIVE';
+}
+
+export function isAsItShouldBe(tried: Tried, hasLevers: boolean): boolean {
+  return ['caught', 'unseen'].includes(verdictOf(tried, hasLevers));
+}
+
+export function rowOf(tried: Tried, hasLevers: boolean): string {
+  const { defect, kill, error } = tried;
+  const verdict = verdictOf(tried, hasLevers);
+  const cases = kill?.caughtBy.map((id) => id.split('/')[1]).join(', ');
+  const shown = error ?? (verdict === 'unseen' ? defect.unseen : cases) ?? '';
+  const took = String(kill?.tookMs ?? 0).padStart(6);
+  return `${defect.name.padEnd(34)} ${defect.rule.padEnd(8)} ${verdict.padEnd(9)} ${took} ms  ${shown}`;
+}
