@@ -70,18 +70,6 @@ export async function isPassedOver(t: Trial, messageId: string, key: string): Pr
   return false;
 }
 
-/** The message was picked up in time, or its device is seen to pick up others first. */
-export function pickedUpInTime(t: Trial, of: RecordedLife): void {
-  const isLate = (of.sightings[1]?.at ?? latestPickupMs + 1) > latestPickupMs;
-  if (isLate && of.isPassedOver) lackRoom(t);
-  verify.that(!isLate, `pickup within ${latestPickupMs / 1_000} s`, describeLife(of));
-  t.count();
-}
-
-export function lackRoom(t: Trial): never {
-  return t.lack('a device that takes all its work at each poll (sendsPerPoll)');
-}
-
 const readsPerPoll = 16;
 const mostReads = 1_500;
 /** Between two reads in real time: often at first, as some services poll every second. */
@@ -221,10 +209,3 @@ export const livesInRealTime: Recording<RecordedLife[]> = {
     });
   },
 };
-
-/** How a message's life went, for reports. */
-export function describeLife(life: RecordedLife): string {
-  return life.sightings
-    .map(({ status, at }) => `${status} (+${(at / 1000).toFixed(1)} s)`)
-    .join(', ');
-}

@@ -30,8 +30,11 @@ export async function runScheduled(
   const schedule = new Schedule(itemsOf(runnable, target), ledger, startedAt);
   const dropped = new Map<string, string>();
   const active = new Set<Promise<void>>();
+  let spokenAt = clock.now();
   const start = (item: RunItem) => {
     const work = runItem(item, target, driver, dropped).finally(() => {
+      // A case has said its verdict by then; a recording says nothing.
+      if (item.kind === 'case') spokenAt = clock.now();
       schedule.finished(item);
       active.delete(work);
     });
@@ -60,10 +63,14 @@ export async function runScheduled(
     }
     const timer = new AbortController();
     const both = AbortSignal.any([timer.signal, signal]);
+    const untilSpeech = Math.max(0, spokenAt + silenceMs - clock.now());
     const pause = clock
-      .sleep(decision.kind === 'wait' ? Math.min(decision.ms, silenceMs) : silenceMs, both)
+      .sleep(decision.kind === 'wait' ? Math.min(decision.ms, untilSpeech) : untilSpeech, both)
       .then(
-        () => driver.say(progress(target, schedule, decision)),
+        () => {
+          driver.say(progress(target, schedule, decision));
+          spokenAt = clock.now();
+        },
         () => {},
       );
     await Promise.race([pause, ...active]);

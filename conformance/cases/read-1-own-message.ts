@@ -1,6 +1,6 @@
 /** Reading a message of the account. Rule: READ-1. */
 import { about, type Case } from '../case.ts';
-import { lackRoom, livesInRealTime, recordedLives } from '../recorded-lives.ts';
+import { byLives, lackRoom } from '../judge-lives.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -75,18 +75,13 @@ export const read1OwnMessageCases: readonly Case[] = [
       verify.that(status !== 'queued', 'another status after three polls', status);
       t.count();
     },
-    live: {
-      needs: ['sender'],
-      judges: [livesInRealTime],
-      run: async (t) => {
-        const lives = await recordedLives(t);
-        // A device picks up within about 20 s (SVC-3), which a read has to show.
-        const isStale = lives.every(({ sightings }) => sightings.length === 1);
-        if (isStale && lives.some((life) => life.isPassedOver)) lackRoom(t);
-        verify.that(!isStale, 'another status within 30 s', 'queued all the time');
-        t.count();
-      },
-    },
+    live: byLives((t, lives) => {
+      // A device picks up within about 20 s (SVC-3), which a read has to show.
+      const isStale = lives.every(({ sightings }) => sightings.length === 1);
+      if (isStale && lives.some((life) => life.isPassedOver)) lackRoom(t);
+      verify.that(!isStale, 'another status within 30 s', 'queued all the time');
+      t.count();
+    }),
   },
   {
     ...about('READ-1/any-key-of-the-account', ['fresh'], { sends: 1 }),

@@ -1,6 +1,7 @@
 /** What a Message body repeats: the `request_id` and the time of creation. Rules: RES-3, RES-4. */
 import { about, type Case } from '../case.ts';
-import { livesInRealTime, pollIntervalMs, recordedLives } from '../recorded-lives.ts';
+import { aPickup, byLives } from '../judge-lives.ts';
+import { pollIntervalMs } from '../recorded-lives.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { everyBody, inBoth } from './res-1-message-body.ts';
@@ -99,17 +100,12 @@ export const res3EchoesCases: readonly Case[] = [
         if (read['status'] !== 'queued') t.count();
       }
     },
-    live: {
-      needs: ['sender'],
-      judges: [livesInRealTime],
-      run: async (t) => {
-        for (const { bodies } of await recordedLives(t))
-          for (const body of bodies.slice(1)) {
-            verify.equal('created_at of a read', body['created_at'], bodies[0]?.['created_at']);
-            t.count();
-          }
-        if (t.exercised === 0) t.lack('a message that is picked up within the wait');
-      },
-    },
+    live: byLives((t, lives) => {
+      for (const { bodies } of lives)
+        for (const body of bodies.slice(1)) {
+          verify.equal('created_at of a read', body['created_at'], bodies[0]?.['created_at']);
+          t.count();
+        }
+    }, aPickup),
   },
 ];

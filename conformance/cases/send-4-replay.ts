@@ -6,9 +6,11 @@
 import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { wallClock } from '../clock.ts';
+import type { Need } from '../target.ts';
 import { tasksOf, untilHandedOut } from '../tasks.ts';
-import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
+import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
+import { patchSim } from './auth-4-sender-numbers.ts';
 
 /** 200, and the very bytes of the first reply. */
 export function replayed(reply: Reply, first: Reply): void {
@@ -26,8 +28,46 @@ export async function firstOf(
   return [all, reply];
 }
 
-const needs = ['sender'] as const;
-const fresh = ['fresh'] as const;
+/** A replay that something has happened before: 200 and the original body all the same. */
+export function replaysAfter(
+  name: string,
+  { needs = ['fresh'], sends, event, account, happens }: ReplayPlan,
+): Case {
+  return {
+    ...about(`SEND-4/${name}`, needs, { sends }),
+    sends: `a replay after ${event}`,
+    demands: '200 and the original body, byte for byte',
+    run: async (t) => {
+      const subject = await t.account(account);
+      const [fields, first] = await firstOf(t, subject);
+      await happens(t, subject);
+      replayed(await t.send(subject, fields), first);
+      t.count();
+    },
+  };
+}
+
+interface ReplayPlan {
+  readonly needs?: readonly Need[];
+  readonly sends: number;
+  /** What happens, for reports. */
+  readonly event: string;
+  readonly account?: AccountPlan;
+  readonly happens: (t: Trial, account: Subject) => Promise<void>;
+}
+
+/** A new message is refused so, which shows that the event has happened. */
+async function nowRefused(t: Trial, account: Subject, status: number): Promise<void> {
+  const reply = await t.send(account);
+  verify.given(() => verify.status(reply, status));
+}
+
+function simChanged(change: Readonly<Record<string, unknown>>, status: number) {
+  return async (t: Trial, account: Subject) => {
+    await patchSim(t, account, 0, change);
+    await nowRefused(t, account, status);
+  };
+}
 
 /**
  * Milliseconds between two sends of a round: together, and while the first is about to be answered.
@@ -60,26 +100,24 @@ async function atOnce(t: Trial, times: number, apartMs: number): Promise<void> {
 
 export const send4ReplayCases: readonly Case[] = [
   {
-    ...about('SEND-4/replay-is-identical', needs, { sends: 3 }),
+    ...about('SEND-4/replay-is-identical', ['sender'], { sends: 3 }),
     sends: 'the same request_id a second and a third time',
     demands: '200 and a body identical to the original 202 body',
     run: async (t) => {
       const account = await t.account();
       const [fields, first] = await firstOf(t, account);
-      replayed(await t.send(account, fields), first);
-      replayed(await t.send(account, fields), first);
+      for (let i = 0; i < 2; i += 1) replayed(await t.send(account, fields), first);
       t.count();
     },
   },
   {
-    ...about('SEND-4/no-second-message', fresh, { sends: 3 }),
+    ...about('SEND-4/no-second-message', ['fresh'], { sends: 3 }),
     sends: 'a replay, then the list of messages',
     demands: 'one message exists',
     run: async (t) => {
       const account = await t.account();
       const [fields, first] = await firstOf(t, account);
-      replayed(await t.send(account, fields), first);
-      replayed(await t.send(account, fields), first);
+      for (let i = 0; i < 2; i += 1) replayed(await t.send(account, fields), first);
       const count = await t.control.messageCount(account.accountId ?? '');
       if (count === undefined) t.lack('a list of messages on the control port');
       verify.equal('messages of the account', count, 1);
@@ -101,7 +139,7 @@ export const send4ReplayCases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/fifty-at-once', needs, { sends: 82 }),
+    ...about('SEND-4/fifty-at-once', ['sender'], { sends: 82 }),
     sends:
       '50 sends with one request_id at once, then rounds of eight at once and a few milliseconds apart',
     demands: 'of each request_id exactly one 202, else 200, all bodies equal',
@@ -111,7 +149,7 @@ export const send4ReplayCases: readonly Case[] = [
       t.count();
     },
     live: {
-      needs,
+      needs: ['sender'],
       cost: { sends: raceRounds.length * inARound },
       run: async (t) => {
         for (const apartMs of raceRounds) await atOnce(t, inARound, apartMs);
@@ -119,51 +157,35 @@ export const send4ReplayCases: readonly Case[] = [
       },
     },
   },
-  {
-    ...about('SEND-4/refusals-between-do-not-matter', needs, { sends: 3 }),
-    sends: 'a replay after a refused send of another request_id',
-    demands: '200 and the original body',
-    run: async (t) => {
-      const account = await t.account();
-      const [fields, first] = await firstOf(t, account);
+  replaysAfter('refusals-between-do-not-matter', {
+    needs: ['sender'],
+    sends: 3,
+    event: 'a refused send of another request_id',
+    happens: async (t, account) => {
       await t.send(account, { request_id: t.requestId(), message: 'x'.repeat(1601) });
-      replayed(await t.send(account, fields), first);
-      t.count();
     },
-  },
-  {
-    ...about('SEND-4/sim-deactivated', fresh, { sends: 3 }),
-    sends: 'a replay after the SIM was deactivated',
-    demands: '200 and the original body',
-    run: async (t) => {
-      const account = await t.account();
-      const [fields, first] = await firstOf(t, account);
-      await t.control.must('sims.patch', {
-        id: account.sims[0]?.deviceId,
-        input: { active: false },
-      });
-      const fresh = await t.send(account);
-      verify.given(() => verify.status(fresh, 503));
-      replayed(await t.send(account, fields), first);
-      t.count();
-    },
-  },
-  {
-    ...about('SEND-4/quota-spent', fresh, { sends: 4 }),
-    sends: 'a replay after the monthly quota was spent',
-    demands: '200 and the original body',
-    run: async (t) => {
-      const account = await t.account({ quota: 2 });
-      const [fields, first] = await firstOf(t, account);
+  }),
+  replaysAfter('sim-deactivated', {
+    sends: 3,
+    event: 'the SIM was deactivated',
+    happens: simChanged({ active: false }, 503),
+  }),
+  replaysAfter('number-withdrawn', {
+    sends: 3,
+    event: 'the account was forbidden to send from the number',
+    happens: simChanged({ allowed: false }, 403),
+  }),
+  replaysAfter('quota-spent', {
+    sends: 4,
+    event: 'the monthly quota was spent',
+    account: { quota: 2 },
+    happens: async (t, account) => {
       await t.queued(account);
-      const over = await t.send(account);
-      verify.given(() => verify.status(over, 402));
-      replayed(await t.send(account, fields), first);
-      t.count();
+      await nowRefused(t, account, 402);
     },
-  },
+  }),
   {
-    ...about('SEND-4/spends-no-quota', fresh, { sends: 7 }),
+    ...about('SEND-4/spends-no-quota', ['fresh'], { sends: 7 }),
     sends: 'four replays under a quota of two, then a second message',
     demands: 'the replays are 200, the second message is 202: no second message was counted',
     run: async (t) => {
@@ -171,26 +193,7 @@ export const send4ReplayCases: readonly Case[] = [
       const [fields, first] = await firstOf(t, account);
       for (let i = 0; i < 4; i += 1) replayed(await t.send(account, fields), first);
       verify.accepted(await t.send(account));
-      const over = await t.send(account);
-      verify.given(() => verify.status(over, 402));
-      t.count();
-    },
-  },
-  {
-    ...about('SEND-4/number-withdrawn', ['fresh'], { sends: 3 }),
-    sends: 'a replay after the account was forbidden to send from the number',
-    demands: '200 and the original body',
-    run: async (t) => {
-      const account = await t.account();
-      const fields = { request_id: t.requestId() };
-      const { reply: first } = await t.queued(account, fields);
-      const deviceId = account.sims[0]?.deviceId;
-      await t.control.must('sims.patch', { id: deviceId, input: { allowed: false } });
-      const fresh = await t.send(account);
-      verify.given(() => verify.status(fresh, 403));
-      const reply = await t.send(account, fields);
-      verify.status(reply, 200);
-      verify.identical(reply, first, 'the original 202 body');
+      await nowRefused(t, account, 402);
       t.count();
     },
   },

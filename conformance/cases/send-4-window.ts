@@ -2,7 +2,7 @@
 import { about, type Case } from '../case.ts';
 import { livesInRealTime, recordedLives } from '../recorded-lives.ts';
 import * as verify from '../verify.ts';
-import { firstOf, replayed } from './send-4-replay.ts';
+import { firstOf, replayed, replaysAfter } from './send-4-replay.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -65,17 +65,13 @@ export const send4WindowCases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-4/unused-for-nearly-24-hours', clock, { sends: 2 }),
+    ...replaysAfter('unused-for-nearly-24-hours', {
+      needs: clock,
+      sends: 2,
+      event: '24 hours but one second, the first one since',
+      happens: (t) => t.advance(day - 1_000),
+    }),
     alone: true,
-    sends: 'one replay, one second before 24 hours are over',
-    demands: '200 and the original body',
-    run: async (t) => {
-      const account = await t.account();
-      const [fields, first] = await firstOf(t, account);
-      await t.advance(day - 1_000);
-      replayed(await t.send(account, fields), first);
-      t.count();
-    },
   },
   {
     ...about('SEND-4/new-after-24-hours', clock, { sends: 3 }),

@@ -3,15 +3,8 @@
  * Meanwhile a read may show `queued` or a name of the service's own (`heldStatus`).
  */
 import { about, type Case } from '../case.ts';
-import {
-  isPassedOver,
-  lackRoom,
-  latestPickupMs,
-  livesInRealTime,
-  pickedUpInTime,
-  pollIntervalMs,
-  recordedLives,
-} from '../recorded-lives.ts';
+import { byLives, lackRoom, pickedUpInTime } from '../judge-lives.ts';
+import { isPassedOver, latestPickupMs, pollIntervalMs } from '../recorded-lives.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { iso } from './send-7-send-at.ts';
@@ -107,13 +100,9 @@ export const send7HoldCases: readonly Case[] = [
       }
       t.fail('pickup within about one poll', 'still queued');
     },
-    live: {
-      needs: ['sender'],
-      judges: [livesInRealTime],
-      run: async (t) => {
-        for (const of of await recordedLives(t)) pickedUpInTime(t, of);
-      },
-    },
+    live: byLives((t, lives) => {
+      for (const of of lives) pickedUpInTime(t, of);
+    }),
   },
   {
     ...about('SEND-7/holds-twelve-seconds', needs, { sends: 1, waits: 40 }),

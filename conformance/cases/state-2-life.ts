@@ -3,14 +3,9 @@
  * Of the pace it presupposes only what the target says of itself (`pollIntervalSeconds`,
  * `failsFrom`, `failureRate`).
  */
-import type { Case } from '../case.ts';
-import {
-  describeLife,
-  livesInRealTime,
-  pollIntervalMs,
-  type RecordedLife,
-  recordedLives,
-} from '../recorded-lives.ts';
+import { about, type Case } from '../case.ts';
+import { byLives, describeLife, ofLives } from '../judge-lives.ts';
+import { pollIntervalMs, type RecordedLife } from '../recorded-lives.ts';
 import { recipients } from '../target.ts';
 import { tasksOf, untilHandedOut } from '../tasks.ts';
 import type { Trial } from '../trial.ts';
@@ -34,9 +29,6 @@ export async function statusOf(t: Trial, key: string, messageId: string): Promis
   const reply = await t.read({ key, from: '', sims: [] }, messageId);
   return String(verify.message(reply, 200)['status']);
 }
-
-/** Without levers, the lives of two messages are watched once for all cases. */
-export const watched = { needs: ['sender'], judges: [livesInRealTime] } as const;
 
 /** A state may last as little as that where nothing is known of its length. */
 const briefestMs = 1_000;
@@ -70,15 +62,13 @@ async function endsForGood(t: Trial, recipient: string, end: string): Promise<vo
   t.count();
 }
 
-async function staysAtItsEnd(t: Trial): Promise<void> {
-  const lives = await recordedLives(t);
+function staysAtItsEnd(t: Trial, lives: readonly RecordedLife[]): void {
   for (const of of lives) {
     const end = of.sightings.findIndex(({ status }) => final.includes(status));
     if (end < 0) continue;
     verify.that(end === of.sightings.length - 1, 'nothing after the final state', describeLife(of));
     t.count();
   }
-  if (t.exercised === 0 && !t.controlled) t.lack('a message that ends within the wait');
 }
 
 /** Says why nothing can be seen to fail, where the target's settings say so. */
@@ -88,46 +78,33 @@ function lackOfFailures(t: Trial): void {
     t.lack('a target on which a message may fail (failsFrom is empty)');
 }
 
-const needs = ['fresh', 'clock'] as const;
-
-export const life = {
-  needs,
-  alone: true,
-  cost: { sends: 6 },
-  sends: 'messages of every fate, read all their life',
-};
+const ofAFailure = 'a recipient whose messages fail, among those of --allow-to';
+const ofAnEnd = 'a message that ends within the wait';
 
 export const state2LifeCases: readonly Case[] = [
-  {
-    ...life,
-    rule: 'STATE-2',
-    name: 'queued-becomes-sending',
-    demands: 'the first change of a message that does not fail is from queued to sending',
-    run: async (t) => {
-      const lives = await recordedLives(t);
+  ofLives(
+    'STATE-2/queued-becomes-sending',
+    'the first change of a message that does not fail is from queued to sending',
+    (t, lives) => {
       for (const { from, to, of } of steps(lives)) {
         if (from !== 'queued' || to === 'failed') continue;
         if (to !== 'sending') skippedAState(t, lives, 'queued followed by sending', of);
         t.count();
       }
     },
-    live: watched,
-  },
+  ),
   {
-    ...life,
-    rule: 'STATE-2',
-    name: 'pickup-by-a-polling-device',
-    cost: { sends: 1 },
+    ...about('STATE-2/pickup-by-a-polling-device', ['fresh', 'clock'], { sends: 1 }),
+    alone: true,
     sends: 'a message from a SIM that does not poll by itself; then its device asks for tasks',
     demands: 'queued until the device polls, sending from then on',
     run: async (t) => {
       const account = await t.account({ sim: { polling: 'external' } });
-      const deviceId = account.sims[0]?.deviceId ?? '';
       const { messageId } = await t.queued(account);
       await t.advance(3 * pollIntervalMs(t));
       const waiting = await statusOf(t, account.key, messageId);
       verify.given(() => verify.equal('status without a poll', waiting, 'queued'));
-      const poll = await t.get(`/api/devices/${deviceId}/tasks/`, account.key);
+      const poll = await tasksOf(t, account);
       verify.given(() => verify.status(poll, 200));
       const handed = poll.text.includes(messageId);
       verify.given(() => verify.that(handed, 'the message among the tasks', poll));
@@ -149,13 +126,10 @@ export const state2LifeCases: readonly Case[] = [
         }),
     },
   },
-  {
-    ...life,
-    rule: 'STATE-3',
-    name: 'in-order',
-    demands: 'queued, sending, sent, delivered: none skipped, none visited twice',
-    run: async (t) => {
-      const lives = await recordedLives(t);
+  ofLives(
+    'STATE-3/in-order',
+    'queued, sending, sent, delivered: none skipped, none visited twice',
+    (t, lives) => {
       for (const { from, to, of } of steps(lives)) {
         if (to === 'failed') continue;
         const next = order[order.indexOf(from) + 1];
@@ -165,97 +139,69 @@ export const state2LifeCases: readonly Case[] = [
         if (from !== 'queued') t.count();
       }
     },
-    live: watched,
-  },
-  {
-    ...life,
-    rule: 'STATE-3',
-    name: 'reaches-delivered',
-    demands: 'a message that does not fail ends as delivered',
-    run: async (t) => {
-      const lives = await recordedLives(t);
+  ),
+  ofLives(
+    'STATE-3/reaches-delivered',
+    'a message that does not fail ends as delivered',
+    (t, lives) => {
       const delivered: string[] = [recipients.delivered, t.recipient];
       for (const of of lives.filter(({ recipient }) => delivered.includes(recipient))) {
         const end = of.sightings.at(-1)?.status;
         if (end === 'failed') continue;
-        if (end !== 'delivered' && !t.controlled) t.lack('a message that ends within the wait');
+        if (end !== 'delivered' && !t.controlled) t.lack(ofAnEnd);
         verify.that(end === 'delivered', 'delivered within seven polls', describeLife(of));
         t.count();
       }
-      if (t.exercised === 0 && !t.controlled) t.lack('a message that does not fail');
     },
-    live: watched,
-  },
-  {
-    ...life,
-    rule: 'STATE-4',
-    name: 'fails-from-an-unfinished-state',
-    demands: 'failed only ever follows queued, sending or sent',
-    run: async (t) => {
+    'a message that does not fail',
+  ),
+  ofLives(
+    'STATE-4/fails-from-an-unfinished-state',
+    'failed only ever follows queued, sending or sent',
+    (t, lives) => {
       lackOfFailures(t);
-      for (const { from, to, of } of steps(await recordedLives(t))) {
+      for (const { from, to, of } of steps(lives)) {
         if (to !== 'failed') continue;
-        verify.that(
-          order.slice(0, 3).includes(from),
-          'failed after an unfinished state',
-          describeLife(of),
-        );
+        const isUnfinished = order.slice(0, 3).includes(from);
+        verify.that(isUnfinished, 'failed after an unfinished state', describeLife(of));
         t.count();
       }
-      if (t.exercised === 0 && (t.target.allowTo !== undefined || !t.controlled))
-        t.lack('a recipient among those of --allow-to whose messages fail');
+      if (t.exercised === 0 && t.target.allowTo !== undefined) t.lack(ofAFailure);
     },
-    live: watched,
-  },
+    ofAFailure,
+  ),
   {
-    ...life,
-    rule: 'STATE-5',
-    name: 'delivered-is-final',
-    cost: { sends: 1 },
+    ...about('STATE-5/delivered-is-final', ['fresh', 'clock'], { sends: 1 }),
+    alone: true,
+    sends: 'a message, read until it has ended, for five polls more, a day and a month later',
     demands: 'delivered for ever',
     run: (t) => endsForGood(t, t.recipient, 'delivered'),
-    live: { ...watched, run: staysAtItsEnd },
+    live: byLives(staysAtItsEnd, ofAnEnd),
   },
   {
-    ...life,
-    rule: 'STATE-5',
-    name: 'failed-is-final',
-    cost: { sends: 3 },
+    ...about('STATE-5/failed-is-final', ['fresh', 'clock'], { sends: 3 }),
+    alone: true,
+    sends: 'messages that fail, read for five polls more, a day and a month later',
     demands: 'failed for ever',
     run: async (t) => {
       lackOfFailures(t);
-      for (const recipient of [
-        recipients.failsQueued,
-        recipients.failsSending,
-        recipients.failsSent,
-      ])
+      const { failsQueued, failsSending, failsSent } = recipients;
+      for (const recipient of [failsQueued, failsSending, failsSent])
         await endsForGood(t, recipient, 'failed');
     },
   },
-  {
-    ...life,
-    rule: 'STATE-5',
-    name: 'nothing-follows-an-end',
-    demands: 'no change after delivered or failed',
-    run: staysAtItsEnd,
-    live: watched,
-  },
-  {
-    ...life,
-    rule: 'RES-5',
-    name: 'all-its-life',
-    demands: `only the five states are ever shown`,
-    run: async (t) => {
-      for (const of of await recordedLives(t))
-        for (const { status } of of.sightings) {
-          verify.that(
-            [...order, 'failed'].includes(status),
-            'one of the five states',
-            describeLife(of),
-          );
-          t.count();
-        }
-    },
-    live: watched,
-  },
+  ofLives(
+    'STATE-5/nothing-follows-an-end',
+    'no change after delivered or failed',
+    staysAtItsEnd,
+    ofAnEnd,
+  ),
+  ofLives('RES-5/all-its-life', 'only the five states are ever shown', (t, lives) => {
+    for (const of of lives)
+      for (const { status } of of.sightings) {
+        const isAState = [...order, 'failed'].includes(status);
+        verify.that(isAState, 'one of the five states', describeLife(of));
+        t.count();
+      }
+  }),
 ];

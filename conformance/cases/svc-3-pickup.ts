@@ -1,16 +1,15 @@
 /** When a message is picked up, and how fast its status changes. Rules: SVC-2, SVC-3, STATE-2. */
 import { about, type Case } from '../case.ts';
-import {
-  describeLife,
-  pickedUpInTime,
-  pollIntervalMs,
-  queuedToWatch,
-  recordedLives,
-  watch,
-} from '../recorded-lives.ts';
+import { aPickup, byLives, describeLife, ofLives, pickedUpInTime } from '../judge-lives.ts';
+import { pollIntervalMs, queuedToWatch, type RecordedLife, watch } from '../recorded-lives.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { life, statusOf, watched } from './state-2-life.ts';
+import { statusOf } from './state-2-life.ts';
+
+/** Milliseconds from each status to the next. */
+function gaps({ sightings }: RecordedLife): number[] {
+  return sightings.slice(1).map(({ at }, i) => at - (sightings[i]?.at ?? 0));
+}
 
 /**
  * When a message was first seen in another status than queued; undefined if it was not within the
@@ -18,7 +17,8 @@ import { life, statusOf, watched } from './state-2-life.ts';
  */
 async function leavesQueued(
   t: Trial,
-  one: { key: string; recipient: string; messageId: string },
+  key: string,
+  messageId: string,
   withinMs: number,
 ): Promise<number | undefined> {
   const step = Math.max(1, Math.floor(pollIntervalMs(t) / 8));
@@ -26,17 +26,17 @@ async function leavesQueued(
     const pause = Math.min(step, withinMs - passed);
     await t.advance(pause);
     passed += pause;
-    if ((await statusOf(t, one.key, one.messageId)) !== 'queued') return passed;
+    if ((await statusOf(t, key, messageId)) !== 'queued') return passed;
   }
   return undefined;
 }
 
+const clock = ['fresh', 'clock'] as const;
+
 export const svc3PickupCases: readonly Case[] = [
   {
-    ...life,
-    rule: 'SVC-3',
-    name: 'picked-up-within-a-poll',
-    cost: { sends: 2 },
+    ...about('SVC-3/picked-up-within-a-poll', clock, { sends: 2 }),
+    alone: true,
     sends: 'a message; when it is picked up, another one from the same SIM',
     demands: 'both are picked up within about 20 s',
     run: async (t) => {
@@ -46,85 +46,60 @@ export const svc3PickupCases: readonly Case[] = [
       const longest = Math.max(20_000, pollIntervalMs(t)) * 1.25;
       for (let i = 0; i < 2; i += 1) {
         const { messageId } = await t.queued(account);
-        const one = { key: account.key, recipient: t.recipient, messageId };
-        const left = await leavesQueued(t, one, longest);
+        const left = await leavesQueued(t, account.key, messageId, longest);
         verify.that(left !== undefined, `pickup within ${longest / 1000} s`, 'still queued then');
         t.count();
       }
     },
-    live: {
-      ...watched,
-      run: async (t) => {
-        for (const of of await recordedLives(t)) pickedUpInTime(t, of);
-      },
-    },
+    live: byLives((t, lives) => {
+      for (const of of lives) pickedUpInTime(t, of);
+    }),
   },
   {
-    ...life,
-    rule: 'SVC-3',
-    name: 'no-faster-than-polls',
-    demands: 'at least about 20 s between two changes of a status',
-    run: async (t) => {
-      if (t.assumption('progressPace') === 'own_delay')
-        t.lack('a target whose devices report at their polls (progressPace)');
-      const shortest = Math.min(20_000, pollIntervalMs(t)) * 0.75;
-      for (const of of await recordedLives(t)) {
-        for (const [i, { at }] of of.sightings.entries()) {
-          if (i < 2) continue;
-          const gap = at - (of.sightings[i - 1]?.at ?? 0);
-          verify.that(
-            gap >= shortest,
-            `${shortest / 1000} s between two changes`,
-            describeLife(of),
-          );
-          t.count();
-        }
+    ...ofLives(
+      'SVC-3/no-faster-than-polls',
+      'at least about 20 s between two changes of a status',
+      (t, lives) => {
+        if (t.assumption('progressPace') === 'own_delay')
+          t.lack('a target whose devices report at their polls (progressPace)');
+        const shortest = Math.min(20_000, pollIntervalMs(t)) * 0.75;
+        for (const of of lives)
+          for (const gap of gaps(of).slice(1)) {
+            const expected = `${shortest / 1000} s between two changes`;
+            verify.that(gap >= shortest, expected, describeLife(of));
+            t.count();
+          }
+      },
+    ),
+    // Whatever the pace of progress (`progressPace`), it does not follow the reads.
+    live: byLives((t, lives) => {
+      for (const of of lives) {
+        const followsReads = gaps(of).length === 3 && gaps(of).every((gap) => gap < 400);
+        const expected = 'a status that does not change with each read';
+        verify.that(!followsReads, expected, describeLife(of));
+        if (gaps(of).length > 0) t.count();
       }
-    },
-    live: {
-      ...watched,
-      // Whatever the pace of progress (`progressPace`), it does not follow the reads.
-      run: async (t) => {
-        for (const of of await recordedLives(t)) {
-          const gaps = of.sightings.slice(1).map(({ at }, i) => at - (of.sightings[i]?.at ?? 0));
-          const followsReads = gaps.length === 3 && gaps.every((gap) => gap < 400);
-          verify.that(
-            !followsReads,
-            'a status that does not change with each read',
-            describeLife(of),
-          );
-          if (gaps.length > 0) t.count();
-        }
-        if (t.exercised === 0) t.lack('a message that is picked up within the wait');
-      },
-    },
+    }, aPickup),
   },
   {
-    ...life,
-    rule: 'SVC-2',
-    name: 'sent-later',
-    cost: { sends: 1 },
+    ...about('SVC-2/sent-later', clock, { sends: 1 }),
+    alone: true,
     sends: 'a message, and reads of it until it is picked up',
     demands: 'the reply came while the message was queued; sending came later',
     run: async (t) => {
       const account = await t.account();
       const { body, messageId } = await t.queued(account);
       verify.equal('status of the 202', body['status'], 'queued');
-      const one = { key: account.key, recipient: t.recipient, messageId };
-      const left = await leavesQueued(t, one, 4 * pollIntervalMs(t));
+      const left = await leavesQueued(t, account.key, messageId, 4 * pollIntervalMs(t));
       verify.given(() => verify.that(left !== undefined, 'a pickup', 'none in four polls'));
       t.count();
     },
-    live: {
-      ...watched,
-      run: async (t) => {
-        for (const of of await recordedLives(t)) {
-          verify.equal('status of the 202', verify.object(of.first)['status'], 'queued');
-          if (of.sightings.length > 1) t.count();
-        }
-        if (t.exercised === 0) t.lack('a message that is picked up within the wait');
-      },
-    },
+    live: byLives((t, lives) => {
+      for (const of of lives) {
+        verify.equal('status of the 202', verify.object(of.first)['status'], 'queued');
+        if (of.sightings.length > 1) t.count();
+      }
+    }, aPickup),
   },
   {
     ...about('STATE-2/real-time-pickup', ['sender'], { sends: 1 }),
@@ -139,20 +114,14 @@ export const svc3PickupCases: readonly Case[] = [
       verify.equal('status after queued', next, 'sending');
       t.count();
     },
-    live: {
-      ...watched,
-      run: async (t) => {
-        for (const of of await recordedLives(t)) {
-          const next = of.sightings[1]?.status;
-          if (next === undefined) continue;
-          verify.that(
-            next !== 'queued' && of.sightings[0]?.status === 'queued',
-            'queued at first',
-            describeLife(of),
-          );
-          t.count();
-        }
-      },
-    },
+    live: byLives((t, lives) => {
+      for (const of of lives) {
+        const [first, next] = of.sightings;
+        if (next === undefined) continue;
+        const isQueuedAtFirst = first?.status === 'queued' && next.status !== 'queued';
+        verify.that(isQueuedAtFirst, 'queued at first', describeLife(of));
+        t.count();
+      }
+    }),
   },
 ];

@@ -1,6 +1,7 @@
 /**
  * The whole run against a sound foreign server, with every flag and two minutes for a wait: it ends
- * with exit 0, exercises every rule that it selects, and stays within the promised cost.
+ * with exit 0, exercises every rule that it selects, stays within the promised cost, and is never
+ * silent for long.
  */
 import { expect, test } from 'vitest';
 import { failures, runConform } from '../testkit/conform-run.ts';
@@ -13,7 +14,13 @@ test.concurrent.each(Object.entries(variations))(
     const server = await serveForeign(variation);
     try {
       const argv = [server.baseUrl, ...server.flags, '--timeout', '2m', '--profile', 'full'];
-      const { exitCode, results, sends } = await runConform(argv);
+      let last = Date.now();
+      let silenceMs = 0;
+      const stdout = () => {
+        silenceMs = Math.max(silenceMs, Date.now() - last);
+        last = Date.now();
+      };
+      const { exitCode, results, sends } = await runConform(argv, { stdout });
       expect(failures(results)).toEqual([]);
       const idle = results.filter(
         ({ kind, verdict }) => kind === 'rule' && verdict === 'not_exercised',
@@ -21,6 +28,7 @@ test.concurrent.each(Object.entries(variations))(
       expect(idle).toEqual([]);
       expect(exitCode).toBe(0);
       expect(sends).toBeLessThanOrEqual(700);
+      expect(silenceMs).toBeLessThanOrEqual(5_000);
     } finally {
       await server.close();
     }
