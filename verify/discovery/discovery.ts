@@ -45,7 +45,7 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
     const file = join(folder, 'assumptions.json');
     const asked = assumptionNames.filter((name) => !slow.includes(name));
     const flags = [...server.flags, '--discover', file, '--timeout', '65s'];
-    const report = await runConform([server.baseUrl, ...asked, ...flags], undefined, clock);
+    const report = await runConform([server.baseUrl, ...asked, ...flags], { clock });
     const passMinute = () => {
       skippedMs += minuteMs + 1_000;
     };
@@ -76,7 +76,7 @@ async function lostOnTheWay(file: string): Promise<string[]> {
   const assumptions = await readAssumptionsFile(file);
   const names = Object.keys(assumptions) as AssumptionName[];
   const start = () => startOwnSimulator({ clock: 'manual', assumptions });
-  const { exitCode, assumptions: again } = await runConform(names, start);
+  const { exitCode, assumptions: again } = await runConform(names, { startOwn: start });
   const lost = names.filter((name) => !isDeepStrictEqual(again.answers[name], assumptions[name]));
   for (const n of lost)
     console.log(
