@@ -4,7 +4,7 @@
  * ```ts
  * import { test } from 'smstwin/vitest';
  *
- * test('a client waits as long as it is told to', async ({ simulator, clientClock }) => {
+ * test('a client waits as long as the service says', async ({ simulator, clientClock }) => {
  *   const sent = sendElevenMessages({ fetch: simulator.fetch });
  *   await clientClock.until(sent);
  * });

@@ -160,7 +160,7 @@ export class MessageStore implements AccountHome {
   }
 
   /**
-   * Forgets a few of the oldest that nobody can read any more. `isUnreadable` holds of final ones
+   * Forgets a few of the oldest that can no longer be read. `isUnreadable` holds of final ones
    * alone that are older than the replay window.
    */
   forgetUnreadable(isUnreadable: (message: Message) => boolean): void {

@@ -119,7 +119,7 @@ export class Account {
     this.unbatched.created = undefined;
   }
 
-  /** What a snapshot tells of messages that it does not hold. */
+  /** What a snapshot says about messages that it does not hold. */
   restoreForgotten(
     forgotten: Readonly<Account['forgotten']> & { readonly quota: QuotaState },
   ): void {

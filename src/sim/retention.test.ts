@@ -208,7 +208,7 @@ test('READ-1 messageRetention: a message that is not final is found, however old
   expect(twin.read(messageId).status).toBe(200);
 });
 
-test('messageRetention: sends forget what nobody can read any more', () => {
+test('messageRetention: sends forget what can no longer be read', () => {
   const twin = new Twin({ noLimits: true, assumptions: { messageRetention: 1 } });
   for (let n = 0; n < 10; n++) delivered(twin, { request_id: `${n}` });
   twin.advance(2 * dayMs);
