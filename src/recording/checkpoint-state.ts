@@ -66,11 +66,12 @@ export function checkpointState(simulator: Checkpointed): CheckpointState {
 }
 
 /** Puts the state that `parts` hold in the place of the simulator's own. */
-export function restoreState(simulator: Checkpointed, parts: Iterable<Buffer>): void {
+export function restoreState(simulator: Checkpointed, parts: Iterable<Uint8Array>): void {
   let head: Head | undefined;
   const pieces: StatePiece[] = [];
   for (const part of parts) {
-    const value: unknown = JSON.parse(part.toString());
+    const text = Buffer.from(part.buffer, part.byteOffset, part.byteLength).toString();
+    const value: unknown = JSON.parse(text);
     if (head === undefined) head = value as Head;
     else for (const piece of value as StatePiece[]) pieces.push(piece);
   }
