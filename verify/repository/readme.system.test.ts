@@ -169,7 +169,7 @@ test('every recipe of docs/testing.md is run with the package', () => {
     const start = ['--clock scaled', '--clock manual', '--seed 7', 'faketime'].find((one) =>
       text.includes(one),
     );
-    const isRun = recipes.includes(file) || lines.some((line) => line.includes(` ${file} `));
+    const isRun = recipes.includes(file) || lines.some((line) => `${line} `.includes(` ${file} `));
     expect(language === 'sh' ? recipes.includes(`'${start}'`) : file !== '' && isRun, text).toBe(
       true,
     );
