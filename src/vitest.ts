@@ -38,8 +38,11 @@ export const test: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>({
   },
   clientClock: async ({ simulator }, use) => {
     const isOurs = !vi.isFakeTimers();
-    if (isOurs) vi.useFakeTimers({ now: simulator.clock.now(), toFake: [...clientTimers] });
-    simulator.wallClock.follow(() => Date.now());
+    // At one moment: a scaled clock would run on between the two, and the client start behind it.
+    simulator.wallClock.atOneMoment(() => {
+      if (isOurs) vi.useFakeTimers({ now: simulator.clock.now(), toFake: [...clientTimers] });
+      simulator.wallClock.follow(() => Date.now());
+    });
     const clock = new ClientClock();
     await use(clock);
     clock.end();
