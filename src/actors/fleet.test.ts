@@ -16,8 +16,7 @@ import {
 import type { SettingsInput } from '../config/settings.ts';
 import { messageHistory } from '../sim/message.ts';
 import type { Message } from '../sim/records.ts';
-import type { Status } from '../sim/status.ts';
-import { messageEvents } from './message-machine.ts';
+import { messageEvents, type Status } from '../sim/status.ts';
 
 const failsIn = { queued: '+12025550160', sending: '+12025550161', sent: '+12025550162' } as const;
 const stuckIn = { queued: '+12025550163', sending: '+12025550164', sent: '+12025550165' } as const;

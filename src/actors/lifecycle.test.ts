@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { readerOf, Twin } from '../../verify/testkit/twin.ts';
 import { messageHistory } from '../sim/message.ts';
-import type { Status } from '../sim/status.ts';
-import { messageEvents, messageSteps } from './message-machine.ts';
+import { messageEvents, type Status } from '../sim/status.ts';
+import { messageSteps } from './message-machine.ts';
 
 const event = fc.constantFrom(...messageEvents);
 

@@ -7,8 +7,8 @@ import { alone, type Cohort, sizeOf } from '../sim/cohort.ts';
 import { assert } from '../sim/errors.ts';
 import { MessageCounts } from '../sim/message-counts.ts';
 import type { Message } from '../sim/records.ts';
-import type { Status } from '../sim/status.ts';
-import { type MessageEvent, messageSteps } from './message-machine.ts';
+import type { MessageEvent, Status } from '../sim/status.ts';
+import { messageSteps } from './message-machine.ts';
 
 /** Set while an event stream is open. */
 export interface StatusReader {

@@ -1,13 +1,7 @@
 import { expect, test } from 'vitest';
 import { createActor } from 'xstate';
-import { type Status, statuses } from '../sim/status.ts';
-import {
-  askMachine,
-  type MessageEvent,
-  messageEvents,
-  messageMachine,
-  messageSteps,
-} from './message-machine.ts';
+import { type MessageEvent, messageEvents, type Status, statuses } from '../sim/status.ts';
+import { askMachine, messageMachine, messageSteps } from './message-machine.ts';
 
 /** The document's table of transitions; every pair that is not here leaves the status unchanged. */
 const documented: readonly (readonly [Status, MessageEvent, Status])[] = [

@@ -17,10 +17,7 @@
  * test compares the table with the answers of XState.
  */
 import { getNextSnapshot, setup } from 'xstate';
-import type { Status } from '../sim/status.ts';
-
-export const messageEvents = ['picked_up', 'progressed', 'failed'] as const;
-export type MessageEvent = (typeof messageEvents)[number];
+import { type MessageEvent, messageEvents, type Status } from '../sim/status.ts';
 
 const states = {
   queued: { on: { picked_up: 'sending', failed: 'failed' } },

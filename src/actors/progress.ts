@@ -11,8 +11,8 @@ import type { Cohort } from '../sim/cohort.ts';
 import { isEarlier, isInFlight, isQueued, isStuckIn, pollsOf } from '../sim/device-work.ts';
 import { isUnprompted } from '../sim/outcomes.ts';
 import type { Device, Message } from '../sim/records.ts';
+import type { MessageEvent } from '../sim/status.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import type { MessageEvent } from './message-machine.ts';
 
 /** Delays of `progressPace: own_delay`, each drawn evenly from this range. */
 const shortestPaceMs = 1_000;

@@ -5,10 +5,9 @@
  */
 import { Fleet } from '../actors/fleet.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';
-import type { MessageEvent } from '../actors/message-machine.ts';
 import { alone } from '../sim/cohort.ts';
 import type { Device, Message } from '../sim/records.ts';
-import type { Status } from '../sim/status.ts';
+import type { MessageEvent, Status } from '../sim/status.ts';
 import { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { callerOf, describing, isAccepted, messageOf, namedMessage, refusal } from './edge.ts';
