@@ -127,7 +127,7 @@ export async function watch(
       const body = verify.given(() => verify.message(reply, 200));
       const status = String(body['status']);
       if (status === one.sightings.at(-1)?.status) {
-        const isLate = status === 'queued' && answeredAt - one.start > latestPickupMs;
+        const isLate = status === 'queued' && askedAt - one.start > latestPickupMs;
         if (isLate && !t.controlled)
           one.isPassedOver ??= await isPassedOver(t, one.messageId, one.key);
         continue;

@@ -79,6 +79,7 @@ function lackOfFailures(t: Trial): void {
 }
 
 const ofAFailure = 'a recipient whose messages fail, among those of --allow-to';
+const ofSteps = 'a message that is seen to proceed before it fails';
 const ofAnEnd = 'a message that ends within the wait';
 
 export const state2LifeCases: readonly Case[] = [
@@ -92,6 +93,7 @@ export const state2LifeCases: readonly Case[] = [
         t.count();
       }
     },
+    ofSteps,
   ),
   {
     ...about('STATE-2/pickup-by-a-polling-device', ['fresh', 'clock'], { sends: 1 }),
@@ -139,6 +141,7 @@ export const state2LifeCases: readonly Case[] = [
         if (from !== 'queued') t.count();
       }
     },
+    ofSteps,
   ),
   ofLives(
     'STATE-3/reaches-delivered',
