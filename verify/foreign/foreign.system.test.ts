@@ -3,6 +3,7 @@
  * with exit 0, exercises every rule that it selects, stays within the promised cost, and is never
  * silent for long.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import { failures, runConform } from '../testkit/conform-run.ts';
 import { serveForeign } from './server.ts';
@@ -14,6 +15,9 @@ test.concurrent.each(Object.entries(variations))(
     const server = await serveForeign(variation);
     try {
       const argv = [server.baseUrl, ...server.flags, '--timeout', '2m', '--profile', 'full'];
+      // All runs share this process, so that the floods of one hold up the lines of the others.
+      const delay = monitorEventLoopDelay();
+      delay.enable();
       let last = Date.now();
       let silenceMs = 0;
       const stdout = () => {
@@ -28,7 +32,7 @@ test.concurrent.each(Object.entries(variations))(
       expect(idle).toEqual([]);
       expect(exitCode).toBe(0);
       expect(sends).toBeLessThanOrEqual(700);
-      expect(silenceMs).toBeLessThanOrEqual(5_000);
+      expect(silenceMs).toBeLessThanOrEqual(5_000 + delay.max / 1e6);
     } finally {
       await server.close();
     }
