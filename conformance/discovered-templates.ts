@@ -68,13 +68,12 @@ export function templateOfInvalid(samples: readonly Sample[], both: Sample): Inf
   const found = inferBody(samples);
   const { body } = found.template;
   const bothFields = ['to', 'send_at'];
-  const named = bothFields.filter((field) => both.reply.text.includes(field));
+  const named = bothFields.filter((field) => both.reply.text.includes(`"${field}"`));
   const isAll = named.length === 2;
   const shape = shapeOf(body);
   const headers = headersOf(samples, {});
   const own = shape === undefined ? undefined : ownInvalid[shape][isAll ? 1 : 0];
-  const isCovered =
-    body !== undefined && coversFields(body, both.reply.json as Json, isAll ? bothFields : ['to']);
+  const isCovered = body !== undefined && coversFields(body, both.reply.json as Json, named);
   if (own !== undefined && same(body, own) && isCovered)
     return headers === undefined ? undefined : { template: { headers }, untold: [] };
   if (body === undefined || !JSON.stringify(body).includes('{field}'))

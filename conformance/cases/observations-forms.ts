@@ -40,27 +40,51 @@ const iso8601 = [
   ...['decimal_comma', 'decimals_of_any_unit', 'long_decimals', 'hour_24', 'short_offset'],
 ];
 
-/** A time of the year after next in each form; the year's last day for a leap second. */
+/** A time less than a day ahead in each form, as a target may allow no more. */
 function timesOf(nowMs: number): (readonly [string, { readonly send_at: string }])[] {
-  const year = new Date(nowMs).getUTCFullYear() + 1;
-  const day = `${year}-03-04`;
+  const ahead = new Date(nowMs + day / 2).toISOString();
+  const [date, time] = [ahead.slice(0, 10), ahead.slice(11, 19)];
+  const hour = new Date(nowMs + day / 2 + hourMs).toISOString().slice(0, 13);
+  const [today, tomorrow] = [nowMs, nowMs + day].map((ms) => new Date(ms).toISOString());
+  const lastDay = today?.slice(0, 10);
   const spelt: readonly (readonly [string, string])[] = [
-    ['lower_case', `${day}t05:06:07z`],
-    ['space', `${day} 05:06:07Z`],
-    ['no_seconds', `${day}T05:06Z`],
-    ['no_minutes', `${day}T05Z`],
-    ['date_only', day],
-    ['basic', `${year}0304T050607Z`],
-    ['week_date', `${year}-W10-4T05:06:07Z`],
-    ['ordinal_date', `${year}-064T05:06:07Z`],
-    ['decimal_comma', `${day}T05:06:07,5Z`],
-    ['decimals_of_any_unit', `${day}T05:06.5Z`],
-    ['long_decimals', `${day}T05:06:07.1234567891Z`],
-    ['hour_24', `${day}T24:00:00Z`],
-    ['leap_second', `${year}-06-30T23:59:60Z`],
-    ['short_offset', `${day}T05:06:07+0000`],
+    ['lower_case', `${date}t${time}z`],
+    ['space', `${date} ${time}Z`],
+    ['no_seconds', `${date}T${time.slice(0, 5)}Z`],
+    ['no_minutes', `${hour}Z`],
+    ['date_only', tomorrow?.slice(0, 10) ?? ''],
+    ['basic', `${date}T${time}Z`.replaceAll(/[-:]/g, '')],
+    ['week_date', `${weekDate(ahead)}T${time}Z`],
+    ['ordinal_date', `${ordinalDate(ahead)}T${time}Z`],
+    ['decimal_comma', `${date}T${time},5Z`],
+    ['decimals_of_any_unit', `${date}T${time.slice(0, 5)}.5Z`],
+    ['long_decimals', `${date}T${time}.1234567891Z`],
+    ['hour_24', `${lastDay}T24:00:00Z`],
+    ['leap_second', `${lastDay}T23:59:60Z`],
+    ['short_offset', `${date}T${time}+0000`],
   ];
   return spelt.map(([name, send_at]) => [name, { send_at }]);
+}
+
+const hourMs = 3_600_000;
+
+function dayOfYear(date: Date): number {
+  return (
+    (Date.parse(date.toISOString().slice(0, 10)) - Date.UTC(date.getUTCFullYear(), 0, 1)) / day
+  );
+}
+
+function ordinalDate(iso: string): string {
+  return `${iso.slice(0, 4)}-${String(dayOfYear(new Date(iso)) + 1).padStart(3, '0')}`;
+}
+
+/** A week belongs to the year that its Thursday is in. */
+function weekDate(iso: string): string {
+  const date = new Date(iso);
+  const weekday = date.getUTCDay() || 7;
+  const thursday = new Date(date.getTime() + (4 - weekday) * day);
+  const week = Math.floor(dayOfYear(thursday) / 7) + 1;
+  return `${thursday.getUTCFullYear()}-W${String(week).padStart(2, '0')}-${weekday}`;
 }
 
 const blank: readonly (readonly [string, string])[] = [
