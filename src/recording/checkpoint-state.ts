@@ -1,7 +1,6 @@
 /**
- * The state of one instant as the parts of a checkpoint, and back. The first part is JSON with
- * everything but messages; each other part is JSON with the next messages in the order of their
- * acceptance, or with the next rows of a SIM. They are made while the simulator goes on.
+ * The state of one instant as the parts of a checkpoint, and back. The first part has everything but
+ * messages, the others are those of `store-image.ts`.
  */
 import type { Settings } from '../config/settings.ts';
 import { drawKey } from '../sim/ids.ts';
@@ -9,15 +8,13 @@ import { Rng, type RngState } from '../sim/rng.ts';
 import type { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
+import { decodePart, encodePart } from './checkpoint-part.ts';
 import { sha256 } from './digest.ts';
 import { restoreSimulation } from './restore.ts';
-import {
-  type StateHead,
-  type StatePiece,
-  snapshotOf,
-  type TakenState,
-  takeState,
-} from './take-state.ts';
+import { restoreStore } from './restore-store.ts';
+import type { Snapshot } from './snapshot-format.ts';
+import { removedDevices, type StoreHead, StoreImage, type StorePart } from './store-image.ts';
+import { accountHead, deviceHead, headOf, noRows, noWork } from './take-snapshot.ts';
 
 /** A simulator, as far as a checkpoint holds and restores it. */
 export interface Checkpointed {
@@ -35,10 +32,13 @@ export interface CheckpointState {
   readonly atMs: number;
   /** Made one by one, as they are asked for. */
   readonly parts: Iterable<Uint8Array>;
+  /** Call when no more parts are needed. */
+  release(): void;
 }
 
 interface Head {
-  readonly snapshot: StateHead;
+  readonly snapshot: Snapshot;
+  readonly store: StoreHead;
   /** Requests since the start: their numbers go on. */
   readonly requests: number;
   /** By the id of each key that was drawn: the chance it was drawn from, which is not its text. */
@@ -50,40 +50,37 @@ interface DrawnKey {
   readonly prefix: string;
 }
 
-/** A journal must not outgrow its bound while a checkpoint is written. */
-const requestsPerPiece = 5_000;
 /** A drawn key ends with so many characters that were drawn. */
 const drawnCharacters = 40;
 
 export function checkpointState(simulator: Checkpointed): CheckpointState {
-  const state = takeState(simulator);
-  const { head: snapshot } = state;
   const { world } = simulator.simulation;
+  const snapshot = snapshotOf(simulator);
   const { total: requests } = simulator.requestLog;
-  const came = () => simulator.requestLog.total - requests;
-  const parts = partsOf({ snapshot, requests, drawn_keys: drawnKeysOf(world) }, state, came);
-  return { atMs: snapshot.clock.now_ms, parts };
+  const image = new StoreImage(world);
+  const { head: store } = image;
+  const head: Head = { snapshot, store, requests, drawn_keys: drawnKeysOf(world) };
+  return {
+    atMs: snapshot.clock.now_ms,
+    parts: partsOf(encodePart(head), image),
+    release: () => image.release(),
+  };
 }
 
 /** Puts the state that `parts` hold in the place of the simulator's own. */
 export function restoreState(simulator: Checkpointed, parts: Iterable<Uint8Array>): void {
-  let head: Head | undefined;
-  const pieces: StatePiece[] = [];
-  for (const part of parts) {
-    const text = Buffer.from(part.buffer, part.byteOffset, part.byteLength).toString();
-    const value: unknown = JSON.parse(text);
-    if (head === undefined) head = value as Head;
-    else for (const piece of value as StatePiece[]) pieces.push(piece);
-  }
-  if (head === undefined) throw new Error('the checkpoint is empty');
-  const { snapshot, requests, drawn_keys: drawnKeys } = head;
+  const values = decoded(parts);
+  const first = values.next();
+  if (first.done === true) throw new Error('the checkpoint is empty');
+  const { snapshot, store, requests, drawn_keys: drawnKeys } = first.value as Head;
   const { settings, simulation, wallClock, requestLog } = simulator;
   const known = textsOf(simulation.world, drawnKeys);
   const restored = restoreSimulation(
-    snapshotOf(snapshot, pieces),
+    snapshot,
     settings,
     known,
     (own, startMs) => simulator.makeSimulation(own, startMs),
+    (world, deviceOf) => restoreStore(world, store, values as Iterable<StorePart>, deviceOf),
   );
   for (const [keyId, { rng }] of Object.entries(drawnKeys)) {
     const key = restored.world.keys.get(keyId);
@@ -94,25 +91,27 @@ export function restoreState(simulator: Checkpointed, parts: Iterable<Uint8Array
   requestLog.resumeAt(requests);
 }
 
-/** Between two parts the simulator goes on: the more came, the larger is the next part. */
-function* partsOf(
-  head: Head,
-  { pieces, release }: TakenState,
-  came: () => number,
-): Generator<Uint8Array> {
-  try {
-    yield Buffer.from(JSON.stringify(head));
-    let part: string[] = [];
-    for (const piece of pieces) {
-      part.push(JSON.stringify(piece));
-      if (part.length <= came() / requestsPerPiece) continue;
-      yield Buffer.from(`[${part.join()}]`);
-      part = [];
-    }
-    if (part.length > 0) yield Buffer.from(`[${part.join()}]`);
-  } finally {
-    release();
-  }
+/** A snapshot without messages, and without what follows from them. */
+function snapshotOf(simulator: Checkpointed): Snapshot {
+  const { world, clock } = simulator.simulation;
+  return {
+    ...headOf(simulator),
+    accounts: Array.from(world.accounts.values(), (each) => accountHead(each, [], clock.now())),
+    devices: [
+      ...Array.from(world.devices.values(), (each) => ({ ...deviceHead(each), ...noRows })),
+      ...removedDevices(world).map((each) => ({ ...deviceHead(each), ...noWork })),
+    ],
+    messages: [],
+  };
+}
+
+function* partsOf(head: Uint8Array, image: StoreImage): Generator<Uint8Array> {
+  yield head;
+  yield* image.parts();
+}
+
+function* decoded(parts: Iterable<Uint8Array>): Generator<unknown> {
+  for (const part of parts) yield decodePart(part);
 }
 
 function drawnKeysOf({ keys }: World): Record<string, DrawnKey> {

@@ -116,11 +116,13 @@ export class Checkpoints implements JournalWatch {
     const { journal, takeState, maxBytes } = this.#plan;
     const fromBytes = journal.bytes;
     const inputs = this.#inputsBefore + journal.inputs;
-    const { atMs, parts } = takeState();
-    const digest = await writeCheckpoint(attempt.file, parts, attempt);
+    const state = takeState();
+    const digest = await writeCheckpoint(attempt.file, state.parts, attempt).finally(() =>
+      state.release(),
+    );
     if (digest === undefined) return;
     const { number, file } = attempt;
-    const at = isoTime(atMs);
+    const at = isoTime(state.atMs);
     const checkpoint: Checkpoint = { number, file: nameOf(file), ...digest, at, inputs };
     const header = { ...this.#header, checkpoint };
     const line = lineOf(header);

@@ -14,6 +14,7 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import { type Fate, unpromptedFate } from '../sim/outcomes.ts';
 import { Account, type ApiKey, Device, type Message } from '../sim/records.ts';
 import type { MessagePast, SendEndpoint } from '../sim/stored-message.ts';
+import type { World } from '../sim/world.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { sha256 } from './digest.ts';
 import type {
@@ -33,11 +34,12 @@ export function restoreSimulation(
   settings: Settings,
   known: ReadonlyMap<string, string>,
   make: MakeSimulation = (own, startMs) => new Simulation(own, startMs),
+  fill?: FillWorld,
 ): Simulation {
   const simulation = emptySimulation(snapshot, settings, make);
   try {
-    new Restoring(snapshot, simulation, known).run();
-    const [broken] = walk(simulation).broken;
+    new Restoring(snapshot, simulation, known).run(fill);
+    const [broken] = fill === undefined ? walk(simulation).broken : [];
     if (broken !== undefined) throw new Error(broken);
   } catch (error) {
     simulation.stop();
@@ -48,6 +50,8 @@ export function restoreSimulation(
   return simulation;
 }
 
+/** Puts messages into a world, in the place of the snapshot's own. */
+export type FillWorld = (world: World, deviceOf: (deviceId: string) => Device) => void;
 type MakeSimulation = (settings: Settings, startMs: number) => Simulation;
 
 function emptySimulation(snapshot: Snapshot, settings: Settings, make: MakeSimulation): Simulation {
@@ -77,7 +81,7 @@ class Restoring {
     this.#known = known;
   }
 
-  run(): void {
+  run(fill: FillWorld | undefined): void {
     const { accounts, devices, messages, faults, outcomes, limiter, counters, awake } =
       this.#snapshot;
     const { world, fleet } = this.#simulation;
@@ -91,9 +95,12 @@ class Restoring {
     for (const message of messages) {
       this.#message(message, uses.get(message.message_id));
     }
+    fill?.(world, (deviceId) => this.#deviceOf(deviceId));
     for (const account of accounts) this.#past(account);
     // Before the device starts: its work decides what it waits for.
-    for (const device of devices) if (device.removed !== true) this.#work(device);
+    for (const device of devices) {
+      if (device.removed !== true && fill === undefined) this.#work(device);
+    }
     for (const device of world.devices.values()) fleet.deviceAdded(device);
     fleet.wakeInOrder(awake.map((deviceId) => found(world.devices, deviceId)));
     world.outcomes.replace(outcomes);
@@ -104,7 +111,8 @@ class Restoring {
     }
     const { arrivals, pool_ids: poolIds, names } = counters;
     world.restoreCounters({ arrivals, poolIds, names });
-    const { retention = { forgotten_messages: 0, forgotten_request_ids: 0 } } = this.#snapshot;
+    const { retention } = this.#snapshot;
+    if (retention === undefined) return;
     world.messages.retention.forgottenMessages = retention.forgotten_messages;
     world.messages.retention.forgottenRequestIds = retention.forgotten_request_ids;
   }
@@ -273,7 +281,7 @@ function pastOf(message: SnapshotMessage): MessagePast {
   };
 }
 
-function fateOf(fate: SnapshotMessage['fate']): Fate | undefined {
+export function fateOf(fate: SnapshotMessage['fate']): Fate | undefined {
   if (fate === null) return undefined;
   return fate.unprompted && fate.in !== null
     ? unpromptedFate(fate.in)

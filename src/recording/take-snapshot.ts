@@ -6,7 +6,7 @@ import { smstwinVersion } from '../config/version.ts';
 import { keyPrefix } from '../sim/key-prefix.ts';
 import type { Limiter } from '../sim/limiter.ts';
 import { type EndpointName, endpointNames, replayWindowMs } from '../sim/limits.ts';
-import { isUnprompted } from '../sim/outcomes.ts';
+import { type Fate, isUnprompted } from '../sim/outcomes.ts';
 import type { Account, ApiKey, Device, FirstUse, Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
@@ -117,7 +117,21 @@ export function accountOf(
   accepted: readonly SnapshotUse[],
   nowMs: number,
 ): SnapshotAccount {
-  const { ids, fates, paces, forgotten } = account;
+  const { forgotten, quota } = account;
+  const isForgetful = forgotten.delivered + forgotten.failed > 0;
+  return {
+    ...accountHead(account, accepted, nowMs),
+    ...(isForgetful && { forgotten: { ...forgotten, quota: quota.state } }),
+  };
+}
+
+/** All but what it counts. */
+export function accountHead(
+  account: Account,
+  accepted: readonly SnapshotUse[],
+  nowMs: number,
+): SnapshotAccount {
+  const { ids, fates, paces } = account;
   const kept = [...account.replays.entries()].flatMap((use) => usesOf(use, nowMs));
   return {
     account_id: account.accountId,
@@ -133,9 +147,6 @@ export function accountOf(
       received_at_ms: receivedAtMs,
     })),
     replays: [...accepted, ...kept].sort((a, b) => a.at_ms - b.at_ms),
-    ...(forgotten.delivered + forgotten.failed > 0 && {
-      forgotten: { ...forgotten, quota: account.quota.state },
-    }),
   };
 }
 
@@ -225,15 +236,7 @@ export function messageOf(message: Message): SnapshotMessage {
     text: message.text,
     created_at_ms: message.createdAtMs,
     send_at_ms: message.sendAtMs,
-    fate:
-      fate === undefined
-        ? null
-        : {
-            ends: fate.ends,
-            in: fate.in ?? null,
-            polls: fate.polls,
-            unprompted: isUnprompted(fate),
-          },
+    fate: fate === undefined ? null : fateImage(fate),
     arrival: message.arrival,
     status: message.status,
     sending_at_ms: message.sendingAtMs,
@@ -243,6 +246,13 @@ export function messageOf(message: Message): SnapshotMessage {
     due_poll: message.duePoll,
     sender: message.sender,
   };
+}
+
+export type FateImage = NonNullable<SnapshotMessage['fate']>;
+
+export function fateImage(fate: Fate): FateImage {
+  const { ends, in: status = null, polls } = fate;
+  return { ends, in: status, polls, unprompted: isUnprompted(fate) };
 }
 
 function idOf({ messageId }: Message): string {

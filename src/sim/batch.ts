@@ -70,6 +70,12 @@ class Members<M extends Joinable<M>> {
     this.#length++;
   }
 
+  /** Those from `first` on, as they are now; what is there never changes, so it may be read later. */
+  blocksFrom(first: number): Iterable<Float64Array> {
+    const blocks = this.#blocks.map(({ arrivals }) => arrivals);
+    return blocksFrom(blocks, first, this.#length);
+  }
+
   /** Undefined where the message was forgotten. */
   at(index: number): M | undefined {
     const arrival = this.#blocks[Math.floor(index / blockSize)]?.arrivals[index % blockSize];
@@ -134,6 +140,20 @@ class Members<M extends Joinable<M>> {
   }
 }
 
+function* blocksFrom(
+  blocks: readonly Float64Array[],
+  first: number,
+  length: number,
+): Generator<Float64Array> {
+  for (let at = first; at < length; ) {
+    const from = at % blockSize;
+    const block = blocks[Math.floor(at / blockSize)] as Float64Array;
+    const part = block.subarray(from, Math.min(blockSize, from + length - at));
+    yield part;
+    at += part.length;
+  }
+}
+
 /** A batch may share its members with another, where only some of the cohorts have moved on. */
 export class Batch<M extends Joinable<M>> {
   #members: Members<M>;
@@ -149,6 +169,11 @@ export class Batch<M extends Joinable<M>> {
     this.#members = members instanceof Batch ? members.#members : new Members();
     if (!(members instanceof Batch)) for (const member of members) this.#members.push(member);
     for (const cohort of cohorts) this.take(cohort);
+  }
+
+  /** The arrival numbers of its members as they are now, in order and in blocks. */
+  get arrivals(): Iterable<Float64Array> {
+    return this.#members.blocksFrom(this.#first);
   }
 
   /** A cohort waits here from now on. */

@@ -5,7 +5,7 @@
  */
 import { Columns } from './columns.ts';
 import type { Fate } from './outcomes.ts';
-import { RareValues } from './rare-values.ts';
+import { type RareImage, RareValues } from './rare-values.ts';
 import { TextSlab } from './text-slab.ts';
 
 export const rowsPerChunk = 4_096;
@@ -14,6 +14,20 @@ const firstRows = 64;
 const growth = 8;
 /** A full chunk is packed when only this share of its places holds a message. */
 const packedShare = 1 / 8;
+
+/** All of a chunk but its number, for a checkpoint. */
+export interface ChunkImage {
+  readonly firstArrival: number;
+  readonly rows: number;
+  readonly held: number;
+  readonly capacity: number;
+  readonly columns: Uint8Array;
+  readonly slab: Uint8Array;
+  readonly sendAtMs: Float64Array | undefined;
+  readonly fates: RareImage<Fate>;
+  readonly senders: RareImage<string>;
+  readonly packed: Uint16Array | undefined;
+}
 
 /** `Home`: what its rows refer to. */
 export class Chunk<Home = unknown> {
@@ -48,6 +62,40 @@ export class Chunk<Home = unknown> {
     this.firstArrival = firstArrival;
     this.columns = columns;
     this.slab = slab;
+  }
+
+  static of<Home>(home: Home, number: number, image: ChunkImage): Chunk<Home> {
+    const { firstArrival, rows, held, capacity, columns, slab, sendAtMs, packed } = image;
+    // A copy of its own, as the columns take a whole buffer.
+    const { buffer } = columns.slice();
+    const chunk = new Chunk(home, number, firstArrival, {
+      columns: new Columns(capacity, buffer as ArrayBuffer),
+      slab: TextSlab.of(slab),
+    });
+    chunk.rows = rows;
+    chunk.held = held;
+    chunk.sendAtMs = sendAtMs;
+    chunk.fates = RareValues.of(image.fates);
+    chunk.senders = RareValues.of(image.senders);
+    chunk.#packed = packed;
+    return chunk;
+  }
+
+  /** Refers to the arrays of the chunk: copy it before the chunk changes. */
+  get image(): ChunkImage {
+    const { firstArrival, rows, held, columns, slab, sendAtMs, fates, senders } = this;
+    return {
+      firstArrival,
+      rows,
+      held,
+      capacity: columns.capacity,
+      columns: new Uint8Array(columns.buffer),
+      slab: slab.bytes.subarray(0, slab.used),
+      sendAtMs,
+      fates: fates.image,
+      senders: senders.image,
+      packed: this.#packed,
+    };
   }
 
   get isFull(): boolean {

@@ -25,11 +25,26 @@ export interface Member {
   cohort: Cohort;
 }
 
+/** What a cohort has become. */
+type CohortPast = Pick<
+  Cohort,
+  'status' | 'sendingAtMs' | 'sentAtMs' | 'endedAtMs' | 'failureReason' | 'duePoll'
+>;
+
+/** What a checkpoint holds of a cohort itself. */
+export interface CohortImage extends CohortPast {
+  readonly size: number;
+  /** Null: it has never had a member. */
+  readonly firstArrival: number | null;
+  /** Null: it takes no more steps as a whole. */
+  readonly created: Float64Array | null;
+}
+
 /** All times are epoch milliseconds; 0 stands for "never". */
 export class Cohort {
   readonly account: CohortAccount;
   readonly fate: Fate | undefined;
-  /** Written by `become` alone, as are the times; `likeOf` copies them. */
+  /** Written by `become` alone, as are the times; `copyPast` copies them. */
   status: Status = 'queued';
   sendingAtMs = 0;
   sentAtMs = 0;
@@ -75,6 +90,22 @@ export class Cohort {
       if (status === 'failed') this.failureReason = failureReason;
       this.account.ended(this);
     }
+  }
+
+  get image(): CohortImage {
+    const { status, sendingAtMs, sentAtMs, endedAtMs, failureReason, duePoll, size } = this;
+    const past = { status, sendingAtMs, sentAtMs, endedAtMs, failureReason, duePoll };
+    const firstArrival = Number.isFinite(this.firstArrival) ? this.firstArrival : null;
+    const created = this.created === undefined ? null : Float64Array.from(this.created);
+    return { ...past, size, firstArrival, created };
+  }
+
+  /** Puts a checkpoint's cohort in the place of a new one. */
+  restore(image: CohortImage): void {
+    copyPast(image, this);
+    this.size = image.size;
+    this.firstArrival = image.firstArrival ?? Number.POSITIVE_INFINITY;
+    this.created = image.created === null ? undefined : [...image.created];
   }
 
   /** When the status was last written; 0 while it is the first. */
@@ -141,12 +172,7 @@ export function likeOf(
   origin?: Cohort,
 ): Cohort {
   const like = new Cohort(account, fate, origin);
-  like.status = cohort.status;
-  like.sendingAtMs = cohort.sendingAtMs;
-  like.sentAtMs = cohort.sentAtMs;
-  like.endedAtMs = cohort.endedAtMs;
-  like.failureReason = cohort.failureReason;
-  like.duePoll = cohort.duePoll;
+  copyPast(cohort, like);
   like.batch = cohort.batch;
   return like;
 }
@@ -164,4 +190,13 @@ export function alone(member: Member): Cohort {
 /** How many messages are in these cohorts. */
 export function sizeOf(cohorts: readonly Cohort[]): number {
   return cohorts.reduce((sum, { size }) => sum + size, 0);
+}
+
+function copyPast(from: CohortPast, to: Cohort): void {
+  to.status = from.status;
+  to.sendingAtMs = from.sendingAtMs;
+  to.sentAtMs = from.sentAtMs;
+  to.endedAtMs = from.endedAtMs;
+  to.failureReason = from.failureReason;
+  to.duePoll = from.duePoll;
 }

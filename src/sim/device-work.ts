@@ -4,7 +4,7 @@
  */
 import { Batch, type FrozenBatch, type Joinable } from './batch.ts';
 import type { Cohort } from './cohort.ts';
-import { type HeldMember, Holds } from './holds.ts';
+import { type HeldMember, Holds, type HoldsImage } from './holds.ts';
 import type { Fate } from './outcomes.ts';
 import { type PacedStep, PacedSteps } from './paced-steps.ts';
 import type { Status } from './status.ts';
@@ -32,6 +32,15 @@ export interface FrozenWork {
     readonly from: Status;
     readonly dueAtMs: number;
   }[];
+}
+
+/** The same for a checkpoint, which keeps the batches. */
+export interface WorkImage<M extends WorkMessage<M>> {
+  readonly pollCount: number;
+  readonly held: HoldsImage<M>;
+  readonly ready: readonly Batch<M>[];
+  readonly inFlight: readonly Batch<M>[];
+  readonly paced: readonly PacedStep<M>[];
 }
 
 /** A device's messages that are not final, by what they wait for. A message may move on by another way
@@ -131,6 +140,15 @@ export class DeviceWork<M extends WorkMessage<M>> {
     this.inFlight = restored(rows.inFlight, isInFlight, stale);
     this.held.restore(rows.held);
     for (const step of rows.paced) this.paced.push(step);
+  }
+
+  /** Everything as it was. */
+  restoreImage({ pollCount, held, ready, inFlight, paced }: WorkImage<M>): void {
+    this.#pollCount = pollCount;
+    this.ready = [...ready];
+    this.inFlight = [...inFlight];
+    this.held.restoreImage(held);
+    for (const step of paced) this.paced.push(step);
   }
 
   /** A queued message waits for pickup from now on, behind the others. */

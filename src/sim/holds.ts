@@ -10,6 +10,13 @@ export interface HeldMember<M> extends Joinable<M> {
   readonly sendAtMs: number;
 }
 
+/** The same for a checkpoint. */
+export interface HoldsImage<M extends HeldMember<M>> {
+  readonly alone: readonly M[];
+  /** Those whose hold has one end. */
+  readonly together: readonly (readonly [endMs: number, batch: Batch<M>])[];
+}
+
 export class Holds<M extends HeldMember<M>> {
   /** Every end that is in one of the maps; also some that are in neither any more. */
   readonly #ends = new MinHeap<number>((a, b) => a < b);
@@ -97,6 +104,19 @@ export class Holds<M extends HeldMember<M>> {
   restore(messages: readonly M[]): void {
     const held = messages.filter(({ cohort }) => isHeld(cohort));
     for (const message of held.sort(isReleasedBefore)) this.add(message);
+  }
+
+  /** Copies no messages. */
+  get image(): HoldsImage<M> {
+    return { alone: [...this.#alone.values()], together: [...this.#together] };
+  }
+
+  restoreImage({ alone, together }: HoldsImage<M>): void {
+    for (const message of alone) this.add(message);
+    for (const [end, batch] of together) {
+      this.#together.set(end, batch);
+      this.#ends.push(end);
+    }
   }
 
   /** Drops the messages of an account that is deleted. */

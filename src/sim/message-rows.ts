@@ -3,7 +3,7 @@
  * that find them: by id, and by account and `request_id`. A handle names a row by the number of its
  * chunk and its place there; numbers and buffers of chunks are used again.
  */
-import { type Buffers, Chunk, rowsPerChunk } from './chunk.ts';
+import { type Buffers, Chunk, type ChunkImage, rowsPerChunk } from './chunk.ts';
 import { Columns } from './columns.ts';
 import { assert } from './errors.ts';
 import { HandleTable } from './handle-table.ts';
@@ -119,6 +119,25 @@ export class MessageRows<Home> {
 
   get useCount(): number {
     return this.#uses.size;
+  }
+
+  /** Adds a chunk as it was. `isUse`: whether the `request_id` of the message there finds it. */
+  restore(image: ChunkImage, isUse: (columns: Columns, place: number) => boolean): void {
+    const number = this.#numbered.length;
+    const chunk = Chunk.of(this.#home, number, image);
+    const { columns, slab } = chunk;
+    for (let row = chunk.heldFrom(0); row >= 0; row = chunk.heldFrom(row + 1)) {
+      const place = chunk.placeOf(row);
+      const handle = handleOf(chunk, row);
+      this.#ids.add(columns.ids[4 * place] as number, handle);
+      if (!columns.hasRequestId(place) || !isUse(columns, place)) continue;
+      const at = slab.after(columns.textAt[place] as number);
+      this.#uses.add(slab.hash(at, columns.account[place] as number), handle);
+    }
+    this.#numbered.push(chunk);
+    this.#byArrival.set(chunk.firstArrival / rowsPerChunk, chunk);
+    this.#chunks.push(chunk);
+    this.size += chunk.held;
   }
 
   forget(chunk: Chunk<Home>, row: number): void {

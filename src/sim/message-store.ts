@@ -4,7 +4,7 @@
  * Rules: STATE-1, RES-2, SEND-4.
  */
 import { AccountMessages } from './account-messages.ts';
-import type { Chunk } from './chunk.ts';
+import type { Chunk, ChunkImage } from './chunk.ts';
 import { rowsPerChunk } from './chunk.ts';
 import type { Cohort } from './cohort.ts';
 import { assert } from './errors.ts';
@@ -41,7 +41,7 @@ export class MessageStore implements AccountHome {
   /** Messages that are not final. */
   unfinished = 0;
   /** No final message arrived before this one. */
-  #firstFinal = 0;
+  firstFinal = 0;
 
   constructor(now: () => number, retention: Retention) {
     this.now = now;
@@ -51,6 +51,16 @@ export class MessageStore implements AccountHome {
 
   get size(): number {
     return this.#rows.size;
+  }
+
+  /** Adds a chunk as it was, after those before it. */
+  restoreChunk(image: ChunkImage): void {
+    const oldestMs = this.now() - replayWindowMs;
+    this.#rows.restore(
+      image,
+      ({ key, createdAtMs }, place) =>
+        (key[place] as number) > 0 && (createdAtMs[place] as number) >= oldestMs,
+    );
   }
 
   /** In the order of arrival. */
@@ -202,7 +212,7 @@ export class MessageStore implements AccountHome {
   /** A cohort has become final. */
   ended({ size, firstArrival }: Cohort): void {
     this.unfinished -= size;
-    if (firstArrival < this.#firstFinal) this.#firstFinal = firstArrival;
+    if (firstArrival < this.firstFinal) this.firstFinal = firstArrival;
   }
 
   /** Drops the messages of an account that is deleted. */
@@ -248,20 +258,20 @@ export class MessageStore implements AccountHome {
   /** Each row is looked at once, and again only if a message before it has become final. */
   #oldestFinal(): Message | undefined {
     const { chunks } = this.#rows;
-    for (let at = this.#rows.placeOf(this.#firstFinal); at < chunks.length; at++) {
+    for (let at = this.#rows.placeOf(this.firstFinal); at < chunks.length; at++) {
       const chunk = chunks[at] as Chunk<Home>;
       const { columns } = chunk;
-      let row = chunk.heldFrom(Math.max(0, this.#firstFinal - chunk.firstArrival));
+      let row = chunk.heldFrom(Math.max(0, this.firstFinal - chunk.firstArrival));
       for (; row >= 0; row = chunk.heldFrom(row + 1)) {
         const slot = columns.cohort[chunk.placeOf(row)] as number;
         if (this.cohorts.at(slot).endedAtMs === 0) continue;
-        this.#firstFinal = chunk.firstArrival + row;
+        this.firstFinal = chunk.firstArrival + row;
         return new Message(chunk, row);
       }
-      this.#firstFinal = chunk.firstArrival + rowsPerChunk;
+      this.firstFinal = chunk.firstArrival + rowsPerChunk;
     }
     const last = chunks.at(-1);
-    if (last !== undefined) this.#firstFinal = last.firstArrival + last.rows;
+    if (last !== undefined) this.firstFinal = last.firstArrival + last.rows;
     return undefined;
   }
 

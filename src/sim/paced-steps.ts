@@ -47,11 +47,14 @@ export class PacedSteps<M extends Paced> {
     return steps.sort(isTakenBefore);
   }
 
+  /** In no particular order. */
+  get unsorted(): PacedStep<M>[] {
+    return [...this.#byTime.values()].flat();
+  }
+
   /** In the order in which they are taken. */
   get items(): readonly PacedStep<M>[] {
-    return [...this.#byTime.values()]
-      .flat()
-      .sort((a, b) => a.dueAtMs - b.dueAtMs || isTakenBefore(a, b));
+    return this.unsorted.sort((a, b) => a.dueAtMs - b.dueAtMs || isTakenBefore(a, b));
   }
 
   /** Drops the messages of an account that is deleted. */

@@ -20,7 +20,7 @@ const msPerMinute = 60_000;
 
 export class QuotaLog {
   readonly #spanMs: number;
-  #rows = new Float64Array(0);
+  #rows: Float64Array = new Float64Array(0);
   /** Rows before `#first` have left the span. */
   #first = 0;
   #next = 0;
@@ -57,6 +57,20 @@ export class QuotaLog {
       rows.push([...this.#rows.subarray(row * width, (row + 1) * width)] as QuotaRow);
     }
     return rows;
+  }
+
+  /** A copy of the rows, one after the other. */
+  image(nowMs: number): Float64Array {
+    this.#expire(nowMs);
+    return this.#rows.slice(this.#first * width, this.#next * width);
+  }
+
+  restoreImage(rows: Float64Array): void {
+    this.#rows = rows;
+    this.#first = 0;
+    this.#next = rows.length / width;
+    this.#sum.fill(0);
+    for (let at = 0; at < rows.length; at += width) this.#addToSum(at, 1);
   }
 
   restore(rows: readonly QuotaRow[]): void {

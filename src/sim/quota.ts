@@ -21,6 +21,11 @@ export interface QuotaState {
   readonly days: QuotaRow[];
 }
 
+export interface QuotaImage {
+  readonly month: Readonly<QuotaRow>;
+  readonly days: Float64Array;
+}
+
 export class QuotaCount {
   readonly #now: () => number;
   readonly #days = new QuotaLog(rollingMs);
@@ -67,6 +72,18 @@ export class QuotaCount {
   get state(): QuotaState {
     this.#beginMonth(this.#now());
     return { month: [...this.#month], days: this.#days.rows(this.#now()) };
+  }
+
+  /** The same for a checkpoint: the rows of the last days in one array. */
+  get image(): QuotaImage {
+    this.#beginMonth(this.#now());
+    return { month: [...this.#month], days: this.#days.image(this.#now()) };
+  }
+
+  restoreImage({ month, days }: QuotaImage): void {
+    this.#beginMonth(this.#now());
+    this.#month = [...month];
+    this.#days.restoreImage(days);
   }
 
   restore({ month, days }: QuotaState): void {

@@ -39,6 +39,17 @@ export class Slots<T extends Slotted> {
     for (const item of this.items) if (item !== undefined) yield item;
   }
 
+  /** Gives each object the number that it had; there are no others. */
+  restore(items: Iterable<readonly [slot: number, item: T]>): void {
+    for (const [slot, item] of items) {
+      item.slot = slot;
+      this.items[slot] = item;
+    }
+    for (let slot = this.items.length - 1; slot > 0; slot--) {
+      if (this.items[slot] === undefined) this.#free.push(slot);
+    }
+  }
+
   release(item: T): void {
     if (item.slot === 0) return;
     this.items[item.slot] = undefined;

@@ -17,6 +17,13 @@ export class TextSlab {
     this.bytes = new Uint8Array(bytes);
   }
 
+  static of(bytes: Uint8Array): TextSlab {
+    const slab = new TextSlab(0);
+    slab.bytes = bytes;
+    slab.used = bytes.length;
+    return slab;
+  }
+
   /** Returns where the text begins. */
   write(text: string): number {
     const { length } = text;

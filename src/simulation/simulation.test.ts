@@ -57,7 +57,7 @@ test('STATE-3 the status of a message is written in one place', () => {
   const isOther = /slot\.status/;
   expect(coreLinesWith(/\.status = /).filter((line) => !isOther.test(line))).toEqual([
     'sim/cohort.ts: this.status = status;',
-    'sim/cohort.ts: like.status = cohort.status;',
+    'sim/cohort.ts: to.status = from.status;',
   ]);
   expect(coreLinesWith(/\.become\(/).map((line) => line.split(':')[0])).toEqual([
     'actors/lifecycle.ts',
