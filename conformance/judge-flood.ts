@@ -112,7 +112,12 @@ export function returnsAfterAMinute(t: Trial, flood: Flood): void {
   const tookMs = backAt - (before.times[0] ?? flood.beganAt);
   if (!isEarly && tookMs >= minuteMs)
     verify.that(passed(wait.after), 'a success after a minute', wait.after);
-  const isShort = tookMs < minuteMs - shortestMs && !mayBeAligned(backAt, backAt);
+  const refusals = [...flood.refusals, wait.refusal, ...(wait.early ? [wait.early] : [])];
+  const waits = refusals
+    .filter(({ status }) => status === 429)
+    .map((reply) => ({ ...reply, seconds: verify.given(() => verify.retryAfter(reply)) }));
+  const told = toldReturn(waits);
+  const isShort = tookMs < minuteMs - shortestMs && !isAlignedReturn(told, backAt);
   verify.that(
     !isShort,
     'nothing back before a minute is over',
@@ -120,28 +125,48 @@ export function returnsAfterAMinute(t: Trial, flood: Flood): void {
   );
   const spent = before.times.map((at) => ({ sentAt: at - shortestMs, answeredAt: at }));
   spent.push(...replies);
-  toldInAMinute([...flood.refusals, wait.refusal, ...(wait.early ? [wait.early] : [])], spent);
+  toldInAMinute(told, spent);
   t.count();
 }
 
 const shortestMs = 200;
 const slackMs = 100;
 
+interface Told {
+  readonly from: number;
+  readonly until: number;
+}
+
+interface ToldWait extends Pick<Reply, 'sentAt' | 'answeredAt'> {
+  readonly seconds: number;
+}
+
+/** The seconds of several refusals say to a part of a second when the bucket has a token again. */
+export function toldReturn(waits: readonly ToldWait[]): Told {
+  let [from, until] = [0, Number.POSITIVE_INFINITY];
+  for (const { sentAt, answeredAt, seconds } of waits) {
+    from = Math.max(from, sentAt + (seconds - 1) * 1_000);
+    until = Math.min(until, answeredAt + seconds * 1_000);
+  }
+  return { from, until };
+}
+
 /**
- * The seconds of several refusals say to a part of a second when the bucket has a token again:
- * a minute after the first request, or after a later one where refusals count too
+ * The bucket filled with a minute of the clock (`limiterRefill`). A run that was held up finds it
+ * full late: the 429s say when that was.
+ */
+export function isAlignedReturn({ from, until }: Told, backAt: number): boolean {
+  return mayBeAligned(Math.min(from, backAt), Math.min(until, backAt));
+}
+
+/**
+ * A minute after the first request, or after a later one where refusals count too
  * (`refusedSpendsToken`), which then moves with each of them.
  */
 function toldInAMinute(
-  refusals: readonly Reply[],
+  { from, until }: Told,
   spent: readonly Pick<Reply, 'sentAt' | 'answeredAt'>[],
 ): void {
-  let [from, until] = [0, Number.POSITIVE_INFINITY];
-  for (const reply of refusals.filter(({ status }) => status === 429)) {
-    const waitMs = verify.given(() => verify.retryAfter(reply)) * 1_000;
-    from = Math.max(from, reply.sentAt + waitMs - 1_000);
-    until = Math.min(until, reply.answeredAt + waitMs);
-  }
   const [first] = spent;
   if (from > until || first === undefined || mayBeAligned(from, until)) return;
   const isAMinuteAfter = spent.some(
