@@ -3,7 +3,6 @@
  * An expected failure does not fail the run; one that has healed, or that names nothing, does (exit
  * 5).
  */
-import { type AnyCase, idOf, subjectOf } from './case.ts';
 import type { Expectation } from './expected-file.ts';
 import { isFailure, type Result } from './result.ts';
 
@@ -17,7 +16,7 @@ export interface Weighed {
 export function weigh(
   entries: readonly Expectation[],
   results: readonly Result[],
-  known: readonly AnyCase[],
+  known: readonly { readonly id: string; readonly subject: string }[],
 ): Weighed {
   const expected = new Map<string, string>();
   const stale: string[] = [];
@@ -25,7 +24,7 @@ export function weigh(
     const name = entry.case ?? entry.rule ?? '';
     const meant = (id: string, subject: string) =>
       entry.case === undefined ? subject === entry.rule : id === entry.case;
-    if (!known.some((one) => meant(idOf(one), subjectOf(one)))) {
+    if (!known.some((one) => meant(one.id, one.subject))) {
       stale.push(
         `${name}: no such ${entry.case === undefined ? 'rule' : 'case'} (${entry.reason})`,
       );

@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import { BucketLedger } from './buckets.ts';
-import type { AnyCase } from './case.ts';
+import { type AnyCase, idOf, subjectOf } from './case.ts';
 import { allCases } from './cases/all.ts';
 import { Client } from './client.ts';
 import { type Clock, wallClock } from './clock.ts';
@@ -18,6 +18,7 @@ import { dryRun, listing } from './plan.ts';
 import type { Summary } from './reports/summary.ts';
 import { progressLine, textReport } from './reports/text.ts';
 import { writeReports } from './reports/write.ts';
+import { sentenceOf } from './rules.ts';
 import { select } from './select.ts';
 import { type Run, runSuite, unreached } from './suite.ts';
 import { fates, type Means, type Profile, type Target } from './target.ts';
@@ -170,8 +171,14 @@ type Facts = Pick<
 >;
 
 function summarise(ran: Run, options: ConformOptions, facts: Facts): Summary {
-  const weighed = weigh(options.expected, ran.results, allCases);
+  const weighed = weigh(
+    options.expected,
+    ran.results,
+    allCases.map((one) => ({ id: idOf(one), subject: subjectOf(one) })),
+  );
   return {
+    title: 'Conformance',
+    sentenceOf,
     ...facts,
     exitCode: exitCode(ran, weighed),
     interrupted: ran.interrupted,

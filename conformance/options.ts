@@ -6,18 +6,10 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { refuseOtherRecipient, refuseUnsendable, refuseWithoutBaseUrl } from './contradictions.ts';
 import { type Expectation, readExpectations } from './expected-file.ts';
+import { type Report, readReport, reportKinds } from './report-flag.ts';
 import { type Profile, profiles, type TargetFlags } from './target.ts';
 import { Answered, UsageError } from './usage-error.ts';
 import { isWritable } from './writable.ts';
-
-export const reportKinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'] as const;
-export type ReportKind = (typeof reportKinds)[number];
-
-export interface Report {
-  readonly kind: ReportKind;
-  /** Undefined: standard output. */
-  readonly file?: string;
-}
 
 export interface ConformOptions {
   readonly baseUrl?: string;
@@ -89,14 +81,9 @@ function repeated<T>(one: (value: string) => T) {
 }
 
 function report(value: string): Report {
-  const at = value.indexOf('=');
-  const kind = reportKinds.find((name) => name === (at < 0 ? value : value.slice(0, at)));
-  if (kind === undefined)
-    throw new InvalidArgumentError(`expected one of ${reportKinds.join(', ')}`);
-  const file = at < 0 ? '' : value.slice(at + 1);
-  if (kind === 'github') return file === '' ? { kind } : { kind, file };
-  if (file === '') throw new InvalidArgumentError(`expected ${kind}=FILE`);
-  return { kind, file: writable(file) };
+  const read = readReport(value);
+  if (typeof read === 'string') throw new InvalidArgumentError(read);
+  return read;
 }
 
 function writable(file: string): string {

@@ -32,6 +32,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'play a recorded run again and compare every reply',
     run: async (argv, io) => (await import('./cli/replay.ts')).replay(argv, io),
   },
+  referee: {
+    summary: 'judge a client by its recorded requests',
+    run: async (argv, io) => (await import('./cli/referee.ts')).referee(argv, io),
+  },
   rules: {
     summary: 'print the rules that the document states',
     run: async (argv, io) => (await import('./cli/rules.ts')).rules(argv, io),

@@ -24,7 +24,7 @@ export function githubReport(summary: Summary): string {
   const counts = verdicts
     .filter((verdict) => summary.counts[verdict] > 0)
     .map((verdict) => `${summary.counts[verdict]} ${verdict.replace('_', ' ')}`);
-  lines.push(annotation('notice', 'Conformance', `${summary.baseUrl}: ${counts.join(', ')}`));
+  lines.push(annotation('notice', summary.title, `${summary.baseUrl}: ${counts.join(', ')}`));
   return `${lines.join('\n')}\n`;
 }
 

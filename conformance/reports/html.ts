@@ -4,7 +4,6 @@
  */
 import { curlOf, type Exchange } from '../exchange.ts';
 import { isFailure, type Result, type Verdict, verdicts } from '../result.ts';
-import { sentenceOf } from '../rules.ts';
 import { because, bySubject, type Summary, escapeMarkup as text } from './summary.ts';
 
 export function htmlReport(summary: Summary): string {
@@ -18,12 +17,12 @@ export function htmlReport(summary: Summary): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Conformance of ${text(summary.baseUrl)}</title>
+<title>${text(summary.title)} of ${text(summary.baseUrl)}</title>
 <style>${style}</style>
 </head>
 <body>
 <header>
-<h1>Conformance</h1>
+<h1>${text(summary.title)}</h1>
 <p>${text(summary.baseUrl)} · <time>${text(summary.startedAt)}</time> · ${(summary.durationMs / 1000).toFixed(1)} s · ${summary.sends} sends · exit code ${summary.exitCode}</p>
 ${summary.interrupted ? '<p><strong>Interrupted: this is what was found so far.</strong></p>' : ''}
 ${summary.reachable ? '' : '<p><strong>The target is not reachable.</strong></p>'}
@@ -32,7 +31,7 @@ ${summary.reachable ? '' : '<p><strong>The target is not reachable.</strong></p>
 <main>
 <h2>Rules</h2>
 ${rules.map(([id, its]) => section(id, its, verdictOf.get(id) ?? 'skipped', summary)).join('\n')}
-<h2>Assumptions</h2>
+${gaps.length > 0 ? '<h2>Assumptions</h2>' : ''}
 ${gaps.map(([id, its]) => section(id, its, its[0]?.verdict ?? 'skipped', summary)).join('\n')}
 ${summary.weighed.stale.map((line) => `<p>Stale expectation: ${text(line)}</p>`).join('\n')}
 </main>
@@ -48,7 +47,7 @@ function badge(verdict: Verdict): string {
 function section(id: string, its: readonly Result[], verdict: Verdict, summary: Summary): string {
   const open = isFailure(verdict) ? ' open' : '';
   return `<details class="subject" id="${text(id)}"${open}>
-<summary>${badge(verdict)} <strong>${text(id)}</strong> <span>${prose(sentenceOf(id))}</span></summary>
+<summary>${badge(verdict)} <strong>${text(id)}</strong> <span>${prose(summary.sentenceOf(id))}</span></summary>
 ${its.map((result) => caseOf(result, summary)).join('\n')}
 </details>`;
 }

@@ -1,9 +1,8 @@
 /** The whole run for programs. Its schema is `report.schema.json`, beside this file. */
-import { sentenceOf } from '../rules.ts';
 import type { Summary } from './summary.ts';
 
 export function jsonReport(summary: Summary): string {
-  const { weighed, discovered, results, rules, ...rest } = summary;
+  const { title: _, sentenceOf, weighed, discovered, results, rules, ...rest } = summary;
   const report = {
     format: 'smstwin-conformance/1',
     ...rest,

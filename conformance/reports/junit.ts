@@ -5,7 +5,6 @@
  */
 
 import type { Result } from '../result.ts';
-import { sentenceOf } from '../rules.ts';
 import { because, bySubject, escapeMarkup, type Summary } from './summary.ts';
 
 export function junitReport(summary: Summary): string {
@@ -41,7 +40,7 @@ function suite(
     `time="${seconds.toFixed(3)}"`,
   ].join(' ');
   const cases = its.map((result) => testCase(result, summary)).join('');
-  return `  <testsuite ${attributes}>\n    <properties><property name="holds" value="${escapeMarkup(sentenceOf(subject))}"/></properties>\n${cases}    <system-out/>\n    <system-err/>\n  </testsuite>\n`;
+  return `  <testsuite ${attributes}>\n    <properties><property name="holds" value="${escapeMarkup(summary.sentenceOf(subject))}"/></properties>\n${cases}    <system-out/>\n    <system-err/>\n  </testsuite>\n`;
 }
 
 function testCase(result: Result, summary: Summary): string {

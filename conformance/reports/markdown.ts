@@ -1,12 +1,11 @@
 /** For a pull request or a wiki: the rules in a table, then what failed. */
 
 import { isFailure, verdicts } from '../result.ts';
-import { sentenceOf } from '../rules.ts';
 import { because, type Summary } from './summary.ts';
 
 export function markdownReport(summary: Summary): string {
   const lines = [
-    '# Conformance',
+    `# ${summary.title}`,
     '',
     `Target: ${cell(summary.baseUrl)} · ${summary.startedAt} · ${summary.sends} sends · exit code ${summary.exitCode}`,
     '',
@@ -20,7 +19,7 @@ export function markdownReport(summary: Summary): string {
     '|---|---|---:|---|',
     ...summary.rules.map(
       ({ id, verdict, passed, cases }) =>
-        `| ${id} | ${verdict} | ${passed} of ${cases} | ${sentenceOf(id).replaceAll('|', '\\|')} |`,
+        `| ${id} | ${verdict} | ${passed} of ${cases} | ${summary.sentenceOf(id).replaceAll('|', '\\|')} |`,
     ),
     '',
   ];

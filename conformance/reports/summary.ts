@@ -5,6 +5,10 @@ import type { RuleVerdict } from '../outcome.ts';
 import type { Result, Verdict } from '../result.ts';
 
 export interface Summary {
+  /** What the reports are headed by. */
+  readonly title: string;
+  /** What a rule says; empty for an unknown id. */
+  readonly sentenceOf: (id: string) => string;
   readonly baseUrl: string;
   readonly startedAt: string;
   readonly durationMs: number;

@@ -2,7 +2,6 @@
 
 import type { Exchange } from '../exchange.ts';
 import { isFailure, type Result, verdicts } from '../result.ts';
-import { sentenceOf } from '../rules.ts';
 import { because, type Summary } from './summary.ts';
 
 export function progressLine(result: Result, done: number, total: number): string {
@@ -17,7 +16,7 @@ export function textReport(summary: Summary): string {
   for (const result of summary.results) {
     if (!isFailure(result.verdict) || weighed.expected.has(result.id)) continue;
     lines.push(`${result.verdict.toUpperCase()}  ${result.id}`);
-    lines.push(`  Rule      ${sentenceOf(result.subject)}`);
+    lines.push(`  Rule      ${summary.sentenceOf(result.subject)}`);
     lines.push(`  Sends     ${result.sends}`);
     if (result.demands !== undefined) lines.push(`  Demands   ${result.demands}`);
     if (result.expected !== undefined) lines.push(`  Expected  ${result.expected}`);

@@ -1,6 +1,6 @@
 /** Which report is which, and where it goes. */
 import { writeFileSync } from 'node:fs';
-import type { Report, ReportKind } from '../options.ts';
+import type { Report, ReportKind } from '../report-flag.ts';
 import { githubReport } from './github.ts';
 import { htmlReport } from './html.ts';
 import { jsonReport } from './json.ts';
@@ -18,13 +18,15 @@ const makers: Readonly<Record<ReportKind, (summary: Summary) => string>> = {
   github: githubReport,
 };
 
+/** `own`: kinds that the caller makes otherwise. */
 export function writeReports(
   reports: readonly Report[],
   summary: Summary,
   write: (text: string) => void,
+  own: Partial<typeof makers> = {},
 ): void {
   for (const { kind, file } of reports) {
-    const content = makers[kind](summary);
+    const content = (own[kind] ?? makers[kind])(summary);
     if (file === undefined) write(content);
     else writeFileSync(file, content);
   }

@@ -2,6 +2,7 @@
  * Replays a recorded run from its file alone.
  */
 
+import type { Entry } from '../recording/journal-entry.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import { type JournalHeader, readHeader, settingsOfHeader } from '../recording/journal-header.ts';
 import { type JournalLines, readJournal } from '../recording/journal-lines.ts';
@@ -15,15 +16,22 @@ export interface Replayed extends Played {
   readonly isTruncated: boolean;
 }
 
+/** Sees the inputs as they are played; what it returns is played. */
+export type Watch = (
+  entries: Iterable<Entry>,
+  simulator: Simulator,
+  header: JournalHeader,
+) => Iterable<Entry>;
+
 /**
  * Replays a journal in a new simulator, from its checkpoint if it has one, and compares every
  * reply. Throws a JournalError if it cannot be played.
  */
-export function replayJournal(path: string): Replayed {
+export function replayJournal(path: string, watch: Watch = (entries) => entries): Replayed {
   for (;;) {
     const lines = readJournal(path);
     try {
-      return replayLines(path, lines);
+      return replayLines(path, lines, watch);
     } catch (error) {
       // A service that records in this file may have replaced it since it was opened.
       if (readJournal(path)?.header === lines?.header) throw error;
@@ -31,7 +39,7 @@ export function replayJournal(path: string): Replayed {
   }
 }
 
-function replayLines(path: string, lines: JournalLines | undefined): Replayed {
+function replayLines(path: string, lines: JournalLines | undefined, watch: Watch): Replayed {
   if (lines === undefined) throw new JournalError(`${path}: there is no such file`);
   if (lines.header === undefined) {
     const state = lines.isTruncated ? 'has an incomplete first line' : 'is empty';
@@ -46,7 +54,8 @@ function replayLines(path: string, lines: JournalLines | undefined): Replayed {
   });
   try {
     simulator.wallClock.hold();
-    const played = playFrom(simulator, lines, header, path);
+    const watched = { ...lines, entries: watch(lines.entries, simulator, header) };
+    const played = playFrom(simulator, watched, header, path);
     return { ...played, header, isTruncated: lines.isTruncated };
   } finally {
     void simulator.close();

@@ -1,16 +1,30 @@
 /**
- * `smstwin rules`: prints the rules that the document states and the harness checks.
+ * `smstwin rules`: prints the rules that the document states and the harness checks; with
+ * `--client`, those that the referee judges clients by.
  */
 import { rules as ledger } from '../../conformance/rules.ts';
+import { clientRules } from '../referee/client-rules.ts';
 import { addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';
+import { clientRulesTable } from './referee-summary.ts';
 import { table } from './table.ts';
 
 export async function rules(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('rules', 'Print the rules that the document states.', io);
-  addFlags(command, [{ flag: '--json', about: 'as JSON' }]);
+  addFlags(command, [
+    { flag: '--client', about: 'the rules for clients' },
+    { flag: '--json', about: 'as JSON' },
+  ]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
+  if (command.opts()['client'] === true) {
+    io.out(command.opts()['json'] === true ? jsonText(clientRules) : clientRulesTable());
+    return 0;
+  }
   const rows = ledger.map(({ id, sentence }) => [id, sentence]);
   const text = table([['RULE', 'WHAT HOLDS'], ...rows]);
-  io.out(command.opts()['json'] === true ? `${JSON.stringify(ledger, null, 2)}\n` : text);
+  io.out(command.opts()['json'] === true ? jsonText(ledger) : text);
   return 0;
+}
+
+function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
 }

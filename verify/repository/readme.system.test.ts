@@ -54,7 +54,7 @@ const runWithPackage = [
 test('the README has no command that nothing runs', () => {
   const runHere = [sends, reads, advances, addsFault, servesInContainer, conforms];
   const parts = ['npm ci', 'npm start', 'npm test', 'npm run conform'];
-  const recorded = ['npm start -- --journal ', 'npm run smstwin -- replay '];
+  const recorded = ['npm start -- --journal ', 'npm run smstwin -- '];
   for (const line of commands.flatMap((each) => each.split(' && '))) {
     const isKnown =
       parts.includes(line) ||
@@ -114,7 +114,7 @@ test('the README serves a container: the control port is reached by name, with t
   await served.stop();
 });
 
-test('the README records a run and replays it', async () => {
+test('the README records a run, replays it and judges its client', async () => {
   const journal = join(servers.folder, 'run.ndjson');
   const onFile = (line: string) => line.replace('run.ndjson', journal);
   const recording = onFile(command('npm start -- --journal '));
@@ -124,6 +124,7 @@ test('the README records a run and replays it', async () => {
   expect(await shell(onFile(command('npm run smstwin -- replay ')))).toMatch(
     /1 input replayed: every reply is the same/,
   );
+  expect(await shell(onFile(command('npm run smstwin -- referee ')))).toContain('1 exchange: ');
 });
 
 test('the README checks a simulator of its own, and one that runs', async () => {

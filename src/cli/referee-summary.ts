@@ -1,0 +1,139 @@
+/**
+ * The referee's report for people at a terminal, and in the shape that the harness's report kinds
+ * take: a result for each finding, or one for a rule without any.
+ */
+
+import { weigh } from '../../conformance/expected.ts';
+import type { Expectation } from '../../conformance/expected-file.ts';
+import { counts, ruleVerdicts } from '../../conformance/outcome.ts';
+import type { Summary } from '../../conformance/reports/summary.ts';
+import type { Result, Verdict } from '../../conformance/result.ts';
+import { clientRules } from '../referee/client-rules.ts';
+import type { Exchange } from '../referee/exchange.ts';
+import type { RefereeReport, RuleJudgement } from '../referee/judge.ts';
+import type { Finding } from '../referee/record.ts';
+import { table } from './table.ts';
+
+interface Context {
+  readonly file: string;
+  readonly isStrict: boolean;
+  readonly expected: readonly Expectation[];
+}
+
+export function refereeSummary(report: RefereeReport, context: Context): Summary {
+  const { file, isStrict, expected } = context;
+  const results = report.rules.flatMap((rule) => resultsOf(rule, isStrict));
+  const known = report.rules.map(({ id }) => ({ id, subject: id }));
+  const weighed = weigh(expected, results, known);
+  const failed = results.some(
+    ({ id, verdict }) => verdict === 'failed' && !weighed.expected.has(id),
+  );
+  const isExercised = report.rules.some(({ exercised }) => exercised > 0);
+  return {
+    title: 'Referee',
+    sentenceOf: (id) => sentences.get(id) ?? '',
+    baseUrl: file,
+    startedAt: new Date().toISOString(),
+    durationMs: 0,
+    exitCode: failed ? 1 : weighed.stale.length > 0 ? 5 : isExercised ? 0 : 4,
+    interrupted: false,
+    reachable: true,
+    sends: report.exchanges,
+    throttled: 0,
+    interruptions: {},
+    counts: counts(results),
+    rules: ruleVerdicts(results),
+    results,
+    weighed,
+    discovered: { answers: {}, untold: {} },
+  };
+}
+
+const sentences = new Map<string, string>(
+  clientRules.map(({ id, level, sentence }) => [id, `The client ${level}: ${sentence}`]),
+);
+
+function resultsOf(rule: RuleJudgement, isStrict: boolean): Result[] {
+  const { id, level, exercised, findings } = rule;
+  const common = { subject: id, kind: 'rule', exercised, durationMs: 0, omitted: 0 } as const;
+  if (findings.length === 0) {
+    const verdict: Verdict = exercised > 0 ? 'passed' : 'skipped';
+    const reason = exercised > 0 ? `exercised ${exercised} times` : 'the record never exercises it';
+    return [{ ...common, id, verdict, reason, sends: reason, exchanges: [] }];
+  }
+  const verdict: Verdict = level === 'must' || isStrict ? 'failed' : 'observed';
+  return findings.map((finding, at) => ({
+    ...common,
+    id: findings.length === 1 ? id : `${id} (${at + 1})`,
+    verdict,
+    reason: finding.what,
+    seen: finding.what,
+    sends: placeOf(finding),
+    exchanges: finding.exchanges.map((exchange) => shown(exchange, finding.exchanges[0])),
+  }));
+}
+
+function placeOf({ accountId, endpoint, exchanges }: Finding): string {
+  const numbers = exchanges.map(({ number }) => number).join(', ');
+  const account = exchanges.at(-1)?.accountName ?? accountId ?? 'an unauthenticated caller';
+  return `${account}, ${endpoint ?? 'no endpoint'}, exchanges ${numbers}`;
+}
+
+/** An exchange with its place in time, as reports show it. */
+function shown(exchange: Exchange, first: Exchange | undefined) {
+  const { method, target, text, status, reply, retryAfterMs, isSeen, atMs } = exchange;
+  const sinceMs = atMs - (first?.atMs ?? atMs);
+  return {
+    method,
+    url: target,
+    requestHeaders: {
+      at: new Date(atMs).toISOString(),
+      'after-the-first': `${(sinceMs / 1_000).toFixed(3)} s`,
+    },
+    ...(text !== '' && { requestBody: text }),
+    status,
+    replyHeaders: retryAfterMs === undefined ? {} : { 'retry-after': String(retryAfterMs / 1_000) },
+    replyBody: reply === undefined ? '' : JSON.stringify(reply),
+    ...(!isSeen && { failure: `${status}, which the client did not see` }),
+    durationMs: exchange.answeredAtMs - atMs,
+  };
+}
+
+const shownFindings = 10;
+
+export function refereeText(
+  { rules, unattributable, exchanges }: RefereeReport,
+  summary: Summary,
+): string {
+  const lines: string[] = [];
+  for (const rule of rules) {
+    if (rule.findings.length === 0) continue;
+    const expected = summary.results.some(
+      ({ subject, id }) => subject === rule.id && summary.weighed.expected.has(id),
+    );
+    const head = expected ? 'EXPECTED' : rule.verdict.toUpperCase();
+    lines.push(`${head}  ${rule.id}  ${sentences.get(rule.id) ?? ''}`);
+    for (const finding of rule.findings.slice(0, shownFindings)) {
+      lines.push(`  ${finding.what}`, `    ${placeOf(finding)}`);
+    }
+    const more = rule.findings.length - shownFindings;
+    if (more > 0) lines.push(`  … and ${more} more`);
+    lines.push('');
+  }
+  for (const line of summary.weighed.stale) lines.push(`Stale expectation: ${line}`);
+  const count = (verdict: string) => rules.filter((rule) => rule.verdict === verdict).length;
+  lines.push(
+    `${exchanges} exchange${exchanges === 1 ? '' : 's'}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
+  );
+  if (unattributable > 0) {
+    lines.push(`${unattributable} sends cannot be attributed to one message; they fail no rule.`);
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+export function clientRulesTable(): string {
+  return table([
+    ['RULE', 'LEVEL', 'THE CLIENT'],
+    ...clientRules.map(({ id, level, sentence }) => [id, level, sentence]),
+  ]);
+}

@@ -1,0 +1,155 @@
+/**
+ * `smstwin referee`: judges the client by the requests of a journal or a HAR file.
+ * Exit codes: 0 no rule that a client must keep was broken, 1 one was, 2 usage, 4 nothing was
+ * exercised, 5 an expectation is stale.
+ */
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { Expectation } from '../../conformance/expected-file.ts';
+import { readExpectations } from '../../conformance/expected-file.ts';
+import { type Report, readReport } from '../../conformance/report-flag.ts';
+import { writeReports } from '../../conformance/reports/write.ts';
+import { CommandError, UsageError } from '../config/command-error.ts';
+import { durationMs } from '../operations/duration.ts';
+import type { Exchange } from '../referee/exchange.ts';
+import { exchangesOfHar } from '../referee/har-feed.ts';
+import { readIntentsFile } from '../referee/intents-file.ts';
+import { judge, reportJson } from '../referee/judge.ts';
+import { fileValue } from './flag-values.ts';
+import { addFlags, type CommandIo, newCommand, readFlags, ValueError } from './flags.ts';
+import { exchangesOfJournalFile } from './referee-journal.ts';
+import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
+
+interface RefereeFlags {
+  readonly account: readonly string[];
+  readonly intents?: string;
+  readonly strict?: boolean;
+  readonly partial?: boolean;
+  readonly grace: number;
+  readonly report: readonly Report[];
+  readonly expected?: string;
+  readonly list?: boolean;
+}
+
+export async function referee(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('referee', 'Judge a client by its recorded requests.', io);
+  command.argument('[traffic]', 'a journal (.ndjson), or a HAR 1.2 file (.har)');
+  addFlags(command, [
+    {
+      flag: '--account <name>',
+      about: 'judge this account alone, by name or id',
+      parse: (text) => text,
+      repeatable: true,
+    },
+    {
+      flag: '--intents <file>',
+      about: 'what the client meant to send, and what it reported',
+      parse: fileValue,
+    },
+    { flag: '--strict', about: 'advice counts as failure' },
+    {
+      flag: '--partial',
+      about: 'the client has not finished: judge nothing that depends on what comes',
+    },
+    {
+      flag: '--grace <duration>',
+      about: 'how long after a 429 a request was still in flight',
+      parse: graceValue,
+      fallback: 1_000,
+      shown: '1s',
+    },
+    {
+      flag: '--report <kind=file>',
+      about: 'junit, json, html, tap, markdown, github',
+      parse: reportValue,
+      repeatable: true,
+    },
+    {
+      flag: '--expected <file>',
+      about: 'failures that are known, each with a reason',
+      parse: fileValue,
+    },
+    { flag: '--list', about: 'print the client rules' },
+  ]);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const flags = command.opts<RefereeFlags>();
+  if (flags.list === true) {
+    io.out(clientRulesTable());
+    return 0;
+  }
+  const [file] = command.args;
+  if (file === undefined)
+    throw new UsageError('name the recorded traffic: a journal or a HAR file');
+  return judgeFile(file, flags, io);
+}
+
+function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
+  const expected = flags.expected === undefined ? [] : readExpected(flags.expected);
+  const reports = flags.intents === undefined ? undefined : readIntentsFile(flags.intents);
+  const exchanges = exchangesOf(file, io);
+  const { strict = false, partial = false, grace, account } = flags;
+  const report = judge(exchanges, {
+    isPartial: partial,
+    graceMs: grace,
+    reports,
+    ...(account.length > 0 && { accountIds: accountsNamed(account, exchanges) }),
+  });
+  const summary = refereeSummary(report, { file: basename(file), isStrict: strict, expected });
+  io.out(refereeText(report, summary));
+  writeReports(flags.report, summary, io.out, {
+    json: () => `${JSON.stringify(reportJson(report), null, 2)}\n`,
+  });
+  return summary.exitCode;
+}
+
+function exchangesOf(file: string, io: CommandIo): readonly Exchange[] {
+  if (!file.endsWith('.har')) {
+    const { exchanges, notices } = exchangesOfJournalFile(file);
+    for (const notice of notices) io.error(`smstwin referee: ${notice}\n`);
+    return exchanges;
+  }
+  try {
+    return exchangesOfHar(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''), file);
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    throw new CommandError(2, `${file}: cannot be read (${code})`);
+  }
+}
+
+/** The ids of accounts by name or id. */
+function accountsNamed(wanted: readonly string[], exchanges: readonly Exchange[]): string[] {
+  const known = new Map<string, string>();
+  for (const { accountId, accountName } of exchanges) {
+    if (accountId === undefined) continue;
+    known.set(accountId, accountId);
+    if (accountName !== undefined) known.set(accountName, accountId);
+  }
+  return wanted.map((name) => {
+    const id = known.get(name);
+    if (id !== undefined) return id;
+    throw new CommandError(2, `--account ${name}: the record has no request of this account`);
+  });
+}
+
+function readExpected(file: string): readonly Expectation[] {
+  try {
+    return readExpectations(file);
+  } catch (error) {
+    throw error instanceof Error ? new CommandError(2, ...error.message.split('\n')) : error;
+  }
+}
+
+function graceValue(text: string): number {
+  try {
+    return durationMs(text, 'grace');
+  } catch {
+    throw new ValueError('expected a duration such as 1s, 500ms or 2m');
+  }
+}
+
+function reportValue(text: string): Report {
+  const report = readReport(text);
+  if (typeof report === 'string') throw new ValueError(report);
+  return report;
+}

@@ -1,0 +1,61 @@
+/** CLIENT-11 to CLIENT-13: how often a client asks for what has not changed. */
+import type { Exchange } from './exchange.ts';
+import {
+  type ClientRecord,
+  consecutive,
+  finding,
+  type Judgement,
+  type Judges,
+  spanText,
+} from './record.ts';
+
+export const polling: Judges = {
+  'CLIENT-11': (record) => pollsSlowly(record, 'read', 'the same message'),
+  'CLIENT-12': stopsPolling,
+  'CLIENT-13': (record) => pollsSlowly(record, 'received', 'received messages'),
+};
+
+const pollMs = 15_000;
+
+/** The same request of the same caller; what was refused was no poll. */
+function pollsOf({ exchanges }: ClientRecord, endpoint: string) {
+  return [
+    ...consecutive(exchanges, (one) =>
+      one.endpoint === endpoint && one.method === 'GET' ? `${one.caller} ${one.target}` : undefined,
+    ),
+  ].filter(([earlier]) => earlier.status === 200 && earlier.isSeen);
+}
+
+function pollsSlowly(record: ClientRecord, endpoint: string, what: string): Judgement {
+  const polls = pollsOf(record, endpoint);
+  return {
+    exercised: polls.length,
+    findings: polls
+      .filter(([earlier, later]) => later.atMs - earlier.atMs < pollMs)
+      .map(([earlier, later]) =>
+        finding(
+          `${what} polled again after ${spanText(later.atMs - earlier.atMs)}: poll no faster than every 15 s`,
+          earlier,
+          later,
+        ),
+      ),
+  };
+}
+
+function stopsPolling(record: ClientRecord): Judgement {
+  const isFinal = ({ status, isSeen, reply }: Exchange) =>
+    status === 200 && isSeen && ['delivered', 'failed'].includes(String(reply?.['status']));
+  const polls = pollsOf(record, 'read');
+  return {
+    exercised: record.exchanges.filter((one) => one.endpoint === 'read' && isFinal(one)).length,
+    findings: polls
+      .filter(([earlier]) => isFinal(earlier))
+      .map(([earlier, later]) =>
+        finding(
+          `the message was polled again after it was seen ${String(earlier.reply?.['status'])}, which never changes: stop there`,
+          earlier,
+          later,
+        ),
+      ),
+  };
+}

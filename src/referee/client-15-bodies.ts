@@ -1,0 +1,39 @@
+/** CLIENT-15, CLIENT-16: what a client puts into its requests. */
+import { isSend } from './exchange.ts';
+import { type ClientRecord, finding, type Judgement, type Judges } from './record.ts';
+
+export const bodies: Judges = { 'CLIENT-15': sendsValidBodies, 'CLIENT-16': keepsItsKey };
+
+function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
+  const sends = exchanges.filter(isSend);
+  return {
+    exercised: sends.length,
+    findings: sends
+      .filter(({ status }) => status === 400)
+      .map((send) =>
+        finding(
+          `the body was refused by validation: ${shown(send.reply)}; check it before it is sent`,
+          send,
+        ),
+      ),
+  };
+}
+
+function shown(reply: Readonly<Record<string, unknown>> | undefined): string {
+  const text = JSON.stringify(reply ?? {});
+  return text.length > 200 ? `${text.slice(0, 200)}...` : text;
+}
+
+function keepsItsKey({ exchanges }: ClientRecord): Judgement {
+  return {
+    exercised: exchanges.length,
+    findings: exchanges
+      .filter(({ showsKey }) => showsKey)
+      .map((one) =>
+        finding(
+          'an API key stands in the path, the query or the body, where logs keep it: send it in the Authorization header alone',
+          one,
+        ),
+      ),
+  };
+}

@@ -1,0 +1,112 @@
+/** CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. */
+import { isConfirmed, isSend, isUnresolved, requestIdOf } from './exchange.ts';
+import {
+  type ClientRecord,
+  consecutive,
+  finding,
+  grouped,
+  type Judgement,
+  type Judges,
+  spanText,
+} from './record.ts';
+
+export const requestIds: Judges = {
+  'CLIENT-3': keepsItsId,
+  'CLIENT-4': givesAnId,
+  'CLIENT-6': reusesNoId,
+  'CLIENT-7': retriesWithinADay,
+};
+
+const dayMs = 86_400_000;
+
+function keepsItsId({ intents }: ClientRecord): Judgement {
+  const retried = intents.all.flatMap(({ attempts, renamed }) =>
+    [...consecutive(attempts, () => '')]
+      .filter(([earlier]) => isUnresolved(earlier) && requestIdOf(earlier) !== undefined)
+      .map((pair) => ({ pair, isRenamed: renamed.includes(pair[1]) })),
+  );
+  return {
+    exercised: retried.length,
+    findings: retried
+      .filter(({ isRenamed }) => isRenamed)
+      .map(({ pair: [earlier, retry] }) => {
+        const id = requestIdOf(retry);
+        const change =
+          id === undefined ? 'carries no request_id' : `carries the new request_id ${id}`;
+        const cause = earlier.isSeen ? `a ${earlier.status}` : 'a reply that it did not see';
+        return finding(
+          `the retry after ${cause} ${change} instead of ${requestIdOf(earlier)}: keep the id of the message, or it can be sent twice`,
+          earlier,
+          retry,
+        );
+      }),
+  };
+}
+
+function givesAnId({ exchanges }: ClientRecord): Judgement {
+  const sends = exchanges.filter(isSend);
+  const groups = grouped(
+    sends.filter((send) => requestIdOf(send) === undefined),
+    ({ caller, endpoint }) => `${caller} ${endpoint}`,
+  );
+  return {
+    exercised: sends.length,
+    findings: [...groups.values()].map((bare) =>
+      finding(
+        `${bare.length} of ${sends.length} sends carry no request_id: give each message one, so that a lost reply can be retried safely`,
+        ...bare.slice(0, 20),
+      ),
+    ),
+  };
+}
+
+function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
+  return {
+    exercised: exchanges.filter((one) => isSend(one) && requestIdOf(one) !== undefined).length,
+    findings: intents.reuses.map(({ first, second }) =>
+      finding(
+        `the request_id ${requestIdOf(second)} was used ${spanText(second.atMs - first.atMs)} before for another message: this one was not sent; give each message an id of its own`,
+        first,
+        second,
+      ),
+    ),
+  };
+}
+
+function retriesWithinADay({ intents }: ClientRecord): Judgement {
+  const retries = intents.all.flatMap(({ attempts, renamed }) => {
+    // The service may have accepted the first of these; before it, it knows no id.
+    const first = attempts.find((one) => requestIdOf(one) !== undefined && isHeld(one));
+    if (first === undefined) return [];
+    return attempts
+      .filter((one) => one.number > first.number && !renamed.includes(one))
+      .filter((one) => requestIdOf(one) === requestIdOf(first))
+      .map((retry) => ({
+        first,
+        retry,
+        isSure: attempts.some((one) => one.number < retry.number && isConfirmed(one)),
+      }));
+  });
+  return {
+    exercised: retries.length,
+    findings: retries
+      .filter(({ first, retry, isSure }) => !isSure && retry.atMs - first.atMs > dayMs)
+      .map(({ first, retry }) =>
+        finding(
+          `the request_id ${requestIdOf(retry)} is ${spanText(retry.atMs - first.atMs)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,
+          first,
+          retry,
+        ),
+      ),
+  };
+}
+
+function isHeld({
+  status,
+  isSeen,
+}: {
+  readonly status: number;
+  readonly isSeen: boolean;
+}): boolean {
+  return status === 202 || status === 200 || !isSeen;
+}

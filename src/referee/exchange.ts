@@ -1,0 +1,77 @@
+/**
+ * One request of a client and its reply, as the referee sees them. Both feeds make these: journals
+ * (`journal-feed.ts`) and HAR files (`har-feed.ts`).
+ */
+import type { EndpointName } from '../sim/limits.ts';
+
+export interface Exchange {
+  /** Its place in the record, from 1. */
+  readonly number: number;
+  /** When the request arrived, in epoch milliseconds of the service's clock. */
+  readonly atMs: number;
+  /** When the reply left. */
+  readonly answeredAtMs: number;
+  /** The account, or for a HAR file the key's digest; an unauthenticated call has its address. */
+  readonly caller: string;
+  /** Undefined where the caller was not authenticated. */
+  readonly accountId: string | undefined;
+  readonly accountName: string | undefined;
+  readonly endpoint: EndpointName | undefined;
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /** The body as sent; empty where there is none. */
+  readonly text: string;
+  /** The body where it is a JSON object. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+  readonly status: number;
+  /** `Retry-After` of a 429, in milliseconds of the service's clock. */
+  readonly retryAfterMs: number | undefined;
+  /** The reply's body where it is a JSON object. */
+  readonly reply: Readonly<Record<string, unknown>> | undefined;
+  /** False where a fault cut or garbled the reply, or the client closed the connection first. */
+  readonly isSeen: boolean;
+  /** True where a key stands in the path, the query or the body. */
+  readonly showsKey: boolean;
+}
+
+const sends: readonly (string | undefined)[] = ['send', 'dashboard_send', 'external_send'];
+
+export function isSend({ endpoint, method }: Exchange): boolean {
+  return method === 'POST' && sends.includes(endpoint);
+}
+
+/** A reply that tells the client that its message was accepted, and that it saw whole. */
+export function isConfirmed({ status, isSeen }: Exchange): boolean {
+  return isSeen && (status === 202 || status === 200);
+}
+
+/** Whether the service accepted the send, seen or not. */
+export function isAccepted({ status }: Exchange): boolean {
+  return status === 202 || status === 200;
+}
+
+/** After it the client cannot know its message queued: it must retry, or say that it gives up. */
+export function isUnresolved({ status, isSeen }: Exchange): boolean {
+  return !isSeen || status === 429 || status >= 500;
+}
+
+/** The caller's idempotency key; undefined where it sent none. */
+export function requestIdOf({ body }: Exchange): string | undefined {
+  const id = body?.['request_id'];
+  return typeof id === 'string' && id !== '' ? id : undefined;
+}
+
+/** What makes two sends the same message: all but the `request_id`. */
+export function contentOf({ caller, endpoint, body, text }: Exchange): string {
+  if (body === undefined) return JSON.stringify([caller, endpoint, text]);
+  const { to, from, from_number: alias, message, send_at: sendAt } = body as Fields;
+  return JSON.stringify([caller, endpoint, from ?? alias, to, message, sendAt]);
+}
+type Fields = Partial<Record<'to' | 'from' | 'from_number' | 'message' | 'send_at', unknown>>;
+
+/** The reply's `message_id`, where it has one. */
+export function messageIdOf({ reply }: Exchange): string | undefined {
+  const id = reply?.['message_id'];
+  return typeof id === 'string' ? id : undefined;
+}

@@ -1,0 +1,49 @@
+/**
+ * The intents file: one JSON object per line, written by the client under test. It says which
+ * messages the client meant to send, and what it told its own caller about each.
+ */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { CommandError } from '../config/command-error.ts';
+
+const lineSchema = z.strictObject({
+  intent: z.string().min(1),
+  to: z.string(),
+  from: z.string(),
+  message: z.string(),
+  request_id: z.string().optional(),
+  reported: z.enum(['accepted', 'failed']).optional(),
+});
+export type Report = z.output<typeof lineSchema>;
+
+/** The last line of an intent counts. Throws a CommandError that names the line. */
+export function readIntentsFile(path: string): Report[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    throw new CommandError(2, `--intents ${path}: cannot be read (${code})`);
+  }
+  const byIntent = new Map<string, Report>();
+  for (const [at, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const report = lineOf(line, `${path}: line ${at + 1}`);
+    byIntent.set(report.intent, { ...byIntent.get(report.intent), ...report });
+  }
+  return [...byIntent.values()];
+}
+
+function lineOf(line: string, place: string): Report {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new CommandError(2, `${place}: not a JSON object`);
+  }
+  const reading = lineSchema.safeParse(value);
+  if (reading.success) return reading.data;
+  const [issue] = reading.error.issues;
+  const path = issue?.path.join('.') ?? '';
+  throw new CommandError(2, `${place}: ${path === '' ? '' : `${path}: `}${issue?.message ?? ''}`);
+}

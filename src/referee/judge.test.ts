@@ -1,0 +1,232 @@
+/**
+ * The client rules on small records, written as lines: when, what, and how it was answered.
+ */
+import { expect, test } from 'vitest';
+import type { ClientRuleId } from './client-rules.ts';
+import type { Exchange } from './exchange.ts';
+import { type JudgeOptions, judge } from './judge.ts';
+
+interface Line {
+  readonly id?: string;
+  readonly message?: string;
+  readonly status?: number;
+  readonly after?: number;
+  readonly lost?: true;
+  readonly messageId?: string;
+  readonly tookMs?: number;
+  readonly account?: string;
+}
+
+const dayMs = 86_400_000;
+const startMs = Date.parse('2026-01-10T00:00:00.000Z');
+
+/** A send at `atMs` after the start; 202 unless the line says otherwise. */
+function send(atMs: number, line: Line = {}): Exchange {
+  const { id, message = 'Hello', status = 202, after, lost, tookMs = 0, account = 'acme' } = line;
+  const body = { to: '+12025550123', from: '+12025550101', message, ...(id && { request_id: id }) };
+  const messageId = line.messageId ?? `m-${id ?? message}`;
+  return {
+    number: 0,
+    atMs: startMs + atMs,
+    answeredAtMs: startMs + atMs + tookMs,
+    caller: account,
+    accountId: account,
+    accountName: undefined,
+    endpoint: 'send',
+    method: 'POST',
+    target: '/api/v1/sms/send/',
+    text: JSON.stringify(body),
+    body,
+    status,
+    retryAfterMs: after === undefined ? undefined : after * 1_000,
+    reply: status < 300 ? { message_id: messageId, status: 'queued' } : { detail: 'no' },
+    isSeen: lost === undefined,
+    showsKey: false,
+  };
+}
+
+function get(atMs: number, endpoint: 'read' | 'received', line: Partial<Exchange> = {}): Exchange {
+  const target = endpoint === 'read' ? '/api/v1/sms/m-1/' : '/api/v1/sms/received/';
+  const read = { endpoint, method: 'GET', target, text: '', body: undefined, status: 200 } as const;
+  return { ...send(atMs), ...read, reply: { message_id: 'm-1', status: 'queued' }, ...line };
+}
+
+function verdicts(exchanges: readonly Exchange[], options: JudgeOptions = {}) {
+  const numbered = exchanges.map((exchange, at) => ({ ...exchange, number: at + 1 }));
+  const report = judge(numbered, options);
+  const of = (id: ClientRuleId) => {
+    const rule = report.rules.find((one) => one.id === id);
+    if (rule === undefined) throw new Error(`no rule ${id}`);
+    return rule;
+  };
+  return {
+    report,
+    of,
+    what: (id: ClientRuleId) => of(id).findings.map(({ what }) => what),
+    broken: report.rules
+      .filter(({ verdict }) => verdict === 'failed' || verdict === 'advice')
+      .map(({ id }) => id),
+  };
+}
+
+test('CLIENT-1 a retry one millisecond before Retry-After has passed is early', () => {
+  const first = send(0, { id: 'a', status: 429, after: 44 });
+  const early = verdicts([first, send(43_999, { id: 'a' })]);
+  expect(early.of('CLIENT-1').verdict).toBe('failed');
+  expect(early.what('CLIENT-1')[0]).toMatch(
+    /^the retry arrived 0\.001 s before the 429 allowed it/,
+  );
+  expect(verdicts([first, send(44_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-1 the same GET waits too; another message need not', () => {
+  const refused = get(0, 'received', { status: 429, retryAfterMs: 10_000 });
+  expect(verdicts([refused, get(9_000, 'received')]).broken).toContain('CLIENT-1');
+  const other = [send(0, { id: 'a', status: 429, after: 9 }), send(500, { id: 'b' })];
+  expect(verdicts([...other, send(9_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-2 other requests that the 429 covers wait as well, but for those in flight', () => {
+  const lines = [
+    send(0, { id: 'a', status: 429, after: 30 }),
+    send(900, { id: 'b', status: 429, after: 30 }),
+    send(2_000, { id: 'c', status: 429, after: 28 }),
+    send(30_000, { id: 'a' }),
+    send(31_000, { id: 'b' }),
+    send(32_000, { id: 'c' }),
+  ];
+  const { of, broken } = verdicts(lines);
+  expect(broken).toEqual(['CLIENT-2']);
+  expect(
+    of('CLIENT-2').findings.map(({ exchanges }) => exchanges.map((one) => one.number)),
+  ).toEqual([[1, 3]]);
+  expect(verdicts(lines, { graceMs: 3_000 }).broken).toEqual([]);
+});
+
+test('CLIENT-3 a retry under a new id is its intent, unless the old id comes back', () => {
+  const lost = send(0, { id: 'a', lost: true, messageId: 'm-1' });
+  const renamed = verdicts([lost, send(1_000, { id: 'b', messageId: 'm-2' })]);
+  expect(renamed.broken).toEqual(['CLIENT-3', 'CLIENT-5']);
+  expect(renamed.what('CLIENT-3')[0]).toContain('carries the new request_id b instead of a');
+  const kept = [lost, send(1_000, { id: 'b' }), send(2_000, { id: 'a', messageId: 'm-1' })];
+  expect(verdicts(kept).broken).toEqual([]);
+  expect(verdicts([lost, send(1_000, { id: 'b' })], { isPartial: true }).broken).toEqual([]);
+});
+
+test('CLIENT-3 a retry that drops its id is its intent too', () => {
+  const lines = [send(0, { id: 'a', status: 503 }), send(1_000)];
+  expect(verdicts(lines).what('CLIENT-3')[0]).toContain('carries no request_id');
+});
+
+test('CLIENT-4 sends without an id are counted in one piece of advice', () => {
+  const { of, what } = verdicts([send(0), send(1, { message: 'x' }), send(2, { id: 'a' })]);
+  expect(of('CLIENT-4')).toMatchObject({ verdict: 'advice', exercised: 3 });
+  expect(what('CLIENT-4')).toHaveLength(1);
+  expect(what('CLIENT-4')[0]).toMatch(/^2 of 3 sends carry no request_id/);
+});
+
+test('CLIENT-5 the same text twice, each confirmed, is two messages', () => {
+  expect(verdicts([send(0, { messageId: '1' }), send(1, { messageId: '2' })]).broken).toEqual([
+    'CLIENT-4',
+  ]);
+  const lost = [send(0, { messageId: '1', lost: true }), send(1, { messageId: '2' })];
+  expect(verdicts(lost).of('CLIENT-5').verdict).toBe('failed');
+});
+
+test('equal sends that were open at the same time are unattributable and fail nothing', () => {
+  const lines = [
+    send(0, { messageId: '1', lost: true, tookMs: 500 }),
+    send(100, { messageId: '2', lost: true, tookMs: 500 }),
+  ];
+  const { report, broken } = verdicts(lines);
+  expect(report.unattributable).toBe(2);
+  expect(broken).toEqual(['CLIENT-4']);
+});
+
+test('CLIENT-6 an id with another message within a day is a reuse; after a day it is free', () => {
+  const first = send(0, { id: 'a' });
+  expect(verdicts([first, send(1_000, { id: 'a', message: 'Bye' })]).broken).toEqual(['CLIENT-6']);
+  expect(verdicts([first, send(dayMs + 1, { id: 'a', message: 'Bye' })]).broken).toEqual([]);
+  const corrected = [send(0, { id: 'a', status: 400 }), send(1_000, { id: 'a', message: 'Bye' })];
+  expect(verdicts(corrected).broken).toEqual(['CLIENT-15']);
+});
+
+test('CLIENT-7 a retry after a day, of what may have been accepted, is too late', () => {
+  const lost = send(0, { id: 'a', lost: true });
+  expect(verdicts([lost, send(dayMs, { id: 'a' })]).broken).toEqual([]);
+  const late = verdicts([lost, send(dayMs + 1, { id: 'a', messageId: 'm-2' })]);
+  expect(late.broken).toEqual(['CLIENT-5', 'CLIENT-7']);
+  const throttled = send(0, { id: 'a', status: 429, after: 1 });
+  expect(verdicts([throttled, send(dayMs + 1, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-8 what was refused for good is not repeated unchanged', () => {
+  const refused = send(0, { id: 'a', status: 403 });
+  expect(verdicts([refused, send(9_000, { id: 'a', status: 403 })]).broken).toEqual(['CLIENT-8']);
+  expect(verdicts([refused, send(9_000, { id: 'b', message: 'Bye' })]).broken).toEqual([]);
+  const spent = send(0, { id: 'a', status: 402 });
+  expect(verdicts([spent, send(30 * dayMs, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-9 an intent that ends unresolved was given up, unless the client says so', () => {
+  const lines = [send(0, { id: 'a', status: 503 })];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-9']);
+  expect(verdicts(lines, { isPartial: true }).broken).toEqual([]);
+  const report = { intent: 'order-17', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const failed = { ...report, request_id: 'a', reported: 'failed' } as const;
+  expect(verdicts(lines, { reports: [failed] }).broken).toEqual([]);
+});
+
+test('CLIENT-10 what is reported is what happened', () => {
+  const report = { intent: 'order-17', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const accepted = { ...report, request_id: 'a', reported: 'accepted' } as const;
+  const failed = { ...report, request_id: 'a', reported: 'failed' } as const;
+  const refused = [send(0, { id: 'a', status: 403 })];
+  const lost = [send(0, { id: 'a', lost: true })];
+  expect(verdicts(refused, { reports: [accepted] }).broken).toEqual(['CLIENT-10']);
+  expect(verdicts(refused, { reports: [failed] }).broken).toEqual([]);
+  expect(verdicts(lost, { reports: [failed] }).broken).toEqual(['CLIENT-10']);
+  expect(verdicts([], { reports: [accepted] }).what('CLIENT-10')[0]).toContain('order-17');
+});
+
+test('CLIENT-11, CLIENT-12 and CLIENT-13 judge how often a client polls', () => {
+  expect(verdicts([get(0, 'read'), get(14_999, 'read')]).broken).toEqual(['CLIENT-11']);
+  expect(verdicts([get(0, 'read'), get(15_000, 'read')]).broken).toEqual([]);
+  const final = get(0, 'read', { reply: { message_id: 'm-1', status: 'delivered' } });
+  expect(verdicts([final, get(60_000, 'read')]).broken).toEqual(['CLIENT-12']);
+  expect(verdicts([get(0, 'received'), get(1_000, 'received')]).broken).toEqual(['CLIENT-13']);
+  const pages = [get(0, 'received'), get(10, 'received', { target: '/received/?page=2' })];
+  expect(verdicts(pages).broken).toEqual([]);
+});
+
+test('CLIENT-14 six attempts within a minute are too many, and jitter spreads retries', () => {
+  const attempt = (n: number) => send(n * 11_000, { id: 'a', status: 503 });
+  const six = [0, 1, 2, 3, 4].map(attempt);
+  expect(verdicts([...six, send(55_000, { id: 'a' })]).broken).toEqual(['CLIENT-14']);
+  expect(verdicts([...six, send(60_000, { id: 'a' })]).broken).toEqual([]);
+  const ids = Array.from({ length: 10 }, (_, n) => `id-${n}`);
+  const refused = ids.map((id, n) => send(n, { id, status: 503 }));
+  const herd = ids.map((id, n) => send(30_000 + n, { id }));
+  const spread = ids.map((id, n) => send(30_000 + 200 * n, { id }));
+  expect(verdicts([...refused, ...herd]).broken).toEqual(['CLIENT-14']);
+  expect(verdicts([...refused, ...spread]).broken).toEqual([]);
+});
+
+test('CLIENT-16 a key stands in the Authorization header alone', () => {
+  expect(verdicts([{ ...send(0, { id: 'a' }), showsKey: true }]).broken).toEqual(['CLIENT-16']);
+});
+
+test('accounts are judged apart, and the others left out where one is named', () => {
+  const lines = [
+    send(0, { id: 'a', status: 429, after: 30, account: 'acme' }),
+    send(1, { id: 'a', account: 'globex' }),
+    send(30_000, { id: 'a', account: 'acme' }),
+  ];
+  expect(verdicts(lines).broken).toEqual([]);
+  expect(verdicts(lines, { accountIds: ['globex'] }).report.exchanges).toBe(1);
+});
+
+test('a record of nothing exercises nothing', () => {
+  const { report } = verdicts([]);
+  expect(new Set(report.rules.map(({ verdict }) => verdict))).toEqual(new Set(['not_exercised']));
+});

@@ -1,0 +1,76 @@
+/**
+ * What the rules judge: all exchanges of a record, its intents, and what the client reported.
+ */
+import type { ClientRuleId } from './client-rules.ts';
+import type { Exchange } from './exchange.ts';
+import type { Intents } from './intents.ts';
+import type { Report } from './intents-file.ts';
+
+export interface ClientRecord {
+  readonly exchanges: readonly Exchange[];
+  readonly intents: Intents;
+  /** True if the client has not finished: what depends on what did not come yet is not judged. */
+  readonly isPartial: boolean;
+  /** How long after a 429 a request still counts as sent before it (CLIENT-2). */
+  readonly graceMs: number;
+  /** What the client reported of its intents; undefined without an intents file. */
+  readonly reports: readonly Report[] | undefined;
+}
+
+export interface Finding {
+  /** Undefined where the caller was not authenticated. */
+  readonly accountId: string | undefined;
+  readonly endpoint: string | undefined;
+  /** What happened, with times, and what to do. */
+  readonly what: string;
+  /** The exchanges that prove it, in order. */
+  readonly exchanges: readonly Exchange[];
+}
+
+export interface Judgement {
+  /** How often the rule could have been broken. */
+  readonly exercised: number;
+  readonly findings: readonly Finding[];
+}
+
+export type Judge = (record: ClientRecord) => Judgement;
+export type Judges = Readonly<Partial<Record<ClientRuleId, Judge>>>;
+
+/** A finding that these exchanges prove; the last of them is the one at fault. */
+export function finding(what: string, ...exchanges: readonly Exchange[]): Finding {
+  const { accountId, endpoint } = exchanges.at(-1) ?? {};
+  return { accountId, endpoint, what, exchanges };
+}
+
+/** `41.0 s`, `0.25 s`, `26 h`. */
+export function spanText(ms: number): string {
+  if (ms >= 7_200_000) return `${Math.floor(ms / 3_600_000)} h`;
+  const seconds = ms / 1_000;
+  return `${ms < 1_000 ? seconds.toFixed(3).replace(/0$/, '') : seconds.toFixed(1)} s`;
+}
+
+/** Each exchange with the one before it that has the same key. */
+export function* consecutive(
+  exchanges: readonly Exchange[],
+  keyOf: (exchange: Exchange) => string | undefined,
+): Generator<readonly [earlier: Exchange, later: Exchange]> {
+  const last = new Map<string, Exchange>();
+  for (const exchange of exchanges) {
+    const key = keyOf(exchange);
+    if (key === undefined) continue;
+    const earlier = last.get(key);
+    if (earlier !== undefined) yield [earlier, exchange];
+    last.set(key, exchange);
+  }
+}
+
+/** The items by their key, in order. */
+export function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}

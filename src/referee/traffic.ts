@@ -1,0 +1,38 @@
+/**
+ * Parts that both feeds read the same way: JSON objects, endpoints and waits.
+ */
+import { matchRoute } from '../http/service/routes.ts';
+import type { EndpointName } from '../sim/limits.ts';
+import type { Exchange } from './exchange.ts';
+
+/** A text as a JSON object; undefined where it is none. */
+export function objectIn(text: string): Exchange['body'] {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Exchange['body']) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function endpointOf(path: string): EndpointName | undefined {
+  return matchRoute(path)?.route.endpoint;
+}
+
+/** `Retry-After` in whole seconds, as milliseconds of the service's clock. */
+export function waitMs(header: string | undefined, rate: number): number | undefined {
+  const seconds = header === undefined ? Number.NaN : Number(header);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 * rate : undefined;
+}
+
+/** A reply that a fault garbled: it says that all went well, in no JSON. */
+export function isGarbled(status: number, text: string): boolean {
+  if (status < 200 || status >= 300 || text === '') return false;
+  try {
+    JSON.parse(text);
+    return false;
+  } catch {
+    return true;
+  }
+}
