@@ -1,0 +1,13 @@
+/**
+ * What a client on the scorecard is made for, and what it is: it resolves with the parsed reply of
+ * an accepted send, and rejects when its library gives up.
+ */
+export interface Service {
+  readonly url: string;
+  /** With the key. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type Send = (message: object) => Promise<unknown>;
+
+export type Configuration = (service: Service) => Send;

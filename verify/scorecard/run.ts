@@ -1,0 +1,172 @@
+/**
+ * Runs every configuration of a library under every fault, each pair in a world of its own, and has
+ * the referee judge the journals. Client and service live at the same speed.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { exchangesOfJournalFile } from '../../src/cli/referee-journal.ts';
+import type { Report } from '../../src/referee/intents-file.ts';
+import { type ClientVerdict, judge } from '../../src/referee/judge.ts';
+import { createSimulator, type Simulator } from '../../src/simulator.ts';
+import type { Library } from './catalogue.ts';
+import type { Service } from './clients/client.ts';
+import { faults, messageCount, rate, shownRules } from './faults.ts';
+
+export interface Task {
+  readonly fault: string;
+  readonly service: Service;
+  readonly messages: readonly object[];
+}
+
+/** One configuration under one fault. */
+export interface Score {
+  readonly library: string;
+  readonly configuration: string;
+  readonly fault: string;
+  /** How often the service accepted one of the three messages. */
+  readonly accepted: number;
+  /** Of those of `shownRules` that were exercised. */
+  readonly verdicts: Readonly<Record<string, ClientVerdict>>;
+}
+
+interface Run {
+  readonly library: Library;
+  readonly configuration: string;
+}
+
+/** Processes at once: they mostly wait. */
+const atOnce = 6;
+const mostRuns = 8;
+const pauseSeconds = 2;
+
+export async function runAll(libraries: readonly Library[]): Promise<Score[]> {
+  const simulator = await createSimulator({ clock: 'scaled', rate });
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-scorecard-'));
+  try {
+    await simulator.listen();
+    const runs = libraries.flatMap((library) =>
+      library.configurations.map((configuration) => ({ library, configuration })),
+    );
+    const scores = new Map<Run, Score[]>();
+    const waiting = [...runs];
+    const lane = async () => {
+      for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
+        scores.set(run, await agreedScores(run, simulator, folder));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, lane));
+    return runs.flatMap((run) => scores.get(run) ?? []);
+  } finally {
+    await simulator.close();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/**
+ * The scores that two runs agree on: on a busy machine a timeout can end a request that the service
+ * has answered in time.
+ */
+async function agreedScores(run: Run, simulator: Simulator, folder: string): Promise<Score[]> {
+  const seen = new Set<string>();
+  for (let runs = 0; runs < mostRuns; runs++) {
+    const scores = await scoresOf(run, simulator, folder);
+    const text = JSON.stringify(scores);
+    if (seen.has(text)) return scores;
+    seen.add(text);
+  }
+  throw new Error(`${run.library.name}: no two of ${mostRuns} runs agree; is the machine busy?`);
+}
+
+async function scoresOf(run: Run, simulator: Simulator, folder: string): Promise<Score[]> {
+  const { library, configuration } = run;
+  const worlds = Object.entries(faults).map(([fault, spec]) => {
+    const journal = join(mkdtempSync(join(folder, 'world-')), 'journal.ndjson');
+    const world = simulator.worlds.create({ journal });
+    simulator.hosting.get(world.world_id)?.simulator.faults.add(spec);
+    return { fault, journal, world };
+  });
+  const tasks = worlds.map(
+    ({ fault, world: { base_url: baseUrl, accounts } }): Task => ({
+      fault,
+      service: {
+        url: `${baseUrl}/api/v1/sms/send/`,
+        headers: {
+          authorization: `Bearer ${accounts[0]?.api_key}`,
+          'content-type': 'application/json',
+        },
+      },
+      messages: messagesOf(configuration, accounts[0]?.sims[0]?.number ?? ''),
+    }),
+  );
+  const reports = await perform(run, tasks);
+  return Promise.all(
+    worlds.map(async ({ fault, journal, world }) => {
+      await simulator.worlds.delete(world.world_id);
+      const own = reports.filter((report) => report.fault === fault);
+      return { library: library.name, configuration, fault, ...judged(journal, own) };
+    }),
+  );
+}
+
+/** A `request_id` is the program's part: none of the libraries adds one. */
+function messagesOf(configuration: string, from: string): object[] {
+  return Array.from({ length: messageCount }, (_, at) => ({
+    to: '+12025550123',
+    from,
+    message: `Order ${at + 1} is on its way`,
+    ...(configuration === 'recommended' && { request_id: `order-${at + 1}` }),
+  }));
+}
+
+type Reported = Report & { readonly fault: string };
+
+async function perform(run: Run, tasks: readonly Task[]): Promise<Reported[]> {
+  const [command = '', ...argv] = commandOf(run);
+  const child = spawn(command, argv, {
+    env: { ...process.env, SMSTWIN_RATE: String(rate) },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin.end(JSON.stringify({ tasks, pauseSeconds }));
+  const output = await text(child.stdout);
+  const reports = output.trim().split('\n').filter(Boolean).map(reportOf);
+  if (reports.length === tasks.length * messageCount) return reports;
+  throw new Error(`${argv.join(' ')}: ended after ${reports.length} messages`);
+}
+
+function reportOf(line: string): Reported {
+  const report = JSON.parse(line) as Reported;
+  return { ...report, intent: report.message };
+}
+
+function commandOf({ library: { file, language }, configuration }: Run): string[] {
+  const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+  const [name = ''] = file.split('.');
+  const isDefault = configuration === 'default';
+  if (language === 'Node') {
+    const preloads = ['--import', 'tsx', '--import', path('../../src/clock.ts')];
+    const called = isDefault ? 'byDefault' : configuration;
+    return [process.execPath, ...preloads, path('program.ts'), name, called];
+  }
+  // Debian's, which has Debian's packages.
+  const python = ['/usr/bin/python3', path('program.py'), name];
+  return ['faketime', '-f', `+0 x${rate}`, ...python, isDefault ? 'by_default' : configuration];
+}
+
+function judged(
+  journal: string,
+  reported: readonly Reported[],
+): Pick<Score, 'accepted' | 'verdicts'> {
+  const { exchanges } = exchangesOfJournalFile(journal);
+  const { rules } = judge(exchanges, { reports: reported });
+  const exercised = rules.filter(
+    ({ id, verdict }) => shownRules.has(id) && verdict !== 'not_exercised',
+  );
+  return {
+    accepted: exchanges.filter(({ status }) => status === 202).length,
+    verdicts: Object.fromEntries(exercised.map(({ id, verdict }) => [id, verdict])),
+  };
+}
