@@ -21,7 +21,7 @@ const noNumbers = [
 ];
 
 /** Valid numbers that the regulators of France, Germany and Australia keep for fiction. */
-const abroad = ['+33639980012', '+4915228817386', '+61491570156'];
+const abroad = ['+33199001234', '+4915228817386', '+61491570156'];
 
 /** Fields that fail validation, one of which the 400 names. A field that is undefined is left out. */
 export interface Wrong {
