@@ -9,7 +9,7 @@ import { variations } from './variation.ts';
 
 const patterns = ['SVC-*', 'RES-*', 'STATE-1', 'SEND-*', 'READ-*', 'AUTH-*', 'ERR-1', 'VER-1'];
 
-test.each(Object.entries(variations))(
+test.concurrent.each(Object.entries(variations))(
   'a sound foreign server (%s) fails no rule that is checked without waiting',
   async (_, variation) => {
     const server = await serveForeign(variation);
