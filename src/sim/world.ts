@@ -1,6 +1,6 @@
 /**
  * The simulated world: accounts, keys, SIMs, pool numbers and messages, which enter and leave it
- * here alone. A message changes its status in `Message.become`, its work waits in its device; both
+ * here alone. A message changes its status in `Cohort.become`, its work waits in its device; both
  * are run by `actors/`.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
