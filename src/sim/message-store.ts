@@ -169,18 +169,6 @@ export class MessageStore implements AccountHome {
     return hasRoom;
   }
 
-  /**
-   * Forgets a few of the oldest that can no longer be read. `isUnreadable` holds of final ones
-   * alone that are older than the replay window.
-   */
-  forgetUnreadable(isUnreadable: (message: Message) => boolean): void {
-    for (let left = mostForgottenBySend; left > 0; left--) {
-      const oldest = this.#oldestFinal();
-      if (oldest === undefined || !isUnreadable(oldest)) return;
-      this.#forgetForRoom(oldest);
-    }
-  }
-
   #forgetExcess(): boolean {
     const excess = this.retention.excess(this.size, this.unfinished);
     if (excess <= 0) return true;

@@ -14,7 +14,6 @@ import { assert } from './errors.ts';
 import { drawKey, drawUuid } from './ids.ts';
 import { KeyRing } from './key-ring.ts';
 import { msPerSecond } from './limits.ts';
-import { isReadable } from './message.ts';
 import { MessageStore } from './message-store.ts';
 import { OperationRefused, refuseMore } from './operation-refused.ts';
 import type { Fate, Outcomes } from './outcomes.ts';
@@ -211,9 +210,6 @@ export class World {
   acceptMessage(send: AcceptedSend): Message | undefined {
     const { messages, assumptions } = this;
     const nowMs = this.now();
-    if (assumptions.messageRetention !== 'forever') {
-      messages.forgetUnreadable((message) => !isReadable(message, nowMs, assumptions));
-    }
     if (!messages.makeRoom()) return undefined;
     const { account } = send;
     const fate = this.outcomes.fateOf(send.to, assumptions, account.fates);
