@@ -1,0 +1,64 @@
+/**
+ * A client as the referee's tests know it: what it does wrong, or what is odd about it, and the
+ * program. Programs in other languages have the same job, as JSON (`foreign-job.ts`).
+ */
+import type { ClientRuleId } from '../../src/referee/client-rules.ts';
+import type { Simulator } from '../../src/simulator.ts';
+import type { Trouble } from './conditions.ts';
+
+export interface ClientEntry {
+  readonly name: string;
+  /** The rule that a wrong client breaks; undefined for a right one. */
+  readonly rule?: ClientRuleId;
+  /** Other rules that the same mistake breaks, in some runs or in all. */
+  readonly also?: readonly ClientRuleId[];
+  readonly library: string;
+  readonly does: string;
+  /** What must happen for a mistake to show; a right client meets all of it. */
+  readonly meets?: readonly Trouble[];
+}
+
+export interface NodeClient extends ClientEntry {
+  readonly run: (job: Job) => Promise<void>;
+  /** True for a library that takes no `fetch`. */
+  readonly onSocket?: boolean;
+  /** True where the client speaks what only Node's server answers. */
+  readonly onNodeServer?: boolean;
+}
+
+export interface Message {
+  /** The client's own name of it, such as an order. */
+  readonly intent: string;
+  readonly to: string;
+  readonly from: string;
+  readonly message: string;
+}
+
+/** What a client is asked to do, and with what. */
+export interface Job {
+  readonly baseUrl: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly key: string;
+  readonly messages: readonly Message[];
+  /** From 0 up to 1, drawn from the seed. */
+  readonly random: () => number;
+  /** A line of the intents file. */
+  readonly report: (
+    message: Message,
+    requestId: string | undefined,
+    reported: 'accepted' | 'failed',
+  ) => void;
+  /** For what a team does by hand: a second key, a SIM plugged in, the service's clock. */
+  readonly simulator: Simulator;
+}
+
+export const sendPath = '/api/v1/sms/send/';
+
+export function headersOf(key: string): Record<string, string> {
+  return { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+}
+
+/** On the timers of the moment, which the test moves. */
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,135 @@
+/**
+ * Runs clients of other languages, each against a world of its own on one server: Python on
+ * worlds with a manual clock, which the sleeps of the client move, and the shell on worlds that
+ * live twenty times as fast.
+ */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { SettingsInput } from '../../src/config/settings.ts';
+import { Simulator } from '../../src/simulator.ts';
+import type { ClientEntry } from './client.ts';
+import { impose, rightConditions, wrongConditions } from './conditions.ts';
+import { messagesOf } from './node-run.ts';
+import { type Seeds, seedsOf } from './seeds.ts';
+import type { Run } from './trial.ts';
+
+const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+/** Real milliseconds of a delayed reply. */
+const longestDelayMs = 60;
+/** Shell clients that run at the same time: they mostly sleep. */
+const shellsAtOnce = 32;
+
+export interface ForeignRun {
+  readonly client: ClientEntry;
+  readonly seed: number;
+  readonly run: Run;
+}
+
+interface Job extends Pick<ForeignRun, 'client' | 'seed'> {
+  readonly name: string;
+  readonly base_url: string;
+  readonly control_url: string;
+  readonly key: string;
+  readonly messages: ReturnType<typeof messagesOf>;
+  readonly intents: string[];
+  readonly simulator: Simulator;
+}
+
+export async function runPythonClients(
+  clients: readonly ClientEntry[],
+  seeds: Seeds,
+): Promise<ForeignRun[]> {
+  return onServer({ clock: 'manual' }, clients, seeds, async (jobs) => {
+    // Debian's, for which it has the libraries.
+    const python = spawn('/usr/bin/python3', ['-B', file('python/harness.py')], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const ended = new Promise((resolve) => python.once('close', resolve));
+    for (const [number, job] of jobs.entries()) {
+      const { client: _, intents: __, simulator: ___, ...given } = job;
+      python.stdin.write(`${JSON.stringify({ ...given, number })}\n`);
+    }
+    python.stdin.end();
+    let at = 0;
+    for await (const text of createInterface({ input: python.stdout })) {
+      const said = JSON.parse(text) as { readonly ended?: number; readonly line?: object };
+      if (said.line !== undefined) jobs[at]?.intents.push(JSON.stringify(said.line));
+      else at++;
+    }
+    await ended;
+    if (at < jobs.length) throw new Error(`${jobs[at]?.name} did not end`);
+  });
+}
+
+export async function runShellClients(
+  clients: readonly ClientEntry[],
+  seeds: Seeds,
+): Promise<ForeignRun[]> {
+  const settings = { clock: 'scaled', rate: 20, retryAfterSeconds: 'real' } as const;
+  return onServer(settings, clients, seeds, async (jobs) => {
+    const queue = [...jobs];
+    const work = async () => {
+      for (let job = queue.shift(); job !== undefined; job = queue.shift()) await runShell(job);
+    };
+    await Promise.all(Array.from({ length: shellsAtOnce }, work));
+  });
+}
+
+async function runShell({ name, base_url: baseUrl, key, messages, intents }: Job): Promise<void> {
+  const shell = spawn('bash', [file('shell/clients.sh'), name], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { ...process.env, BASE_URL: baseUrl, KEY: key },
+  });
+  const ended = new Promise((resolve) => shell.once('close', resolve));
+  const lines = messages.map(({ intent, to, from, message }) => [intent, to, from, message]);
+  shell.stdin.end(lines.map((fields) => `${fields.join('\t')}\n`).join(''));
+  for await (const line of createInterface({ input: shell.stdout })) intents.push(line);
+  await ended;
+}
+
+async function onServer(
+  settings: SettingsInput,
+  clients: readonly ClientEntry[],
+  seeds: Seeds,
+  work: (jobs: readonly Job[]) => Promise<void>,
+): Promise<ForeignRun[]> {
+  const server = new Simulator(settings, { journal: false });
+  // Node's server answers HTTP/1.0 too.
+  await server.listen({ control: {}, transport: 'node' });
+  try {
+    const jobs = clients.flatMap((client) =>
+      seedsOf(client, seeds).map((seed) => newJob(server, client, seed)),
+    );
+    await work(jobs);
+    return jobs.map(({ client, seed, simulator, intents }) => ({
+      client,
+      seed,
+      run: { journal: simulator.journalText(), intents },
+    }));
+  } finally {
+    await server.close();
+  }
+}
+
+function newJob(server: Simulator, client: ClientEntry, seed: number): Job {
+  const { world_id: worldId, base_url, control_url, accounts } = server.worlds.create({});
+  const simulator = server.hosting.get(worldId)?.simulator;
+  if (simulator === undefined) throw new Error(`no world ${worldId}`);
+  const conditions =
+    client.rule === undefined
+      ? rightConditions(client.name, seed, longestDelayMs)
+      : wrongConditions(client.meets ?? [], client.name, seed);
+  impose(conditions, simulator);
+  return {
+    client,
+    seed,
+    name: client.name,
+    base_url,
+    control_url,
+    key: accounts[0]?.api_key ?? '',
+    messages: messagesOf(conditions),
+    intents: [],
+    simulator,
+  };
+}

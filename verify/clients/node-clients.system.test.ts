@@ -1,0 +1,5 @@
+/** All Node clients, the right ones under 20 seeds. */
+import { testNodeClients } from './node-tests.ts';
+import { allSeeds } from './seeds.ts';
+
+testNodeClients(allSeeds);

@@ -1,0 +1,31 @@
+/**
+ * Tests of the referee against Node clients, each on one clock with the service: wrong ones are
+ * found by their rule, right ones by none.
+ */
+import { afterAll, expect } from 'vitest';
+import { test } from '../../src/vitest.ts';
+import { nodeClients } from './catalogue.ts';
+import { printMatrix } from './kill-matrix.ts';
+import { runNodeClient } from './node-run.ts';
+import { type Seeds, seedsOf } from './seeds.ts';
+import { complaints } from './trial.ts';
+
+export function testNodeClients(seeds: Seeds): void {
+  const found = new Map(nodeClients.map((client) => [client, [] as string[][]]));
+  test.for(
+    nodeClients.flatMap((client) =>
+      seedsOf(client, seeds).map((seed) => ({
+        verdict: client.rule === undefined ? 'no rule finds' : `${client.rule} finds`,
+        name: client.name,
+        seed,
+        client,
+      })),
+    ),
+  )('$verdict $name, seed $seed', async ({ client, seed }, { simulator, clientClock }) => {
+    const run = await runNodeClient(client, seed, simulator, clientClock);
+    const wrong = complaints(client, seed, run);
+    found.get(client)?.push(wrong);
+    expect(wrong.join('\n')).toBe('');
+  });
+  afterAll(() => printMatrix([...found].map(([client, all]) => ({ client, complaints: all }))));
+}

@@ -1,0 +1,99 @@
+"""Clients on httpx, which retries connections alone."""
+
+import asyncio
+import time
+
+import httpx
+
+import harness
+from harness import body_of, client, each, report
+
+RECEIVED = "/api/v1/sms/received/"
+
+
+def opened():
+    return httpx.Client(base_url=harness.job.base_url, headers=harness.job.headers, timeout=30)
+
+
+@client("httpx-waits-at-most-ten-seconds")
+def waits_at_most_ten_seconds():
+    with opened() as made:
+
+        def send(message):
+            for _ in range(4):
+                reply = made.post(harness.SEND, json=body_of(message))
+                if reply.status_code != 429:
+                    return
+                time.sleep(min(10, int(reply.headers["Retry-After"])))
+            raise RuntimeError("too many attempts")
+
+        each(send)
+
+
+@client("httpx-empty-id")
+def empty_id():
+    with opened() as made:
+        each(lambda message: made.post(harness.SEND, json=body_of(message, request_id="")))
+
+
+@client("httpx-drops-what-is-busy")
+def drops_what_is_busy():
+    with opened() as made:
+        each(lambda message: made.post(harness.SEND, json=body_of(message)).raise_for_status(), swallows=True)
+
+
+@client("httpx-lost-is-failed")
+def lost_is_failed():
+    with opened() as made:
+        each(lambda message: made.post(harness.SEND, json=body_of(message)).raise_for_status())
+
+
+@client("httpx-polls-received-every-ten-seconds")
+def polls_received_every_ten_seconds():
+    with opened() as made:
+        for _ in range(4):
+            made.get(RECEIVED)
+            time.sleep(10)
+
+
+@client("httpx-number-without-plus")
+def number_without_plus():
+    with opened() as made:
+        each(lambda message: made.post(harness.SEND, json=body_of(message, to=message["to"][1:])).raise_for_status())
+
+
+@client("httpx-key-in-the-body")
+def key_in_the_body():
+    with opened() as made:
+        each(lambda message: made.post(harness.SEND, json=body_of(message, auth={"key": harness.job.key})))
+
+
+@client("httpx-async")
+def async_client():
+    async def run():
+        async with httpx.AsyncClient(base_url=harness.job.base_url, headers=harness.job.headers) as made:
+            for message in harness.job.messages:
+                while not await confirmed(made, message):
+                    pass
+                report(message, "accepted")
+
+    async def confirmed(made, message):
+        try:
+            reply = await made.post(harness.SEND, json=body_of(message), timeout=30)
+            if reply.is_success:
+                return bool(reply.json())
+            await asyncio.sleep(int(reply.headers.get("Retry-After", 20)))
+        except (httpx.HTTPError, ValueError):
+            await asyncio.sleep(20)
+        return False
+
+    asyncio.run(run())
+
+
+@client("httpx-many-pages")
+def many_pages():
+    with opened() as made:
+        for _ in range(3):
+            for size in range(1, 6):
+                made.get(RECEIVED, params={"page_size": size})
+            time.sleep(30)

@@ -1,0 +1,197 @@
+"""Clients on requests: by its adapter, or by a loop of their own."""
+
+import random
+import time
+import uuid
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.util.retry import Retry
+
+import harness
+from harness import body_of, client, each, persistently, report
+
+RECEIVED = "/api/v1/sms/received/"
+
+
+def session(**retry):
+    made = requests.Session()
+    made.headers.update(harness.job.headers)
+    if retry:
+        made.mount("http://", HTTPAdapter(max_retries=Retry(allowed_methods=None, **retry)))
+    return made
+
+
+def post(made, body):
+    reply = made.post(harness.job.send_url, json=body, timeout=30)
+    reply.raise_for_status()
+    return reply.json()
+
+
+def careful(made, message):
+    """Sends until it is confirmed."""
+    while True:
+        try:
+            reply = made.post(harness.job.send_url, json=body_of(message), timeout=30)
+            if reply.ok:
+                return reply.json()
+            time.sleep(int(reply.headers.get("Retry-After", 20)) + random.random())
+        except (requests.RequestException, ValueError):
+            time.sleep(20)
+
+
+@client("requests-sleeps-a-second")
+def sleeps_a_second():
+    made = session()
+
+    def send(message):
+        for _ in range(4):
+            if made.post(harness.job.send_url, json=body_of(message)).status_code != 429:
+                return
+            time.sleep(1)
+        raise RuntimeError("too many attempts")
+
+    each(send)
+
+
+@client("requests-received-retried-early")
+def received_retried_early():
+    harness.control("limits", {"received": 1}, "PATCH")
+    made = session()
+    made.get(harness.job.base_url + RECEIVED)
+    time.sleep(20)
+    for _ in range(2):
+        made.get(harness.job.base_url + RECEIVED)
+        time.sleep(15)
+
+
+@client("requests-list-goes-on")
+def list_goes_on():
+    made, later = session(), []
+    for message in harness.job.messages:
+        reply = made.post(harness.job.send_url, json=body_of(message))
+        if reply.status_code == 429:
+            later.append((message, time.monotonic() + int(reply.headers["Retry-After"])))
+        else:
+            report(message, "accepted")
+        time.sleep(2)
+    for message, at in later:
+        time.sleep(max(0, at - time.monotonic()) + 1)
+        careful(made, message)
+        report(message, "accepted")
+
+
+@client("requests-id-per-call")
+def id_per_call():
+    made = session()
+
+    def send(message):
+        for _ in range(3):
+            try:
+                return post(made, body_of(message, request_id=str(uuid.UUID(int=random.getrandbits(128)))))
+            except requests.RequestException:
+                time.sleep(30)
+        raise RuntimeError("too many attempts")
+
+    each(send)
+
+
+@client("requests-id-in-a-header")
+def id_in_a_header():
+    made = session()
+
+    def send(message):
+        body = body_of(message)
+        made.headers["Idempotency-Key"] = body.pop("request_id")
+        post(made, body)
+
+    each(send)
+
+
+@client("requests-id-of-the-day")
+def id_of_the_day():
+    made = session()
+    each(lambda message: post(made, body_of(message, request_id=time.strftime("%Y-%m-%d"))))
+
+
+@client("requests-queue-of-the-weekend")
+def queue_of_the_weekend():
+    made, queue = session(), list(harness.job.messages)
+    while queue:
+        left = []
+        for message in queue:
+            try:
+                post(made, body_of(message))
+                report(message, "accepted")
+            except requests.RequestException:
+                left.append(message)
+        queue = left
+        time.sleep(60 * 3600)
+
+
+@client("requests-does-not-raise")
+def does_not_raise():
+    made = session()
+    for message in harness.job.messages:
+        made.post(harness.job.send_url, json=body_of(message))
+        report(message, "accepted")
+
+
+@client("requests-polls-every-ten-seconds")
+def polls_every_ten_seconds():
+    made = session()
+    for message in harness.job.messages:
+        path = f"{harness.job.base_url}/api/v1/sms/{post(made, body_of(message))['message_id']}/"
+        while made.get(path).json()["status"] not in ("delivered", "failed"):
+            time.sleep(10)
+
+
+@client("requests-refreshes-all")
+def refreshes_all():
+    made = session()
+    ids = [post(made, body_of(message))["message_id"] for message in harness.job.messages]
+    for _ in range(5):
+        time.sleep(60)
+        for message_id in ids:
+            made.get(f"{harness.job.base_url}/api/v1/sms/{message_id}/")
+
+
+@client("requests-key-as-parameter")
+def key_as_parameter():
+    made = session()
+    made.params = {"apikey": harness.job.key}
+    each(lambda message: post(made, body_of(message)))
+
+
+@client("requests-integer-number")
+def integer_number():
+    made = session()
+    each(lambda message: post(made, body_of(message, to=int(message["to"]))))
+
+
+@client("requests-adapter")
+def adapter():
+    made = session(total=3, status_forcelist=[429, 503], backoff_factor=5)
+    persistently(lambda message: post(made, body_of(message)))
+
+
+@client("requests-own-loop")
+def own_loop():
+    made = session()
+    for message in harness.job.messages:
+        careful(made, message)
+        report(message, "accepted")
+
+
+@client("requests-restarted")
+def restarted():
+    for message in harness.job.messages:
+        if random.random() < 0.5:
+            # The process ends before it reads the reply, and is started again a minute later.
+            try:
+                session().post(harness.job.send_url, json=body_of(message), stream=True).close()
+            except requests.RequestException:
+                pass
+            time.sleep(61)
+        careful(session(), message)
+        report(message, "accepted")

@@ -1,0 +1,119 @@
+/**
+ * Judges a run that has ended: by its journal, and with the journal cut at many places as the
+ * record of a client that has not finished.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { exchangesOfJournalFile } from '../../src/cli/referee-journal.ts';
+import type { RequestEntry } from '../../src/recording/journal-entry.ts';
+import { readIntentsFile } from '../../src/referee/intents-file.ts';
+import { judge, type RefereeReport } from '../../src/referee/judge.ts';
+import { Rng } from '../../src/sim/rng.ts';
+import type { ClientEntry, Message } from './client.ts';
+
+/** One run of a client, as it stands when the client has ended. */
+export interface Run {
+  /** The journal of the service. */
+  readonly journal: string;
+  /** Lines of the intents file. */
+  readonly intents: readonly string[];
+}
+
+export function intentLine(
+  { intent, to, from, message }: Message,
+  requestId: string | undefined,
+  reported: 'accepted' | 'failed',
+): string {
+  const id = requestId === undefined ? {} : { request_id: requestId };
+  return JSON.stringify({ intent, to, from, message, ...id, reported });
+}
+
+/** The verdict on the whole run. */
+function verdictOf({ journal, intents }: Run): RefereeReport {
+  return inFolder((journalFile, intentsFile) => {
+    writeFileSync(journalFile, journal);
+    writeFileSync(intentsFile, `${intents.join('\n')}\n`);
+    const { exchanges, notices } = exchangesOfJournalFile(journalFile);
+    if (notices.length > 0) throw new Error(notices.join('\n'));
+    return judge(exchanges, { reports: readIntentsFile(intentsFile) });
+  });
+}
+
+/** What is wrong with the verdicts on a run: of the whole of it, and of a right one's parts. */
+export function complaints(client: ClientEntry, seed: number, run: Run): string[] {
+  const found = broken(verdictOf(run));
+  if (client.rule !== undefined) {
+    const expected: readonly string[] = [client.rule, ...(client.also ?? [])];
+    const others = [...found].filter(([id]) => !expected.includes(id));
+    return [
+      ...(found.has(client.rule) ? [] : [`not found by ${client.rule}\n${requestsOf(run)}`]),
+      ...others.map(([id, what]) => `found by ${id} too: ${what}\n${requestsOf(run)}`),
+    ];
+  }
+  const places = cuts(run, cutsOfARun, Rng.stream(seed, client.name));
+  return [
+    ...[...found].map(([id, what]) => `found by ${id}: ${what}\n${requestsOf(run)}`),
+    ...brokenWhenCut(run, places).map((line) => `${line}\n${requestsOf(run)}`),
+  ];
+}
+
+const cutsOfARun = 6;
+
+/** Each rule that the run broke, with what the referee says of it. */
+function broken({ rules }: RefereeReport): Map<string, string> {
+  return new Map(
+    rules
+      .filter(({ findings }) => findings.length > 0)
+      .map(({ id, findings }) => [id, findings.map(({ what }) => what).join('\n')]),
+  );
+}
+
+/** The requests of a run, one a line: what a failure shows. */
+function requestsOf({ journal, intents }: Run): string {
+  const lines = journal
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Partial<RequestEntry>)
+    .map(({ at = '', request, reply }) => {
+      if (request === undefined || reply === undefined) return '';
+      const { method, path, query = '', body = '' } = request;
+      const { status, headers, delivery } = reply;
+      const wait = headers?.['retry-after'] ?? '';
+      return [at.slice(8), method, path, query, body, status, wait, JSON.stringify(delivery)].join(
+        ' ',
+      );
+    });
+  return [...lines.filter((line) => line !== ''), ...intents].join('\n');
+}
+
+/** What is found in the journal cut after each of these bytes, where anything is. */
+function brokenWhenCut({ journal }: Run, places: readonly number[]): string[] {
+  const bytes = Buffer.from(journal);
+  return inFolder((journalFile) =>
+    places.flatMap((place) => {
+      writeFileSync(journalFile, bytes.subarray(0, place));
+      const { exchanges } = exchangesOfJournalFile(journalFile);
+      return [...broken(judge(exchanges, { isPartial: true }))].map(
+        ([id, what]) => `cut after ${place} bytes, ${exchanges.length} exchanges: ${id} ${what}`,
+      );
+    }),
+  );
+}
+
+/** `count` places in a journal behind its header: at the ends of lines, and within lines. */
+function cuts({ journal }: Run, count: number, rng: Rng): number[] {
+  const bytes = Buffer.from(journal);
+  const header = bytes.indexOf('\n') + 1;
+  const places = Array.from({ length: count }, () => header + rng.below(bytes.length - header));
+  return places.map((place, at) => (at % 2 === 0 ? place : bytes.lastIndexOf('\n', place) + 1));
+}
+
+function inFolder<T>(act: (journalFile: string, intentsFile: string) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-clients-'));
+  try {
+    return act(join(folder, 'run.ndjson'), join(folder, 'intents.ndjson'));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
