@@ -11,7 +11,10 @@ import {
   type Ports,
   serviceHandler,
 } from './http/ports.ts';
-import type { ApiReply, ApiRequest } from './http/service/messages.ts';
+import type { Handled } from './http/service/api.ts';
+import { addressOf } from './http/service/api.ts';
+import { hideKeys } from './http/service/hidden-keys.ts';
+import type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
 import { InProcessFetch } from './http/transport/in-process-fetch.ts';
 import { RequestCounts } from './metrics/request-counts.ts';
 import { accounts } from './operations/accounts.ts';
@@ -27,6 +30,7 @@ import { messages } from './operations/messages.ts';
 import { OpenWaits } from './operations/open-waits.ts';
 import { outcomes } from './operations/outcomes.ts';
 import { type ReadyNumbers, readyNumbers } from './operations/ready-numbers.ts';
+import { referee } from './operations/referee.ts';
 import { RequestLog } from './operations/request-log.ts';
 import { requests } from './operations/requests.ts';
 import { sims } from './operations/sims.ts';
@@ -37,8 +41,10 @@ import { worlds } from './operations/worlds.ts';
 import { defaultJournalMaxBytes } from './recording/checkpoints.ts';
 import { sha256 } from './recording/digest.ts';
 import { type Journal, MemoryJournal } from './recording/journal.ts';
-import { resultDigest } from './recording/journal-entry.ts';
+import { requestEntry, resultDigest } from './recording/journal-entry.ts';
 import { openRun, type Resumed } from './recording/resume.ts';
+import { ExchangeRecord, type RecordBound } from './referee/exchange-record.ts';
+import { isoTime } from './sim/iso-time.ts';
 import { MessageCounts } from './sim/message-counts.ts';
 import { OperationRefused } from './sim/operation-refused.ts';
 import type { KeyDigest } from './sim/records.ts';
@@ -53,6 +59,8 @@ export type { SettingsInput } from './config/settings.ts';
 export type { ApiReply, ApiRequest } from './http/service/messages.ts';
 export { ListenError, PortInUseError } from './http/transport/transport.ts';
 export { JournalError } from './recording/journal-error.ts';
+/** For Jest: `expect.extend({ toPassReferee })`; `smstwin/vitest` has done so. */
+export { type PassRefereeOptions, toPassReferee } from './referee/matcher.ts';
 export { OperationRefused } from './sim/operation-refused.ts';
 
 /** What `--ready-file` holds: where the simulator listens, and what to use it with. */
@@ -82,6 +90,8 @@ export interface SimulatorOptions {
    * defect.
    */
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
+  /** How many requests are kept for the referee; for reading a recorded run. */
+  readonly recordBound?: RecordBound | undefined;
   /** The worlds that this one is one of; without it, this one is the first. */
   readonly hosting?: Worlds<Simulator> | undefined;
   /** Its id among them. */
@@ -89,6 +99,14 @@ export interface SimulatorOptions {
 }
 
 type Own = Methods<typeof simulator>;
+type RefereeMethods = Methods<typeof referee>;
+type Referee = RefereeMethods['judge'] & Pick<RefereeMethods, 'restart'>;
+
+/** Replies of all worlds that a fault delays, until they have left. */
+const underway = new WeakMap<
+  Delivery,
+  { readonly simulator: Simulator; readonly request: number }
+>();
 
 export class Simulator implements Live, Resumed {
   readonly settings: Settings;
@@ -103,6 +121,8 @@ export class Simulator implements Live, Resumed {
   readonly faults: Methods<typeof faults> = methodsOf(this, faults);
   readonly requests: Methods<typeof requests> = methodsOf(this, requests);
   readonly exchanges: Methods<typeof exchanges> = methodsOf(this, exchanges);
+  /** The report: `sim.referee({ partial: true })`; `sim.referee.restart()` begins anew. */
+  readonly referee: Referee = refereeOf(this);
   readonly snapshots: Methods<typeof snapshots> = methodsOf(this, snapshots);
   readonly worlds: Methods<typeof worlds> = methodsOf(this, worlds);
   readonly #own = methodsOf(this, simulator);
@@ -116,6 +136,7 @@ export class Simulator implements Live, Resumed {
   readonly reset: Own['reset'] = this.#own.reset;
   readonly activity: Activity = new Activity(this);
   readonly requestLog = new RequestLog();
+  readonly exchangeRecord: ExchangeRecord;
   readonly waits = new OpenWaits();
   /** They outlive a reset, so that they never go back. */
   counts = freshCounts();
@@ -148,6 +169,7 @@ export class Simulator implements Live, Resumed {
         (given, own) => new Simulator(given, { ...own, hosting: this.hosting }),
       );
     this.#worldId = options.worldId ?? '';
+    this.exchangeRecord = new ExchangeRecord(options.recordBound);
     const { journal } = options;
     const run = typeof journal === 'string' ? openRun(journal, this.settings) : undefined;
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
@@ -181,12 +203,21 @@ export class Simulator implements Live, Resumed {
 
   /** Answers one request of the service, without a socket. */
   handle(request: ApiRequest): ApiReply {
+    const hiding = hideKeys(this.simulation.world.keyRing, request);
+    return hiding === undefined
+      ? this.#answer(request, false)
+      : hiding.revealed(this.#answer(hiding, true));
+  }
+
+  #answer(request: ApiRequest, showsKey: boolean): ApiReply {
     const startedMs = WallClock.ticksMs();
     this.wallClock.pump();
     const { simulation } = this;
     const handled = simulation.handle(request);
     const nowMs = simulation.clock.now();
-    if (this.#journal?.isRecording) this.#journal.request(nowMs, request, handled);
+    if (this.exchangeRecord.isOpen || this.#journal?.isRecording === true) {
+      this.#record(nowMs, request, handled, showsKey);
+    }
     const tookMs = WallClock.ticksMs() - startedMs;
     this.requestLog.add(request, handled, nowMs, tookMs);
     this.counts.requests.answered(handled.endpoint, handled.reply.status, tookMs);
@@ -195,6 +226,36 @@ export class Simulator implements Live, Resumed {
       this.wallClock.arm();
     }
     return handled.reply;
+  }
+
+  #record(atMs: number, request: ApiRequest, handled: Handled, showsKey: boolean): void {
+    const { world, limiter } = this.simulation;
+    const entry = requestEntry(atMs, request, handled);
+    if (this.#journal?.isRecording) this.#journal.request(entry);
+    const address = handled.key === undefined ? addressOf(world, request) : '';
+    const waitRate = limiter.answerRate;
+    this.exchangeRecord.add(entry, handled, { address, waitRate, showsKey });
+    const { delivery } = handled.reply;
+    if (delivery?.delayMs !== undefined) {
+      underway.set(delivery, { simulator: this, request: this.exchangeRecord.requests });
+    }
+  }
+
+  left(delivery: Delivery, isSeen: boolean): void {
+    const found = underway.get(delivery);
+    if (found === undefined || !underway.delete(delivery)) return;
+    found.simulator.#ended(found.request, isSeen);
+  }
+
+  #ended(request: number, isSeen: boolean): void {
+    this.wallClock.pump();
+    const nowMs = this.simulation.clock.now();
+    const back = this.exchangeRecord.requests - request + 1;
+    const at = isoTime(nowMs);
+    if (this.#journal?.isRecording) {
+      this.#journal.ended({ at, ended: back, ...(!isSeen && { seen: false }) });
+    }
+    this.exchangeRecord.ended(back, nowMs, isSeen);
   }
 
   /**
@@ -251,6 +312,7 @@ export class Simulator implements Live, Resumed {
   /** Puts another simulation in the place of this one. */
   replace(simulation: Simulation): void {
     this.simulation.stop();
+    this.exchangeRecord.restart();
     this.#count(simulation, this.simulation.world.messages.retention.forgottenMessages);
     this.simulation = simulation;
     // The old anchor would pull the new clock to where the old one should be.
@@ -358,6 +420,11 @@ export async function createSimulator(
   options: SimulatorOptions = {},
 ): Promise<Simulator> {
   return new Simulator(settings, options);
+}
+
+function refereeOf(live: Live): Referee {
+  const { judge, restart } = methodsOf(live, referee);
+  return Object.assign((...args: Parameters<typeof judge>) => judge(...args), { restart });
 }
 
 function freshCounts(): { readonly requests: RequestCounts; readonly messages: MessageCounts } {

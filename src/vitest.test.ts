@@ -3,6 +3,7 @@
  * the one before must have given them back.
  */
 import { afterEach, beforeEach, expect, vi } from 'vitest';
+import { sendBy } from '../verify/testkit/control-fixture.ts';
 import { test } from './vitest.ts';
 
 const stats = '/api/v1/account/stats/';
@@ -87,3 +88,17 @@ test.extend({ simulatorSettings: { clock: 'scaled', rate: 60 } as const })(
     expect(simulator.clock.now()).toBe(clientClock.now());
   },
 );
+
+test('toPassReferee fails with what the client did wrong, in plain words', ({ simulator }) => {
+  simulator.limits.patch({ send: 1 });
+  sendBy(simulator, 0, { request_id: 'a', message: 'One' });
+  expect(simulator).toPassReferee();
+  sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
+  simulator.clock.advance('19s');
+  sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
+  expect(() => expect(simulator).toPassReferee({ partial: true })).toThrow(
+    /in 3 exchanges:\n\nCLIENT-1 \(must\)\n {2}the retry arrived 41\.0 s before the 429 allowed it \(Retry-After: 60\).*\[exchanges 2, 3\]/,
+  );
+  expect(simulator).toPassReferee({ partial: true, allow: ['CLIENT-1'] });
+  expect(simulator).not.toPassReferee();
+});

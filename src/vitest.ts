@@ -10,11 +10,22 @@
  * });
  * ```
  */
-import { test as base, type TestAPI, vi } from 'vitest';
+import { test as base, expect, type TestAPI, vi } from 'vitest';
 import { ClientClock } from './client-clock.ts';
+import { type PassRefereeOptions, toPassReferee } from './referee/matcher.ts';
 import { type SettingsInput, Simulator } from './simulator.ts';
 
 export type { ClientClock } from './client-clock.ts';
+export type { PassRefereeOptions } from './referee/matcher.ts';
+
+declare module 'vitest' {
+  interface Matchers<T> {
+    /** Fails with what the client did wrong: `expect(simulator).toPassReferee()`. */
+    toPassReferee(options?: PassRefereeOptions): T;
+  }
+}
+
+expect.extend({ toPassReferee });
 
 export interface SimulatorFixtures {
   /** What the simulator is made with; override with `test.extend({ simulatorSettings: … })`. */

@@ -16,13 +16,12 @@ import { table } from './table.ts';
 
 interface Context {
   readonly file: string;
-  readonly isStrict: boolean;
   readonly expected: readonly Expectation[];
 }
 
 export function refereeSummary(report: RefereeReport, context: Context): Summary {
-  const { file, isStrict, expected } = context;
-  const results = report.rules.flatMap((rule) => resultsOf(rule, isStrict));
+  const { file, expected } = context;
+  const results = report.rules.flatMap(resultsOf);
   const known = report.rules.map(({ id }) => ({ id, subject: id }));
   const weighed = weigh(expected, results, known);
   const failed = results.some(
@@ -38,7 +37,7 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
     exitCode: failed ? 1 : weighed.stale.length > 0 ? 5 : isExercised ? 0 : 4,
     interrupted: false,
     reachable: true,
-    sends: report.exchanges,
+    sends: report.exchanges.length,
     throttled: 0,
     interruptions: {},
     counts: counts(results),
@@ -53,15 +52,15 @@ const sentences = new Map<string, string>(
   clientRules.map(({ id, level, sentence }) => [id, `The client ${level}: ${sentence}`]),
 );
 
-function resultsOf(rule: RuleJudgement, isStrict: boolean): Result[] {
-  const { id, level, exercised, findings } = rule;
+function resultsOf(rule: RuleJudgement): Result[] {
+  const { id, exercised, findings } = rule;
   const common = { subject: id, kind: 'rule', exercised, durationMs: 0, omitted: 0 } as const;
   if (findings.length === 0) {
     const verdict: Verdict = exercised > 0 ? 'passed' : 'skipped';
     const reason = exercised > 0 ? `exercised ${exercised} times` : 'the record never exercises it';
     return [{ ...common, id, verdict, reason, sends: reason, exchanges: [] }];
   }
-  const verdict: Verdict = level === 'must' || isStrict ? 'failed' : 'observed';
+  const verdict: Verdict = rule.verdict === 'failed' ? 'failed' : 'observed';
   return findings.map((finding, at) => ({
     ...common,
     id: findings.length === 1 ? id : `${id} (${at + 1})`,
@@ -102,7 +101,7 @@ function shown(exchange: Exchange, first: Exchange | undefined) {
 const shownFindings = 10;
 
 export function refereeText(
-  { rules, unattributable, exchanges }: RefereeReport,
+  { rules, intents: { unattributable }, exchanges: { length }, notice }: RefereeReport,
   summary: Summary,
 ): string {
   const lines: string[] = [];
@@ -123,8 +122,9 @@ export function refereeText(
   for (const line of summary.weighed.stale) lines.push(`Stale expectation: ${line}`);
   const count = (verdict: string) => rules.filter((rule) => rule.verdict === verdict).length;
   lines.push(
-    `${exchanges} exchange${exchanges === 1 ? '' : 's'}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
+    `${length} exchange${length === 1 ? '' : 's'}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
   );
+  if (notice !== undefined) lines.push(`Note: ${notice}.`);
   if (unattributable > 0) {
     lines.push(`${unattributable} sends cannot be attributed to one message; they fail no rule.`);
   }

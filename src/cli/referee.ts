@@ -11,13 +11,12 @@ import { type Report, readReport } from '../../conformance/report-flag.ts';
 import { writeReports } from '../../conformance/reports/write.ts';
 import { CommandError, UsageError } from '../config/command-error.ts';
 import { durationMs } from '../operations/duration.ts';
-import type { Exchange } from '../referee/exchange.ts';
 import { exchangesOfHar } from '../referee/har-feed.ts';
 import { readIntentsFile } from '../referee/intents-file.ts';
-import { judge, reportJson } from '../referee/judge.ts';
+import { isOfAccount, judge, reportJson } from '../referee/judge.ts';
 import { fileValue } from './flag-values.ts';
 import { addFlags, type CommandIo, newCommand, readFlags, ValueError } from './flags.ts';
-import { exchangesOfJournalFile } from './referee-journal.ts';
+import { exchangesOfJournalFile, type RecordedTraffic } from './referee-journal.ts';
 import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
 interface RefereeFlags {
@@ -86,15 +85,21 @@ export async function referee(argv: readonly string[], io: CommandIo): Promise<n
 function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
   const expected = flags.expected === undefined ? [] : readExpected(flags.expected);
   const reports = flags.intents === undefined ? undefined : readIntentsFile(flags.intents);
-  const exchanges = exchangesOf(file, io);
+  const { exchanges, lack } = trafficOf(file, io);
   const { strict = false, partial = false, grace, account } = flags;
+  for (const name of account) {
+    if (exchanges.some((one) => isOfAccount(one, name))) continue;
+    throw new CommandError(2, `--account ${name}: the record has no request of this account`);
+  }
   const report = judge(exchanges, {
     isPartial: partial,
+    isStrict: strict,
+    lack,
     graceMs: grace,
     reports,
-    ...(account.length > 0 && { accountIds: accountsNamed(account, exchanges) }),
+    ...(account.length > 0 && { accounts: account }),
   });
-  const summary = refereeSummary(report, { file: basename(file), isStrict: strict, expected });
+  const summary = refereeSummary(report, { file: basename(file), expected });
   io.out(refereeText(report, summary));
   writeReports(flags.report, summary, io.out, {
     json: () => `${JSON.stringify(reportJson(report), null, 2)}\n`,
@@ -102,34 +107,20 @@ function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
   return summary.exitCode;
 }
 
-function exchangesOf(file: string, io: CommandIo): readonly Exchange[] {
+function trafficOf(file: string, io: CommandIo): Pick<RecordedTraffic, 'exchanges' | 'lack'> {
   if (!file.endsWith('.har')) {
-    const { exchanges, notices } = exchangesOfJournalFile(file);
-    for (const notice of notices) io.error(`smstwin referee: ${notice}\n`);
-    return exchanges;
+    const traffic = exchangesOfJournalFile(file);
+    for (const notice of traffic.notices) io.error(`smstwin referee: ${notice}\n`);
+    return traffic;
   }
   try {
-    return exchangesOfHar(readFileSync(file, 'utf8').replace(/^\uFEFF/, ''), file);
+    const text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+    return { exchanges: exchangesOfHar(text, file), lack: undefined };
   } catch (error) {
     if (error instanceof CommandError) throw error;
     const { code = String(error) } = error as NodeJS.ErrnoException;
     throw new CommandError(2, `${file}: cannot be read (${code})`);
   }
-}
-
-/** The ids of accounts by name or id. */
-function accountsNamed(wanted: readonly string[], exchanges: readonly Exchange[]): string[] {
-  const known = new Map<string, string>();
-  for (const { accountId, accountName } of exchanges) {
-    if (accountId === undefined) continue;
-    known.set(accountId, accountId);
-    if (accountName !== undefined) known.set(accountName, accountId);
-  }
-  return wanted.map((name) => {
-    const id = known.get(name);
-    if (id !== undefined) return id;
-    throw new CommandError(2, `--account ${name}: the record has no request of this account`);
-  });
 }
 
 function readExpected(file: string): readonly Expectation[] {

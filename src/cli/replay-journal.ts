@@ -2,36 +2,31 @@
  * Replays a recorded run from its file alone.
  */
 
-import type { Entry } from '../recording/journal-entry.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import { type JournalHeader, readHeader, settingsOfHeader } from '../recording/journal-header.ts';
 import { type JournalLines, readJournal } from '../recording/journal-lines.ts';
 import type { Played } from '../recording/play.ts';
 import { playFrom } from '../recording/resume.ts';
+import type { ExchangeRecord, RecordBound } from '../referee/exchange-record.ts';
 import { Simulator } from '../simulator.ts';
 
 export interface Replayed extends Played {
   readonly header: JournalHeader;
   /** True if an incomplete last line was ignored. */
   readonly isTruncated: boolean;
+  /** What the run leaves for the referee. */
+  readonly exchangeRecord: ExchangeRecord;
 }
-
-/** Sees the inputs as they are played; what it returns is played. */
-export type Watch = (
-  entries: Iterable<Entry>,
-  simulator: Simulator,
-  header: JournalHeader,
-) => Iterable<Entry>;
 
 /**
  * Replays a journal in a new simulator, from its checkpoint if it has one, and compares every
  * reply. Throws a JournalError if it cannot be played.
  */
-export function replayJournal(path: string, watch: Watch = (entries) => entries): Replayed {
+export function replayJournal(path: string, recordBound?: RecordBound): Replayed {
   for (;;) {
     const lines = readJournal(path);
     try {
-      return replayLines(path, lines, watch);
+      return replayLines(path, lines, recordBound);
     } catch (error) {
       // A service that records in this file may have replaced it since it was opened.
       if (readJournal(path)?.header === lines?.header) throw error;
@@ -39,7 +34,11 @@ export function replayJournal(path: string, watch: Watch = (entries) => entries)
   }
 }
 
-function replayLines(path: string, lines: JournalLines | undefined, watch: Watch): Replayed {
+function replayLines(
+  path: string,
+  lines: JournalLines | undefined,
+  recordBound: RecordBound | undefined,
+): Replayed {
   if (lines === undefined) throw new JournalError(`${path}: there is no such file`);
   if (lines.header === undefined) {
     const state = lines.isTruncated ? 'has an incomplete first line' : 'is empty';
@@ -51,12 +50,13 @@ function replayLines(path: string, lines: JournalLines | undefined, watch: Watch
     startAtMs: Date.parse(header.started_at),
     keyDigests,
     journal: false,
+    recordBound,
   });
   try {
     simulator.wallClock.hold();
-    const watched = { ...lines, entries: watch(lines.entries, simulator, header) };
-    const played = playFrom(simulator, watched, header, path);
-    return { ...played, header, isTruncated: lines.isTruncated };
+    const played = playFrom(simulator, lines, header, path);
+    const { exchangeRecord } = simulator;
+    return { ...played, header, isTruncated: lines.isTruncated, exchangeRecord };
   } finally {
     void simulator.close();
   }

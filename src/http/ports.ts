@@ -95,6 +95,7 @@ export function serviceHandler(simulator: Live): ServiceHandler {
     nestsErrors: () => simulator.simulation.world.assumptions.errorBody === 'nested',
     onOwnReply: (path, status) =>
       simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),
+    onLeft: (delivery, isSeen) => simulator.left(delivery, isSeen),
   };
 }
 

@@ -3,8 +3,9 @@
  * ask for it at each call and never keep it.
  */
 import type { Settings } from '../config/settings.ts';
-import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
+import type { ApiReply, ApiRequest, Delivery } from '../http/service/messages.ts';
 import type { Counts } from '../metrics/families.ts';
+import type { ExchangeRecord } from '../referee/exchange-record.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 import type { WorldSimulator, Worlds } from '../worlds/worlds.ts';
@@ -18,6 +19,7 @@ export interface Live extends WorldSimulator {
   readonly wallClock: WallClock;
   readonly activity: Activity;
   readonly requestLog: RequestLog;
+  readonly exchangeRecord: ExchangeRecord;
   readonly counts: Counts;
   readonly waits: OpenWaits;
   readonly hosting: Worlds<Live>;
@@ -44,6 +46,8 @@ export interface Live extends WorldSimulator {
   startMs(): number;
   /** Answers one request of the service. */
   handle(request: ApiRequest): ApiReply;
+  /** A reply of any world that a fault delayed has left, or its client has gone. */
+  left(delivery: Delivery, isSeen: boolean): void;
   /** The run since the start, or without a journal file since the last reset, as NDJSON. */
   journalText(): string;
   /** As a SIGTERM to the process. */

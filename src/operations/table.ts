@@ -11,6 +11,7 @@ import { faults } from './faults.ts';
 import { limits } from './limits.ts';
 import { messages } from './messages.ts';
 import { outcomes } from './outcomes.ts';
+import { referee } from './referee.ts';
 import { requests } from './requests.ts';
 import { sims } from './sims.ts';
 import { simulator } from './simulator.ts';
@@ -29,6 +30,7 @@ const nouns = {
   faults,
   requests,
   exchanges,
+  referee,
   events,
   snapshots,
   worlds,

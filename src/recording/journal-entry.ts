@@ -1,5 +1,6 @@
 /**
- * One line of a journal: a request with its reply, or an operation with the digest of its result.
+ * One line of a journal: a request with its reply, an operation with the digest of its result, or
+ * how a delayed reply ended.
  * A line never holds a full key: a request names the key that it authenticated with, and any other
  * credential is replaced by its digest.
  */
@@ -23,7 +24,16 @@ export interface LeverEntry {
   readonly result: string;
 }
 
-export type Entry = RequestEntry | LeverEntry;
+/** How a reply ended that did not leave whole and at once; no input of the run. */
+export interface EndedEntry {
+  readonly at: string;
+  /** Counts back from this line: 1 is the last request before it. */
+  readonly ended: number;
+  /** Present where the client closed the connection before the reply left. */
+  readonly seen?: false;
+}
+
+export type Entry = RequestEntry | LeverEntry | EndedEntry;
 
 export interface RecordedRequest {
   readonly method: string;
@@ -50,9 +60,10 @@ export interface RecordedReply {
 /** Checks what playing needs; the values themselves are compared or checked where they are used. */
 export function isEntry(line: unknown): line is Entry {
   if (!isObject(line)) return false;
-  const { at, request, reply, lever, args, result } = line;
+  const { at, request, reply, lever, args, result, ended } = line;
   if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return false;
   if ('request' in line) return isRecordedRequest(request) && isObject(reply);
+  if ('ended' in line) return Number.isInteger(ended);
   return typeof lever === 'string' && Array.isArray(args) && typeof result === 'string';
 }
 

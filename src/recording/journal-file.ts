@@ -16,12 +16,10 @@ import {
   truncateSync,
   writeSync,
 } from 'node:fs';
-import type { Handled } from '../http/service/api.ts';
-import type { ApiRequest } from '../http/service/messages.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Journal } from './journal.ts';
-import { type Entry, type LeverEntry, requestEntry } from './journal-entry.ts';
+import type { EndedEntry, Entry, LeverEntry, RequestEntry } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
 import type { JournalHeader } from './journal-header.ts';
 
@@ -83,8 +81,12 @@ export class FileJournal implements Journal {
     this.#watch = watch;
   }
 
-  request(atMs: number, request: ApiRequest, handled: Handled): void {
-    this.#record(requestEntry(atMs, request, handled));
+  request(entry: RequestEntry): void {
+    this.#record(entry);
+  }
+
+  ended(entry: EndedEntry): void {
+    this.#append(entry);
   }
 
   lever(atMs: number, lever: string, args: readonly unknown[], result: string): void {

@@ -4,11 +4,9 @@
  * replayed. `journal-file.ts` records in a file.
  */
 import type { Settings } from '../config/settings.ts';
-import type { Handled } from '../http/service/api.ts';
-import type { ApiRequest } from '../http/service/messages.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import { type Entry, requestEntry } from './journal-entry.ts';
+import type { EndedEntry, Entry, RequestEntry } from './journal-entry.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
 
 /** Bound of a run in memory. */
@@ -18,7 +16,8 @@ export const rememberedCharacters = 16 * 1024 * 1024;
 export interface Journal {
   /** False once recording has stopped; callers can then skip building entries. */
   readonly isRecording: boolean;
-  request(atMs: number, request: ApiRequest, handled: Handled): void;
+  request(entry: RequestEntry): void;
+  ended(entry: EndedEntry): void;
   lever(atMs: number, lever: string, args: readonly unknown[], result: string): void;
   /** The run as NDJSON: from the start, or from the last checkpoint. */
   text(): string;
@@ -37,16 +36,22 @@ export class MemoryJournal implements Journal {
     this.#header = headerOf(settings, startedAtMs);
   }
 
-  request(atMs: number, request: ApiRequest, handled: Handled): void {
+  request(entry: RequestEntry): void {
     if (!this.isRecording) return;
-    const { path, query, contentType = '', contentEncoding = '', forwardedFor = '' } = request;
-    const { body } = request;
-    const declared = contentType.length + contentEncoding.length;
-    const head = path.length + query.length + declared + forwardedFor.length;
-    this.#keep(
-      requestEntry(atMs, request, handled),
-      head + body.length + handled.reply.body.length,
-    );
+    const {
+      path,
+      query = '',
+      content_type: type = '',
+      forwarded_for: forwarded = '',
+    } = entry.request;
+    const { body = '', body_base64: bytes = '', content_encoding: encoding = '' } = entry.request;
+    const declared = type.length + encoding.length + forwarded.length;
+    const sent = path.length + query.length + declared + body.length + bytes.length;
+    this.#keep(entry, sent + entry.reply.body.length);
+  }
+
+  ended(entry: EndedEntry): void {
+    if (this.isRecording) this.#keep(entry, 0);
   }
 
   lever(atMs: number, lever: string, args: readonly unknown[], result: string): void {

@@ -7,6 +7,7 @@ import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import {
+  type EndedEntry,
   type Entry,
   type LeverEntry,
   type RecordedRequest,
@@ -16,10 +17,18 @@ import {
 } from './journal-entry.ts';
 import { firstLine, JournalError } from './journal-error.ts';
 
+/** A line that changes the run. */
+type Input = Exclude<Entry, EndedEntry>;
+
 /** The simulator that a run is played on. */
 export interface Player {
   readonly simulation: Simulation;
   handle(request: ApiRequest): ApiReply;
+  /** What is kept of requests for the referee. */
+  readonly exchangeRecord: {
+    ended(back: number, atMs: number, isSeen: boolean): void;
+    restart(isCutAtStart: boolean): void;
+  };
   /** Runs a recorded operation again; undefined where no operation has the name. */
   replayOperation(name: string, args: readonly unknown[]): { readonly result: unknown } | undefined;
 }
@@ -46,24 +55,30 @@ const keptDifferences = 20;
 
 /** The caller must hold the simulator's wall clock. `name` is the file, for error messages. */
 export function play(simulator: Player, entries: Iterable<Entry>, name: string): Played {
+  let lines = 1;
   let inputs = 0;
   let differing = 0;
   const differences: Difference[] = [];
   for (const entry of entries) {
+    lines++;
+    if ('ended' in entry) {
+      playEnded(simulator, entry);
+      continue;
+    }
     inputs++;
     const found =
-      wentBack(simulator, entry) ?? playLine(simulator, entry, `${name}: line ${inputs + 1}`);
+      wentBack(simulator, entry) ?? playLine(simulator, entry, `${name}: line ${lines}`);
     if (found === undefined) continue;
     differing++;
     if (differences.length < keptDifferences) {
-      differences.push({ line: inputs + 1, at: entry.at, ...found });
+      differences.push({ line: lines, at: entry.at, ...found });
     }
   }
   return { inputs, differing, differences };
 }
 
 /** Simulated time goes back only by a reset or a restore, and those are recorded inputs. */
-function wentBack({ simulation }: Player, { at }: Entry): Found {
+function wentBack({ simulation }: Player, { at }: Input): Found {
   const nowMs = simulation.clock.now();
   if (Date.parse(at) >= nowMs) return undefined;
   return { input: 'the clock', expected: at, actual: `already at ${isoTime(nowMs)}` };
@@ -72,7 +87,7 @@ function wentBack({ simulation }: Player, { at }: Entry): Found {
 /**
  * A recorded input succeeded once, so an exception means that this line was not recorded by a run.
  */
-function playLine(simulator: Player, entry: Entry, place: string): Found {
+function playLine(simulator: Player, entry: Input, place: string): Found {
   try {
     return playEntry(simulator, entry);
   } catch (error) {
@@ -80,7 +95,11 @@ function playLine(simulator: Player, entry: Entry, place: string): Found {
   }
 }
 
-function playEntry(simulator: Player, entry: Entry): Found {
+function playEnded({ exchangeRecord }: Player, { at, ended, seen }: EndedEntry): void {
+  exchangeRecord.ended(ended, Date.parse(at), seen !== false);
+}
+
+function playEntry(simulator: Player, entry: Input): Found {
   simulator.simulation.clock.advanceTo(Date.parse(entry.at));
   return 'request' in entry ? playRequest(simulator, entry) : playLever(simulator, entry);
 }

@@ -121,6 +121,7 @@ export function playFrom(
     const parts = readCheckpoint(file, checkpoint, path);
     try {
       restoreState(simulator, parts);
+      simulator.exchangeRecord.restart(true);
     } catch (error) {
       throw new JournalError(`${file}: cannot be restored: ${firstLine(error)}`, { cause: error });
     }

@@ -1,10 +1,10 @@
 /** CLIENT-1, CLIENT-2: what a client does while a 429 holds. */
-import { type Exchange, isSend } from './exchange.ts';
+import { contentOf, type Exchange, isSend, wasKnownTo } from './exchange.ts';
 import {
   type ClientRecord,
-  consecutive,
   type Finding,
   finding,
+  grouped,
   type Judgement,
   type Judges,
   spanText,
@@ -22,58 +22,81 @@ function endOf({ atMs, retryAfterMs = 0 }: Exchange): number {
 }
 
 function retriesInTime({ exchanges, intents }: ClientRecord): Judgement {
-  const retries: (readonly [Exchange, Exchange])[] = [
-    ...intents.all
-      .filter(({ isAttributable }) => isAttributable)
-      .flatMap(({ attempts }) => [...consecutive(attempts, () => '')]),
-    ...consecutive(exchanges, (exchange) =>
-      exchange.method === 'GET' ? `${exchange.caller} ${exchange.target}` : undefined,
-    ),
-  ].filter(([earlier]) => holds(earlier));
-  const early = retries.filter(([refused, retry]) => retry.atMs < endOf(refused));
+  const gets = exchanges.filter(({ method }) => method === 'GET');
+  const series = [
+    ...intents.all.filter(({ isAttributable }) => isAttributable).map(({ attempts }) => attempts),
+    ...grouped(gets, ({ caller, credential, target }) =>
+      [caller, credential, target].join('\n'),
+    ).values(),
+  ];
+  const retries = series.flatMap(retriesOf);
   return {
     exercised: retries.length,
-    findings: early.map(([refused, retry]) =>
-      finding(
-        `the retry arrived ${spanText(endOf(refused) - retry.atMs)} before the 429 allowed it ` +
-          `(Retry-After: ${(refused.retryAfterMs ?? 0) / 1_000}): wait that many seconds, counted from the reply`,
-        refused,
-        retry,
+    findings: retries
+      .filter(([refused, retry]) => retry.atMs < endOf(refused))
+      .map(([refused, retry]) =>
+        finding(
+          `the retry arrived ${spanText(endOf(refused) - retry.atMs)} before the 429 allowed it ` +
+            `(Retry-After: ${refused.retryAfter}): wait that many seconds, counted from the reply`,
+          refused,
+          retry,
+        ),
       ),
-    ),
   };
 }
 
-function keepsQuiet({ exchanges, intents, graceMs }: ClientRecord): Judgement {
+/** Each request with the latest 429 that its client had seen. */
+function retriesOf(series: readonly Exchange[]): (readonly [refused: Exchange, Exchange])[] {
+  const found: (readonly [Exchange, Exchange])[] = [];
+  let refused: Exchange | undefined;
+  let pending: Exchange[] = [];
+  for (const one of series) {
+    for (const earlier of pending) if (wasKnownTo(one, earlier)) refused = earlier;
+    pending = pending.filter((earlier) => !wasKnownTo(one, earlier));
+    if (refused !== undefined) found.push([refused, one]);
+    // What passed ends the wait.
+    if (one.status !== 429 && one.status < 500 && one.isSeen) refused = undefined;
+    if (holds(one)) pending.push(one);
+  }
+  return found;
+}
+
+function keepsQuiet({ exchanges, intents, graceMs, isPartial }: ClientRecord): Judgement {
   const intentOf = new Map(
     intents.all.flatMap((intent) => intent.attempts.map((attempt) => [attempt, intent] as const)),
   );
+  // In a partial record, the same content under another id may turn out to be its retry.
+  const isRetry = (one: Exchange, refused: Exchange) =>
+    isSend(one)
+      ? intentOf.get(one) === intentOf.get(refused) ||
+        (isPartial && contentOf(one) === contentOf(refused))
+      : one.target === refused.target;
   const held = new Map<string, Exchange>();
   const findings: Finding[] = [];
   let exercised = 0;
   for (const exchange of exchanges) {
     const key = `${exchange.caller} ${exchange.endpoint}`;
     const refused = held.get(key);
-    if (refused !== undefined && exchange.atMs < endOf(refused)) {
-      const isRetry = isSend(exchange)
-        ? intentOf.get(exchange) === intentOf.get(refused)
-        : exchange.target === refused.target;
-      const isLate = exchange.atMs > refused.answeredAtMs + graceMs;
-      if (!isRetry && isLate) {
+    const isCovered = refused !== undefined && exchange.atMs < endOf(refused);
+    if (
+      isCovered &&
+      exchange.atMs > refused.answeredAtMs + graceMs &&
+      wasKnownTo(exchange, refused)
+    ) {
+      if (!isRetry(exchange, refused)) {
         findings.push(
           finding(
             `another request arrived ${spanText(exchange.atMs - refused.atMs)} after a 429 that covers it ` +
-              `(Retry-After: ${(refused.retryAfterMs ?? 0) / 1_000}): hold back all requests of this endpoint until the wait is over`,
+              `(Retry-After: ${refused.retryAfter}): hold back all requests of this endpoint until the wait is over`,
             refused,
             exchange,
           ),
         );
       }
     }
-    if (holds(exchange)) {
-      exercised++;
-      if (refused === undefined || exchange.atMs >= endOf(refused)) held.set(key, exchange);
-    }
+    if (!holds(exchange)) continue;
+    exercised++;
+    if (!isCovered) held.set(key, exchange);
   }
   return { exercised, findings };
 }

@@ -1,5 +1,5 @@
 /** CLIENT-11 to CLIENT-13: how often a client asks for what has not changed. */
-import type { Exchange } from './exchange.ts';
+import { type Exchange, wasKnownTo } from './exchange.ts';
 import {
   type ClientRecord,
   consecutive,
@@ -17,13 +17,20 @@ export const polling: Judges = {
 
 const pollMs = 15_000;
 
-/** The same request of the same caller; what was refused was no poll. */
+/** One request after another for the same; what was refused or not seen was no poll. */
 function pollsOf({ exchanges }: ClientRecord, endpoint: string) {
   return [
     ...consecutive(exchanges, (one) =>
-      one.endpoint === endpoint && one.method === 'GET' ? `${one.caller} ${one.target}` : undefined,
+      one.endpoint === endpoint && one.method === 'GET' ? polled(one) : undefined,
     ),
-  ].filter(([earlier]) => earlier.status === 200 && earlier.isSeen);
+  ].filter(([earlier, later]) => earlier.status === 200 && wasKnownTo(later, earlier));
+}
+
+/** A message by its path, or a page of received ones; other parameters may differ each time. */
+function polled({ caller, endpoint, target }: Exchange): string {
+  const [path = '', query] = target.split('?');
+  const page = endpoint === 'received' ? new URLSearchParams(query).get('page') : null;
+  return `${caller}\n${path}\n${page ?? '1'}`;
 }
 
 function pollsSlowly(record: ClientRecord, endpoint: string, what: string): Judgement {

@@ -1,5 +1,13 @@
 /** CLIENT-3, CLIENT-4, CLIENT-6, CLIENT-7: how a client uses `request_id`. */
-import { isConfirmed, isSend, isUnresolved, requestIdOf } from './exchange.ts';
+import {
+  type Exchange,
+  isAccepted,
+  isConfirmed,
+  isSend,
+  isUnresolved,
+  requestIdOf,
+} from './exchange.ts';
+import { dayMs } from './intents.ts';
 import {
   type ClientRecord,
   consecutive,
@@ -16,8 +24,6 @@ export const requestIds: Judges = {
   'CLIENT-6': reusesNoId,
   'CLIENT-7': retriesWithinADay,
 };
-
-const dayMs = 86_400_000;
 
 function keepsItsId({ intents }: ClientRecord): Judgement {
   const retried = intents.all.flatMap(({ attempts, renamed }) =>
@@ -44,16 +50,15 @@ function keepsItsId({ intents }: ClientRecord): Judgement {
 }
 
 function givesAnId({ exchanges }: ClientRecord): Judgement {
-  const sends = exchanges.filter(isSend);
-  const groups = grouped(
-    sends.filter((send) => requestIdOf(send) === undefined),
-    ({ caller, endpoint }) => `${caller} ${endpoint}`,
-  );
+  const sends = exchanges.filter((one) => isSend(one) && one.text !== '');
+  const groups = [...grouped(sends, ({ caller, endpoint }) => `${caller} ${endpoint}`).values()]
+    .map((own) => ({ own, bare: own.filter((send) => requestIdOf(send) === undefined) }))
+    .filter(({ bare }) => bare.length > 0);
   return {
     exercised: sends.length,
-    findings: [...groups.values()].map((bare) =>
+    findings: groups.map(({ own, bare }) =>
       finding(
-        `${bare.length} of ${sends.length} sends carry no request_id: give each message one, so that a lost reply can be retried safely`,
+        `${bare.length} of ${own.length} sends carry no request_id: give each message one, so that a lost reply can be retried safely`,
         ...bare.slice(0, 20),
       ),
     ),
@@ -101,12 +106,6 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
   };
 }
 
-function isHeld({
-  status,
-  isSeen,
-}: {
-  readonly status: number;
-  readonly isSeen: boolean;
-}): boolean {
-  return status === 202 || status === 200 || !isSeen;
+function isHeld(send: Exchange): boolean {
+  return isAccepted(send) || !send.isSeen;
 }

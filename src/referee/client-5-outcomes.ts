@@ -2,10 +2,11 @@
 import {
   type Exchange,
   isAccepted,
-  isSend,
   isUnresolved,
   messageIdOf,
   requestIdOf,
+  senderOf,
+  wasKnownTo,
 } from './exchange.ts';
 import { type Intent, lastOf } from './intents.ts';
 import type { Report } from './intents-file.ts';
@@ -14,6 +15,7 @@ import {
   consecutive,
   type Finding,
   finding,
+  grouped,
   type Judgement,
   type Judges,
 } from './record.ts';
@@ -30,30 +32,36 @@ const refusedForGood: readonly number[] = [400, 401, 402, 403, 404];
 function sendsOnce({ intents }: ClientRecord): Judgement {
   const judged = intents.all.filter(({ isAttributable }) => isAttributable);
   const findings = judged.flatMap(({ attempts }) => {
-    const accepted = new Map<string, Exchange>();
-    for (const one of attempts) {
-      const id = messageIdOf(one);
-      if (isAccepted(one) && id !== undefined && !accepted.has(id)) accepted.set(id, one);
-    }
-    if (accepted.size < 2) return [];
-    return [
-      finding(
-        `one message was accepted ${accepted.size} times (${[...accepted.keys()].join(', ')}): retry under the same request_id, within 24 h`,
-        ...accepted.values(),
-      ),
-    ];
+    const accepted = messagesOf(attempts);
+    if (accepted.length < 2) return [];
+    const ids = accepted.map((one) => messageIdOf(one) ?? 'no message_id').join(', ');
+    const what = `one message was accepted ${accepted.length} times (${ids}): retry under the same request_id, within 24 h`;
+    return [finding(what, ...accepted)];
   });
   return { exercised: judged.length, findings };
+}
+
+/** The first acceptance of each message: 202, or a 200 that shows another message. */
+function messagesOf(attempts: readonly Exchange[]): readonly Exchange[] {
+  const first = new Map<string | number, Exchange>();
+  for (const one of attempts) {
+    if (!isAccepted(one)) continue;
+    const id = messageIdOf(one) ?? (one.status === 202 ? one.number : undefined);
+    if (id !== undefined && !first.has(id)) first.set(id, one);
+  }
+  return [...first.values()];
 }
 
 function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
   const isFinal = ({ status, isSeen }: Exchange) => isSeen && refusedForGood.includes(status);
   const repeats = [
-    ...consecutive(
-      exchanges,
-      ({ caller, method, target, text }) => `${caller}\n${method}\n${target}\n${text}`,
+    ...consecutive(exchanges, ({ caller, credential, method, target, text }) =>
+      [caller, credential, method, target, text].join('\n'),
     ),
-  ].filter(([refused, later]) => isFinal(refused) && !isNextMonth(refused, later));
+  ].filter(
+    ([refused, later]) =>
+      isFinal(refused) && wasKnownTo(later, refused) && !isNextMonth(refused, later),
+  );
   return {
     exercised: exchanges.filter(isFinal).length,
     findings: repeats.map(([refused, again]) =>
@@ -100,31 +108,50 @@ function isReportedFailed(intent: Intent, reports: ClientRecord['reports']): boo
   return (reports ?? []).some((report) => report.reported === 'failed' && isOf(report, intent));
 }
 
-function reportsTruthfully({ exchanges, intents, isPartial, reports }: ClientRecord): Judgement {
-  const said = (reports ?? []).filter(({ reported }) => reported !== undefined);
+/**
+ * Reports with a `request_id` are judged one by one. Those without are counted: equal messages cannot
+ * be told apart.
+ */
+function reportsTruthfully({
+  exchanges,
+  intents,
+  isPartial,
+  reports = [],
+}: ClientRecord): Judgement {
   if (isPartial) return { exercised: 0, findings: [] };
+  const groups = grouped(reports, (report) => report.request_id ?? contentOfReport(report));
   return {
-    exercised: said.length,
-    findings: said.flatMap((report) => untruth(report, intents.all, exchanges)),
+    exercised: reports.filter(({ reported }) => reported !== undefined).length,
+    findings: [...groups.values()].flatMap((group) => untruths(group, intents.all, exchanges)),
   };
 }
 
-function untruth(
-  report: Report,
+function untruths(
+  group: readonly Report[],
   all: readonly Intent[],
   exchanges: readonly Exchange[],
 ): readonly Finding[] {
-  const attempts = all.filter((intent) => isOf(report, intent)).flatMap((one) => one.attempts);
-  const accepted = attempts.filter(isAccepted);
-  if (report.reported === 'accepted') {
-    if (accepted.length > 0) return [];
-    const what = `${report.intent} was reported as accepted, but the service accepted no such message: report what the reply says`;
-    return [finding(what, ...attempts)];
+  const attempts = all
+    .filter((intent) => group.some((report) => isOf(report, intent)))
+    .flatMap((one) => one.attempts);
+  const accepted = messagesOf(attempts);
+  const living = accepted.filter((one) => !hasFailed(messageIdOf(one), exchanges));
+  const saidAccepted = group.filter(({ reported }) => reported === 'accepted');
+  const saidFailed = group.filter(({ reported }) => reported === 'failed');
+  const findings: Finding[] = [];
+  const count = accepted.length > 0 ? `only ${accepted.length} such` : 'no such';
+  for (const { intent } of saidAccepted.slice(accepted.length)) {
+    const what = `${intent} was reported as accepted, but the service accepted ${count} message: report what the reply says`;
+    findings.push(finding(what, ...attempts));
   }
-  const sent = accepted.filter((one) => !hasFailed(messageIdOf(one), exchanges));
-  if (sent.length === 0) return [];
-  const what = `${report.intent} was reported as failed, but the service accepted it: retry under the same request_id to learn what became of it`;
-  return [finding(what, ...sent)];
+  const mayLive = group.length - saidFailed.length;
+  if (living.length > mayLive) {
+    for (const { intent } of saidFailed.slice(0, living.length - mayLive)) {
+      const what = `${intent} was reported as failed, but the service accepted it: retry under the same request_id to learn what became of it`;
+      findings.push(finding(what, ...living));
+    }
+  }
+  return findings;
 }
 
 /** The last status that the client read of the message is `failed`. */
@@ -138,10 +165,16 @@ function hasFailed(messageId: string | undefined, exchanges: readonly Exchange[]
 /** By `request_id` where both have one, else by content. */
 function isOf(report: Report, { attempts }: Intent): boolean {
   return attempts.some((one) => {
-    if (!isSend(one)) return false;
     const id = requestIdOf(one);
     if (report.request_id !== undefined && id !== undefined) return report.request_id === id;
-    const { to, from, from_number: alias, message } = one.body ?? {};
-    return to === report.to && (from ?? alias) === report.from && message === report.message;
+    return contentOfReport(report) === contentOfSend(one);
   });
+}
+
+function contentOfReport({ to, from, message }: Report): string {
+  return JSON.stringify([to, from, message]);
+}
+
+function contentOfSend(send: Exchange): string {
+  return JSON.stringify([send.body?.['to'], senderOf(send), send.body?.['message']]);
 }

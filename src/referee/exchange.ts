@@ -1,6 +1,6 @@
 /**
- * One request of a client and its reply, as the referee sees them. Both feeds make these: journals
- * (`journal-feed.ts`) and HAR files (`har-feed.ts`).
+ * One request of a client and its reply, as the referee sees them. Both feeds make these: the record
+ * that a simulator keeps (`exchange-record.ts`) and HAR files (`har-feed.ts`).
  */
 import type { EndpointName } from '../sim/limits.ts';
 
@@ -11,8 +11,12 @@ export interface Exchange {
   readonly atMs: number;
   /** When the reply left. */
   readonly answeredAtMs: number;
+  /** The last exchange whose request came before this reply left; usually its own number. */
+  readonly openUntil: number;
   /** The account, or for a HAR file the key's digest; an unauthenticated call has its address. */
   readonly caller: string;
+  /** The key or the unknown credential of the request. */
+  readonly credential: string | undefined;
   /** Undefined where the caller was not authenticated. */
   readonly accountId: string | undefined;
   readonly accountName: string | undefined;
@@ -27,6 +31,8 @@ export interface Exchange {
   readonly status: number;
   /** `Retry-After` of a 429, in milliseconds of the service's clock. */
   readonly retryAfterMs: number | undefined;
+  /** The same as the header had it. */
+  readonly retryAfter: string | undefined;
   /** The reply's body where it is a JSON object. */
   readonly reply: Readonly<Record<string, unknown>> | undefined;
   /** False where a fault cut or garbled the reply, or the client closed the connection first. */
@@ -62,13 +68,33 @@ export function requestIdOf({ body }: Exchange): string | undefined {
   return typeof id === 'string' && id !== '' ? id : undefined;
 }
 
-/** What makes two sends the same message: all but the `request_id`. */
-export function contentOf({ caller, endpoint, body, text }: Exchange): string {
-  if (body === undefined) return JSON.stringify([caller, endpoint, text]);
-  const { to, from, from_number: alias, message, send_at: sendAt } = body as Fields;
-  return JSON.stringify([caller, endpoint, from ?? alias, to, message, sendAt]);
+/** Whether the earlier reply had left, whole, when the later request came. */
+export function wasKnownTo(later: Exchange, earlier: Exchange): boolean {
+  return earlier.isSeen && !isInFlight(earlier, later);
 }
-type Fields = Partial<Record<'to' | 'from' | 'from_number' | 'message' | 'send_at', unknown>>;
+
+/** Whether the later request came before the earlier one's reply had left. */
+export function isInFlight(earlier: Exchange, later: Exchange): boolean {
+  return later.number <= earlier.openUntil;
+}
+
+/** What makes two sends without a `request_id` the same message. */
+export function contentOf(send: Exchange): string {
+  const { caller, endpoint, body, text } = send;
+  if (body === undefined) return JSON.stringify([caller, endpoint, text]);
+  const { send_at: sendAt } = body;
+  return JSON.stringify([caller, endpoint, senderOf(send), body['to'], body['message'], sendAt]);
+}
+
+/** Sends under one `request_id` are the same message if they say the same to the same recipient. */
+export function isSameMessage({ body: a, text }: Exchange, { body: b, text: other }: Exchange) {
+  if (a === undefined || b === undefined) return text === other;
+  return a['to'] === b['to'] && a['message'] === b['message'];
+}
+
+export function senderOf({ body }: Exchange): unknown {
+  return body?.['from'] ?? body?.['from_number'];
+}
 
 /** The reply's `message_id`, where it has one. */
 export function messageIdOf({ reply }: Exchange): string | undefined {

@@ -1,31 +1,35 @@
 /**
  * Exchanges from a HAR 1.2 file, as browsers and proxies write it. Times are those of the recorder,
- * and a caller is known by its key alone.
+ * and a caller is known by its key alone. Other hosts and other paths are left out.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { CommandError } from '../config/command-error.ts';
+import { matchRoute } from '../http/service/routes.ts';
 import type { Exchange } from './exchange.ts';
 import { endpointOf, isGarbled, objectIn, waitMs } from './traffic.ts';
 
-const headersSchema = z.array(z.looseObject({ name: z.string(), value: z.string() }));
+const headersSchema = z.array(z.looseObject({ name: z.string(), value: z.string() })).catch([]);
+const textSchema = z
+  .looseObject({ text: z.string().default(''), encoding: z.string().optional() })
+  .nullish();
 const entrySchema = z.looseObject({
   startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {
     error: 'expected an ISO 8601 time',
   }),
-  time: z.number().default(0),
+  time: z.number().catch(0),
   request: z.looseObject({
     method: z.string(),
     url: z.string(),
     headers: headersSchema,
-    postData: z.looseObject({ text: z.string().default('') }).optional(),
+    postData: textSchema,
   }),
   response: z.looseObject({
-    status: z.number(),
+    status: z.number().catch(0),
     headers: headersSchema,
-    content: z
-      .looseObject({ text: z.string().default(''), encoding: z.string().optional() })
-      .optional(),
+    content: textSchema,
+    /** As Chrome writes it where the reply broke off. */
+    _error: z.string().nullish(),
   }),
 });
 const harSchema = z.looseObject({ log: z.looseObject({ entries: z.array(entrySchema) }) });
@@ -33,6 +37,21 @@ type HarEntry = z.output<typeof entrySchema>;
 
 /** Throws a CommandError that names what is wrong. `name` is the file's. */
 export function exchangesOfHar(text: string, name: string): Exchange[] {
+  const entries = serviceEntries(readHar(text, name));
+  const keys = new Set(entries.map(({ request }) => keyOf(request)).filter((key) => key !== ''));
+  const exchanges = entries
+    .map((entry) => ({ entry, atMs: Date.parse(entry.startedDateTime) }))
+    .sort((a, b) => a.atMs - b.atMs)
+    .map(({ entry, atMs }, at) => exchangeOf(entry, atMs, at + 1, keys));
+  for (const one of exchanges) {
+    while ((exchanges[one.openUntil]?.atMs ?? Number.POSITIVE_INFINITY) < one.answeredAtMs) {
+      one.openUntil++;
+    }
+  }
+  return exchanges;
+}
+
+function readHar(text: string, name: string): readonly HarEntry[] {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -40,56 +59,98 @@ export function exchangesOfHar(text: string, name: string): Exchange[] {
     throw new CommandError(2, `${name}: not JSON; expected a HAR 1.2 file`);
   }
   const reading = harSchema.safeParse(value);
-  if (!reading.success) {
-    const [issue] = reading.error.issues;
-    const path = issue?.path.join('.') ?? '';
-    throw new CommandError(2, `${name}: not a HAR 1.2 file: ${path}: ${issue?.message ?? ''}`);
-  }
-  return reading.data.log.entries
-    .map((entry) => ({ entry, atMs: Date.parse(entry.startedDateTime) }))
-    .sort((a, b) => a.atMs - b.atMs)
-    .map(({ entry, atMs }, at) => exchangeOf(entry, atMs, at + 1));
+  if (reading.success) return reading.data.log.entries;
+  const [issue] = reading.error.issues;
+  const path = issue?.path.join('.') ?? '';
+  throw new CommandError(2, `${name}: not a HAR 1.2 file: ${path}: ${issue?.message ?? ''}`);
 }
 
-function exchangeOf({ time, request, response }: HarEntry, atMs: number, number: number): Exchange {
-  const url = new URL(request.url, 'http://unknown');
-  const path = url.pathname.slice(Math.max(0, url.pathname.indexOf('/api/')));
-  const target = `${path}${url.search}`;
-  const text = request.postData?.text ?? '';
-  const key = /^bearer[ \t]+(\S+)$/i.exec(headerOf(request.headers, 'authorization') ?? '')?.[1];
-  const replyText = contentOf(response);
-  const accountId = key === undefined || response.status === 401 ? undefined : keyName(key);
+/** Of the hosts that have a path of the service, the requests of its API. */
+function serviceEntries(entries: readonly HarEntry[]): readonly HarEntry[] {
+  const isService = (entry: HarEntry) => matchRoute(pathOf(urlOf(entry))) !== undefined;
+  const hosts = new Set(entries.filter(isService).map((entry) => urlOf(entry).host));
+  return entries.filter((entry) => {
+    const url = urlOf(entry);
+    return (
+      hosts.has(url.host) && url.pathname.includes('/api/') && entry.request.method !== 'OPTIONS'
+    );
+  });
+}
+
+function urlOf({ request }: HarEntry): URL {
+  return URL.canParse(request.url) ? new URL(request.url) : new URL('http://unknown/');
+}
+
+/** Without what a gateway puts before it. */
+function pathOf({ pathname }: URL): string {
+  const starts = [...pathname.matchAll(/\/api\//g)].map(({ index }) => pathname.slice(index));
+  return starts.find((path) => matchRoute(path) !== undefined) ?? starts[0] ?? pathname;
+}
+
+type Made = Exchange & { openUntil: number };
+
+function exchangeOf(
+  entry: HarEntry,
+  atMs: number,
+  number: number,
+  keys: ReadonlySet<string>,
+): Made {
+  const { time, request, response } = entry;
+  const url = urlOf(entry);
+  const sent = textOf(request.postData);
+  const key = keyOf(request);
+  const caller = key === '' ? 'unauthenticated' : keyName(key);
+  const shown = keysIn(`${url.pathname}${url.search}\n${sent}`, keys);
+  const hidden = (text: string) =>
+    shown.reduce((left, each) => left.replaceAll(each, `(${keyName(each)})`), text);
+  const path = hidden(pathOf(url));
+  const text = hidden(sent);
+  const replyText = textOf(response.content);
+  const header = response.status === 429 ? headerOf(response.headers, 'retry-after') : undefined;
   return {
     number,
     atMs,
     answeredAtMs: atMs + Math.max(0, time),
-    caller: key === undefined ? 'unauthenticated' : keyName(key),
-    accountId,
+    openUntil: number,
+    caller,
+    credential: caller,
+    accountId: key === '' || response.status === 401 ? undefined : caller,
     accountName: undefined,
     endpoint: endpointOf(path),
     method: request.method,
-    target,
+    target: `${path}${hidden(url.search)}`,
     text,
     body: objectIn(text),
     status: response.status,
-    retryAfterMs:
-      response.status === 429 ? waitMs(headerOf(response.headers, 'retry-after'), 1) : undefined,
-    reply: objectIn(replyText),
+    retryAfterMs: waitMs(header, 1),
+    retryAfter: header,
+    reply: objectIn(hidden(replyText)),
     // Recorders write status 0 where no whole reply came.
-    isSeen: response.status > 0 && !isGarbled(response.status, replyText),
-    showsKey: key !== undefined && `${request.url}\n${text}`.includes(key),
+    isSeen: response.status > 0 && !response._error && !isGarbled(response.status, replyText),
+    showsKey: shown.length > 0,
   };
 }
 
-function contentOf({ content }: HarEntry['response']): string {
-  if (content === undefined) return '';
-  return content.encoding === 'base64'
-    ? Buffer.from(content.text, 'base64').toString('utf8')
-    : content.text;
+function textOf(content: z.output<typeof textSchema>): string {
+  const { text = '', encoding } = content ?? {};
+  return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text;
 }
 
 function headerOf(headers: z.output<typeof headersSchema>, wanted: string): string | undefined {
   return headers.find(({ name }) => name.toLowerCase() === wanted)?.value;
+}
+
+/** Empty without one: browsers leave it out of what they export. */
+function keyOf({ headers }: HarEntry['request']): string {
+  return /^bearer[ \t]+(\S+)$/i.exec(headerOf(headers, 'authorization') ?? '')?.[1] ?? '';
+}
+
+/** A key as the service draws it: it may be in a query and in no header. */
+const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
+
+function keysIn(text: string, keys: ReadonlySet<string>): readonly string[] {
+  const drawn = [...text.matchAll(drawnKey)].map(([key]) => key);
+  return [...new Set([...drawn, ...[...keys].filter((key) => text.includes(key))])];
 }
 
 /** Reports name the caller without showing its key. */

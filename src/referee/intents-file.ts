@@ -6,15 +6,16 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { CommandError } from '../config/command-error.ts';
 
-const lineSchema = z.strictObject({
+/** What a client meant to send, and what it told its own caller. */
+export const reportSchema = z.strictObject({
   intent: z.string().min(1),
   to: z.string(),
   from: z.string(),
   message: z.string(),
-  request_id: z.string().optional(),
-  reported: z.enum(['accepted', 'failed']).optional(),
+  request_id: z.string().exactOptional(),
+  reported: z.enum(['accepted', 'failed']).exactOptional(),
 });
-export type Report = z.output<typeof lineSchema>;
+export type Report = z.output<typeof reportSchema>;
 
 /** The last line of an intent counts. Throws a CommandError that names the line. */
 export function readIntentsFile(path: string): Report[] {
@@ -41,7 +42,7 @@ function lineOf(line: string, place: string): Report {
   } catch {
     throw new CommandError(2, `${place}: not a JSON object`);
   }
-  const reading = lineSchema.safeParse(value);
+  const reading = reportSchema.safeParse(value);
   if (reading.success) return reading.data;
   const [issue] = reading.error.issues;
   const path = issue?.path.join('.') ?? '';

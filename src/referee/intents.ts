@@ -3,22 +3,26 @@
  * Two sends belong to one intent if they carry the same `request_id`, or, where one has none, if
  * their contents are the same and the earlier one was not confirmed before the later one arrived. A
  * new `request_id` continues an earlier intent of the same content that was left unresolved, if the
- * earlier id is never used again (CLIENT-3).
+ * earlier id is never used again (CLIENT-3). One pass; each send looks at few intents.
  */
 import {
   contentOf,
   type Exchange,
+  isAccepted,
   isConfirmed,
+  isInFlight,
+  isSameMessage,
   isSend,
   isUnresolved,
   requestIdOf,
 } from './exchange.ts';
+import type { Report } from './intents-file.ts';
 
 export interface Intent {
   readonly content: string;
   /** In order of arrival; never empty. */
   readonly attempts: Exchange[];
-  /** Of the first attempt that has one. */
+  /** The one it had last; undefined while no attempt had one. */
   requestId: string | undefined;
   /** The attempts that lost or changed the intent's `request_id`. */
   readonly renamed: Exchange[];
@@ -26,7 +30,7 @@ export interface Intent {
   isAttributable: boolean;
 }
 
-/** One `request_id` that carries two contents. */
+/** One `request_id` that carries two messages. */
 export interface Reuse {
   readonly first: Exchange;
   readonly second: Exchange;
@@ -39,25 +43,38 @@ export interface Intents {
   readonly unattributable: number;
 }
 
-const dayMs = 86_400_000;
+export interface Knowledge {
+  /** What depends on what did not come yet is left open. */
+  readonly isPartial: boolean;
+  readonly reports: readonly Report[] | undefined;
+}
 
-/** `isPartial`: what depends on what did not come yet is left open. */
-export function intentsOf(exchanges: readonly Exchange[], isPartial: boolean): Intents {
-  return new Grouping(exchanges.filter(isSend), isPartial).run();
+export const dayMs = 86_400_000;
+
+export function intentsOf(exchanges: readonly Exchange[], knowledge: Knowledge): Intents {
+  return new Grouping(exchanges.filter(isSend), knowledge).run();
 }
 
 class Grouping {
   readonly #sends: readonly Exchange[];
   readonly #isPartial: boolean;
+  /** The client's own names of its intents, by `request_id`. */
+  readonly #named: ReadonlyMap<string, string>;
   readonly #all: Intent[] = [];
   readonly #reuses: Reuse[] = [];
-  readonly #byId = new Map<string, Intent>();
-  readonly #byContent = new Map<string, Intent[]>();
+  readonly #byId = new Map<string, Intent[]>();
+  /** By content: intents without a `request_id` that were not confirmed yet. */
+  readonly #bare = new Map<string, Intent[]>();
+  /** By content: intents left unresolved whose `request_id` does not come again. */
+  readonly #left = new Map<string, Intent[]>();
   readonly #lastUse = new Map<string, number>();
 
-  constructor(sends: readonly Exchange[], isPartial: boolean) {
+  constructor(sends: readonly Exchange[], { isPartial, reports = [] }: Knowledge) {
     this.#sends = sends;
     this.#isPartial = isPartial;
+    this.#named = new Map(
+      reports.flatMap(({ intent, request_id: id }) => (id === undefined ? [] : [[id, intent]])),
+    );
     for (const send of sends) {
       const id = requestIdOf(send);
       if (id !== undefined) this.#lastUse.set(idKey(send, id), send.number);
@@ -75,77 +92,92 @@ class Grouping {
   #place(send: Exchange): void {
     const content = contentOf(send);
     const id = requestIdOf(send);
+    const known = id === undefined ? undefined : this.#byId.get(idKey(send, id));
     const intent =
-      id === undefined ? this.#ofContent(send, content) : this.#ofId(send, content, id);
+      known === undefined ? this.#ofContent(send, content, id) : this.#sameId(send, known);
     if (intent === undefined) this.#begin(send, content, id);
     else intent.attempts.push(send);
+    this.#noteIfLeft(intent ?? this.#all.at(-1), send);
   }
 
   #begin(send: Exchange, content: string, requestId: string | undefined): void {
-    const intent: Intent = {
-      content,
-      attempts: [send],
-      requestId,
-      renamed: [],
-      isAttributable: true,
-    };
+    const isAttributable = send.text !== '';
+    const intent = { content, attempts: [send], requestId, renamed: [], isAttributable };
     this.#all.push(intent);
-    if (requestId !== undefined) this.#byId.set(idKey(send, requestId), intent);
-    const equal = this.#byContent.get(content);
-    if (equal === undefined) this.#byContent.set(content, [intent]);
-    else equal.push(intent);
+    if (requestId === undefined) push(this.#bare, content, intent);
+    else push(this.#byId, idKey(send, requestId), intent);
   }
 
-  /** The intent of a send without a `request_id`. */
-  #ofContent(send: Exchange, content: string): Intent | undefined {
-    const open = (this.#byContent.get(content) ?? []).filter((one) => !isOver(one, send));
-    const inFlight = open.filter((one) => isInFlight(lastOf(one), send));
-    if (inFlight.length > 0) {
+  /** After its last use, an unresolved intent may go on under another `request_id`. */
+  #noteIfLeft(intent: Intent | undefined, send: Exchange): void {
+    if (intent?.requestId === undefined || !isUnresolved(send)) return;
+    const lastUse = this.#lastUse.get(idKey(send, intent.requestId)) ?? 0;
+    if (lastUse <= send.number) push(this.#left, intent.content, intent);
+  }
+
+  /** The intent of a send whose `request_id` is new, or that has none. */
+  #ofContent(send: Exchange, content: string, id: string | undefined): Intent | undefined {
+    const bare = this.#openBare(send, content);
+    const inFlight = bare.filter((one) => isInFlight(lastOf(one), send));
+    if (inFlight.length > 0 && id === undefined) {
       // Equal sends that were open at the same time: either may be the other's retry, or its own.
-      for (const one of inFlight) if (one.requestId === undefined) one.isAttributable = false;
-      const [first] = inFlight;
-      return first?.requestId === undefined ? first : undefined;
+      for (const one of inFlight) one.isAttributable = false;
+      return inFlight[0];
     }
-    // A partial record may still show the id's own retry.
-    const intent = open.find((one) => one.requestId === undefined || !this.#isPartial);
-    if (intent?.requestId === undefined) return intent;
-    if (this.#isUsedAfter(intent, send)) return undefined;
-    intent.renamed.push(send);
+    const open = bare.find((one) => !isInFlight(lastOf(one), send));
+    if (open !== undefined) return id === undefined ? open : this.#giveId(open, send, id);
+    // A partial record may still show the earlier id's own retry.
+    return this.#isPartial ? undefined : this.#renamed(send, content, id);
+  }
+
+  #openBare(send: Exchange, content: string): readonly Intent[] {
+    const known = this.#bare.get(content);
+    if (known === undefined) return [];
+    const open = known.filter((one) => one.requestId === undefined && !isOver(one, send));
+    this.#bare.set(content, open);
+    return open;
+  }
+
+  /** A first `request_id` for an intent that had none. */
+  #giveId(intent: Intent, send: Exchange, id: string): Intent {
+    intent.requestId = id;
+    push(this.#byId, idKey(send, id), intent);
     return intent;
   }
 
-  #ofId(send: Exchange, content: string, id: string): Intent | undefined {
-    const known = this.#byId.get(idKey(send, id));
-    if (known !== undefined) return this.#sameId(send, content, known);
-    if (this.#isPartial) return undefined;
-    const left = (this.#byContent.get(content) ?? []).find(
-      (one) =>
-        isUnresolved(lastOf(one)) &&
-        !isInFlight(lastOf(one), send) &&
-        (one.requestId === undefined || !this.#isUsedAfter(one, send)),
+  #renamed(send: Exchange, content: string, id: string | undefined): Intent | undefined {
+    const left = this.#left.get(content) ?? [];
+    const at = left.findIndex(
+      (one) => !isInFlight(lastOf(one), send) && !this.#areNamedApart(one.requestId, id),
     );
-    if (left === undefined) return undefined;
-    if (left.requestId !== undefined) left.renamed.push(send);
-    left.requestId = id;
-    this.#byId.set(idKey(send, id), left);
-    return left;
+    const [intent] = at < 0 ? [] : left.splice(at, 1);
+    if (intent === undefined) return undefined;
+    intent.renamed.push(send);
+    return id === undefined ? intent : this.#giveId(intent, send, id);
   }
 
-  #sameId(send: Exchange, content: string, known: Intent): Intent | undefined {
-    const [first] = known.attempts;
-    const isOld = first !== undefined && send.atMs - first.atMs > dayMs;
-    if (known.content === content) {
+  /** The client itself says that they are two. */
+  #areNamedApart(a: string | undefined, b: string | undefined): boolean {
+    const [first, second] = [this.#named.get(a ?? ''), this.#named.get(b ?? '')];
+    return first !== undefined && second !== undefined && first !== second;
+  }
+
+  #sameId(send: Exchange, known: readonly Intent[]): Intent | undefined {
+    const same = known.findLast(({ attempts: [first] }) => first && isSameMessage(first, send));
+    if (same !== undefined) {
+      const held = same.attempts.find(isAccepted);
+      const isOld = held !== undefined && send.atMs - held.atMs > dayMs;
       // After a day the id is free: a new message, unless the old one is still open.
-      return isOld && known.attempts.some(isConfirmed) ? undefined : known;
+      return isOld && same.attempts.some((one) => isConfirmed(one)) ? undefined : same;
     }
-    const isHeld = known.attempts.some(({ status }) => status === 202 || status === 200);
-    if (first !== undefined && !isOld && isHeld) this.#reuses.push({ first, second: send });
-    return undefined;
-  }
-
-  #isUsedAfter({ requestId, attempts: [first] }: Intent, send: Exchange): boolean {
-    if (requestId === undefined || first === undefined) return false;
-    return (this.#lastUse.get(idKey(first, requestId)) ?? 0) > send.number;
+    const held = known.flatMap(({ attempts }) => attempts).findLast(isAccepted);
+    if (held !== undefined) {
+      if (send.atMs - held.atMs <= dayMs) this.#reuses.push({ first: held, second: send });
+      return undefined;
+    }
+    // What was refused for good comes again, corrected.
+    const refused = known.at(-1);
+    return refused !== undefined && !isUnresolved(lastOf(refused)) ? refused : undefined;
   }
 }
 
@@ -155,15 +187,17 @@ export function lastOf({ attempts }: Intent): Exchange {
   return last;
 }
 
-/** Confirmed before the send arrived, or refused for good: an equal send is another message. */
+/** Confirmed before the send arrived: an equal send is another message. */
 function isOver({ attempts }: Intent, send: Exchange): boolean {
-  return attempts.some((one) => isConfirmed(one) && one.answeredAtMs <= send.atMs);
-}
-
-function isInFlight(earlier: Exchange, send: Exchange): boolean {
-  return earlier.answeredAtMs > send.atMs;
+  return attempts.some((one) => isConfirmed(one) && !isInFlight(one, send));
 }
 
 function idKey({ caller }: Exchange, id: string): string {
   return `${caller}\n${id}`;
+}
+
+function push<T>(lists: Map<string, T[]>, key: string, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
 }

@@ -29,7 +29,9 @@ function send(atMs: number, line: Line = {}): Exchange {
     number: 0,
     atMs: startMs + atMs,
     answeredAtMs: startMs + atMs + tookMs,
+    openUntil: 0,
     caller: account,
+    credential: account,
     accountId: account,
     accountName: undefined,
     endpoint: 'send',
@@ -39,6 +41,7 @@ function send(atMs: number, line: Line = {}): Exchange {
     body,
     status,
     retryAfterMs: after === undefined ? undefined : after * 1_000,
+    retryAfter: after === undefined ? undefined : String(after),
     reply: status < 300 ? { message_id: messageId, status: 'queued' } : { detail: 'no' },
     isSeen: lost === undefined,
     showsKey: false,
@@ -52,7 +55,14 @@ function get(atMs: number, endpoint: 'read' | 'received', line: Partial<Exchange
 }
 
 function verdicts(exchanges: readonly Exchange[], options: JudgeOptions = {}) {
-  const numbered = exchanges.map((exchange, at) => ({ ...exchange, number: at + 1 }));
+  const numbered = exchanges.map((exchange, at) => ({
+    ...exchange,
+    number: at + 1,
+    openUntil:
+      exchanges.findLastIndex(
+        ({ atMs }, n) => n === at || (n > at && atMs < exchange.answeredAtMs),
+      ) + 1,
+  }));
   const report = judge(numbered, options);
   const of = (id: ClientRuleId) => {
     const rule = report.rules.find((one) => one.id === id);
@@ -139,7 +149,7 @@ test('equal sends that were open at the same time are unattributable and fail no
     send(100, { messageId: '2', lost: true, tookMs: 500 }),
   ];
   const { report, broken } = verdicts(lines);
-  expect(report.unattributable).toBe(2);
+  expect(report.intents.unattributable).toBe(2);
   expect(broken).toEqual(['CLIENT-4']);
 });
 
@@ -223,7 +233,7 @@ test('accounts are judged apart, and the others left out where one is named', ()
     send(30_000, { id: 'a', account: 'acme' }),
   ];
   expect(verdicts(lines).broken).toEqual([]);
-  expect(verdicts(lines, { accountIds: ['globex'] }).report.exchanges).toBe(1);
+  expect(verdicts(lines, { accounts: ['globex'] }).report.exchanges).toHaveLength(1);
 });
 
 test('a record of nothing exercises nothing', () => {

@@ -11,7 +11,7 @@ import { pace } from './client-14-pace.ts';
 import { bodies } from './client-15-bodies.ts';
 import { type ClientRuleId, clientRules, type Level } from './client-rules.ts';
 import type { Exchange } from './exchange.ts';
-import { intentsOf } from './intents.ts';
+import { type Intents, intentsOf } from './intents.ts';
 import type { Report } from './intents-file.ts';
 import type { ClientRecord, Finding, Judge, Judges } from './record.ts';
 
@@ -28,17 +28,22 @@ export interface RuleJudgement {
 
 export interface RefereeReport {
   readonly rules: readonly RuleJudgement[];
-  /** Sends that cannot be attributed to one intent; they fail no rule. */
-  readonly unattributable: number;
-  readonly exchanges: number;
+  readonly exchanges: readonly Exchange[];
+  readonly intents: Intents;
+  /** Why not all of the run was judged; undefined where it was. */
+  readonly notice: string | undefined;
 }
 
 export interface JudgeOptions {
   readonly isPartial?: boolean | undefined;
+  /** Advice counts as failure. */
+  readonly isStrict?: boolean | undefined;
   /** Default 1,000. */
   readonly graceMs?: number | undefined;
-  /** Ids of accounts; others are not judged. */
-  readonly accountIds?: readonly string[] | undefined;
+  /** Names or ids of accounts; others are not judged. */
+  readonly accounts?: readonly string[] | undefined;
+  /** Why the record is not whole: it is then judged as a partial one. */
+  readonly lack?: string | undefined;
   readonly reports?: readonly Report[] | undefined;
 }
 
@@ -54,23 +59,27 @@ const judges: Judges = {
 export const defaultGraceMs = 1_000;
 
 export function judge(exchanges: readonly Exchange[], options: JudgeOptions = {}): RefereeReport {
-  const { isPartial = false, graceMs = defaultGraceMs, accountIds, reports } = options;
-  const own =
-    accountIds === undefined
-      ? exchanges
-      : exchanges.filter(
-          ({ accountId }) => accountId !== undefined && accountIds.includes(accountId),
-        );
-  const intents = intentsOf(own, isPartial);
+  const { graceMs = defaultGraceMs, accounts, reports, lack } = options;
+  const isPartial = options.isPartial === true || lack !== undefined;
+  const isJudged = (one: Exchange) =>
+    accounts === undefined || accounts.some((account) => isOfAccount(one, account));
+  const own = exchanges.filter(isJudged);
+  const intents = intentsOf(own, { isPartial, reports });
   const record: ClientRecord = { exchanges: own, intents, isPartial, graceMs, reports };
   return {
     rules: clientRules.map(({ id, level }) => {
       const { exercised, findings } = (judges[id] as Judge)(record);
-      return { id, level, verdict: verdictOf(level, exercised, findings), exercised, findings };
+      const demanded = options.isStrict === true ? 'must' : level;
+      return { id, level, verdict: verdictOf(demanded, exercised, findings), exercised, findings };
     }),
-    unattributable: intents.unattributable,
-    exchanges: own.length,
+    exchanges: own,
+    intents,
+    notice: lack,
   };
+}
+
+export function isOfAccount({ accountId, accountName }: Exchange, idOrName: string): boolean {
+  return accountId === idOrName || accountName === idOrName;
 }
 
 function verdictOf(level: Level, exercised: number, findings: readonly Finding[]): ClientVerdict {
@@ -79,8 +88,9 @@ function verdictOf(level: Level, exercised: number, findings: readonly Finding[]
 }
 
 /** The report as JSON has it: exchanges by their number in the record. */
-export function reportJson({ rules, unattributable, exchanges }: RefereeReport) {
+export function reportJson({ rules, exchanges, intents, notice }: RefereeReport) {
   return {
+    ...(notice !== undefined && { notice }),
     rules: rules.map(({ findings, ...rule }) => ({
       ...rule,
       findings: findings.map(({ accountId, endpoint, what, exchanges: proof }) => ({
@@ -90,7 +100,7 @@ export function reportJson({ rules, unattributable, exchanges }: RefereeReport) 
         exchanges: proof.map(({ number }) => number),
       })),
     })),
-    unattributable,
-    exchanges,
+    unattributable: intents.unattributable,
+    exchanges: exchanges.length,
   };
 }

@@ -26,9 +26,10 @@ export function waitMs(header: string | undefined, rate: number): number | undef
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 * rate : undefined;
 }
 
-/** A reply that a fault garbled: it says that all went well, in no JSON. */
+/** A reply that a fault garbled: the beginning of a JSON text, or no JSON where all went well. */
 export function isGarbled(status: number, text: string): boolean {
-  if (status < 200 || status >= 300 || text === '') return false;
+  const isOk = status >= 200 && status < 300;
+  if (text === '' || (!isOk && !/^\s*[{[]/.test(text))) return false;
   try {
     JSON.parse(text);
     return false;

@@ -15,6 +15,25 @@ export interface KeyWatcher {
   removed(headerOrDigest: string): void;
 }
 
+/** What a text must have to hold one of the keys, for a quick look at every request. */
+export interface KeyTexts {
+  /** Of all keys that are looked for, those known by their digest included. */
+  shortest: number;
+  /** 1 for each character that one of them has, or what stands for one in a journal. */
+  readonly codes: Uint8Array;
+  /** 1 for each character that a known text starts with. */
+  readonly firsts: Uint8Array;
+  readonly lengths: Set<number>;
+  /** How those start that are known by their digest. */
+  readonly prefixes: Set<string>;
+}
+
+/** Shorter keys are not looked for: any word could be one. */
+const shortestSought = 12;
+const tokenCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-';
+/** No body is so long. */
+const longestText = 2 ** 30;
+
 /** The header as nearly every client writes it. */
 const headerOf = (text: string): string => `Bearer ${text}`;
 
@@ -22,6 +41,7 @@ export class KeyRing {
   /** By the header that carries the text, so that no request has to cut it out. */
   readonly #byHeader = new Map<string, ApiKey>();
   readonly #byDigest = new Map<string, ApiKey>();
+  readonly texts: KeyTexts = noTexts();
   #digestOf: DigestOf | undefined;
   #watcher: KeyWatcher | undefined;
 
@@ -58,7 +78,26 @@ export class KeyRing {
   add(key: ApiKey): void {
     if (key.digest === undefined) this.#byHeader.set(headerOf(key.key), key);
     else this.#byDigest.set(key.digest.sha256, key);
+    this.#note(key);
     this.#watcher?.added(knownBy(key));
+  }
+
+  /** What was noted stays when a key goes: it only makes a look less quick. */
+  #note({ key: text, digest }: ApiKey): void {
+    const { texts } = this;
+    const known = digest === undefined ? text : digest.prefix;
+    // Of a key that is known by its digest, at most half is shown.
+    const length = digest === undefined ? text.length : 2 * known.length;
+    if (length < shortestSought) return;
+    texts.shortest = Math.min(texts.shortest, length);
+    for (let at = 0; at < known.length; at++) texts.codes[known.charCodeAt(at)] = 1;
+    if (digest === undefined) {
+      texts.lengths.add(length);
+      texts.firsts[text.charCodeAt(0)] = 1;
+    } else {
+      texts.prefixes.add(known);
+      for (const character of tokenCharacters) texts.codes[character.charCodeAt(0)] = 1;
+    }
   }
 
   delete(key: ApiKey): void {
@@ -95,6 +134,18 @@ export class KeyRing {
   dropAlias(alias: string): void {
     this.#byHeader.delete(headerOf(alias));
   }
+}
+
+function noTexts(): KeyTexts {
+  const codes = new Uint8Array(128);
+  for (const character of 'hidKey0123456789abcdef') codes[character.charCodeAt(0)] = 1;
+  return {
+    shortest: longestText,
+    codes,
+    firsts: new Uint8Array(128),
+    lengths: new Set(),
+    prefixes: new Set(),
+  };
 }
 
 function knownBy(key: ApiKey): string {

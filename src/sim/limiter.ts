@@ -78,6 +78,11 @@ export class Limiter {
     this.#msPerAnsweredSecond = rate * msPerSecond;
   }
 
+  /** Simulated seconds in one second of an answer. */
+  get answerRate(): number {
+    return this.#msPerAnsweredSecond / msPerSecond;
+  }
+
   /** Undoes the `take` that the same request has just made. */
   giveBack(endpoint: EndpointName, caller: string): void {
     const { recent } = this.#endpoints[endpoint];

@@ -114,6 +114,7 @@ export class InProcessFetch {
   #deliver(method: string, reply: ApiReply, receiver: Receiver): void {
     const { delayMs = 0, cut }: Delivery = reply.delivery ?? {};
     if (delayMs <= 0 || this.#delayed.size >= this.#port.mostDelayed) {
+      if (delayMs > 0) this.#port.left(reply.delivery, true);
       this.#write(method, reply, cut, receiver);
       return;
     }
@@ -121,9 +122,13 @@ export class InProcessFetch {
     const { setTimeout, clearTimeout } = globalThis;
     const timer = setTimeout(() => {
       this.#delayed.delete(receiver);
+      this.#port.left(reply.delivery, true);
       this.#write(method, reply, cut, receiver);
     }, delayMs);
-    this.#delayed.set(receiver, () => clearTimeout(timer));
+    this.#delayed.set(receiver, () => {
+      clearTimeout(timer);
+      this.#port.left(reply.delivery, false);
+    });
   }
 
   #write(method: string, reply: ApiReply, cut: Delivery['cut'], receiver: Receiver): void {

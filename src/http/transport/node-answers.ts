@@ -115,6 +115,7 @@ export class NodeAnswers {
     const act = (): void => {
       this.#clearDelay(response);
       if (response.destroyed) return;
+      if (delayMs > 0) this.#port.left(reply.delivery, true);
       if (cut === undefined) {
         this.#write(response, reply);
         return;
@@ -126,6 +127,9 @@ export class NodeAnswers {
     else {
       this.#delayed++;
       this.#pending.set(response, setTimeout(act, delayMs));
+      response.once('close', () => {
+        if (!response.headersSent) this.#port.left(reply.delivery, false);
+      });
     }
   }
 

@@ -2,7 +2,7 @@
  * State that both transports derive once per port from the handler and the options: limits,
  * prepared replies, the clock behind `Date`, and the receiver of unexpected errors.
  */
-import type { ApiReply } from '../service/messages.ts';
+import type { ApiReply, Delivery } from '../service/messages.ts';
 import { BodyRoom, type Intake } from './arriving-body.ts';
 import {
   type ControlRequest,
@@ -62,6 +62,16 @@ export class ServedPort {
   /** The transport answers in place of the service. */
   answersItself(path: string, { status }: ApiReply): void {
     if ('service' in this.serve) this.serve.onOwnReply?.(path, status);
+  }
+
+  /** A reply that a fault delayed has left, or its client has gone. */
+  left(delivery: Delivery | undefined, isSeen: boolean): void {
+    if (delivery === undefined || !('service' in this.serve)) return;
+    try {
+      this.serve.onLeft?.(delivery, isSeen);
+    } catch (error) {
+      this.report(error);
+    }
   }
 
   /**

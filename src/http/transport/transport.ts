@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks';
 // Not the global ones, which a test may fake: a server closes in real time.
 import { setImmediate, setTimeout } from 'node:timers';
 import { CommandError } from '../../config/command-error.ts';
-import type { ApiReply, ApiRequest } from '../service/messages.ts';
+import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
 import type { Intake } from './arriving-body.ts';
 
 export interface Transport {
@@ -77,6 +77,8 @@ export interface ServiceHandler {
    * read. It must not throw.
    */
   readonly onOwnReply?: (path: string, status: number) => void;
+  /** Called once a reply that a fault delayed has left, or its client has gone (`isSeen` false). */
+  readonly onLeft?: (delivery: Delivery, isSeen: boolean) => void;
 }
 
 export interface TransportOptions {

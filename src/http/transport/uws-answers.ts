@@ -122,8 +122,31 @@ export class UwsAnswers {
       if (cut === undefined) this.#write(request, reply);
       else this.#cut(request, reply, cut);
     };
-    const later = (): void => this.#later(request, act);
-    if (delayMs <= 0 || !this.pending.delay(request.response, delayMs, later)) act();
+    if (delayMs <= 0) act();
+    else this.#delay(request, reply.delivery, delayMs, act);
+  }
+
+  #delay(
+    request: UwsRequest,
+    delivery: Delivery | undefined,
+    delayMs: number,
+    act: () => void,
+  ): void {
+    const { response } = request;
+    const isDelayed = this.pending.delay(response, delayMs, () => {
+      if (!response.completed) this.#port.left(delivery, true);
+      this.#later(request, act);
+    });
+    if (!isDelayed) {
+      this.#port.left(delivery, true);
+      act();
+      return;
+    }
+    // Replaces HyperExpress' own handler, which does not report the end.
+    response.raw.onAborted(() => {
+      response.completed = true;
+      this.#port.left(delivery, false);
+    });
   }
 
   #cut(request: UwsRequest, reply: ApiReply, cut: 'close' | 'truncate'): void {

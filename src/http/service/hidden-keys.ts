@@ -1,0 +1,170 @@
+/**
+ * API keys where they must not be: in the path, the query or the body of a request. Such a key is
+ * replaced before anything else sees the request, so no record of it can hold one; the reply to its
+ * client has it back. Rules: AUTH-1, AUTH-2.
+ * The stand-in has the key's length and the characters of a key, and always is the same for the same
+ * key, so a journal replays to the same replies and `request_id` keeps its meaning.
+ */
+import type { KeyRing, KeyTexts } from '../../sim/key-ring.ts';
+import type { ApiReply, ApiRequest } from './messages.ts';
+
+/** A shorter key could be an ordinary word, and is not looked for. */
+export const shortestHiddenKey = 12;
+
+const standInMark = 'hidKey';
+const standIn = /hidKey[0-9a-f]{6}/;
+
+/** A request without the keys that its path, query or body show, and those keys. */
+export class Hiding implements ApiRequest {
+  readonly path: string;
+  readonly query: string;
+  readonly body: string;
+  readonly #request: ApiRequest;
+  readonly #keys: readonly string[];
+
+  constructor(request: ApiRequest, keys: readonly string[]) {
+    this.#request = request;
+    this.#keys = keys;
+    this.path = this.#without(request.path);
+    this.query = this.#without(request.query);
+    this.body = this.#without(textOf(request.body));
+  }
+
+  get method(): string {
+    return this.#request.method;
+  }
+
+  get authorization(): string | undefined {
+    return this.#request.authorization;
+  }
+
+  get contentType(): string | undefined {
+    return this.#request.contentType;
+  }
+
+  get contentEncoding(): string | undefined {
+    return this.#request.contentEncoding;
+  }
+
+  get clientIp(): string {
+    return this.#request.clientIp;
+  }
+
+  get forwardedFor(): string | undefined {
+    return this.#request.forwardedFor;
+  }
+
+  /** The reply as its client expects it: what it sent comes back unchanged. */
+  revealed(reply: ApiReply): ApiReply {
+    const location = reply.headers?.['location'];
+    return {
+      ...reply,
+      body: this.#with(reply.body),
+      ...(location !== undefined && {
+        headers: { ...reply.headers, location: this.#with(location) },
+      }),
+    };
+  }
+
+  #without(text: string): string {
+    return this.#keys.reduce((left, key) => left.replaceAll(key, standInOf(key)), text);
+  }
+
+  #with(text: string): string {
+    return this.#keys.reduce((left, key) => left.replaceAll(standInOf(key), key), text);
+  }
+}
+
+/** The request without the keys that it shows; undefined where it shows none. */
+export function hideKeys(ring: KeyRing, request: ApiRequest): Hiding | undefined {
+  const { texts } = ring;
+  const { body, path, query } = request;
+  const isPossible =
+    (typeof body === 'string' ? isRunIn(body, texts) : isRunInBytes(body, texts)) ||
+    isRunIn(path, texts) ||
+    isRunIn(query, texts);
+  if (!isPossible) return undefined;
+  const text = `${path}\n${query}\n${textOf(body)}`;
+  const keys = keysIn(text, ring, tokenOf(request.authorization));
+  return keys.length === 0 && !standIn.test(text) ? undefined : new Hiding(request, keys);
+}
+
+/**
+ * Whether the text has as many characters of keys in a row as a key has. It looks at one in so many,
+ * as every request pays for it; two functions, so that each meets one type.
+ */
+function isRunIn(text: string, { shortest, codes }: KeyTexts): boolean {
+  const { length } = text;
+  for (let at = shortest - 1; at < length; at += shortest) {
+    if (codes[text.charCodeAt(at)] !== 1) continue;
+    let from = at;
+    while (from > 0 && codes[text.charCodeAt(from - 1)] === 1) from--;
+    let to = at + 1;
+    while (to < length && codes[text.charCodeAt(to)] === 1) to++;
+    if (to - from >= shortest) return true;
+  }
+  return false;
+}
+
+function isRunInBytes(bytes: Uint8Array, { shortest, codes }: KeyTexts): boolean {
+  const { length } = bytes;
+  for (let at = shortest - 1; at < length; at += shortest) {
+    if (codes[bytes[at] as number] !== 1) continue;
+    let from = at;
+    while (from > 0 && codes[bytes[from - 1] as number] === 1) from--;
+    let to = at + 1;
+    while (to < length && codes[bytes[to] as number] === 1) to++;
+    if (to - from >= shortest) return true;
+  }
+  return false;
+}
+
+const runs = /[A-Za-z0-9_.~+/=-]+/g;
+
+function keysIn(text: string, ring: KeyRing, own: string | undefined): string[] {
+  const found = new Set<string>();
+  if (own !== undefined && text.includes(own)) found.add(own);
+  const { lengths, firsts, prefixes } = ring.texts;
+  for (const [run] of text.matchAll(runs)) {
+    if (prefixes.size > 0 && startsLike(run, prefixes) && ring.find(run) !== undefined) {
+      found.add(run);
+    }
+    for (const length of lengths) {
+      for (let at = 0; at + length <= run.length; at++) {
+        if (firsts[run.charCodeAt(at)] !== 1) continue;
+        const part = run.slice(at, at + length);
+        if (ring.has(part)) found.add(part);
+      }
+    }
+  }
+  return [...found];
+}
+
+/** A digest is made of few texts: it costs much. */
+function startsLike(run: string, prefixes: ReadonlySet<string>): boolean {
+  for (let length = 6; length <= 9; length++) if (prefixes.has(run.slice(0, length))) return true;
+  return false;
+}
+
+/** The key that a header carries, known or not; too short a one is not looked for. */
+function tokenOf(authorization: string | undefined): string | undefined {
+  const token = /\S+$/.exec(authorization ?? '')?.[0];
+  return token !== undefined && token.length >= shortestHiddenKey ? token : undefined;
+}
+
+/** Latin-1 where it is no UTF-8 keeps every byte, and keys are ASCII. */
+function textOf(body: ApiRequest['body']): string {
+  if (typeof body === 'string') return body;
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+}
+
+/** 64-bit FNV-1a in hexadecimal digits, repeated to the key's length. */
+function standInOf(key: string): string {
+  let hash = 0xcbf29ce484222325n;
+  for (let at = 0; at < key.length; at++) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(key.charCodeAt(at))) * 0x100000001b3n);
+  }
+  const digits = hash.toString(16).padStart(16, '0');
+  const room = key.length - standInMark.length;
+  return `${standInMark}${digits.repeat(Math.ceil(room / digits.length)).slice(0, room)}`;
+}

@@ -1,0 +1,291 @@
+/**
+ * The referee on a running simulator: its record, the operations, and the same verdicts from the
+ * journal of the run.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { controlFixture, sendBy } from '../../verify/testkit/control-fixture.ts';
+import { bearer, postTo, requestTo, sendPaths } from '../../verify/testkit/request.ts';
+import { referee as command } from '../cli/referee.ts';
+import { type SettingsInput, Simulator } from '../simulator.ts';
+
+function simulatorWith(settings: SettingsInput = {}): Simulator {
+  return new Simulator({ clock: 'manual', limits: { send: 1 }, ...settings });
+}
+
+function verdictsOf({ rules }: { readonly rules: readonly { id: string; verdict: string }[] }) {
+  return Object.fromEntries(rules.map(({ id, verdict }) => [id, verdict]));
+}
+
+/** The report on the journal of a simulator's run, as the command writes it. */
+async function offline(simulator: Simulator, ...flags: string[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-referee-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [journal, report] = [join(folder, 'run.ndjson'), join(folder, 'report.json')];
+  writeFileSync(journal, simulator.journalText());
+  const io = { out: () => {}, error: () => {}, env: {}, version: '1' };
+  await command([journal, '--report', `json=${report}`, ...flags], io);
+  return JSON.parse(readFileSync(report, 'utf8'));
+}
+
+function earlyRetry(simulator: Simulator): void {
+  sendBy(simulator, 0, { request_id: 'a', message: 'One' });
+  sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
+  simulator.clock.advance('59999ms');
+  sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
+  simulator.clock.advance('1ms');
+  sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
+}
+
+test('GET /control/referee judges the run so far', async () => {
+  const { simulator, call } = controlFixture({ limits: { send: 1 } });
+  earlyRetry(simulator);
+  const { status, json } = await call('GET', '/control/referee');
+  expect(status).toBe(200);
+  expect(json).toMatchObject({ unattributable: 0, exchanges: 4 });
+  expect(json.rules).toHaveLength(16);
+  expect(json.rules[0]).toMatchObject({ id: 'CLIENT-1', level: 'must', verdict: 'failed' });
+  expect(json.rules[0].findings[0]).toMatchObject({
+    endpoint: 'send',
+    what: expect.stringContaining('0.001 s before the 429 allowed it (Retry-After: 60)'),
+    exchanges: [2, 3],
+  });
+  expect(json).toEqual(JSON.parse(JSON.stringify(simulator.referee())));
+});
+
+test('the report of the journal is the live report', async () => {
+  const simulator = simulatorWith();
+  earlyRetry(simulator);
+  expect(await offline(simulator)).toEqual(simulator.referee());
+});
+
+test('DELETE /control/referee begins the record anew, in the journal too', async () => {
+  const { simulator, call } = controlFixture({ limits: { send: 1 } });
+  earlyRetry(simulator);
+  expect((await call('DELETE', '/control/referee')).status).toBe(204);
+  expect(simulator.referee()).toMatchObject({ exchanges: 0 });
+  sendBy(simulator, 0, { request_id: 'c', message: 'Three' });
+  const live = simulator.referee();
+  expect(live).toMatchObject({ exchanges: 1 });
+  expect(await offline(simulator)).toEqual(live);
+});
+
+test('a reset begins the record anew, as does a restored snapshot', () => {
+  const simulator = simulatorWith();
+  earlyRetry(simulator);
+  const snapshot = JSON.parse(JSON.stringify(simulator.snapshots.take()));
+  simulator.reset();
+  expect(simulator.referee().exchanges).toBe(0);
+  sendBy(simulator, 0, {});
+  simulator.snapshots.restore(snapshot);
+  expect(simulator.referee().exchanges).toBe(0);
+});
+
+test('each world has a record of its own, a fork too', () => {
+  const simulator = simulatorWith();
+  earlyRetry(simulator);
+  const { world_id: forked } = simulator.worlds.fork('default');
+  const { world_id: made } = simulator.worlds.create({});
+  for (const id of [forked, made]) {
+    const world = simulator.hosting.get(id)?.simulator;
+    expect(world?.referee().exchanges).toBe(0);
+    sendBy(world as Simulator, 0, { request_id: 'x' });
+    expect(world?.referee().exchanges).toBe(1);
+  }
+  expect(simulator.referee().exchanges).toBe(4);
+});
+
+test('a record that is full keeps nothing more, says so, and is judged as partial', () => {
+  const bound = { exchanges: 2, characters: 1_000_000 };
+  const simulator = new Simulator({ clock: 'manual' }, { recordBound: bound });
+  simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'status', status: 503 } });
+  for (const id of ['a', 'b', 'c']) sendBy(simulator, 0, { request_id: id });
+  const report = simulator.referee();
+  expect(report.exchanges).toBe(2);
+  expect(report.notice).toContain('only the first 2 requests are judged');
+  expect(verdictsOf(report)['CLIENT-9']).toBe('not_exercised');
+});
+
+test('the record is also bounded by characters', () => {
+  const bound = { exchanges: 10, characters: 2_000 };
+  const simulator = new Simulator({ clock: 'manual' }, { recordBound: bound });
+  for (const id of ['a', 'b']) sendBy(simulator, 0, { request_id: id, message: 'x'.repeat(900) });
+  expect(simulator.referee().exchanges).toBe(1);
+});
+
+test('?account, ?partial, ?strict and ?grace', async () => {
+  const { simulator, call } = controlFixture({ limits: { send: 1 } });
+  sendBy(simulator, 0, { message: 'One' });
+  sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
+  simulator.clock.advance('5s');
+  sendBy(simulator, 0, { request_id: 'c', message: 'Three' });
+  sendBy(simulator, 1, { request_id: 'd' });
+  const of = async (query: string) => (await call('GET', `/control/referee${query}`)).json;
+  expect(verdictsOf(await of(''))).toMatchObject({
+    'CLIENT-2': 'advice',
+    'CLIENT-4': 'advice',
+    'CLIENT-9': 'failed',
+  });
+  expect(verdictsOf(await of('?partial=true'))).toMatchObject({ 'CLIENT-9': 'not_exercised' });
+  expect(verdictsOf(await of('?strict=true'))).toMatchObject({ 'CLIENT-4': 'failed' });
+  expect(verdictsOf(await of('?grace=6s'))).toMatchObject({ 'CLIENT-2': 'passed' });
+  expect(await of('?account=globex')).toMatchObject({ exchanges: 1 });
+  expect(await of('?account=initech')).toMatchObject({ exchanges: 0 });
+  expect(await call('GET', '/control/referee?account=nemo')).toMatchObject({ status: 400 });
+  expect(await call('GET', '/control/referee?grace=soon')).toMatchObject({ status: 400 });
+});
+
+test('?details adds the exchanges and the intents', () => {
+  const simulator = simulatorWith();
+  earlyRetry(simulator);
+  const { details } = simulator.referee({ details: true });
+  expect(details?.exchanges[1]).toMatchObject({
+    number: 2,
+    account: 'acme',
+    endpoint: 'send',
+    path: sendPaths.send,
+    request_id: 'b',
+    status: 429,
+    retry_after: '60',
+    seen: true,
+  });
+  expect(details?.intents).toMatchObject([
+    { request_id: 'a', accepted: 1, exchanges: [1] },
+    { request_id: 'b', accepted: 1, exchanges: [2, 3, 4] },
+  ]);
+});
+
+test('CLIENT-10 POST /control/referee takes what the client reported', async () => {
+  const { simulator, call } = controlFixture();
+  sendBy(simulator, 0, { request_id: 'a' });
+  const said = { intent: 'one', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const report = async (intents: readonly unknown[]) =>
+    verdictsOf((await call('POST', '/control/referee', { intents })).json)['CLIENT-10'];
+  expect(await report([{ ...said, request_id: 'a', reported: 'accepted' }])).toBe('passed');
+  expect(await report([{ ...said, request_id: 'a', reported: 'failed' }])).toBe('failed');
+});
+
+test('a delayed reply that the client did not wait for is unseen, live and in the journal', async () => {
+  const simulator = simulatorWith({ limits: {}, clock: 'real' });
+  simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'delay', ms: 60_000 } });
+  const apiKey = simulator.readyFile().accounts[0]?.api_key;
+  const abort = new AbortController();
+  const body = { to: '+12025550123', from: '+12025550101', message: 'Hi', request_id: 'a' };
+  const init = {
+    method: 'POST',
+    headers: { authorization: bearer(apiKey), 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+  const url = `https://sms.example${sendPaths.send}`;
+  const first = simulator.fetch(url, { ...init, signal: abort.signal });
+  while (simulator.requestLog.total === 0) await new Promise((resolve) => setImmediate(resolve));
+  abort.abort();
+  await expect(first).rejects.toThrow();
+  expect(verdictsOf(simulator.referee())['CLIENT-9']).toBe('failed');
+  expect(simulator.journalText()).toContain('"ended":1,"seen":false');
+  expect(await offline(simulator)).toEqual(simulator.referee());
+  await simulator.fetch(url, init);
+  expect(verdictsOf(simulator.referee())['CLIENT-9']).toBe('passed');
+  expect(await offline(simulator)).toEqual(simulator.referee());
+  await simulator.close();
+});
+
+test.each(['hyperexpress', 'node'] as const)(
+  'on %s a client that leaves before a delayed reply has not seen it, one that waits has',
+  async (transport) => {
+    const simulator = simulatorWith({ limits: {}, clock: 'real' });
+    const { baseUrl } = await simulator.listen({ transport });
+    onTestFinished(() => simulator.close());
+    const delayed = (nth: number, ms: number) =>
+      simulator.faults.add({ when: { nth: [nth] }, fault: { kind: 'delay', ms } });
+    delayed(1, 60_000);
+    delayed(2, 20);
+    const url = `${baseUrl}/api/v1/account/stats/`;
+    const abort = new AbortController();
+    const first = fetch(url, { signal: abort.signal });
+    while (simulator.requestLog.total === 0) await new Promise((resolve) => setImmediate(resolve));
+    abort.abort();
+    await expect(first).rejects.toThrow();
+    while (!simulator.journalText().includes('"ended":1,"seen":false')) {
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await (await fetch(url)).text();
+    const [left, waited] = simulator.referee({ details: true }).details?.exchanges ?? [];
+    expect(left).toMatchObject({ number: 1, seen: false });
+    expect(waited).toMatchObject({ number: 2, seen: true });
+    const tookMs = Date.parse(waited?.answered_at ?? '') - Date.parse(waited?.at ?? '');
+    expect(tookMs).toBeGreaterThanOrEqual(19);
+    expect(await offline(simulator)).toEqual(simulator.referee());
+  },
+);
+
+test('CLIENT-1 a request that came before a delayed 429 had left is no retry of it', () => {
+  const simulator = simulatorWith();
+  sendBy(simulator, 0, { request_id: 'first', message: 'One' });
+  simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'delay', ms: 3_000 } });
+  sendBy(simulator, 0, { request_id: 'a' });
+  simulator.clock.advance('2s');
+  sendBy(simulator, 0, { request_id: 'a' });
+  simulator.clock.advance('60s');
+  sendBy(simulator, 0, { request_id: 'a' });
+  expect(verdictsOf(simulator.referee())['CLIENT-1']).toBe('passed');
+});
+
+test.each(['query', 'path', 'body', 'message'])(
+  'CLIENT-16 a key in the %s is found, and no record of the run holds it',
+  async (where) => {
+    const { simulator, call } = controlFixture();
+    const key = simulator.readyFile().accounts[0]?.api_key ?? '';
+    const own = { authorization: bearer(key), clientIp: '127.0.0.1' };
+    const send = { to: '+12025550123', from: '+12025550101', message: 'Hello', request_id: 'a' };
+    const requests = {
+      query: requestTo('/api/v1/sms/received/', { query: `api_key=${key}`, clientIp: '1.1.1.1' }),
+      path: requestTo(`/api/v1/sms/${key}/`, own),
+      body: postTo(sendPaths.send, { ...send, api_key: key }, own),
+      message: postTo(sendPaths.send, { ...send, message: `it is ${key}!` }, own),
+    };
+    const events: unknown[] = [];
+    simulator.activity.listen('request', (event) => events.push(event));
+    simulator.handle(requests[where as keyof typeof requests]);
+    const report = simulator.referee({ details: true });
+    expect(verdictsOf(report)['CLIENT-16']).toBe('failed');
+    const [request] = simulator.requests.list();
+    const held = [
+      simulator.journalText(),
+      report,
+      events,
+      simulator.requests.get(request?.number ?? 0),
+      simulator.snapshots.take(),
+      (await call('GET', '/control/messages')).json,
+    ];
+    expect(JSON.stringify(held)).not.toContain(key);
+    const { details, ...rest } = report;
+    expect(await offline(simulator)).toEqual(rest);
+  },
+);
+
+test('CLIENT-16 a request_id that is a key comes back unchanged, and is known again', () => {
+  const simulator = simulatorWith({ limits: {} });
+  const key = simulator.readyFile().accounts[0]?.api_key ?? '';
+  const first = sendBy(simulator, 0, { request_id: key });
+  expect(JSON.parse(first.body)).toMatchObject({ request_id: key });
+  const again = sendBy(simulator, 0, { request_id: key });
+  expect(again).toMatchObject({ status: 200, body: first.body });
+});
+
+test('CLIENT-16 a key of a world file is found, and what looks like one is not', () => {
+  const key = 'team-key-of-acme';
+  const accounts = [
+    { name: 'acme', keys: [{ name: 'own', key }], sims: [{ number: '+12025550101' }] },
+  ];
+  const simulator = new Simulator({ clock: 'manual', world: { accounts } });
+  sendBy(simulator, 0, {
+    message: 'no key, team-key-of-acm, and 0123456789abcdef0123456789abcdef',
+  });
+  expect(verdictsOf(simulator.referee())['CLIENT-16']).toBe('passed');
+  sendBy(simulator, 0, { message: `"${key}"` });
+  expect(verdictsOf(simulator.referee())['CLIENT-16']).toBe('failed');
+  expect(simulator.journalText()).not.toContain(key);
+});

@@ -1,0 +1,173 @@
+/**
+ * The referee's report on the run so far, and its new start. Rules: the client rules.
+ */
+import { z } from 'zod';
+import { clientRules } from '../referee/client-rules.ts';
+import { detailsOf } from '../referee/details.ts';
+import { reportSchema } from '../referee/intents-file.ts';
+import { defaultGraceMs, judge, reportJson } from '../referee/judge.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
+import { defineOperation } from './define.ts';
+import { durationMs, timeSchema } from './duration.ts';
+import type { Live } from './live.ts';
+import { accountCalled } from './query.ts';
+
+/** A boolean in JavaScript and in a body, a text in a query. */
+const flagSchema = z.union([z.boolean(), z.enum(['true', 'false'])]).default(false);
+
+const querySchema = z.strictObject({
+  account: z.string().exactOptional().describe('Judges this account alone, by name or id.'),
+  partial: flagSchema.describe(
+    'The client has not finished: what depends on what did not come yet is not judged.',
+  ),
+  strict: flagSchema.describe('Advice counts as failure.'),
+  grace: z
+    .union([z.string(), z.number()])
+    .exactOptional()
+    .describe('Requests within this time of a 429 were in flight already (CLIENT-2); `"1s"`.'),
+  details: flagSchema.describe('Adds the exchanges and the intents that they were grouped into.'),
+});
+const inputSchema = querySchema.prefault({});
+const withIntentsSchema = querySchema
+  .extend({
+    intents: z
+      .array(reportSchema)
+      .max(10_000)
+      .default([])
+      .describe('What the client meant to send and what it reported, as in an intents file.'),
+  })
+  .prefault({});
+
+const place = z.int().min(1);
+const exchangeSchema = z
+  .strictObject({
+    number: place,
+    at: timeSchema,
+    answered_at: timeSchema.describe('When the reply left.'),
+    seen: z.boolean().describe('False: a fault cut or garbled the reply, or the client had gone.'),
+    account_id: z.string().nullable(),
+    account: z.string().nullable(),
+    endpoint: z.string().nullable(),
+    method: z.string(),
+    path: z.string().describe('With its query, without keys.'),
+    request_id: z.string().nullable(),
+    status: z.int(),
+    retry_after: z.string().nullable(),
+    message_id: z.string().nullable(),
+    message_status: z.string().nullable(),
+  })
+  .meta({ id: 'RefereeExchange' });
+const intentSchema = z
+  .strictObject({
+    account_id: z.string().nullable(),
+    endpoint: z.string().nullable(),
+    to: z.string().nullable(),
+    request_id: z.string().nullable(),
+    attributable: z.boolean(),
+    accepted: z.int().describe('How many messages the service made of it.'),
+    exchanges: z.array(place).describe('Its attempts, in order.'),
+  })
+  .meta({ id: 'RefereeIntent' });
+const reportJsonSchema = z
+  .strictObject({
+    notice: z.string().exactOptional().describe('Why not all of the run was judged.'),
+    rules: z.array(
+      z
+        .strictObject({
+          id: z.enum(clientRules.map(({ id }) => id)),
+          level: z.enum(['must', 'should']),
+          verdict: z.enum(['passed', 'failed', 'advice', 'not_exercised']),
+          exercised: z.int().describe('How often it could have been broken.'),
+          findings: z.array(
+            z
+              .strictObject({
+                account_id: z.string().nullable(),
+                endpoint: z.string().nullable(),
+                what: z.string(),
+                exchanges: z.array(place).describe('Numbers in the record, from 1.'),
+              })
+              .meta({ id: 'RefereeFinding' }),
+          ),
+        })
+        .meta({ id: 'RefereeRule' }),
+    ),
+    unattributable: z.int(),
+    exchanges: z.int(),
+    details: z
+      .strictObject({ exchanges: z.array(exchangeSchema), intents: z.array(intentSchema) })
+      .exactOptional(),
+  })
+  .meta({ id: 'RefereeReport' });
+export type RefereeReportJson = Readonly<z.output<typeof reportJsonSchema>>;
+
+export const referee = {
+  report: defineOperation({
+    name: 'referee.report',
+    http: 'GET /control/referee',
+    summary: 'Judges the client by the requests so far: a verdict for each client rule.',
+    input: inputSchema,
+    output: reportJsonSchema,
+    examples: [{ partial: 'true' }, { grace: '2s', details: 'true' }],
+    run: (live, input): RefereeReportJson => reportOn(live, { ...input, intents: [] }),
+  }),
+
+  judge: defineOperation({
+    name: 'referee.judge',
+    http: 'POST /control/referee',
+    summary: 'The same report, with what the client meant to send and what it reported.',
+    input: withIntentsSchema,
+    output: reportJsonSchema,
+    bodyLimitBytes: 4 * 1_048_576,
+    examples: [
+      {
+        partial: true,
+        intents: [
+          {
+            intent: 'order-17',
+            to: '+12025550123',
+            from: '+12025550101',
+            message: 'Hello',
+            reported: 'accepted',
+          },
+        ],
+      },
+    ],
+    run: (live, input): RefereeReportJson => reportOn(live, input),
+  }),
+
+  restart: defineOperation({
+    name: 'referee.restart',
+    http: 'DELETE /control/referee',
+    summary: 'Forgets the requests so far: the next report begins here.',
+    recorded: true,
+    run: ({ exchangeRecord }): void => exchangeRecord.restart(),
+  }),
+};
+
+function isOn(flag: boolean | 'true' | 'false'): boolean {
+  return flag === true || flag === 'true';
+}
+
+function reportOn(
+  { exchangeRecord, simulation }: Live,
+  input: z.output<typeof withIntentsSchema>,
+): RefereeReportJson {
+  const { account, partial, strict, grace = defaultGraceMs, details, intents } = input;
+  const known = account === undefined ? undefined : accountCalled(simulation.world, account);
+  if (account !== undefined && known === undefined) {
+    throw new OperationRefused(
+      'invalid',
+      `there is no account ${JSON.stringify(account)}`,
+      'account',
+    );
+  }
+  const report = judge(exchangeRecord.exchanges(), {
+    isPartial: isOn(partial),
+    isStrict: isOn(strict),
+    graceMs: durationMs(grace, 'grace'),
+    accounts: known && [known.accountId],
+    reports: intents.length > 0 ? intents : undefined,
+    lack: exchangeRecord.lack,
+  });
+  return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };
+}

@@ -1,0 +1,44 @@
+/** What a report was made from, for those who draw it: the exchanges, and the intents they form. */
+import { isoTime } from '../sim/iso-time.ts';
+import { type Exchange, isAccepted, messageIdOf, requestIdOf } from './exchange.ts';
+import type { Intent } from './intents.ts';
+import type { ClientRecord } from './record.ts';
+
+export function detailsOf({ exchanges, intents }: Pick<ClientRecord, 'exchanges' | 'intents'>) {
+  return { exchanges: exchanges.map(exchangeDetails), intents: intents.all.map(intentDetails) };
+}
+
+function exchangeDetails(one: Exchange) {
+  const status = one.reply?.['status'];
+  return {
+    number: one.number,
+    at: isoTime(one.atMs),
+    answered_at: isoTime(one.answeredAtMs),
+    seen: one.isSeen,
+    account_id: one.accountId ?? null,
+    account: one.accountName ?? null,
+    endpoint: one.endpoint ?? null,
+    method: one.method,
+    path: one.target,
+    request_id: requestIdOf(one) ?? null,
+    status: one.status,
+    retry_after: one.retryAfter ?? null,
+    message_id: messageIdOf(one) ?? null,
+    message_status: typeof status === 'string' ? status : null,
+  };
+}
+
+function intentDetails({ attempts, requestId, isAttributable }: Intent) {
+  const [first] = attempts;
+  const accepted = attempts.filter(isAccepted).map((one) => messageIdOf(one) ?? one.number);
+  const to = first?.body?.['to'];
+  return {
+    account_id: first?.accountId ?? null,
+    endpoint: first?.endpoint ?? null,
+    to: typeof to === 'string' ? to : null,
+    request_id: requestId ?? null,
+    attributable: isAttributable,
+    accepted: new Set(accepted).size,
+    exchanges: attempts.map(({ number }) => number),
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * `expect(sim).toPassReferee()`, for Vitest and, by `expect.extend`, for Jest: fails with what the
+ * client did wrong.
+ */
+import type { ClientRuleId } from './client-rules.ts';
+
+export interface PassRefereeOptions {
+  /** Rules that may be broken. */
+  readonly allow?: readonly ClientRuleId[];
+  /** Advice counts as failure. */
+  readonly strict?: boolean;
+  /** The client has not finished: what depends on what did not come yet is not judged. */
+  readonly partial?: boolean;
+  /** Judges this account alone, by name or id. */
+  readonly account?: string;
+  /** How long after a 429 a request was still in flight (CLIENT-2): `"1s"`. */
+  readonly grace?: string | number;
+  /** What the client meant to send and what it reported. */
+  readonly intents?: readonly {
+    readonly intent: string;
+    readonly to: string;
+    readonly from: string;
+    readonly message: string;
+    readonly request_id?: string;
+    readonly reported?: 'accepted' | 'failed';
+  }[];
+}
+
+interface Refereed {
+  referee(options: Omit<PassRefereeOptions, 'allow'>): {
+    readonly rules: readonly {
+      readonly id: ClientRuleId;
+      readonly level: string;
+      readonly verdict: string;
+      readonly findings: readonly {
+        readonly what: string;
+        readonly exchanges: readonly number[];
+      }[];
+    }[];
+    readonly exchanges: number;
+  };
+}
+
+export interface MatcherResult {
+  readonly pass: boolean;
+  readonly message: () => string;
+}
+
+const shownFindings = 5;
+
+export function toPassReferee(received: unknown, options: PassRefereeOptions = {}): MatcherResult {
+  if (typeof (received as Partial<Refereed> | undefined)?.referee !== 'function') {
+    return { pass: false, message: () => 'expected a simulator of smstwin' };
+  }
+  const { allow = [], ...judged } = options;
+  const { rules, exchanges } = (received as Refereed).referee(judged);
+  const broken = rules.filter(({ id, verdict }) => verdict === 'failed' && !allow.includes(id));
+  const lines = broken.flatMap(({ id, level, findings }) => [
+    `${id} (${level})`,
+    ...findings
+      .slice(0, shownFindings)
+      .map(({ what, exchanges: numbers }) => `  ${what} [exchanges ${numbers.join(', ')}]`),
+    ...(findings.length > shownFindings ? [`  and ${findings.length - shownFindings} more`] : []),
+  ]);
+  const count = `${exchanges} exchange${exchanges === 1 ? '' : 's'}`;
+  return {
+    pass: broken.length === 0,
+    message: () =>
+      broken.length === 0
+        ? `expected the client to break a rule, but it passed with ${count}`
+        : `expected the client to pass the referee, but in ${count}:\n\n${lines.join('\n')}`,
+  };
+}
