@@ -31,6 +31,8 @@ export interface Result {
   readonly exercised: number;
   readonly durationMs: number;
   readonly exchanges: readonly Exchange[];
+  /** What happened, a line each, in order of time. */
+  readonly timeline?: readonly string[];
   /** Exchanges that were made but not kept. */
   readonly omitted: number;
 }

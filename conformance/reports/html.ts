@@ -70,8 +70,15 @@ function caseOf(result: Result, summary: Summary): string {
     result.omitted > 0 ? `<p>${result.omitted} exchanges in between are left out.</p>` : '';
   return `<article><h3>${badge(result.verdict)} ${text(result.id)}</h3>
 <dl>${rows.join('')}</dl>
+${timelineOf(result)}
 ${result.exchanges.length > 0 ? `<details><summary>${result.exchanges.length} exchanges</summary>${omitted}${result.exchanges.map(exchangeOf).join('\n')}</details>` : ''}
 </article>`;
+}
+
+function timelineOf({ timeline = [] }: Result): string {
+  if (timeline.length === 0) return '';
+  const lines = timeline.map((line) => `<li>${text(line)}</li>`);
+  return `<h4>Timeline</h4><ol class="timeline">${lines.join('')}</ol>`;
 }
 
 function exchangeOf(exchange: Exchange): string {
@@ -113,6 +120,6 @@ ${['passed', 'failed', 'observed', 'skipped', 'not_exercised', 'spelling', 'erro
 summary{cursor:pointer}summary:focus-visible{outline:2px solid var(--link)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:0}dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}
 pre{background:var(--soft);border:1px solid var(--line);border-radius:.3rem;padding:.5rem;overflow:auto;max-height:20rem;white-space:pre-wrap;overflow-wrap:anywhere;margin:.2rem 0}
-code{font-family:ui-monospace,monospace}
+code,.timeline{font-family:ui-monospace,monospace}.timeline{margin:.2rem 0;font-size:.85rem}
 @media (max-width:40rem){dl{grid-template-columns:1fr}}
 `;

@@ -9,7 +9,7 @@ import { counts, ruleVerdicts } from '../../conformance/outcome.ts';
 import type { Summary } from '../../conformance/reports/summary.ts';
 import type { Result, Verdict } from '../../conformance/result.ts';
 import { clientRules } from '../referee/client-rules.ts';
-import type { Exchange } from '../referee/exchange.ts';
+import { type Exchange, requestIdOf } from '../referee/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '../referee/judge.ts';
 import type { Finding } from '../referee/record.ts';
 import { table } from './table.ts';
@@ -21,7 +21,10 @@ interface Context {
 
 export function refereeSummary(report: RefereeReport, context: Context): Summary {
   const { file, expected } = context;
-  const results = report.rules.flatMap(resultsOf);
+  const attempts = new Map(
+    report.intents.all.flatMap((intent) => intent.attempts.map((one) => [one, intent.attempts])),
+  );
+  const results = report.rules.flatMap((rule) => resultsOf(rule, attempts));
   const known = report.rules.map(({ id }) => ({ id, subject: id }));
   const weighed = weigh(expected, results, known);
   const failed = results.some(
@@ -52,7 +55,9 @@ const sentences = new Map<string, string>(
   clientRules.map(({ id, level, sentence }) => [id, `The client ${level}: ${sentence}`]),
 );
 
-function resultsOf(rule: RuleJudgement): Result[] {
+type Attempts = ReadonlyMap<Exchange, readonly Exchange[]>;
+
+function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
   const { id, exercised, findings } = rule;
   const common = { subject: id, kind: 'rule', exercised, durationMs: 0, omitted: 0 } as const;
   if (findings.length === 0) {
@@ -69,6 +74,7 @@ function resultsOf(rule: RuleJudgement): Result[] {
     seen: finding.what,
     sends: placeOf(finding),
     exchanges: finding.exchanges.map((exchange) => shown(exchange, finding.exchanges[0])),
+    timeline: timelineOf(finding, attempts),
   }));
 }
 
@@ -76,6 +82,27 @@ function placeOf({ accountId, endpoint, exchanges }: Finding): string {
   const numbers = exchanges.map(({ number }) => number).join(', ');
   const account = exchanges.at(-1)?.accountName ?? accountId ?? 'an unauthenticated caller';
   return `${account}, ${endpoint ?? 'no endpoint'}, exchanges ${numbers}`;
+}
+
+const longestTimeline = 50;
+
+/** All attempts at the messages of a finding, with those of its exchanges that are no sends. */
+function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string[] {
+  const all = new Set(exchanges.flatMap((one) => [...(attempts.get(one) ?? []), one]));
+  const ordered = [...all].sort((a, b) => a.number - b.number).slice(0, longestTimeline);
+  const [first] = ordered;
+  return ordered.map((one) => {
+    const { number, method, target, status, retryAfter, atMs, isSeen } = one;
+    const since = ((atMs - (first?.atMs ?? atMs)) / 1_000).toFixed(3);
+    const id = requestIdOf(one);
+    return [
+      `${new Date(atMs).toISOString()} (+${since} s) ${number}: ${method} ${target} → ${status}`,
+      ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
+      ...(id === undefined ? [] : [`request_id ${id}`]),
+      ...(isSeen ? [] : ['not seen by the client']),
+      ...(exchanges.includes(one) ? ['(finding)'] : []),
+    ].join(', ');
+  });
 }
 
 /** An exchange with its place in time, as reports show it. */

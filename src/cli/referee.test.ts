@@ -248,6 +248,18 @@ test('--report json writes the report for programs', async () => {
   });
 });
 
+test('--report html shows the timeline of the intent, the attempts beside the finding too', async () => {
+  const file = join(folder, 'timeline.html');
+  await run(earlyJournal, '--report', `html=${file}`);
+  const text = readFileSync(file, 'utf8');
+  const [, timeline = ''] = /<ol class="timeline">(.*?)<\/ol>/.exec(text) ?? [];
+  expect(timeline.split('<li>').slice(1)).toEqual([
+    expect.stringMatching(/\(\+0\.000 s\) 2: POST .* → 429, Retry-After: 60, .*\(finding\)/),
+    expect.stringMatching(/\(\+16\.000 s\) 3: POST .* → 429, Retry-After: 44, .*\(finding\)/),
+    expect.stringMatching(/\(\+60\.000 s\) 4: POST .* → 202, request_id second</),
+  ]);
+});
+
 test.each(['junit', 'html', 'tap', 'markdown', 'github'])(
   '--report %s names the broken rule and what happened',
   async (kind) => {

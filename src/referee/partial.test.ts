@@ -1,0 +1,88 @@
+/**
+ * A record that is cut anywhere and judged as partial breaks no rule that the whole record keeps.
+ * Random clients on a simulator; each journal is cut after each of its lines and played again.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, expect, test } from 'vitest';
+import { sendBy } from '../../verify/testkit/control-fixture.ts';
+import { bearer, requestTo } from '../../verify/testkit/request.ts';
+import { exchangesOfJournalFile } from '../cli/referee-journal.ts';
+import type { Delivery } from '../http/service/messages.ts';
+import { Simulator } from '../simulator.ts';
+import { judge, type RefereeReport } from './judge.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'smstwin-partial-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const few = (...values: readonly string[]) => fc.constantFrom(...values);
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ send: few('Hi', 'Ho'), id: few('', 'a', 'b', 'c') }) },
+  { weight: 2, arbitrary: fc.record({ read: few('/api/v1/sms/received/', 'last') }) },
+  { weight: 3, arbitrary: fc.record({ wait: few('1ms', '900ms', '4s', '15s', '60s', '25h') }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      fault: few('status', 'refuse', 'lost_response', 'truncate', 'malformed', 'delay'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ left: fc.boolean() }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+
+function journalOf(steps: readonly Step[]): string {
+  const simulator = new Simulator({ clock: 'manual', limits: { send: 2, received: 1 } });
+  const key = simulator.readyFile().accounts[0]?.api_key;
+  const underway: Delivery[] = [];
+  let last = 'x';
+  for (const one of steps) {
+    if ('send' in one) {
+      const { body, delivery } = sendBy(simulator, 0, {
+        message: one.send,
+        ...(one.id !== '' && { request_id: one.id }),
+      });
+      if (delivery !== undefined) underway.push(delivery);
+      last = /"message_id":"([^"]+)"/.exec(body)?.[1] ?? last;
+    } else if ('read' in one) {
+      const path = one.read === 'last' ? `/api/v1/sms/${last}/` : one.read;
+      simulator.handle(requestTo(path, { authorization: bearer(key) }));
+    } else if ('wait' in one) simulator.clock.advance(one.wait);
+    else if ('left' in one) {
+      const [delivery] = underway.splice(0, 1);
+      if (delivery !== undefined) simulator.left(delivery, one.left);
+    } else addFault(simulator, one.fault);
+  }
+  return simulator.journalText();
+}
+
+function addFault(simulator: Simulator, kind: string): void {
+  const given = { status: { status: 503 }, delay: { ms: 3_000 } }[kind] ?? {};
+  const fault = { kind, ...given } as Parameters<typeof simulator.faults.add>[0]['fault'];
+  simulator.faults.add({ when: { nth: [1] }, times: 1, fault });
+}
+
+function judged(journal: string, isPartial: boolean): RefereeReport {
+  const file = join(folder, 'run.ndjson');
+  writeFileSync(file, journal);
+  return judge(exchangesOfJournalFile(file).exchanges, { isPartial });
+}
+
+function broken({ rules }: RefereeReport): string[] {
+  return rules.filter(({ findings }) => findings.length > 0).map(({ id }) => id);
+}
+
+test('a journal that is cut anywhere, judged as partial, breaks no rule that the whole keeps', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 14 }), (steps) => {
+      const lines = journalOf(steps).trimEnd().split('\n');
+      const whole = broken(judged(`${lines.join('\n')}\n`, false));
+      for (let length = 1; length <= lines.length; length++) {
+        const cut = broken(judged(`${lines.slice(0, length).join('\n')}\n`, true));
+        expect(cut.filter((id) => !whole.includes(id))).toEqual([]);
+      }
+    }),
+    { numRuns: Number(process.env['SMSTWIN_RUNS'] ?? 60) },
+  );
+});
