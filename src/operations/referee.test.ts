@@ -289,3 +289,87 @@ test('CLIENT-16 a key of a world file is found, and what looks like one is not',
   expect(verdictsOf(simulator.referee())['CLIENT-16']).toBe('failed');
   expect(simulator.journalText()).not.toContain(key);
 });
+
+test('CLIENT-1 --retry-after real counts the seconds of the client on a scaled clock', () => {
+  const simulator = simulatorWith({ clock: 'scaled', rate: 60, retryAfterSeconds: 'real' });
+  onTestFinished(() => simulator.close());
+  sendBy(simulator, 0, { request_id: 'a', message: 'One' });
+  const { headers } = sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
+  expect(headers).toMatchObject({ 'retry-after': '1' });
+  simulator.clock.advance('30s');
+  sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
+  const [rule] = simulator.referee({ partial: true }).rules;
+  expect(rule?.findings[0]?.what).toMatch(
+    /^the retry arrived (29|30)\.\d s before .*\(Retry-After: 1\)/,
+  );
+});
+
+test('CLIENT-1 an unauthenticated 429 covers its address', async () => {
+  const simulator = simulatorWith({ limits: { received: 1 } });
+  const get = (clientIp: string) =>
+    simulator.handle(requestTo('/api/v1/sms/received/', { clientIp })).status;
+  expect([get('192.0.2.1'), get('192.0.2.1'), get('192.0.2.2')]).toEqual([401, 429, 401]);
+  simulator.clock.advance('10s');
+  expect(get('192.0.2.1')).toBe(429);
+  expect(get('192.0.2.2')).toBe(429);
+  const report = simulator.referee();
+  const [rule] = report.rules;
+  expect(rule?.findings.map(({ exchanges, account_id }) => [exchanges, account_id])).toEqual([
+    [[2, 4], null],
+  ]);
+  expect(await offline(simulator)).toEqual(report);
+});
+
+test.each(['send', 'dashboard_send', 'external_send'] as const)(
+  'the intents of %s are judged as any',
+  (endpoint) => {
+    const simulator = new Simulator({ clock: 'manual', limits: { [endpoint]: 1 } });
+    const key = simulator.readyFile().accounts[0]?.api_key;
+    const send = (id: string) =>
+      simulator.handle(
+        postTo(
+          sendPaths[endpoint],
+          { to: '+12025550123', from: '+12025550101', message: id, request_id: id },
+          { authorization: bearer(key) },
+        ),
+      );
+    for (const id of ['a', 'b', 'b']) send(id);
+    expect(verdictsOf(simulator.referee())).toMatchObject({
+      'CLIENT-1': 'failed',
+      'CLIENT-9': 'failed',
+    });
+  },
+);
+
+test('one request_id on two endpoints is one intent, and two for two accounts', () => {
+  const simulator = new Simulator({ clock: 'manual' });
+  const [acme, globex] = simulator.readyFile().accounts;
+  const send = (path: keyof typeof sendPaths, account: typeof acme) =>
+    simulator.handle(
+      postTo(
+        sendPaths[path],
+        {
+          to: '+12025550123',
+          from: account?.sims[0]?.number,
+          message: 'Hello',
+          request_id: 'a',
+        },
+        { authorization: bearer(account?.api_key) },
+      ),
+    );
+  send('send', acme);
+  send('external_send', acme);
+  send('send', globex);
+  const { details, rules } = simulator.referee({ details: true });
+  expect(details?.intents.map(({ exchanges }) => exchanges)).toEqual([[1, 2], [3]]);
+  expect(rules.flatMap(({ findings }) => findings)).toEqual([]);
+});
+
+test('a clock that jumps is the clock that counts', () => {
+  const simulator = simulatorWith();
+  sendBy(simulator, 0, { request_id: 'a', message: 'One' });
+  sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
+  simulator.clock.advance('2d');
+  sendBy(simulator, 0, { request_id: 'b', message: 'Two' });
+  expect(simulator.referee().rules.flatMap(({ findings }) => findings)).toEqual([]);
+});
