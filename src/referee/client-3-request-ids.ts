@@ -106,6 +106,7 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
   };
 }
 
+/** Only what was accepted is sent again; a recorder that saw no reply (status 0) cannot say. */
 function isHeld(send: Exchange): boolean {
-  return isAccepted(send) || !send.isSeen;
+  return isAccepted(send) || send.status === 0;
 }

@@ -41,15 +41,21 @@ function sendsOnce({ intents }: ClientRecord): Judgement {
   return { exercised: judged.length, findings };
 }
 
-/** The first acceptance of each message: 202, or a 200 that shows another message. */
+/**
+ * The first acceptance of each message: each 202, and a 200 that shows a message which no 202 made. A
+ * garbled 202 does not say which message it made; it may be that one.
+ */
 function messagesOf(attempts: readonly Exchange[]): readonly Exchange[] {
-  const first = new Map<string | number, Exchange>();
-  for (const one of attempts) {
-    if (!isAccepted(one)) continue;
-    const id = messageIdOf(one) ?? (one.status === 202 ? one.number : undefined);
-    if (id !== undefined && !first.has(id)) first.set(id, one);
-  }
-  return [...first.values()];
+  const ids = attempts.map((one) => (isAccepted(one) ? messageIdOf(one) : undefined));
+  const isFirst = (id: string | undefined, at: number) =>
+    id === undefined || ids.indexOf(id) === at;
+  const created = attempts.filter((one, at) => one.status === 202 && isFirst(ids[at], at));
+  let unknown = created.filter((one) => messageIdOf(one) === undefined).length;
+  const others = attempts.filter(
+    (one, at) =>
+      one.status === 200 && ids[at] !== undefined && isFirst(ids[at], at) && --unknown < 0,
+  );
+  return [...created, ...others];
 }
 
 function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
@@ -83,7 +89,7 @@ function isNextMonth(refused: Exchange, later: Exchange): boolean {
 function givesNothingUp({ intents, isPartial, reports }: ClientRecord): Judgement {
   if (isPartial) return { exercised: 0, findings: [] };
   const met = intents.all.filter((one) => one.isAttributable && one.attempts.some(isUnresolved));
-  const open = met.filter((intent) => !isSettled(intent) && !isReportedFailed(intent, reports));
+  const open = met.filter((intent) => !isSettled(intent) && !isReported(intent, reports));
   return {
     exercised: met.length,
     findings: open.map((intent) => {
@@ -104,8 +110,11 @@ function isSettled(intent: Intent): boolean {
   );
 }
 
-function isReportedFailed(intent: Intent, reports: ClientRecord['reports']): boolean {
-  return (reports ?? []).some((report) => report.reported === 'failed' && isOf(report, intent));
+/** The client said what became of it; whether that is true is CLIENT-10's matter. */
+function isReported(intent: Intent, reports: ClientRecord['reports']): boolean {
+  return (reports ?? []).some(
+    ({ reported, ...own }) => reported !== undefined && isOf(own, intent),
+  );
 }
 
 /**
