@@ -27,7 +27,10 @@ function populate(simulator: Simulator): void {
     simulator.clock.advance('3s');
   }
   for (let n = 0; n < 118; n++) sendBy(simulator, 1, { from: '+12025550999' });
-  simulator.clock.advance('5s');
+  for (const wait of ['3s', '7s', '1s']) {
+    sendBy(simulator, 1, { from: '+12025550111', request_id: 'order-2002' });
+    simulator.clock.advance(wait);
+  }
   simulator.faults.add({
     match: { endpoint: 'send' },
     when: { nth: [3] },
@@ -77,6 +80,15 @@ const shots: readonly {
   },
   { name: 'clock-and-faults', path: 'clock' },
   { name: 'requests', path: 'requests' },
+  {
+    name: 'referee',
+    path: 'referee',
+    prepare: async (page) => {
+      const early = page.getByRole('region', { name: 'CLIENT-1', exact: true });
+      await early.getByRole('link').last().click();
+      await page.getByRole('list', { name: 'Timeline' }).waitFor();
+    },
+  },
   { name: 'rules-and-assumptions', path: 'rules' },
 ];
 

@@ -53,6 +53,7 @@ const exchangeSchema = z
     request_id: z.string().nullable(),
     status: z.int(),
     retry_after: z.string().nullable(),
+    retry_after_ms: z.number().nullable().describe('The same, in simulated time.'),
     message_id: z.string().nullable(),
     message_status: z.string().nullable(),
   })

@@ -23,6 +23,7 @@ function exchangeDetails(one: Exchange) {
     request_id: requestIdOf(one) ?? null,
     status: one.status,
     retry_after: one.retryAfter ?? null,
+    retry_after_ms: one.retryAfterMs ?? null,
     message_id: messageIdOf(one) ?? null,
     message_status: typeof status === 'string' ? status : null,
   };

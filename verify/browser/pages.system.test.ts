@@ -21,7 +21,9 @@ const pages = [
   'Limits',
   'Clock and Faults',
   'Requests',
+  'Referee',
   'Rules and assumptions',
+  'Worlds',
 ];
 
 /** Goes to a page by its link and waits for its content. */
@@ -92,6 +94,7 @@ pageTest(
     for (const number of to) send({ to: number });
     simulator.clock.advance('90s');
     for (let n = 0; n < 125; n++) send({ from: '+12025550999' });
+    const refused = simulator.requests.list({ limit: 1 })[0]?.number;
     const { message_id: id } = JSON.parse(send({}, 1));
     simulator.faults.add({ when: { every: 2 }, fault: { kind: 'refuse' } });
     const [account] = simulator.accounts.list();
@@ -107,6 +110,9 @@ pageTest(
     await page.goto(`${controlUrl}/#/messages/${id}`);
     await seen(page.getByRole('list', { name: 'Timeline' }));
     await expectNothingSerious(page, 'a message');
+    await page.goto(`${controlUrl}/#/referee/${refused}`);
+    await seen(page.getByRole('list', { name: 'Timeline' }));
+    await expectNothingSerious(page, 'an intent');
   },
 );
 

@@ -436,6 +436,54 @@ pageTest(
 );
 
 pageTest(
+  'Referee shows what a client did wrong, and how long it waited',
+  { settings: { limits: { send: 1 } } },
+  async ({ page, controlUrl, send, simulator }) => {
+    await page.goto(`${controlUrl}/#/referee`);
+    await seen(page.getByText('No request yet.'));
+    send({ request_id: 'order-1' });
+    send({ request_id: 'order-2' });
+    await seen(page.getByText('2 requests: 0 failed'));
+    simulator.clock.advance('3s');
+    send({ request_id: 'order-2' });
+    const early = page.getByRole('region', { name: 'CLIENT-1', exact: true });
+    await seen(early.getByText('failed', { exact: true }));
+    await seen(early.getByText('the retry arrived 57.0 s before'));
+    await seen(early.getByText('acme, send, requests 2, 3'));
+
+    await early.getByRole('link', { name: 'Timeline of request 3' }).click();
+    const detail = page.getByRole('complementary', { name: 'Intent' });
+    await seen(detail.getByText('order-2'));
+    const attempts = detail.getByRole('list', { name: 'Timeline' }).getByRole('listitem');
+    expect(await attempts.count()).toBe(2);
+    await seen(attempts.nth(0).getByText('Retry-After: 1 min'));
+    await seen(attempts.nth(1).getByText('waited 3 s of 1 min: too early'));
+    await detail.getByRole('link', { name: 'Close' }).click();
+    await gone(detail);
+
+    const givenUp = page.getByRole('region', { name: 'CLIENT-9' });
+    expect(await givenUp.count()).toBe(0);
+    await page.getByRole('checkbox', { name: /^The client has finished/ }).check();
+    await seen(givenUp.getByText('the message was given up after a 429'));
+    await page.getByRole('button', { name: 'Clear record' }).click();
+    await page.getByRole('button', { name: 'Really clear record' }).click();
+    await seen(page.getByText('No request yet.'));
+  },
+);
+
+pageTest(
+  'Referee says why there are no verdicts, and which request is not recorded',
+  { mayLog: /Failed to load resource/ },
+  async ({ page, controlUrl }) => {
+    await page.goto(`${controlUrl}/#/referee/7`);
+    await seen(page.getByRole('alert').filter({ hasText: 'The record has no request 7.' }));
+    await page.route('**/control/referee?*', (route) => route.abort());
+    await page.reload();
+    await seen(page.getByRole('alert').filter({ hasText: 'The simulator does not answer.' }));
+  },
+);
+
+pageTest(
   'Worlds are created, shown apart from each other, forked and deleted',
   {},
   async ({ page, controlUrl, send, simulator }) => {

@@ -11,6 +11,7 @@ import { KeysPage } from './pages/keys.tsx';
 import { LimitsPage } from './pages/limits.tsx';
 import { MessagesPage } from './pages/messages.tsx';
 import { ReceivedPage } from './pages/received.tsx';
+import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { RulesAndAssumptionsPage } from './pages/rules-and-assumptions.tsx';
 import { SendPage } from './pages/send.tsx';
@@ -36,6 +37,7 @@ const pages: readonly Page[] = [
   { name: 'limits', title: 'Limits', view: LimitsPage },
   { name: 'clock', title: 'Clock and Faults', view: ClockAndFaultsPage },
   { name: 'requests', title: 'Requests', view: RequestsPage },
+  { name: 'referee', title: 'Referee', view: RefereePage },
   { name: 'rules', title: 'Rules and assumptions', view: RulesAndAssumptionsPage },
   { name: 'worlds', title: 'Worlds', view: WorldsPage },
 ];

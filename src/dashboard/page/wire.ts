@@ -34,6 +34,9 @@ export type Endpoint = Bucket['endpoint'];
 export type Fault = Reply<'faults.list'>['faults'][number];
 export type HostedWorld = Reply<'worlds.get'>;
 export type Outcome = Reply<'outcomes.get'>['outcomes'][number];
+export type RefereeReport = Reply<'referee.report'>;
+export type ClientFinding = RefereeReport['rules'][number]['findings'][number];
+export type RefereeDetails = NonNullable<RefereeReport['details']>;
 export type LedgerEntry = Reply<'assumptions.ledger'>['assumptions'][number];
 export type AssumptionValue = string | number | readonly string[] | Templates;
 /** The value of `replyTemplates`. */

@@ -41,6 +41,17 @@ export function ReplyStatus({ status }: { readonly status: number }) {
   return <span class={`badge status-${kind}`}>{status}</span>;
 }
 
+const verdictKinds: Readonly<Record<string, string>> = {
+  passed: 'delivered',
+  failed: 'failed',
+  advice: 'sending',
+};
+
+export function VerdictBadge({ verdict }: { readonly verdict: string }) {
+  const kind = verdictKinds[verdict] ?? 'queued';
+  return <span class={`badge status-${kind}`}>{verdict.replace('_', ' ')}</span>;
+}
+
 export function StateBadge({ on, yes, no }: { on: boolean; yes: string; no: string }) {
   return <span class={on ? 'badge status-delivered' : 'badge status-queued'}>{on ? yes : no}</span>;
 }

@@ -1,0 +1,167 @@
+/**
+ * The page Referee: which client rules the recorded requests keep and break, what proves it, and
+ * the timeline of one intent.
+ */
+import { useSignal } from '@preact/signals';
+import { clientRules } from '../../../referee/client-rules.ts';
+import { call } from '../control.ts';
+import { ConfirmedAction } from '../parts/action.tsx';
+import { CodeText } from '../parts/code-text.tsx';
+import { Empty, Loaded } from '../parts/notices.tsx';
+import { VerdictBadge } from '../parts/status.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { useResource } from '../resource.ts';
+import { pageArgument } from '../route.ts';
+import type { ClientFinding, RefereeReport } from '../wire.ts';
+import { accountName, useWorld, type World } from '../world.ts';
+import { IntentDetail } from './intent-detail.tsx';
+
+type RuleVerdict = RefereeReport['rules'][number];
+
+const verdicts = ['failed', 'advice', 'passed', 'not_exercised'] as const;
+const shownFindings = 50;
+
+export function RefereePage() {
+  const isFinished = useSignal(false);
+  const report = useResource(() => call('referee.report', { partial: !isFinished.value }), {
+    on: ['traffic', 'clock'],
+    key: String(isFinished.value),
+  });
+  const world = useWorld().value;
+  const number = pageArgument.value;
+  return (
+    <div class={number === '' ? 'split' : 'split has-detail'}>
+      <div class="stack split-list referee">
+        <div class="card-head">
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isFinished.value}
+              onChange={(event) => {
+                isFinished.value = event.currentTarget.checked;
+              }}
+            />
+            The client has finished: judge what it left undone, too
+          </label>
+          <ConfirmedAction
+            act={async () => {
+              await call('referee.restart');
+              report.refresh();
+            }}
+          >
+            Clear record
+          </ConfirmedAction>
+        </div>
+        <Loaded of={report} what="verdicts">
+          {(value) => <Report report={value} world={world} />}
+        </Loaded>
+      </div>
+      {number !== '' && <IntentDetail key={number} number={Number(number)} />}
+    </div>
+  );
+}
+
+interface ReportProps {
+  readonly report: RefereeReport;
+  readonly world: World | undefined;
+}
+
+function Report({ report, world }: ReportProps) {
+  const { rules, exchanges, unattributable, notice } = report;
+  if (exchanges === 0) {
+    return (
+      <Empty title="No request yet.">
+        <p>Once a client asks the service for something, its requests are judged here.</p>
+      </Empty>
+    );
+  }
+  const counts = verdicts.map((verdict) => {
+    const count = rules.filter((rule) => rule.verdict === verdict).length;
+    return `${count} ${verdict.replace('_', ' ')}`;
+  });
+  const broken = rules.filter(({ findings }) => findings.length > 0);
+  return (
+    <>
+      <p role="status">
+        {exchanges.toLocaleString('en')} {exchanges === 1 ? 'request' : 'requests'}:{' '}
+        {counts.join(', ')}.
+        {unattributable > 0 &&
+          ` ${unattributable} sends cannot be attributed to one message and fail no rule.`}
+      </p>
+      {notice !== undefined && <p>{notice}</p>}
+      {broken.map((rule) => (
+        <Findings key={rule.id} rule={rule} world={world} />
+      ))}
+      <section class="card" aria-labelledby="client-rules-title">
+        <h2 id="client-rules-title">Client rules</h2>
+        <Table label="Client rules" columns={columns} rows={rules} keyOf={({ id }) => id} />
+      </section>
+    </>
+  );
+}
+
+interface FindingsProps {
+  readonly rule: RuleVerdict;
+  readonly world: World | undefined;
+}
+
+function Findings({ rule, world }: FindingsProps) {
+  const { id, verdict, findings } = rule;
+  return (
+    <section class="card" aria-labelledby={`findings-${id}`}>
+      <div class="card-head">
+        <h2 id={`findings-${id}`}>{id}</h2>
+        <VerdictBadge verdict={verdict} />
+      </div>
+      <p class="dim lead">{sentenceOf(rule)}</p>
+      <ul class="ledger findings">
+        {findings.slice(0, shownFindings).map((finding) => (
+          <FindingItem key={finding.exchanges.join()} finding={finding} world={world} />
+        ))}
+      </ul>
+      {findings.length > shownFindings && (
+        <p class="foot dim">{findings.length - shownFindings} more are not shown.</p>
+      )}
+    </section>
+  );
+}
+
+interface FindingProps {
+  readonly finding: ClientFinding;
+  readonly world: World | undefined;
+}
+
+function FindingItem({ finding, world }: FindingProps) {
+  const { account_id: account, endpoint, what, exchanges } = finding;
+  return (
+    <li>
+      <p class="breaks">
+        <CodeText text={what} />
+      </p>
+      <p class="dim">
+        {account === null ? 'not authenticated' : accountName(world, account)},{' '}
+        {endpoint ?? 'unknown path'}, requests{' '}
+        {exchanges.map((number, at) => (
+          <span key={number}>
+            {at > 0 && ', '}
+            <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
+              {number}
+            </a>
+          </span>
+        ))}
+      </p>
+    </li>
+  );
+}
+
+const columns: readonly Column<RuleVerdict>[] = [
+  { head: 'Rule', cell: ({ id }) => id, kind: 'mono', namesRow: true },
+  { head: 'Level', cell: ({ level }) => level },
+  { head: 'The client', cell: sentenceOf, kind: 'wide' },
+  { head: 'Verdict', cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
+  { head: 'Exercised', cell: ({ exercised }) => exercised.toLocaleString('en'), kind: 'number' },
+];
+
+function sentenceOf({ id }: RuleVerdict) {
+  return <CodeText text={clientRules.find((rule) => rule.id === id)?.sentence ?? ''} />;
+}
