@@ -52,7 +52,7 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
 }
 
 const sentences = new Map<string, string>(
-  clientRules.map(({ id, level, sentence }) => [id, `The client ${level}: ${sentence}`]),
+  clientRules.map(({ id, level, sentence }) => [id, `(${level}) The client ${sentence}`]),
 );
 
 type Attempts = ReadonlyMap<Exchange, readonly Exchange[]>;

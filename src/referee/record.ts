@@ -1,6 +1,7 @@
 /**
  * What the rules judge: all exchanges of a record, its intents, and what the client reported.
  */
+import { isoTime } from '../sim/iso-time.ts';
 import type { ClientRuleId } from './client-rules.ts';
 import type { Exchange } from './exchange.ts';
 import type { Intents } from './intents.ts';
@@ -38,8 +39,10 @@ export type Judges = Readonly<Partial<Record<ClientRuleId, Judge>>>;
 
 /** A finding that these exchanges prove; the last of them is the one at fault. */
 export function finding(what: string, ...exchanges: readonly Exchange[]): Finding {
-  const { accountId, endpoint } = exchanges.at(-1) ?? {};
-  return { accountId, endpoint, what, exchanges };
+  const last = exchanges.at(-1);
+  const when = last === undefined ? '' : ` (at ${isoTime(last.atMs)})`;
+  const { accountId, endpoint } = last ?? {};
+  return { accountId, endpoint, what: `${what}${when}`, exchanges };
 }
 
 /** `41.0 s`, `0.25 s`, `26 h`. */
