@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { clientRules } from '../referee/client-rules.ts';
 import { detailsOf } from '../referee/details.ts';
-import { reportSchema } from '../referee/intents-file.ts';
+import { latestReports, reportSchema } from '../referee/intents-file.ts';
 import { defaultGraceMs, judge, reportJson } from '../referee/judge.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation } from './define.ts';
@@ -167,7 +167,7 @@ function reportOn(
     isStrict: isOn(strict),
     graceMs: durationMs(grace, 'grace'),
     accounts: known && [known.accountId],
-    reports: intents.length > 0 ? intents : undefined,
+    reports: intents.length > 0 ? latestReports(intents) : undefined,
     lack: exchangeRecord.lack,
   });
   return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };

@@ -17,7 +17,7 @@ export const reportSchema = z.strictObject({
 });
 export type Report = z.output<typeof reportSchema>;
 
-/** The last line of an intent counts. Throws a CommandError that names the line. */
+/** Throws a CommandError that names the line. */
 export function readIntentsFile(path: string): Report[] {
   let text: string;
   try {
@@ -26,10 +26,14 @@ export function readIntentsFile(path: string): Report[] {
     const { code = String(error) } = error as NodeJS.ErrnoException;
     throw new CommandError(2, `--intents ${path}: cannot be read (${code})`);
   }
+  const lines = [...text.split('\n').entries()].filter(([, line]) => line.trim() !== '');
+  return latestReports(lines.map(([at, line]) => lineOf(line, `${path}: line ${at + 1}`)));
+}
+
+/** One report of each intent: what was said last counts. */
+export function latestReports(reports: readonly Report[]): Report[] {
   const byIntent = new Map<string, Report>();
-  for (const [at, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue;
-    const report = lineOf(line, `${path}: line ${at + 1}`);
+  for (const report of reports) {
     byIntent.set(report.intent, { ...byIntent.get(report.intent), ...report });
   }
   return [...byIntent.values()];
