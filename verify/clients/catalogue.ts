@@ -13,18 +13,6 @@ import { rightLibraries } from './node/right-libraries.ts';
 import { pythonClients } from './python-clients.ts';
 import { shellClients } from './shell-clients.ts';
 
-/** The referee misjudges these, until it reads replies and keys more closely. */
-const misjudged: readonly string[] = [
-  'p-retry-resends-what-it-cannot-read',
-  'axios-interceptor-seconds',
-  'axios-retry-by-header',
-  'other-endpoint-after-a-lost-reply',
-  'reads-the-status-alone',
-  'tries-its-keys-in-turn',
-  'waits-for-the-next-month',
-  'hedges',
-];
-
 export const nodeClients: readonly NodeClient[] = [
   ...earlyRetries,
   ...identity,
@@ -33,7 +21,7 @@ export const nodeClients: readonly NodeClient[] = [
   ...bodies,
   ...rightByHand,
   ...rightLibraries,
-].filter(({ name }) => !misjudged.includes(name));
+];
 
 export interface CataloguedClient extends ClientEntry {
   readonly language: 'Node' | 'Python' | 'shell';

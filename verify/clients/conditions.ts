@@ -36,8 +36,16 @@ const faultTroubles = [
 ] as const;
 type FaultTrouble = (typeof faultTroubles)[number];
 
-/** Just enough for a mistake to show, at places that the seed decides. */
-export function wrongConditions(meets: readonly Trouble[], name: string, seed: number): Conditions {
+/**
+ * Just enough for a mistake to show, at places that the seed decides. `longestDelayMs`: of a reply
+ * that a fault delays, and twice the shortest.
+ */
+export function wrongConditions(
+  meets: readonly Trouble[],
+  name: string,
+  seed: number,
+  longestDelayMs: number,
+): Conditions {
   const rng = Rng.stream(seed, name);
   const sendLimit = meets.includes('throttle') ? 1 + rng.below(3) : null;
   const messages = (sendLimit ?? 1) + 2 + rng.below(3);
@@ -47,13 +55,15 @@ export function wrongConditions(meets: readonly Trouble[], name: string, seed: n
     quota: meets.includes('quota') ? 1 + rng.below(messages - 1) : undefined,
     faults: faultTroubles
       .filter((kind) => meets.includes(kind))
-      .map((kind) => fault(kind, [1 + rng.below(messages)], rng)),
+      .map((kind) =>
+        fault(kind, [1 + rng.below(messages)], longestDelayMs / 2 + rng.below(longestDelayMs / 2)),
+      ),
     latencyMs: 1 + rng.below(20),
     rng,
   };
 }
 
-/** Everything at once. `longestDelayMs`: of a reply that a fault delays. */
+/** Everything at once. */
 export function rightConditions(name: string, seed: number, longestDelayMs: number): Conditions {
   const rng = Rng.stream(seed, name);
   const messages = 4 + rng.below(6);
@@ -69,7 +79,7 @@ export function rightConditions(name: string, seed: number, longestDelayMs: numb
       .filter(() => rng.fraction() < 0.6)
       .flatMap((kind) => {
         const nth = places.splice(0, 1 + rng.below(2));
-        return nth.length === 0 ? [] : [fault(kind, nth, rng, longestDelayMs)];
+        return nth.length === 0 ? [] : [fault(kind, nth, 1 + rng.below(longestDelayMs))];
       }),
     latencyMs: 1 + rng.below(400),
     rng,
@@ -82,12 +92,12 @@ export function impose({ sendLimit, quota, faults }: Conditions, simulator: Simu
   for (const one of faults) simulator.faults.add(one);
 }
 
-function fault(kind: FaultTrouble, nth: number[], rng: Rng, longestDelayMs = 2_000): FaultInput {
+function fault(kind: FaultTrouble, nth: number[], delayMs: number): FaultInput {
   const match = { endpoint: 'send' } as const;
   const when = { nth };
   if (kind === 'busy') return { match, when, fault: { kind: 'status', status: 503 } };
   if (kind !== 'delay') return { match, when, fault: { kind } };
-  return { match, when, fault: { kind, ms: 1 + rng.below(longestDelayMs) } };
+  return { match, when, fault: { kind, ms: delayMs } };
 }
 
 function shuffled<T>(items: T[], rng: Rng): T[] {

@@ -11,7 +11,7 @@ import { allSeeds } from './seeds.ts';
 import { shellClients } from './shell-clients.ts';
 import { complaints } from './trial.ts';
 
-const withinMs = 600_000;
+const withinMs = 900_000;
 
 test.each([
   ['Python', pythonClients, runPythonClients],

@@ -12,11 +12,11 @@ import type { ClientEntry } from './client.ts';
 import { impose, rightConditions, wrongConditions } from './conditions.ts';
 import { messagesOf } from './node-run.ts';
 import { type Seeds, seedsOf } from './seeds.ts';
-import type { Run } from './trial.ts';
+import { type Run, runOf } from './trial.ts';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-/** Real milliseconds of a delayed reply. */
-const longestDelayMs = 60;
+/** Real milliseconds of a delayed reply; where it shall outlast a timeout, and otherwise. */
+const longestDelayMs = { wrong: 400, right: 200 };
 /** Shell clients that run at the same time: they mostly sleep. */
 const shellsAtOnce = 32;
 
@@ -105,7 +105,7 @@ async function onServer(
     return jobs.map(({ client, seed, simulator, intents }) => ({
       client,
       seed,
-      run: { journal: simulator.journalText(), intents },
+      run: runOf(simulator, intents),
     }));
   } finally {
     await server.close();
@@ -118,8 +118,8 @@ function newJob(server: Simulator, client: ClientEntry, seed: number): Job {
   if (simulator === undefined) throw new Error(`no world ${worldId}`);
   const conditions =
     client.rule === undefined
-      ? rightConditions(client.name, seed, longestDelayMs)
-      : wrongConditions(client.meets ?? [], client.name, seed);
+      ? rightConditions(client.name, seed, longestDelayMs.right)
+      : wrongConditions(client.meets ?? [], client.name, seed, longestDelayMs.wrong);
   impose(conditions, simulator);
   return {
     client,

@@ -5,7 +5,9 @@ import type { ClientClock } from '../../src/client-clock.ts';
 import type { Simulator } from '../../src/simulator.ts';
 import { type Job, type Message, type NodeClient, sleep } from './client.ts';
 import { type Conditions, impose, rightConditions, wrongConditions } from './conditions.ts';
-import { intentLine, type Run } from './trial.ts';
+import { intentLine, type Run, runOf } from './trial.ts';
+
+const longestDelayMs = 8_000;
 
 export async function runNodeClient(
   client: NodeClient,
@@ -15,8 +17,8 @@ export async function runNodeClient(
 ): Promise<Run> {
   const conditions =
     client.rule === undefined
-      ? rightConditions(client.name, seed, 8_000)
-      : wrongConditions(client.meets ?? [], client.name, seed);
+      ? rightConditions(client.name, seed, longestDelayMs)
+      : wrongConditions(client.meets ?? [], client.name, seed, longestDelayMs);
   impose(conditions, simulator);
   if (client.onSocket === true) {
     await simulator.listen({ transport: client.onNodeServer === true ? 'node' : 'hyperexpress' });
@@ -37,7 +39,7 @@ export async function runNodeClient(
       simulator,
     }),
   );
-  return { journal: simulator.journalText(), intents };
+  return runOf(simulator, intents);
 }
 
 export function messagesOf({ messages }: Pick<Conditions, 'messages'>): Message[] {

@@ -103,6 +103,18 @@ export const pythonClients: readonly ClientEntry[] = [
   },
   {
     ...requests,
+    name: 'requests-timeout-is-failure',
+    rule: 'CLIENT-10',
+    meets: ['delay'],
+    does: 'reports a message as failed when its timeout is over',
+  },
+  {
+    ...requests,
+    name: 'requests-times-out',
+    does: 'closes the connection when its timeout is over, and retries under the same id',
+  },
+  {
+    ...requests,
     name: 'requests-polls-every-ten-seconds',
     rule: 'CLIENT-11',
     does: 'reads a message every ten seconds until it is final',
@@ -241,8 +253,8 @@ export const pythonClients: readonly ClientEntry[] = [
   },
   {
     ...httpx,
-    name: 'httpx-many-pages',
-    does: 'asks for received messages in five ways every half minute',
+    name: 'httpx-several-endpoints',
+    does: 'asks for received messages and statistics every half minute',
   },
   {
     library: 'urllib',

@@ -6,10 +6,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exchangesOfJournalFile } from '../../src/cli/referee-journal.ts';
+import type { RefereeReportJson } from '../../src/operations/referee.ts';
 import type { RequestEntry } from '../../src/recording/journal-entry.ts';
-import { readIntentsFile } from '../../src/referee/intents-file.ts';
-import { judge, type RefereeReport } from '../../src/referee/judge.ts';
+import { type Report, readIntentsFile } from '../../src/referee/intents-file.ts';
+import { judge, type RefereeReport, reportJson } from '../../src/referee/judge.ts';
 import { Rng } from '../../src/sim/rng.ts';
+import type { Simulator } from '../../src/simulator.ts';
 import type { ClientEntry, Message } from './client.ts';
 
 /** One run of a client, as it stands when the client has ended. */
@@ -18,6 +20,17 @@ export interface Run {
   readonly journal: string;
   /** Lines of the intents file. */
   readonly intents: readonly string[];
+  /** The report of the simulator itself. */
+  readonly live: RefereeReportJson;
+}
+
+export function runOf(simulator: Simulator, intents: readonly string[]): Run {
+  const reports = intents.map((line) => JSON.parse(line) as Report);
+  return {
+    journal: simulator.journalText(),
+    intents,
+    live: simulator.referee({ intents: reports }),
+  };
 }
 
 export function intentLine(
@@ -34,15 +47,20 @@ function verdictOf({ journal, intents }: Run): RefereeReport {
   return inFolder((journalFile, intentsFile) => {
     writeFileSync(journalFile, journal);
     writeFileSync(intentsFile, `${intents.join('\n')}\n`);
-    const { exchanges, notices } = exchangesOfJournalFile(journalFile);
+    const { exchanges, lack, notices } = exchangesOfJournalFile(journalFile);
     if (notices.length > 0) throw new Error(notices.join('\n'));
-    return judge(exchanges, { reports: readIntentsFile(intentsFile) });
+    return judge(exchanges, { lack, reports: readIntentsFile(intentsFile) });
   });
 }
 
 /** What is wrong with the verdicts on a run: of the whole of it, and of a right one's parts. */
 export function complaints(client: ClientEntry, seed: number, run: Run): string[] {
-  const found = broken(verdictOf(run));
+  const report = verdictOf(run);
+  const found = broken(report);
+  const offline = JSON.stringify(reportJson(report));
+  if (JSON.stringify(run.live) !== offline) {
+    return [`the live report differs: ${JSON.stringify(run.live)}\n${offline}\n${requestsOf(run)}`];
+  }
   if (client.rule !== undefined) {
     const expected: readonly string[] = [client.rule, ...(client.also ?? [])];
     const others = [...found].filter(([id]) => !expected.includes(id));

@@ -93,6 +93,16 @@ async function ask(job: Job, path: string, init: RequestInit): Promise<Reply | u
   }
 }
 
+/** A client that closes the connection when no reply has come in time. */
+export function impatient(job: Job, timeoutMs: number): Job {
+  const fetch: Job['fetch'] = (input, init) => {
+    const aborter = new AbortController();
+    const timer = setTimeout(() => aborter.abort(), timeoutMs);
+    return job.fetch(input, { ...init, signal: aborter.signal }).finally(() => clearTimeout(timer));
+  };
+  return { ...job, fetch };
+}
+
 /** Sends, and returns the path under which the message is read. */
 export async function sent(job: Job, message: Message): Promise<string> {
   const reply = await deliver(job, message);

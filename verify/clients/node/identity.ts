@@ -2,7 +2,7 @@
 import axiosRetry from 'axios-retry';
 import pRetry from 'p-retry';
 import { type Job, type NodeClient, sleep } from '../client.ts';
-import { but, deliver, inTurn, isConfirmed, post } from './deliver.ts';
+import { but, deliver, impatient, inTurn, isConfirmed, post } from './deliver.ts';
 import { axiosOn, bodyOf, confirmed, eachBy, gotOn, kyOn, undiciOn, withoutId } from './library.ts';
 
 const hourMs = 3_600_000;
@@ -109,6 +109,14 @@ export const identity: readonly NodeClient[] = [
     ),
   },
   {
+    ...changes,
+    name: 'new-id-after-a-timeout',
+    library: 'fetch',
+    does: 'gives up waiting after two seconds, and tries again under a new request_id',
+    meets: ['delay'],
+    run: (job) => inTurn({ idOf: () => drawnId(job) })(impatient(job, 2_000)),
+  },
+  {
     ...leavesOut,
     name: 'no-id',
     library: 'fetch',
@@ -148,6 +156,15 @@ export const identity: readonly NodeClient[] = [
     library: 'fetch',
     does: 'sends again after a lost reply, without a request_id',
     run: inTurn({ idOf: () => undefined }),
+  },
+  {
+    ...twice,
+    name: 'got-resends-after-a-timeout',
+    library: 'got',
+    does: 'retries POST after its own timeout, without a request_id',
+    meets: ['delay'],
+    onSocket: true,
+    run: eachBy((job) => gotOn(job, { limit: 2, methods: ['POST'] }, withoutId, 2_000)),
   },
   {
     ...twice,

@@ -41,12 +41,17 @@ export function kyOn(job: Job, retry: KyOptions['retry'], body: BodyOf = bodyOf)
   return (message) => client.post(sendPath.slice(1), { json: body(message) }).json();
 }
 
-export function gotOn(job: Job, retry: Partial<GotRetry>, body: BodyOf = bodyOf): Send {
+export function gotOn(
+  job: Job,
+  retry: Partial<GotRetry>,
+  body: BodyOf = bodyOf,
+  timeoutMs = 200_000,
+): Send {
   const client = got.extend({
     prefixUrl: job.baseUrl,
     headers: headersOf(job.key),
     retry,
-    timeout: { request: 200_000 },
+    timeout: { request: timeoutMs },
   });
   return (message) => client.post(sendPath.slice(1), { json: body(message) }).json();
 }

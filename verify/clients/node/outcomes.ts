@@ -185,6 +185,27 @@ export const outcomes: readonly NodeClient[] = [
     run: inTurn({ waitOf: () => undefined }),
   },
   {
+    ...givesUp,
+    name: 'got-times-out-in-silence',
+    library: 'got',
+    does: 'sets a timeout of two seconds, and swallows the error',
+    meets: ['delay'],
+    onSocket: true,
+    run: swallowing((job) => gotOn(job, {}, bodyOf, 2_000)),
+  },
+  {
+    ...misreports,
+    name: 'timeout-is-failure',
+    library: 'axios',
+    does: 'reports a message as failed when its timeout of two seconds is over',
+    meets: ['delay'],
+    run: eachBy((job) =>
+      axiosOn(job, (client) => {
+        client.defaults.timeout = 2_000;
+      }),
+    ),
+  },
+  {
     ...misreports,
     name: 'unreadable-reply-is-failure',
     library: 'ky',

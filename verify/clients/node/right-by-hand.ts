@@ -5,6 +5,7 @@ import {
   careful,
   deliver,
   get,
+  impatient,
   inTurn,
   isConfirmed,
   post,
@@ -83,6 +84,12 @@ export const rightByHand: readonly NodeClient[] = [
       waitOf: (reply, attempt) =>
         isRefused(reply) ? undefined : attempt === 1 ? 22 * hourMs : 20 * 60_000,
     }),
+  },
+  {
+    name: 'times-out-and-retries',
+    library,
+    does: 'closes the connection after two seconds without a reply, and retries under the same id',
+    run: (job) => inTurn()(impatient(job, 2_000)),
   },
   {
     name: 'three-workers-one-gate',
@@ -280,8 +287,10 @@ export const rightByHand: readonly NodeClient[] = [
       for (const message of job.messages) {
         for (;;) {
           const replies = await hedged(job, message);
+          // One may be confirmed and the other a 429, which holds for the next message too.
+          if (replies.some((reply) => reply?.status === 429)) await sleep(61_000);
           if (replies.some(isConfirmed)) break;
-          await sleep(61_000);
+          await sleep(20_000);
         }
         job.report(message, bodyOf(message).request_id, 'accepted');
       }

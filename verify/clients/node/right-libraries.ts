@@ -36,6 +36,13 @@ export const rightLibraries: readonly NodeClient[] = [
     ),
   },
   {
+    name: 'got-times-out',
+    library: 'got',
+    does: 'lets got close the connection after three seconds, and start again a minute later',
+    onSocket,
+    run: persistently((job) => gotOn(job, {}, bodyOf, 3_000)),
+  },
+  {
     name: 'axios-retry-by-header',
     library: 'axios-retry',
     does: 'lets axios-retry repeat 429 and 5xx by its exponentialDelay, which reads Retry-After',

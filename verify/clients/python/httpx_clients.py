@@ -90,10 +90,10 @@ def async_client():
     asyncio.run(run())
 
 
-@client("httpx-many-pages")
-def many_pages():
+@client("httpx-several-endpoints")
+def several_endpoints():
     with opened() as made:
-        for _ in range(3):
-            for size in range(1, 6):
-                made.get(RECEIVED, params={"page_size": size})
+        for _ in range(4):
+            for path in (RECEIVED, "/api/v1/account/stats/"):
+                made.get(path)
             time.sleep(30)

@@ -137,6 +137,28 @@ def does_not_raise():
         report(message, "accepted")
 
 
+@client("requests-timeout-is-failure")
+def timeout_is_failure():
+    made = session()
+
+    def send(message):
+        made.post(harness.job.send_url, json=body_of(message), timeout=0.1).raise_for_status()
+
+    each(send)
+
+
+@client("requests-times-out")
+def times_out():
+    made = session()
+
+    def send(message):
+        reply = made.post(harness.job.send_url, json=body_of(message), timeout=0.1)
+        reply.raise_for_status()
+        reply.json()
+
+    persistently(send)
+
+
 @client("requests-polls-every-ten-seconds")
 def polls_every_ten_seconds():
     made = session()
