@@ -279,6 +279,20 @@ test.each(['query', 'path', 'body', 'message'])(
   },
 );
 
+test('CLIENT-16 a body with a key keeps its other bytes, UTF-8 or not', () => {
+  const simulator = simulatorWith({ limits: {} });
+  const key = simulator.readyFile().accounts[0]?.api_key ?? '';
+  const send = (message: string, encoding: BufferEncoding) => {
+    const fields = { to: '+12025550123', from: '+12025550101', message, key };
+    const own = { authorization: bearer(key) };
+    const body = Buffer.from(JSON.stringify(fields), encoding);
+    return simulator.handle({ ...postTo(sendPaths.send, {}, own), body }).status;
+  };
+  expect(send('Grüße, 你好', 'utf8')).toBe(202);
+  expect(simulator.messages.list().messages[0]?.message).toBe('Grüße, 你好');
+  expect(send('Grüße', 'latin1')).toBe(400);
+});
+
 test('CLIENT-16 a request_id that is a key comes back unchanged, and is known again', () => {
   const simulator = simulatorWith({ limits: {} });
   const key = simulator.readyFile().accounts[0]?.api_key ?? '';

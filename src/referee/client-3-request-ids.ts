@@ -29,7 +29,7 @@ function keepsItsId({ intents }: ClientRecord): Judgement {
   const retried = intents.all.flatMap(({ attempts, renamed }) =>
     [...consecutive(attempts, () => '')]
       .filter(([earlier]) => isUnresolved(earlier) && requestIdOf(earlier) !== undefined)
-      .map((pair) => ({ pair, isRenamed: renamed.includes(pair[1]) })),
+      .map((pair) => ({ pair, isRenamed: renamed.has(pair[1]) })),
   );
   return {
     exercised: retried.length,
@@ -84,7 +84,7 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
     const first = attempts.find((one) => requestIdOf(one) !== undefined && isHeld(one));
     if (first === undefined) return [];
     return attempts
-      .filter((one) => one.number > first.number && !renamed.includes(one))
+      .filter((one) => one.number > first.number && !renamed.has(one))
       .filter((one) => requestIdOf(one) === requestIdOf(first))
       .map((retry) => ({
         first,

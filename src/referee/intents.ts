@@ -25,7 +25,7 @@ export interface Intent {
   /** The one it had last; undefined while no attempt had one. */
   requestId: string | undefined;
   /** The attempts that lost or changed the intent's `request_id`. */
-  readonly renamed: Exchange[];
+  readonly renamed: Set<Exchange>;
   /** False where the record does not show which of several equal messages an attempt belongs to. */
   isAttributable: boolean;
 }
@@ -102,7 +102,13 @@ class Grouping {
 
   #begin(send: Exchange, content: string, requestId: string | undefined): void {
     const isAttributable = send.text !== '';
-    const intent = { content, attempts: [send], requestId, renamed: [], isAttributable };
+    const intent = {
+      content,
+      attempts: [send],
+      requestId,
+      renamed: new Set<Exchange>(),
+      isAttributable,
+    };
     this.#all.push(intent);
     if (requestId === undefined) push(this.#bare, content, intent);
     else push(this.#byId, idKey(send, requestId), intent);
@@ -152,7 +158,7 @@ class Grouping {
     );
     const [intent] = at < 0 ? [] : left.splice(at, 1);
     if (intent === undefined) return undefined;
-    intent.renamed.push(send);
+    intent.renamed.add(send);
     return id === undefined ? intent : this.#giveId(intent, send, id);
   }
 

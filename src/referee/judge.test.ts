@@ -240,3 +240,85 @@ test('a record of nothing exercises nothing', () => {
   const { report } = verdicts([]);
   expect(new Set(report.rules.map(({ verdict }) => verdict))).toEqual(new Set(['not_exercised']));
 });
+
+test('CLIENT-3 two messages that the client names apart are two, whatever their content', () => {
+  const report = { to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const reports = [
+    { ...report, intent: 'one', request_id: 'a', reported: 'failed' },
+    { ...report, intent: 'two', request_id: 'b', reported: 'accepted' },
+  ] as const;
+  const lines = [send(0, { id: 'a', status: 503 }), send(1_000, { id: 'b' })];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-3']);
+  expect(verdicts(lines, { reports }).broken).toEqual([]);
+});
+
+test('one id is one intent though its send_at moves with each retry', () => {
+  const at = (sendAt: string, line: Exchange) => ({
+    ...line,
+    body: { ...line.body, send_at: sendAt },
+  });
+  const lines = [
+    at('2026-01-10T01:00:00Z', send(0, { id: 'a', status: 503 })),
+    at('2026-01-10T02:00:00Z', send(1_000, { id: 'a' })),
+  ];
+  expect(verdicts(lines).broken).toEqual([]);
+  expect(verdicts(lines).report.intents.all).toHaveLength(1);
+});
+
+test('CLIENT-9 an id that is given to another message leaves the first one behind', () => {
+  const lines = [
+    send(0, { id: 'a', status: 429, after: 1 }),
+    send(5_000, { id: 'a', message: 'Bye' }),
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-9']);
+});
+
+test('CLIENT-5 a garbled 202 and the replay that shows its message are one acceptance', () => {
+  const garbled = { ...send(0, { id: 'a' }), reply: undefined, isSeen: false };
+  const replay = { ...send(1_000, { id: 'a' }), status: 200 };
+  expect(verdicts([garbled, replay]).broken).toEqual([]);
+});
+
+test('CLIENT-9 what was reported was not given up', () => {
+  const report = { intent: 'one', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const lost = [send(0, { id: 'a', lost: true })];
+  expect(verdicts(lost).broken).toEqual(['CLIENT-9']);
+  expect(verdicts(lost, { reports: [{ ...report, reported: 'accepted' }] }).broken).toEqual([]);
+});
+
+test('CLIENT-10 equal messages without ids are counted', () => {
+  const report = { to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const said = (first: 'accepted' | 'failed', second: 'accepted' | 'failed') => [
+    { ...report, intent: 'one', reported: first },
+    { ...report, intent: 'two', reported: second },
+  ];
+  const lines = [send(0, { messageId: '1' }), send(1_000, { status: 403 })];
+  expect(verdicts(lines, { reports: said('accepted', 'failed') }).broken).toEqual(['CLIENT-4']);
+  const twice = verdicts(lines, { reports: said('accepted', 'accepted') });
+  expect(twice.what('CLIENT-10')[0]).toContain('the service accepted only 1 such message');
+  const none = verdicts(lines, { reports: said('failed', 'failed') });
+  expect(none.what('CLIENT-10')).toHaveLength(1);
+});
+
+test('CLIENT-8 another key is another request', () => {
+  const refused = { ...send(0, { id: 'a', status: 401 }), caller: 'address 192.0.2.1' };
+  const other = { ...refused, atMs: refused.atMs + 1_000, answeredAtMs: refused.atMs + 1_000 };
+  expect(verdicts([refused, other]).broken).toEqual(['CLIENT-8']);
+  expect(verdicts([refused, { ...other, credential: 'another' }]).broken).toEqual([]);
+});
+
+test('CLIENT-1 the wait holds across a 5xx in between', () => {
+  const lines = [
+    send(0, { id: 'a', status: 429, after: 30 }),
+    send(30_000, { id: 'a', status: 503 }),
+    send(31_000, { id: 'a' }),
+  ];
+  expect(verdicts(lines).broken).toEqual([]);
+  const early = lines.map((line) => ({ ...line, atMs: startMs + (line.atMs - startMs) / 2 }));
+  expect(verdicts(early).of('CLIENT-1').findings).toHaveLength(2);
+});
+
+test('CLIENT-11 a parameter that changes each time does not hide a poll', () => {
+  const poll = (atMs: number) => get(atMs, 'read', { target: `/api/v1/sms/m-1/?t=${atMs}` });
+  expect(verdicts([poll(0), poll(1_000)]).broken).toEqual(['CLIENT-11']);
+});

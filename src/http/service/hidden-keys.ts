@@ -18,7 +18,7 @@ const standIn = /hidKey[0-9a-f]{6}/;
 export class Hiding implements ApiRequest {
   readonly path: string;
   readonly query: string;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly #request: ApiRequest;
   readonly #keys: readonly string[];
 
@@ -27,7 +27,9 @@ export class Hiding implements ApiRequest {
     this.#keys = keys;
     this.path = this.#without(request.path);
     this.query = this.#without(request.query);
-    this.body = this.#without(textOf(request.body));
+    const { body } = request;
+    const text = this.#without(textOf(body));
+    this.body = typeof body === 'string' ? text : Buffer.from(text, 'latin1');
   }
 
   get method(): string {
@@ -152,10 +154,10 @@ function tokenOf(authorization: string | undefined): string | undefined {
   return token !== undefined && token.length >= shortestHiddenKey ? token : undefined;
 }
 
-/** Latin-1 where it is no UTF-8 keeps every byte, and keys are ASCII. */
+/** Keys are ASCII: Latin-1 finds them and keeps every other byte. */
 function textOf(body: ApiRequest['body']): string {
   if (typeof body === 'string') return body;
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1');
 }
 
 /** 64-bit FNV-1a in hexadecimal digits, repeated to the key's length. */
