@@ -102,7 +102,7 @@ type Own = Methods<typeof simulator>;
 type RefereeMethods = Methods<typeof referee>;
 type Referee = RefereeMethods['judge'] & Pick<RefereeMethods, 'restart'>;
 
-/** Replies of all worlds that a fault delays, until they have left. */
+/** Replies of all worlds that a fault holds back, until they have left. */
 const underway = new WeakMap<
   Delivery,
   { readonly simulator: Simulator; readonly request: number }
@@ -166,7 +166,12 @@ export class Simulator implements Live, Resumed {
       options.hosting ??
       new Worlds<Simulator>(
         this,
-        (given, own) => new Simulator(given, { ...own, hosting: this.hosting }),
+        (given, own) =>
+          new Simulator(given, {
+            ...own,
+            simulation: options.simulation,
+            hosting: this.hosting,
+          }),
       );
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound);
@@ -236,7 +241,7 @@ export class Simulator implements Live, Resumed {
     const waitRate = limiter.answerRate;
     this.exchangeRecord.add(entry, handled, { address, waitRate, showsKey });
     const { delivery } = handled.reply;
-    if (delivery?.delayMs !== undefined) {
+    if (delivery?.delayMs !== undefined || delivery?.cut === 'hang') {
       underway.set(delivery, { simulator: this, request: this.exchangeRecord.requests });
     }
   }

@@ -85,7 +85,9 @@ const kindSchema = z.discriminatedUnion('kind', [
       .describe('Sent as they are. A 429 without headers gets a right Retry-After.'),
   }),
   z.strictObject({ kind: z.literal('refuse') }),
+  z.strictObject({ kind: z.literal('reset') }),
   z.strictObject({ kind: z.literal('lost_response') }),
+  z.strictObject({ kind: z.literal('hang') }),
   z.strictObject({ kind: z.literal('truncate') }),
   z.strictObject({ kind: z.literal('malformed') }),
 ]);

@@ -20,7 +20,10 @@ export const exchangeViewSchema = z
       .strictObject({ status: z.int(), headers: headersSchema, body: z.string() })
       .meta({ id: 'ExchangeReply' }),
     fault: z
-      .strictObject({ delay_ms: z.int().nullable(), cut: z.enum(['close', 'truncate']).nullable() })
+      .strictObject({
+        delay_ms: z.int().nullable(),
+        cut: z.enum(['close', 'truncate', 'reset', 'hang']).nullable(),
+      })
       .meta({ id: 'ExchangeFault' })
       .nullable()
       .describe('What an injected fault did to the reply on its way.'),

@@ -22,8 +22,12 @@ export type FaultKind =
     }
   /** Closed before it is accepted: nothing happens, nothing is spent. */
   | { readonly kind: 'refuse' }
+  /** As `refuse`, by a reset of the connection. */
+  | { readonly kind: 'reset' }
   /** Accepted, then closed. */
   | { readonly kind: 'lost_response' }
+  /** Accepted, then never answered. */
+  | { readonly kind: 'hang' }
   | { readonly kind: 'truncate' }
   | { readonly kind: 'malformed' };
 

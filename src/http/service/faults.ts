@@ -13,8 +13,12 @@ import { Fault, type FaultKind, type FaultSpec, type FaultState, Subject } from 
 import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
 import { refuse } from './templated-replies.ts';
 
+/** Picks the fault of each request, before all faults that are set. */
+export type FaultDirector = (world: World, request: ApiRequest) => FaultKind | undefined;
+
 export class Faults {
   readonly #chance: (label: string) => Rng;
+  director: FaultDirector | undefined;
   #faults: Fault[] = [];
   #created = 0;
 
@@ -24,7 +28,7 @@ export class Faults {
   }
 
   get isEmpty(): boolean {
-    return this.#faults.length === 0;
+    return this.#faults.length === 0 && this.director === undefined;
   }
 
   get list(): readonly Fault[] {
@@ -63,9 +67,10 @@ export class Faults {
 
   /** Handles a request as the service does, then applies the faults that hit it. */
   handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
+    const chosen = this.director?.(world, request);
     const subject = new Subject(world, request);
-    let delayMs = 0;
-    let acting: FaultKind | undefined;
+    let delayMs = chosen?.kind === 'delay' ? chosen.ms : 0;
+    let acting = chosen?.kind === 'delay' ? undefined : chosen;
     for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {
       const { fault } = due.spec;
       if (fault.kind !== 'delay' && acting !== undefined) continue;
@@ -90,7 +95,7 @@ export class Faults {
     fault: Unhandled,
   ): Handled {
     const key = authenticate(world, request.authorization);
-    if (fault.kind === 'refuse') return { endpoint, key, reply: refused };
+    if (fault.kind !== 'status') return { endpoint, key, reply: unserved[fault.kind] };
     if (fault.status !== tooMany || fault.headers !== undefined) {
       return { endpoint, key, reply: forced(fault) };
     }
@@ -107,12 +112,15 @@ export class Faults {
 }
 
 type Forced = Extract<FaultKind, { kind: 'status' }>;
-type Unhandled = Forced | Extract<FaultKind, { kind: 'refuse' }>;
+type Unhandled = Forced | Extract<FaultKind, { kind: 'refuse' | 'reset' }>;
 
 function isHandled(
   fault: FaultKind | undefined,
 ): fault is Exclude<FaultKind, Unhandled> | undefined {
-  return fault === undefined || (fault.kind !== 'status' && fault.kind !== 'refuse');
+  return (
+    fault === undefined ||
+    (fault.kind !== 'status' && fault.kind !== 'refuse' && fault.kind !== 'reset')
+  );
 }
 
 const tooMany = 429;
@@ -121,7 +129,10 @@ const tooMany = 429;
  * once.
  */
 const shortestWaitSeconds = 1;
-const refused: ApiReply = { status: 503, body: '', delivery: { cut: 'close' } };
+const unserved = {
+  refuse: { status: 503, body: '', delivery: { cut: 'close' } },
+  reset: { status: 503, body: '', delivery: { cut: 'reset' } },
+} as const satisfies Readonly<Record<string, ApiReply>>;
 
 function forced({ status, body = { detail: 'Injected fault.' }, headers }: Forced): ApiReply {
   const reply = { status, body: typeof body === 'string' ? body : JSON.stringify(body) };
@@ -134,8 +145,9 @@ function mistreated(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
   switch (fault?.kind) {
     case 'lost_response':
       return { ...reply, delivery: { cut: 'close' } };
+    case 'hang':
     case 'truncate':
-      return { ...reply, delivery: { cut: 'truncate' } };
+      return { ...reply, delivery: { cut: fault.kind } };
     case 'malformed':
       // Half of a JSON text is never JSON; an empty body becomes one that is not either.
       return { ...reply, body: reply.body.slice(0, Math.floor(reply.body.length / 2)) || '{' };

@@ -39,6 +39,9 @@ export interface ApiReply {
 export interface Delivery {
   /** Real milliseconds to wait before anything is written. */
   readonly delayMs?: number;
-  /** `close`: the connection ends without a byte; `truncate`: after half of the body. */
-  readonly cut?: 'close' | 'truncate';
+  /**
+   * `close`: the connection ends without a byte; `truncate`: after half of the body; `reset`: by a
+   * TCP reset, where the transport can; `hang`: nothing is written, the connection stays open.
+   */
+  readonly cut?: 'close' | 'truncate' | 'reset' | 'hang';
 }

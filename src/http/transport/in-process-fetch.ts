@@ -21,7 +21,7 @@ const loopback = '127.0.0.1';
 export class InProcessFetch {
   readonly #port: ServedPort;
   readonly #handle: (request: ApiRequest) => ApiReply;
-  /** Replies that a fault delays, each with what ends its delay. */
+  /** Replies that a fault holds back, each with what ends that. */
   readonly #delayed = new Map<Receiver, () => void>();
   #isClosed = false;
 
@@ -113,6 +113,10 @@ export class InProcessFetch {
 
   #deliver(method: string, reply: ApiReply, receiver: Receiver): void {
     const { delayMs = 0, cut }: Delivery = reply.delivery ?? {};
+    if (cut === 'hang' && this.#delayed.size < this.#port.mostDelayed) {
+      this.#delayed.set(receiver, () => this.#port.left(reply.delivery, false));
+      return;
+    }
     if (delayMs <= 0 || this.#delayed.size >= this.#port.mostDelayed) {
       if (delayMs > 0) this.#port.left(reply.delivery, true);
       this.#write(method, reply, cut, receiver);
@@ -135,7 +139,15 @@ export class InProcessFetch {
     const { status, headers } = reply;
     const bytes = Buffer.from(reply.body);
     const hasBody = method !== 'HEAD';
-    if (cut === 'close' || (cut === 'truncate' && (!hasBody || bytes.length < 2))) {
+    if (cut === 'reset') {
+      receiver.fail(connectionReset());
+      return;
+    }
+    if (
+      cut === 'close' ||
+      cut === 'hang' ||
+      (cut === 'truncate' && (!hasBody || bytes.length < 2))
+    ) {
       receiver.fail(new SocketError());
       return;
     }
@@ -187,6 +199,12 @@ class SocketError extends Error {
   constructor() {
     super('other side closed');
   }
+}
+
+/** What undici reports when a connection is reset. */
+function connectionReset(): Error {
+  const error = new Error('read ECONNRESET');
+  return Object.assign(error, { code: 'ECONNRESET', syscall: 'read', errno: -104 });
 }
 
 function connectionRefused(): Error {

@@ -111,11 +111,18 @@ export class NodeAnswers {
     writeReply(response, status, payload, contentType, headers);
   }
 
-  #mistreat(response: ServerResponse, reply: ApiReply, { delayMs = 0, cut }: Delivery): void {
+  #mistreat(response: ServerResponse, reply: ApiReply, delivery: Delivery): void {
+    const { delayMs = 0, cut } = delivery;
+    if (cut === 'hang') {
+      // It is not waited for when the server closes.
+      this.#pending.delete(response);
+      response.once('close', () => this.#port.left(delivery, false));
+      return;
+    }
     const act = (): void => {
       this.#clearDelay(response);
       if (response.destroyed) return;
-      if (delayMs > 0) this.#port.left(reply.delivery, true);
+      if (delayMs > 0) this.#port.left(delivery, true);
       if (cut === undefined) {
         this.#write(response, reply);
         return;
@@ -128,7 +135,7 @@ export class NodeAnswers {
       this.#delayed++;
       this.#pending.set(response, setTimeout(act, delayMs));
       response.once('close', () => {
-        if (!response.headersSent) this.#port.left(reply.delivery, false);
+        if (!response.headersSent) this.#port.left(delivery, false);
       });
     }
   }

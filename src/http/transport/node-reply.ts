@@ -58,9 +58,13 @@ export function writeReply(
 export function cutShort(
   response: ServerResponse,
   reply: ApiReply,
-  cut: 'close' | 'truncate',
+  cut: 'close' | 'truncate' | 'reset',
 ): void {
   const bytes = Buffer.from(reply.body);
+  if (cut === 'reset') {
+    response.socket?.resetAndDestroy();
+    return;
+  }
   if (cut === 'close' || response.req.method === 'HEAD' || bytes.length < 2) {
     response.socket?.destroy();
     return;

@@ -117,21 +117,23 @@ export class UwsAnswers {
     writeReply(request, status, payload, contentType, headers, close);
   }
 
-  #mistreat(request: UwsRequest, reply: ApiReply, { delayMs = 0, cut }: Delivery): void {
+  #mistreat(request: UwsRequest, reply: ApiReply, delivery: Delivery): void {
+    const { delayMs = 0, cut } = delivery;
+    if (cut === 'hang') {
+      // It is not waited for when the server closes.
+      this.pending.settle(request.response);
+      this.#watchLeaving(request, delivery);
+      return;
+    }
     const act = (): void => {
       if (cut === undefined) this.#write(request, reply);
       else this.#cut(request, reply, cut);
     };
     if (delayMs <= 0) act();
-    else this.#delay(request, reply.delivery, delayMs, act);
+    else this.#delay(request, delivery, delayMs, act);
   }
 
-  #delay(
-    request: UwsRequest,
-    delivery: Delivery | undefined,
-    delayMs: number,
-    act: () => void,
-  ): void {
+  #delay(request: UwsRequest, delivery: Delivery, delayMs: number, act: () => void): void {
     const { response } = request;
     const isDelayed = this.pending.delay(response, delayMs, () => {
       if (!response.completed) this.#port.left(delivery, true);
@@ -142,6 +144,10 @@ export class UwsAnswers {
       act();
       return;
     }
+    this.#watchLeaving(request, delivery);
+  }
+
+  #watchLeaving({ response }: UwsRequest, delivery: Delivery): void {
     // Replaces HyperExpress' own handler, which does not report the end.
     response.raw.onAborted(() => {
       response.completed = true;
@@ -149,9 +155,10 @@ export class UwsAnswers {
     });
   }
 
-  #cut(request: UwsRequest, reply: ApiReply, cut: 'close' | 'truncate'): void {
+  /** The native response has no way to reset its connection: `reset` closes it. */
+  #cut(request: UwsRequest, reply: ApiReply, cut: 'close' | 'truncate' | 'reset'): void {
     this.pending.settle(request.response);
-    if (cut === 'close' || request.method === 'HEAD' || reply.body.length < 2) {
+    if (cut !== 'truncate' || request.method === 'HEAD' || reply.body.length < 2) {
       drop(request.response);
     } else truncate(request.response, reply);
   }

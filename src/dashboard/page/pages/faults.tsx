@@ -16,6 +16,8 @@ import { accountName, useWorld, type World } from '../world.ts';
 const kinds = [
   { value: 'lost_response', label: 'lost_response: accepted, then closed' },
   { value: 'refuse', label: 'refuse: closed before it is accepted' },
+  { value: 'reset', label: 'reset: closed by a reset before it is accepted' },
+  { value: 'hang', label: 'hang: accepted, then never answered' },
   { value: 'delay', label: 'delay: the reply comes late' },
   { value: 'status', label: 'status: another status' },
   { value: 'truncate', label: 'truncate: half of the reply' },

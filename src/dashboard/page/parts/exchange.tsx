@@ -77,6 +77,8 @@ function faultText({ delay_ms: delayMs, cut }: NonNullable<Exchange['fault']>): 
     delayMs === null ? '' : `the reply comes ${delayMs} ms late`,
     cut === 'close' ? 'the connection closes before a byte of it' : '',
     cut === 'truncate' ? 'the connection closes after half of it' : '',
+    cut === 'reset' ? 'the connection is reset before a byte of it' : '',
+    cut === 'hang' ? 'it never comes' : '',
   ];
   return `A fault acts on this: ${parts.filter((part) => part !== '').join(', ')}.`;
 }
