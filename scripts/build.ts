@@ -44,6 +44,7 @@ const { metafile } = await build({
     main: 'src/main.ts',
     simulator: 'src/simulator.ts',
     vitest: 'src/vitest.ts',
+    explore: 'src/explore/explore.ts',
     clock: 'src/clock.ts',
     // The bench starts its servers in child processes.
     'bench-server': 'bench/servers/child.ts',

@@ -36,6 +36,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     summary: 'judge a client by its recorded requests',
     run: async (argv, io) => (await import('./cli/referee.ts')).referee(argv, io),
   },
+  explore: {
+    summary: "run a client's own tests under every fault, and shrink what fails",
+    run: async (argv, io) => (await import('./cli/explore.ts')).explore(argv, io),
+  },
   rules: {
     summary: 'print the rules that the document states',
     run: async (argv, io) => (await import('./cli/rules.ts')).rules(argv, io),

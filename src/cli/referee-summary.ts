@@ -73,7 +73,7 @@ function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
     reason: finding.what,
     seen: finding.what,
     sends: placeOf(finding),
-    exchanges: finding.exchanges.map((exchange) => shown(exchange, finding.exchanges[0])),
+    exchanges: finding.exchanges.map((exchange) => reportExchange(exchange, finding.exchanges[0])),
     timeline: timelineOf(finding, attempts),
   }));
 }
@@ -106,7 +106,7 @@ function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string
 }
 
 /** An exchange with its place in time, as reports show it. */
-function shown(exchange: Exchange, first: Exchange | undefined) {
+export function reportExchange(exchange: Exchange, first: Exchange | undefined) {
   const { method, target, text, status, reply, retryAfterMs, isSeen, atMs } = exchange;
   const sinceMs = atMs - (first?.atMs ?? atMs);
   return {

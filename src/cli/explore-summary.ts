@@ -1,0 +1,144 @@
+/**
+ * The explorer's report for people at a terminal, and in the shape that the harness's report kinds
+ * take: a result for each finding, or one for an exploration without any.
+ */
+import { counts, ruleVerdicts } from '../../conformance/outcome.ts';
+import type { Summary } from '../../conformance/reports/summary.ts';
+import type { Result } from '../../conformance/result.ts';
+import { exitCodeOf } from '../explore/exploration.ts';
+import { findingView, type TimelineEntry } from '../explore/finding-view.ts';
+import { scheduleText } from '../explore/schedule.ts';
+import type { Finding, SearchResult } from '../explore/search.ts';
+import { clientRules } from '../referee/client-rules.ts';
+import { reportExchange } from './referee-summary.ts';
+
+export interface Explored {
+  readonly result: SearchResult;
+  /** `explored 34 of 34 single faults and …`. */
+  readonly line: string;
+  readonly command: string;
+  readonly startedAt: string;
+  readonly durationMs: number;
+}
+
+export function exploreSummary(explored: Explored): Summary {
+  const { result, line, command, startedAt, durationMs } = explored;
+  const results = [...result.findings.map(resultOf), ...restOf(result, line)];
+  return {
+    title: 'Exploration',
+    sentenceOf: (id) => sentences.get(id) ?? '',
+    baseUrl: command,
+    startedAt,
+    durationMs,
+    exitCode: exitCodeOf(result),
+    interrupted: result.stop === 'interrupted',
+    reachable: true,
+    sends: result.runs,
+    throttled: 0,
+    interruptions: {},
+    counts: counts(results),
+    rules: ruleVerdicts(results),
+    results,
+    weighed: { expected: new Map(), stale: [] },
+    discovered: { answers: {}, untold: {} },
+  };
+}
+
+const sentences = new Map<string, string>([
+  ...clientRules.map(({ id, sentence }) => [id, `The client ${sentence}`] as const),
+  ['sent_twice', 'A message was accepted more often than without faults.'],
+  ['not_accepted', 'The client ended well, but a message was not accepted.'],
+  ['timeout', 'The client did not end.'],
+  ['failed', 'The client ended with an error.'],
+  ['explored', 'The client is sound under every fault schedule that was tried.'],
+]);
+
+function resultOf(finding: Finding, at: number): Result {
+  const { cause, what } = findingView(finding);
+  const { seen } = finding.run;
+  const first = seen[0]?.exchange;
+  return {
+    id: `finding ${at + 1}: ${scheduleText(finding.schedule)}`,
+    subject: cause,
+    kind: 'rule',
+    sends: scheduleText(finding.schedule),
+    verdict: 'failed',
+    reason: what,
+    exercised: 1,
+    durationMs: 0,
+    exchanges: seen.map(({ exchange, fault }) => {
+      const shown = reportExchange(exchange, first);
+      return fault === undefined
+        ? shown
+        : { ...shown, requestHeaders: { ...shown.requestHeaders, fault } };
+    }),
+    omitted: 0,
+  };
+}
+
+function restOf({ findings, problem, unstable }: SearchResult, line: string): Result[] {
+  const common = {
+    subject: 'explored',
+    kind: 'rule',
+    sends: line,
+    exercised: 1,
+    durationMs: 0,
+    exchanges: [],
+    omitted: 0,
+  } as const;
+  if (problem !== undefined) {
+    return [{ ...common, id: 'explored', verdict: 'error', reason: problem.line }];
+  }
+  const apart = unstable.map((finding, at): Result => {
+    const { cause, what } = findingView(finding);
+    const seen = `${cause} under ${scheduleText(finding.schedule)}: ${what}`;
+    return { ...common, id: `unstable ${at + 1}`, verdict: 'observed', seen };
+  });
+  if (findings.length > 0) return apart;
+  return [{ ...common, id: 'explored', verdict: 'passed', reason: line }, ...apart];
+}
+
+const shownExchanges = 12;
+const shownOutput = 10;
+
+export function findingText(finding: Finding, title: string, file: string | undefined): string {
+  const { cause, what, timeline, also, output } = findingView(finding);
+  const lines = [`${title}  ${cause}  ${scheduleText(finding.schedule)}`, `  ${what}`];
+  const startMs = Date.parse(timeline[0]?.at ?? '');
+  for (const entry of timeline.slice(0, shownExchanges)) lines.push(entryText(entry, startMs));
+  const more = timeline.length - shownExchanges;
+  if (more > 0) lines.push(`    … and ${more} more exchanges`);
+  const tail = output.split('\n').slice(-shownOutput);
+  if (output !== '') lines.push('  its output ends with:', ...tail.map((line) => `    | ${line}`));
+  if (also.length > 0) lines.push(`  also under ${also.length} other schedules`);
+  if (file !== undefined) lines.push(`  ${file}`);
+  return `${lines.join('\n')}\n\n`;
+}
+
+function entryText(entry: TimelineEntry, startMs: number): string {
+  const { number, at, method, target, endpoint, intent, attempt, status, fault, seen } = entry;
+  const seconds = ((Date.parse(at) - startMs) / 1_000).toFixed(3);
+  const place = intent === null ? '' : ` (${endpoint} ${intent}, attempt ${attempt})`;
+  const reply = seen ? `${status}` : `${status}, not seen by the client`;
+  const met = fault === null ? '' : `  ← ${fault}`;
+  return `    ${number}  ${seconds} s  ${method} ${target}${place} → ${reply}${met}`;
+}
+
+export function exploreJson({ result, line, command, startedAt, durationMs }: Explored) {
+  const { problem, findings, unstable, runs, points, skipped, levels, stop } = result;
+  return {
+    command,
+    started_at: startedAt,
+    duration_ms: durationMs,
+    exit_code: exitCodeOf(result),
+    explored: line,
+    stopped_by: stop ?? null,
+    problem: problem?.line ?? null,
+    runs,
+    points,
+    levels: levels.map(({ size, done, total }) => ({ faults: size, done, total })),
+    skipped,
+    findings: findings.map(findingView),
+    unstable: unstable.map(findingView),
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * The schedules to try next: each run with one more fault at a point that it has reached. A
+ * schedule whose last fault is never reached, or leaves client and service as another fault does,
+ * cannot differ from one that was run; it is skipped and counted.
+ */
+import { Rng } from '../sim/rng.ts';
+import { equalFault, type FaultName, faultsAt } from './fault-names.ts';
+import type { Run } from './run.ts';
+import { type Point, pointKey, type Schedule, scheduleKey } from './schedule.ts';
+
+/** The runs so far, by schedule. */
+export class RunBook {
+  readonly #runs = new Map<string, Run>();
+  /** Skipped schedules, each with the one that it equals. */
+  readonly #equal = new Map<string, string>();
+
+  add(run: Run): void {
+    // What a passed run has exchanged is not needed again.
+    const kept = run.failures.length > 0 ? run : { ...run, seen: [] };
+    this.#runs.set(scheduleKey(run.schedule), kept);
+  }
+
+  get(schedule: Schedule): Run | undefined {
+    const key = scheduleKey(schedule);
+    return this.#runs.get(this.#equal.get(key) ?? key);
+  }
+
+  skip(schedule: Schedule, equal: Schedule): void {
+    const key = scheduleKey(equal);
+    this.#equal.set(scheduleKey(schedule), this.#equal.get(key) ?? key);
+  }
+
+  /** A schedule with one fault less that the client cannot tell from this one. */
+  equalOf(schedule: Schedule): Schedule | undefined {
+    for (const [dropped, { at }] of schedule.entries()) {
+      const rest = schedule.filter((_, place) => place !== dropped);
+      const run = this.get(rest);
+      if (run !== undefined && !reaches(run, at)) return rest;
+    }
+    return undefined;
+  }
+}
+
+function reaches({ trace }: Run, at: Point): boolean {
+  const key = pointKey(at);
+  return trace.some((point) => pointKey(point) === key);
+}
+
+export interface Candidates {
+  readonly schedules: readonly Schedule[];
+  readonly skipped: number;
+}
+
+/** `runs`: all of one size. Adds what is skipped to the book. */
+export function candidatesAfter(
+  runs: readonly Run[],
+  faults: readonly FaultName[],
+  book: RunBook,
+): Candidates {
+  const schedules = new Map<string, Schedule>();
+  const skipped = new Set<string>();
+  for (const run of runs) {
+    for (const at of pointsOf(run)) {
+      for (const fault of faultsAt(at.endpoint, faults)) {
+        const schedule = [...run.schedule, { at, fault }];
+        const key = scheduleKey(schedule);
+        if (schedules.has(key) || skipped.has(key)) continue;
+        const twin = equalFault(at.endpoint, fault, faults);
+        const equal =
+          twin === undefined ? book.equalOf(schedule) : [...run.schedule, { at, fault: twin }];
+        if (equal === undefined) schedules.set(key, schedule);
+        else {
+          book.skip(schedule, equal);
+          skipped.add(key);
+        }
+      }
+    }
+  }
+  return { schedules: [...schedules.values()], skipped: skipped.size };
+}
+
+/** Where one more fault may strike: first what the client does next with the intent just hit. */
+function pointsOf({ schedule, trace }: Run): Point[] {
+  const hit = new Set(schedule.map(({ at }) => pointKey(at)));
+  const last = schedule.at(-1)?.at;
+  const isNext = ({ endpoint, intent }: Point) =>
+    endpoint === last?.endpoint && intent === last.intent;
+  const free = trace.filter((point) => !hit.has(pointKey(point)));
+  return [...free.filter(isNext), ...free.filter((point) => !isNext(point))];
+}
+
+/** In an order of chance: a budget that ends early is then spent all over. */
+export function shuffled(schedules: readonly Schedule[], seed: number): Schedule[] {
+  const rng = Rng.stream(seed, 'explore');
+  const order = [...schedules];
+  for (let at = order.length - 1; at > 0; at--) {
+    const other = rng.below(at + 1);
+    const [one, two] = [order[at], order[other]];
+    if (one !== undefined && two !== undefined) [order[at], order[other]] = [two, one];
+  }
+  return order;
+}

@@ -1,0 +1,112 @@
+/**
+ * One run of the client's command: a process group of its own, which ends with it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { UsageError } from '../config/command-error.ts';
+import { Interrupted } from './run.ts';
+import type { Ending } from './verdict.ts';
+
+export interface ChildOptions {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Bytes of the output that are kept; lines of it that are shown. */
+const keptBytes = 8_192;
+const shownLines = 20;
+/** After the process has ended: how long its output may take to arrive. */
+const mostDrainMs = 500;
+
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) endGroup(child);
+});
+
+/** Throws an Interrupted if the signal ends it, and a UsageError if the command cannot be run. */
+export async function runChild(options: ChildOptions): Promise<Ending> {
+  const { command, env, timeoutMs, signal } = options;
+  const [file = '', ...argv] = command;
+  if (signal.aborted) throw new Interrupted();
+  const child = spawn(file, argv, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  running.add(child);
+  const output = new Tail();
+  child.stdout.on('data', (bytes: Buffer) => output.add(bytes));
+  child.stderr.on('data', (bytes: Buffer) => output.add(bytes));
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    endGroup(child);
+  }, timeoutMs);
+  const interrupt = () => endGroup(child);
+  signal.addEventListener('abort', interrupt);
+  try {
+    const how = await endOf(child, file);
+    endGroup(child);
+    await drained(child);
+    if (signal.aborted) throw new Interrupted();
+    if (isLate) {
+      const late = `the command did not end within ${timeoutMs / 1_000} s (--timeout)`;
+      return { kind: 'timeout', how: late, tail: output.text };
+    }
+    return { kind: how === '' ? 'passed' : 'failed', how, tail: output.text };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', interrupt);
+    running.delete(child);
+  }
+}
+
+/** Empty where the process ended well. */
+function endOf(child: ChildProcess, file: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
+      const why = code === 'ENOENT' ? 'there is no such program' : code;
+      reject(new UsageError(`cannot run ${file}: ${why}`));
+    });
+    child.once('exit', (code, signal) => {
+      if (code === 0) resolve('');
+      else resolve(code === null ? `ended by ${signal}` : `exit code ${code}`);
+    });
+  });
+}
+
+/** What the process left behind in its group ends too. */
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of it has ended.
+  }
+}
+
+/** A process that left the group may keep the pipes open for ever. */
+function drained(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, mostDrainMs);
+    function done(): void {
+      clearTimeout(timer);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      resolve();
+    }
+    child.once('close', done);
+  });
+}
+
+/** The end of an output of any length. */
+class Tail {
+  #bytes = Buffer.alloc(0);
+
+  add(bytes: Buffer): void {
+    const last = bytes.subarray(-keptBytes);
+    this.#bytes = Buffer.concat([this.#bytes, last]).subarray(-keptBytes);
+  }
+
+  get text(): string {
+    const lines = this.#bytes.toString('utf8').trimEnd().split('\n');
+    return lines.slice(-shownLines).join('\n');
+  }
+}

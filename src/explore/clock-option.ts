@@ -1,0 +1,11 @@
+/**
+ * What makes a Node command live on the scaled clock: `smstwin/clock`, loaded before it.
+ */
+
+/** For `NODE_OPTIONS`. In a checkout the clock is TypeScript, which needs `tsx`. */
+export function nodeOptionsOfClock(): string {
+  const isCheckout = import.meta.url.endsWith('.ts');
+  const clock = new URL(isCheckout ? '../clock.ts' : './clock.js', import.meta.url).href;
+  const compiler = isCheckout ? `--import=${import.meta.resolve('tsx')} ` : '';
+  return `${compiler}--import=${clock}`;
+}

@@ -1,0 +1,127 @@
+/**
+ * Runs a command against a server of this process: each run has a world of its own, which it finds
+ * in its environment.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CommandError } from '../config/command-error.ts';
+import { inheritedSettings } from '../config/settings.ts';
+import { type Report, readIntentsFile } from '../referee/intents-file.ts';
+import { Simulation } from '../simulation/simulation.ts';
+import { type SettingsInput, Simulator } from '../simulator.ts';
+import { runChild } from './child-run.ts';
+import { nodeOptionsOfClock } from './clock-option.ts';
+import type { KnownIntents } from './points.ts';
+import type { RawRun } from './run.ts';
+import type { Schedule } from './schedule.ts';
+import { WatchedRun } from './watched-run.ts';
+
+export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
+export type Variable = (typeof variables)[number];
+
+export interface CommandOptions {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The client's own variables, and what each is set to. */
+  readonly ownVariables: readonly { readonly name: string; readonly value: Variable }[];
+  readonly settings: Pick<SettingsInput, 'seed' | 'world'>;
+  /** Simulated seconds for each second; undefined: a real clock. */
+  readonly rate: number | undefined;
+  /** Of the client's time. */
+  readonly slowMs: number;
+  /** Real. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export class CommandRuns {
+  readonly #options: CommandOptions;
+  readonly #simulator: Simulator;
+  readonly #watched = new Map<string, WatchedRun>();
+  readonly #folder = mkdtempSync(join(tmpdir(), 'smstwin-explore-'));
+  #runs = 0;
+
+  constructor(options: CommandOptions) {
+    const { settings, rate } = options;
+    this.#options = options;
+    this.#simulator = new Simulator(
+      { ...settings, ...(rate === undefined ? { clock: 'real' } : { clock: 'scaled', rate }) },
+      {
+        journal: false,
+        simulation: (parsed, startMs) => {
+          const simulation = new Simulation(parsed, startMs);
+          simulation.faults.director = this.#watched.get(parsed.name ?? '')?.director;
+          return simulation;
+        },
+      },
+    );
+  }
+
+  /** Node's own server, since it can reset a connection. */
+  async start(): Promise<void> {
+    await this.#simulator.listen({ control: {}, transport: 'node' });
+  }
+
+  async run(schedule: Schedule, known: KnownIntents): Promise<RawRun> {
+    const { slowMs, rate = 1, timeoutMs, signal, command } = this.#options;
+    const name = `explore-${++this.#runs}`;
+    const watched = new WatchedRun(schedule, known, Math.ceil(slowMs / rate));
+    this.#watched.set(name, watched);
+    const { hosting, settings } = this.#simulator;
+    const world = hosting.create(inheritedSettings(settings), { name });
+    watched.record = world.simulator.exchangeRecord;
+    const intentsFile = join(this.#folder, `${name}.ndjson`);
+    try {
+      const env = this.#environment(world.simulator, intentsFile);
+      const ending = await runChild({ command, env, timeoutMs, signal });
+      const reports = reportsIn(intentsFile, ending.kind === 'timeout');
+      return { ending, seen: watched.seen, intents: watched.intents, reports };
+    } finally {
+      this.#watched.delete(name);
+      rmSync(intentsFile, { force: true });
+      await hosting.delete(world);
+    }
+  }
+
+  async close(): Promise<void> {
+    rmSync(this.#folder, { recursive: true, force: true });
+    await this.#simulator.close();
+  }
+
+  #environment(world: Simulator, intentsFile: string) {
+    const { env, ownVariables, rate } = this.#options;
+    const { accounts, pool } = world.readyFile();
+    const account = accounts.find(({ sims }) => sims.length > 0) ?? accounts[0];
+    const values: Readonly<Record<Variable, string>> = {
+      base_url: world.baseUrl,
+      api_key: account?.api_key ?? '',
+      from: account?.sims[0]?.number ?? pool[0]?.number ?? '',
+      control_url: world.controlUrl,
+    };
+    return {
+      ...env,
+      SMSTWIN_BASE_URL: values.base_url,
+      SMSTWIN_CONTROL_URL: values.control_url,
+      SMSTWIN_API_KEY: values.api_key,
+      SMSTWIN_FROM: values.from,
+      SMSTWIN_INTENTS: intentsFile,
+      ...Object.fromEntries(ownVariables.map(({ name, value }) => [name, values[value]])),
+      ...(rate !== undefined && {
+        SMSTWIN_RATE: String(rate),
+        NODE_OPTIONS: `${env['NODE_OPTIONS'] ?? ''} ${nodeOptionsOfClock()}`.trim(),
+      }),
+    };
+  }
+}
+
+/** Undefined if the client wrote nothing. Of a client that was ended, the last line may be cut. */
+function reportsIn(file: string, wasEnded: boolean): readonly Report[] | undefined {
+  if (!existsSync(file) || readFileSync(file).length === 0) return undefined;
+  try {
+    return readIntentsFile(file);
+  } catch (error) {
+    if (wasEnded && error instanceof CommandError) return undefined;
+    throw error;
+  }
+}

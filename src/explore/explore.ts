@@ -1,0 +1,82 @@
+/**
+ * `smstwin/explore`: tries every fault at every call of a client function, in this process and on
+ * virtual time, and shrinks what makes it lose a message, send one twice, retry too early or hang.
+ */
+import { durationMs } from '../operations/duration.ts';
+import type { SettingsInput } from '../simulator.ts';
+import { exitCodeOf, exploredLine } from './exploration.ts';
+import { type FaultName, faultNames } from './fault-names.ts';
+import { type FindingView, findingView } from './finding-view.ts';
+import { type Client, runInProcess } from './in-process-run.ts';
+import type { RunClient } from './run.ts';
+import { type Schedule, scheduleSchema } from './schedule.ts';
+import { replay, search } from './search.ts';
+
+export type { FaultName } from './fault-names.ts';
+export type { FindingView, TimelineEntry } from './finding-view.ts';
+export type { Client, ClientTools } from './in-process-run.ts';
+export type { Point, Schedule, ScheduledFault } from './schedule.ts';
+
+export interface ExploreOptions {
+  /** Called once for each run, each time with a fresh world. It passes if it resolves. */
+  readonly client: Client;
+  /** Faults in a schedule, at most. Default 2. */
+  readonly depth?: number;
+  /** Default 500. */
+  readonly maxRuns?: number;
+  /** Default: all. */
+  readonly faults?: readonly FaultName[];
+  /** How long `slow` holds a reply. Default `'3s'`. */
+  readonly slow?: string | number;
+  /** Simulated time that a run may take. Default `'10m'`. */
+  readonly timeout?: string | number;
+  readonly seed?: number;
+  /** What the simulator is made with; the clock is the explorer's own. */
+  readonly settings?: Omit<SettingsInput, 'clock' | 'seed'>;
+  /** Runs this one alone. */
+  readonly schedule?: Schedule;
+  /** Stop at the first finding. */
+  readonly bail?: boolean;
+  /** A client that rejects does not fail by that. */
+  readonly clientMayFail?: boolean;
+}
+
+export interface Exploration {
+  /** As the command's: 0 nothing found, 1 found, 4 cannot be explored, 6 the budget ended first. */
+  readonly exitCode: number;
+  /** How far it got: `explored 34 of 34 single faults and …`. */
+  readonly explored: string;
+  /** Why the client cannot be explored: it fails, or differs, without any fault. */
+  readonly problem: string | undefined;
+  readonly findings: readonly FindingView[];
+  /** Failures that did not repeat. */
+  readonly unstable: readonly FindingView[];
+  readonly runs: number;
+  readonly points: number;
+  /** Schedules that cannot differ from one that was run. */
+  readonly skipped: number;
+}
+
+/** Resolves when the depth is exhausted or the budget has ended; one at a time in a process. */
+export async function explore(options: ExploreOptions): Promise<Exploration> {
+  const { depth = 2, maxRuns = 500, seed = 1, faults = faultNames } = options;
+  const { client, settings = {}, clientMayFail: mayFail = false, bail = false } = options;
+  const slowMs = durationMs(options.slow ?? '3s', 'slow');
+  const timeoutMs = durationMs(options.timeout ?? '10m', 'timeout');
+  const runClient: RunClient = (schedule, known) =>
+    runInProcess({ client, settings: { seed, ...settings }, slowMs, timeoutMs }, schedule, known);
+  const result =
+    options.schedule === undefined
+      ? await search({ runClient, faults, depth, maxRuns, jobs: 1, seed, bail, mayFail })
+      : await replay({ runClient, mayFail }, scheduleSchema.parse(options.schedule));
+  return {
+    exitCode: exitCodeOf(result),
+    explored: exploredLine(result, { depth, maxRuns }),
+    problem: result.problem?.line,
+    findings: result.findings.map(findingView),
+    unstable: result.unstable.map(findingView),
+    runs: result.runs,
+    points: result.points,
+    skipped: result.skipped,
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * One run of a client in this process, against a simulator of its own on virtual time.
+ */
+import type { Report } from '../referee/intents-file.ts';
+import { Simulation } from '../simulation/simulation.ts';
+import { type SettingsInput, Simulator } from '../simulator.ts';
+import type { KnownIntents } from './points.ts';
+import type { RawRun } from './run.ts';
+import type { Schedule } from './schedule.ts';
+import type { Ending } from './verdict.ts';
+import { VirtualTime } from './virtual-time.ts';
+import { WatchedRun } from './watched-run.ts';
+
+/** What a client under test is given. */
+export interface ClientTools {
+  /** Answers in this process; the origin of a URL is ignored. */
+  readonly fetch: typeof globalThis.fetch;
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly from: string;
+  /** Says what a message is and, later, what the client told its caller of it. */
+  readonly intent: (line: Report) => void;
+}
+
+export type Client = (tools: ClientTools) => unknown;
+
+export interface InProcessOptions {
+  readonly client: Client;
+  readonly settings: SettingsInput;
+  readonly slowMs: number;
+  /** Of simulated time. */
+  readonly timeoutMs: number;
+}
+
+const startMs = Date.parse('2026-01-01T00:00:00.000Z');
+const baseUrl = 'http://smstwin.test';
+
+export async function runInProcess(
+  options: InProcessOptions,
+  schedule: Schedule,
+  known: KnownIntents,
+): Promise<RawRun> {
+  const time = new VirtualTime(startMs);
+  try {
+    const watched = new WatchedRun(schedule, known, options.slowMs);
+    const simulator = new Simulator(
+      { ...options.settings, clock: { now: () => Date.now() } },
+      {
+        journal: false,
+        simulation: (settings, atMs) => {
+          const simulation = new Simulation(settings, atMs);
+          simulation.faults.director = watched.director;
+          return simulation;
+        },
+      },
+    );
+    watched.record = simulator.exchangeRecord;
+    const client = new ClientRun(options.client, simulator);
+    const isOver = await time.run(client, options.timeoutMs);
+    const ending = client.end(isOver, options.timeoutMs);
+    const { seen, intents } = watched;
+    return { ending, seen, intents, reports: client.reports };
+  } finally {
+    time.end();
+  }
+}
+
+class ClientRun {
+  readonly #reports = new Map<string, Report>();
+  #open = 0;
+  #ending: Ending | undefined;
+
+  constructor(client: Client, simulator: Simulator) {
+    const { accounts } = simulator.readyFile();
+    const [account] = accounts;
+    const tools: ClientTools = {
+      fetch: (input, init) => this.#fetch(simulator, input, init),
+      baseUrl,
+      apiKey: account?.api_key ?? '',
+      from: account?.sims[0]?.number ?? '',
+      intent: (line) => {
+        this.#reports.set(line.intent, { ...this.#reports.get(line.intent), ...line });
+      },
+    };
+    const work = async () => client(tools);
+    work().then(
+      () => {
+        this.#ending ??= { kind: 'passed', how: '', tail: '' };
+      },
+      (error: unknown) => {
+        this.#ending ??= { kind: 'failed', how: messageOf(error), tail: stackOf(error) };
+      },
+    );
+  }
+
+  get reports(): readonly Report[] | undefined {
+    return this.#reports.size === 0 ? undefined : [...this.#reports.values()];
+  }
+
+  readonly isOver = (): boolean => this.#ending !== undefined;
+  readonly isWaiting = (): boolean => this.#open > 0;
+
+  /** Later requests are never answered: the client belongs to a run that is over. */
+  end(isOver: boolean, timeoutMs: number): Ending {
+    const how = `the client did not end within ${timeoutMs / 1_000} s of simulated time`;
+    this.#ending ??= { kind: 'timeout', how, tail: '' };
+    return isOver ? this.#ending : { kind: 'timeout', how, tail: '' };
+  }
+
+  async #fetch(simulator: Simulator, ...request: Parameters<typeof fetch>): Promise<Response> {
+    if (this.#ending !== undefined) return new Promise(() => {});
+    this.#open++;
+    try {
+      return await simulator.fetch(...request);
+    } finally {
+      this.#open--;
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return `the client failed: ${error instanceof Error ? error.message : String(error)}`;
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? '') : '';
+}

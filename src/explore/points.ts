@@ -1,0 +1,95 @@
+/**
+ * Names each request of a run as it arrives: the n-th intent of its endpoint, the n-th attempt at
+ * it. Sends are grouped by the referee; any other request is an attempt at its target.
+ * Numbers follow the order of arrival in the run without faults: an intent that is known from there
+ * keeps its number, so that a client that sends several at once meets the same fault again.
+ */
+import { contentOf, type Exchange, isSend, messageIdOf } from '../referee/exchange.ts';
+import { type Intent, intentsOf } from '../referee/intents.ts';
+import type { EndpointName } from '../sim/limits.ts';
+import type { Point } from './schedule.ts';
+
+/** The intents of an endpoint, by number: what their requests have in common. */
+export type KnownIntents = Readonly<Partial<Record<EndpointName, readonly string[]>>>;
+
+export class Points {
+  readonly #known: KnownIntents;
+  readonly #numbers = new Map<EndpointName, Map<string, number>>();
+  readonly #attempts = new Map<string, number>();
+
+  constructor(known: KnownIntents = {}) {
+    this.#known = known;
+  }
+
+  /** The point of a request without a reply; undefined where it has no endpoint. */
+  arrive(exchange: Exchange, earlier: readonly Exchange[]): Point | undefined {
+    const { endpoint } = exchange;
+    if (endpoint === undefined) return undefined;
+    const name = isSend(exchange) ? sendName(exchange, earlier) : targetName(exchange, earlier);
+    const intent = this.#numberOf(endpoint, name);
+    const key = `${endpoint} ${intent}`;
+    const attempt = (this.#attempts.get(key) ?? 0) + 1;
+    this.#attempts.set(key, attempt);
+    return { endpoint, intent, attempt };
+  }
+
+  get intents(): KnownIntents {
+    return Object.fromEntries(
+      [...this.#numbers].map(([endpoint, numbers]) => [
+        endpoint,
+        [...numbers].sort(([, a], [, b]) => a - b).map(([name]) => name),
+      ]),
+    );
+  }
+
+  #numberOf(endpoint: EndpointName, name: string): number {
+    const numbers = this.#numbers.get(endpoint) ?? new Map<string, number>();
+    this.#numbers.set(endpoint, numbers);
+    const former = numbers.get(name);
+    if (former !== undefined) return former;
+    const known = this.#known[endpoint] ?? [];
+    const place = known.indexOf(name);
+    const number = place >= 0 ? place + 1 : Math.max(known.length, ...numbers.values(), 0) + 1;
+    numbers.set(name, number);
+    return number;
+  }
+}
+
+/** The content of a send, and which of the intents with this content it belongs to. */
+function sendName(send: Exchange, earlier: readonly Exchange[]): string {
+  const { all } = intentsOf([...earlier, send], { isPartial: false, reports: undefined });
+  const holds = ({ attempts }: Intent) => attempts.includes(send);
+  const own = all.find(holds);
+  const equal = all.filter(({ content }) => content === own?.content);
+  return `${contentName(own?.attempts[0] ?? send)} ${equal.findIndex(holds) + 1}`;
+}
+
+/** The message that is read is known by the send that made it. */
+function targetName(
+  { method, target, accountName }: Exchange,
+  earlier: readonly Exchange[],
+): string {
+  const id = /^\/api\/v1\/sms\/([^/?]+)\//.exec(target)?.[1];
+  const send = earlier.find((one) => isSend(one) && messageIdOf(one) === id);
+  const name = id === undefined || send === undefined ? target : contentName(send);
+  return `${accountName ?? ''} ${method} ${name}`;
+}
+
+/** Without the ids that each world draws anew. */
+export function contentName(exchange: Exchange): string {
+  return contentOf({ ...exchange, caller: exchange.accountName ?? '' });
+}
+
+/**
+ * What two runs without faults agree on. An endpoint whose intents are others in each run, as where
+ * a text holds the time, is left out: there the order of arrival counts.
+ */
+export function agreedIntents(one: KnownIntents, other: KnownIntents): KnownIntents {
+  return Object.fromEntries(
+    Object.entries(one).filter(
+      ([endpoint, names]) =>
+        JSON.stringify([...names].sort()) ===
+        JSON.stringify([...(other[endpoint as EndpointName] ?? [])].sort()),
+    ),
+  );
+}

@@ -1,0 +1,49 @@
+/**
+ * What the search knows of one run of the client, and how it asks for one.
+ */
+import type { Report } from '../referee/intents-file.ts';
+import type { KnownIntents } from './points.ts';
+import type { Point, Schedule } from './schedule.ts';
+import { type Ending, type Expected, type Failure, failuresOf } from './verdict.ts';
+import type { Seen } from './watched-run.ts';
+
+/** A run as it was, before it is judged. */
+export interface RawRun {
+  readonly ending: Ending;
+  readonly seen: readonly Seen[];
+  readonly intents: KnownIntents;
+  readonly reports: readonly Report[] | undefined;
+}
+
+/** A run that was judged. */
+export interface Run {
+  readonly schedule: Schedule;
+  /** The points that it reached, in order. */
+  readonly trace: readonly Point[];
+  /** The gravest first. */
+  readonly failures: readonly Failure[];
+  readonly ending: Ending;
+  readonly seen: readonly Seen[];
+}
+
+/** Runs the client once in a fresh world. Rejects with `Interrupted` if the user ends it. */
+export type RunClient = (schedule: Schedule, known: KnownIntents) => Promise<RawRun>;
+
+export class Interrupted extends Error {}
+
+/** `mayFail`: a client that ends with an error does not fail by that. */
+export function runOf(
+  { ending, seen, reports }: RawRun,
+  schedule: Schedule,
+  expected: Expected | undefined,
+  mayFail: boolean,
+): Run {
+  const exchanges = seen.map(({ exchange }) => exchange);
+  return {
+    schedule,
+    trace: seen.flatMap(({ point }) => (point === undefined ? [] : [point])),
+    failures: failuresOf({ ending, exchanges, reports, expected, mayFail }),
+    ending,
+    seen,
+  };
+}

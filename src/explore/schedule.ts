@@ -1,0 +1,75 @@
+/**
+ * Fault schedules: which attempt at which intent meets which fault.
+ */
+import { z } from 'zod';
+import { type EndpointName, endpointNames } from '../sim/limits.ts';
+import { type FaultName, faultNames } from './fault-names.ts';
+
+/** One request that a client makes, named so that concurrency does not shift it. */
+export interface Point {
+  readonly endpoint: EndpointName;
+  /** The n-th message that is sent there, or the n-th target that is read. From 1. */
+  readonly intent: number;
+  /** From 1. */
+  readonly attempt: number;
+}
+
+export interface ScheduledFault {
+  readonly at: Point;
+  readonly fault: FaultName;
+}
+
+export type Schedule = readonly ScheduledFault[];
+
+const countSchema = z.int().min(1).max(1_000_000);
+
+export const scheduleSchema = z
+  .array(
+    z.strictObject({
+      at: z.strictObject({
+        endpoint: z.enum(endpointNames),
+        intent: countSchema,
+        attempt: countSchema,
+      }),
+      fault: z.enum(faultNames),
+    }),
+  )
+  .max(100);
+
+export function pointKey({ endpoint, intent, attempt }: Point): string {
+  return `${endpoint} ${intent}.${attempt}`;
+}
+
+export function faultKey({ at, fault }: ScheduledFault): string {
+  return `${pointKey(at)} ${fault}`;
+}
+
+/** Equal for schedules of the same faults, whatever their order. */
+export function scheduleKey(schedule: Schedule): string {
+  return schedule.map(faultKey).sort().join('; ');
+}
+
+/** `lost_response at send 1, attempt 2`. */
+export function scheduleText(schedule: Schedule): string {
+  if (schedule.length === 0) return 'no fault';
+  return schedule
+    .map(({ at, fault }) => `${fault} at ${at.endpoint} ${at.intent}, attempt ${at.attempt}`)
+    .join('; then ');
+}
+
+/** All schedules with one fault less. */
+export function withoutOne(schedule: Schedule): Schedule[] {
+  return schedule.map((_, dropped) => schedule.filter((_, at) => at !== dropped));
+}
+
+/** The schedule with each intent counted anew, so that the same fault of other intents is equal. */
+export function shapeOf(schedule: Schedule): string {
+  const seen = new Map<string, number>();
+  return schedule
+    .map(({ at: { endpoint, intent, attempt }, fault }) => {
+      const key = `${endpoint} ${intent}`;
+      if (!seen.has(key)) seen.set(key, seen.size + 1);
+      return `${endpoint} ${seen.get(key)}.${attempt} ${fault}`;
+    })
+    .join('; ');
+}

@@ -1,0 +1,149 @@
+/**
+ * What is wrong with one run of the client: how it ended, the client rules that it broke, and the
+ * messages that were sent twice or not at all, compared with the run without faults.
+ */
+import type { ClientRuleId } from '../referee/client-rules.ts';
+import { type Exchange, isAccepted, isSend } from '../referee/exchange.ts';
+import type { Report } from '../referee/intents-file.ts';
+import { judge } from '../referee/judge.ts';
+import { contentName } from './points.ts';
+
+/** How the client's run ended. */
+export interface Ending {
+  readonly kind: 'passed' | 'failed' | 'timeout';
+  /** Such as `exit code 1`; empty where it passed. */
+  readonly how: string;
+  /** The last lines of its output, or its error. */
+  readonly tail: string;
+}
+
+/** Why a run failed; `cause` is equal for failures of the same kind. */
+export interface Failure {
+  readonly cause: ClientRuleId | 'sent_twice' | 'not_accepted' | 'timeout' | 'failed';
+  readonly what: string;
+  readonly exchanges: readonly Exchange[];
+}
+
+/** How often each message was accepted. */
+export type Accepted = ReadonlyMap<string, number>;
+
+export interface Expected {
+  /** Undefined where the messages differ between runs. */
+  readonly accepted: Accepted | undefined;
+  /** How many messages were accepted. */
+  readonly total: number;
+}
+
+export interface Judged {
+  readonly ending: Ending;
+  readonly exchanges: readonly Exchange[];
+  /** Undefined without an intents file. */
+  readonly reports: readonly Report[] | undefined;
+  /** What a run without faults has achieved; undefined for that run itself. */
+  readonly expected: Expected | undefined;
+  /** True if a client that ends otherwise than well does not fail by that. */
+  readonly mayFail: boolean;
+}
+
+/** All that failed, the gravest first. */
+export function failuresOf(run: Judged): Failure[] {
+  const { ending } = run;
+  const rules = brokenRules(run);
+  // The referee cannot tell which of several equal sends is a retry; the count can.
+  const isTwice = rules.some(({ cause }) => cause === 'CLIENT-5');
+  const counted = miscounted(run).filter(({ cause }) => !isTwice || cause !== 'sent_twice');
+  const failures = [...rules, ...counted];
+  if (ending.kind === 'timeout') {
+    failures.push({ cause: 'timeout', what: ending.how, exchanges: run.exchanges.slice(-1) });
+  }
+  if (ending.kind === 'failed' && !run.mayFail) {
+    failures.push({ cause: 'failed', what: ending.how, exchanges: run.exchanges.slice(-1) });
+  }
+  return failures.sort((one, other) => gravity(one) - gravity(other));
+}
+
+/** Failures of the same kind are one finding. */
+export function kindOf({ cause }: Failure): string {
+  return cause === 'CLIENT-5' ? 'sent_twice' : cause;
+}
+
+/** A message that is lost or sent twice says more than the mistake that led to it. */
+const gravest: readonly Failure['cause'][] = [
+  'CLIENT-5',
+  'sent_twice',
+  'CLIENT-10',
+  'not_accepted',
+  'CLIENT-6',
+  'CLIENT-7',
+  'CLIENT-9',
+  'timeout',
+  'failed',
+];
+
+function gravity({ cause }: Failure): number {
+  const place = gravest.indexOf(cause);
+  return place < 0 ? gravest.length : place;
+}
+
+function brokenRules({ ending, exchanges, reports }: Judged): Failure[] {
+  const { rules } = judge(exchanges, { isPartial: ending.kind === 'timeout', reports });
+  // A client that ends with an error says that it gave up.
+  const saysSo = ending.kind === 'failed' && reports === undefined;
+  return rules
+    .filter(({ id, verdict }) => verdict === 'failed' && !(id === 'CLIENT-9' && saysSo))
+    .flatMap(({ id, findings }) =>
+      findings.map(({ what, exchanges: proof }) => ({ cause: id, what, exchanges: proof })),
+    );
+}
+
+function miscounted({ ending, exchanges, reports, expected }: Judged): Failure[] {
+  if (expected === undefined) return [];
+  const failures: Failure[] = [];
+  const accepted = acceptedIn(exchanges);
+  const mustSucceed = ending.kind === 'passed' && reports === undefined;
+  if (expected.accepted === undefined) {
+    const total = totalOf(accepted);
+    if (!mustSucceed || total >= expected.total) return [];
+    const what = `the client ended well, but ${total} messages were accepted, and ${expected.total} without faults: retry them, or fail`;
+    return [{ cause: 'not_accepted', what, exchanges: exchanges.filter(isSend) }];
+  }
+  const of = (content: string) =>
+    exchanges.filter((one) => isSend(one) && contentName(one) === content);
+  for (const [content, times] of expected.accepted) {
+    const found = accepted.get(content) ?? 0;
+    if (found > times) {
+      failures.push({
+        cause: 'sent_twice',
+        what: `a message was accepted ${found} times, and ${times} without faults: retry under the same request_id`,
+        exchanges: of(content).filter(isAccepted),
+      });
+    }
+    if (found < times && mustSucceed) {
+      failures.push({
+        cause: 'not_accepted',
+        what: 'the client ended well, but a message that it sends without faults was not accepted: retry it, or fail',
+        exchanges: of(content),
+      });
+    }
+  }
+  return failures;
+}
+
+/** How many messages of each content were accepted: a 202 is a new one, a 200 a replay. */
+export function acceptedIn(exchanges: readonly Exchange[]): Accepted {
+  const accepted = new Map<string, number>();
+  for (const one of exchanges) {
+    if (!isSend(one) || one.status !== 202) continue;
+    const content = contentName(one);
+    accepted.set(content, (accepted.get(content) ?? 0) + 1);
+  }
+  return accepted;
+}
+
+export function totalOf(accepted: Accepted): number {
+  return [...accepted.values()].reduce((sum, times) => sum + times, 0);
+}
+
+export function equalAccepted(one: Accepted, other: Accepted): boolean {
+  return one.size === other.size && [...one].every(([content, n]) => other.get(content) === n);
+}

@@ -1,0 +1,118 @@
+/**
+ * The command with clients in Node and in Python: right ones are exhausted to depth 2, planted bugs
+ * are found with as many faults as they need, and their files replay them.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { client, main, runExplore, tsx } from './explore-process.ts';
+
+// Whole processes, on whatever machine runs the tests.
+vi.setConfig({ testTimeout: 120_000 });
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'smstwin-explore-clients-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** With a short timeout, as they live in real time. */
+const languages = {
+  node: ['env', 'CLIENT_TIMEOUT=1.5', 'node', client('patient.mjs')],
+  python: ['env', 'CLIENT_TIMEOUT=1.5', 'python3', client('patient.py')],
+} as const;
+const flags = ['--slow', '100ms', '--jobs', '4'];
+
+/** All of them would take a minute on a busy machine. */
+const some = 'throttle,refuse,lost_response,truncate,hang';
+
+const bugs = [
+  { bug: 'reset-taken-for-success', faults: 'refuse,reset', cause: 'not_accepted', size: 1 },
+  { bug: 'impatient-with-second-429', faults: 'throttle,refuse', cause: 'CLIENT-1', size: 2 },
+  { bug: 'new-id-after-third-close', faults: 'refuse,lost_response', cause: 'CLIENT-5', size: 3 },
+] as const;
+
+describe.each(Object.entries(languages))('%s', (language, command) => {
+  test('a right client is exhausted to depth 2, and nothing is found', async () => {
+    const { exitCode, out } = await runExplore([
+      ...flags,
+      '--faults',
+      some,
+      '--',
+      ...command,
+      'none',
+      '1',
+    ]);
+    expect(out).toContain(
+      'explored 5 of 5 single faults and 20 of 20 pairs: exhaustive to depth 2',
+    );
+    expect(exitCode).toBe(0);
+  });
+
+  test.each(bugs)(
+    '$bug is found with $size faults, and its schedule repeats it',
+    async (planted) => {
+      const { bug, faults, cause, size } = planted;
+      const out = join(folder, `${language}-${bug}`);
+      const faulty = [...command, bug, '1'];
+      const options = ['--depth', String(size), '--faults', faults, '--out', out];
+      const found = await runExplore([...flags, ...options, '--', ...faulty]);
+      expect(found.exitCode).toBe(1);
+      const files = [...found.out.matchAll(/finding-\d+\.json/g)].map(([name]) => join(out, name));
+      const findings = files.map((file) => JSON.parse(readFileSync(file, 'utf8')));
+      const at = findings.findIndex((one) => one.cause === cause);
+      expect(findings[at]?.schedule).toHaveLength(size);
+      const file = files[at] ?? '';
+      const again = await runExplore([...flags, '--schedule', file, '--', ...faulty]);
+      expect(again.exitCode).toBe(1);
+      const mended = await runExplore([
+        ...flags,
+        '--schedule',
+        file,
+        '--',
+        ...command,
+        'none',
+        '1',
+      ]);
+      expect(mended.exitCode).toBe(0);
+    },
+    120_000,
+  );
+});
+
+test('--rate makes a Node command live as fast as the service', async () => {
+  const argv = ['--rate', '60', '--depth', '1', '--faults', 'throttle,hang'];
+  const { exitCode, out } = await runExplore([
+    ...argv,
+    '--',
+    'node',
+    client('patient.mjs'),
+    'none',
+    '1',
+  ]);
+  expect(out).toContain('explored 2 of 2 single faults: exhaustive to depth 1');
+  expect(exitCode).toBe(0);
+});
+
+test('the tests that come with a finding fail for the client that has it', async () => {
+  const out = join(folder, 'ready');
+  const faulty = [...languages.node, 'reset-taken-for-success', '1'];
+  await runExplore(['--depth', '1', '--faults', 'reset', '--out', out, '--', ...faulty]);
+  const env = { ...process.env, SMSTWIN: `${process.execPath} --import ${tsx} ${main}` };
+  const own = { cwd: out, encoding: 'utf8', env } as const;
+  const vitest = join(main, '../../node_modules/vitest/vitest.mjs');
+  const byVitest = spawnSync(process.execPath, [vitest, 'run', '--root', out], own);
+  expect(byVitest.status).toBe(1);
+  expect(byVitest.stdout + byVitest.stderr).toContain(
+    'FAILED  not_accepted  reset at send 1, attempt 1',
+  );
+  const byPytest = spawnSync('python3', ['-c', pytestByHand], own);
+  expect(byPytest.status).toBe(1);
+  expect(byPytest.stderr).toContain('FAILED  not_accepted  reset at send 1, attempt 1');
+});
+
+/** As pytest calls it, which a machine may not have. */
+const pytestByHand =
+  'import test_finding_1; test_finding_1.test_the_client_is_sound_under_finding_1()';

@@ -1,0 +1,125 @@
+/**
+ * A client without a mistake, or with one that is planted: it sends some messages one after the
+ * other, each under one request_id, with a timeout, patience with 429s, and retries after
+ * everything that may pass. As a command: `node patient.mjs <bug> <messages>`.
+ */
+import { fileURLToPath } from 'node:url';
+
+const mostAttempts = 6;
+const timeoutMs = Number(process.env['CLIENT_TIMEOUT'] ?? 10) * 1_000;
+
+/**
+ * Each bug is asked after each failure what to do otherwise: `history` has all failures so far, the
+ * last one included, as `{ intent, attempt, outcome }`.
+ */
+export const bugs = {
+  none: () => ({}),
+  // Depth 1.
+  'reset-taken-for-success': ({ outcome }) => (outcome === 'reset' ? { giveUp: true } : {}),
+  'new-id-after-cut': ({ outcome }) => (outcome === 'cut' ? { newId: true } : {}),
+  'no-timeout': () => ({}),
+  // Depth 2.
+  'impatient-with-second-429': ({ outcome, before }) =>
+    outcome === 'throttled' && before === 'throttled' ? { waitMs: 100 } : {},
+  'new-id-after-garbled-and-cut': ({ outcome, before }) =>
+    outcome === 'cut' && before === 'garbled' ? { newId: true } : {},
+  'no-retry-after-503-of-last': ({ intent, history }) =>
+    history.some((one) => one.intent < intent && one.outcome === 'unavailable')
+      ? { giveUp: true }
+      : {},
+  'timeout-after-429-taken-for-success': ({ outcome, before }) =>
+    outcome === 'timeout' && before === 'throttled' ? { giveUp: true } : {},
+  'id-of-last-after-reset-and-503': ({ intent, outcome, history }) =>
+    outcome === 'unavailable' &&
+    history.some((one) => one.intent < intent && one.outcome === 'reset')
+      ? { oldId: true }
+      : {},
+  // Depth 3.
+  'new-id-after-third-close': ({ attempt, outcome, history, intent }) =>
+    attempt === 3 &&
+    outcome === 'closed' &&
+    history.filter((one) => one.intent === intent).every((one) => one.outcome === 'closed')
+      ? { newId: true }
+      : {},
+  'gives-up-after-429-503-garbled': ({ intent, history }) =>
+    history
+      .filter((one) => one.intent === intent)
+      .map((one) => one.outcome)
+      .join() === 'throttled,unavailable,garbled'
+      ? { giveUp: true }
+      : {},
+};
+
+export async function run({ fetch, baseUrl, apiKey, from }, bug, messages) {
+  const history = [];
+  for (let intent = 1; intent <= messages; intent++) {
+    await send({ fetch, baseUrl, apiKey, from, bug, intent, history });
+  }
+}
+
+async function send({ fetch, baseUrl, apiKey, from, bug, intent, history }) {
+  let requestId = `order-${intent}`;
+  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
+    const { outcome, waitMs } = await once({
+      fetch,
+      baseUrl,
+      apiKey,
+      from,
+      bug,
+      intent,
+      requestId,
+    });
+    if (outcome === 'sent') return;
+    const before = history.findLast((one) => one.intent === intent)?.outcome;
+    history.push({ intent, attempt, outcome });
+    const otherwise = bugs[bug]({ intent, attempt, outcome, before, history });
+    if (otherwise.giveUp) return;
+    if (otherwise.newId) requestId = `order-${intent}-again-${attempt}`;
+    if (otherwise.oldId) requestId = `order-${intent - 1}`;
+    await new Promise((resolve) =>
+      setTimeout(resolve, otherwise.waitMs ?? waitMs ?? 100 * attempt),
+    );
+  }
+  throw new Error(`gave up message ${intent}`);
+}
+
+async function once({ fetch, baseUrl, apiKey, from, bug, intent, requestId }) {
+  try {
+    const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        to: '+12025550123',
+        from,
+        message: `Message ${intent}`,
+        request_id: requestId,
+      }),
+      ...(bug !== 'no-timeout' && { signal: AbortSignal.timeout(timeoutMs) }),
+    });
+    if (reply.status === 429) {
+      const waitMs = Number(reply.headers.get('retry-after')) * 1_000 + 10;
+      return { outcome: 'throttled', waitMs };
+    }
+    if (reply.status >= 500) return { outcome: 'unavailable' };
+    const text = await reply.text();
+    if (!reply.ok) return { outcome: 'refused' };
+    JSON.parse(text);
+    return { outcome: 'sent' };
+  } catch (error) {
+    return { outcome: outcomeOf(error) };
+  }
+}
+
+function outcomeOf(error) {
+  if (error.name === 'SyntaxError') return 'garbled';
+  if (error.name === 'TimeoutError') return 'timeout';
+  if (error.message === 'terminated') return 'cut';
+  return error.cause?.code === 'ECONNRESET' ? 'reset' : 'closed';
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [, , bug = 'none', messages = '2'] = process.argv;
+  const { SMSTWIN_BASE_URL, SMSTWIN_API_KEY, SMSTWIN_FROM } = process.env;
+  const service = { baseUrl: SMSTWIN_BASE_URL, apiKey: SMSTWIN_API_KEY, from: SMSTWIN_FROM };
+  await run({ fetch, ...service }, bug, Number(messages));
+}

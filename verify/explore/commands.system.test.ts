@@ -1,0 +1,186 @@
+/**
+ * `smstwin explore` with commands that cannot be explored, or that behave badly: each ends with its
+ * exit code and one line that says why.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { client, runExplore } from './explore-process.ts';
+
+// Whole processes, on whatever machine runs the tests.
+vi.setConfig({ testTimeout: 120_000 });
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'smstwin-explore-test-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const patient = ['node', client('patient.mjs')];
+const quick = ['--depth', '1', '--faults', 'throttle'];
+
+/** A script of its own, in JavaScript. */
+function script(name: string, source: string): string[] {
+  const file = join(folder, `${name}.mjs`);
+  writeFileSync(file, source);
+  return ['node', file];
+}
+
+test('a command that never calls the service: 4', async () => {
+  const { exitCode, error } = await runExplore(['--', 'node', '-e', '0']);
+  expect(exitCode).toBe(4);
+  expect(error).toContain(
+    'the command made no request to the service: does it use SMSTWIN_BASE_URL?',
+  );
+});
+
+test('a command that ignores the variables: 4', async () => {
+  const ignorant = script(
+    'ignorant',
+    "await fetch('http://127.0.0.1:9/api/v1/sms/send/', { method: 'POST' }).catch(() => {});",
+  );
+  const { exitCode, error } = await runExplore(['--', ...ignorant]);
+  expect(exitCode).toBe(4);
+  expect(error).toContain('made no request to the service');
+});
+
+test('a command that fails by itself: 4, with the end of its output', async () => {
+  const failing = script('failing', "console.log('no database'); process.exitCode = 3;");
+  const { exitCode, error } = await runExplore(['--', ...failing]);
+  expect(exitCode).toBe(4);
+  expect(error).toContain('the command fails without any fault: exit code 3');
+  expect(error).toContain('  | no database');
+});
+
+test('a command that is flaky by itself: 4', async () => {
+  const file = join(folder, 'count');
+  const flaky = script(
+    'flaky',
+    `import { appendFileSync, readFileSync } from 'node:fs';
+appendFileSync(${JSON.stringify(file)}, 'x');
+process.argv = ['', '', 'none', '1'];
+const { run } = await import(${JSON.stringify(client('patient.mjs'))});
+const { SMSTWIN_BASE_URL: baseUrl, SMSTWIN_API_KEY: apiKey, SMSTWIN_FROM: from } = process.env;
+await run({ fetch, baseUrl, apiKey, from }, 'none', 1);
+if (readFileSync(${JSON.stringify(file)}).length % 2 === 0) process.exitCode = 1;`,
+  );
+  const { exitCode, error } = await runExplore(['--', ...flaky]);
+  expect(exitCode).toBe(4);
+  expect(error).toContain('the command differs between runs without any fault');
+});
+
+test('a command that hangs by itself: 4, and its processes end', async () => {
+  const { exitCode, error } = await runExplore(['--timeout', '500ms', '--', 'sleep', '600']);
+  expect(exitCode).toBe(4);
+  expect(error).toContain('does not end without any fault: the command did not end within 0.5 s');
+});
+
+test('a command that there is not: 2', async () => {
+  const { exitCode, error } = await runExplore(['--', 'no-such-program-here']);
+  expect(exitCode).toBe(2);
+  expect(error).toBe(
+    'smstwin explore: cannot run no-such-program-here: there is no such program\n',
+  );
+});
+
+test('no command: 2', async () => {
+  const { exitCode, error } = await runExplore([]);
+  expect(exitCode).toBe(2);
+  expect(error).toContain('name the command to run: smstwin explore -- npm test');
+});
+
+test('a command that writes megabytes is explored like any other', async () => {
+  const loud = ['sh', '-c', `head -c 30000000 /dev/zero; exec ${patient.join(' ')} none 1`];
+  const { exitCode, out } = await runExplore([...quick, '--', ...loud]);
+  expect(exitCode).toBe(0);
+  expect(out).toContain('explored 1 of 1 single faults: exhaustive to depth 1');
+});
+
+test('what a command leaves running in its group ends with it', async () => {
+  const file = join(folder, 'left');
+  const forking = `sleep 600 & echo $! >> ${file}; exec ${patient.join(' ')} none 1`;
+  const { exitCode } = await runExplore([...quick, '--', 'sh', '-c', forking]);
+  expect(exitCode).toBe(0);
+  const left = readFileSync(file, 'utf8').trim().split('\n').map(Number);
+  expect(left).toHaveLength(3);
+  for (const pid of left) expect(isRunning(pid), String(pid)).toBe(false);
+});
+
+/** A process that has ended and is not collected yet counts as ended. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+test('a budget that ends first: 6, and it says how far it got', async () => {
+  const { exitCode, out } = await runExplore([
+    ...['--max-runs', '5', '--faults', 'throttle,refuse', '--jobs', '1', '--', ...patient],
+  ]);
+  expect(exitCode).toBe(6);
+  expect(out).toContain('explored 3 of 4 single faults: the budget of 5 runs ended first');
+});
+
+test('an interrupt: 130, with what was found', async () => {
+  const out = join(folder, 'interrupted');
+  const { exitCode, ...text } = await runExplore(
+    ['--out', out, '--jobs', '1', '--', ...patient, 'impatient-with-second-429'],
+    (child) => {
+      child.stderr?.once('data', () => child.kill('SIGINT'));
+    },
+  );
+  expect(exitCode).toBe(130);
+  expect(text.out).toMatch(/explored \d+ of 18 single faults.*: interrupted/);
+});
+
+test('a finding is written, replayed by its file, and gone once the client is mended', async () => {
+  const out = join(folder, 'found');
+  const report = join(folder, 'explored');
+  const faulty = [...patient, 'reset-taken-for-success', '1'];
+  const found = await runExplore([
+    ...['--depth', '1', '--faults', 'refuse,reset', '--out', out],
+    ...['--report', `json=${report}.json`, '--report', `junit=${report}.xml`],
+    ...['--report', `html=${report}.html`, '--', ...faulty],
+  ]);
+  expect(found.exitCode).toBe(1);
+  expect(found.out).toContain('FOUND  not_accepted  reset at send 1, attempt 1');
+  expect(readdirSync(out).sort()).toEqual([
+    'finding-1.json',
+    'finding-1.test.ts',
+    'test_finding_1.py',
+  ]);
+  const file = join(out, 'finding-1.json');
+  const finding = JSON.parse(readFileSync(file, 'utf8'));
+  expect(finding).toMatchObject({
+    schedule: [{ at: { endpoint: 'send', intent: 1, attempt: 1 }, fault: 'reset' }],
+    cause: 'not_accepted',
+    command: faulty,
+  });
+  expect(finding.timeline).toHaveLength(1);
+  const json = JSON.parse(readFileSync(`${report}.json`, 'utf8'));
+  expect(json).toMatchObject({ exit_code: 1, findings: [{ cause: 'not_accepted' }] });
+  expect(readFileSync(`${report}.xml`, 'utf8')).toContain('reset at send 1, attempt 1');
+  expect(readFileSync(`${report}.html`, 'utf8')).toContain('reset at send 1, attempt 1');
+  const again = await runExplore(['--schedule', file, '--', ...faulty]);
+  expect(again.exitCode).toBe(1);
+  const mended = await runExplore(['--schedule', file, '--', ...patient, 'none', '1']);
+  expect(mended.exitCode).toBe(0);
+});
+
+test('--env sets the variables of a client that has names of its own', async () => {
+  const own = script(
+    'own',
+    `const { run } = await import(${JSON.stringify(client('patient.mjs'))});
+const { SMS_URL: baseUrl, SMS_KEY: apiKey, SMS_FROM: from } = process.env;
+await run({ fetch, baseUrl, apiKey, from }, 'none', 1);`,
+  );
+  const { exitCode } = await runExplore([
+    ...quick,
+    ...['--env', 'SMS_URL=base_url', '--env', 'SMS_KEY=api_key', '--env', 'SMS_FROM=from'],
+    ...['--', ...own],
+  ]);
+  expect(exitCode).toBe(0);
+});

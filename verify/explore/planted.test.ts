@@ -1,0 +1,61 @@
+/**
+ * The explorer in this process, against clients with planted bugs and against one without: each bug
+ * is found at its depth, with the smallest schedule that shows it.
+ */
+import { describe, expect, test } from 'vitest';
+import { explore, type FaultName, type Schedule } from '../../src/explore/explore.ts';
+import { faultNames } from '../../src/explore/fault-names.ts';
+import { bugs, run } from './clients/patient.mjs';
+import { planted } from './planted.ts';
+
+const patient = (bug: string, messages: number) => (tools: Parameters<typeof run>[0]) =>
+  run(tools, bug, messages);
+
+/** `reset 1.2`: at the second attempt at the first message. */
+function scheduleOf(texts: readonly string[]): Schedule {
+  return texts.map((one) => {
+    const [name, place = ''] = one.split(' ');
+    const fault = faultNames.find((known) => known === name) ?? 'hang';
+    const [intent = 0, attempt = 0] = place.split('.').map(Number);
+    return { at: { endpoint: 'send', intent, attempt }, fault };
+  });
+}
+
+test('every bug that can be planted is looked for', () => {
+  const names = planted.map(({ bug }) => bug);
+  expect(['none', ...names].sort()).toEqual(Object.keys(bugs).sort());
+});
+
+describe.each(planted)('$bug', ({ bug, cause, messages, schedule: texts }) => {
+  const schedule = scheduleOf(texts);
+  const depth = schedule.length;
+  /** Those that the bug needs and three others: with all there are many pairs. */
+  const faults = faultNames.filter(
+    (name: FaultName) =>
+      ['throttle', 'refuse', 'lost_response'].includes(name) ||
+      schedule.some(({ fault }) => fault === name),
+  );
+
+  test('is found at its depth, with as many faults as it needs', { timeout: 120_000 }, async () => {
+    const found = await explore({ client: patient(bug, messages), depth, faults });
+    expect(found.exitCode).toBe(1);
+    expect(found.unstable).toEqual([]);
+    expect(found.findings.find((one) => one.cause === cause)?.schedule).toEqual(schedule);
+    for (const finding of found.findings) expect(finding.schedule).toHaveLength(depth);
+  });
+
+  test('fails under its schedule again, where the mended client passes', async () => {
+    const again = await explore({ client: patient(bug, messages), schedule });
+    expect(again.findings.map((one) => one.cause)).toEqual([cause]);
+    const mended = await explore({ client: patient('none', messages), schedule });
+    expect(mended.exitCode).toBe(0);
+  });
+});
+
+test('a right client of two intents is exhausted to depth 2', { timeout: 120_000 }, async () => {
+  const sound = await explore({ client: patient('none', 2) });
+  expect(sound).toMatchObject({ exitCode: 0, findings: [], unstable: [] });
+  expect(sound.explored).toBe(
+    'explored 18 of 18 single faults and 225 of 225 pairs: exhaustive to depth 2',
+  );
+});
