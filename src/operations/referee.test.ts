@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { controlFixture, sendBy } from '../../verify/testkit/control-fixture.ts';
+import { checkpointTaken } from '../../verify/testkit/journal-files.ts';
 import { bearer, postTo, requestTo, sendPaths } from '../../verify/testkit/request.ts';
 import { referee as command } from '../cli/referee.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
@@ -15,14 +16,19 @@ function simulatorWith(settings: SettingsInput = {}): Simulator {
   return new Simulator({ clock: 'manual', limits: { send: 1 }, ...settings });
 }
 
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-referee-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
 function verdictsOf({ rules }: { readonly rules: readonly { id: string; verdict: string }[] }) {
   return Object.fromEntries(rules.map(({ id, verdict }) => [id, verdict]));
 }
 
 /** The report on the journal of a simulator's run, as the command writes it. */
 async function offline(simulator: Simulator, ...flags: string[]) {
-  const folder = mkdtempSync(join(tmpdir(), 'smstwin-referee-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   const [journal, report] = [join(folder, 'run.ndjson'), join(folder, 'report.json')];
   writeFileSync(journal, simulator.journalText());
   const io = { out: () => {}, error: () => {}, env: {}, version: '1' };
@@ -59,6 +65,31 @@ test('the report of the journal is the live report', async () => {
   const simulator = simulatorWith();
   earlyRetry(simulator);
   expect(await offline(simulator)).toEqual(simulator.referee());
+});
+
+test('a run that goes on from its journal has the record that it had', async () => {
+  const journal = join(temporaryFolder(), 'run.ndjson');
+  const settings = { clock: 'manual', limits: { send: 1 } } as const;
+  const first = new Simulator(settings, { journal });
+  earlyRetry(first);
+  const before = first.referee();
+  await first.close();
+  const second = new Simulator(settings, { journal });
+  onTestFinished(() => second.close());
+  expect(second.referee()).toEqual(before);
+});
+
+test('a run that goes on from a checkpoint is judged as a partial record', async () => {
+  const journal = join(temporaryFolder(), 'run.ndjson');
+  const first = new Simulator({ clock: 'manual' }, { journal, journalMaxBytes: 2 });
+  sendBy(first, 0, { request_id: 'a' });
+  await checkpointTaken(journal, 1);
+  await first.close();
+  const second = new Simulator({ clock: 'manual' }, { journal });
+  onTestFinished(() => second.close());
+  expect(second.referee().notice).toContain('begins at a checkpoint');
+  second.referee.restart();
+  expect(second.referee()).not.toHaveProperty('notice');
 });
 
 test('DELETE /control/referee begins the record anew, in the journal too', async () => {

@@ -134,6 +134,8 @@ function exchangeOf(
   const { address, waitRate, showsKey } = circumstances;
   const atMs = Date.parse(entry.at);
   const text = request.body ?? '';
+  const replied = objectIn(reply.body);
+  const isWhole = replied !== undefined || !isGarbled(reply.status, reply.body);
   const header = reply.status === 429 ? reply.headers?.['retry-after'] : undefined;
   return {
     number: at + 1,
@@ -152,11 +154,8 @@ function exchangeOf(
     status: reply.status,
     retryAfterMs: waitMs(header, waitRate),
     retryAfter: header,
-    reply: objectIn(reply.body),
-    isSeen:
-      end?.isSeen !== false &&
-      reply.delivery?.cut === undefined &&
-      !isGarbled(reply.status, reply.body),
+    reply: replied,
+    isSeen: end?.isSeen !== false && reply.delivery?.cut === undefined && isWhole,
     showsKey,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * A record that is cut anywhere and judged as partial breaks no rule that the whole record keeps.
- * Random clients on a simulator; each journal is cut after each of its lines and played again.
+ * Random clients on a simulator. Their journal gives the verdicts that the running simulator gives;
+ * cut after any of its lines and judged as partial, it breaks no rule that the whole keeps.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { bearer, requestTo } from '../../verify/testkit/request.ts';
 import { exchangesOfJournalFile } from '../cli/referee-journal.ts';
 import type { Delivery } from '../http/service/messages.ts';
 import { Simulator } from '../simulator.ts';
-import { judge, type RefereeReport } from './judge.ts';
+import { judge, type RefereeReport, reportJson } from './judge.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-partial-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -32,7 +32,7 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-function journalOf(steps: readonly Step[]): string {
+function playedBy(steps: readonly Step[]): Simulator {
   const simulator = new Simulator({ clock: 'manual', limits: { send: 2, received: 1 } });
   const key = simulator.readyFile().accounts[0]?.api_key;
   const underway: Delivery[] = [];
@@ -54,7 +54,7 @@ function journalOf(steps: readonly Step[]): string {
       if (delivery !== undefined) simulator.left(delivery, one.left);
     } else addFault(simulator, one.fault);
   }
-  return simulator.journalText();
+  return simulator;
 }
 
 function addFault(simulator: Simulator, kind: string): void {
@@ -73,16 +73,30 @@ function broken({ rules }: RefereeReport): string[] {
   return rules.filter(({ findings }) => findings.length > 0).map(({ id }) => id);
 }
 
+const numRuns = Number(process.env['SMSTWIN_RUNS'] ?? 60);
+
+test('the verdicts on a journal are those of the simulator that wrote it', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      const simulator = playedBy(steps);
+      const live = judge(simulator.exchangeRecord.exchanges());
+      expect(judged(simulator.journalText(), false)).toEqual(live);
+      expect(reportJson(live)).toEqual(simulator.referee());
+    }),
+    { numRuns },
+  );
+});
+
 test('a journal that is cut anywhere, judged as partial, breaks no rule that the whole keeps', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 14 }), (steps) => {
-      const lines = journalOf(steps).trimEnd().split('\n');
+      const lines = playedBy(steps).journalText().trimEnd().split('\n');
       const whole = broken(judged(`${lines.join('\n')}\n`, false));
       for (let length = 1; length <= lines.length; length++) {
         const cut = broken(judged(`${lines.slice(0, length).join('\n')}\n`, true));
         expect(cut.filter((id) => !whole.includes(id))).toEqual([]);
       }
     }),
-    { numRuns: Number(process.env['SMSTWIN_RUNS'] ?? 60) },
+    { numRuns },
   );
 });

@@ -1,16 +1,12 @@
 /**
- * Runs every configuration of a library under every fault, each pair in a world of its own, and has
- * the referee judge the journals. Client and service live at the same speed.
+ * Runs every configuration of a library under every fault, each pair in a world of its own, and asks
+ * the world's referee for its verdicts. Client and service live at the same speed.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { exchangesOfJournalFile } from '../../src/cli/referee-journal.ts';
 import type { Report } from '../../src/referee/intents-file.ts';
-import { type ClientVerdict, judge } from '../../src/referee/judge.ts';
+import type { ClientVerdict } from '../../src/referee/judge.ts';
 import { createSimulator, type Simulator } from '../../src/simulator.ts';
 import type { Library } from './catalogue.ts';
 import type { Service } from './clients/client.ts';
@@ -45,7 +41,6 @@ const pauseSeconds = 2;
 
 export async function runAll(libraries: readonly Library[]): Promise<Score[]> {
   const simulator = await createSimulator({ clock: 'scaled', rate });
-  const folder = mkdtempSync(join(tmpdir(), 'smstwin-scorecard-'));
   try {
     await simulator.listen();
     const runs = libraries.flatMap((library) =>
@@ -55,14 +50,13 @@ export async function runAll(libraries: readonly Library[]): Promise<Score[]> {
     const waiting = [...runs];
     const lane = async () => {
       for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
-        scores.set(run, await agreedScores(run, simulator, folder));
+        scores.set(run, await agreedScores(run, simulator));
       }
     };
     await Promise.all(Array.from({ length: atOnce }, lane));
     return runs.flatMap((run) => scores.get(run) ?? []);
   } finally {
     await simulator.close();
-    rmSync(folder, { recursive: true });
   }
 }
 
@@ -70,10 +64,10 @@ export async function runAll(libraries: readonly Library[]): Promise<Score[]> {
  * The scores that two runs agree on: on a busy machine a timeout can end a request that the service
  * has answered in time.
  */
-async function agreedScores(run: Run, simulator: Simulator, folder: string): Promise<Score[]> {
+async function agreedScores(run: Run, simulator: Simulator): Promise<Score[]> {
   const seen = new Set<string>();
   for (let runs = 0; runs < mostRuns; runs++) {
-    const scores = await scoresOf(run, simulator, folder);
+    const scores = await scoresOf(run, simulator);
     const text = JSON.stringify(scores);
     if (seen.has(text)) return scores;
     seen.add(text);
@@ -81,35 +75,37 @@ async function agreedScores(run: Run, simulator: Simulator, folder: string): Pro
   throw new Error(`${run.library.name}: no two of ${mostRuns} runs agree; is the machine busy?`);
 }
 
-async function scoresOf(run: Run, simulator: Simulator, folder: string): Promise<Score[]> {
+async function scoresOf(run: Run, simulator: Simulator): Promise<Score[]> {
   const { library, configuration } = run;
   const worlds = Object.entries(faults).map(([fault, spec]) => {
-    const journal = join(mkdtempSync(join(folder, 'world-')), 'journal.ndjson');
-    const world = simulator.worlds.create({ journal });
-    simulator.hosting.get(world.world_id)?.simulator.faults.add(spec);
-    return { fault, journal, world };
+    const { world_id: id } = simulator.worlds.create({});
+    const world = simulator.hosting.get(id)?.simulator ?? simulator;
+    world.faults.add(spec);
+    return { id, world, task: taskOf(fault, configuration, world) };
   });
-  const tasks = worlds.map(
-    ({ fault, world: { base_url: baseUrl, accounts } }): Task => ({
-      fault,
-      service: {
-        url: `${baseUrl}/api/v1/sms/send/`,
-        headers: {
-          authorization: `Bearer ${accounts[0]?.api_key}`,
-          'content-type': 'application/json',
-        },
-      },
-      messages: messagesOf(configuration, accounts[0]?.sims[0]?.number ?? ''),
-    }),
+  const reports = await perform(
+    run,
+    worlds.map(({ task }) => task),
   );
-  const reports = await perform(run, tasks);
-  return Promise.all(
-    worlds.map(async ({ fault, journal, world }) => {
-      await simulator.worlds.delete(world.world_id);
-      const own = reports.filter((report) => report.fault === fault);
-      return { library: library.name, configuration, fault, ...judged(journal, own) };
-    }),
-  );
+  return worlds.map(({ id, world, task: { fault } }) => {
+    const intents = reports.flatMap((one) => (one.fault === fault ? [one.report] : []));
+    const score = { library: library.name, configuration, fault, ...judged(world, intents) };
+    simulator.worlds.delete(id);
+    return score;
+  });
+}
+
+function taskOf(fault: string, configuration: string, world: Simulator): Task {
+  const [account] = world.readyFile().accounts;
+  const headers = {
+    authorization: `Bearer ${account?.api_key}`,
+    'content-type': 'application/json',
+  };
+  return {
+    fault,
+    service: { url: `${world.baseUrl}/api/v1/sms/send/`, headers },
+    messages: messagesOf(configuration, account?.sims[0]?.number ?? ''),
+  };
 }
 
 /** A `request_id` is the program's part: none of the libraries adds one. */
@@ -122,7 +118,10 @@ function messagesOf(configuration: string, from: string): object[] {
   }));
 }
 
-type Reported = Report & { readonly fault: string };
+interface Reported {
+  readonly fault: string;
+  readonly report: Report;
+}
 
 async function perform(run: Run, tasks: readonly Task[]): Promise<Reported[]> {
   const [command = '', ...argv] = commandOf(run);
@@ -138,8 +137,8 @@ async function perform(run: Run, tasks: readonly Task[]): Promise<Reported[]> {
 }
 
 function reportOf(line: string): Reported {
-  const report = JSON.parse(line) as Reported;
-  return { ...report, intent: report.message };
+  const { fault, ...report } = JSON.parse(line) as Report & { readonly fault: string };
+  return { fault, report: { ...report, intent: report.message } };
 }
 
 function commandOf({ library: { file, language }, configuration }: Run): string[] {
@@ -156,17 +155,13 @@ function commandOf({ library: { file, language }, configuration }: Run): string[
   return ['faketime', '-f', `+0 x${rate}`, ...python, isDefault ? 'by_default' : configuration];
 }
 
-function judged(
-  journal: string,
-  reported: readonly Reported[],
-): Pick<Score, 'accepted' | 'verdicts'> {
-  const { exchanges } = exchangesOfJournalFile(journal);
-  const { rules } = judge(exchanges, { reports: reported });
+function judged(world: Simulator, intents: Report[]): Pick<Score, 'accepted' | 'verdicts'> {
+  const { rules, details } = world.referee({ intents, details: true });
   const exercised = rules.filter(
     ({ id, verdict }) => shownRules.has(id) && verdict !== 'not_exercised',
   );
   return {
-    accepted: exchanges.filter(({ status }) => status === 202).length,
+    accepted: details?.exchanges.filter(({ status }) => status === 202).length ?? 0,
     verdicts: Object.fromEntries(exercised.map(({ id, verdict }) => [id, verdict])),
   };
 }
