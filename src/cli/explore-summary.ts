@@ -54,9 +54,10 @@ const sentences = new Map<string, string>([
 ]);
 
 function resultOf(finding: Finding, at: number): Result {
-  const { cause, what } = findingView(finding);
+  const { cause, what, timeline } = findingView(finding);
   const { seen } = finding.run;
   const first = seen[0]?.exchange;
+  const startMs = startOf(timeline);
   return {
     id: `finding ${at + 1}: ${scheduleText(finding.schedule)}`,
     subject: cause,
@@ -72,8 +73,13 @@ function resultOf(finding: Finding, at: number): Result {
         ? shown
         : { ...shown, requestHeaders: { ...shown.requestHeaders, fault } };
     }),
+    timeline: timeline.map((entry) => entryText(entry, startMs)),
     omitted: 0,
   };
+}
+
+function startOf([first]: readonly TimelineEntry[]): number {
+  return Date.parse(first?.at ?? '');
 }
 
 function restOf({ findings, problem, unstable }: SearchResult, line: string): Result[] {
@@ -104,8 +110,10 @@ const shownOutput = 10;
 export function findingText(finding: Finding, title: string, file: string | undefined): string {
   const { cause, what, timeline, also, output } = findingView(finding);
   const lines = [`${title}  ${cause}  ${scheduleText(finding.schedule)}`, `  ${what}`];
-  const startMs = Date.parse(timeline[0]?.at ?? '');
-  for (const entry of timeline.slice(0, shownExchanges)) lines.push(entryText(entry, startMs));
+  const startMs = startOf(timeline);
+  for (const entry of timeline.slice(0, shownExchanges)) {
+    lines.push(`    ${entryText(entry, startMs)}`);
+  }
   const more = timeline.length - shownExchanges;
   if (more > 0) lines.push(`    … and ${more} more exchanges`);
   const tail = output.split('\n').slice(-shownOutput);
@@ -121,7 +129,7 @@ function entryText(entry: TimelineEntry, startMs: number): string {
   const place = intent === null ? '' : ` (${endpoint} ${intent}, attempt ${attempt})`;
   const reply = seen ? `${status}` : `${status}, not seen by the client`;
   const met = fault === null ? '' : `  ← ${fault}`;
-  return `    ${number}  ${seconds} s  ${method} ${target}${place} → ${reply}${met}`;
+  return `${number}  ${seconds} s  ${method} ${target}${place} → ${reply}${met}`;
 }
 
 export function exploreJson({ result, line, command, startedAt, durationMs }: Explored) {

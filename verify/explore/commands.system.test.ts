@@ -163,7 +163,9 @@ test('a finding is written, replayed by its file, and gone once the client is me
   const json = JSON.parse(readFileSync(`${report}.json`, 'utf8'));
   expect(json).toMatchObject({ exit_code: 1, findings: [{ cause: 'not_accepted' }] });
   expect(readFileSync(`${report}.xml`, 'utf8')).toContain('reset at send 1, attempt 1');
-  expect(readFileSync(`${report}.html`, 'utf8')).toContain('reset at send 1, attempt 1');
+  const html = readFileSync(`${report}.html`, 'utf8');
+  expect(html).toContain('reset at send 1, attempt 1');
+  expect(html).toContain('(send 1, attempt 1) → 503, not seen by the client  ← reset</li>');
   const again = await runExplore(['--schedule', file, '--', ...faulty]);
   expect(again.exitCode).toBe(1);
   const mended = await runExplore(['--schedule', file, '--', ...patient, 'none', '1']);
