@@ -27,7 +27,7 @@ export async function learn(
   const first = await runClient([], intents);
   const one = judged(first, undefined);
   if (isProblem(one)) return one;
-  const second = await runClient([], first.intents);
+  const second = await runClient([], intents);
   const other = judged(second, undefined);
   if (isProblem(other)) return differing(`passed, then did not: ${other.line}`, other.tail);
   const difference = differenceOf(one.trace, other.trace);
