@@ -1,7 +1,7 @@
 /**
  * Runs clients of other languages, each against a world of its own on one server: Python on
  * worlds with a manual clock, which the sleeps of the client move, and the shell on worlds that
- * live twenty times as fast.
+ * live faster.
  */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -18,7 +18,9 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 /** Real milliseconds of a delayed reply; where it shall outlast a timeout, and otherwise. */
 const longestDelayMs = { wrong: 400, right: 200 };
 /** Shell clients that run at the same time: they mostly sleep. */
-const shellsAtOnce = 32;
+const shellsAtOnce = 24;
+/** What a wrong client does too early must be early on a busy machine, too. */
+const speeds = { right: { rate: 20 }, wrong: { rate: 1 } };
 
 export interface ForeignRun {
   readonly client: ClientEntry;
@@ -66,7 +68,7 @@ export async function runShellClients(
   clients: readonly ClientEntry[],
   seeds: Seeds,
 ): Promise<ForeignRun[]> {
-  const settings = { clock: 'scaled', rate: 20, retryAfterSeconds: 'real' } as const;
+  const settings = { clock: 'scaled', ...speeds.right, retryAfterSeconds: 'real' } as const;
   return onServer(settings, clients, seeds, async (jobs) => {
     const queue = [...jobs];
     const work = async () => {
@@ -113,7 +115,14 @@ async function onServer(
 }
 
 function newJob(server: Simulator, client: ClientEntry, seed: number): Job {
-  const { world_id: worldId, base_url, control_url, accounts } = server.worlds.create({});
+  const {
+    world_id: worldId,
+    base_url,
+    control_url,
+    accounts,
+  } = server.worlds.create(
+    client.rule !== undefined && server.settings.clock === 'scaled' ? speeds.wrong : {},
+  );
   const simulator = server.hosting.get(worldId)?.simulator;
   if (simulator === undefined) throw new Error(`no world ${worldId}`);
   const conditions =

@@ -10,7 +10,7 @@ export const shellClients: readonly ClientEntry[] = [
     ...curl,
     ...early,
     name: 'curl_until_it_works',
-    does: 'tries every ten seconds until curl --fail succeeds',
+    does: 'tries every half second until curl --fail succeeds',
   },
   {
     ...wget,
@@ -23,7 +23,7 @@ export const shellClients: readonly ClientEntry[] = [
     name: 'curl_list_goes_on',
     rule: 'CLIENT-2',
     meets: ['throttle'],
-    does: 'goes on with its list during a 429, and comes back to what was refused',
+    does: 'goes on with its list during a 429, and reports what was refused as failed',
   },
   {
     ...curl,
@@ -67,13 +67,13 @@ export const shellClients: readonly ClientEntry[] = [
     ...curl,
     name: 'curl_polls_fast',
     rule: 'CLIENT-11',
-    does: 'reads a message every four seconds',
+    does: 'reads a message three times within a second',
   },
   {
     ...curl,
     name: 'curl_watches_received',
     rule: 'CLIENT-13',
-    does: 'asks for received messages every four seconds',
+    does: 'asks for received messages five times a second',
   },
   { ...curl, name: 'curl_key_in_the_url', rule: 'CLIENT-16', does: 'appends its key to the URL' },
   { ...curl, name: 'curl_retry', does: 'lets curl --retry do the waiting' },
