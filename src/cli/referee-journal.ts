@@ -12,21 +12,28 @@ export interface RecordedTraffic {
   readonly exchanges: readonly Exchange[];
   /** Why they are not all of the run; undefined where they are. */
   readonly lack: string | undefined;
+  readonly hasFailed: ((messageId: string) => boolean) | undefined;
+  /** Whether the service has an account of this name or id, with requests or without. */
+  readonly hasAccount: (nameOrId: string) => boolean;
   /** What the reader should know of the file. */
   readonly notices: readonly string[];
 }
 
 /** Throws a JournalError if the file cannot be played. */
 export function exchangesOfJournalFile(path: string): RecordedTraffic {
-  const { isTruncated, differing, exchangeRecord } = replayJournal(path, bound);
+  const { isTruncated, differing, exchangeRecord, world } = replayJournal(path, bound);
+  const cut = 'the last line is incomplete and was ignored: the rest is judged as a partial record';
+  const differ =
+    `${differing} of the recorded replies differ when played again, and the new ones are judged: ` +
+    'the file was edited, or another version wrote it';
   return {
     exchanges: exchangeRecord.exchanges(),
-    lack: exchangeRecord.lack,
-    notices: [
-      ...(isTruncated ? [`${path}: the last line is incomplete and was ignored`] : []),
-      ...(differing > 0
-        ? [`${path}: ${differing} replies differ when played again; the new ones are judged`]
-        : []),
-    ],
+    lack: exchangeRecord.lack ?? (isTruncated ? cut : undefined),
+    hasFailed: (id) => world.messages.get(id)?.status === 'failed',
+    hasAccount: (wanted) =>
+      [...world.accounts.values()].some(
+        ({ accountId, name }) => accountId === wanted || name === wanted,
+      ),
+    notices: differing > 0 ? [`${path}: ${differ}`] : [],
   };
 }

@@ -155,7 +155,7 @@ test('--account judges one account, by name or by id', async () => {
   expect((await run(earlyJournal, '--account', accounts[0]?.account_id ?? '')).code).toBe(1);
   expect(await run(earlyJournal, '--account', 'nemo')).toMatchObject({
     code: 2,
-    errors: '--account nemo: the record has no request of this account',
+    errors: '--account nemo: the record has no such account',
   });
 });
 

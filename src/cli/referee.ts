@@ -85,16 +85,17 @@ export async function referee(argv: readonly string[], io: CommandIo): Promise<n
 function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
   const expected = flags.expected === undefined ? [] : readExpected(flags.expected);
   const reports = flags.intents === undefined ? undefined : readIntentsFile(flags.intents);
-  const { exchanges, lack } = trafficOf(file, io);
+  const { exchanges, lack, hasFailed, hasAccount } = trafficOf(file, io);
   const { strict = false, partial = false, grace, account } = flags;
   for (const name of account) {
-    if (exchanges.some((one) => isOfAccount(one, name))) continue;
-    throw new CommandError(2, `--account ${name}: the record has no request of this account`);
+    if (hasAccount(name)) continue;
+    throw new CommandError(2, `--account ${name}: the record has no such account`);
   }
   const report = judge(exchanges, {
     isPartial: partial,
     isStrict: strict,
     lack,
+    hasFailed,
     graceMs: grace,
     reports,
     ...(account.length > 0 && { accounts: account }),
@@ -107,7 +108,7 @@ function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
   return summary.exitCode;
 }
 
-function trafficOf(file: string, io: CommandIo): Pick<RecordedTraffic, 'exchanges' | 'lack'> {
+function trafficOf(file: string, io: CommandIo): Omit<RecordedTraffic, 'notices'> {
   if (!file.endsWith('.har')) {
     const traffic = exchangesOfJournalFile(file);
     for (const notice of traffic.notices) io.error(`smstwin referee: ${notice}\n`);
@@ -115,7 +116,9 @@ function trafficOf(file: string, io: CommandIo): Pick<RecordedTraffic, 'exchange
   }
   try {
     const text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
-    return { exchanges: exchangesOfHar(text, file), lack: undefined };
+    const exchanges = exchangesOfHar(text, file);
+    const hasAccount = (name: string) => exchanges.some((one) => isOfAccount(one, name));
+    return { exchanges, lack: undefined, hasFailed: undefined, hasAccount };
   } catch (error) {
     if (error instanceof CommandError) throw error;
     const { code = String(error) } = error as NodeJS.ErrnoException;

@@ -8,6 +8,7 @@ import { type JournalLines, readJournal } from '../recording/journal-lines.ts';
 import type { Played } from '../recording/play.ts';
 import { playFrom } from '../recording/resume.ts';
 import type { ExchangeRecord, RecordBound } from '../referee/exchange-record.ts';
+import type { World } from '../sim/world.ts';
 import { Simulator } from '../simulator.ts';
 
 export interface Replayed extends Played {
@@ -16,6 +17,8 @@ export interface Replayed extends Played {
   readonly isTruncated: boolean;
   /** What the run leaves for the referee. */
   readonly exchangeRecord: ExchangeRecord;
+  /** The world at the end of the run. */
+  readonly world: World;
 }
 
 /**
@@ -56,7 +59,8 @@ function replayLines(
     simulator.wallClock.hold();
     const played = playFrom(simulator, lines, header, path);
     const { exchangeRecord } = simulator;
-    return { ...played, header, isTruncated: lines.isTruncated, exchangeRecord };
+    const { world } = simulator.simulation;
+    return { ...played, header, isTruncated: lines.isTruncated, exchangeRecord, world };
   } finally {
     void simulator.close();
   }

@@ -277,18 +277,29 @@ test('CLIENT-1 a request that came before a delayed 429 had left is no retry of 
   expect(verdictsOf(simulator.referee())['CLIENT-1']).toBe('passed');
 });
 
-test.each(['query', 'path', 'body', 'message'])(
+const hexOf = (character: string) => character.charCodeAt(0).toString(16);
+const percentOf = (key: string) => key.replaceAll(/[a-z]/g, (one) => `%${hexOf(one)}`);
+const escapeOf = (key: string) => key.replaceAll(/[A-Z_]/g, (one) => `\\u00${hexOf(one)}`);
+
+test.each(['query', 'path', 'body', 'message', 'escaped query', 'escaped path', 'escaped message'])(
   'CLIENT-16 a key in the %s is found, and no record of the run holds it',
   async (where) => {
     const { simulator, call } = controlFixture();
     const key = simulator.readyFile().accounts[0]?.api_key ?? '';
     const own = { authorization: bearer(key), clientIp: '127.0.0.1' };
     const send = { to: '+12025550123', from: '+12025550101', message: 'Hello', request_id: 'a' };
+    const written = postTo(sendPaths.send, { ...send, message: key }, own);
     const requests = {
       query: requestTo('/api/v1/sms/received/', { query: `api_key=${key}`, clientIp: '1.1.1.1' }),
       path: requestTo(`/api/v1/sms/${key}/`, own),
       body: postTo(sendPaths.send, { ...send, api_key: key }, own),
       message: postTo(sendPaths.send, { ...send, message: `it is ${key}!` }, own),
+      'escaped query': requestTo('/api/v1/sms/received/', {
+        query: `api_key=${percentOf(key)}`,
+        clientIp: '1.1.1.1',
+      }),
+      'escaped path': requestTo(`/api/v1/sms/${percentOf(key)}/`, own),
+      'escaped message': { ...written, body: String(written.body).replace(key, escapeOf(key)) },
     };
     const events: unknown[] = [];
     simulator.activity.listen('request', (event) => events.push(event));

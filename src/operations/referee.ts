@@ -13,7 +13,9 @@ import type { Live } from './live.ts';
 import { accountCalled } from './query.ts';
 
 /** A boolean in JavaScript and in a body, a text in a query. */
-const flagSchema = z.union([z.boolean(), z.enum(['true', 'false'])]).default(false);
+const flagSchema = z
+  .union([z.boolean(), z.enum(['true', 'false'])], { error: 'expected true or false' })
+  .default(false);
 
 const querySchema = z.strictObject({
   account: z.string().exactOptional().describe('Judges this account alone, by name or id.'),
@@ -169,6 +171,7 @@ function reportOn(
     accounts: known && [known.accountId],
     reports: intents.length > 0 ? latestReports(intents) : undefined,
     lack: exchangeRecord.lack,
+    hasFailed: (id) => simulation.world.messages.get(id)?.status === 'failed',
   });
   return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };
 }

@@ -70,7 +70,7 @@ function keepsQuiet({ exchanges, intents, graceMs, isPartial }: ClientRecord): J
     isSend(one)
       ? intentOf.get(one) === intentOf.get(refused) ||
         (isPartial && contentOf(one) === contentOf(refused))
-      : one.target === refused.target;
+      : one.target === refused.target && one.credential === refused.credential;
   const held = new Map<string, Exchange>();
   const findings: Finding[] = [];
   let exercised = 0;

@@ -2,9 +2,9 @@
 import {
   type Exchange,
   isAccepted,
-  isConfirmed,
   isSend,
   isUnresolved,
+  refusedForGood,
   requestIdOf,
 } from './exchange.ts';
 import { dayMs } from './intents.ts';
@@ -80,22 +80,20 @@ function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
 
 function retriesWithinADay({ intents }: ClientRecord): Judgement {
   const retries = intents.all.flatMap(({ attempts, renamed }) => {
-    // The service may have accepted the first of these; before it, it knows no id.
-    const first = attempts.find((one) => requestIdOf(one) !== undefined && isHeld(one));
+    const withId = attempts.filter((one) => requestIdOf(one) !== undefined);
+    // A refusal says that the service holds no message under the id.
+    const from = withId.findLastIndex(({ status }) => refusedForGood.includes(status));
+    const first = withId.slice(from + 1).find(isHeld);
     if (first === undefined) return [];
     return attempts
       .filter((one) => one.number > first.number && !renamed.has(one))
       .filter((one) => requestIdOf(one) === requestIdOf(first))
-      .map((retry) => ({
-        first,
-        retry,
-        isSure: attempts.some((one) => one.number < retry.number && isConfirmed(one)),
-      }));
+      .map((retry) => ({ first, retry }));
   });
   return {
     exercised: retries.length,
     findings: retries
-      .filter(({ first, retry, isSure }) => !isSure && retry.atMs - first.atMs > dayMs)
+      .filter(({ first, retry }) => retry.atMs - first.atMs > dayMs)
       .map(({ first, retry }) =>
         finding(
           `the request_id ${requestIdOf(retry)} is ${spanText(retry.atMs - first.atMs)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,
@@ -106,7 +104,8 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
   };
 }
 
-/** Only what was accepted is sent again; a recorder that saw no reply (status 0) cannot say. */
+/** The service accepted it, or may have, as far as the client knows. */
 function isHeld(send: Exchange): boolean {
-  return isAccepted(send) || send.status === 0;
+  const { status, isSeen } = send;
+  return isAccepted(send) || (!isSeen && (status === 0 || status >= 500));
 }

@@ -4,6 +4,7 @@ import {
   isAccepted,
   isUnresolved,
   messageIdOf,
+  refusedForGood,
   requestIdOf,
   senderOf,
   wasKnownTo,
@@ -26,8 +27,6 @@ export const outcomes: Judges = {
   'CLIENT-9': givesNothingUp,
   'CLIENT-10': reportsTruthfully,
 };
-
-const refusedForGood: readonly number[] = [400, 401, 402, 403, 404];
 
 function sendsOnce({ intents }: ClientRecord): Judgement {
   const judged = intents.all.filter(({ isAttributable }) => isAttributable);
@@ -66,7 +65,11 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
     ),
   ].filter(
     ([refused, later]) =>
-      isFinal(refused) && wasKnownTo(later, refused) && !isNextMonth(refused, later),
+      isFinal(refused) &&
+      wasKnownTo(later, refused) &&
+      !isNextMonth(refused, later) &&
+      // What the client was refused for had been put right.
+      !(later.status >= 200 && later.status < 300),
   );
   return {
     exercised: exchanges.filter(isFinal).length,
@@ -126,31 +129,35 @@ function reportsTruthfully({
   intents,
   isPartial,
   reports = [],
+  hasFailed,
 }: ClientRecord): Judgement {
   if (isPartial) return { exercised: 0, findings: [] };
+  const isFailed = (id: string | undefined) =>
+    id !== undefined && (hasFailed?.(id) === true || wasReadAsFailed(id, exchanges));
   const groups = grouped(reports, (report) => report.request_id ?? contentOfReport(report));
   return {
     exercised: reports.filter(({ reported }) => reported !== undefined).length,
-    findings: [...groups.values()].flatMap((group) => untruths(group, intents.all, exchanges)),
+    findings: [...groups.values()].flatMap((group) => untruths(group, intents.all, isFailed)),
   };
 }
 
 function untruths(
   group: readonly Report[],
   all: readonly Intent[],
-  exchanges: readonly Exchange[],
+  isFailed: (messageId: string | undefined) => boolean,
 ): readonly Finding[] {
   const attempts = all
     .filter((intent) => group.some((report) => isOf(report, intent)))
     .flatMap((one) => one.attempts);
   const accepted = messagesOf(attempts);
-  const living = accepted.filter((one) => !hasFailed(messageIdOf(one), exchanges));
+  const living = accepted.filter((one) => !isFailed(messageIdOf(one)));
   const saidAccepted = group.filter(({ reported }) => reported === 'accepted');
   const saidFailed = group.filter(({ reported }) => reported === 'failed');
   const findings: Finding[] = [];
   const count = accepted.length > 0 ? `only ${accepted.length} such` : 'no such';
+  const noun = accepted.length > 1 ? 'messages' : 'message';
   for (const { intent } of saidAccepted.slice(accepted.length)) {
-    const what = `${intent} was reported as accepted, but the service accepted ${count} message: report what the reply says`;
+    const what = `${intent} was reported as accepted, but the service accepted ${count} ${noun}: report what the reply says`;
     findings.push(finding(what, ...attempts));
   }
   const mayLive = group.length - saidFailed.length;
@@ -164,7 +171,7 @@ function untruths(
 }
 
 /** The last status that the client read of the message is `failed`. */
-function hasFailed(messageId: string | undefined, exchanges: readonly Exchange[]): boolean {
+function wasReadAsFailed(messageId: string, exchanges: readonly Exchange[]): boolean {
   const read = exchanges.findLast(
     (one) => one.endpoint === 'read' && messageIdOf(one) === messageId && one.status === 200,
   );

@@ -57,6 +57,9 @@ export function isAccepted({ status }: Exchange): boolean {
   return status === 202 || status === 200;
 }
 
+/** Statuses that the same request would meet again (CLIENT-8). */
+export const refusedForGood: readonly number[] = [400, 401, 402, 403, 404];
+
 /** After it the client cannot know its message queued: it must retry, or say that it gives up. */
 export function isUnresolved({ status, isSeen }: Exchange): boolean {
   return !isSeen || status === 429 || status >= 500;

@@ -123,6 +123,15 @@ test('an export without keys has one caller', () => {
 test.each([
   ['query', { url: `${send}?api_key=${key}`, request: { headers: [] } }],
   ['body', { request: { postData: { text: body.replace('}', `,"key":"${key}"}`) } } }],
+  ['escaped query', { url: `${send}?api_key=${key.replace('_', '%5f')}` }],
+  [
+    'escaped body',
+    {
+      request: {
+        postData: { text: body.replace('}', `,"key":"${key.replace('_', '\\u005f')}"}`) },
+      },
+    },
+  ],
 ])('CLIENT-16 a key in the %s is found and not kept', (_, line) => {
   const exchanges = read({ at: '2026-01-01T00:00:00Z', ...line });
   expect(exchanges[0]?.showsKey).toBe(true);

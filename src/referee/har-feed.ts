@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { CommandError } from '../config/command-error.ts';
+import { plainAddress, plainJson } from '../http/service/plain-spelling.ts';
 import { matchRoute } from '../http/service/routes.ts';
 import type { Exchange } from './exchange.ts';
 import { endpointOf, isGarbled, objectIn, waitMs } from './traffic.ts';
@@ -97,15 +98,17 @@ function exchangeOf(
 ): Made {
   const { time, request, response } = entry;
   const url = urlOf(entry);
-  const sent = textOf(request.postData);
+  const sent = plainJson(textOf(request.postData));
+  const search = plainAddress(url.search);
   const key = keyOf(request);
   const caller = key === '' ? 'unauthenticated' : keyName(key);
-  const shown = keysIn(`${url.pathname}${url.search}\n${sent}`, keys);
-  const hidden = (text: string) =>
-    shown.reduce((left, each) => left.replaceAll(each, `(${keyName(each)})`), text);
-  const path = hidden(pathOf(url));
-  const text = hidden(sent);
+  const shown = keysIn(`${plainAddress(url.pathname)}${search}\n${sent}`, keys);
   const replyText = textOf(response.content);
+  const echoed = keysIn(plainJson(replyText), keys);
+  const hidden = (text: string) =>
+    [...shown, ...echoed].reduce((left, each) => left.replaceAll(each, `(${keyName(each)})`), text);
+  const path = hidden(plainAddress(pathOf(url)));
+  const text = hidden(sent);
   const header = response.status === 429 ? headerOf(response.headers, 'retry-after') : undefined;
   return {
     number,
@@ -118,13 +121,13 @@ function exchangeOf(
     accountName: undefined,
     endpoint: endpointOf(path),
     method: request.method,
-    target: `${path}${hidden(url.search)}`,
+    target: `${path}${hidden(search)}`,
     text,
     body: objectIn(text),
     status: response.status,
     retryAfterMs: waitMs(header, 1),
     retryAfter: header,
-    reply: objectIn(hidden(replyText)),
+    reply: objectIn(hidden(plainJson(replyText))),
     // Recorders write status 0 where no whole reply came.
     isSeen: response.status > 0 && !response._error && !isGarbled(response.status, replyText),
     showsKey: shown.length > 0,

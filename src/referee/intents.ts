@@ -67,6 +67,8 @@ class Grouping {
   readonly #bare = new Map<string, Intent[]>();
   /** By content: intents left unresolved whose `request_id` does not come again. */
   readonly #left = new Map<string, Intent[]>();
+  /** By `request_id` alone: intents of callers without an account. */
+  readonly #strangers = new Map<string, Intent[]>();
   readonly #lastUse = new Map<string, number>();
 
   constructor(sends: readonly Exchange[], { isPartial, reports = [] }: Knowledge) {
@@ -92,12 +94,27 @@ class Grouping {
   #place(send: Exchange): void {
     const content = contentOf(send);
     const id = requestIdOf(send);
-    const known = id === undefined ? undefined : this.#byId.get(idKey(send, id));
+    const known = id === undefined ? undefined : this.#knownBy(send, id);
     const intent =
       known === undefined ? this.#ofContent(send, content, id) : this.#sameId(send, known);
     if (intent === undefined) this.#begin(send, content, id);
     else intent.attempts.push(send);
     this.#noteIfLeft(intent ?? this.#all.at(-1), send);
+  }
+
+  /**
+   * The intents of a `request_id`; also one of a caller whose key the service did not know, if nothing
+   * came of it yet: the client has another key by now.
+   */
+  #knownBy(send: Exchange, id: string): readonly Intent[] | undefined {
+    const known = this.#byId.get(idKey(send, id));
+    if (known !== undefined) return known;
+    const moved = (this.#strangers.get(id) ?? []).find(
+      (one) => !one.attempts.some(isAccepted) && isSameMessage(lastOf(one), send),
+    );
+    if (moved === undefined) return undefined;
+    push(this.#byId, idKey(send, id), moved);
+    return [moved];
   }
 
   #begin(send: Exchange, content: string, requestId: string | undefined): void {
@@ -111,7 +128,10 @@ class Grouping {
     };
     this.#all.push(intent);
     if (requestId === undefined) push(this.#bare, content, intent);
-    else push(this.#byId, idKey(send, requestId), intent);
+    else {
+      push(this.#byId, idKey(send, requestId), intent);
+      if (send.accountId === undefined) push(this.#strangers, requestId, intent);
+    }
   }
 
   /** After its last use, an unresolved intent may go on under another `request_id`. */
@@ -170,20 +190,13 @@ class Grouping {
 
   #sameId(send: Exchange, known: readonly Intent[]): Intent | undefined {
     const same = known.findLast(({ attempts: [first] }) => first && isSameMessage(first, send));
-    if (same !== undefined) {
-      const held = same.attempts.find(isAccepted);
-      const isOld = held !== undefined && send.atMs - held.atMs > dayMs;
-      // After a day the id is free: a new message, unless the old one is still open.
-      return isOld && same.attempts.some((one) => isConfirmed(one)) ? undefined : same;
-    }
+    if (same !== undefined) return same;
     const held = known.flatMap(({ attempts }) => attempts).findLast(isAccepted);
-    if (held !== undefined) {
-      if (send.atMs - held.atMs <= dayMs) this.#reuses.push({ first: held, second: send });
-      return undefined;
-    }
-    // What was refused for good comes again, corrected.
-    const refused = known.at(-1);
-    return refused !== undefined && !isUnresolved(lastOf(refused)) ? refused : undefined;
+    // Nothing was sent under the id yet: it still is the same message, changed.
+    if (held === undefined) return known.at(-1);
+    // After a day the id is free for another one.
+    if (send.atMs - held.atMs <= dayMs) this.#reuses.push({ first: held, second: send });
+    return undefined;
   }
 }
 

@@ -222,6 +222,39 @@ test('CLIENT-14 six attempts within a minute are too many, and jitter spreads re
   expect(verdicts([...refused, ...spread]).broken).toEqual([]);
 });
 
+test('CLIENT-7 the same message under its id after a day is sent again', () => {
+  const again = [send(0, { id: 'a' }), send(dayMs + 1, { id: 'a', messageId: 'm2' })];
+  expect(verdicts(again).broken).toEqual(['CLIENT-5', 'CLIENT-7']);
+  const told = [
+    send(0, { id: 'a', status: 503, lost: true }),
+    send(9_000, { id: 'a', status: 402 }),
+    send(dayMs + 1, { id: 'a' }),
+  ];
+  expect(verdicts(told).broken).toEqual([]);
+});
+
+test('CLIENT-8 what was put right is no repetition', () => {
+  const refused = send(0, { id: 'a', status: 403 });
+  expect(verdicts([refused, send(9_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-9 a retry under a new key goes on with the message', () => {
+  const unknown = {
+    ...send(0, { id: 'a', status: 401, lost: true }),
+    accountId: undefined,
+    caller: '127.0.0.1',
+  };
+  expect(verdicts([unknown, send(9_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-10 a message that failed was rightly reported as failed', () => {
+  const report = { intent: 'one', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+  const reports = [{ ...report, request_id: 'a', reported: 'failed' as const }];
+  const sent = [send(0, { id: 'a' })];
+  expect(verdicts(sent, { reports }).broken).toEqual(['CLIENT-10']);
+  expect(verdicts(sent, { reports, hasFailed: (id) => id === 'm-a' }).broken).toEqual([]);
+});
+
 test('CLIENT-16 a key stands in the Authorization header alone', () => {
   expect(verdicts([{ ...send(0, { id: 'a' }), showsKey: true }]).broken).toEqual(['CLIENT-16']);
 });
@@ -265,12 +298,12 @@ test('one id is one intent though its send_at moves with each retry', () => {
   expect(verdicts(lines).report.intents.all).toHaveLength(1);
 });
 
-test('CLIENT-9 an id that is given to another message leaves the first one behind', () => {
+test('CLIENT-9 a message that is changed under its request_id is not given up', () => {
   const lines = [
     send(0, { id: 'a', status: 429, after: 1 }),
     send(5_000, { id: 'a', message: 'Bye' }),
   ];
-  expect(verdicts(lines).broken).toEqual(['CLIENT-9']);
+  expect(verdicts(lines).broken).toEqual([]);
 });
 
 test('CLIENT-5 a garbled 202 and the replay that shows its message are one acceptance', () => {

@@ -45,6 +45,8 @@ export interface JudgeOptions {
   /** Why the record is not whole: it is then judged as a partial one. */
   readonly lack?: string | undefined;
   readonly reports?: readonly Report[] | undefined;
+  /** Whether a message ended as `failed`; without it, what the client read counts. */
+  readonly hasFailed?: ((messageId: string) => boolean) | undefined;
 }
 
 const judges: Judges = {
@@ -59,13 +61,13 @@ const judges: Judges = {
 export const defaultGraceMs = 1_000;
 
 export function judge(exchanges: readonly Exchange[], options: JudgeOptions = {}): RefereeReport {
-  const { graceMs = defaultGraceMs, accounts, reports, lack } = options;
+  const { graceMs = defaultGraceMs, accounts, reports, lack, hasFailed } = options;
   const isPartial = options.isPartial === true || lack !== undefined;
   const isJudged = (one: Exchange) =>
     accounts === undefined || accounts.some((account) => isOfAccount(one, account));
   const own = exchanges.filter(isJudged);
   const intents = intentsOf(own, { isPartial, reports });
-  const record: ClientRecord = { exchanges: own, intents, isPartial, graceMs, reports };
+  const record: ClientRecord = { exchanges: own, intents, isPartial, graceMs, reports, hasFailed };
   return {
     rules: clientRules.map(({ id, level }) => {
       const { exercised, findings } = (judges[id] as Judge)(record);

@@ -16,6 +16,8 @@ export interface ClientRecord {
   readonly graceMs: number;
   /** What the client reported of its intents; undefined without an intents file. */
   readonly reports: readonly Report[] | undefined;
+  /** Whether a message ended as `failed`; undefined where only its client's reads say so. */
+  readonly hasFailed: ((messageId: string) => boolean) | undefined;
 }
 
 export interface Finding {
@@ -45,11 +47,20 @@ export function finding(what: string, ...exchanges: readonly Exchange[]): Findin
   return { accountId, endpoint, what: `${what}${when}`, exchanges };
 }
 
-/** `41.0 s`, `0.25 s`, `26 h`. */
+const hourMs = 3_600_000;
+
+/** `41.0 s`, `0.25 s`, `14.999 s`, `26 h`, `24 h and 0.001 s`. */
 export function spanText(ms: number): string {
-  if (ms >= 7_200_000) return `${Math.floor(ms / 3_600_000)} h`;
-  const seconds = ms / 1_000;
-  return `${ms < 1_000 ? seconds.toFixed(3).replace(/0$/, '') : seconds.toFixed(1)} s`;
+  const hours = Math.floor(ms / hourMs);
+  if (hours >= 1_000_000) return 'more than a million hours';
+  if (hours < 2) return secondsText(ms);
+  const restMs = ms % hourMs;
+  return restMs > 0 && restMs < 60_000 ? `${hours} h and ${secondsText(restMs)}` : `${hours} h`;
+}
+
+function secondsText(ms: number): string {
+  const seconds = (ms / 1_000).toFixed(3).replace(/0{1,2}$/, '');
+  return `${seconds} s`;
 }
 
 /** Each exchange with the one before it that has the same key. */

@@ -7,6 +7,7 @@
  */
 import type { KeyRing, KeyTexts } from '../../sim/key-ring.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
+import { plainAddress, plainJson } from './plain-spelling.ts';
 
 /** A shorter key could be an ordinary word, and is not looked for. */
 export const shortestHiddenKey = 12;
@@ -22,13 +23,13 @@ export class Hiding implements ApiRequest {
   readonly #request: ApiRequest;
   readonly #keys: readonly string[];
 
-  constructor(request: ApiRequest, keys: readonly string[]) {
+  constructor(request: ApiRequest, { path, query, text: sent }: Spelled, keys: readonly string[]) {
     this.#request = request;
     this.#keys = keys;
-    this.path = this.#without(request.path);
-    this.query = this.#without(request.query);
+    this.path = this.#without(path);
+    this.query = this.#without(query);
     const { body } = request;
-    const text = this.#without(textOf(body));
+    const text = this.#without(sent);
     this.body = typeof body === 'string' ? text : Buffer.from(text, 'latin1');
   }
 
@@ -84,11 +85,30 @@ export function hideKeys(ring: KeyRing, request: ApiRequest): Hiding | undefined
   const isPossible =
     (typeof body === 'string' ? isRunIn(body, texts) : isRunInBytes(body, texts)) ||
     isRunIn(path, texts) ||
-    isRunIn(query, texts);
+    isRunIn(query, texts) ||
+    isEscaped(request);
   if (!isPossible) return undefined;
-  const text = `${path}\n${query}\n${textOf(body)}`;
+  const spelled = {
+    path: plainAddress(path),
+    query: plainAddress(query),
+    text: plainJson(textOf(body)),
+  };
+  const text = `${spelled.path}\n${spelled.query}\n${spelled.text}`;
   const keys = keysIn(text, ring, tokenOf(request.authorization));
-  return keys.length === 0 && !standIn.test(text) ? undefined : new Hiding(request, keys);
+  return keys.length === 0 && !standIn.test(text) ? undefined : new Hiding(request, spelled, keys);
+}
+
+/** The path, query and body, with no character of a key escaped. */
+interface Spelled {
+  readonly path: string;
+  readonly query: string;
+  readonly text: string;
+}
+
+function isEscaped({ path, query, body }: ApiRequest): boolean {
+  if (path.includes('%') || query.includes('%')) return true;
+  if (typeof body === 'string') return body.includes('\\u00');
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes('\\u00');
 }
 
 /**
