@@ -178,8 +178,8 @@ function report(
   io.out(`${line}\n`);
   if (!isSingle) {
     io.out(
-      `${runs} runs, ${points} decision points, ${findings.length} findings, ${unstable.length} unstable; ` +
-        `${skipped} schedules skipped: they cannot differ from one already run\n`,
+      `${many(runs, 'run')}, ${many(points, 'decision point')}, ${many(findings.length, 'finding')}, ${unstable.length} unstable; ` +
+        `${many(skipped, 'schedule')} skipped, which cannot differ from one already run\n`,
     );
   }
   const explored = {
@@ -206,6 +206,11 @@ function flagsAgain({ timeout, slow, rate, seed, world, env, commandMayFail }: E
   ];
 }
 
+/** `1 finding`, `2 findings`. */
+function many(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 const progressEveryMs = 5_000;
 
 /** One line every five seconds. */
@@ -215,7 +220,7 @@ function progressTo(io: CommandIo): (progress: Progress) => void {
     if (Date.now() - shownMs < progressEveryMs) return;
     shownMs = Date.now();
     const { size = 0, done = 0, total = 0 } = levels.at(-1) ?? {};
-    const found = `${points} decision points, ${findings.length} findings`;
+    const found = `${many(points, 'decision point')}, ${many(findings.length, 'finding')}`;
     io.error(`smstwin explore: depth ${size}: ${done} of ${total} schedules; ${found}\n`);
   };
 }

@@ -321,6 +321,15 @@ test.each(['query', 'path', 'body', 'message', 'escaped query', 'escaped path', 
   },
 );
 
+test('CLIENT-15 a 400 that a fault chose is not the fault of the body', () => {
+  const simulator = simulatorWith({ limits: {} });
+  simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'status', status: 400 } });
+  sendBy(simulator, 0, { request_id: 'a' });
+  expect(verdictsOf(simulator.referee())['CLIENT-15']).toBe('passed');
+  sendBy(simulator, 0, { request_id: 'b', to: 'no number' });
+  expect(verdictsOf(simulator.referee())['CLIENT-15']).toBe('advice');
+});
+
 test('CLIENT-16 a body with a key keeps its other bytes, UTF-8 or not', () => {
   const simulator = simulatorWith({ limits: {} });
   const key = simulator.readyFile().accounts[0]?.api_key ?? '';

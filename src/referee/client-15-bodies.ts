@@ -9,7 +9,7 @@ function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
   return {
     exercised: sends.length,
     findings: sends
-      .filter(({ status }) => status === 400)
+      .filter(({ status, isForced }) => status === 400 && isForced !== true)
       .map((send) =>
         finding(
           `the body was refused by validation: ${shown(send.reply)}; check it before it is sent`,

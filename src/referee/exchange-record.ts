@@ -32,6 +32,7 @@ interface Kept {
   readonly accountName: string | undefined;
   readonly accountId: string | undefined;
   readonly endpoint: EndpointName | undefined;
+  readonly isForced: boolean;
   readonly circumstances: Circumstances;
   /** How a reply ended that did not leave whole and at once. */
   end: { readonly atMs: number; readonly openUntil: number; readonly isSeen: boolean } | undefined;
@@ -82,7 +83,11 @@ export class ExchangeRecord {
     this.#isCutAtStart = isCutAtStart;
   }
 
-  add(entry: RequestEntry, { key, endpoint }: Handled, circumstances: Circumstances): void {
+  add(
+    entry: RequestEntry,
+    { key, endpoint, isForced = false }: Handled,
+    circumstances: Circumstances,
+  ): void {
     this.#requests++;
     if (!this.#isOpen) return;
     const { request, reply } = entry;
@@ -96,6 +101,7 @@ export class ExchangeRecord {
       accountName: key?.account.name,
       accountId: key?.account.accountId,
       endpoint,
+      isForced,
       circumstances,
       end: undefined,
     });
@@ -127,7 +133,7 @@ function isBefore(later: Exchange | undefined, { answeredAtMs }: Exchange): bool
 }
 
 function exchangeOf(
-  { entry, accountName, accountId, endpoint, circumstances, end }: Kept,
+  { entry, accountName, accountId, endpoint, isForced, circumstances, end }: Kept,
   at: number,
 ): Made {
   const { request, reply } = entry;
@@ -152,6 +158,7 @@ function exchangeOf(
     text,
     body: objectIn(text),
     status: reply.status,
+    isForced,
     retryAfterMs: waitMs(header, waitRate),
     retryAfter: header,
     reply: replied,

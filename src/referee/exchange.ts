@@ -29,6 +29,8 @@ export interface Exchange {
   /** The body where it is a JSON object. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   readonly status: number;
+  /** A fault chose the status: it says nothing of the request. A HAR file cannot tell. */
+  readonly isForced?: boolean;
   /** `Retry-After` of a 429, in milliseconds of the service's clock. */
   readonly retryAfterMs: number | undefined;
   /** The same as the header had it. */

@@ -41,6 +41,8 @@ export interface Handled {
   readonly endpoint: EndpointName | undefined;
   readonly key: ApiKey | undefined;
   readonly reply: ApiReply;
+  /** The status is a fault's, and says nothing of the request. */
+  readonly isForced?: boolean;
 }
 
 export function handle(world: World, limiter: Limiter, request: ApiRequest): Handled {

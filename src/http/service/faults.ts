@@ -97,7 +97,7 @@ export class Faults {
     const key = authenticate(world, request.authorization);
     if (fault.kind !== 'status') return { endpoint, key, reply: unserved[fault.kind] };
     if (fault.status !== tooMany || fault.headers !== undefined) {
-      return { endpoint, key, reply: forced(fault) };
+      return { endpoint, key, reply: forced(fault), isForced: true };
     }
     const caller = key?.account.accountId ?? addressOf(world, request);
     const waitSeconds = endpoint === undefined ? 0 : limiter.waitSeconds(endpoint, caller);
