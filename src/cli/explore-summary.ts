@@ -11,6 +11,7 @@ import { scheduleText } from '../explore/schedule.ts';
 import type { Finding, SearchResult } from '../explore/search.ts';
 import { clientRules } from '../referee/client-rules.ts';
 import { reportExchange } from './referee-summary.ts';
+import { many } from './table.ts';
 
 export interface Explored {
   readonly result: SearchResult;
@@ -118,7 +119,7 @@ export function findingText(finding: Finding, title: string, file: string | unde
   if (more > 0) lines.push(`    … and ${more} more exchanges`);
   const tail = output.split('\n').slice(-shownOutput);
   if (output !== '') lines.push('  its output ends with:', ...tail.map((line) => `    | ${line}`));
-  if (also.length > 0) lines.push(`  also under ${also.length} other schedules`);
+  if (also.length > 0) lines.push(`  also under ${many(also.length, 'other schedule')}`);
   if (file !== undefined) lines.push(`  ${file}`);
   return `${lines.join('\n')}\n\n`;
 }

@@ -16,6 +16,7 @@ import { durationMs } from '../operations/duration.ts';
 import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
 import { fileValue, rateValue, seedValue, wholeNumber } from './flag-values.ts';
 import { addFlags, type CommandIo, newCommand, readFlags, ValueError } from './flags.ts';
+import { many } from './table.ts';
 
 interface ExploreFlags {
   readonly depth: number;
@@ -204,11 +205,6 @@ function flagsAgain({ timeout, slow, rate, seed, world, env, commandMayFail }: E
     ...env.flatMap(({ name, value }) => ['--env', `${name}=${value}`]),
     ...(commandMayFail === true ? ['--command-may-fail'] : []),
   ];
-}
-
-/** `1 finding`, `2 findings`. */
-function many(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 const progressEveryMs = 5_000;

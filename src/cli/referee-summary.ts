@@ -12,7 +12,7 @@ import { clientRules } from '../referee/client-rules.ts';
 import { type Exchange, requestIdOf } from '../referee/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '../referee/judge.ts';
 import type { Finding } from '../referee/record.ts';
-import { table } from './table.ts';
+import { many, table } from './table.ts';
 
 interface Context {
   readonly file: string;
@@ -149,7 +149,7 @@ export function refereeText(
   for (const line of summary.weighed.stale) lines.push(`Stale expectation: ${line}`);
   const count = (verdict: string) => rules.filter((rule) => rule.verdict === verdict).length;
   lines.push(
-    `${length} exchange${length === 1 ? '' : 's'}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
+    `${many(length, 'exchange')}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,
   );
   if (notice !== undefined) lines.push(`Note: ${notice}.`);
   if (unattributable > 0) {

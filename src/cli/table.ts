@@ -11,3 +11,8 @@ export function table(rows: readonly (readonly string[])[]): string {
     .map((line) => `${line.trimEnd()}\n`)
     .join('');
 }
+
+/** `1 finding`, `2 findings`. */
+export function many(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
