@@ -18,6 +18,11 @@ const system = ['src', 'conformance', 'bench', 'verify'].map(
  * A long file that starts last leaves the other cores idle. Vitest knows this of a former run only.
  */
 const longest = [
+  'verify/foreign/foreign.system.test.ts',
+  'verify/harness/flags-only.system.test.ts',
+  'verify/explore/clients.system.test.ts',
+  'verify/clients/foreign-clients.system.test.ts',
+  'verify/harness/defects.system.test.ts',
   'verify/browser/pages.test.ts',
   'verify/model/model.test.ts',
   'verify/browser/report.test.ts',
@@ -37,8 +42,9 @@ class LongestFirst extends BaseSequencer {
 const shared = {
   // Threads would take the whole run down with one server left open by the native transport.
   pool: 'forks' as const,
-  // Vitest leaves one core idle by default, which on a machine of two is half of it.
-  maxWorkers: '100%',
+  // Vitest leaves one core idle by default, which on a machine of two is half of it. Many of the long
+  // tests wait rather than compute.
+  maxWorkers: '150%',
   // A test that hangs shall end; one that others on the machine slow down shall not fail.
   testTimeout: 30_000,
   hookTimeout: 60_000,

@@ -10,7 +10,7 @@ import { readWorldFile } from '../config/world-file.ts';
 import { CommandRuns, type Variable, variables } from '../explore/command-runs.ts';
 import { exitCodeOf, exploredLine } from '../explore/exploration.ts';
 import { type FaultName, faultNames } from '../explore/fault-names.ts';
-import { readSchedule, writeFindings } from '../explore/finding-files.ts';
+import { checkFolder, readSchedule, writeFindings } from '../explore/finding-files.ts';
 import { type Progress, replay, type SearchResult, search } from '../explore/search.ts';
 import { durationMs } from '../operations/duration.ts';
 import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
@@ -112,6 +112,7 @@ export async function explore(argv: readonly string[], io: CommandIo): Promise<n
 async function run(command: readonly string[], flags: ExploreFlags, io: CommandIo) {
   const { seed, world, rate, env: ownVariables, depth, maxRuns } = flags;
   const single = flags.schedule === undefined ? undefined : readSchedule(flags.schedule);
+  if (single === undefined) checkFolder(flags.out);
   const interrupt = new AbortController();
   const stop = () => interrupt.abort();
   const runs = new CommandRuns({
@@ -175,6 +176,10 @@ function report(
     io.error(`smstwin explore: ${problem.line}\n`);
     if (problem.tail !== '') io.error(`${problem.tail.replace(/^/gm, '  | ')}\n`);
   }
+  if ((result.unmet ?? 0) > 0) {
+    const met = `${many(result.unmet ?? 0, 'fault')} of the schedule met no call of the client`;
+    io.error(`smstwin explore: ${met}: if its calls have changed, explore it again\n`);
+  }
   const line = exploredLine(result, flags);
   io.out(`${line}\n`);
   if (!isSingle) {
@@ -208,6 +213,8 @@ function flagsAgain({ timeout, slow, rate, seed, world, env, commandMayFail }: E
 }
 
 const progressEveryMs = 5_000;
+/** Of Node's timers. */
+const longestMs = 2_147_483_647;
 
 /** One line every five seconds. */
 function progressTo(io: CommandIo): (progress: Progress) => void {
@@ -224,11 +231,11 @@ function progressTo(io: CommandIo): (progress: Progress) => void {
 function durationValue(text: string): Duration {
   try {
     const ms = durationMs(text, '');
-    if (ms > 0) return { text, ms };
+    if (ms > 0 && ms <= longestMs) return { text, ms };
   } catch {
     // Said below.
   }
-  throw new ValueError('expected a duration above 0, such as 3s, 500ms or 2m');
+  throw new ValueError('expected a duration above 0 and below 24 days, such as 3s, 500ms or 2m');
 }
 
 function faultsValue(text: string): FaultName[] {

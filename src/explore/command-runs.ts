@@ -2,7 +2,7 @@
  * Runs a command against a server of this process: each run has a world of its own, which it finds
  * in its environment.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommandError } from '../config/command-error.ts';
@@ -15,6 +15,7 @@ import { nodeOptionsOfClock } from './clock-option.ts';
 import type { KnownIntents } from './points.ts';
 import type { RawRun } from './run.ts';
 import type { Schedule } from './schedule.ts';
+import type { Ending } from './verdict.ts';
 import { WatchedRun } from './watched-run.ts';
 
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
@@ -75,11 +76,18 @@ export class CommandRuns {
     try {
       const env = this.#environment(world.simulator, intentsFile);
       const ending = await runChild({ command, env, timeoutMs, signal });
-      const reports = reportsIn(intentsFile, ending.kind === 'timeout');
-      return { ending, seen: watched.seen, intents: watched.intents, reports };
+      const read = reportsIn(intentsFile);
+      return {
+        // Of a client that was ended, the last line may be cut.
+        ending:
+          typeof read === 'string' && ending.kind !== 'timeout' ? badFile(read, ending) : ending,
+        seen: watched.seen,
+        intents: watched.intents,
+        reports: typeof read === 'string' ? undefined : read,
+      };
     } finally {
       this.#watched.delete(name);
-      rmSync(intentsFile, { force: true });
+      rmSync(intentsFile, { recursive: true, force: true });
       await hosting.delete(world);
     }
   }
@@ -115,13 +123,19 @@ export class CommandRuns {
   }
 }
 
-/** Undefined if the client wrote nothing. Of a client that was ended, the last line may be cut. */
-function reportsIn(file: string, wasEnded: boolean): readonly Report[] | undefined {
-  if (!existsSync(file) || readFileSync(file).length === 0) return undefined;
+/** Undefined if the client wrote nothing; a text says what is wrong with what it wrote. */
+function reportsIn(file: string): readonly Report[] | string | undefined {
+  if (!existsSync(file)) return undefined;
   try {
-    return readIntentsFile(file);
+    const reports = readIntentsFile(file);
+    return reports.length === 0 ? undefined : reports;
   } catch (error) {
-    if (wasEnded && error instanceof CommandError) return undefined;
+    if (error instanceof CommandError)
+      return error.message.replace(`--intents ${file}`, 'it').replace(`${file}: `, '');
     throw error;
   }
+}
+
+function badFile(why: string, { tail }: Ending): Ending {
+  return { kind: 'failed', how: `the file that SMSTWIN_INTENTS names is wrong: ${why}`, tail };
 }

@@ -1,7 +1,7 @@
 /**
  * What is written of each finding: `finding-N.json`, and tests for Vitest and pytest that replay it.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { CommandError } from '../config/command-error.ts';
@@ -16,6 +16,18 @@ export interface Again {
   readonly command: readonly string[];
   readonly flags: readonly string[];
   readonly intents: KnownIntents;
+}
+
+/** Throws a CommandError if findings could not be written to the folder, which it makes. */
+export function checkFolder(folder: string): void {
+  try {
+    const made = mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+    if (made !== undefined) rmSync(made, { recursive: true });
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    throw new CommandError(2, `--out ${folder}: cannot be written (${code})`);
+  }
 }
 
 /** Writes all findings to a folder, which it makes, and returns the names of the JSON files. */

