@@ -15,30 +15,6 @@ export interface Joinable<M> extends Member {
   readonly home: { ofArrival(arrival: number): M | undefined };
 }
 
-/** Members of one instant: their blocks only grow behind them. */
-interface FrozenList {
-  readonly blocks: readonly Block[];
-  readonly first: number;
-  readonly length: number;
-}
-
-/** What a batch is at one instant. */
-export interface FrozenBatch extends FrozenList {
-  /** The numbers of its cohorts. */
-  readonly cohorts: ReadonlySet<number>;
-}
-
-/** The arrival numbers of the messages that were in its cohorts, in order. */
-export function* arrivalsOf(
-  { blocks, first, length, cohorts }: FrozenBatch,
-  cohortOf: (arrival: number) => number,
-): Generator<number> {
-  for (let n = first; n < length; n++) {
-    const arrival = blocks[Math.floor(n / blockSize)]?.arrivals[n % blockSize];
-    if (arrival !== undefined && cohorts.has(cohortOf(arrival))) yield arrival;
-  }
-}
-
 interface Block {
   readonly arrivals: Float64Array;
   /** By their places in the list of cohorts. */
@@ -80,11 +56,6 @@ class Members<M extends Joinable<M>> {
   at(index: number): M | undefined {
     const arrival = this.#blocks[Math.floor(index / blockSize)]?.arrivals[index % blockSize];
     return arrival === undefined ? undefined : this.#home?.ofArrival(arrival);
-  }
-
-  /** Those that are members now, by arrival number, with the cohorts in which they came. */
-  freeze(first: number): FrozenList {
-    return { blocks: [...this.#blocks], first, length: this.#length };
   }
 
   /** The first `most` members of these cohorts, in order, from the place `first` on. */
@@ -229,12 +200,6 @@ export class Batch<M extends Joinable<M>> {
   /** The messages of these cohorts, in order. */
   membersOf(cohorts: readonly Cohort[], most = Number.POSITIVE_INFINITY): M[] {
     return this.#members.of(cohorts, this.#first, most);
-  }
-
-  freeze(isAsked: (cohort: Cohort) => boolean = () => true): FrozenBatch {
-    const asked = this.cohorts.filter((cohort) => cohort.slot > 0 && isAsked(cohort));
-    const cohorts = new Set(asked.map(({ slot }) => slot));
-    return { ...this.#members.freeze(this.#first), cohorts };
   }
 
   /** Moves the first `most` messages of these cohorts into a batch of their own. */

@@ -2,7 +2,7 @@
  * The work of a device: its messages that are not final, by what they wait for.
  * Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
  */
-import { Batch, type FrozenBatch, type Joinable } from './batch.ts';
+import { Batch, type Joinable } from './batch.ts';
 import type { Cohort } from './cohort.ts';
 import { type HeldMember, Holds, type HoldsImage } from './holds.ts';
 import type { Fate } from './outcomes.ts';
@@ -19,19 +19,6 @@ export interface WorkRows<M> {
   readonly ready: readonly M[];
   readonly inFlight: readonly M[];
   readonly paced: readonly PacedStep<M>[];
-}
-
-/** The same of one instant, by arrival number. */
-export interface FrozenWork {
-  readonly pollCount: number;
-  readonly held: ReturnType<Holds<never>['freeze']>;
-  readonly ready: readonly FrozenBatch[];
-  readonly inFlight: readonly FrozenBatch[];
-  readonly paced: readonly {
-    readonly arrival: number;
-    readonly from: Status;
-    readonly dueAtMs: number;
-  }[];
 }
 
 /** The same for a checkpoint, which keeps the batches. */
@@ -115,19 +102,6 @@ export class DeviceWork<M extends WorkMessage<M>> {
       ready: this.ready.flatMap(everyMember),
       inFlight: this.inFlight.flatMap(everyMember),
       paced: this.paced.items,
-    };
-  }
-
-  /** The rows of this instant, by arrival number, to be read later. */
-  freeze(): FrozenWork {
-    return {
-      pollCount: this.pollCount,
-      held: this.held.freeze(),
-      ready: this.ready.map((batch) => batch.freeze()),
-      inFlight: this.inFlight.map((batch) => batch.freeze()),
-      paced: this.paced.items.map(({ message: { arrival }, from, dueAtMs }) => {
-        return { arrival, from, dueAtMs };
-      }),
     };
   }
 

@@ -2,7 +2,7 @@
  * The messages of a device that `send_at` holds, by the millisecond in which their hold ends, so
  * that any number with one end is released at once. Rules: SEND-7.
  */
-import { Batch, type FrozenBatch, type Joinable } from './batch.ts';
+import { Batch, type Joinable } from './batch.ts';
 import type { Cohort } from './cohort.ts';
 import { MinHeap } from './min-heap.ts';
 
@@ -91,14 +91,6 @@ export class Holds<M extends HeldMember<M>> {
       batch.membersOf(batch.cohorts.filter(isHeld)),
     );
     return [...this.#alone.values(), ...together].sort(isReleasedBefore);
-  }
-
-  /** What is held now, by arrival number; in no particular order. */
-  freeze(): { readonly alone: readonly number[]; readonly together: readonly FrozenBatch[] } {
-    return {
-      alone: Array.from(this.#alone.values(), ({ arrival }) => arrival),
-      together: Array.from(this.#together.values(), (batch) => batch.freeze(isHeld)),
-    };
   }
 
   restore(messages: readonly M[]): void {

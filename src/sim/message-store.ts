@@ -8,7 +8,6 @@ import type { Chunk, ChunkImage } from './chunk.ts';
 import { rowsPerChunk } from './chunk.ts';
 import type { Cohort } from './cohort.ts';
 import { assert } from './errors.ts';
-import { FrozenMessages } from './frozen-messages.ts';
 import type { AcceptedUses } from './idempotency.ts';
 import { replayWindowMs } from './limits.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
@@ -90,13 +89,6 @@ export class MessageStore implements AccountHome {
   ofArrival(arrival: number): Message | undefined {
     const chunk = this.#rows.chunkOfArrival(arrival);
     return chunk && new Message(chunk, arrival - chunk.firstArrival);
-  }
-
-  /** What is held now, to be read later; the world goes on meanwhile. */
-  freeze(): FrozenMessages<Home, Message> {
-    return new FrozenMessages<Home, Message>(this, this.#rows.chunks, (chunk, row) => {
-      return new Message(chunk, row);
-    });
   }
 
   /** In the order of arrival. */
