@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -44,7 +45,7 @@ const shared = {
   pool: 'forks' as const,
   // Vitest leaves one core idle by default, which on a machine of two is half of it. Many of the long
   // tests wait rather than compute.
-  maxWorkers: '150%',
+  maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // A test that hangs shall end; one that others on the machine slow down shall not fail.
   testTimeout: 30_000,
   hookTimeout: 60_000,
