@@ -69,8 +69,10 @@ function keepsQuiet({ exchanges, intents, graceMs, isPartial }: ClientRecord): J
   const isRetry = (one: Exchange, refused: Exchange) =>
     isSend(one)
       ? intentOf.get(one) === intentOf.get(refused) ||
-        (isPartial && contentOf(one) === contentOf(refused))
+        (isPartial && (isLike(one, refused) || isLike(refused, one)))
       : one.target === refused.target && one.credential === refused.credential;
+  const isLike = (one: Exchange, other: Exchange) =>
+    intentOf.get(one)?.attempts.some((attempt) => contentOf(attempt) === contentOf(other)) === true;
   const held = new Map<string, Exchange>();
   const findings: Finding[] = [];
   let exercised = 0;
