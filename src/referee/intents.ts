@@ -192,8 +192,11 @@ class Grouping {
     const same = known.findLast(({ attempts: [first] }) => first && isSameMessage(first, send));
     if (same !== undefined) return same;
     const held = known.flatMap(({ attempts }) => attempts).findLast(isAccepted);
-    // Nothing was sent under the id yet: it still is the same message, changed.
-    if (held === undefined) return known.at(-1);
+    if (held === undefined) {
+      // What was refused for good comes again, corrected.
+      const refused = known.at(-1);
+      return refused !== undefined && !isUnresolved(lastOf(refused)) ? refused : undefined;
+    }
     // After a day the id is free for another one.
     if (send.atMs - held.atMs <= dayMs) this.#reuses.push({ first: held, second: send });
     return undefined;
