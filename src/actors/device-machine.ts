@@ -14,16 +14,16 @@ import { and, assertEvent, assign, setup } from 'xstate';
 import type { Device, DeviceState } from '../sim/records.ts';
 
 /**
- * What falls due for the messages of a device, in epoch milliseconds; undefined where nothing does.
+ * When work of a device's messages is due, in epoch milliseconds; undefined if no such work waits.
  */
 export interface DueWork {
-  /** The first poll of the device that finds work. */
+  /** The first poll of the device that will find work. */
   readonly nextPollAt: number | undefined;
-  /** The first step that a message takes by itself (`progressPace: own_delay`). */
+  /** The earliest step that a message takes by itself (`progressPace: own_delay`). */
   readonly nextStepAt: number | undefined;
 }
 
-/** `device`: a real device asked for its tasks. `operation`: somebody asked for a poll at once. */
+/** `device`: a real device asked for its tasks. `operation`: a user asked for a poll at once. */
 export type PolledBy = 'device' | 'operation';
 
 export type DeviceEvent =
@@ -32,7 +32,7 @@ export type DeviceEvent =
   | ({ readonly type: 'polled'; readonly by: PolledBy } & DueWork);
 
 interface DeviceInput extends DeviceState {
-  /** Only handed on to the actions. */
+  /** Passed to the actions; the machine itself does not read it. */
   readonly device: Device;
   readonly now: () => number;
 }
@@ -55,7 +55,7 @@ const parts = setup({
     isDeactivated: ({ context }) => !context.active,
     isDisconnected: ({ context }) => !context.connected,
     isDueByItself: ({ context, event }) => wakeAt(context, event) !== undefined,
-    /** Only the request of a real device is a poll of a device that polls externally. */
+    /** A device that polls externally polls only when the real device sends a request. */
     mayPoll: ({ context, event }) =>
       event.type === 'polled' && (event.by === 'operation' || context.polling === 'external'),
   },
@@ -68,7 +68,8 @@ const parts = setup({
     noteDueWork: assign({ nextWakeAt: ({ context, event }) => wakeAt(context, event) }),
     timerSet: () => {},
     /**
-     * Takes the steps that are due, polls if it may and a poll is due, and reports `work_changed`.
+     * Takes the steps that are due, polls if a poll is due and permitted, and reports
+     * `work_changed`.
      */
     work: (_, _params: { readonly mayPoll: boolean }) => {},
   },
@@ -112,8 +113,8 @@ export const deviceMachine = parts.createMachine({
 });
 
 /**
- * When the device wakes for this work. A real device that polls externally does not wait for polls
- * of its own.
+ * When the device wakes for this work. A device that polls externally never waits for its own
+ * polls.
  */
 function wakeAt({ polling }: DeviceState, event: DeviceEvent): number | undefined {
   if (event.type === 'device_changed') return undefined;

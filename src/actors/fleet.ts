@@ -1,10 +1,10 @@
 /**
- * The devices of the world, each with its live actor: reports to the machine what happened, and
- * does what it decides.
+ * The devices of the world, each with its running actor. Reports events to the device machine and
+ * carries out its decisions.
  * Rules: SVC-3, STATE-2, STATE-4. Assumes: deactivation, failsFrom.
- * What a poll does is in `polling.ts`, how a message moves on in `progress.ts`.
- * Each device is a root actor: stopping one scans the timers of its system, which are then its own
- * alone.
+ * `polling.ts` defines a poll; `progress.ts` defines how a message moves on.
+ * Each device is a root actor with its own actor system: stopping an actor scans all timers of its
+ * system, so a shared system would make that slow.
  */
 import { type Actor, createActor } from 'xstate';
 import type { Assumptions } from '../sim/assumptions.ts';
@@ -30,7 +30,9 @@ export class Fleet implements Dispatch {
   readonly #progress: Progress;
   readonly #polling: Polling;
   readonly #actors = new Map<Device, DeviceActor>();
-  /** The order in which devices set their timers: timers of one deadline fire in it. */
+  /**
+   * The order in which devices set their timers. Timers with the same deadline fire in this order.
+   */
   readonly #timerOrder = new Map<Device, number>();
   #timersSet = 0;
   readonly #machine: typeof deviceMachine;
@@ -81,7 +83,7 @@ export class Fleet implements Dispatch {
     device.work.add(message, nowMs);
     this.#progress.accepted(message);
     if (isStuckIn(message, 'queued') || device.polling === 'external') return;
-    // Most sends find the device awake in time: they cost no event.
+    // For most sends the device already wakes early enough, so they send no event to the machine.
     const { nextWakeAt } = this.#actor(device).getSnapshot().context;
     const neededAt = this.#polling.firstPollAfter(device, Math.max(message.sendAtMs, nowMs));
     if (nextWakeAt === undefined || nextWakeAt > neededAt) this.#reportWork(device);
@@ -92,8 +94,8 @@ export class Fleet implements Dispatch {
   }
 
   /**
-   * The lever "poll now": progress is reported even within one poll interval. Returns what it
-   * picked up.
+   * The operation "poll now": reports progress even within one poll interval. Returns the messages
+   * that it picked up.
    */
   pollNow(device: Device): readonly Message[] {
     if (!this.#mayPoll(device, 'operation')) {
@@ -105,21 +107,21 @@ export class Fleet implements Dispatch {
     return this.#pollFor(device, 'operation');
   }
 
-  /** The lever "one legal step"; false where the machine has none. */
+  /** The operation "one legal step"; false if the machine has no step. */
   progress(message: Message): boolean {
     if (!this.#progress.stepByOperation(message)) return false;
     this.#reportWork(message.device);
     return true;
   }
 
-  /** The lever "fail"; false where the message is final or may not fail from its status. */
+  /** The operation "fail"; false if the message is final or may not fail from its status. */
   fail(message: Message, reason: string): boolean {
     if (!this.#progress.failByOperation(message, reason)) return false;
     this.#reportWork(message.device);
     return true;
   }
 
-  /** Assumptions were switched: the next poll may be at another time. */
+  /** The assumptions changed, so the next poll may be due at another time. */
   assumptionsSwitched(before: Assumptions): void {
     const isPaceChanged = before.progressPace !== this.#assumptions.answers.progressPace;
     for (const device of this.#actors.keys()) {
@@ -134,7 +136,7 @@ export class Fleet implements Dispatch {
     this.#timerOrder.clear();
   }
 
-  /** How many devices wait for something of their own on the clock. */
+  /** The number of devices that have a timer on the clock. */
   get awake(): number {
     return this.inWakeOrder().length;
   }
@@ -157,7 +159,7 @@ export class Fleet implements Dispatch {
       .map(([device]) => device);
   }
 
-  /** Sets the timers of these devices anew, in this order. */
+  /** Sets the timers of these devices again, in this order. */
   wakeInOrder(devices: readonly Device[]): void {
     for (const device of devices) this.#reportWork(device);
   }
@@ -181,7 +183,10 @@ export class Fleet implements Dispatch {
     return taken;
   }
 
-  /** Tells the machine what is due; not while the device is off, when it ignores it. */
+  /**
+   * Reports to the machine when work is due. Skipped while the device is off: it would ignore the
+   * event.
+   */
   #reportWork(device: Device): void {
     const actor = this.#actor(device);
     if (actor.getSnapshot().hasTag('off')) return;

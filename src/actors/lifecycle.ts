@@ -1,6 +1,6 @@
 /**
- * Steps messages by their machine, alone or with all that move with them, keeps the counts of their
- * account, and tells those who listen. Rules: STATE-1 to STATE-5.
+ * Moves messages by the steps of their machine, alone or as a cohort. Updates the counts of their
+ * account and notifies the status reader. Rules: STATE-1 to STATE-5.
  */
 import type { Batch } from '../sim/batch.ts';
 import { alone, type Cohort, sizeOf } from '../sim/cohort.ts';
@@ -10,22 +10,25 @@ import type { Message } from '../sim/records.ts';
 import type { MessageEvent, Status } from '../sim/status.ts';
 import { messageSteps } from './message-machine.ts';
 
-/** Set while an event stream is open. */
+/** Receives status changes; set while an event stream is open. */
 export interface StatusReader {
   accepted(message: Message): void;
   /** The message has just left the status `from`. */
   changed(message: Message, from: Status): void;
-  /** Of so many messages that changed at once, how many it wants one by one: the first ones. */
+  /**
+   * Of `count` messages that changed at once, how many the reader wants one by one, first ones
+   * first.
+   */
   wantedOf(count: number): number;
-  /** So many others changed at the same time. */
+  /** `count` more messages changed at the same time and are not reported one by one. */
   changedUnread(count: number): void;
 }
 
 export class Lifecycle {
   readonly #now: () => number;
-  /** Undefined costs nothing. */
+  /** Undefined while nothing reads status changes, so that they cost nothing. */
   reader: StatusReader | undefined;
-  /** Counts that outlive this life of the service replace these. */
+  /** Replaced by counts that continue after a reset of the service. */
   counts = new MessageCounts();
 
   constructor(now: () => number) {
@@ -38,7 +41,7 @@ export class Lifecycle {
     this.reader?.accepted(message);
   }
 
-  /** Takes the step that the machine has for this event; false where it has none. */
+  /** Takes the machine's step for this event; false if it has none. */
   step(message: Message, event: MessageEvent, failureReason?: string): boolean {
     const from = message.status;
     const to = messageSteps[from][event];
@@ -49,7 +52,10 @@ export class Lifecycle {
     return true;
   }
 
-  /** The same for a whole cohort, which waits in `batch`. Returns whether to announce it. */
+  /**
+   * The same for a whole cohort, which waits in `batch`. Returns true if the step should be
+   * announced.
+   */
   stepTogether(
     batch: Batch<Message>,
     cohort: Cohort,

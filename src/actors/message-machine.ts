@@ -41,7 +41,7 @@ interface Declared {
 }
 type Steps = Readonly<Record<Status, Readonly<Record<MessageEvent, Status | undefined>>>>;
 
-/** What follows a state on an event; undefined where the machine has no such step. */
+/** The next state for each state and event; undefined if the machine has no such step. */
 export const messageSteps: Steps = Object.fromEntries(
   Object.entries<Declared>(states).map(([status, { on = {} }]) => [
     status,
@@ -49,7 +49,7 @@ export const messageSteps: Steps = Object.fromEntries(
   ]),
 ) as unknown as Steps;
 
-/** The machine's own answer, asked of XState. */
+/** XState's own answer for this state and event. */
 export function askMachine(status: Status, event: MessageEvent): Status | undefined {
   const before = messageMachine.resolveState({ value: status });
   const after = getNextSnapshot(messageMachine, before, { type: event });

@@ -1,7 +1,7 @@
 /**
- * What a poll does, and when a device's polls fall. Rules: SVC-3, STATE-2, SEND-7.
+ * What a poll does, and the times of a device's polls. Rules: SVC-3, STATE-2, SEND-7.
  * Assumes: pollIntervalSeconds, sendsPerPoll.
- * Whether a device may poll is decided by `device-machine.ts`.
+ * `device-machine.ts` decides whether a device may poll.
  */
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
 import { type Cohort, sizeOf } from '../sim/cohort.ts';
@@ -27,8 +27,8 @@ export class Polling {
   }
 
   /**
-   * The device's first poll later than `ms`; which polls there are follows from its phase, so a
-   * rest shifts none.
+   * The device's first poll after `ms`. Poll times follow from the device's phase, so a pause does
+   * not shift them.
    */
   firstPollAfter(device: Device, ms: number): number {
     return device.pollAtOrAfter(ms + 1, this.#intervalMs);
@@ -47,18 +47,18 @@ export class Polling {
     return { nextPollAt, nextStepAt: work.paced.nextDueAtMs };
   }
 
-  /** Polls if one of the device's polls falls at this millisecond. */
+  /** Polls if a poll of the device is due at exactly this millisecond. */
   pollIfDue(device: Device): void {
     const nowMs = this.#now();
     if (this.firstPollAfter(device, nowMs - 1) !== nowMs) return;
-    // A hold that ends at the very millisecond of a poll waits for the next one.
+    // A hold that ends in the same millisecond as a poll waits for the next poll.
     this.poll(device, nowMs - 1, false, undefined);
   }
 
   /**
-   * One poll: first progress is reported, then work is picked up. A hold that was over by
-   * `readyByMs` is released before the poll is counted, as what has waited for a poll is due at
-   * this one. What it picks up is added to `taken`, if that is given.
+   * One poll: reports progress, then picks up work. Releases holds that ended by `readyByMs` before
+   * it counts the poll, so that messages that have waited one poll are due at this one. Adds the
+   * messages that it picks up to `taken`, if given.
    */
   poll(device: Device, readyByMs: number, atOnce: boolean, taken: Message[] | undefined): void {
     const { work } = device;

@@ -1,9 +1,9 @@
 /**
- * How a message moves on: chooses its next event, and the row in which it waits for the one after.
+ * How a message moves on: chooses its next event and the row in which it waits for the event after.
  * Rules: STATE-2 to STATE-4, SVC-3. Assumes: progressPace, failsFrom.
- * Its fate (`sim/outcomes.ts`) says whether the next event is `progressed` or `failed`, or never
- * comes; the assumption `progressPace` says when it comes. Whether there is such a step is decided
- * by `message-machine.ts`.
+ * The fate (`sim/outcomes.ts`) says whether the next event is `progressed`, `failed`, or never
+ * comes. The assumption `progressPace` says when it comes. `message-machine.ts` decides whether the
+ * step exists.
  */
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
 import { Batch } from '../sim/batch.ts';
@@ -14,7 +14,9 @@ import type { Device, Message } from '../sim/records.ts';
 import type { MessageEvent } from '../sim/status.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
-/** Delays of `progressPace: own_delay`, each drawn evenly from this range. */
+/**
+ * Shortest and longest delay of `progressPace: own_delay`; each delay is drawn evenly between them.
+ */
 const shortestPaceMs = 1_000;
 const longestPaceMs = 10_000;
 
@@ -38,8 +40,8 @@ export class Progress {
   }
 
   /**
-   * At a poll: the cohorts `due` of a batch become sending, or fail if that is their fate. Those
-   * picked up are added to `taken`, if that is given.
+   * At a poll: the `due` cohorts of a batch become `sending`, or fail if that is their fate. Adds
+   * the picked-up ones to `taken`, if given.
    */
   pickUp(
     batch: Batch<Message>,
@@ -63,7 +65,8 @@ export class Progress {
   report({ work }: Device, changedBeforeMs: number): void {
     let kept = 0;
     for (const batch of work.inFlight) {
-      // An operation may have moved a message on; only what is still in flight counts.
+      // An operation may already have moved a message on, so this checks that it is still in
+      // flight.
       const due = batch.cohorts.filter(
         (one) =>
           isInFlight(one) && work.pollCount >= one.duePoll && one.changedAtMs <= changedBeforeMs,
@@ -75,12 +78,12 @@ export class Progress {
     work.inFlight.length = kept;
   }
 
-  /** Takes the steps that messages take at their own pace, as far as they are due. */
+  /** Takes the due steps of messages that move at their own pace. */
   takeDueSteps({ work: { paced } }: Device): void {
     const nowMs = this.#now();
     for (let due = paced.takeDue(nowMs); due.length > 0; due = paced.takeDue(nowMs)) {
       for (const { message, from } of due) {
-        // If an operation took the step meanwhile, the message has another row.
+        // An operation already took this step, so the message now waits in another row.
         if (message.status !== from) continue;
         const reason = failureOf(message.cohort);
         this.#lifecycle.step(message, reason === undefined ? 'progressed' : 'failed', reason);
@@ -89,7 +92,7 @@ export class Progress {
     }
   }
 
-  /** Returns false where the machine has no step. */
+  /** Returns false if the machine has no step. */
   stepByOperation(message: Message): boolean {
     const from = message.status;
     if (!this.#lifecycle.step(message, from === 'queued' ? 'picked_up' : 'progressed'))
@@ -100,7 +103,7 @@ export class Progress {
       (from === 'sending' || from === 'sent') &&
       !isStuckIn(message, from) &&
       this.#assumptions.answers.progressPace === 'per_poll';
-    // It is in the row of those in flight already.
+    // The cohort is already in the row of messages in flight.
     if (waitsForPolls) cohort.duePoll = device.work.pollCount + pollsOf(message);
     else this.#followUpAlone(message);
     return true;
@@ -131,7 +134,7 @@ export class Progress {
     this.#lifecycle.announce(inOrder, cohorts);
   }
 
-  /** `progressPace` was switched: what is in flight moves to the rows of the new pace. */
+  /** `progressPace` was switched: moves messages in flight to the rows of the new pace. */
   changePace({ work }: Device): void {
     const { inFlight, paced } = work.rows();
     const rows = [...inFlight, ...paced.map(({ message }) => message)];
@@ -154,7 +157,7 @@ export class Progress {
     if (isInFlight(cohort)) this.#followUp(device.work, new Batch([message], [cohort]));
   }
 
-  /** Puts messages in flight where their next steps will find them. */
+  /** Puts messages in flight into the rows where their next steps are looked up. */
   #followUp(work: Device['work'], batch: Batch<Message>): void {
     if (this.#assumptions.answers.progressPace === 'per_poll') {
       for (const cohort of batch.cohorts) cohort.duePoll = work.pollCount + pollsOf(cohort);
@@ -170,7 +173,7 @@ export class Progress {
     for (const cohort of batch.cohorts) cohort.batch = undefined;
   }
 
-  /** Those whose fate it is fail instead. */
+  /** Steps these cohorts with the event; cohorts whose fate is to fail now fail instead. */
   #stepTogether(batch: Batch<Message>, due: readonly Cohort[], event: MessageEvent): void {
     const stepped = due.filter((cohort) => {
       const reason = failureOf(cohort);
@@ -181,7 +184,7 @@ export class Progress {
   }
 }
 
-/** The reason why its fate makes it fail now; undefined where it does not. */
+/** The failure reason if the fate makes the cohort fail now; otherwise undefined. */
 function failureOf({ fate, status }: Cohort): string | undefined {
   if (fate === undefined || fate.ends !== 'failed' || fate.in !== status) return undefined;
   return isUnprompted(fate) ? 'unprompted' : 'scripted';

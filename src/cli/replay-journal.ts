@@ -15,7 +15,7 @@ export interface Replayed extends Played {
   readonly header: JournalHeader;
   /** True if an incomplete last line was ignored. */
   readonly isTruncated: boolean;
-  /** What the run leaves for the referee. */
+  /** The recorded exchanges, for the referee. */
   readonly exchangeRecord: ExchangeRecord;
   /** The world at the end of the run. */
   readonly world: World;
@@ -31,7 +31,7 @@ export function replayJournal(path: string, recordBound?: RecordBound): Replayed
     try {
       return replayLines(path, lines, recordBound);
     } catch (error) {
-      // A service that records in this file may have replaced it since it was opened.
+      // A service that records into this file may have replaced it since it was opened.
       if (readJournal(path)?.header === lines?.header) throw error;
     }
   }

@@ -1,6 +1,6 @@
 /**
  * `smstwin rules`: prints the rules that the document states and the harness checks; with
- * `--client`, those that the referee judges clients by.
+ * `--client`, the client rules that the referee judges.
  */
 import { rules as ledger } from '../../conformance/rules.ts';
 import { clientRules } from '../referee/client-rules.ts';

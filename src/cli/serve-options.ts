@@ -52,7 +52,7 @@ export interface ServeOptions {
   readonly readyFile: string | undefined;
   /** The file that records every input; an existing run in it continues. */
   readonly journal?: string | undefined;
-  /** Its bound, in bytes. */
+  /** The largest size of the journal, in bytes. */
   readonly journalMaxBytes?: number;
   /** A defect's name in the catalogue. */
   readonly defect?: string | undefined;

@@ -65,7 +65,7 @@ function candidates(name: AssumptionName, answer: string): readonly unknown[] {
     const list = answer === '' ? [] : answer.split(',').map((part) => part.trim());
     return [answer, list];
   }
-  // Templates are typed as JSON; what is none is refused as text.
+  // Templates are typed as JSON; any other text is refused.
   if (name === 'replyTemplates') return [parsed(answer)];
   return /^[0-9]+(\.[0-9]+)?$/.test(answer) ? [answer, Number(answer)] : [answer];
 }

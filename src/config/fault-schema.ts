@@ -1,13 +1,14 @@
 /**
- * What a fault strikes, when, and what it does, as the control port and snapshots write it.
+ * The schema of a fault: which requests it affects, when, and how. Used by the control port and
+ * snapshots.
  */
 import { z } from 'zod';
 import { endpointNames } from '../sim/limits.ts';
 import { recipientSchema } from './world-schema.ts';
 
-/** Characters of the body that a fault answers, as JSON. */
+/** The largest body of a fault's reply, in characters of JSON. */
 export const longestFaultBody = 65_536;
-/** Levels of objects and arrays in it: journals, snapshots and replies walk it by recursion. */
+/** The deepest nesting of that body: journals, snapshots and replies walk it recursively. */
 export const deepestFaultBody = 100;
 
 const ordinalSchema = z.int().min(1).max(1_000_000_000);
@@ -27,7 +28,7 @@ const whenSchema = z.union(
 
 export const mostFaultHeaders = 20;
 export const longestFaultHeader = 1_000;
-/** What the transport writes itself: it frames the reply and keeps or ends the connection. */
+/** Headers that only the transport writes: they frame the reply and manage the connection. */
 const transportHeaders = [
   ...['connection', 'content-length', 'date', 'keep-alive', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade'],
@@ -36,7 +37,7 @@ const transportHeaders = [
 const headersSchema = z
   .record(
     z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,99}$/),
-    // Printable ASCII without spaces at either end: nothing that could end the line.
+    // Printable ASCII without spaces at either end: a value cannot end its header line.
     z
       .string()
       .max(longestFaultHeader)
@@ -111,7 +112,7 @@ function isFaultBody(body: unknown): boolean {
   try {
     if ((JSON.stringify(body) ?? '').length > longestFaultBody) return false;
   } catch {
-    // It holds itself, or is deeper than the stack.
+    // A cyclic value, or one deeper than the stack.
     return false;
   }
   let level = [body].filter(isNested);

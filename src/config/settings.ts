@@ -18,9 +18,9 @@ import {
   worldSchema,
 } from './world-schema.ts';
 
-/** What users choose by name. */
+/** The clock modes that users choose by name. */
 export const clockModes = ['real', 'scaled', 'manual'] as const;
-/** A *bound* clock follows a function of the process that made the simulator. */
+/** A *bound* clock follows a function of the process that created the simulator. */
 export const shownClockModes = [...clockModes, 'bound'] as const;
 export type ClockMode = (typeof shownClockModes)[number];
 /** The kind of seconds that `Retry-After` counts on a scaled clock. */
@@ -46,7 +46,7 @@ export const startTimeSchema = z
 
 const boundError = `expected ${clockModes.map((mode) => `"${mode}"`).join(', ')} or { now: <a function> }`;
 
-/** Epoch milliseconds as a bound clock reads them. */
+/** The time of a bound clock, in epoch milliseconds. */
 export function readBound(now: () => number): number {
   const ms = Math.floor(now());
   if (Number.isSafeInteger(ms)) return ms;
@@ -66,12 +66,12 @@ const boundSchema = z
     context.addIssue({ code: 'custom', path: ['now'], message });
   });
 
-/** Messages that a world holds; without it the default, with its room for unfinished ones. */
+/** Messages that a world holds; if absent, the default with its extra room for unfinished ones. */
 export const maxMessagesSchema = z.union([z.int().min(1), z.literal('unlimited')], {
   error: 'expected a whole number above 0, or "unlimited"',
 });
 
-/** What a world among several is called; keys and ids are drawn from it and the seed. */
+/** The name of one world among several. Its keys and ids are drawn from the name and the seed. */
 export const worldNameSchema = z.string().regex(/^[ -~\u00A0-\uFFFF]{1,200}$/, {
   error: 'expected 1 to 200 characters, none a control character',
 });
@@ -115,7 +115,7 @@ const settingsSchema = z
   .transform(({ clock, startTime, rate, ...rest }) => ({
     ...rest,
     clock: typeof clock === 'object' ? ('bound' as const) : clock,
-    /** What a bound clock follows. */
+    /** The function that a bound clock follows. */
     boundTo: typeof clock === 'object' ? clock.now : undefined,
     /** Simulated milliseconds per real millisecond, on a scaled clock. */
     rate: rate ?? defaultRate,
@@ -160,8 +160,8 @@ export function limitsOf(settings: Settings): LimitsPerMinute {
 }
 
 /**
- * The settings of a world that another one hands on. Explicit keys stay behind: no two worlds share
- * one.
+ * The settings that a new world takes from the server. Explicit keys are left out: two worlds never
+ * share a key.
  */
 export function inheritedSettings(settings: Settings): SettingsInput {
   const { name: _, clock, boundTo, rate, startTimeMs, world, ...rest } = settings;

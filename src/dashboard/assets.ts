@@ -1,7 +1,7 @@
 /**
  * Serves the page's files on the control port. A checkout builds them on the first request; a
- * package has them in `dist/dashboard/`. They hold no secrets, so they are served without the
- * token, which the page asks for afterwards. The guard's other refusals apply to them too.
+ * package has them in `dist/dashboard/`. They hold no secrets and need no token; the page asks for
+ * it afterwards. The guard's other checks apply to them too.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const typeOf: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
 };
 
-/** Everything comes from this port, and nothing frames the page or is posted by it. */
+/** The page loads everything from this port, cannot be framed, and submits no forms. */
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -26,16 +26,16 @@ export const pageHeaders: Readonly<Record<string, string>> = {
 
 type Answer = (request: ControlRequest) => ContentReply;
 
-/** Whether a path is one of the page's, be there such a file or not. */
+/** True if a path belongs to the page, even if no such file exists. */
 export function isDashboardPath(path: string): boolean {
   return path === '/' || path.startsWith('/assets/');
 }
 
 let loading: Promise<ReadonlyMap<string, Answer>> | undefined;
 
-/** The file that is asked for, or undefined where there is none. */
+/** The requested file, or undefined. */
 export async function dashboardFile(request: ControlRequest): Promise<ContentReply | undefined> {
-  // Made once for all simulators of a process; a failure is not kept.
+  // Shared by all simulators of a process; a failure is not cached.
   loading ??= loadFiles().catch((error: unknown) => {
     loading = undefined;
     throw error;
@@ -43,7 +43,7 @@ export async function dashboardFile(request: ControlRequest): Promise<ContentRep
   return (await loading).get(request.path)?.(request);
 }
 
-/** Makes the files ahead of the first request. */
+/** Builds or loads the files ahead of the first request. */
 export async function loadFiles(): Promise<ReadonlyMap<string, Answer>> {
   const files = isCheckout() ? await madeHere() : packagedFiles();
   return new Map(

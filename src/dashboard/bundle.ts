@@ -6,12 +6,12 @@ import { readFileSync } from 'node:fs';
 import { operations } from '../operations/table.ts';
 
 export interface DashboardFile {
-  /** Its name below `/assets/`; the page itself is `index.html`. */
+  /** The name below `/assets/`; the page itself is `index.html`. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** `onSources` hears the path of every file that went into the bundle, for the licence notices. */
+/** Calls `onSources` with the path of every file in the bundle, for the licence notices. */
 export async function bundleDashboard(
   onSources: (paths: readonly string[]) => void = () => {},
 ): Promise<DashboardFile[]> {
@@ -28,7 +28,7 @@ export async function bundleDashboard(
     write: false,
     metafile: true,
     bundle: true,
-    // The plots are a chunk of their own, which a page without them never asks for.
+    // The plots are a separate chunk, loaded only by pages that show them.
     splitting: true,
     format: 'esm',
     target: 'es2022',

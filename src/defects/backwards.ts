@@ -14,8 +14,8 @@ function isRead({ endpoint, reply }: Exchange): boolean {
 }
 
 /**
- * Reads show the status that `shown` returns; undefined leaves it as it is. `answered` hears of
- * every reply before.
+ * Reads show the status that `shown` returns; undefined leaves it unchanged. First calls `answered`
+ * with every reply.
  */
 function showing(
   create: () => {
@@ -40,7 +40,7 @@ function showing(
   };
 }
 
-/** The status of a while ago. */
+/** The status that the message had a while ago. */
 function lagging(message: Message, { simulation }: Exchange): Status {
   const { sendingAtMs, sentAtMs, endedAtMs, status } = message;
   const thenMs = simulation.clock.now() - lagMs;

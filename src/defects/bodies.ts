@@ -23,7 +23,7 @@ function upper({ status }: Fields): Fields {
 
 const twoHoursMs = 7_200_000;
 
-/** Messages are numbered, in the body and in the path. */
+/** Message ids are numbers, in the body and in the path. */
 const numbered: Planted = {
   around: (next, simulation) => {
     const { around } = describing(({ message_id: id }) => {

@@ -9,7 +9,7 @@ export interface Defect {
   readonly rule: string;
   /** What a server with the defect does. */
   readonly does: string;
-  /** Why it cannot be seen from outside, with flags, two minutes and polls of a second. */
+  /** Why a black-box test with flags, two minutes and polls of a second cannot detect it. */
   readonly unseen?: string;
 }
 

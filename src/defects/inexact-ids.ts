@@ -12,10 +12,10 @@ import { type Defects, type Planted, reading } from './planted.ts';
 
 const firstBlock = 8;
 
-/** Whether an id that was asked for is taken for this one. */
+/** True if the given id is accepted for this one. */
 type Takes = (given: string, id: string) => boolean;
 
-/** What a caller asks for by an id is looked up among its own, by ids that `idsOf` lists. */
+/** Looks up the requested id among the caller's own, with the inexact ids that `idsOf` lists. */
 function lookingUp(
   endpoint: Route['endpoint'],
   idsOf: (account: Account) => readonly string[],
@@ -49,12 +49,12 @@ function isBeginning(given: string, id: string): boolean {
   return given.length >= firstBlock && id.startsWith(given);
 }
 
-/** As SQL's LIKE compares. */
+/** Compares as SQL's LIKE does. */
 function isPattern(given: string, id: string): boolean {
   return given.length === id.length && [...given].every((one, i) => one === '_' || one === id[i]);
 }
 
-/** A device that asks is handed the work of every SIM of its account. */
+/** A polling device gets the tasks of every SIM of its account. */
 class SharingWorld extends World {
   override polled(device: Device): readonly Message[] {
     const all = device.account?.devices ?? [device];

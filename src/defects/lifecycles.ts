@@ -29,7 +29,7 @@ class LooseLifecycle extends Lifecycle {
     return true;
   }
 
-  /** Every message by itself; each step is announced at once. */
+  /** Steps every message by itself and announces each step at once. */
   override stepTogether(
     ...[batch, cohort, event, failureReason]: Parameters<Lifecycle['stepTogether']>
   ): boolean {

@@ -1,5 +1,5 @@
 /**
- * Texts and numbers that the service writes anew before it counts, checks or compares them.
+ * Texts and numbers that the service normalises before it counts, checks or compares them.
  * Rules: SEND-2, SEND-6, AUTH-4.
  */
 import type { Simulation } from '../simulation/simulation.ts';
@@ -14,7 +14,7 @@ function rewriting(field: string, rewrite: (text: string) => string): Planted {
   );
 }
 
-/** The length is that of another spelling of the text. */
+/** Measures the length of another spelling of the text. */
 function countedAs(write: (message: string) => string): Planted {
   return tooLong((message) => message.length <= longest && write(message).length > longest);
 }
@@ -24,8 +24,8 @@ function escaped(message: string): string {
 }
 
 /**
- * Decimal digits of any script: their last four bits are the value in the scripts that phones
- * offer.
+ * Converts decimal digits of other scripts: in the scripts that phones offer, the last four bits
+ * are the value.
  */
 function asAscii(text: string): string {
   return text.replace(/[\u0660-\u0669\uff10-\uff19]/g, (digit) =>

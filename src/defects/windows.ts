@@ -1,7 +1,7 @@
 /**
- * Limits that are exact for the first minute and wrong over several: tokens saved or lost while
- * nothing is sent, windows of another length, counters that miss a request. Each names the
- * `Retry-After` that it keeps. Rules: LIMIT-1 to LIMIT-5.
+ * Limits that are exact in the first minute and wrong over several: tokens saved or lost while the
+ * caller sends nothing, windows of another length, counters that miss a request. Each defect's name
+ * states the `Retry-After` that it still gets right. Rules: LIMIT-1 to LIMIT-5.
  */
 import { Limiter } from '../sim/limiter.ts';
 import { type EndpointName, limitWindowMs, msPerSecond } from '../sim/limits.ts';
@@ -10,7 +10,7 @@ import type { Defects, Planted } from './planted.ts';
 /** Spends a token and returns 0, or the milliseconds until the next would pass. */
 type Take = (nowMs: number) => number;
 
-/** Every caller has a bucket that `create` makes, at each endpoint. */
+/** Gives every caller a bucket from `create`, at each endpoint. */
 function counted(create: (limit: number) => Take): Planted {
   class OwnLimiter extends Limiter {
     readonly #time: () => number;
@@ -33,7 +33,7 @@ function counted(create: (limit: number) => Take): Planted {
   return { parts: { Limiter: OwnLimiter } };
 }
 
-/** The request that opens a window is counted in the first one alone. */
+/** The request that opens a window counts only in the first window. */
 function oneMoreLater(limit: number): Take {
   let startMs = 0;
   let count = 0;
@@ -49,7 +49,7 @@ function oneMoreLater(limit: number): Take {
   };
 }
 
-/** A window after one that refused something lasts twice as long. */
+/** A window that follows a window with refusals lasts twice as long. */
 function doubled(limit: number): Take {
   let endsAtMs = 0;
   let lengthMs = limitWindowMs;
@@ -72,8 +72,8 @@ function doubled(limit: number): Take {
 }
 
 /**
- * The minute begins again with each request that passes, as a counter does whose expiry is set anew
- * each time.
+ * Each passing request starts the minute again, like a counter whose expiry is reset on every
+ * increment.
  */
 function restarted(limit: number): Take {
   let lastMs = 0;
@@ -88,8 +88,8 @@ function restarted(limit: number): Take {
 }
 
 /**
- * N/60 tokens a second; `refill` says how many milliseconds count of those that have passed, and
- * `most` are kept.
+ * N/60 tokens a second; `refill` says how many of the passed milliseconds count, and at most `most`
+ * tokens are kept.
  */
 function refilled(refill: (passedMs: number) => number, most: number) {
   return (limit: number): Take => {
@@ -106,10 +106,7 @@ function refilled(refill: (passedMs: number) => number, most: number) {
   };
 }
 
-/**
- * Requests are counted for the minute that they are in, and looked up in the minute that is
- * nearest.
- */
+/** Counts a request in its current minute, but looks it up in the nearest minute. */
 function halfOpen(limit: number): Take {
   const counts = new Map<number, number>();
   return (nowMs) => {

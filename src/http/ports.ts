@@ -10,26 +10,29 @@ import type { ServiceHandler, Transport } from './transport/transport.ts';
 export interface ListenOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Default 0: any free one. */
+  /** Default 0: any free port. */
   readonly port?: number;
   /** Absent or false: no control port. */
   readonly control?: ControlOptions | false;
   readonly transport?: TransportKind;
   /** What the operation `simulator.shutdown` does; without it, the simulator closes. */
   readonly onShutdown?: () => void;
-  /** Told, in one line, what the user should know, such as a transport that could not be loaded. */
+  /**
+   * Called with one line that the user should see, such as a transport that could not be loaded.
+   */
   readonly onNotice?: (line: string) => void;
-  /** Told what a request threw; the caller has got a 500. */
+  /** Called with the exception of a request, after its caller got a 500. */
   readonly onInternalError?: (error: unknown) => void;
 }
 
 export interface ControlOptions {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
-  /** Required of every request when set; needed where the host is not a loopback address. */
+  /** Required of every request if set; needed if the host is not a loopback address. */
   readonly token?: string | undefined;
   /**
-   * Names that `Host` may carry besides the bound host and loopback, such as that of a container.
+   * Names that `Host` may carry besides the bound host and loopback names, such as a container's
+   * name.
    */
   readonly allowedHosts?: readonly string[] | undefined;
 }
@@ -45,7 +48,7 @@ export interface Ports {
 }
 
 const loopback = '127.0.0.1';
-/** Two snapshots of the largest size; what each path takes is the control API's own matter. */
+/** Room for two snapshots of the largest size. The control API has its own limit for each path. */
 const controlHeldLimitBytes = 512 * 1024 ** 2;
 const closeGraceMs = 4_000;
 
@@ -99,7 +102,7 @@ export function serviceHandler(simulator: Live): ServiceHandler {
   };
 }
 
-/** What a client on this machine connects to. */
+/** The URL for a client on this machine. */
 function urlOf(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;

@@ -171,7 +171,9 @@ function viewOf({ simulation: { world } }: Live, account: Account): AccountView 
   };
 }
 
-/** Journals compare the account as the first version showed it, so that older ones still play. */
+/**
+ * The account in the form of the first version: journals compare this, so older ones still replay.
+ */
 function asFirstRecorded({ effective_monthly_quota: _, ...view }: AccountView): unknown {
   return view;
 }

@@ -1,5 +1,6 @@
 /**
- * The events of the simulator: their kinds, what each carries, and what a stream can ask for.
+ * The events of the simulator: their kinds, their contents, and the kinds that a stream can
+ * request.
  */
 import { z } from 'zod';
 import type { Status } from '../sim/status.ts';
@@ -8,7 +9,7 @@ import type { RequestView } from './request-log.ts';
 import type { SimView } from './sim-view.ts';
 import type { TrafficEvent } from './traffic.ts';
 
-/** One status that a message took; `from_status` is null for one just accepted. */
+/** One status change of a message; `from_status` is null for a message that was just accepted. */
 export interface MessageEvent {
   readonly message_id: string;
   readonly account_id: string;
@@ -21,7 +22,7 @@ export interface MessageEvent {
   readonly at: string;
 }
 
-/** Kinds that a stream can ask for. */
+/** The kinds that a stream can request. */
 export const eventKinds = ['message', 'sim', 'clock', 'traffic', 'request'] as const;
 export type EventKind = (typeof eventKinds)[number];
 export const defaultKinds: readonly EventKind[] = ['message', 'sim', 'clock', 'traffic'];
@@ -34,7 +35,7 @@ export interface EventData {
   readonly request: RequestView;
   /** How many events of each kind were not sent one by one. */
   readonly dense: Readonly<Partial<Record<EventKind, number>>>;
-  /** `missed` events are no longer kept; null: an unknown number. */
+  /** `missed` events are no longer available; null: an unknown number. */
   readonly gap: { readonly missed: number | null };
 }
 export type AnyKind = keyof EventData;

@@ -1,9 +1,9 @@
 /**
- * What happens, as events: messages, SIMs, requests, the clock. Nothing is made or kept while there
- * is no reader. Readers in this process get every event of a kind. Streams get them too, up to
+ * Events for messages, SIMs, requests and the clock. Events are created only while there is a
+ * reader. Readers in this process get every event of a kind. Streams get them too, up to
  * `denseAbove` a second; above that they get counts, because an event for each step of each message
- * would slow the service down. A ring keeps the last events for streams that return with the id of
- * the last event they saw.
+ * would slow the service. A ring keeps the last events for streams that reconnect with the id of
+ * their last event.
  */
 
 import realTimers from 'node:timers';
@@ -30,10 +30,10 @@ type StatusReader = NonNullable<Simulation['lifecycle']['reader']>;
 
 export interface StreamOptions {
   readonly kinds?: readonly EventKind[];
-  /** Every event one by one, however many there are. */
+  /** True: every event one by one, at any rate. */
   readonly every?: boolean;
   readonly lastSeenId?: number | undefined;
-  /** Called when the simulator closes and the stream is still open. */
+  /** Called if the simulator closes while the stream is open. */
   readonly onEnd?: (() => void) | undefined;
 }
 
@@ -50,13 +50,13 @@ interface Stream {
   readonly onEnd: (() => void) | undefined;
 }
 
-/** Events kept for streams that return. */
+/** Events kept for streams that reconnect. */
 export const keptEvents = 1_000;
-/** How long events are kept, and made, after the last stream has left. */
+/** How long events are still created and kept after the last stream has left. */
 export const keptAfterLastMs = 3_000;
-/** Streams of events at one time; one more is refused. */
+/** The largest number of open streams; one more is refused. */
 export const mostStreams = 100;
-/** Events of one second that streams get one by one. */
+/** The largest number of events per second that streams get one by one. */
 export const denseAbove = 2_000;
 const tickMs = 100;
 const ticksPerSecond = 10;
@@ -72,14 +72,14 @@ export class Activity {
   };
   readonly #watchers = new Set<() => void>();
   readonly #streams = new Set<Stream>();
-  /** What the streams of the present have asked for, and those that have just left. */
+  /** The kinds requested by open streams and by streams that left a moment ago. */
   readonly #streamed = new Set<EventKind>();
   /** The kinds of which a stream gets every event. */
   #every: ReadonlySet<AnyKind> = new Set();
   readonly #traffic = new Traffic();
   #kept: ActivityEvent[] = [];
   #lastId = 0;
-  /** Ids up to here belong to a time in which events were not counted. */
+  /** Ids up to this one belong to a time in which events were not counted. */
   #unknownUpTo = 0;
   #thisSecond = 0;
   #isDense = false;
@@ -93,23 +93,23 @@ export class Activity {
     this.#live = live;
   }
 
-  /** True while there is a reader; asked before an event is made. */
+  /** True while there is a reader; check it before creating an event. */
   get isWatched(): boolean {
     return this.#isWatched;
   }
 
-  /** Streams that are open. */
+  /** The number of open streams. */
   get streams(): number {
     return this.#streams.size;
   }
 
   publish<K extends EventKind>(kind: K, data: EventData[K]): void {
-    // Requests made before the clock was moved belong to the time before.
+    // Requests made before a clock change belong to the earlier time.
     if (kind === 'clock') this.#sendTraffic();
     this.#publishCounted(kind, data, this.#count(kind));
   }
 
-  /** One request of the service was answered. */
+  /** Reports one answered request of the service. */
   answered(
     endpoint: EndpointName | undefined,
     status: number,
@@ -123,7 +123,7 @@ export class Activity {
     if (last !== undefined) this.#publishCounted('request', last, isStreamed);
   }
 
-  /** Calls `listener` for every event of a kind. Returns the function that ends it. */
+  /** Calls `listener` for every event of a kind. Returns the function that removes it. */
   listen<K extends EventKind>(kind: K, listener: (data: EventData[K]) => void): () => void {
     this.#listeners[kind].add(listener);
     this.attach();
@@ -133,7 +133,7 @@ export class Activity {
     };
   }
 
-  /** Calls `watcher` after messages were accepted or changed, once or more often. */
+  /** Calls `watcher` after messages were accepted or changed; several changes may share a call. */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher);
     this.attach();
@@ -143,15 +143,15 @@ export class Activity {
     };
   }
 
-  /** Throws if there are as many streams as there may be. */
+  /** Throws if the largest number of streams is open. */
   checkStreams(): void {
     if (this.#streams.size < mostStreams) return;
     throw new OperationRefused('conflict', `there are ${mostStreams} streams of events already`);
   }
 
   /**
-   * Opens a stream; first come the events after `lastSeenId` that are kept. Returns the function
-   * that ends it.
+   * Opens a stream, starting with the kept events after `lastSeenId`. Returns the function that
+   * closes it.
    */
   stream(listener: ActivityListener, options: StreamOptions = {}): () => void {
     this.checkStreams();
@@ -171,7 +171,7 @@ export class Activity {
     };
   }
 
-  /** Ends all timers and forgets what is kept. */
+  /** Stops all timers and drops all kept events. */
   close(): void {
     for (const { onEnd } of [...this.#streams]) onEnd?.();
     this.#stopForgetting?.();
@@ -179,7 +179,7 @@ export class Activity {
     this.#forget();
   }
 
-  /** Binds to the simulation of the present; called again whenever it was replaced. */
+  /** Attaches to the current simulation; called again whenever it was replaced. */
   attach(): void {
     const hasListeners = Object.values(this.#listeners).some(({ size }) => size > 0);
     this.#isWatched = hasListeners || this.#streamed.size > 0;
@@ -197,7 +197,7 @@ export class Activity {
     wantedOf: (count) => this.#wantedOf(count),
   };
 
-  /** Of so many changes at once, how many are wanted one by one. */
+  /** Of `count` changes at once, how many are wanted one by one. */
   #wantedOf(count: number): number {
     if (this.#listeners.message.size > 0) return count;
     if (!this.#streamed.has('message')) return 0;
@@ -238,7 +238,7 @@ export class Activity {
     this.#every = new Set(all.flatMap(({ kinds }) => [...kinds]));
   }
 
-  /** Counts one event. Returns true if it is to be made for a stream. */
+  /** Counts one event. Returns true if a stream needs the event itself. */
   #count(kind: EventKind): boolean {
     if (!this.#streamed.has(kind)) return false;
     this.#lastId++;
@@ -255,14 +255,14 @@ export class Activity {
   }
 
   #send(event: ActivityEvent, onlyEvery = false): void {
-    // A ring by id: the event takes the place of the one that is `keptEvents` older.
+    // A ring by id: the event replaces the one that is `keptEvents` older.
     this.#kept[event.id % keptEvents] = event;
     for (const { kinds, every, listener } of [...this.#streams]) {
       if (kinds.has(event.kind) && (every || !onlyEvery)) listener(event);
     }
   }
 
-  /** Beside a bound clock, the fake timers of a test must not have these: they never end. */
+  /** With a bound clock, real timers: a test's fake timers must not include these endless ones. */
   get #timers(): Pick<
     typeof realTimers,
     'setInterval' | 'setTimeout' | 'clearInterval' | 'clearTimeout'
@@ -298,7 +298,7 @@ export class Activity {
     this.#send({ id: this.#lastId, kind: 'traffic', data: traffic });
   }
 
-  /** Not kept: a stream that returns learns from the ids how much it missed. */
+  /** Not kept: a reconnecting stream computes from the ids how much it missed. */
   #sendCounts(): void {
     const counts = Object.entries(this.#counts);
     if (counts.length === 0) return;

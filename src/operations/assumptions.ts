@@ -1,6 +1,6 @@
 /**
- * The answers in force where the document is silent, switched while the service runs. Assumes: any,
- * by override.
+ * The operations on assumptions: show the answers in force where the document is silent, and switch
+ * them at run time. Assumes: any, by override.
  */
 import { z } from 'zod';
 import { permittedAnswers } from '../config/assumption-text.ts';
@@ -63,7 +63,7 @@ export const assumptions = {
   }),
 };
 
-/** Assumptions that the first journals did not know. A new one joins them. */
+/** Assumptions that the first journals did not contain. Add each new one here. */
 const later: readonly string[] = [
   'typeCoercion',
   'validationScope',
@@ -83,7 +83,7 @@ const later: readonly string[] = [
   'receivedQuery',
 ];
 
-/** Journals compare the answers that the first of them held, so that older ones still play. */
+/** Journals compare only the answers that the first version had, so older ones still replay. */
 function asFirstRecorded(answers: Assumptions): unknown {
   return Object.fromEntries(Object.entries(answers).filter(([name]) => !later.includes(name)));
 }

@@ -1,5 +1,5 @@
 /**
- * The operations on time: the clock's modes and its jumps.
+ * The operations on time: set the clock's mode, and advance it.
  */
 import { z } from 'zod';
 import { clockModes, largestRate } from '../config/settings.ts';
@@ -45,7 +45,7 @@ type AdvanceInput = z.input<typeof advanceSchema>;
 export type Advance = { readonly by: string | number } | Exclude<AdvanceInput, { by: unknown }>;
 
 export const clock = {
-  /** Epoch milliseconds of the simulated present. */
+  /** The simulated time, in epoch milliseconds. */
   now: defineOperation({
     name: 'clock.now',
     summary: 'Epoch milliseconds of the simulated present.',
@@ -61,7 +61,7 @@ export const clock = {
   }),
 
   /**
-   * Time goes on from where it is. `setMode('scaled', 60)` means `{ mode: 'scaled', rate: 60 }`.
+   * Time continues from the present. `setMode('scaled', 60)` means `{ mode: 'scaled', rate: 60 }`.
    */
   setMode: defineOperation({
     name: 'clock.setMode',
@@ -85,8 +85,9 @@ export const clock = {
   }),
 
   /**
-   * Moves simulated time forward and returns when all that fell due has happened. A duration alone
-   * (`'24h'`, or milliseconds) means `{ by }`. In the other modes time then goes on from there.
+   * Moves simulated time forward and returns when everything that fell due has happened. A duration
+   * alone (`'24h'`, or milliseconds) means `{ by }`. If the clock is not manual, time then
+   * continues from there.
    */
   advance: defineOperation({
     name: 'clock.advance',
@@ -143,8 +144,8 @@ function targetOf(how: AdvanceInput, nowMs: number): number | 'idle' {
 }
 
 /**
- * Ends, because every timer belongs to work that ends. A timer after the end of simulated time
- * never fires.
+ * Terminates, because every timer belongs to work that ends. A timer after the end of simulated
+ * time never fires.
  */
 function runUntilIdle({ clock }: Simulation): number {
   let fired = 0;

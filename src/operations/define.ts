@@ -1,8 +1,8 @@
 /**
  * One declaration per operation: what a user can do beyond the documented service. From it come the
- * method on the simulator, the route and the document of the control port, journal replay, the
- * dashboard's types and the fuzzer's requests. `perform` is the one place where an operation finds
- * what its path names and reads its input.
+ * method on the simulator, the control port's route and document, journal replay, the dashboard's
+ * types and the fuzzer's requests. Only `perform` reads an operation's input and finds the object
+ * that its path names.
  */
 import type { z } from 'zod';
 import type { ControlReply } from '../http/transport/transport.ts';
@@ -15,7 +15,7 @@ export type Verb = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Http = `${Verb} /${string}`;
 type Schema = z.ZodType | undefined;
 
-/** What a path parameter such as `{account_id}` stands for. */
+/** The object that a path parameter such as `{account_id}` refers to. */
 type Found<H> = H extends `${string}{${infer Name extends keyof Targets}}${string}`
   ? [target: Targets[Name]]
   : [];
@@ -30,21 +30,21 @@ type Given<Input> = Input extends z.ZodType
   : [];
 
 interface Described<Name extends string> {
-  /** `clock.advance`: the noun and the verb; journals and OpenAPI call the operation so. */
+  /** Noun and verb, such as `clock.advance`: the name in journals and OpenAPI. */
   readonly name: Name;
   readonly summary: string;
   readonly description?: string;
-  /** Whether journals keep it and play it again; a text is the name they know it by. */
+  /** True if journals record and replay it; a text is its name in journals. */
   readonly recorded?: boolean | string;
   /** The status of success over HTTP: 200, or 204 without an output. */
   readonly status?: number;
-  /** The content type of success, where it is not JSON. */
+  /** The content type of success, if it is not JSON. */
   readonly contentType?: string;
   /** A longer body is answered 413. Default 65,536. */
   readonly bodyLimitBytes?: number;
-  /** Statuses of refusals other than those that follow from the declaration. */
+  /** Statuses of refusals, besides those that the declaration implies. */
   readonly refusals?: readonly (408 | 409)[];
-  /** Returns a promise; what it refuses, its promise rejects with. */
+  /** True if it returns a promise; a refusal then rejects the promise. */
   readonly isAsync?: boolean;
 }
 
@@ -56,34 +56,35 @@ interface Declaration<
   Args extends readonly unknown[],
   Result,
 > extends Described<Name> {
-  /** Verb and path, with ids in braces; without it, the operation is a method alone. */
+  /** Verb and path, with ids in braces; if absent, the operation is only a method. */
   readonly http?: H;
   /** The query of a GET or DELETE, the body of all others. */
   readonly input?: In;
   /** The body of a reply over HTTP. */
   readonly output?: Out;
-  /** Inputs that the operation takes, for the document and for tests. */
+  /** Examples of the input, for the document and for tests. */
   readonly examples?: readonly z.input<NonNullable<In>>[];
-  /** The input that the arguments of the method stand for, where they may be shorter than it. */
+  /** Converts the arguments of the method to the input, if they may be shorter. */
   readonly arguments?: (...args: Args) => z.input<NonNullable<In>>;
-  /** The part of the result that journals compare, where that is not the whole. */
+  /** The part of the result that journals compare, if not the whole. */
   readonly recordedResult?: (result: Result) => unknown;
   /**
-   * The input where none is given, read from outside the run (the wall clock): journals keep it.
+   * The input if the user gives none, read from outside the run (the wall clock); journals record
+   * it.
    */
   readonly inputFrom?: (live: Live) => z.input<NonNullable<In>>;
   readonly run: (live: Live, ...given: [...Found<H>, ...Parsed<In>]) => Result;
-  /** The same as `run` for a port, which runs it in slices. */
+  /** As `run`, for a port: runs in slices. */
   readonly slices?: (
     live: Live,
     ...given: [...Found<H>, ...Parsed<In>]
   ) => Generator<undefined, Result>;
-  /** What HTTP answers, where that is not the result itself. */
+  /** The HTTP reply, if it is not the result itself. */
   readonly reply?: (result: Result, live: Live, headers: Headers) => unknown;
 }
 type Headers = Readonly<Record<string, string>>;
 
-/** An operation as the rest of the program sees it; `types` exists for the compiler alone. */
+/** An operation as the rest of the program sees it. `types` exists only for the compiler. */
 export interface Operation<
   Name extends string = string,
   Types extends OperationTypes = OperationTypes,
@@ -108,7 +109,7 @@ interface OperationTypes {
   /** The method's arguments and result. */
   readonly args: readonly unknown[];
   readonly result: unknown;
-  /** What the control port takes and answers. */
+  /** The control port's input and reply. */
   readonly id: readonly (string | number)[];
   readonly input: readonly unknown[];
   readonly reply: unknown;
@@ -198,7 +199,9 @@ export function perform(
   );
 }
 
-/** The same for a port: long work, which no journal keeps, lets other requests in between. */
+/**
+ * As `perform`, for a port: long work that no journal records is interrupted for other requests.
+ */
 export function performForPort(
   operation: Operation,
   live: Live,
@@ -212,8 +215,7 @@ export function performForPort(
 }
 
 /**
- * Runs an operation again with the arguments that a journal holds, and returns what journals
- * compare.
+ * Runs an operation again with the arguments of a journal. Returns the part that journals compare.
  */
 export function replay(operation: Operation, live: Live, args: readonly unknown[]): unknown {
   const [id, input] =
@@ -224,7 +226,7 @@ export function replay(operation: Operation, live: Live, args: readonly unknown[
   );
 }
 
-/** The id and the input that the arguments of a method stand for. */
+/** The id and the input for the arguments of a method. */
 function readArguments(
   operation: Operation,
   args: readonly unknown[],
@@ -237,7 +239,7 @@ function readArguments(
 function run(operation: Operation, live: Live, id: string | undefined, input: unknown): unknown {
   const { name, target } = operation;
   const found = target === undefined ? [] : [find(target, live, String(id))];
-  // The noun gives mistakes in limits and assumptions their own words.
+  // The noun itself words mistakes in limits and assumptions.
   const read =
     operation.input === undefined ? [] : [readInput(operation.input, input, [nounOf(name)])];
   return (operation.run as (live: Live, ...given: unknown[]) => unknown)(live, ...found, ...read);
@@ -261,7 +263,7 @@ export function successStatus({ status, output }: Operation): number {
   return status ?? (output === undefined ? 204 : 200);
 }
 
-/** Whether the input is the query rather than the body. */
+/** True if the input is the query and not the body. */
 export function takesQuery({ verb }: Operation): boolean {
   return verb === 'GET' || verb === 'DELETE';
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { startTimeSchema } from '../config/settings.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 
-/** A time in what is shown. */
+/** A time in outputs. */
 export const timeSchema = z.iso.datetime().describe('ISO 8601 UTC, in simulated time.');
 
 const units: Readonly<Record<string, number>> = {
@@ -16,7 +16,7 @@ const units: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
-/** Whole milliseconds of `24h`, `1.5s`, `200ms`, or of a number, which is milliseconds already. */
+/** Converts `24h`, `1.5s`, `200ms` to whole milliseconds. A number already is milliseconds. */
 export function durationMs(duration: string | number, path: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration));
   const ms =
@@ -31,7 +31,10 @@ export function durationMs(duration: string | number, path: string): number {
   );
 }
 
-/** Epoch milliseconds of an ISO 8601 time with its zone, or of a number, which is that already. */
+/**
+ * Converts an ISO 8601 time with a zone to epoch milliseconds. A number already is epoch
+ * milliseconds.
+ */
 export function timeMs(time: string | number, path: string): number {
   const reading = startTimeSchema.safeParse(time);
   if (reading.success) return reading.data;

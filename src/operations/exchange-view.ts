@@ -1,5 +1,5 @@
 /**
- * A request of the service and its reply as the control port shows them, without the key.
+ * A request to the service and its reply, as the control port shows them: without the key.
  */
 import { z } from 'zod';
 import type { Delivery } from '../http/service/messages.ts';

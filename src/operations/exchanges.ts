@@ -1,7 +1,7 @@
 /**
- * A request of the service made for an account, as its own client would make it, and all that went
- * over the wire but the key. Rules: AUTH-1, AUTH-2. It spends tokens and quota and meets faults
- * like any other.
+ * Sends a request to the service for an account, as its own client would. Returns everything that
+ * went over the wire except the key. The request spends tokens and quota, and faults apply to it.
+ * Rules: AUTH-1, AUTH-2.
  */
 import { z } from 'zod';
 import { keyPrefix } from '../sim/key-prefix.ts';
@@ -77,7 +77,7 @@ export const exchanges = {
   }),
 };
 
-/** A key of which only the digest is known, as after a restore, cannot be sent. */
+/** A key known only by its digest, as after a restore, cannot be sent. */
 function chooseKey(keys: readonly ApiKey[], keyId: string | undefined): ApiKey {
   const key =
     keyId === undefined

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 
-/** `at`: what the value is in a world file, where its mistakes have words of their own. */
+/** `at`: the place of this value in a world file, if mistakes there have their own wording. */
 export function readInput<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,

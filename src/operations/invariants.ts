@@ -1,6 +1,6 @@
 /**
- * Whether the world is sound: what `invariants/` finds broken in it, and whether its snapshot comes
- * back as it was. Rules: STATE-1 to STATE-5, SEND-4.
+ * Checks the world: what `invariants/` finds broken, and whether its snapshot restores to the same
+ * state. Rules: STATE-1 to STATE-5, SEND-4.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -51,7 +51,7 @@ export function invariantsOf(
   return { sound: broken.length === 0, checked, broken };
 }
 
-/** Its own snapshot is understood, and what is restored from it has the same one. */
+/** Restores the world's own snapshot and compares the snapshot of the result. */
 function checkRoundTrip({ simulation, settings, wallClock }: Live, found: Findings): void {
   try {
     const snapshot = readInput(

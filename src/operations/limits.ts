@@ -1,5 +1,5 @@
 /**
- * Rate limits, switched while the service runs. Rules: LIMIT-1 to LIMIT-6.
+ * The operations on rate limits, which can be changed at run time. Rules: LIMIT-1 to LIMIT-6.
  */
 import { z } from 'zod';
 import { limitOverridesSchema } from '../config/world-schema.ts';

@@ -23,14 +23,14 @@ export interface Live extends WorldSimulator {
   readonly counts: Counts;
   readonly waits: OpenWaits;
   readonly hosting: Worlds<Live>;
-  /** Where the service listens; empty while it does not. */
+  /** The URL of the service; empty while it does not listen. */
   readonly baseUrl: string;
-  /** Where the control port listens; empty while it does not. */
+  /** The URL of the control port; empty while it does not listen. */
   readonly controlUrl: string;
   /**
-   * Runs one input that changes state: pulls simulated time up to the present, and records the
-   * operation's name and arguments (JSON values, from which `play` runs it again). `recorded`: the
-   * part of the result that journals compare.
+   * Runs one input that changes state: first moves simulated time to the present, then records the
+   * operation's name and arguments (JSON values, which a replay uses). `recorded`: the part of the
+   * result that journals compare.
    */
   change<T>(
     name: string,
@@ -38,18 +38,18 @@ export interface Live extends WorldSimulator {
     act: () => T,
     recorded?: (result: T) => unknown,
   ): T;
-  /** Puts another simulation in the place of this one. */
+  /** Replaces the current simulation. */
   replace(simulation: Simulation): void;
-  /** The simulation as it was at the start, at another simulated time. */
+  /** A simulation in the start state, at another simulated time. */
   freshSimulation(startMs: number): Simulation;
-  /** Where simulated time starts now. */
+  /** The start of simulated time now. */
   startMs(): number;
   /** Answers one request of the service. */
   handle(request: ApiRequest): ApiReply;
-  /** A reply of any world that a fault delayed has left, or its client has gone. */
+  /** Reports that a delayed reply of any world was sent, or that its client has gone. */
   left(delivery: Delivery, isSeen: boolean): void;
-  /** The run since the start, or without a journal file since the last reset, as NDJSON. */
+  /** The run as NDJSON: since the start, or without a journal file since the last reset. */
   journalText(): string;
-  /** As a SIGTERM to the process. */
+  /** Stops the process as SIGTERM does. */
   shutdown(): void;
 }

@@ -37,7 +37,7 @@ export const querySchema = matchSchema.extend({
     .describe('The next_cursor of an earlier page.'),
 });
 
-/** The filters with the id of the account that they name. */
+/** The filters, with an account's name replaced by its id. */
 export function matchIn<Match extends MessageMatch>(world: World, match: Match): Match {
   if (match.account_id === undefined) return match;
   return { ...match, account_id: accountIdOf(world, match.account_id, 'account_id') };
@@ -48,7 +48,7 @@ interface Found {
   readonly hasMore: boolean;
 }
 
-/** Messages that are looked at between two chances for others. */
+/** Messages examined before other requests get a turn. */
 const lookedAtOnce = 256;
 
 export function findMessages(world: World, match: MessageMatch, limit: number): Found {
@@ -114,7 +114,7 @@ function mentions(message: Message, lower: string): boolean {
   );
 }
 
-/** The account that the filters name; undefined for all, null where there is no such account. */
+/** The account of the filters; undefined for all accounts, null if the named one does not exist. */
 function accountOf(world: World, { account_id: id }: MessageMatch): Account | undefined | null {
   return id === undefined ? undefined : (world.accounts.get(id) ?? null);
 }

@@ -1,5 +1,5 @@
 /**
- * The full record of a message: the seven fields of the service, and what the document does not
+ * The full record of a message: the service's seven fields, and fields that the document does not
  * show. Assumes: heldStatus.
  */
 import { z } from 'zod';

@@ -1,5 +1,5 @@
 /**
- * Messages beyond what the service shows of them: found, awaited, stepped and failed by hand.
+ * The operations on messages: find them, wait for them, step them and make them fail.
  * Rules: STATE-1 to STATE-5. Assumes: failsFrom.
  */
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { type MessageRecord, messageRecord, messageRecordSchema } from './messag
 import { atOnce } from './slices.ts';
 import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait.ts';
 
-/** Records that are made between two chances for others. */
+/** Records built before other requests get a turn. */
 const recordsAtOnce = 32;
 
 function* pageOf(
@@ -30,7 +30,7 @@ function* pageOf(
   return { messages, next_cursor };
 }
 
-/** `wait` with `advance`, at once. Journals know it as the wait that it is. */
+/** `wait` with `advance`, synchronously. Journals record it as the wait. */
 const advancing = defineOperation({
   name: 'messages.advanceUntil',
   summary: 'Moves simulated time until so many messages match.',
@@ -55,7 +55,7 @@ export const messages = {
     slices: pageOf,
   }),
 
-  /** Resolves when so many messages match, without polling; rejects with `timeout` otherwise. */
+  /** Resolves when enough messages match, without polling; otherwise rejects with `timeout`. */
   wait: defineOperation({
     name: 'messages.wait',
     http: 'POST /control/messages/wait',
@@ -73,7 +73,7 @@ export const messages = {
         : waitFor(live, wait),
   }),
 
-  /** As `wait` with `advance`, at once: moves simulated time until so many messages match. */
+  /** As `wait` with `advance`, synchronously: moves simulated time until enough messages match. */
   advanceUntil: advancing,
 
   get: defineOperation({

@@ -1,5 +1,5 @@
 /**
- * Metrics for Prometheus. The method gives them as values; the control port as text.
+ * Metrics for Prometheus. The method returns values; the control port returns text.
  */
 import { z } from 'zod';
 import { familiesOf } from '../metrics/families.ts';
@@ -13,7 +13,7 @@ export const metrics = defineOperation({
   output: z.string(),
   run: (live) => {
     const { first, list } = live.hosting;
-    // The first world's are the server's; every other control URL shows its own world.
+    // The first world shows the metrics of all worlds; any other world shows its own.
     const shown = live === first.simulator ? [first, ...list] : [{ worldId: '', simulator: live }];
     return familiesOf(
       shown.map(({ worldId, simulator: { counts, simulation } }) => ({

@@ -1,15 +1,15 @@
 /**
- * The waits that are open in real time, so that closing the simulator can end them.
+ * The open waits in real time, kept so that closing the simulator can end them.
  */
 import { OperationRefused } from '../sim/operation-refused.ts';
 
-/** Waits in real time that are open at once; one more is refused. */
+/** The largest number of open waits in real time; one more is refused. */
 export const mostWaits = 1_000;
 
 export class OpenWaits {
   readonly #open = new Set<(error: OperationRefused) => void>();
 
-  /** `end` is called should the simulator close first. */
+  /** Calls `end` if the simulator closes first. */
   add(end: (error: OperationRefused) => void): void {
     if (this.#open.size >= mostWaits) {
       throw new OperationRefused('conflict', `there are ${mostWaits} waits already`);

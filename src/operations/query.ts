@@ -1,5 +1,5 @@
 /**
- * Reads values in queries: texts that stand for numbers, and names that stand for ids.
+ * Parses query values: numbers given as text, and names given for ids.
  */
 import { z } from 'zod';
 import { numberSchema } from '../config/world-schema.ts';
@@ -7,7 +7,7 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Account } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 
-/** How many to show at most; a number in JavaScript, digits in a query. */
+/** The largest number of results to return; a number in JavaScript, digits in a query. */
 export function limitSchema(largest: number, fallback: number) {
   const error = `expected a whole number from 1 to ${largest}`;
   const schema = z
@@ -20,13 +20,13 @@ export function limitSchema(largest: number, fallback: number) {
   return schema as unknown as z.ZodDefault<z.ZodNumber>;
 }
 
-/** A whole number in a filter. In a query an unescaped plus sign arrives as a space. */
+/** A phone number in a filter. An unescaped plus sign in a query arrives as a space. */
 export const numberFilterSchema = z.preprocess(
   (value) => (typeof value === 'string' ? value.replace(/^ /, '+') : value),
   numberSchema,
 ) as unknown as z.ZodType<string, string>;
 
-/** An account by its id, in either case, or its name. */
+/** Finds an account by its id, in upper or lower case, or by its name. */
 export function accountCalled(world: World, idOrName: string): Account | undefined {
   const account = world.accounts.get(idOrName.toLowerCase());
   if (account !== undefined) return account;
@@ -34,7 +34,7 @@ export function accountCalled(world: World, idOrName: string): Account | undefin
   return undefined;
 }
 
-/** The id of the account that a filter names; an id of no account is left as it is. */
+/** The id of the account in a filter; an unknown id is returned unchanged. */
 export function accountIdOf(world: World, idOrName: string, path: string): string {
   const account = accountCalled(world, idOrName);
   if (account !== undefined) return account.accountId;

@@ -1,5 +1,5 @@
 /**
- * What a client needs to use a world: the accounts with a key and their numbers, and the pool.
+ * The data that a client needs to use a world: accounts with a key and their numbers, and the pool.
  */
 import { z } from 'zod';
 import type { World } from '../sim/world.ts';

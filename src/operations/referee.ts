@@ -1,5 +1,5 @@
 /**
- * The referee's report on the run so far, and its new start. Rules: the client rules.
+ * The operations on the referee: report on the run so far, and start anew. Rules: the client rules.
  */
 import { z } from 'zod';
 import { clientRules } from '../referee/client-rules.ts';
@@ -12,7 +12,7 @@ import { durationMs, timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
 import { accountCalled } from './query.ts';
 
-/** A boolean in JavaScript and in a body, a text in a query. */
+/** A flag: a boolean in JavaScript and in a body, text in a query. */
 const flagSchema = z
   .union([z.boolean(), z.enum(['true', 'false'])], { error: 'expected true or false' })
   .default(false);

@@ -1,6 +1,6 @@
 /**
- * The last requests of the service, with their replies, without keys. A ring of reused slots, so
- * that the hot path creates no object for it.
+ * The last requests to the service, with their replies, without keys. A ring of reused slots, so
+ * that the hot path allocates nothing for it.
  */
 import { z } from 'zod';
 import type { Handled } from '../http/service/api.ts';
@@ -12,7 +12,7 @@ import { timeSchema } from './duration.ts';
 import { exchangeViewSchema, faultOf } from './exchange-view.ts';
 
 export const keptRequests = 1_000;
-/** A longer body, in bytes of a request or characters of a reply, is not kept. */
+/** The longest body that is kept, in bytes of a request or characters of a reply. */
 export const longestKeptBody = 16_384;
 
 export const requestViewSchema = z
@@ -54,10 +54,10 @@ interface Slot {
   keyId: string | null;
   path: string;
   query: string;
-  /** What may be shown of it. */
+  /** The part of the Authorization header that may be shown. */
   authorization: string | undefined;
   contentType: string | undefined;
-  /** The request's body: a text, or so many of `bytes`; undefined: too long. */
+  /** The request's body: a text, or the number of bytes used in `bytes`; undefined: too long. */
   body: string | number | undefined;
   bytes: Buffer;
   status: number;
@@ -77,7 +77,7 @@ export class RequestLog {
     return this.#total;
   }
 
-  /** The newest, newest first; with `messageId`, those whose reply was this message. */
+  /** The newest requests, newest first; with `messageId`, those whose reply was this message. */
   newest(most: number, messageId?: string): RequestView[] {
     const views: RequestView[] = [];
     for (let n = this.#total; n > 0 && views.length < most; n--) {
@@ -88,23 +88,23 @@ export class RequestLog {
     return views;
   }
 
-  /** One that is kept, whole. */
+  /** One kept request, with all details. */
   get(number: string): RequestDetail | undefined {
     const slot = /^[0-9]+$/.test(number) ? this.#slotOf(Number(number)) : undefined;
     return slot && { ...viewOf(slot, Number(number)), ...exchangeOf(slot) };
   }
 
-  /** The one added last. */
+  /** The request that was added last. */
   last(): RequestView | undefined {
     return this.newest(1)[0];
   }
 
-  /** Forgets all of them; the numbers go on. */
+  /** Drops all requests; numbering continues. */
   clear(): void {
     this.#cleared = this.#total;
   }
 
-  /** Counts on from `total`, of which none are kept. */
+  /** Continues numbering after `total`. */
   resumeAt(total: number): void {
     this.#total = total;
     this.#cleared = total;
@@ -164,7 +164,7 @@ export class RequestLog {
 
 const noBytes = Buffer.alloc(0);
 
-/** Bytes are copied, because the transport takes them back. */
+/** Copies bytes, because the transport reuses its buffer. */
 function keepBody(slot: Slot, body: string | Uint8Array): void {
   const { length } = body;
   if (length > longestKeptBody) slot.body = undefined;
@@ -215,7 +215,7 @@ function viewOf(slot: Slot, number: number): RequestView {
   };
 }
 
-/** The code of an error body, in whichever shape `errorBody` gives it. */
+/** The code of an error body, in the shape that `errorBody` selects. */
 function codeOf(body: string): string | null {
   if (body === '') return null;
   try {

@@ -1,5 +1,6 @@
 /**
- * The operations on SIMs and the pool: connect, remove, change, poll, and receive from outside.
+ * The operations on SIMs and the pool: connect, remove, change, poll, and inject an inbound
+ * message.
  * Rules: SVC-1, SVC-3, AUTH-5, ERR-2, STATE-2.
  */
 import { z } from 'zod';
@@ -32,7 +33,7 @@ const receivedViewSchema = z
   })
   .meta({ id: 'ReceivedMessage' });
 
-/** The failure reason of messages that a removed SIM had not finished. */
+/** The failure reason of unfinished messages of a removed SIM. */
 const simRemoved = 'sim_removed';
 
 export const sims = {
@@ -93,7 +94,7 @@ export const sims = {
     ],
     run: (live, device, patch) => {
       if (device.account === undefined && patch.polling === 'external') {
-        // `tasksAccess: owner`: a number of the pool has no owner whose key could poll it.
+        // `tasksAccess: owner`: a pool number has no owner whose key could poll it.
         const message = `${device.number} is a number of the pool: it belongs to no account whose key could poll it, so it polls by itself`;
         throw new OperationRefused('conflict', message, 'polling');
       }

@@ -27,7 +27,7 @@ export const simulator = {
     run: stateOf,
   }),
 
-  /** Whether all that must hold of the world does: what was looked at, and what is broken. */
+  /** Checks all invariants of the world: what was checked, and what is broken. */
   invariants: defineOperation({
     name: 'simulator.invariants',
     http: 'GET /control/invariants',
@@ -41,7 +41,7 @@ export const simulator = {
   metrics,
 
   /**
-   * The world as it was at start, clock included. A journal holds where its simulated time started.
+   * Restores the start state, clock included. Journals record the simulated time of the new start.
    */
   reset: defineOperation({
     name: 'simulator.reset',
@@ -67,7 +67,7 @@ export const simulator = {
     summary: 'Stops the simulator, as SIGTERM does, once this is answered.',
     status: 202,
     output: z.strictObject({ status: z.literal('stopping') }),
-    // The reply leaves first.
+    // Deferred, so that the reply is sent first.
     run: (live) => void setImmediate(() => live.shutdown()),
     reply: () => ({ status: 'stopping' }),
   }),

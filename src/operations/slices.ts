@@ -1,6 +1,6 @@
 /**
- * Long work as a generator that yields every few hundred microseconds. In process it runs at once; a
- * port runs it in slices, so that other requests are answered in between.
+ * Long work as a generator that yields every few hundred microseconds. In process it runs without a
+ * pause; a port runs it in slices, so that other requests are answered in between.
  */
 const longestSliceMs = 2;
 

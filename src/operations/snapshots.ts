@@ -11,10 +11,10 @@ import type { World } from '../sim/world.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import { defineOperation, WholeReply } from './define.ts';
 
-/** As large as one may be to leave by the control port, or to come back. */
+/** The largest snapshot that the control port sends or accepts. */
 export const snapshotLimitBytes = 256 * 1_048_576;
 
-/** A snapshot as it leaves the process; refused where it could not come back. */
+/** A snapshot as text; refused if it is too large to be restored. */
 export function snapshotText(snapshot: Snapshot, limitBytes = snapshotLimitBytes): string {
   const text = textOf(snapshot);
   if (text !== undefined && Buffer.byteLength(text) <= limitBytes) return text;
@@ -22,7 +22,7 @@ export function snapshotText(snapshot: Snapshot, limitBytes = snapshotLimitBytes
   throw new OperationRefused('conflict', message);
 }
 
-/** Undefined where no string is long enough. */
+/** Undefined if it exceeds the longest possible string. */
 function textOf(snapshot: Snapshot): string | undefined {
   try {
     return JSON.stringify(snapshot);
@@ -58,9 +58,7 @@ export const snapshots = {
     reply: (snapshot) => new WholeReply({ status: 200, body: snapshotText(snapshot) }),
   }),
 
-  /**
-   * Goes on from a snapshot, clock included, as if the simulator it was taken of had never stopped.
-   */
+  /** Continues from a snapshot, clock included, as if its simulator had never stopped. */
   restore: defineOperation({
     name: 'snapshots.restore',
     http: 'PUT /control/snapshot',
@@ -80,8 +78,8 @@ export const snapshots = {
 };
 
 /**
- * The texts of the keys that the present world knows; most snapshots come back to the world they
- * were taken of.
+ * The texts of the keys in the current world: most snapshots are restored into the world they come
+ * from.
  */
 function knownKeys(world: World): Map<string, string> {
   const known = new Map<string, string>();

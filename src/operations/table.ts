@@ -37,7 +37,7 @@ const nouns = {
 };
 type Nouns = typeof nouns;
 type Declared = { [N in keyof Nouns]: Nouns[N][keyof Nouns[N]] }[keyof Nouns];
-/** What the control port takes and answers, by the operation's name. */
+/** Input and reply of each operation on the control port, by its name. */
 export type OperationTable = {
   [O in Declared as O['name']]: NonNullable<O['types']>;
 };
@@ -59,7 +59,7 @@ export function recordedOperation(name: string): Operation | undefined {
   return recorded.get(name);
 }
 
-/** Where an operation is, with the id in its path filled in: what a client requests. */
+/** Verb and path of an operation, with its id filled in. */
 export function routeOf(
   name: OperationName,
   id = '',

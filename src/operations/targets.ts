@@ -16,7 +16,7 @@ export interface Targets {
   readonly device_id: Device;
   readonly message_id: Message;
   readonly fault_id: Fault;
-  /** Of a request in the log. */
+  /** The number of a request in the log. */
   readonly number: RequestDetail;
   readonly world_id: HostedWorld<Live>;
 }

@@ -1,6 +1,6 @@
 /**
- * Requests of the service counted by endpoint and status, for readers of events. A count costs a
- * request two look-ups, where an event of its own would cost several times the request.
+ * Counts requests by endpoint and status, for readers of events. Counting costs two look-ups per
+ * request; a separate event would cost several times as much as the request.
  */
 import { z } from 'zod';
 import { isoTime } from '../sim/iso-time.ts';
@@ -36,7 +36,7 @@ export class Traffic {
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
   }
 
-  /** The counts since the last call; undefined without any. */
+  /** The counts since the last call; undefined if there are none. */
   take(): TrafficEvent | undefined {
     if (this.#counts.size === 0) return undefined;
     const counts = [...this.#counts].flatMap(([endpoint = null, byStatus]) =>

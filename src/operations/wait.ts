@@ -1,6 +1,6 @@
 /**
- * Waiting for messages without polling: in simulated time, which moves forward meanwhile, or in
- * real time, where every status that is written may end the wait.
+ * Waits for messages without polling: in simulated time, which it moves forward, or in real time,
+ * where every status change may end the wait.
  */
 import { z } from 'zod';
 import { latestTimeMs } from '../sim/clock.ts';
@@ -39,7 +39,7 @@ type Waited = Readonly<z.output<typeof waitedSchema>>;
 const longLookMs = 1;
 const pausePerLook = 20;
 
-/** Moves simulated time on until so many messages match, at once in real time. */
+/** Moves simulated time forward, synchronously, until enough messages match. */
 export function advanceUntil({ wallClock, simulation }: Live, given: Wait): Waited {
   const { clock, world } = simulation;
   const wait = withAccountId(world, given);
@@ -55,7 +55,7 @@ export function advanceUntil({ wallClock, simulation }: Live, given: Wait): Wait
   }
 }
 
-/** Resolves when so many messages match; rejects with `timeout` otherwise. */
+/** Resolves when enough messages match; rejects with `timeout` otherwise. */
 export function waitFor(live: Live, given: Wait): Promise<Waited> {
   const wait = withAccountId(live.simulation.world, given);
   return new Promise((resolve, reject) => {
@@ -82,8 +82,8 @@ export function waitFor(live: Live, given: Wait): Promise<Waited> {
       resolve(found);
     };
     const lookSoon = () => {
-      // Many steps fall into one turn: one look at its end serves them all. A long look is followed
-      // by a longer pause, so that waits take a small share of a busy service's time.
+      // One look at the end of a turn covers all its steps. A long look is followed by a longer
+      // pause, so that waits take a small share of a busy service's time.
       if (isLooking) return;
       isLooking = true;
       if (lookTookMs < longLookMs) void Promise.resolve().then(look);
@@ -91,7 +91,7 @@ export function waitFor(live: Live, given: Wait): Promise<Waited> {
     };
     const { activity } = live;
     const unlisten = [activity.watch(lookSoon), activity.listen('clock', lookSoon)];
-    // Of this moment: a test may fake them, or give the real ones back before the end.
+    // The current ones: a test may fake them, or restore the real ones later.
     const { setTimeout, clearTimeout } = globalThis;
     const timer = setTimeout(
       () => {

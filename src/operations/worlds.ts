@@ -1,6 +1,6 @@
 /**
- * Worlds: isolated simulators of one server, each with its own accounts, clock, limits, faults and
- * seed, so that parallel tests share a process and never meet.
+ * The operations on worlds: isolated simulators of one server, each with its own accounts, clock,
+ * limits, faults and seed. Parallel tests can share a process without affecting each other.
  */
 import { z } from 'zod';
 import { SettingsError } from '../config/mistakes.ts';
@@ -162,7 +162,7 @@ function settingsOf(input: CreateInput, base: SettingsInput): SettingsInput {
   };
 }
 
-/** Mistakes in settings, in the words of the control port. */
+/** Words mistakes in settings as the control port does. */
 function withOwnWords<T>(act: () => T): T {
   try {
     return act();

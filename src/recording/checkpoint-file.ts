@@ -1,5 +1,5 @@
 /**
- * The file of a checkpoint: parts of any content, each compressed, each preceded by its compressed
+ * The file of a checkpoint: parts of any content, each compressed and preceded by its compressed
  * length (four bytes, big endian). The journal's header holds the digest of the whole file, so that
  * a damaged or exchanged file is never restored.
  */
@@ -17,7 +17,7 @@ export interface CheckpointDigest {
 
 const lengthBytes = 4;
 const blockBytes = 1_048_576;
-/** A better quality costs a multiple of the time for few bytes. */
+/** A better quality takes several times as long and saves few bytes. */
 const compression = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const compress = promisify(brotliCompress) as (
   part: Uint8Array,
@@ -25,8 +25,8 @@ const compress = promisify(brotliCompress) as (
 ) => Promise<Buffer>;
 
 /**
- * Writes the parts, one after the other: compressing and writing happen on other threads, and at
- * most one part is in memory. Ends early, without a result, once `progress` is stopped.
+ * Writes the parts one after another. Compression and writing run on other threads, with at most
+ * one part in memory. Returns early, without a result, once `progress` is stopped.
  */
 export async function writeCheckpoint(
   path: string,
@@ -61,8 +61,8 @@ export async function writeWhole(file: promises.FileHandle, bytes: Uint8Array): 
 }
 
 /**
- * The parts of a file whose digest is the given one; throws a JournalError for any other. `journal`
- * is for error messages.
+ * The parts of a file with the given digest; throws a JournalError for any other file. `journal` is
+ * for error messages.
  */
 export function readCheckpoint(
   path: string,

@@ -1,6 +1,6 @@
 /**
- * One part of a checkpoint as bytes: a value as JSON, in which typed arrays are places, and then
- * the bytes of those arrays, as the machine has them (little endian on every supported one).
+ * One part of a checkpoint as bytes: a value as JSON, with placeholders for typed arrays, followed
+ * by the bytes of these arrays in the machine's order (little endian on every supported machine).
  */
 
 const arrayTypes = { Uint8Array, Uint16Array, Float64Array };

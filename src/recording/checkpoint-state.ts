@@ -1,6 +1,6 @@
 /**
- * The state of one instant as the parts of a checkpoint, and back. The first part has everything but
- * messages, the others are those of `store-image.ts`.
+ * Converts the state of one instant to the parts of a checkpoint, and back. The first part has
+ * everything except messages; `store-image.ts` makes the others.
  */
 import type { Settings } from '../config/settings.ts';
 import { drawKey } from '../sim/ids.ts';
@@ -16,21 +16,21 @@ import type { Snapshot } from './snapshot-format.ts';
 import { removedDevices, type StoreHead, StoreImage, type StorePart } from './store-image.ts';
 import { accountHead, deviceHead, headOf, noRows, noWork } from './take-snapshot.ts';
 
-/** A simulator, as far as a checkpoint holds and restores it. */
+/** The parts of a simulator that a checkpoint saves and restores. */
 export interface Checkpointed {
   readonly settings: Settings;
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
   readonly requestLog: { readonly total: number; resumeAt(total: number): void };
-  /** An empty simulation of the same parts. */
+  /** An empty simulation of the same classes. */
   makeSimulation(settings: Settings, startMs: number): Simulation;
   replace(simulation: Simulation): void;
 }
 
 export interface CheckpointState {
-  /** The simulated time of the instant. */
+  /** The simulated time of the checkpoint. */
   readonly atMs: number;
-  /** Made one by one, as they are asked for. */
+  /** Each part is made when it is read. */
   readonly parts: Iterable<Uint8Array>;
   /** Call when no more parts are needed. */
   release(): void;
@@ -39,9 +39,12 @@ export interface CheckpointState {
 interface Head {
   readonly snapshot: Snapshot;
   readonly store: StoreHead;
-  /** Requests since the start: their numbers go on. */
+  /** The number of requests since the start, from which numbering continues. */
   readonly requests: number;
-  /** By the id of each key that was drawn: the chance it was drawn from, which is not its text. */
+  /**
+   * For each drawn key, by its id, the random state that it was drawn from. The key's text is not
+   * stored.
+   */
   readonly drawn_keys: Readonly<Record<string, DrawnKey>>;
 }
 
@@ -50,7 +53,7 @@ interface DrawnKey {
   readonly prefix: string;
 }
 
-/** A drawn key ends with so many characters that were drawn. */
+/** A drawn key ends with this many random characters. */
 const drawnCharacters = 40;
 
 export function checkpointState(simulator: Checkpointed): CheckpointState {
@@ -67,7 +70,7 @@ export function checkpointState(simulator: Checkpointed): CheckpointState {
   };
 }
 
-/** Puts the state that `parts` hold in the place of the simulator's own. */
+/** Replaces the simulator's state by the state in `parts`. */
 export function restoreState(simulator: Checkpointed, parts: Iterable<Uint8Array>): void {
   const values = decoded(parts);
   const first = values.next();
@@ -91,7 +94,7 @@ export function restoreState(simulator: Checkpointed, parts: Iterable<Uint8Array
   requestLog.resumeAt(requests);
 }
 
-/** A snapshot without messages, and without what follows from them. */
+/** A snapshot without messages and without anything derived from them. */
 function snapshotOf(simulator: Checkpointed): Snapshot {
   const { world, clock } = simulator.simulation;
   return {
@@ -122,7 +125,7 @@ function drawnKeysOf({ keys }: World): Record<string, DrawnKey> {
   return drawn;
 }
 
-/** The texts of keys by digest: those that the settings give, and those that are drawn again. */
+/** The texts of keys by digest: keys given by the settings, and keys that are drawn again. */
 function textsOf({ keys }: World, drawn: Head['drawn_keys']): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const { key } of keys.values()) if (key !== '') texts.set(sha256(key), key);

@@ -1,12 +1,12 @@
 /**
- * Bounds a journal: when enough inputs have come since the last checkpoint, takes another and lets
- * the run go on from that.
+ * Bounds a journal: after enough inputs since the last checkpoint, writes the next one and
+ * continues the journal from it.
  *
- * The whole state is written to a file of its own while inputs still go to the journal. Then a new
- * journal is written whose header names the checkpoint, with the inputs that have come meanwhile.
- * Renaming it over the old one is the only step that counts: before it, the old journal and its
- * checkpoint are the run; after it, the new ones are. A start removes anything else that a killed
- * process leaves.
+ * The state is written to a separate file while inputs still go to the journal. Then a new journal
+ * is written: its header names the checkpoint, and it holds the inputs that have arrived meanwhile.
+ * Renaming it over the old one is the only step that matters. Before it, the run is the old journal
+ * and its checkpoint; after it, the new ones. The next start removes all other files of a killed
+ * process.
  */
 import { isoTime } from '../sim/iso-time.ts';
 import { writeCheckpoint } from './checkpoint-file.ts';
@@ -27,14 +27,14 @@ import {
 import type { Checkpoint, JournalHeader } from './journal-header.ts';
 import { writeSuccessor } from './journal-successor.ts';
 
-/** Default of `--journal-max`. */
+/** The default of `--journal-max`. */
 export const defaultJournalMaxBytes = 1024 * 1024 * 1024;
 
 export interface CheckpointPlan {
   readonly path: string;
   readonly journal: FileJournal;
   readonly header: JournalHeader;
-  /** Inputs of the run until now. */
+  /** Inputs of the run so far. */
   readonly inputs: number;
   readonly maxBytes: number;
   readonly takeState: () => CheckpointState;
@@ -46,7 +46,7 @@ interface Attempt {
   readonly number: number;
   readonly file: string;
   isStopped: boolean;
-  /** The journal names its checkpoint: nothing of it may be removed any more. */
+  /** True once the journal names this checkpoint: its file must then stay. */
   isDone: boolean;
 }
 
@@ -54,7 +54,7 @@ export class Checkpoints implements JournalWatch {
   dueBytes: number;
   readonly #plan: CheckpointPlan;
   readonly #files: JournalFiles;
-  /** Inputs before the first of this process. */
+  /** Inputs of the run before this process. */
   readonly #inputsBefore: number;
   #header: JournalHeader;
   #attempt: Attempt | undefined;
@@ -78,7 +78,7 @@ export class Checkpoints implements JournalWatch {
     const file = checkpointFile(this.#files, number);
     const attempt = { number, file, isStopped: false, isDone: false };
     this.#attempt = attempt;
-    // Not in the middle of an input.
+    // Deferred, because this may run in the middle of an input.
     this.#ended = new Promise<void>((resolve) => setImmediate(resolve)).then(() =>
       this.#run(attempt),
     );
@@ -91,7 +91,7 @@ export class Checkpoints implements JournalWatch {
     return true;
   }
 
-  /** Gives up the checkpoint that is being written, and takes no more. */
+  /** Stops the checkpoint that is being written, and starts no more. */
   close(): Promise<void> | undefined {
     this.#isClosed = true;
     if (this.#attempt === undefined) return undefined;
@@ -105,7 +105,7 @@ export class Checkpoints implements JournalWatch {
     } catch (error) {
       if (!attempt.isStopped) this.#failed(attempt, codeOf(error));
     }
-    // Files that it made after it was stopped.
+    // Removes files that were created after the stop.
     if (attempt.isStopped) this.#stop(attempt);
     this.#attempt = undefined;
     if (this.#plan.journal.bytes >= this.dueBytes) this.onDue();
@@ -135,13 +135,15 @@ export class Checkpoints implements JournalWatch {
     const { checkpoint: replaced } = this.#header;
     this.#header = header;
     this.#hasFailed = false;
-    // So early that the next one has probably ended when half of the bound is reached.
+    // Starts early enough to end, in most cases, before half of the bound is reached.
     this.dueBytes = line.length + Math.max(maxBytes / 8, maxBytes / 2 - cameMeanwhile);
     await syncFolder(this.#files);
     if (replaced !== undefined) await remove(namedCheckpoint(this.#files, replaced));
   }
 
-  /** The run goes on as it is; the next attempt is made when as much again has come. */
+  /**
+   * The run continues without the checkpoint; the next attempt follows after as many bytes again.
+   */
   #failed(attempt: Attempt, code: string): void {
     const { path, journal, maxBytes, onNotice } = this.#plan;
     this.#stop(attempt);

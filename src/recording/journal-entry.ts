@@ -1,6 +1,6 @@
 /**
  * One line of a journal: a request with its reply, an operation with the digest of its result, or
- * how a delayed reply ended.
+ * the end of a delayed reply.
  * A line never holds a full key: a request names the key that it authenticated with, and any other
  * credential is replaced by its digest.
  */
@@ -20,16 +20,16 @@ export interface LeverEntry {
   readonly at: string;
   readonly lever: string;
   readonly args: readonly unknown[];
-  /** The digest of its result, or the code of its refusal. */
+  /** The digest of the result, or the code of the refusal. */
   readonly result: string;
 }
 
-/** How a reply ended that did not leave whole and at once; no input of the run. */
+/** The end of a reply that was delayed or cut. Not an input of the run. */
 export interface EndedEntry {
   readonly at: string;
-  /** Counts back from this line: 1 is the last request before it. */
+  /** Which request this refers to, counted backwards: 1 is the last request before this line. */
   readonly ended: number;
-  /** Present where the client closed the connection before the reply left. */
+  /** Present if the client closed the connection before the reply was sent. */
   readonly seen?: false;
 }
 
@@ -46,7 +46,7 @@ export interface RecordedRequest {
   readonly content_type?: string;
   readonly content_encoding?: string;
   readonly body?: string;
-  /** A body that is not UTF-8. */
+  /** The body in base64, if it is not UTF-8. */
   readonly body_base64?: string;
 }
 
@@ -57,7 +57,7 @@ export interface RecordedReply {
   readonly delivery?: ApiReply['delivery'];
 }
 
-/** Checks what playing needs; the values themselves are compared or checked where they are used. */
+/** Checks the fields that a replay needs; their values are checked where they are used. */
 export function isEntry(line: unknown): line is Entry {
   if (!isObject(line)) return false;
   const { at, request, reply, lever, args, result, ended } = line;

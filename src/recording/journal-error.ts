@@ -9,7 +9,7 @@ export class JournalError extends CommandError {
   }
 }
 
-/** The first line of an error's message, to end such a line with. */
+/** The first line of an error's message, for use at the end of a one-line message. */
 export function firstLine(error: unknown): string {
   return String(error instanceof Error ? error.message : error).split('\n', 1)[0] ?? '';
 }

@@ -1,7 +1,7 @@
 /**
- * Records a run in a file. Every input is written before its reply leaves, so a killed process
- * loses nothing that it acknowledged. Data handed to the system survives the process, so no write
- * waits for the disk; nothing is buffered, so a disk that is too slow slows the service.
+ * Records a run in a file. Every input is written before its reply is sent, so a killed process
+ * loses no acknowledged input. Data passed to the operating system survives the process, so a write
+ * does not wait for the disk. Nothing is buffered, so a slow disk slows the service.
  */
 import {
   appendFileSync,
@@ -28,14 +28,14 @@ export const journalTextLimitBytes = 256 * 1024 * 1024;
 
 const isWindows = process.platform === 'win32';
 
-/** Hears how the file grows; see `checkpoints.ts`. */
+/** Is notified when the file grows; see `checkpoints.ts`. */
 export interface JournalWatch {
-  /** `onDue` is called after each input that leaves the file at least this long. */
+  /** `onDue` is called after each input once the file has at least this length. */
   readonly dueBytes: number;
   onDue(): void;
-  /** Called when the disk is full; true if that may have freed some of it. */
+  /** Called when the disk is full; returns true if it may have freed space. */
   makeRoom(): boolean;
-  /** A promise where something is still being written. */
+  /** Returns a promise if something is still being written. */
   close(): Promise<void> | undefined;
 }
 
@@ -62,7 +62,7 @@ export class FileJournal implements Journal {
     return this.#bytes;
   }
 
-  /** Inputs recorded since it was opened. */
+  /** Inputs recorded since this process opened the file. */
   get inputs(): number {
     return this.#inputs;
   }
@@ -103,25 +103,25 @@ export class FileJournal implements Journal {
   }
 
   /**
-   * Appends what follows `fromBytes` to the file `next`, and puts `next` in this one's place. Does
-   * so in one turn, so that no input comes in between.
+   * Appends everything after `fromBytes` to the file `next`, then renames `next` over this file.
+   * Synchronous, so that no input arrives in between.
    */
   continueIn(next: string, fromBytes: number): void {
     if (this.#failure !== undefined) throw this.#failure;
     appendFileSync(next, bytesOf(this.#path, fromBytes, this.#bytes));
     const replaced = this.#file;
-    // Windows replaces no file that is open.
+    // Windows cannot replace an open file.
     if (isWindows) closeSync(replaced);
     try {
       renameSync(next, realpathSync(this.#path));
     } finally {
       this.#reopen();
-      // Freeing its blocks may take long, so that happens on another thread.
+      // Freeing its blocks may take long, so another thread does it.
       if (!isWindows) close(replaced, () => {});
     }
   }
 
-  /** Unlocks the journal once no checkpoint of it is being written any more. */
+  /** Unlocks the journal once no checkpoint is being written. */
   async close(): Promise<void> {
     if (this.#file >= 0) closeSync(this.#file);
     this.#file = -1;
@@ -136,7 +136,7 @@ export class FileJournal implements Journal {
     if (this.#watch !== undefined && this.#bytes >= this.#watch.dueBytes) this.#watch.onDue();
   }
 
-  /** After a failed write no input is answered: later ones would replay differently. */
+  /** After a failed write, no input is answered: later ones would replay differently. */
   #append(line: Entry | JournalHeader): void {
     if (this.#failure !== undefined) throw this.#failure;
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`);

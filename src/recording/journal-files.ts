@@ -1,6 +1,6 @@
 /**
- * The files of one run. The journal and the checkpoint that its header names are the run; any other
- * is of a checkpoint that was not finished, or of one that has been replaced.
+ * The files of one run: the journal, and the checkpoint that its header names. Any other file
+ * belongs to an unfinished or replaced checkpoint.
  */
 import { promises, realpathSync, rmSync, truncateSync } from 'node:fs';
 
@@ -8,9 +8,9 @@ import { basename, dirname, join } from 'node:path';
 import type { Checkpoint } from './journal-header.ts';
 
 export interface JournalFiles {
-  /** Without symbolic links: renaming over one would replace the link. */
+  /** With symbolic links resolved: renaming over a link would replace the link. */
   readonly journal: string;
-  /** The journal that takes its place. */
+  /** The journal that will replace this one. */
   readonly next: string;
 }
 
@@ -23,7 +23,7 @@ export function checkpointFile({ journal }: JournalFiles, number: number): strin
   return `${journal}.checkpoint-${number}`;
 }
 
-/** The checkpoint that a header names, which knows the name it had and not the folder. */
+/** The checkpoint that a header names. The header holds its name without the folder. */
 export function namedCheckpoint({ journal }: JournalFiles, { file }: Checkpoint): string {
   return join(dirname(journal), file);
 }
@@ -32,36 +32,36 @@ export function nameOf(path: string): string {
   return basename(path);
 }
 
-/** Removes what a killed process left of the checkpoints before and after the present one. */
+/** Removes the files that a killed process left of other checkpoints. */
 export function removeLeftovers(files: JournalFiles, present: Checkpoint | undefined): void {
   const number = present?.number ?? 0;
   const others = [number - 1, number + 1].filter((other) => other > 0);
   discard([files.next, ...others.map((other) => checkpointFile(files, other))]);
 }
 
-/** Frees its blocks on another thread. */
+/** Removes a file; another thread frees its blocks. */
 export async function remove(path: string): Promise<void> {
   await promises.rm(path, { force: true }).catch(() => {});
 }
 
-/** Frees their blocks at once, even of files that are still open. */
+/** Removes files and frees their blocks at once, even if they are open. */
 export function discard(paths: readonly string[]): void {
   for (const path of paths) {
     try {
       truncateSync(path);
       rmSync(path);
     } catch {
-      // It does not exist, or it cannot be removed; the next start tries again.
+      // The file does not exist or cannot be removed; the next start tries again.
     }
   }
 }
 
-/** Makes the names of a folder survive a failure of the machine. */
+/** Syncs a folder, so that its file names survive a power failure. */
 export async function syncFolder({ journal }: JournalFiles): Promise<void> {
   try {
     const folder = await promises.open(dirname(journal), 'r');
     await folder.sync().finally(() => folder.close());
   } catch {
-    // Windows opens no folders.
+    // Windows cannot open folders.
   }
 }

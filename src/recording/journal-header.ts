@@ -1,6 +1,6 @@
 /**
- * The first line of a journal: all that another process needs to start the run again, or the
- * checkpoint from which the run goes on. Explicit keys are stored as digests, so a replay accepts
+ * The first line of a journal: everything that another process needs to start the run again, or the
+ * checkpoint from which the run continues. Explicit keys are stored as digests, so a replay accepts
  * the same keys without knowing their text.
  */
 import { z } from 'zod';
@@ -19,7 +19,7 @@ import { isObject } from './journal-entry.ts';
 import { firstLine, JournalError } from './journal-error.ts';
 
 export const journalFormat = 1;
-/** The text that every journal begins with; `headerOf` writes the fields in this order. */
+/** The first characters of every journal; `headerOf` writes the fields in this order. */
 const opening = `{"journal":${journalFormat},"smstwin":"`;
 
 const checkpointSchema = z.strictObject({

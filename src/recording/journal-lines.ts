@@ -20,7 +20,7 @@ export interface JournalLines {
 }
 
 const blockBytes = 1_048_576;
-/** More than the text that every journal begins with. */
+/** More than the first characters that every journal has. */
 const openingBytes = 64;
 const lineEnd = 10;
 

@@ -1,6 +1,6 @@
 /**
- * Writes the journal that goes on from a checkpoint: its header, and a copy of the inputs that came
- * since the state was taken. `FileJournal.continueIn` adds the last few.
+ * Writes the journal that continues from a checkpoint: its header, and a copy of the inputs since
+ * the state was taken. `FileJournal.continueIn` adds the last few.
  */
 import { promises } from 'node:fs';
 import { writeWhole } from './checkpoint-file.ts';
@@ -8,7 +8,7 @@ import { JournalError } from './journal-error.ts';
 import type { FileJournal } from './journal-file.ts';
 import type { JournalFiles } from './journal-files.ts';
 
-/** What is left to copy in one turn, with the service waiting. */
+/** The largest remainder that is copied synchronously, while the service waits. */
 const lastCopyBytes = 65_536;
 const blockBytes = 1_048_576;
 const permissions = 0o777;
@@ -17,7 +17,7 @@ interface Progress {
   readonly isStopped: boolean;
 }
 
-/** Returns where the copy ends in the journal. */
+/** Returns the position in the journal where the copy ends. */
 export async function writeSuccessor(
   files: JournalFiles,
   header: Uint8Array,
@@ -42,7 +42,7 @@ export async function writeSuccessor(
   }
 }
 
-/** Inputs come meanwhile; as they are written to the same disk, the copy gets closer to the end. */
+/** Inputs keep arriving, but at the speed of the same disk, so the copy catches up. */
 async function copy(
   from: promises.FileHandle,
   to: promises.FileHandle,

@@ -1,7 +1,7 @@
 /**
- * What records a run, and the journal of a run without a file: memory keeps the inputs since the
- * start or the last reset. Past a bound all of them are dropped, because part of a run cannot be
- * replayed. `journal-file.ts` records in a file.
+ * The interface for recording a run, and the journal of a run without a file: it keeps the inputs
+ * since the start or the last reset in memory. Above its bound it drops all of them, because part
+ * of a run cannot be replayed. `journal-file.ts` records in a file.
  */
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../sim/iso-time.ts';
@@ -9,7 +9,7 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import type { EndedEntry, Entry, RequestEntry } from './journal-entry.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
 
-/** Bound of a run in memory. */
+/** The bound of a run in memory. */
 export const rememberedInputs = 10_000;
 export const rememberedCharacters = 16 * 1024 * 1024;
 
@@ -85,7 +85,7 @@ export class MemoryJournal implements Journal {
     this.#entries = [];
   }
 
-  /** A reset restores the start, so the recorded run begins there. */
+  /** A reset restores the start state, so the recorded run begins there. */
   #startAgain(startedAtMs: number): void {
     this.#header = headerOf(this.#settings, startedAtMs);
     this.#entries = [];

@@ -1,5 +1,5 @@
 /**
- * Plays a journal's inputs on a simulator in its start state and compares replies byte for byte,
+ * Plays a journal's inputs on a simulator in its start state. Compares replies byte for byte and
  * results of operations by digest.
  */
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
@@ -20,16 +20,16 @@ import { firstLine, JournalError } from './journal-error.ts';
 /** A line that changes the run. */
 type Input = Exclude<Entry, EndedEntry>;
 
-/** The simulator that a run is played on. */
+/** The simulator on which a run is played. */
 export interface Player {
   readonly simulation: Simulation;
   handle(request: ApiRequest): ApiReply;
-  /** What is kept of requests for the referee. */
+  /** The record of requests for the referee. */
   readonly exchangeRecord: {
     ended(back: number, atMs: number, isSeen: boolean): void;
     restart(isCutAtStart: boolean): void;
   };
-  /** Runs a recorded operation again; undefined where no operation has the name. */
+  /** Runs a recorded operation again; undefined if no operation has this name. */
   replayOperation(name: string, args: readonly unknown[]): { readonly result: unknown } | undefined;
 }
 
@@ -77,7 +77,7 @@ export function play(simulator: Player, entries: Iterable<Entry>, name: string):
   return { inputs, differing, differences };
 }
 
-/** Simulated time goes back only by a reset or a restore, and those are recorded inputs. */
+/** Simulated time goes back only by a reset or a restore, which are recorded inputs. */
 function wentBack({ simulation }: Player, { at }: Input): Found {
   const nowMs = simulation.clock.now();
   if (Date.parse(at) >= nowMs) return undefined;

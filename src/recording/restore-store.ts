@@ -1,5 +1,5 @@
 /**
- * Puts the messages of a checkpoint into a world that has its accounts and SIMs, and nothing else.
+ * Puts the messages of a checkpoint into a world that already has its accounts and SIMs.
  */
 import { Batch } from '../sim/batch.ts';
 import { Cohort } from '../sim/cohort.ts';
@@ -10,7 +10,7 @@ import type { World } from '../sim/world.ts';
 import { fateOf } from './restore.ts';
 import type { CohortRow, StoredChunk, StoreHead, StorePart } from './store-image.ts';
 
-/** `deviceOf` also finds SIMs that were removed. */
+/** `deviceOf` also finds removed SIMs. */
 export function restoreStore(
   world: World,
   head: StoreHead,
@@ -77,7 +77,9 @@ function chunkOf(chunk: StoredChunk) {
 
 type WorkPart = Exclude<StorePart, { readonly chunk: unknown }>;
 
-/** What devices have to do, as its parts come; messages are found once all of them are there. */
+/**
+ * The work of devices, read part by part. Refers to messages only after all of them are restored.
+ */
 class RestoredWork {
   readonly #world: World;
   readonly #members: Float64Array[][];

@@ -1,6 +1,6 @@
 /**
  * Builds a simulation that continues from a snapshot as if the original had never stopped. It
- * replaces the present one only when complete, so an unusable snapshot changes nothing.
+ * replaces the current one only when complete, so an unusable snapshot changes nothing.
  */
 
 import type { Settings } from '../config/settings.ts';
@@ -26,8 +26,8 @@ import type {
 } from './snapshot-format.ts';
 
 /**
- * `known` holds the text of keys by digest; any other key is stored by digest alone. `make` makes
- * the simulation, of other parts for a defect.
+ * `known` holds the texts of keys by digest; any other key is known only by its digest. `make`
+ * creates the simulation, with replaced classes for a defect.
  */
 export function restoreSimulation(
   snapshot: Snapshot,
@@ -50,7 +50,7 @@ export function restoreSimulation(
   return simulation;
 }
 
-/** Puts messages into a world, in the place of the snapshot's own. */
+/** Adds messages to a world, instead of the snapshot's own. */
 export type FillWorld = (world: World, deviceOf: (deviceId: string) => Device) => void;
 type MakeSimulation = (settings: Settings, startMs: number) => Simulation;
 
@@ -72,7 +72,7 @@ class Restoring {
   readonly #known: ReadonlyMap<string, string>;
   readonly #removed = new Map<string, Device>();
   readonly #ends = new Map<string, Cohort>();
-  /** Uses that lead to their messages already. */
+  /** Uses that are already linked to their messages. */
   readonly #usesAdded = new Set<SnapshotUse>();
 
   constructor(snapshot: Snapshot, simulation: Simulation, known: ReadonlyMap<string, string>) {
@@ -97,7 +97,7 @@ class Restoring {
     }
     fill?.(world, (deviceId) => this.#deviceOf(deviceId));
     for (const account of accounts) this.#past(account);
-    // Before the device starts: its work decides what it waits for.
+    // Runs before the device starts: its work decides when it wakes.
     for (const device of devices) {
       if (device.removed !== true && fill === undefined) this.#work(device);
     }
@@ -174,7 +174,7 @@ class Restoring {
     return this.#removed.get(deviceId) ?? found(this.#simulation.world.devices, deviceId);
   }
 
-  /** `use`: of its `request_id`, which tells the key that sent it. */
+  /** `use`: the use of its `request_id`, which names the key that sent it. */
   #message(message: SnapshotMessage, use: SnapshotUse | undefined): void {
     const { world } = this.#simulation;
     const send = {
@@ -202,7 +202,7 @@ class Restoring {
     }
   }
 
-  /** Messages that ended alike share one record of it, as they did before. */
+  /** Messages that ended in the same way share one record of it again. */
   #shareEnd(message: Message): void {
     const { account, sendingAtMs, sentAtMs, endedAtMs, duePoll } = message;
     const end = [account.slot, sendingAtMs, sentAtMs, endedAtMs, duePoll].join();
@@ -260,7 +260,7 @@ function usesByMessage(accounts: readonly SnapshotAccount[]): Map<string, Snapsh
   return uses;
 }
 
-/** Whether the message shows all of the use. */
+/** True if the message contains everything about the use. */
 function isOf(use: SnapshotUse, message: SnapshotMessage): boolean {
   return (
     use.request_id === message.request_id &&

@@ -15,7 +15,7 @@ import { type JournalLines, readJournal } from './journal-lines.ts';
 import { lockJournal } from './journal-lock.ts';
 import { type Played, type Player, play } from './play.ts';
 
-/** A simulator that goes on recording after the run was played on it. */
+/** A simulator that records further inputs after the run was played on it. */
 export interface Resumed extends Player, Checkpointed {
   readonly settings: Settings;
 }
@@ -77,7 +77,7 @@ function resume(
   }
   const header = found ?? headerOf(simulator.settings, simulation.clock.now());
   if (found === undefined) journal.begin(header);
-  // A device or a pipe keeps nothing that a checkpoint could replace.
+  // A device or a pipe keeps no data that a checkpoint could replace.
   if (statSync(path).isFile() && journalMaxBytes !== Number.POSITIVE_INFINITY) {
     const takeState = () => checkpointState(simulator);
     const plan = { path, journal, header, inputs, maxBytes: journalMaxBytes, takeState, onNotice };
@@ -87,7 +87,7 @@ function resume(
   return journal;
 }
 
-/** Returns how many inputs the run has had until here. */
+/** Returns the number of inputs of the run so far. */
 function playSame(
   simulator: Resumed,
   lines: JournalLines,
@@ -107,8 +107,8 @@ function playSame(
 }
 
 /**
- * Restores the journal's checkpoint, if it has one, and plays its inputs. The caller must hold the
- * wall clock.
+ * Restores the journal's checkpoint, if any, and plays its inputs. The caller must hold the wall
+ * clock.
  */
 export function playFrom(
   simulator: Player & Checkpointed,

@@ -131,7 +131,7 @@ const deviceSchema = z.strictObject({
   paced: z.array(z.strictObject({ message_id: id, from: z.enum(statuses), due_at_ms: timeMs })),
 });
 
-/** Times, tokens or their fractions; below zero where refused requests count. */
+/** Times, tokens or fractions of tokens; negative if refused requests count. */
 const bucketNumber = z.int().min(-latestTimeMs).max(latestTimeMs);
 const bucketsSchema = z.array(z.tuple([z.string(), z.array(bucketNumber)]));
 

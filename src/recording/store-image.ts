@@ -1,7 +1,7 @@
 /**
- * The messages of one instant as parts of a checkpoint. Taking them costs a few milliseconds:
- * cohorts are few, and a full chunk of messages is copied when its turn comes, or just before it
- * changes.
+ * The messages of one instant as parts of a checkpoint. Taking it takes a few milliseconds, because
+ * there are few cohorts. A full chunk of messages is copied when its part is read, or just before
+ * it changes.
  */
 import type { Batch } from '../sim/batch.ts';
 import type { ChunkImage } from '../sim/chunk.ts';
@@ -15,7 +15,10 @@ import type { World } from '../sim/world.ts';
 import { encodePart } from './checkpoint-part.ts';
 import { type FateImage, fateImage } from './take-snapshot.ts';
 
-/** What is taken at once. Objects are named by their slots, batches by their places. */
+/**
+ * The part that is taken at once. It refers to objects by their slots and to batches by their
+ * index.
+ */
 export interface StoreHead {
   readonly accounts: readonly AccountRow[];
   readonly devices: readonly DeviceRow[];
@@ -52,7 +55,7 @@ export interface CohortRow extends CohortImage {
   readonly account: number;
   readonly is_unbatched: boolean;
   readonly fate: FateImage | null;
-  /** -1: it waits in none. */
+  /** -1: the cohort waits in no batch. */
   readonly batch: number;
 }
 
@@ -63,7 +66,7 @@ export type StorePart =
   | { readonly held: Float64Array; readonly device_id: string }
   | {
       readonly paced: Float64Array;
-      /** Places among the statuses. */
+      /** Indexes into the list of statuses. */
       readonly from: Uint8Array;
       readonly due_at_ms: Float64Array;
       readonly device_id: string;
@@ -75,14 +78,14 @@ export interface StoredChunk extends Omit<ChunkImage, 'fates'> {
 
 type Chunk = World['messages']['chunks'][number];
 
-/** Rows of a heap in one part. */
+/** The number of heap rows in one part. */
 const heapRows = 16_384;
 
 export class StoreImage {
   readonly head: StoreHead;
-  /** Those that have not been asked for. */
+  /** Chunks whose parts have not been read. */
   readonly #chunks: Set<Chunk>;
-  /** Those of them that have changed since, as they were. */
+  /** Copies of those chunks that have changed since then. */
   readonly #saved = new Map<Chunk, Uint8Array>();
   readonly #work: Iterable<StorePart>[] = [];
 
@@ -114,7 +117,7 @@ export class StoreImage {
     }
   }
 
-  /** Each part is made when it is asked for. */
+  /** Makes each part when it is read. */
   *parts(): Generator<Uint8Array> {
     for (const chunk of this.#chunks) {
       const part = this.#saved.get(chunk) ?? chunkPart(chunk);
@@ -124,7 +127,7 @@ export class StoreImage {
     for (const parts of this.#work) for (const part of parts) yield encodePart(part);
   }
 
-  /** No chunk is copied any more. */
+  /** Stops the copying of chunks. */
   release(): void {
     for (const chunk of this.#chunks) this.#letGo(chunk);
   }
@@ -136,7 +139,7 @@ export class StoreImage {
   }
 }
 
-/** SIMs that were removed, as far as a message still names them. */
+/** Removed SIMs that a message still refers to. */
 export function removedDevices({ messages, accounts }: World): Device[] {
   const removed = new Set<Device>();
   for (const device of messages.devices) if (device.isRemoved) removed.add(device);
@@ -187,7 +190,7 @@ function cohortRow(cohort: Cohort, places: ReadonlyMap<object, number>): CohortR
   };
 }
 
-/** Copies what it refers to. */
+/** Copies the arrays that it refers to. */
 function chunkPart({ image }: Chunk): Uint8Array {
   const { indices, values } = image.fates;
   const fates = { indices, values: values.map(fateImage) };

@@ -1,5 +1,5 @@
 /**
- * Writes down the whole state of a simulator.
+ * Takes a snapshot: the whole state of a simulator as data.
  */
 
 import { smstwinVersion } from '../config/version.ts';
@@ -40,7 +40,7 @@ export function takeSnapshot(snapped: Snapped): Snapshot {
   };
 }
 
-/** All but what grows with the messages. */
+/** Everything whose size does not depend on the number of messages. */
 export function headOf({
   simulation,
   wallClock,
@@ -111,7 +111,7 @@ function useOf(message: Message, requestId: string, key: ApiKey): SnapshotUse {
   };
 }
 
-/** `accepted`: the uses of its messages. */
+/** `accepted`: the uses of the account's messages. */
 export function accountOf(
   account: Account,
   accepted: readonly SnapshotUse[],
@@ -125,7 +125,7 @@ export function accountOf(
   };
 }
 
-/** All but what it counts. */
+/** Everything except its counts. */
 export function accountHead(
   account: Account,
   accepted: readonly SnapshotUse[],
@@ -161,7 +161,7 @@ function keyOf(key: ApiKey): SnapshotAccount['keys'][number] {
   };
 }
 
-/** A use and the earlier, unexpired ones of the same id in other scopes, oldest first. */
+/** A use and the earlier, unexpired uses of the same id in other scopes, oldest first. */
 function usesOf(newest: FirstUse, nowMs: number): SnapshotUse[] {
   const uses: SnapshotUse[] = [];
   for (let use: FirstUse | undefined = newest; use !== undefined; use = use.older) {
@@ -182,7 +182,7 @@ function usesOf(newest: FirstUse, nowMs: number): SnapshotUse[] {
 export const noRows = { held: [], ready: [], in_flight: [], paced: [] };
 export const noWork = { removed: true as const, poll_count: 0, ...noRows };
 
-/** SIMs that were removed, as far as a message still names them. */
+/** Removed SIMs that a message still refers to. */
 function removedDevices({ accounts, messages }: World): Set<Device> {
   const removed = new Set<Device>();
   for (const { device } of messages.values()) if (device.isRemoved) removed.add(device);
@@ -207,7 +207,7 @@ function deviceOf(device: Device): SnapshotDevice {
   };
 }
 
-/** All but its rows. */
+/** Everything except its rows. */
 export function deviceHead(
   device: Device,
 ): Omit<SnapshotDevice, 'held' | 'ready' | 'in_flight' | 'paced'> {

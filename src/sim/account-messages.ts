@@ -1,5 +1,5 @@
 /**
- * The messages that one account holds, found by a walk over all: few ask for them.
+ * The messages of one account. Found by a walk over all messages, because few callers need them.
  */
 import type { Account, HeldMessages, Message } from './records.ts';
 

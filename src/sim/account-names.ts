@@ -1,7 +1,7 @@
 /**
- * How often each account name was used since the last reset. An account draws its ids from a stream
- * that is named by it: a name that is used again gets another stream, or the keys of a deleted
- * account would be valid once more.
+ * How often each account name was used since the last reset. An account draws its ids from a random
+ * stream named after it. A name that is used again gets a new stream; otherwise the keys of a
+ * deleted account would become valid again.
  */
 import { mostAccountNames } from './bounds.ts';
 import { refuseMore } from './operation-refused.ts';
@@ -16,7 +16,7 @@ export class AccountNames {
       refuseMore(this.#uses.size, mostAccountNames, 'account names since the last reset');
     }
     this.#uses.set(name, (earlier ?? 0) + 1);
-    // The count comes before the name, which may hold anything: no two accounts share a stream.
+    // The count precedes the name, which may hold any text, so two accounts never share a stream.
     return earlier === undefined ? `account:${name}` : `account again:${earlier}:${name}`;
   }
 

@@ -1,19 +1,18 @@
 /**
- * The assumptions in force: the one place that holds them.
- * Readers keep the `AssumptionsInForce`, never the answers in it, and read an answer by name where
- * it matters. So a switch is seen by all of them at once. Only `Simulation.assume()` switches.
+ * The assumptions in force, held in this one place.
+ * Readers keep a reference to `AssumptionsInForce` and read each answer by name when they need it,
+ * so all of them see a switch at once. Only `Simulation.assume()` switches.
  */
 import type { AssumptionName, Assumptions } from './assumptions.ts';
 
-/** What a reader sees. `N` names the assumptions that it reads. */
+/** The view that a reader gets. `N` names the assumptions that it reads. */
 export interface AssumptionsInForce<N extends AssumptionName = AssumptionName> {
   readonly answers: Pick<Assumptions, N>;
 }
 
 export class SwitchableAssumptions implements AssumptionsInForce {
   /**
-   * Replaced as a whole by a switch, so that what is derived from it can be remembered by its
-   * identity.
+   * A switch replaces the whole object, so values derived from it can be cached by its identity.
    */
   answers: Assumptions;
 

@@ -1,7 +1,7 @@
 /**
  * The assumptions ledger: every gap that the document leaves ("not shown"), as one typed record.
- * Names, answers and defaults are those of the ledger in `docs/assumptions.md`; the default stands
- * first. Code reads an assumption by name, so no gap is ever decided silently in an `if`.
+ * Names, answers and defaults match `docs/assumptions.md`; the default comes first. Code reads an
+ * assumption by name, so an `if` never decides a gap silently.
  */
 import { z } from 'zod';
 import { noReplyTemplates, replyTemplatesSchema, templateNames } from './reply-templates.ts';
@@ -13,7 +13,7 @@ interface LedgerEntry {
   readonly answers: readonly string[];
   readonly schema: z.ZodType;
   readonly default: unknown;
-  /** How an answer that is not a name is written, for help texts and error messages. */
+  /** The format of an answer that is not a name, for help texts and error messages. */
   readonly alsoAccepts?: string;
 }
 
@@ -21,7 +21,7 @@ function choice<const A extends readonly [string, ...string[]]>(open: string, an
   return { open, answers, schema: z.enum(answers), default: answers[0] as A[number] } as const;
 }
 
-/** A named answer, or a list of the parts that it consists of, for what is something in between. */
+/** A named answer, or a list of its parts for a combination that has no name. */
 function choiceOrList<
   const A extends readonly [string, ...string[]],
   const I extends readonly [string, ...string[]],
@@ -81,7 +81,7 @@ const failsFromSchema = z
 /** The fields for which `null` may count as absent. */
 const nullableFields = ['from', 'from_number', 'request_id', 'send_at'] as const;
 
-/** What a `send_at` may look like beside `YYYY-MM-DDThh:mm:ss`, with up to nine decimals. */
+/** Forms of `send_at` besides `YYYY-MM-DDThh:mm:ss`; seconds have up to nine decimals. */
 export const sendAtForms = [
   'lower_case',
   'space',
@@ -100,7 +100,7 @@ export const sendAtForms = [
 ] as const;
 export type SendAtForm = (typeof sendAtForms)[number];
 
-/** Texts of these characters alone are blank. */
+/** A text that has only these characters is blank. */
 export const blankKinds = [
   'empty',
   'space',
@@ -122,7 +122,9 @@ const fieldOrderSchema = z
   .length(checkedFields.length)
   .refine((order) => new Set(order).size === order.length, 'a field is named twice');
 
-/** Keys are 40 letters and digits behind a prefix; a prefix is what a bearer token may carry. */
+/**
+ * A key is a prefix and 40 letters and digits. The prefix may hold any character of a bearer token.
+ */
 const keyPrefixSchema = z.string().regex(/^[A-Za-z0-9_.~-]{0,32}$/, {
   message: 'expected at most 32 characters of A-Z, a-z, 0-9, "_", ".", "~", "-"',
 });
@@ -308,7 +310,7 @@ export const defaultAssumptions = Object.fromEntries(
 
 /** Overrides by name, as settings, world files and the control port give them. */
 export const assumptionOverridesSchema = z.strictObject(
-  // Exactly optional: an answer of `undefined` would leave a gap without any.
+  // Exactly optional: an explicit `undefined` would leave a gap without an answer.
   Object.fromEntries(
     assumptionNames.map((name) => [name, z.exactOptional(assumptionLedger[name].schema)]),
   ),

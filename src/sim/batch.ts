@@ -1,30 +1,30 @@
 /**
- * The messages that a device's next polls find together, in their order, and the cohorts in which
- * they move. A batch is walked only where the messages themselves are asked for.
+ * The messages that a device's next polls handle together, in order, and the cohorts in which they
+ * move. The batch is walked only when a reader needs the single messages.
  */
 import { type Cohort, likeOf, type Member, moveTo } from './cohort.ts';
 
 const blockSize = 4_096;
 const firstBlock = 4;
 const blockGrowth = 8;
-/** A shorter list is not worth the copy that shortens it. */
+/** Lists shorter than this are not worth the cost of a copy. */
 const shortestThinned = 4_096;
 
-/** A message that leads to others by their arrival numbers. */
+/** A message that can find other messages by their arrival numbers. */
 export interface Joinable<M> extends Member {
   readonly home: { ofArrival(arrival: number): M | undefined };
 }
 
 interface Block {
   readonly arrivals: Float64Array;
-  /** By their places in the list of cohorts. */
+  /** The cohort of each member, by its place in the list of cohorts. */
   readonly cohorts: Uint32Array;
 }
 
 /**
- * A list that only grows, in blocks, so that growing never copies it. Its members are arrival
- * numbers, which name one message for ever, even when that is forgotten. Each has next to it the
- * cohort in which it came, so that a walk looks at no member of another.
+ * An append-only list in blocks, so that growing never copies it. Members are arrival numbers,
+ * which stay valid names even after a message is forgotten. Each member is stored next to its
+ * cohort, so that a walk can skip the members of other cohorts.
  */
 class Members<M extends Joinable<M>> {
   readonly #blocks: Block[] = [];
@@ -46,13 +46,16 @@ class Members<M extends Joinable<M>> {
     this.#length++;
   }
 
-  /** Those from `first` on, as they are now; what is there never changes, so it may be read later. */
+  /**
+   * The members from `first` on, as they are now. Existing entries never change, so they may be
+   * read later.
+   */
   blocksFrom(first: number): Iterable<Float64Array> {
     const blocks = this.#blocks.map(({ arrivals }) => arrivals);
     return blocksFrom(blocks, first, this.#length);
   }
 
-  /** Undefined where the message was forgotten. */
+  /** Undefined if the message was forgotten. */
   at(index: number): M | undefined {
     const arrival = this.#blocks[Math.floor(index / blockSize)]?.arrivals[index % blockSize];
     return arrival === undefined ? undefined : this.#home?.ofArrival(arrival);
@@ -97,7 +100,7 @@ class Members<M extends Joinable<M>> {
     return block;
   }
 
-  /** The last block, made larger if it has no place `at`. */
+  /** The last block; enlarged if it has no place `at`. */
   #roomFor(at: number): Block {
     const last = this.#blocks.length - 1;
     const block = this.#blocks[last] as Block;
@@ -125,12 +128,12 @@ function* blocksFrom(
   }
 }
 
-/** A batch may share its members with another, where only some of the cohorts have moved on. */
+/** A batch may share its members with another batch if only some of the cohorts have moved on. */
 export class Batch<M extends Joinable<M>> {
   #members: Members<M>;
-  /** Those that wait here, and those that left since the last poll by another way. */
+  /** Cohorts that wait here, and cohorts that left in another way since the last poll. */
   cohorts: Cohort[] = [];
-  /** Members before this one are gone. */
+  /** Members before this index were released. */
   #first = 0;
   /** The cohort of the message that joined last. */
   #joined: Cohort | undefined;
@@ -147,13 +150,13 @@ export class Batch<M extends Joinable<M>> {
     return this.#members.blocksFrom(this.#first);
   }
 
-  /** A cohort waits here from now on. */
+  /** Makes a cohort wait here. */
   take(cohort: Cohort): void {
     this.cohorts.push(cohort);
     cohort.batch = this;
   }
 
-  /** Adds a message at the end, in the cohort of those that will move with it. */
+  /** Adds a message at the end, in the cohort of the messages that will move with it. */
   join(member: M, duePoll: number): void {
     const last = this.#joined;
     const cohort = last?.movesLike(member, duePoll) ? last : this.#cohortOf(member, duePoll);
@@ -162,25 +165,28 @@ export class Batch<M extends Joinable<M>> {
     this.#members.push(member);
   }
 
-  /** Adds a message that moves with no other. */
+  /** Adds a message that moves alone. */
   joinAlone(member: M): void {
     this.#members.push(member);
     this.take(member.cohort);
   }
 
-  /** Adds a message that has left by another way, as the rows of a restored device hold it. */
+  /**
+   * Adds a message that has already left in another way, as the rows of a restored device may hold
+   * it.
+   */
   joinStale(member: M): void {
     this.#members.push(member);
     this.cohorts.push(member.cohort);
   }
 
-  /** No message joins from now on. */
+  /** Stops accepting messages. */
   close(): void {
     this.#joined = undefined;
     this.#byAccount = undefined;
   }
 
-  /** Keeps the cohorts that go on waiting here. Returns false if there is none. */
+  /** Keeps only the cohorts that still wait here. Returns false if there are none. */
   keep(isKept: (cohort: Cohort) => boolean): boolean {
     const kept: Cohort[] = [];
     let size = 0;
@@ -231,7 +237,7 @@ export class Batch<M extends Joinable<M>> {
     return cohort;
   }
 
-  /** Lets go of messages that are gone, before a few slow ones keep a long list alive. */
+  /** Releases forgotten messages, so that a few slow ones do not keep a long list in memory. */
   #thin(): void {
     const members = new Members<M>();
     for (const member of this.membersOf(this.cohorts)) members.push(member);

@@ -3,7 +3,7 @@
  */
 import type { Assumptions, BlankKind } from './assumptions.ts';
 
-/** The characters of each kind, as they stand in a character class. */
+/** The characters of each kind, written for a regular expression's character class. */
 const characters: Readonly<Record<BlankKind, string>> = {
   empty: '',
   space: ' ',
@@ -15,7 +15,9 @@ const characters: Readonly<Record<BlankKind, string>> = {
   zero_width: String.raw`\u200b-\u200d\u2060`,
 };
 
-/** A regular expression that texts match which are not blank; undefined where none is blank. */
+/**
+ * A regular expression that matches texts that are not blank; undefined if no text counts as blank.
+ */
 export function notBlankPattern(blankMessage: Assumptions['blankMessage']): string | undefined {
   if (blankMessage === 'accept') return undefined;
   if (blankMessage === 'reject') return String.raw`\S`;

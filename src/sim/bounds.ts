@@ -1,16 +1,16 @@
 /**
- * How much of each a world may hold: what a file may state, and what levers may add to it.
- * Messages are not among these: they stay until a reset, whatever their number.
+ * The largest numbers of accounts, keys, SIMs and names in a world. They bound world files and
+ * operations alike. Messages have their own bound: see `retention.ts`.
  */
 
 export const mostAccounts = 10_000;
-/** Names that accounts have ever had; one is remembered when its account is deleted. */
+/** Account names ever used in a world. The name of a deleted account still counts. */
 export const mostAccountNames = 100_000;
-/** Of one account, those that were revoked included. */
+/** Keys of one account, revoked ones included. */
 export const mostKeys = 1_000;
-/** Of one account. */
+/** SIMs of one account. */
 export const mostSims = 10_000;
-/** Of all accounts together, and of the pool. */
+/** SIMs of all accounts plus the numbers of the pool. */
 export const mostDevices = 100_000;
 export const mostPoolNumbers = 10_000;
 export const mostOutcomes = 10_000;

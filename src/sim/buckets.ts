@@ -5,25 +5,25 @@
 import type { Assumptions } from './assumptions.ts';
 import { limitWindowMs } from './limits.ts';
 
-/** N tokens; each passing request spends one. Times are epoch milliseconds, and never go back. */
+/** N tokens; each passing request spends one. Times are epoch milliseconds and never go back. */
 export interface Bucket {
-  /** Spends a token, or returns false when there is none. */
+  /** Spends a token; returns false if there is none. */
   take(nowMs: number): boolean;
   /** Undoes the last `take`, in the same millisecond. */
   giveBack(): void;
   /** Counts a refused request as spent too (`refusedSpendsToken`). */
   spendRefused(nowMs: number): void;
-  /** Milliseconds until `take` would succeed; 0 when it would now. */
+  /** Milliseconds until `take` would succeed; 0 if it would succeed now. */
   waitMs(nowMs: number): number;
-  /** Whole tokens there are now. */
+  /** Whole tokens available now. */
   available(nowMs: number): number;
-  /** What it holds, from which `createBucket` makes its equal. */
+  /** The bucket's content; `createBucket` makes an equal bucket from it. */
   readonly state: readonly number[];
 }
 
 type Refill = Assumptions['limiterRefill'];
 
-/** `state`: that of another bucket of this kind; without it, the bucket is full. */
+/** `state`: the state of another bucket of this kind. Without it, the bucket is full. */
 export function createBucket(refill: Refill, limit: number, state?: readonly number[]): Bucket {
   switch (refill) {
     case 'sliding':
@@ -37,7 +37,9 @@ export function createBucket(refill: Refill, limit: number, state?: readonly num
   }
 }
 
-/** Each token comes back exactly one window after it was spent: a ring of the last N spendings. */
+/**
+ * Each token comes back exactly one window after it was spent. Keeps a ring of the last N times.
+ */
 class SlidingBucket implements Bucket {
   readonly #limit: number;
   #spentAtMs: number[];
@@ -90,7 +92,7 @@ class SlidingBucket implements Bucket {
     }
   }
 
-  /** The ring grows with use, so an address that came once costs one number, not N. */
+  /** The ring grows with use, so an address that sends one request costs one number, not N. */
   #push(nowMs: number): void {
     const size = this.#spentAtMs.length;
     if (this.#count < size) {
@@ -107,8 +109,8 @@ class SlidingBucket implements Bucket {
 }
 
 /**
- * N/60 tokens a second. Counted in whole units so that nothing is lost to rounding: a token is
- * `limitWindowMs` units, and a millisecond brings N of them.
+ * Refills N/60 tokens a second. Counts in whole units to avoid rounding errors: a token is
+ * `limitWindowMs` units, and each millisecond adds N units.
  */
 class ContinuousBucket implements Bucket {
   readonly #limit: number;
@@ -139,7 +141,7 @@ class ContinuousBucket implements Bucket {
     this.#units += limitWindowMs;
   }
 
-  /** Debt is bounded, so that no wait is longer than one window. */
+  /** The debt is bounded, so that a wait is never longer than one window. */
   spendRefused(): void {
     this.#units = Math.max(this.#units - limitWindowMs, (1 - this.#limit) * limitWindowMs);
   }
@@ -161,7 +163,7 @@ class ContinuousBucket implements Bucket {
   }
 }
 
-/** All N come back one window after the first of them was spent. */
+/** All N tokens come back one window after the first of them was spent. */
 class IntervalBucket implements Bucket {
   readonly #limit: number;
   #tokens: number;
@@ -189,7 +191,7 @@ class IntervalBucket implements Bucket {
     this.#tokens++;
   }
 
-  /** The bucket is empty already, and it fills at the same time whatever was asked of it. */
+  /** Does nothing: the bucket is already empty, and a refusal does not change when it refills. */
   spendRefused(): void {}
 
   waitMs(nowMs: number): number {
@@ -207,7 +209,7 @@ class IntervalBucket implements Bucket {
   }
 }
 
-/** All N come back at each full minute of the clock. */
+/** All N tokens come back at each full minute of the clock. */
 class AlignedBucket implements Bucket {
   readonly #limit: number;
   #tokens: number;

@@ -1,24 +1,27 @@
 /**
- * Whom a call is counted as where it is not an account: its address. Rules: AUTH-6. Assumes:
+ * The caller id for a request without an account: its client address. Rules: AUTH-6. Assumes:
  * clientIp.
  */
 
-/** A forwarded address is text of the caller's: marked, it is never the id of an account. */
+/**
+ * Marks an address. The caller chooses the text of a forwarded address; without the mark it could
+ * equal an account's id.
+ */
 export const addressMark = 'ip ';
-/** No address is longer, in any spelling; of what a proxy passes on, no more is kept. */
+/** The longest spelling of an address. Longer text from a proxy is cut to this length. */
 const longestAddress = 64;
 
 /**
- * Addresses that have a bucket of their own on one endpoint; all others share one. Addresses are
- * free for who forges them and time may stand still, so those that are counted need not leave by
- * themselves.
+ * Addresses that have their own bucket on one endpoint; all others share one. Needed because a
+ * client can forge any number of addresses, and while simulated time stands still no bucket
+ * expires.
  */
 export const mostAddresses = 100_000;
 export const otherAddresses = `${addressMark}any other`;
 
 export function addressCaller(address: string): string {
-  // Character by character: a slice would keep the whole header in memory, for as long as the
-  // bucket is there.
+  // Copies character by character: a slice would keep the whole header in memory as long as the
+  // bucket.
   return addressMark + Array.from(address.slice(0, longestAddress)).join('');
 }
 

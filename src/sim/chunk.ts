@@ -1,7 +1,7 @@
 /**
- * Up to 4,096 messages in the order of their arrival, as typed arrays and one slab of texts. A row
- * keeps its number as long as its message is held. A full chunk of which little is left is packed:
- * its rows are then found by a search.
+ * Up to 4,096 messages in order of arrival, as typed arrays and one slab of texts. A row keeps its
+ * number while its message is held. A full chunk with few messages left is packed; its rows are
+ * then found by a search.
  */
 import { Columns } from './columns.ts';
 import type { Fate } from './outcomes.ts';
@@ -10,12 +10,12 @@ import { TextSlab } from './text-slab.ts';
 
 export const rowsPerChunk = 4_096;
 const firstRows = 64;
-/** A growing chunk multiplies its rows by this. */
+/** Each growth multiplies a chunk's rows by this. */
 const growth = 8;
-/** A full chunk is packed when only this share of its places holds a message. */
+/** A full chunk is packed when at most this share of its rows still holds a message. */
 const packedShare = 1 / 8;
 
-/** All of a chunk but its number, for a checkpoint. */
+/** Everything in a chunk except its number, for a checkpoint. */
 export interface ChunkImage {
   readonly firstArrival: number;
   readonly rows: number;
@@ -29,26 +29,26 @@ export interface ChunkImage {
   readonly packed: Uint16Array | undefined;
 }
 
-/** `Home`: what its rows refer to. */
+/** `Home`: the objects that its rows refer to. */
 export class Chunk<Home = unknown> {
   readonly home: Home;
-  /** Its place in the table that handles name. */
+  /** Its place in the table of chunks, as used in handles. */
   readonly number: number;
   /** The arrival number of row 0. */
   readonly firstArrival: number;
   columns: Columns;
   slab: TextSlab;
-  /** The ends of holds, by place; made when the first message has one. */
+  /** When holds end, by place; created for the first message with a hold. */
   sendAtMs: Float64Array | undefined;
   fates = new RareValues<Fate>();
-  /** The numbers that callers named where another one sends. */
+  /** The numbers that callers named when the message goes out from another number. */
   senders = new RareValues<string>();
   /** Called once, before the next change. */
   onChange: ((chunk: Chunk<Home>) => void) | undefined;
   /** Rows in use, forgotten ones included. */
   rows = 0;
   held = 0;
-  /** The row of each place of a packed chunk, ascending. */
+  /** The row at each place of a packed chunk, ascending. */
   #packed: Uint16Array | undefined;
 
   constructor(
@@ -66,7 +66,7 @@ export class Chunk<Home = unknown> {
 
   static of<Home>(home: Home, number: number, image: ChunkImage): Chunk<Home> {
     const { firstArrival, rows, held, capacity, columns, slab, sendAtMs, packed } = image;
-    // A copy of its own, as the columns take a whole buffer.
+    // Copied, because the columns take a whole buffer.
     const { buffer } = columns.slice();
     const chunk = new Chunk(home, number, firstArrival, {
       columns: new Columns(capacity, buffer as ArrayBuffer),
@@ -81,7 +81,7 @@ export class Chunk<Home = unknown> {
     return chunk;
   }
 
-  /** Refers to the arrays of the chunk: copy it before the chunk changes. */
+  /** Refers to the chunk's own arrays: copy it before the chunk changes. */
   get image(): ChunkImage {
     const { firstArrival, rows, held, columns, slab, sendAtMs, fates, senders } = this;
     return {
@@ -102,7 +102,7 @@ export class Chunk<Home = unknown> {
     return this.rows === rowsPerChunk;
   }
 
-  /** Where the columns have a row; of a row that a packed chunk lacks, a place of no message. */
+  /** The place of a row in the columns. Rows that a packed chunk dropped share an empty place. */
   placeOf(row: number): number {
     return this.#packed === undefined ? row : searchRow(this.#packed, row);
   }
@@ -111,7 +111,7 @@ export class Chunk<Home = unknown> {
     return row < this.rows && this.columns.isHeld(this.placeOf(row));
   }
 
-  /** To be called before each change. */
+  /** Call this before each change. */
   touch(): void {
     const { onChange } = this;
     if (onChange === undefined) return;
@@ -119,7 +119,7 @@ export class Chunk<Home = unknown> {
     onChange(this);
   }
 
-  /** The same rows, which refer to what `home` says. */
+  /** The same rows, referring to the objects of `home`. */
   copyFor(home: Home): Chunk<Home> {
     const { number, firstArrival, columns, slab } = this;
     const buffers = { columns: columns.copy(), slab: slab.copy() };
@@ -172,7 +172,7 @@ export class Chunk<Home = unknown> {
     if (this.isFull && this.held <= places * packedShare) this.#pack();
   }
 
-  /** Holds nothing from now on, and returns the buffers. */
+  /** Empties the chunk and returns its buffers. */
   empty(): Buffers {
     const { columns, slab } = this;
     this.held = 0;
@@ -186,7 +186,7 @@ export class Chunk<Home = unknown> {
       rows.push(row);
     const places = rows.map((row) => this.placeOf(row));
     const { columns, slab, sendAtMs } = this;
-    // The last place is of no message: rows that are gone lead there.
+    // The last place is empty: all dropped rows share it.
     this.columns = new Columns(rows.length + 1);
     this.columns.forget(rows.length);
     this.slab = new TextSlab();
@@ -216,13 +216,13 @@ export class Chunk<Home = unknown> {
   }
 }
 
-/** What a chunk that is given up leaves to the next. */
+/** The buffers of an emptied chunk, for reuse by the next one. */
 export interface Buffers {
   readonly columns: Columns;
   readonly slab: TextSlab;
 }
 
-/** The place of a row, or the place after the last if it is not among them. */
+/** The place of a row; if it is missing, the place after the last. */
 function searchRow(rows: Uint16Array, row: number): number {
   const place = lowerBound(rows, row);
   return rows[place] === row ? place : rows.length;

@@ -1,14 +1,11 @@
 /**
  * Virtual time: the only time that the simulated service knows.
- * The clock steps to each deadline *before* it fires it, so a timer that is set by a timer is
- * measured from its own deadline and one long advance equals many short ones. Ties fire in order of
- * arrival. It has the shape of XState's `Clock` and is handed to every actor.
+ * The clock moves to each deadline *before* it fires it. So a timer set by a timer counts from that
+ * timer's deadline, and one long advance equals many short ones. Ties fire in order of arrival.
+ * Implements XState's `Clock`; every actor uses it.
  */
 
-/**
- * Simulated time ends here, so that every time keeps a year of four digits: the clock stands, and
- * nothing later fires.
- */
+/** Simulated time stops here, so that every year has four digits. Later timers never fire. */
 export const latestTimeMs = Date.parse('9000-01-01T00:00:00.000Z');
 
 /** A pending call. `index` is its place in the heap, or -1 once fired or cleared. */
@@ -24,7 +21,7 @@ export class VirtualClock {
   #arrivals = 0;
   readonly #heap: Timer[] = [];
 
-  /** `startMs`: epoch milliseconds. Never 0, which `lru-cache` takes for "no expiry". */
+  /** `startMs`: epoch milliseconds. Never 0: `lru-cache` treats 0 as "no expiry". */
   constructor(startMs: number) {
     if (!Number.isSafeInteger(startMs) || startMs <= 0) {
       throw new RangeError(`the clock starts at a positive whole millisecond, not ${startMs}`);
@@ -32,7 +29,7 @@ export class VirtualClock {
     this.#nowMs = startMs;
   }
 
-  /** Epoch milliseconds. An own property, so that it can be handed on as a function. */
+  /** Epoch milliseconds. An own property, so that it can be passed on as a function. */
   readonly now = (): number => this.#nowMs;
 
   /** Timers that have not fired. */
@@ -40,7 +37,7 @@ export class VirtualClock {
     return this.#heap.length;
   }
 
-  /** Timers that have not fired, the next one first and the others in the order of a heap. */
+  /** Timers that have not fired: the next one first, the others in heap order. */
   get timers(): readonly Timer[] {
     return this.#heap;
   }
@@ -51,7 +48,7 @@ export class VirtualClock {
   }
 
   setTimeout(fire: () => void, delayMs: number): Timer {
-    // A fraction of a millisecond would make a deadline that no whole-millisecond advance meets.
+    // No advance in whole milliseconds could land exactly on a fractional deadline.
     const deadlineMs = this.#nowMs + Math.max(0, Math.ceil(delayMs));
     if (!Number.isSafeInteger(deadlineMs)) throw new RangeError(`not a delay: ${delayMs}`);
     const timer: Timer = { deadlineMs, arrival: this.#arrivals++, fire, index: this.#heap.length };
@@ -66,8 +63,8 @@ export class VirtualClock {
   }
 
   /**
-   * Moves time forward to `targetMs`, firing all that falls due on the way; a target in the past
-   * moves nothing, and one behind the end of time moves to that end. Returns how many timers fired.
+   * Moves time forward to `targetMs` and fires every timer that is due on the way. A past target
+   * does nothing; a target after the end of time stops at the end. Returns how many timers fired.
    */
   advanceTo(wantedMs: number): number {
     if (!Number.isSafeInteger(wantedMs)) throw new RangeError(`not a time: ${wantedMs}`);

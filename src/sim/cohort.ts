@@ -1,21 +1,21 @@
 /**
- * Messages that move together: they have the same account and fate, became ready for the same poll
- * of a device, and so take every step at the same time. Their status and its times are kept here
- * once, so that a poll costs the same however many messages it moves.
+ * Messages that move together: they have the same account and fate and became ready for the same
+ * poll of a device, so they take every step at the same time. Their status and times are stored
+ * once, so a poll costs the same for any number of messages.
  * Rules: STATE-1 to STATE-5.
  */
 import { assert } from './errors.ts';
 import { type Fate, isSameFate } from './outcomes.ts';
 import type { Status } from './status.ts';
 
-/** What a step of a cohort changes of its account. */
+/** The fields of an account that a cohort's step changes. */
 export interface CohortAccount {
   readonly counts: Record<Status, number>;
   /** A cohort of this account has become final. */
   ended(cohort: Cohort): void;
 }
 
-/** A message, as far as cohorts look at it. */
+/** The fields of a message that cohorts read. */
 export interface Member {
   readonly account: CohortAccount;
   readonly fate: Fate | undefined;
@@ -25,18 +25,18 @@ export interface Member {
   cohort: Cohort;
 }
 
-/** What a cohort has become. */
+/** The history of a cohort. */
 type CohortPast = Pick<
   Cohort,
   'status' | 'sendingAtMs' | 'sentAtMs' | 'endedAtMs' | 'failureReason' | 'duePoll'
 >;
 
-/** What a checkpoint holds of a cohort itself. */
+/** The cohort's own fields in a checkpoint. */
 export interface CohortImage extends CohortPast {
   readonly size: number;
-  /** Null: it has never had a member. */
+  /** Null: the cohort never had a member. */
   readonly firstArrival: number | null;
-  /** Null: it takes no more steps as a whole. */
+  /** Null: the cohort takes no more steps as a whole. */
   readonly created: Float64Array | null;
 }
 
@@ -44,29 +44,32 @@ export interface CohortImage extends CohortPast {
 export class Cohort {
   readonly account: CohortAccount;
   readonly fate: Fate | undefined;
-  /** Written by `become` alone, as are the times; `copyPast` copies them. */
+  /** Only `become` writes it and the times; `copyPast` copies them. */
   status: Status = 'queued';
   sendingAtMs = 0;
   sentAtMs = 0;
   /** When it became `delivered` or `failed`. */
   endedAtMs = 0;
   failureReason: string | undefined = undefined;
-  /** The device's poll, by number, from which on the next step may be taken. */
+  /** The number of the device's poll from which on the next step may be taken. */
   duePoll = 0;
   size = 0;
-  /** No member arrived before this one. */
+  /** The lowest arrival number of its members. */
   firstArrival = Number.POSITIVE_INFINITY;
-  /** Its number in the columns of its members. */
+  /** Its number in the columns of its members; see `Slots`. */
   slot = 0;
   /**
-   * When its members were accepted: a time, then how many, and so on. Undefined where it takes no
-   * more steps as a whole.
+   * When its members were accepted, as pairs: a time, then a count. Undefined if the cohort takes
+   * no more steps as a whole.
    */
   created: number[] | undefined = [];
-  /** Where it waits for polls; undefined where it does not. */
+  /** The batch in which it waits for polls, if any. */
   batch: { readonly cohorts: Cohort[] } | undefined = undefined;
 
-  /** The one that its only member has left, and under which batches list that. */
+  /**
+   * For a cohort of one message: the cohort that the message left. Batches still list the message
+   * there.
+   */
   readonly origin: Cohort | undefined;
 
   constructor(account: CohortAccount, fate: Fate | undefined, origin?: Cohort) {
@@ -76,8 +79,8 @@ export class Cohort {
   }
 
   /**
-   * The only writer of `status`. Which steps there are is decided by `actors/message-machine.ts`; a
-   * restored message repeats those that it took.
+   * The only writer of `status`. `actors/message-machine.ts` decides which steps exist; a restored
+   * message repeats its earlier steps.
    */
   become(status: Status, atMs: number, failureReason?: string): void {
     assert(this.endedAtMs === 0, 'a message that has ended never changes');
@@ -100,7 +103,7 @@ export class Cohort {
     return { ...past, size, firstArrival, created };
   }
 
-  /** Puts a checkpoint's cohort in the place of a new one. */
+  /** Overwrites this new cohort with one from a checkpoint. */
   restore(image: CohortImage): void {
     copyPast(image, this);
     this.size = image.size;
@@ -108,7 +111,7 @@ export class Cohort {
     this.created = image.created === null ? undefined : [...image.created];
   }
 
-  /** When the status was last written; 0 while it is the first. */
+  /** When the status was last written; 0 while it is the initial one. */
   get changedAtMs(): number {
     return this.endedAtMs || this.sentAtMs || this.sendingAtMs;
   }
@@ -121,7 +124,7 @@ export class Cohort {
     return this.sentAtMs > 0 ? 'sent' : this.sendingAtMs > 0 ? 'sending' : 'queued';
   }
 
-  /** Whether a member that moved to the other cohort would go on as it does here. */
+  /** True if a member would take the same steps after moving to the other cohort. */
   movesLike(member: Member, duePoll: number): boolean {
     const { cohort } = member;
     return (
@@ -166,7 +169,7 @@ function countCreated(created: number[], atMs: number, count: 1 | -1): void {
   }
 }
 
-/** A new cohort without members in the state of this one. */
+/** A new empty cohort in the same state as this one. */
 export function likeOf(
   { cohort, account, fate }: Pick<Member, 'cohort' | 'account' | 'fate'>,
   origin?: Cohort,
@@ -177,7 +180,7 @@ export function likeOf(
   return like;
 }
 
-/** The cohort of this message alone, which leaves the others that it moved with. */
+/** Moves this message out of its cohort into a cohort of its own. */
 export function alone(member: Member): Cohort {
   const { cohort } = member;
   if (cohort.size === 1) return cohort;

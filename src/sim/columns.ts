@@ -1,11 +1,14 @@
 /**
- * The columns of a chunk of messages: one array of a fixed width for each field, all in one buffer.
+ * The columns of a chunk of messages: one typed array for each field, all in one buffer.
  */
 
 /** Bytes of a row in all columns. */
 const bytesPerRow = 2 * 8 + 9 * 4 + 1;
 
-/** Of `flags`: the endpoint, whether the message is forgotten, and whether it has a request_id. */
+/**
+ * Bits of `flags`: the endpoint, whether the message is forgotten, and whether it has a
+ * `request_id`.
+ */
 const endpointBits = 0b0000_0011;
 const forgottenBit = 0b0000_0100;
 const requestIdBit = 0b0000_1000;
@@ -14,16 +17,16 @@ export class Columns {
   readonly capacity: number;
   readonly buffer: ArrayBuffer;
   readonly createdAtMs: Float64Array;
-  /** The digits of the recipient. */
+  /** The recipient's digits, as a number. */
   readonly to: Float64Array;
-  /** Four words each. */
+  /** The message ids, four words each. */
   readonly ids: Uint32Array;
   readonly account: Uint32Array;
   readonly device: Uint32Array;
-  /** The key's place among the account's, plus one; 0 where it is not known. */
+  /** The key's place among the account's keys, plus one; 0 if the key is not known. */
   readonly key: Uint32Array;
   readonly cohort: Uint32Array;
-  /** Where the text is in the slab; the request_id follows it. */
+  /** The offset of the text in the slab. The `request_id` follows the text. */
   readonly textAt: Uint32Array;
   readonly flags: Uint8Array;
 

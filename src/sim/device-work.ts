@@ -1,5 +1,5 @@
 /**
- * The work of a device: its messages that are not final, by what they wait for.
+ * The work of a device: its messages that are not final, grouped by what they wait for.
  * Rules: SVC-3, STATE-2, SEND-7. Assumes: sendsPerPoll, progressPace.
  */
 import { Batch, type Joinable } from './batch.ts';
@@ -9,7 +9,7 @@ import type { Fate } from './outcomes.ts';
 import { type PacedStep, PacedSteps } from './paced-steps.ts';
 import type { Status } from './status.ts';
 
-/** The fields of a message that decide about its place. */
+/** The fields of a message that determine where it waits. */
 export type WorkMessage<M> = HeldMember<M>;
 
 /** The rows of a device's work, as a snapshot holds them. */
@@ -21,7 +21,7 @@ export interface WorkRows<M> {
   readonly paced: readonly PacedStep<M>[];
 }
 
-/** The same for a checkpoint, which keeps the batches. */
+/** The same for a checkpoint, which keeps batches as they are. */
 export interface WorkImage<M extends WorkMessage<M>> {
   readonly pollCount: number;
   readonly held: HoldsImage<M>;
@@ -30,18 +30,21 @@ export interface WorkImage<M extends WorkMessage<M>> {
   readonly paced: readonly PacedStep<M>[];
 }
 
-/** A device's messages that are not final, by what they wait for. A message may move on by another way
- * (an operation, a deactivation), so a reader of rows checks the status and drops what has moved on. */
+/**
+ * A device's messages that are not final, grouped by what they wait for. A message may also move on
+ * by an operation or a deactivation, so readers of rows check the status and drop messages that
+ * have moved on.
+ */
 export class DeviceWork<M extends WorkMessage<M>> {
   #pollCount = 0;
   readonly held = new Holds<M>();
-  /** Queued and not held, in the order in which they became so. */
+  /** Messages that are queued and not held, in the order in which they became so. */
   ready: Batch<M>[] = [];
-  /** Picked up and not final, in order of pickup; progresses by polls. */
+  /** Messages that are picked up and not final, in order of pickup; polls move them on. */
   inFlight: Batch<M>[] = [];
-  /** Picked up and not final; progresses at its own pace. */
+  /** Messages that are picked up and not final; each moves on at its own pace. */
   readonly paced = new PacedSteps<M>();
-  /** The last of `ready`, while no poll has come since it was made. */
+  /** The newest batch of `ready`, if no poll came since it was created. */
   #open: Batch<M> | undefined;
 
   /** Polls so far. */
@@ -54,7 +57,10 @@ export class DeviceWork<M extends WorkMessage<M>> {
     this.#close();
   }
 
-  /** Takes in a message just accepted; one that stays `queued` for ever waits for nothing. */
+  /**
+   * Adds a message that was just accepted. One that stays `queued` for ever is not added to any
+   * row.
+   */
   add(message: M, nowMs: number): void {
     if (isStuckIn(message, 'queued')) return;
     if (message.sendAtMs > nowMs) this.held.add(message);
@@ -64,7 +70,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     }
   }
 
-  /** Messages that wait for pickup; rows that have left by another way are not counted. */
+  /** Messages that wait for pickup, without those that left in another way. */
   get queueLength(): number {
     let length = this.held.size;
     for (const { cohorts } of this.ready) {
@@ -73,7 +79,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     return length;
   }
 
-  /** Moves every message whose hold is over behind those that wait already. */
+  /** Moves every message whose hold is over to the end of the ready messages. */
   releaseHeld(nowMs: number): void {
     for (const released of this.held.take(nowMs)) {
       if (released instanceof Batch) this.#release(released);
@@ -94,7 +100,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     this.paced.forget(account);
   }
 
-  /** Every message in its row. */
+  /** Every message, in its row. */
   rows(): WorkRows<M> {
     return {
       pollCount: this.pollCount,
@@ -107,7 +113,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
 
   restore(rows: WorkRows<M>): void {
     this.#pollCount = rows.pollCount;
-    // These are in two rows until the next poll, so they move with no other.
+    // These messages are in two rows until the next poll, so each moves alone.
     const moved = rows.ready.filter(({ cohort }) => !isQueued(cohort));
     const stale = new Set(moved.map(({ arrival }) => arrival));
     this.ready = restored(rows.ready, isQueued, stale);
@@ -116,7 +122,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     for (const step of rows.paced) this.paced.push(step);
   }
 
-  /** Everything as it was. */
+  /** Restores the work from a checkpoint. */
   restoreImage({ pollCount, held, ready, inFlight, paced }: WorkImage<M>): void {
     this.#pollCount = pollCount;
     this.ready = [...ready];
@@ -125,7 +131,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
     for (const step of paced) this.paced.push(step);
   }
 
-  /** A queued message waits for pickup from now on, behind the others. */
+  /** Puts a queued message at the end of the messages that wait for pickup. */
   makeReady(message: M, duePoll = this.#pollCount + pollsOf(message)): void {
     if (this.#open === undefined) {
       this.#open = new Batch();
@@ -162,7 +168,7 @@ export class DeviceWork<M extends WorkMessage<M>> {
   }
 }
 
-/** Whether its fate keeps the message in `status` for ever. */
+/** True if the fate keeps the message in `status` for ever. */
 export function isStuckIn({ fate }: { readonly fate: Fate | undefined }, status: Status): boolean {
   return fate !== undefined && fate.ends === 'stuck' && fate.in === status;
 }
@@ -171,13 +177,13 @@ export function isQueued({ status }: Cohort): boolean {
   return status === 'queued';
 }
 
-/** Picked up, not final, and not stuck where it is. */
+/** Picked up, not final, and not stuck in its status. */
 export function isInFlight(cohort: Cohort): boolean {
   const { status } = cohort;
   return (status === 'sending' || status === 'sent') && !isStuckIn(cohort, status);
 }
 
-/** The polls that each of its steps takes. */
+/** The number of polls that each of its steps takes. */
 export function pollsOf({ fate }: { readonly fate: Fate | undefined }): number {
   return fate?.polls ?? 1;
 }
@@ -198,7 +204,7 @@ function everyMember<M extends Joinable<M>>(batch: Batch<M>): M[] {
 function restored<M extends Joinable<M>>(
   messages: readonly M[],
   isWaiting: (cohort: Cohort) => boolean,
-  /** Arrival numbers of those that move with no other. */
+  /** Arrival numbers of the messages that move alone. */
   single: ReadonlySet<number>,
 ): Batch<M>[] {
   if (messages.length === 0) return [];

@@ -1,6 +1,6 @@
 /**
- * The one port through which `sim/` announces work. `actors/` implements it; `simulator.ts` joins
- * them.
+ * The only interface through which `sim/` announces work. `actors/` implements it; `simulator.ts`
+ * connects the two.
  */
 import type { Device, Message } from './records.ts';
 
@@ -11,6 +11,9 @@ export interface Dispatch {
   deviceRemoved(device: Device): void;
   /** A message was accepted and waits for its device. */
   queued(message: Message): void;
-  /** A real device asks for its tasks: one poll, if it may. Returns what it picked up, in order. */
+  /**
+   * A real device asks for its tasks: one poll, if permitted. Returns the messages that it picked
+   * up, in order.
+   */
   polled(device: Device): readonly Message[];
 }

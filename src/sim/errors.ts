@@ -1,10 +1,10 @@
 /**
  * ServiceError: the closed union of what the service refuses. Refusals are values, never thrown.
- * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Status and code stand in
- * `http/error-replies.ts` alone.
+ * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Only `http/service/error-replies.ts`
+ * holds their statuses and codes.
  */
 
-/** One field that failed validation, by the name the caller used for it (SEND-5). */
+/** One field that failed validation, under the name that the caller used (SEND-5). */
 export interface FieldFailure {
   readonly field: string;
   readonly detail: string;
@@ -35,10 +35,13 @@ export type UndocumentedError =
   | { readonly kind: 'unsupported_content_encoding' }
   | { readonly kind: 'method_not_allowed'; readonly allow: string }
   | { readonly kind: 'request_id_conflict' }
-  /** `--max-messages` is reached, and no message that could be forgotten is final. */
+  /** `--max-messages` is reached, and every message that could be forgotten is unfinished. */
   | { readonly kind: 'overloaded' };
 
-/** A bug, not a refusal: the request answers 500 and a test that sees it fails. */
+/**
+ * Throws if `condition` is false: a bug, not a refusal. The request answers 500, and a test that
+ * sees it fails.
+ */
 export function assert(condition: unknown, why: string): asserts condition {
   if (!condition) throw new Error(`assertion failed: ${why}`);
 }

@@ -1,7 +1,7 @@
 /**
- * A hash table from a 32-bit tag to handles of messages, as flat typed arrays: the collector does
- * not walk it. Several handles may share one tag, so the reader compares what a handle leads to.
- * It grows in 1,024 shards, one at a time and at different fills, so no growth takes long.
+ * A hash table from a 32-bit tag to handles of messages, in flat typed arrays that the garbage
+ * collector does not walk. Several handles may share a tag, so the reader compares the messages.
+ * Grows in 1,024 shards, one at a time and at different fill levels, so that no growth takes long.
  */
 import { assert } from './errors.ts';
 
@@ -15,7 +15,7 @@ export class HandleTable {
   readonly #shards: (Int32Array | undefined)[] = new Array<undefined>(shardCount).fill(undefined);
   readonly #sizes = new Uint32Array(shardCount);
   #size = 0;
-  /** Where `next` goes on. */
+  /** The state of the iteration that `next` continues. */
   #tag = 0;
   #slot = 0;
 
@@ -23,17 +23,17 @@ export class HandleTable {
     return this.#size;
   }
 
-  /** Bytes of the slots. */
+  /** Bytes of all slots. */
   get bytes(): number {
     return this.#shards.reduce((sum, slots) => sum + (slots?.byteLength ?? 0), 0);
   }
 
-  /** Bytes of the largest shard: what one growth moves. */
+  /** Bytes of the largest shard, which bounds the cost of one growth. */
   get largestShardBytes(): number {
     return this.#shards.reduce((most, slots) => Math.max(most, slots?.byteLength ?? 0), 0);
   }
 
-  /** Adds an entry, even where its tag has one. */
+  /** Adds an entry, even if the tag already has one. */
   add(tag: number, handle: number): void {
     const shard = tag >>> (32 - shardBits);
     let slots = this.#shards[shard];
@@ -56,13 +56,15 @@ export class HandleTable {
     return this.#find(slots);
   }
 
-  /** The next handle with the tag that `first` was asked for, or -1. Nothing may change between. */
+  /**
+   * The next handle with the tag of the last `first`, or -1. Do not change the table in between.
+   */
   next(): number {
     const slots = this.#shards[this.#tag >>> (32 - shardBits)];
     return slots === undefined ? -1 : this.#find(slots);
   }
 
-  /** Puts another handle in the place of the one that `first` or `next` returned last. */
+  /** Replaces the handle that `first` or `next` returned last. */
   replaceLast(handle: number): void {
     const slots = this.#shards[this.#tag >>> (32 - shardBits)];
     assert(slots !== undefined, 'a handle was found before it is replaced');
@@ -70,7 +72,7 @@ export class HandleTable {
     slots[last * wordsPerSlot + 1] = handle + 1;
   }
 
-  /** Removes one entry; false where there is none. */
+  /** Removes one entry; false if there is none. */
   delete(tag: number, handle: number): boolean {
     const shard = tag >>> (32 - shardBits);
     const slots = this.#shards[shard];
@@ -111,7 +113,10 @@ export class HandleTable {
   }
 }
 
-/** Entries at which a shard grows: between a half and three quarters, different for each shard. */
+/**
+ * The number of entries at which a shard grows: between half and three quarters, different for each
+ * shard.
+ */
 function fillOf(shard: number, slotCount: number): number {
   return (slotCount * (2 + shard / shardCount)) >> 2;
 }
@@ -134,7 +139,9 @@ function insert(slots: Int32Array, tag: number, handle: number): void {
   slots[slot * wordsPerSlot + 1] = handle + 1;
 }
 
-/** Moves later entries of the run back, so that no search stops at the emptied slot too early. */
+/**
+ * Moves later entries of the run back, so that a search does not stop too early at the empty slot.
+ */
 function closeGap(slots: Int32Array, emptied: number, mask: number): void {
   let gap = emptied;
   for (let slot = (gap + 1) & mask; ; slot = (slot + 1) & mask) {

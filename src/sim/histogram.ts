@@ -1,10 +1,10 @@
 /**
- * A histogram with fixed buckets. Counting a value costs a few comparisons and makes no object.
+ * A histogram with fixed buckets. Counting a value costs a few comparisons and allocates nothing.
  */
 export class Histogram {
-  /** The upper bounds of the buckets, ascending; a value equal to a bound is in its bucket. */
+  /** The upper bounds of the buckets, ascending; a bound belongs to its bucket. */
   readonly bounds: readonly number[];
-  /** Values by bucket; the last bucket has no bound. */
+  /** Values per bucket; the last bucket has no upper bound. */
   readonly counts: number[];
   sum = 0;
 

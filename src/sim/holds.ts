@@ -1,6 +1,6 @@
 /**
- * The messages of a device that `send_at` holds, by the millisecond in which their hold ends, so
- * that any number with one end is released at once. Rules: SEND-7.
+ * The messages of a device that are held by `send_at`, grouped by the millisecond in which the hold
+ * ends. All messages of a group are released at once. Rules: SEND-7.
  */
 import { Batch, type Joinable } from './batch.ts';
 import type { Cohort } from './cohort.ts';
@@ -13,14 +13,14 @@ export interface HeldMember<M> extends Joinable<M> {
 /** The same for a checkpoint. */
 export interface HoldsImage<M extends HeldMember<M>> {
   readonly alone: readonly M[];
-  /** Those whose hold has one end. */
+  /** Groups of several messages with the same end. */
   readonly together: readonly (readonly [endMs: number, batch: Batch<M>])[];
 }
 
 export class Holds<M extends HeldMember<M>> {
-  /** Every end that is in one of the maps; also some that are in neither any more. */
+  /** Every end that a map contains; may also hold ends that both maps have dropped. */
   readonly #ends = new MinHeap<number>((a, b) => a < b);
-  /** The only message of its end. An operation that moves it takes it out. */
+  /** The only message with this end. Removed when an operation moves the message on. */
   readonly #alone = new Map<number, M>();
   readonly #together = new Map<number, Batch<M>>();
 
@@ -60,7 +60,7 @@ export class Holds<M extends HeldMember<M>> {
     return undefined;
   }
 
-  /** Removes and returns what is held until `untilMs` or an earlier time, the next end first. */
+  /** Removes and returns messages held until `untilMs` or earlier, earliest end first. */
   take(untilMs: number): (M | Batch<M>)[] {
     const taken: (M | Batch<M>)[] = [];
     for (
@@ -98,7 +98,7 @@ export class Holds<M extends HeldMember<M>> {
     for (const message of held.sort(isReleasedBefore)) this.add(message);
   }
 
-  /** Copies no messages. */
+  /** Refers to the messages without copying them. */
   get image(): HoldsImage<M> {
     return { alone: [...this.#alone.values()], together: [...this.#together] };
   }

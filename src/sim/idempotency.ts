@@ -1,9 +1,9 @@
 /**
  * The 24-hour replay window of `request_id`, one for each account.
  * Rules: SEND-4. Assumes: replayScope, replayAcrossEndpoints, failedRequestId.
- * A use whose message shows all of it is that message: its first reply follows from fields that
- * never change. Other uses, such as refusals, are kept here. Scope is asked when a replay is looked
- * for, not when it is kept, so both assumptions can be switched at run time.
+ * If a message contains everything about a use, the message itself is the record: its first reply
+ * follows from fields that never change. Other uses, such as refusals, are stored here. The scope
+ * is applied at look-up, so both assumptions can be switched at run time.
  */
 import { LRUCache } from 'lru-cache';
 import type { Assumptions } from './assumptions.ts';
@@ -20,17 +20,17 @@ export interface AcceptedUse<Key> extends WireFields {
   readonly arrival: number;
 }
 
-/** The messages of an account by their `request_id`. */
+/** Finds the messages of an account by their `request_id`. */
 export interface AcceptedUses<M> {
   first(requestId: string): M | undefined;
-  /** The one after that which `first` or `next` returned. */
+  /** The message after the one that `first` or `next` returned. */
   next(requestId: string): M | undefined;
   add(requestId: string, message: M): void;
-  /** Puts a message in the place of the one that was found last. */
+  /** Replaces the message that was found last. */
   replaceLast(message: M): void;
 }
 
-/** The first use of a `request_id`, and what it was answered. */
+/** The first use of a `request_id`, and its reply. */
 export interface Use<Key, M> {
   readonly requestId: string;
   readonly key: Key;
@@ -38,9 +38,9 @@ export interface Use<Key, M> {
   readonly atMs: number;
   /** The body of the first reply, byte for byte; empty for a refusal. */
   readonly body: string;
-  /** The message it created, or the refusal where `failedRequestId` burns the id. */
+  /** The created message, or the refusal if `failedRequestId` is `burned`. */
   readonly outcome: M | ServiceError;
-  /** A use of the same id in another scope, made before this one. */
+  /** An earlier use of the same id in another scope. */
   readonly older: Use<Key, M> | undefined;
 }
 
@@ -50,24 +50,22 @@ type ScopeAssumptions = Pick<
 >;
 
 const smallestWindow = 64;
-/** Each growth moves all that is held, so the steps are large. */
+/** Each growth moves all entries, so the steps are large. */
 const growth = 8;
 
 export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
   readonly #now: () => number;
   readonly #accepted: AcceptedUses<M> | undefined;
-  /** Made on the first use, and made larger before anything would fall out too early. */
+  /** Created at the first use, and enlarged before an unexpired use would be evicted. */
   #uses: LRUCache<string, Use<Key, M>> | undefined;
 
-  /** Without `accepted`, every use is kept here. */
+  /** Without `accepted`, every use is stored here. */
   constructor(now: () => number, accepted?: AcceptedUses<M>) {
     this.#now = now;
     this.#accepted = accepted;
   }
 
-  /**
-   * The first use of `requestId` in the scope of this call that counts and was at most 24 h ago.
-   */
+  /** The first use of `requestId` in this call's scope that counts and is at most 24 h old. */
   find(
     requestId: string,
     key: Key,
@@ -79,16 +77,17 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     if (accepted !== undefined) return useOf(accepted, key);
     let message: Use<Key, M> | undefined;
     let refusal: Use<Key, M> | undefined;
-    // peek, not get: recency must stay the order of age.
+    // peek, not get: the order of recency must stay the order of age.
     let use = this.#uses?.peek(requestId);
-    // There are several only where an assumption was switched between them.
+    // A chain has several uses only if an assumption was switched between them.
     while (use !== undefined && use.atMs >= oldestMs) {
       const inScope = isInScope(use, key, endpoint, assumptions);
       if (inScope && isAccepted(use.outcome)) message = use;
       else if (inScope) refusal = use;
       use = use.older;
     }
-    // SEND-4 is a rule, so a message that was accepted goes before what `failedRequestId` burned.
+    // SEND-4 is a rule, so an accepted message takes precedence over a refusal kept by
+    // `failedRequestId`.
     return message ?? (assumptions.failedRequestId === 'burned' ? refusal : undefined);
   }
 
@@ -101,17 +100,17 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     uses.set(requestId, kept, { start: atMs });
   }
 
-  /** Whether it finds messages by themselves, so that it need not keep their uses. */
+  /** True if messages are found without stored uses. */
   get findsMessages(): boolean {
     return this.#accepted !== undefined;
   }
 
-  /** Uses kept here, expired ones that nothing has pushed out yet included. */
+  /** Uses stored here, including expired ones that are not evicted yet. */
   get size(): number {
     return this.#uses?.size ?? 0;
   }
 
-  /** All that is kept here and unexpired, oldest first. */
+  /** All unexpired uses stored here, oldest first. */
   *entries(): IterableIterator<Use<Key, M>> {
     for (const use of this.#uses?.rvalues() ?? []) if (use !== undefined) yield use;
   }
@@ -134,7 +133,7 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     return oldest;
   }
 
-  /** Whether the message shows all of its use; it is then found as the message. */
+  /** True if the message contains everything about its use, so that the use need not be stored. */
   #isAccepted({ requestId, key, endpoint, atMs, outcome }: Omit<Use<Key, M>, 'older'>): boolean {
     const accepted = this.#accepted;
     if (accepted === undefined || !isAccepted<Key, M>(outcome)) return false;
@@ -151,9 +150,9 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
 
   /**
    * At the documented rate a window holds 120 × 1,440 uses for each endpoint; reserving that at
-   * once would cost every account megabytes. So it grows eightfold when full, unless half of what
-   * it holds is dead: its size follows the uses of the last day, and clearing up costs each use a
-   * constant.
+   * once would cost megabytes for every account. So it grows eightfold when full, unless half of
+   * its entries have expired. Its size follows the uses of the last day, and cleaning up costs a
+   * constant per use.
    */
   #withRoom(): LRUCache<string, Use<Key, M>> {
     this.#uses ??= this.#create(smallestWindow);
@@ -183,7 +182,7 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     });
   }
 
-  /** A chain without its dead end; older uses stand behind younger ones. */
+  /** The chain without its expired end; older uses follow younger ones. */
   #living(use: Use<Key, M> | undefined): Use<Key, M> | undefined {
     if (use === undefined || this.#isDead(use.atMs)) return undefined;
     const older = this.#living(use.older);
@@ -212,7 +211,7 @@ function isInScope<Key>(
   );
 }
 
-/** `asker`: stands for a key that is not known. */
+/** `asker`: used in place of a key that is not known. */
 function useOf<Key, M extends AcceptedUse<Key>>(message: M, asker: Key): Use<Key, M> {
   const { requestId, key = asker, endpoint, createdAtMs: atMs } = message;
   const body = messageBody(message, 'queued');

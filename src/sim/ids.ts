@@ -24,7 +24,7 @@ export function drawKey(rng: Rng, prefix: string): string {
 
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** True for the one spelling of an id that we hand out: lower case with hyphens. */
+/** True for an id in the only spelling that the service returns: lower case with hyphens. */
 export function isUuid(text: string): boolean {
   return uuidShape.test(text);
 }
@@ -32,8 +32,8 @@ export function isUuid(text: string): boolean {
 const looseUuid = /^([0-9a-f]{8})(-?)([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{4})\2([0-9a-f]{12})$/i;
 
 /**
- * A UUID in capitals, or without hyphens where `form` is `any`, as we write it; any other text as it
- * is (`pathIdForm`).
+ * Converts a UUID in capitals, or without hyphens if `form` is `any`, to the service's spelling.
+ * Returns any other text unchanged (`pathIdForm`).
  */
 export function canonicalUuid(text: string, form: 'any' | 'any_case' = 'any'): string {
   if (form === 'any_case') {

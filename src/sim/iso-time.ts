@@ -8,13 +8,13 @@ const thousandths = Array.from({ length: 1_000 }, (_, n) => `${String(n).padStar
 let lastIsoMs = Number.NaN;
 let lastIso = '';
 let lastMinuteMs = Number.NaN;
-/** Up to and with the colon before the seconds. */
+/** The formatted text of the current minute, up to the colon before the seconds. */
 let lastMinute = '';
 
 /**
- * ISO 8601 UTC with milliseconds and a trailing Z (RES-4). `epochMs`: whole milliseconds. Many
- * calls share a millisecond and nearly all a minute, and `toISOString` is an eighth of a status
- * read.
+ * ISO 8601 UTC with milliseconds and a trailing Z (RES-4). `epochMs`: whole milliseconds. Caches
+ * the minute, because nearly all calls share it and `toISOString` takes an eighth of the time of a
+ * status read.
  */
 export function isoTime(epochMs: number): string {
   if (epochMs === lastIsoMs) return lastIso;

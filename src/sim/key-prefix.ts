@@ -5,7 +5,7 @@ import type { ApiKey } from './records.ts';
 
 const shownKeyCharacters = 9;
 
-/** What may be shown of a key after its creation. */
+/** The first characters of a key, which may be shown after its creation. */
 export function keyPrefix({ key: text, digest }: ApiKey): string {
   return digest === undefined ? shownPrefix(text) : digest.prefix;
 }

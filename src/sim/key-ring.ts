@@ -1,7 +1,7 @@
 /**
- * Finds the API key that a caller's text is. Rules: AUTH-2, AUTH-3.
- * A key is known by its full text, or by its digest alone where it came from a snapshot or a
- * journal: neither holds a full key, and callers still have theirs.
+ * Finds the API key for a caller's text. Rules: AUTH-2, AUTH-3.
+ * A key is known by its full text, or only by its digest if it came from a snapshot or journal.
+ * Those never hold a full key, but callers still use it.
  */
 
 import { assert } from './errors.ts';
@@ -9,36 +9,36 @@ import type { ApiKey, KeyDigest } from './records.ts';
 
 type DigestOf = (text: string) => string;
 
-/** Hears which headers and digests lead to a key of this ring. */
+/** Is notified which headers and digests belong to a key of this ring. */
 export interface KeyWatcher {
   added(headerOrDigest: string): void;
   removed(headerOrDigest: string): void;
 }
 
-/** What a text must have to hold one of the keys, for a quick look at every request. */
+/** Properties that a text must have to contain a key: a quick test for every request. */
 export interface KeyTexts {
-  /** Of all keys that are looked for, those known by their digest included. */
+  /** The shortest length of all keys, including keys known by their digest. */
   shortest: number;
-  /** 1 for each character that one of them has, or what stands for one in a journal. */
+  /** 1 for each character that occurs in a key or in a key's replacement in a journal. */
   readonly codes: Uint8Array;
-  /** 1 for each character that a known text starts with. */
+  /** 1 for each character that is the first one of a known key. */
   readonly firsts: Uint8Array;
   readonly lengths: Set<number>;
-  /** How those start that are known by their digest. */
+  /** The prefixes of keys that are known by their digest. */
   readonly prefixes: Set<string>;
 }
 
-/** Shorter keys are not looked for: any word could be one. */
+/** Shorter keys are not searched for: any word could be one. */
 const shortestSought = 12;
 const tokenCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-';
-/** No body is so long. */
+/** Longer than any body. */
 const longestText = 2 ** 30;
 
-/** The header as nearly every client writes it. */
+/** The header in the form that nearly every client uses. */
 const headerOf = (text: string): string => `Bearer ${text}`;
 
 export class KeyRing {
-  /** By the header that carries the text, so that no request has to cut it out. */
+  /** Keys by their whole header, so that a request need not extract the text. */
   readonly #byHeader = new Map<string, ApiKey>();
   readonly #byDigest = new Map<string, ApiKey>();
   readonly texts: KeyTexts = noTexts();
@@ -46,8 +46,8 @@ export class KeyRing {
   #watcher: KeyWatcher | undefined;
 
   /**
-   * The key of an Authorization header in its usual spelling; any other, and a digest, is left to
-   * `find`.
+   * The key for an Authorization header in its usual spelling. `find` handles other spellings and
+   * digests.
    */
   findHeader(header: string): ApiKey | undefined {
     return this.#byHeader.get(header);
@@ -63,14 +63,14 @@ export class KeyRing {
     return this.#byHeader.has(headerOf(text));
   }
 
-  /** Whether the key itself is found by what is known of it. */
+  /** True if the ring finds this very key by its text or digest. */
   holds(key: ApiKey): boolean {
     return key.digest === undefined
       ? this.findHeader(headerOf(key.key)) === key
       : this.#byDigest.get(key.digest.sha256) === key;
   }
 
-  /** Texts and digests that lead to a key. */
+  /** Texts and digests that belong to a key. */
   get size(): number {
     return this.#byHeader.size + this.#byDigest.size;
   }
@@ -82,11 +82,13 @@ export class KeyRing {
     this.#watcher?.added(knownBy(key));
   }
 
-  /** What was noted stays when a key goes: it only makes a look less quick. */
+  /**
+   * Notes are not removed with a key: the quick test then only passes more texts than necessary.
+   */
   #note({ key: text, digest }: ApiKey): void {
     const { texts } = this;
     const known = digest === undefined ? text : digest.prefix;
-    // Of a key that is known by its digest, at most half is shown.
+    // A digest's prefix is at most half of its key, so twice the prefix is a lower bound.
     const length = digest === undefined ? text.length : 2 * known.length;
     if (length < shortestSought) return;
     texts.shortest = Math.min(texts.shortest, length);
@@ -106,18 +108,18 @@ export class KeyRing {
     this.#watcher?.removed(knownBy(key));
   }
 
-  /** `watcher` hears of all keys that there are, and of each that comes or goes from now on. */
+  /** Notifies `watcher` of all present keys, and of each key that is added or removed later. */
   watch(watcher: KeyWatcher): void {
     this.#watcher = watcher;
     for (const known of [...this.#byHeader.keys(), ...this.#byDigest.keys()]) watcher.added(known);
   }
 
-  /** How a text is digested; needed once a key is known by its digest. */
+  /** Sets the digest function; needed once a key is known by its digest. */
   digestWith(digestOf: DigestOf): void {
     this.#digestOf = digestOf;
   }
 
-  /** Forgets the full text of a key; it is then known by its digest. */
+  /** Drops the full text of a key; from then on it is known by its digest. */
   forgetText(key: ApiKey, digest: KeyDigest): void {
     this.delete(key);
     key.key = '';
@@ -125,7 +127,7 @@ export class KeyRing {
     this.add(key);
   }
 
-  /** Another text that stands for a key, until it is dropped: for playing a recorded run. */
+  /** Accepts another text for a key until it is dropped: for replaying a recorded run. */
   alias(alias: string, key: ApiKey): void {
     assert(!this.has(alias), 'an alias is no key');
     this.#byHeader.set(headerOf(alias), key);

@@ -1,10 +1,9 @@
 /**
  * Requests per minute, for each endpoint and each user or client IP.
  * Rules: LIMIT-1 to LIMIT-7, AUTH-6, ERR-3. Assumes: limiterRefill, refusedSpendsToken.
- * How a bucket refills is in `buckets.ts`. A bucket that was not used for so long that it is full
- * again equals a new one, so old ones are dropped a generation at a time: memory follows the
- * callers of the last minutes, not all callers ever. Addresses beyond `mostAddresses` share one
- * bucket.
+ * `buckets.ts` defines how a bucket refills. A bucket that has refilled completely equals a new
+ * one, so old ones are dropped a generation at a time: memory follows the callers of the last
+ * minutes. Addresses beyond `mostAddresses` share one bucket.
  */
 import type { Assumptions } from './assumptions.ts';
 import type { AssumptionsInForce } from './assumptions-in-force.ts';
@@ -22,10 +21,7 @@ export interface EndpointState {
   readonly older: readonly (readonly [string, readonly number[]])[];
 }
 
-/**
- * Every bucket recovers from its emptiest state within two windows (`continuous` from its deepest
- * debt).
- */
+/** Every bucket refills completely within two windows (`continuous` from its deepest debt). */
 const generationMs = 2 * limitWindowMs;
 
 interface EndpointBuckets {
@@ -39,7 +35,7 @@ export class Limiter {
   readonly #now: () => number;
   readonly #endpoints: Record<EndpointName, EndpointBuckets>;
   readonly #assumptions: AssumptionsInForce<'limiterRefill' | 'refusedSpendsToken'>;
-  /** Simulated milliseconds in one second of `take`'s answer. */
+  /** Simulated milliseconds per second of the `Retry-After` that `take` returns. */
   #msPerAnsweredSecond = msPerSecond;
 
   constructor(
@@ -55,8 +51,8 @@ export class Limiter {
   }
 
   /**
-   * Spends a token of `caller`'s bucket and returns 0, or the whole seconds until the next would
-   * pass (see `answerIn`).
+   * Spends a token of `caller`'s bucket and returns 0; if there is none, returns the whole seconds
+   * to wait (see `answerIn`).
    */
   take(endpoint: EndpointName, caller: string): number {
     const buckets = this.#endpoints[endpoint];
@@ -70,27 +66,24 @@ export class Limiter {
     return Math.ceil(waitMs / this.#msPerAnsweredSecond);
   }
 
-  /**
-   * Answers in seconds of a clock that passes `rate` simulated seconds in each; 1: simulated
-   * seconds.
-   */
+  /** Returns waits in seconds of a clock that runs at `rate`; 1: in simulated seconds. */
   answerIn(rate: number): void {
     this.#msPerAnsweredSecond = rate * msPerSecond;
   }
 
-  /** Simulated seconds in one second of an answer. */
+  /** Simulated seconds per second of a returned wait. */
   get answerRate(): number {
     return this.#msPerAnsweredSecond / msPerSecond;
   }
 
-  /** Undoes the `take` that the same request has just made. */
+  /** Undoes the `take` that the same request just made. */
   giveBack(endpoint: EndpointName, caller: string): void {
     const { recent } = this.#endpoints[endpoint];
-    // Only an address has no bucket of its own: see `#bucket`.
+    // Only an address can lack its own bucket: see `#bucket`.
     (recent.get(caller) ?? recent.get(otherAddresses))?.giveBack();
   }
 
-  /** What `caller` could still spend now; null where the endpoint is not limited. */
+  /** Tokens that `caller` can spend now; null if the endpoint is not limited. */
   available(endpoint: EndpointName, caller: string): number | null {
     const { limit, recent, older } = this.#endpoints[endpoint];
     if (limit === null) return null;
@@ -98,7 +91,7 @@ export class Limiter {
   }
 
   /**
-   * Whole seconds until `caller`'s next request would pass, 0 when it would now; nothing is spent.
+   * Whole seconds until `caller`'s next request would pass, 0 if it would pass now. Spends nothing.
    */
   waitSeconds(endpoint: EndpointName, caller: string): number {
     const { limit, recent, older } = this.#endpoints[endpoint];
@@ -150,9 +143,7 @@ export class Limiter {
     for (const name of endpointNames) this.setLimit(name, this.#endpoints[name].limit);
   }
 
-  /**
-   * A changed refill starts with full buckets; whether a 429 counts changes nothing that was spent.
-   */
+  /** A changed refill starts with full buckets. Other assumptions leave the buckets unchanged. */
   assumptionsSwitched(before: Pick<Assumptions, 'limiterRefill'>): void {
     if (before.limiterRefill !== this.#assumptions.answers.limiterRefill) this.reset();
   }
@@ -176,13 +167,13 @@ function emptyBuckets(limit: number | null, nowMs: number): EndpointBuckets {
   return { limit, recent: new Map(), older: new Map(), turnedAtMs: nowMs };
 }
 
-/** Accounts are few, so what fills an endpoint's buckets is addresses. */
+/** Only addresses can fill this up: accounts are few. */
 function isFull({ recent, older }: EndpointBuckets): boolean {
   return recent.size + older.size >= mostAddresses;
 }
 
 /**
- * What is dropped here was last used before the previous turn, a whole generation ago: it is full.
+ * Drops buckets last used before the previous turn, a whole generation ago: they are full again.
  */
 function turnGeneration(buckets: EndpointBuckets, nowMs: number): void {
   buckets.older = buckets.recent;

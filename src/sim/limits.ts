@@ -1,5 +1,5 @@
 /**
- * Every number of the document's Limits part, and how they relate.
+ * Every number of the document's "Limits" part, and how they relate.
  * Rules: LIMIT-1 to LIMIT-6, SEND-4, SEND-6, SVC-3.
  */
 
@@ -13,10 +13,10 @@ export const endpointNames = [
   'stats',
 ] as const;
 
-/** The names under which users set a limit, match a fault or read a log line. */
+/** The endpoint names that users write in limits and faults, and read in log lines. */
 export type EndpointName = (typeof endpointNames)[number];
 
-/** Requests per minute of one user or client IP; null: not rate-limited. */
+/** Requests per minute for one user or client IP; null: not rate-limited. */
 export type LimitsPerMinute = Readonly<Record<EndpointName, number | null>>;
 
 export const documentedLimitsPerMinute: LimitsPerMinute = {
@@ -32,10 +32,10 @@ export const documentedLimitsPerMinute: LimitsPerMinute = {
 /** The "minute" of the rate limits. */
 export const limitWindowMs = 60_000;
 
-/** How long a `request_id` is remembered; at exactly this age it still is. */
+/** How long a `request_id` is remembered; at exactly this age it is still known. */
 export const replayWindowMs = 24 * 60 * 60 * 1000;
 
-/** Characters of `message`; what one character is, is the assumption `characterUnit`. */
+/** Characters of `message`; the assumption `characterUnit` defines a character. */
 export const messageMaxCharacters = 1_600;
 
 export const msPerSecond = 1_000;

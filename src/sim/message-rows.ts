@@ -1,7 +1,7 @@
 /**
- * The rows of all messages that a world holds, in chunks in the order of arrival, with the tables
- * that find them: by id, and by account and `request_id`. A handle names a row by the number of its
- * chunk and its place there; numbers and buffers of chunks are used again.
+ * The rows of all messages that a world holds: chunks in order of arrival, and the tables that find
+ * a row by id or by account and `request_id`. A handle is the number of the chunk and the place in
+ * it. Chunk numbers and buffers are reused.
  */
 import { type Buffers, Chunk, type ChunkImage, rowsPerChunk } from './chunk.ts';
 import { Columns } from './columns.ts';
@@ -15,7 +15,7 @@ const rowBits = 12;
 const rowMask = rowsPerChunk - 1;
 /** Handles stay below 2^31. */
 const mostChunks = 2 ** (31 - rowBits);
-/** A slab begins this much larger than the last one ended. */
+/** A new slab starts larger than the final size of the last one by this factor. */
 const slabReserve = 1.1;
 
 export class MessageRows<Home> {
@@ -68,7 +68,7 @@ export class MessageRows<Home> {
     return -1;
   }
 
-  /** A new last row, for the caller to fill before it calls `added`. */
+  /** A new last row; the caller fills it, then calls `added`. */
   newRow(arrival: number): Chunk<Home> {
     let chunk = this.#chunks.at(-1);
     if (chunk === undefined || arrival >= chunk.firstArrival + rowsPerChunk) {
@@ -82,7 +82,7 @@ export class MessageRows<Home> {
     return chunk;
   }
 
-  /** The last row is filled. Returns its handle. */
+  /** Registers the filled last row. Returns its handle. */
   added(chunk: Chunk<Home>): number {
     const row = chunk.rows - 1;
     const handle = handleOf(chunk, row);
@@ -98,7 +98,7 @@ export class MessageRows<Home> {
     return this.#matching(this.#uses.first(hashText(requestId, account)), account, requestId);
   }
 
-  /** The next one after `firstUse` or `nextUse`, or -1. */
+  /** The use after the last `firstUse` or `nextUse`, or -1. */
   nextUse(account: number, requestId: string): number {
     return this.#matching(this.#uses.next(), account, requestId);
   }
@@ -107,12 +107,12 @@ export class MessageRows<Home> {
     this.#uses.add(hashText(requestId, account), handle);
   }
 
-  /** Puts a use in the place of the one that was found last. */
+  /** Replaces the use that was found last. */
   replaceUse(handle: number): void {
     this.#uses.replaceLast(handle);
   }
 
-  /** Uses that lead to a message. */
+  /** Handles of messages that a `request_id` finds. */
   get uses(): IterableIterator<number> {
     return this.#uses.handles();
   }
@@ -121,7 +121,10 @@ export class MessageRows<Home> {
     return this.#uses.size;
   }
 
-  /** Adds a chunk as it was. `isUse`: whether the `request_id` of the message there finds it. */
+  /**
+   * Adds a chunk from a checkpoint. `isUse`: true if the message there is found by its
+   * `request_id`.
+   */
   restore(image: ChunkImage, isUse: (columns: Columns, place: number) => boolean): void {
     const number = this.#numbered.length;
     const chunk = Chunk.of(this.#home, number, image);
@@ -170,7 +173,7 @@ export class MessageRows<Home> {
     return -1;
   }
 
-  /** Arrival numbers that no message has, as in a restored world, become rows of none. */
+  /** Adds empty rows for arrival numbers without a message, as in a restored world. */
   #fill(chunk: Chunk<Home>, rows: number): void {
     if (chunk.rows >= rows) return;
     chunk.touch();
@@ -186,7 +189,7 @@ export class MessageRows<Home> {
     assert(number < mostChunks, 'every row has a handle');
     const buffers = this.#spare;
     this.#spare = undefined;
-    // The first chunk of a world starts small: many worlds hold few messages.
+    // The first chunk of a world starts small, because many worlds hold few messages.
     const chunk =
       last === undefined
         ? new Chunk(this.#home, number, firstArrival)
@@ -200,7 +203,7 @@ export class MessageRows<Home> {
     return chunk;
   }
 
-  /** A full chunk gives back what it does not need. */
+  /** Releases the unused memory of a full chunk. */
   #seal(chunk: Chunk<Home>): void {
     if (chunk.slab.bytes.length > chunk.slab.used * slabReserve) chunk.slab.trim();
     if (chunk.held === 0) this.#giveUp(chunk);
@@ -216,7 +219,7 @@ export class MessageRows<Home> {
     this.#chunks.splice(this.placeOf(chunk.firstArrival), 1);
   }
 
-  /** Where in `chunks` the first is that ends after this arrival. */
+  /** The index in `chunks` of the first chunk that ends after this arrival. */
   placeOf(arrival: number): number {
     let low = 0;
     let high = this.#chunks.length;

@@ -1,6 +1,6 @@
 /**
- * All messages that a world holds: found by id, in the order of their arrival, by account, and by
- * their place among all. At its bound it forgets the oldest final ones.
+ * All messages that a world holds: found by id, in order of arrival, by account and by position. At
+ * its bound it forgets the oldest final messages.
  * Rules: STATE-1, RES-2, SEND-4.
  */
 import { AccountMessages } from './account-messages.ts';
@@ -25,7 +25,7 @@ import { CohortSlots, Slots } from './slots.ts';
 import { type Home as HomeOf, sendEndpoints } from './stored-message.ts';
 import { drawUuidWords, readUuid } from './uuid-words.ts';
 
-/** A send forgets at most this many, where more than its own place is to be send. */
+/** A send forgets at most this many messages, if more than one must go. */
 const mostForgottenBySend = 4;
 
 type Home = HomeOf<Account, Device, Message>;
@@ -39,7 +39,7 @@ export class MessageStore implements AccountHome {
   readonly now: () => number;
   /** Messages that are not final. */
   unfinished = 0;
-  /** No final message arrived before this one. */
+  /** Every message that arrived earlier is not final. */
   firstFinal = 0;
 
   constructor(now: () => number, retention: Retention) {
@@ -52,7 +52,7 @@ export class MessageStore implements AccountHome {
     return this.#rows.size;
   }
 
-  /** Adds a chunk as it was, after those before it. */
+  /** Appends a chunk from a checkpoint. */
   restoreChunk(image: ChunkImage): void {
     const oldestMs = this.now() - replayWindowMs;
     this.#rows.restore(
@@ -108,7 +108,7 @@ export class MessageStore implements AccountHome {
     for (const message of this.values()) yield [message.messageId, message];
   }
 
-  /** Those that arrived before `before`, newest first; of one account, if one is given. */
+  /** The messages that arrived before `before`, newest first; of one account, if given. */
   *newestFirst(account?: Account, before = Number.POSITIVE_INFINITY): IterableIterator<Message> {
     const chunks = [...this.#rows.chunks];
     for (const chunk of chunks.reverse()) {
@@ -120,7 +120,7 @@ export class MessageStore implements AccountHome {
     }
   }
 
-  /** Adds a queued message. `messageId`: of a restored one; others draw theirs. */
+  /** Adds a queued message. `messageId`: given for a restored message, otherwise drawn. */
   add(
     send: AcceptedSend,
     arrival: number,
@@ -154,7 +154,7 @@ export class MessageStore implements AccountHome {
     return new Message(chunk, row);
   }
 
-  /** Makes room for one more message. False: all that would have to go are unfinished. */
+  /** Makes room for one more message. Returns false if only unfinished messages could go. */
   makeRoom(): boolean {
     const hasRoom = this.#forgetExcess();
     if (!hasRoom) this.retention.onOverloaded();
@@ -173,7 +173,7 @@ export class MessageStore implements AccountHome {
     return true;
   }
 
-  /** Those of a device that are not final, in the order of arrival. */
+  /** The messages of a device that are not final, in order of arrival. */
   unfinishedOf(device: Device): Message[] {
     const unfinished: Message[] = [];
     if (device.messagesHeld === 0) return unfinished;
@@ -207,7 +207,7 @@ export class MessageStore implements AccountHome {
     this.accounts.release(account);
   }
 
-  /** A removed device is let go of with the last message that names it. */
+  /** Releases a removed device once its last message is gone. */
   removed(device: Device): void {
     if (device.messagesHeld === 0) this.devices.release(device);
   }
@@ -235,7 +235,7 @@ export class MessageStore implements AccountHome {
     return new Message(this.#rows.chunkOf(handle), rowOf(handle));
   }
 
-  /** Each row is looked at once, and again only if a message before it has become final. */
+  /** Looks at each row once; looks again only if an earlier message has become final. */
   #oldestFinal(): Message | undefined {
     const { chunks } = this.#rows;
     for (let at = this.#rows.placeOf(this.firstFinal); at < chunks.length; at++) {

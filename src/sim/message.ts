@@ -8,7 +8,7 @@ import { isoTime } from './iso-time.ts';
 import { msPerDay } from './limits.ts';
 import type { Status } from './status.ts';
 
-/** What the body says of a message, but for its status. */
+/** The wire fields of a message, except its status. */
 export interface WireFields {
   readonly messageId: string;
   readonly requestId: string;
@@ -17,7 +17,7 @@ export interface WireFields {
   readonly createdAtMs: number;
 }
 
-/** What the history says of it. */
+/** The fields from which the history is built. */
 export interface Past {
   readonly status: Status;
   readonly createdAtMs: number;
@@ -26,7 +26,10 @@ export interface Past {
   readonly endedAtMs: number;
 }
 
-/** The Message body (RES-1). Written by hand: it is the hottest string of the product. */
+/**
+ * The Message body (RES-1). Built by hand, because it is the most frequently built string of the
+ * product.
+ */
 export function messageBody(message: WireFields, status: string): string {
   const { requestId, device } = message;
   return `{"status":"${status}","message_id":"${message.messageId}","request_id":${
@@ -36,7 +39,7 @@ export function messageBody(message: WireFields, status: string): string {
   }","created_at":"${isoTime(message.createdAtMs)}"}`;
 }
 
-/** The status that a read shows; `heldStatus` names it while `send_at` holds. */
+/** The status that a read shows; `heldStatus` names it during a `send_at` hold. */
 export function shownStatus(
   message: { readonly status: Status; isHeldAt(nowMs: number): boolean },
   nowMs: number,
@@ -46,8 +49,8 @@ export function shownStatus(
 }
 
 /**
- * Whether a read still finds it: for `messageRetention` days after its last change, which is its
- * end. A message that is not final will change yet.
+ * True if a read finds the message: until `messageRetention` days after it became final. An
+ * unfinished message is always found.
  */
 export function isReadable(
   { endedAtMs }: { readonly endedAtMs: number },

@@ -1,9 +1,9 @@
-/** A binary min-heap: `peek` is free, `push` and `pop` cost the logarithm of what it holds. */
+/** A binary min-heap: `peek` takes constant time, `push` and `pop` logarithmic time. */
 export class MinHeap<T> {
   readonly #isBefore: (a: T, b: T) => boolean;
   readonly #items: T[] = [];
 
-  /** `isBefore` must be a full order, or equal items come out in any order. */
+  /** `isBefore` must be a total order; otherwise equal items come out in any order. */
   constructor(isBefore: (a: T, b: T) => boolean) {
     this.#isBefore = isBefore;
   }

@@ -1,9 +1,9 @@
 /**
- * The refusal of an operation: a mistake of the simulator's user, not a refusal of the service.
+ * The refusal of an operation: a mistake of the simulator's user, not a refusal by the service.
  * Methods throw it; the control port answers it as a JSON error.
  */
 export class OperationRefused extends Error {
-  /** What kind of mistake it is. */
+  /** The kind of mistake. */
   readonly code: 'invalid' | 'not_found' | 'conflict' | 'timeout';
   /** Where in the input, such as `sims[0].number`. */
   readonly path: string | undefined;
@@ -16,7 +16,7 @@ export class OperationRefused extends Error {
   }
 }
 
-/** Throws if there are `most` already. */
+/** Throws if there are already `most`. */
 export function refuseMore(count: number, most: number, what: string): void {
   if (count >= most) throw new OperationRefused('conflict', `there are ${most} ${what} already`);
 }

@@ -1,7 +1,7 @@
 /**
- * Scripted fates: what becomes of a message, by its recipient. Rules: STATE-3 to STATE-5.
- * Assumes: failsFrom, failureRate. The document does not say when a message fails; these are our
- * levers.
+ * Scripted fates: the outcome of a message, by its recipient. Rules: STATE-3 to STATE-5.
+ * Assumes: failsFrom, failureRate. The document does not say when a message fails, so scripts
+ * decide it.
  */
 import { type Assumptions, type UnfinishedStatus, unfinishedStatuses } from './assumptions.ts';
 import type { Rng } from './rng.ts';
@@ -10,13 +10,13 @@ import type { Rng } from './rng.ts';
 export interface Outcome {
   readonly to: string;
   readonly ends: 'delivered' | 'failed' | 'stuck';
-  /** Where it fails or stays; absent for `delivered`. */
+  /** The status in which it fails or stays; absent for `delivered`. */
   readonly in?: UnfinishedStatus | undefined;
   /** Polls that each step takes. */
   readonly polls?: number | undefined;
 }
 
-/** What one message will do; undefined stands for "delivered, a step a poll". */
+/** What one message will do; undefined means "delivered, one step a poll". */
 export interface Fate {
   readonly ends: Outcome['ends'];
   readonly in: UnfinishedStatus | undefined;
@@ -30,17 +30,17 @@ const unprompted = Object.fromEntries(
   unfinishedStatuses.map((status) => [status, { ends: 'failed', in: status, polls: 1 }]),
 ) as unknown as Readonly<Record<UnfinishedStatus, Fate>>;
 
-/** The fate that chance draws for a failure in `status`. */
+/** The fate of a random failure in `status`. */
 export function unpromptedFate(status: UnfinishedStatus): Fate {
   return unprompted[status];
 }
 
-/** True for a fate that chance drew, not a script. */
+/** True for a fate chosen at random, false for a scripted one. */
 export function isUnprompted(fate: Fate): boolean {
   return fate.in !== undefined && unprompted[fate.in] === fate;
 }
 
-/** Whether messages with these fates take the same steps. */
+/** True if messages with these fates take the same steps. */
 export function isSameFate(a: Fate | undefined, b: Fate | undefined): boolean {
   if (a === b) return true;
   if (a === undefined || b === undefined || isUnprompted(a) || isUnprompted(b)) return false;
@@ -60,7 +60,7 @@ export class Outcomes {
     return this.#outcomes;
   }
 
-  /** The first outcome that names a recipient wins. */
+  /** The first outcome whose pattern matches a recipient applies. */
   replace(outcomes: readonly Outcome[]): void {
     this.#outcomes = outcomes;
     this.#exact = new Map();
@@ -68,7 +68,7 @@ export class Outcomes {
     for (const outcome of outcomes) {
       const fate = { ends: outcome.ends, in: outcome.in, polls: outcome.polls ?? 1 };
       if (outcome.to.includes('*') || patterns.length > 0) {
-        // Once there is a pattern, order decides, so what follows it is looked up in order too.
+        // After the first pattern, order matters, so later outcomes are also tried in order.
         patterns.push({ names: numberTest(outcome.to), fate });
       } else if (!this.#exact.has(outcome.to)) {
         this.#exact.set(outcome.to, fate);
@@ -77,12 +77,15 @@ export class Outcomes {
     this.#patterns = patterns;
   }
 
-  /** Which outcome of the list a recipient's fate is; -1 for none. */
+  /** The index of the outcome that applies to a recipient, or -1. */
   placeOf(to: string): number {
     return this.#outcomes.findIndex((one) => numberTest(one.to)(to));
   }
 
-  /** The fate of a message accepted now. `failsFrom` bounds scripts and chance alike. */
+  /**
+   * The fate of a message that is accepted now. `failsFrom` restricts scripted and random failures
+   * alike.
+   */
   fateOf(to: string, assumptions: Assumptions, rng: Rng): Fate | undefined {
     const scripted = this.#exact.get(to) ?? this.#matching(to);
     if (scripted !== undefined) {
@@ -111,9 +114,8 @@ export type NumberTest = (number: string) => boolean;
 const plainNumber = /^\+[0-9]*$/;
 
 /**
- * Whether a number is one of those that `pattern` names; `*` stands for any digits. In time that
- * grows with the number's length alone: what is looked at may be any text that a client calls a
- * number.
+ * Tests whether a number matches `pattern`; `*` stands for any digits. Takes time linear in the
+ * number's length, because clients may send any text as a number.
  */
 export function numberTest(pattern: string): NumberTest {
   const [first = '', ...rest] = pattern.split(/\*+/);

@@ -1,5 +1,6 @@
 /**
- * The messages of a device that take their next step at a time of their own, by its millisecond.
+ * The messages of a device that take their next step at a time of their own, grouped by its
+ * millisecond.
  * Assumes: progressPace (`own_delay`).
  */
 import { MinHeap } from './min-heap.ts';
@@ -8,7 +9,7 @@ import type { Status } from './status.ts';
 /** A message in flight at its own pace. */
 export interface PacedStep<M> {
   readonly message: M;
-  /** The status that the step leaves. */
+  /** The status before the step. */
   readonly from: Status;
   readonly dueAtMs: number;
 }
@@ -37,7 +38,7 @@ export class PacedSteps<M extends Paced> {
     return this.#times.peek();
   }
 
-  /** Removes and returns the steps of the first time, if they are due, in order of acceptance. */
+  /** Removes and returns the steps with the earliest time, if due, in order of acceptance. */
   takeDue(nowMs: number): readonly PacedStep<M>[] {
     const time = this.nextDueAtMs;
     if (time === undefined || time > nowMs) return [];
@@ -52,14 +53,14 @@ export class PacedSteps<M extends Paced> {
     return [...this.#byTime.values()].flat();
   }
 
-  /** In the order in which they are taken. */
+  /** In the order in which the steps are taken. */
   get items(): readonly PacedStep<M>[] {
     return this.unsorted.sort((a, b) => a.dueAtMs - b.dueAtMs || isTakenBefore(a, b));
   }
 
   /** Drops the messages of an account that is deleted. */
   forget(account: unknown): void {
-    // A forgotten message has no account any more, but its cohort can be asked.
+    // A forgotten message no longer has an account, but its cohort still does.
     const kept = this.items.filter(({ message }) => message.cohort.account !== account);
     this.clear();
     for (const step of kept) this.push(step);

@@ -1,9 +1,9 @@
 /**
- * What an account sent in the last days, by the millisecond; by the minute where that would be more
- * than 65,536 rows. Rules: ERR-1. Assumes: quotaMonth (`rolling_30_days`).
+ * How much an account sent in the last days, by millisecond; by minute if that would take more than
+ * 65,536 rows. Rules: ERR-1. Assumes: quotaMonth (`rolling_30_days`).
  */
 
-/** A time, then messages, their segments, failed messages, their segments. */
+/** A time; then counts of messages, their segments, failed messages, their segments. */
 export type QuotaRow = [
   atMs: number,
   messages: number,
@@ -14,19 +14,19 @@ export type QuotaRow = [
 
 const width = 5;
 const fewestRows = 8;
-/** There are 43,200 minutes in 30 days, so that merging minutes always makes room. */
+/** 30 days have 43,200 minutes, so merging by minute always makes room. */
 export const mostQuotaRows = 65_536;
 const msPerMinute = 60_000;
 
 export class QuotaLog {
   readonly #spanMs: number;
   #rows: Float64Array = new Float64Array(0);
-  /** Rows before `#first` have left the span. */
+  /** Rows before `#first` are older than the span. */
   #first = 0;
   #next = 0;
   readonly #sum: QuotaRow = [0, 0, 0, 0, 0];
 
-  /** A row counts for less than `spanMs`. */
+  /** Each row counts for `spanMs`. */
   constructor(spanMs: number) {
     this.#spanMs = spanMs;
   }
@@ -44,7 +44,7 @@ export class QuotaLog {
     if (row < this.#next) this.#count(row, 3, segments);
   }
 
-  /** The sums of what is in the span. */
+  /** The sums over the span. */
   sum(nowMs: number): Readonly<QuotaRow> {
     this.#expire(nowMs);
     return this.#sum;
@@ -59,7 +59,7 @@ export class QuotaLog {
     return rows;
   }
 
-  /** A copy of the rows, one after the other. */
+  /** A copy of the rows, concatenated. */
   image(nowMs: number): Float64Array {
     this.#expire(nowMs);
     return this.#rows.slice(this.#first * width, this.#next * width);
@@ -112,7 +112,7 @@ export class QuotaLog {
     }
   }
 
-  /** The row that counts a message of this time: the first one that is not before it. */
+  /** The row for a message of this time: the first row that is not earlier. */
   #find(atMs: number): number {
     let low = this.#first;
     let high = this.#next;
@@ -144,7 +144,7 @@ export class QuotaLog {
     this.#rows = larger;
   }
 
-  /** A minute counts as long as the last message in it. */
+  /** Merges rows by minute. A merged row counts until its last message expires. */
   #mergeMinutes(): void {
     let to = 0;
     for (let row = 1; row < this.#next; row++) {

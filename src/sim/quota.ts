@@ -1,8 +1,7 @@
 /**
  * The monthly SMS count of one account. Rules: ERR-1.
  * Assumes: quotaUnit, quotaMonth, quotaRefund.
- * Counters of its own, for every answer at once: what counts does not depend on whether a message is
- * still held.
+ * Keeps counters for every answer of these assumptions, so that forgotten messages still count.
  */
 import type { Assumptions } from './assumptions.ts';
 import { msPerDay } from './limits.ts';
@@ -12,10 +11,10 @@ import { segmentText } from './segments.ts';
 type QuotaAssumptions = Pick<Assumptions, 'quotaUnit' | 'quotaMonth' | 'quotaRefund'>;
 
 const rollingMs = 30 * msPerDay;
-/** No text of this many UTF-16 units takes two segments. */
+/** Any text of at most this many UTF-16 units fits in one segment. */
 const surelyOneSegment = 70;
 
-/** All that a count knows, for a snapshot. */
+/** The complete state of a count, for a snapshot. */
 export interface QuotaState {
   readonly month: QuotaRow;
   readonly days: QuotaRow[];
@@ -36,7 +35,7 @@ export class QuotaCount {
     this.#now = now;
   }
 
-  /** Units used in the period that `nowMs` falls into. */
+  /** Units used in the period that contains `nowMs`. */
   used(nowMs: number, { quotaUnit, quotaMonth, quotaRefund }: QuotaAssumptions): number {
     this.#beginMonth(nowMs);
     const [, messages, segments, failedMessages, failedSegments] =
@@ -100,7 +99,7 @@ export class QuotaCount {
   }
 }
 
-/** What one message takes from the quota. */
+/** The quota units that one message uses. */
 export function unitsOf(text: string, unit: Assumptions['quotaUnit']): number {
   return unit === 'messages' || text.length <= surelyOneSegment ? 1 : segmentText(text).segments;
 }

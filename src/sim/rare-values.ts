@@ -1,8 +1,8 @@
 /**
- * A column of values that few rows of a chunk have: two bytes a row once any row has one, and each
- * distinct value once.
+ * A column of values that few rows of a chunk have: two bytes a row once any row has a value, and
+ * each distinct value stored once.
  */
-/** The rows of each value, by its place among the values plus one. */
+/** For each row, the index of its value plus one. */
 export interface RareImage<T> {
   readonly indices: Uint16Array;
   readonly values: readonly T[];
@@ -29,7 +29,7 @@ export class RareValues<T> {
     return index === 0 ? undefined : this.#values[index - 1];
   }
 
-  /** `capacity`: how many rows there may be. */
+  /** `capacity`: the largest number of rows. */
   set(row: number, value: T, capacity: number): void {
     if (row >= this.#indices.length) {
       const larger = new Uint16Array(capacity);
@@ -51,7 +51,7 @@ export class RareValues<T> {
     return copy;
   }
 
-  /** The values of these rows alone, in this order. */
+  /** The values of only these rows, in this order. */
   pick(rows: readonly number[]): RareValues<T> {
     const picked = new RareValues<T>();
     for (const [to, from] of rows.entries()) {

@@ -1,5 +1,5 @@
 /**
- * One read decided. Rules: READ-1, READ-2. Assumes: heldStatus, messageRetention.
+ * Decides one read. Rules: READ-1, READ-2. Assumes: heldStatus, messageRetention.
  */
 
 import type { ServiceError } from './errors.ts';
@@ -11,7 +11,7 @@ export type ReadDecision = { readonly kind: 'read'; readonly body: string } | Se
 
 const notFound: ServiceError = { kind: 'not_found' };
 
-/** The caller's own message; an unknown id and another account's are one and the same answer. */
+/** The caller's own message. An unknown id and another account's message get the same answer. */
 export function read(world: World, account: Account, messageId: string): ReadDecision {
   const message = world.messages.get(messageId);
   if (message === undefined || message.account !== account) return notFound;

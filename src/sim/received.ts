@@ -1,5 +1,5 @@
 /**
- * The inbound messages of one account, newest first. The document names the endpoint and no shape.
+ * The inbound messages of one account, newest first. The document names the endpoint but no shape.
  * Assumes: receivedShape, receivedQuery.
  */
 import { z } from 'zod';
@@ -20,7 +20,7 @@ export interface ReceivedEntry {
 
 export interface ReceivedPage {
   readonly count: number;
-  /** Paths with their query, or null at either end. */
+  /** Paths with their query; null at the first or last page. */
   readonly next: string | null;
   readonly previous: string | null;
   readonly results: readonly ReceivedEntry[];
@@ -33,17 +33,17 @@ export type ReceivedDecision =
 export const defaultPageSize = 50;
 export const largestPageSize = 200;
 
-/** The parameters as numbers; they come as text. */
+/** The parsers for the query parameters, which arrive as text. */
 export const receivedParameters = {
   page: wholeNumber(Number.MAX_SAFE_INTEGER).default(1),
   page_size: wholeNumber(largestPageSize).default(defaultPageSize),
 };
 type Parameter = keyof typeof receivedParameters;
 
-/** Query parameters as text; null where they were not given. */
+/** Query parameters as text; null if absent. */
 export type ReceivedQuery = { readonly [P in Parameter]: string | null };
 
-/** `path`: what `next` and `previous` start with. */
+/** `path`: the path that `next` and `previous` start with. */
 export function listReceived(
   account: Account,
   path: string,
@@ -97,7 +97,7 @@ function readUnder(
   if (receivedQuery === 'ignore') return readReceivedQuery(nothingAsked);
   const read = readReceivedQuery(query);
   if (read.kind === 'query' || receivedQuery === 'reject') return read;
-  // A size of another value is the default one; a page of another value is none.
+  // An unusable page size means the default size; an unusable page is not found.
   const again = readReceivedQuery({ ...query, page_size: null });
   return again.kind === 'query' ? again : { kind: 'not_found' };
 }

@@ -1,7 +1,7 @@
 /**
  * The records of a world that refer to each other: accounts with their keys, devices and messages.
  * Rules: AUTH-2, SVC-1, SVC-3, ERR-1, RES-1. Assumes: keyFormat, monthlyQuota, pollIntervalSeconds.
- * A message is a reference to a row of the store: a million of them cost what a table costs.
+ * A message is a reference to a row of the store, so a million messages cost only their rows.
  */
 import { Cohort } from './cohort.ts';
 import { DeviceWork } from './device-work.ts';
@@ -11,23 +11,23 @@ import type { Rng, RngState } from './rng.ts';
 import type { Status } from './status.ts';
 import { type SendEndpoint, StoredMessage } from './stored-message.ts';
 
-/** What is known of a key without its full text. */
+/** Identifies a key without its full text. */
 export interface KeyDigest {
   readonly sha256: string;
-  /** What may be shown of it. */
+  /** The part of the key that may be shown. */
   readonly prefix: string;
 }
 
-/**
- * An API key. The full text is in memory alone: it is shown once, at creation, and never leaves
- * again.
- */
+/** An API key. The full text stays in memory: it is shown once, at creation, and never again. */
 export interface ApiKey {
-  /** The full text; empty where only its digest is known, as after a restore. */
+  /** The full text; empty if only its digest is known, as after a restore. */
   key: string;
-  /** Stands for the full text where that is not known. */
+  /** Set if the full text is not known. */
   digest: KeyDigest | undefined;
-  /** The chance that the text was drawn from, where it was: a checkpoint holds this, not the text. */
+  /**
+   * The state of the random stream that the text was drawn from, if it was drawn. A checkpoint
+   * stores this instead of the text.
+   */
   drawnFrom: RngState | undefined;
   readonly keyId: string;
   readonly name: string;
@@ -47,17 +47,17 @@ export interface ReceivedMessage {
   readonly receivedAtMs: number;
 }
 
-/** A monthly quota; undefined leaves it to the assumption `monthlyQuota`. */
+/** A monthly quota; undefined means the quota of the assumption `monthlyQuota`. */
 export type MonthlyQuota = number | 'unlimited' | undefined;
 
 /** The messages that an account holds, in the order of acceptance. */
 export interface HeldMessages extends Iterable<Message> {
   readonly length: number;
-  /** Counts from the end where it is negative. */
+  /** A negative index counts from the end. */
   at(index: number): Message | undefined;
 }
 
-/** What keeps the messages of an account. */
+/** The store of an account's messages. */
 export interface AccountHome {
   readonly now: () => number;
   messagesOf(account: Account): HeldMessages;
@@ -74,7 +74,7 @@ export class Account {
   readonly devices: Device[] = [];
   readonly messages: HeldMessages;
   readonly received: ReceivedMessage[] = [];
-  /** All messages ever accepted, the forgotten ones included. */
+  /** All messages ever accepted, including forgotten ones. */
   readonly counts: Record<Status, number> = {
     queued: 0,
     sending: 0,
@@ -83,19 +83,22 @@ export class Account {
     failed: 0,
   };
   readonly forgotten = { delivered: 0, failed: 0 };
-  /** Its number in the columns of its messages. */
+  /** Its number in the columns of its messages; see `Slots`. */
   slot = 0;
-  /** Messages in no batch of a device: held, or queued for ever. It never moves as a whole. */
+  /**
+   * Messages outside every batch of a device: held, or queued for ever. This cohort never moves as
+   * a whole.
+   */
   readonly unbatched: Cohort;
   readonly replays: ReplayWindow<ApiKey, Message>;
   readonly quota: QuotaCount;
-  /** Streams of its own, so that no other account's calls shift what it draws. */
+  /** The account's own random streams, so that other accounts' calls do not change its draws. */
   readonly ids: Rng;
   readonly fates: Rng;
   readonly paces: Rng;
   readonly #home: AccountHome;
 
-  /** `chance`: makes a stream of the account's own. */
+  /** `chance`: creates a random stream of the account's own. */
   constructor(
     chance: (label: string) => Rng,
     newId: (ids: Rng) => string,
@@ -114,12 +117,13 @@ export class Account {
     this.replays = new ReplayWindow(home.now, home.usesOf(this));
     this.quota = new QuotaCount(home.now);
     this.unbatched = new Cohort(this, undefined);
-    // The account counts as one, so a message in it is never taken for the only one.
+    // The account counts as a member, so that a single message here is not mistaken for the only
+    // one.
     this.unbatched.size = 1;
     this.unbatched.created = undefined;
   }
 
-  /** What a snapshot says about messages that it does not hold. */
+  /** Restores counts of messages that the snapshot does not contain. */
   restoreForgotten(
     forgotten: Readonly<Account['forgotten']> & { readonly quota: QuotaState },
   ): void {
@@ -136,7 +140,8 @@ export class Account {
   }
 
   /**
-   * Connected SIMs as SVC-1 has them: a deactivated one carries no message, so it does not count.
+   * Connected SIMs in the sense of SVC-1. A deactivated SIM carries no message, so it does not
+   * count.
    */
   get connectedSims(): readonly Device[] {
     return this.devices.filter((device) => device.connected && device.active);
@@ -149,7 +154,7 @@ export class Account {
  */
 export type Polling = 'simulated' | 'external';
 
-/** What decides whether a device polls by itself. */
+/** The fields that decide whether a device polls by itself. */
 export interface DeviceState {
   readonly connected: boolean;
   readonly active: boolean;
@@ -157,8 +162,8 @@ export interface DeviceState {
 }
 
 /**
- * What a user says of a SIM; what is left out stays as it is, or is on, simulated and allowed for a
- * new one.
+ * The settings of a SIM. An absent field stays unchanged; a new SIM is active, connected, simulated
+ * and allowed.
  */
 export interface SimState {
   readonly connected?: boolean | undefined;
@@ -172,7 +177,7 @@ export class Device {
   readonly number: string;
   /** Undefined: a number of the shared pool. */
   readonly account: Account | undefined;
-  /** Its polls fall at this time and every poll interval after it. */
+  /** It polls at this time and every poll interval after it. */
   readonly firstPollAtMs: number;
   readonly work = new DeviceWork<Message>();
   connected: boolean;
@@ -180,11 +185,11 @@ export class Device {
   polling: Polling;
   /** False: the account may not send from this number (AUTH-5). */
   allowed = true;
-  /** No SIM of the world any more; its messages, all final, still name it. */
+  /** True: the SIM was removed from the world; its messages, all final, still refer to it. */
   isRemoved = false;
-  /** Messages held that name it. */
+  /** The number of held messages that refer to it. */
   messagesHeld = 0;
-  /** Its number in the columns of its messages. */
+  /** Its number in the columns of its messages; see `Slots`. */
   slot = 0;
 
   constructor(
@@ -204,8 +209,8 @@ export class Device {
   }
 
   /**
-   * The first poll instant at `fromMs` or later; also before the first, where the interval was
-   * longer when that was drawn.
+   * The first poll time at or after `fromMs`. May lie before `firstPollAtMs`, if that was drawn
+   * with a longer interval.
    */
   pollAtOrAfter(fromMs: number, intervalMs: number): number {
     const behindMs = fromMs - this.firstPollAtMs;
@@ -213,7 +218,7 @@ export class Device {
   }
 }
 
-/** What an accepted send says; numbers are E.164, `sendAtMs` is 0 or in the future. */
+/** The fields of an accepted send; numbers are E.164, `sendAtMs` is 0 or in the future. */
 export interface AcceptedSend {
   readonly account: Account;
   readonly key: ApiKey | undefined;

@@ -1,8 +1,8 @@
 /**
- * Templates of replies: how another service words what the document leaves open, written down as it
- * answers. Placeholders such as `{field}` take the values of the present reply.
- * A template never changes what the document states: its statuses, the header `Retry-After`, the
- * fields of a message. `http/service/templated-replies.ts` fills them in.
+ * Templates of replies: the wording of another service where the document leaves it open.
+ * Placeholders such as `{field}` are replaced by the values of the current reply.
+ * A template never changes what the document states: statuses, the header `Retry-After`, the fields
+ * of a message. `http/service/templated-replies.ts` fills them in.
  */
 import { z } from 'zod';
 
@@ -16,9 +16,9 @@ const ofSends = [
 
 interface Row {
   readonly placeholders: readonly string[];
-  /** The statuses that a template may choose from; without it, the status stays. */
+  /** The statuses that a template may choose; if absent, the status is fixed. */
   readonly statuses?: readonly [from: number, to: number];
-  /** True: the reply is a list, so that an `item` shapes each entry of `{items}`. */
+  /** Set if the reply is a list: `item` then shapes each entry of `{items}`. */
   readonly lists?: readonly string[];
 }
 
@@ -27,7 +27,7 @@ const documented = { placeholders: ofRefusals } as const;
 
 /** Every reply that may have a template. */
 export const templateRows = {
-  /** Refusals with a code that have no template of their own. */
+  /** Refusals that have a code but no template of their own. */
   error: documented,
   invalid_field: { placeholders: [...ofRefusals, 'field'] },
   invalid_key: documented,
@@ -66,7 +66,7 @@ export const templateRows = {
     placeholders: [...everywhere, 'items', 'count'],
     lists: [...everywhere, ...ofItems, 'request_id', 'created_at'],
   },
-  /** Replies with a message: their headers alone, as RES-1 states the body. */
+  /** Replies with a message: headers only, because RES-1 states the body. */
   message: { placeholders: everywhere },
   dashboard_send: { placeholders: ofSends, statuses: [200, 299] },
   external_send: { placeholders: ofSends, statuses: [200, 299] },
@@ -85,26 +85,29 @@ export type Json =
 
 export interface ReplyTemplate {
   readonly status?: number;
-  /** Added to the reply; null removes a header that the simulator sends. */
+  /** Headers to add to the reply; null removes one that the simulator sends. */
   readonly headers?: Readonly<Record<string, string | null>>;
   /** JSON with placeholders. */
   readonly body?: Json;
-  /** The body as it is, where it is no JSON. */
+  /** The body as literal text, if it is not JSON. */
   readonly text?: string;
-  /** What one entry of `{items}` looks like. */
+  /** The shape of one entry of `{items}`. */
   readonly item?: Json;
 }
 
 export type ReplyTemplates = { readonly [N in TemplateName]?: ReplyTemplate };
 
-/** The default, known by its identity: while it is in force, no reply is looked at twice. */
+/**
+ * The default. It is recognised by identity, so that replies are not inspected while it is in
+ * force.
+ */
 export const noReplyTemplates: ReplyTemplates = {};
 
-/** A template is short; a longer one is a mistake, such as a page of HTML with its images. */
+/** Templates are short; a longer one is a mistake, such as an HTML page with its images. */
 const longestTemplate = 16_384;
 
 const headerName = /^[a-z][a-z0-9-]*$/;
-/** What the transport writes, and what rules state. */
+/** Headers that the transport writes or that rules state: a template may not set them. */
 const keptHeaders = ['content-length', 'connection', 'date', 'retry-after', 'transfer-encoding'];
 const headerPlaceholders = ['allow', 'allowed_method', 'location'];
 
@@ -176,7 +179,7 @@ function check(name: TemplateName, template: Template, context: z.core.$Refineme
     }
   }
 
-  /** What rules ask of a body stays true under every template. */
+  /** Checks that the body keeps what rules require, under every template. */
   function checkRules(): void {
     const isWorded = body !== undefined || text !== undefined;
     if (name === 'invalid_field' && isWorded && !mentions(body, 'field'))
@@ -195,7 +198,7 @@ function placeholdersIn(value: unknown): string[] {
   return [...text.matchAll(placeholder)].map(([, name = '']) => name);
 }
 
-/** Whether a template uses this placeholder anywhere, in the name of a member as well. */
+/** True if a template uses this placeholder anywhere, also in a member's name. */
 export function mentions(value: unknown, name: string): boolean {
   return placeholdersIn(value).includes(name);
 }

@@ -1,7 +1,7 @@
 /**
- * Seeded chance with named streams. Each stream follows from the seed and its own name alone, so a
- * new draw somewhere, or another account's traffic, never shifts anybody else's numbers.
- * The generator is sfc32: four 32-bit words of state, which a snapshot can carry.
+ * Seeded random numbers in named streams. Each stream follows only from the seed and its name, so a
+ * new draw elsewhere, or another account's traffic, does not change its numbers. The generator is
+ * sfc32, whose state of four 32-bit words fits in a snapshot.
  */
 
 import { hashText } from './text-hash.ts';
@@ -29,7 +29,7 @@ export class Rng {
     return [this.#a, this.#b, this.#c, this.#counter];
   }
 
-  /** Goes on from where another generator was. */
+  /** Continues from the state of another generator. */
   restore(state: RngState): void {
     [this.#a, this.#b, this.#c, this.#counter] = state;
   }
@@ -45,7 +45,7 @@ export class Rng {
     return sum >>> 0;
   }
 
-  /** From 0, up to but not including 1. */
+  /** A fraction from 0 up to, but not including, 1. */
   fraction(): number {
     return this.uint32() / 4_294_967_296;
   }

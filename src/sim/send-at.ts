@@ -8,10 +8,10 @@ import { msPerDay } from './limits.ts';
 type SendAtAssumptions = Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>;
 type Format = Assumptions['sendAtFormats'];
 
-/** Four digits are all that a reply has for a year. Simulated time ends long before. */
+/** Replies have four digits for a year. Simulated time ends long before. */
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** The forms that each name stands for. */
+/** The forms that each name includes. */
 const namedForms: Readonly<Record<'rfc3339' | 'iso8601', readonly SendAtForm[]>> = {
   rfc3339: ['lower_case', 'no_seconds', 'long_decimals'],
   iso8601: [
@@ -38,7 +38,7 @@ interface Shape {
   readonly expected: string;
 }
 
-/** By name or list; a list is kept for as long as the process, and there are few of them. */
+/** Cached by name or list for the life of the process; there are few. */
 const shapes = new Map<string, Shape>();
 const mostShapes = 100;
 
@@ -97,7 +97,9 @@ function dateSource(forms: Forms, dash: '-' | ''): string {
   return String.raw`(?<year>\d{4})${dash}(?:${kinds.join('|')})`;
 }
 
-/** What a schema can say of `send_at`: the spelling, not whether there is such a time. */
+/**
+ * The part of `send_at` that a JSON Schema can check: the spelling, not whether the time exists.
+ */
 export function sendAtPattern({ sendAtFormats, sendAtZone }: SendAtAssumptions): string {
   const { forms, sources, offsetMinutes } = shapeOf(sendAtFormats);
   const z = forms.has('lower_case') ? '[Zz]' : 'Z';
@@ -111,11 +113,11 @@ export function sendAtPattern({ sendAtFormats, sendAtZone }: SendAtAssumptions):
   }[sendAtZone];
   const whole = forms.has('date_only') ? `|^${dateSource(forms, '-')}$` : '';
   const pattern = `^(?:${sources.join('|')})${zone}$${whole}`;
-  // A name may stand once in a pattern, and not every reader of schemas knows names.
+  // A pattern may contain a group name only once, and some readers of schemas reject group names.
   return pattern.replaceAll(/\?<\w+>/g, '');
 }
 
-/** Epoch milliseconds, or why the text is no such time. */
+/** Epoch milliseconds, or the reason why the text is not a valid time. */
 export function parseSendAt(
   text: string,
   { sendAtFormats, sendAtZone }: SendAtAssumptions,
@@ -125,7 +127,7 @@ export function parseSendAt(
   if (parts === undefined) return { why: `Not understood: ${expected}.` };
   const wallMs = Math.min(dateMs(parts) + timeMs(parts, forms), lastMs);
   if (Number.isNaN(wallMs)) return { why: `No such date or time: ${expected}.` };
-  // A date alone has no zone: it is midnight in UTC.
+  // A date without a time means midnight in UTC.
   if (parts['hour'] === undefined) return wallMs;
   const { zone, sign, offsetHour, offsetMinute = '00' } = parts;
   if (zone === undefined) {
@@ -154,7 +156,7 @@ function read(text: string, tried: readonly RegExp[]): Parts | undefined {
   return undefined;
 }
 
-/** Midnight of the date in UTC; NaN where there is no such date. */
+/** Midnight of the date in UTC; NaN if the date does not exist. */
 function dateMs({ year: yearText, month, day, week, weekday, ordinal }: Parts): number {
   const year = Number(yearText);
   // `Date.UTC` reads years before 100 as 19xx.
@@ -171,9 +173,7 @@ function dateMs({ year: yearText, month, day, week, weekday, ordinal }: Parts): 
   return exists ? ms : Number.NaN;
 }
 
-/**
- * Week 1 is the one with 4 January in it, and a week belongs to the year that its Thursday is in.
- */
+/** Week 1 contains 4 January; a week belongs to the year of its Thursday. */
 function weekDateMs(year: number, week: number, weekday: number): number {
   const january4 = new Date(Date.UTC(year, 0, 4));
   const daysSinceMonday = (january4.getUTCDay() + 6) % 7;
@@ -183,7 +183,10 @@ function weekDateMs(year: number, week: number, weekday: number): number {
   return exists ? mondayMs + (weekday - 1) * msPerDay : Number.NaN;
 }
 
-/** Milliseconds since midnight; NaN where the day has no such time. A leap second is none. */
+/**
+ * Milliseconds since midnight; NaN if the time of day does not exist. Leap seconds are not
+ * accepted.
+ */
 function timeMs({ hour, minute, second, fraction = '0' }: Parts, forms: Forms): number {
   const [hours, minutes, seconds] = [Number(hour ?? 0), Number(minute ?? 0), Number(second ?? 0)];
   const lastUnitMs = second !== undefined ? 1000 : minute !== undefined ? 60_000 : 3_600_000;
@@ -195,10 +198,11 @@ function timeMs({ hour, minute, second, fraction = '0' }: Parts, forms: Forms): 
 }
 
 /**
- * Decimal digits of a unit as milliseconds, rounded up; in integers, as floats would round twice.
+ * Decimal digits of a unit as milliseconds, rounded up. Computed in integers, because floats would
+ * round twice.
  */
 function fractionMs(digits: string, unitMs: number): number {
-  // Of a long tail it matters only whether it is zero.
+  // Of a long tail, only whether it is zero matters.
   const tail = /[1-9]/.test(digits.slice(20)) ? '1' : '';
   const kept = digits.slice(0, 20) + tail;
   const scale = 10n ** BigInt(kept.length);

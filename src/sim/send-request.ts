@@ -1,9 +1,9 @@
 /**
- * Validation of the send body: which fields fail, and why.
+ * Validates the send body: which fields fail, and why.
  * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
  * typeCoercion, fieldOrder, senderFieldName, emptyRequestId, requestIdMaxLength, requestIdUnit,
- * characterUnit, blankMessage, numberCheck, numberMinDigits, sendAtFormats, emptySendAt, sendAtZone,
- * sendAtMaxAheadDays.
+ * characterUnit, blankMessage, numberCheck, numberMinDigits, sendAtFormats, emptySendAt,
+ * sendAtZone, sendAtMaxAheadDays.
  */
 import { z } from 'zod';
 import { type Assumptions, type CheckedField, checkedFields } from './assumptions.ts';
@@ -14,13 +14,13 @@ import { messageMaxCharacters, msPerDay } from './limits.ts';
 import { e164, isPhoneNumber } from './phone-number.ts';
 import { parseSendAt, sendAtPattern } from './send-at.ts';
 
-/** A body that holds by itself, before the number, the device and the quota are looked at. */
+/** A body that passed validation; the number, the device and the quota are not checked yet. */
 export interface SendRequest {
   readonly to: string;
-  /** `from`, or `from_number` where that is the one that counts. */
+  /** `from`, or `from_number` if that field applies. */
   readonly sender: string;
   readonly message: string;
-  /** Empty when none was supplied (RES-3). */
+  /** Empty if the caller gave none (RES-3). */
   readonly requestId: string;
   /** Epoch milliseconds, or 0 for "immediately". */
   readonly sendAtMs: number;
@@ -34,9 +34,9 @@ export type SendValidation =
     };
 
 /**
- * The fields of the document's table, as schemas under the assumptions in force. What a JSON Schema
- * can say and zod's own checks cannot (a length in code points, a spelling checked elsewhere)
- * stands in `meta`.
+ * The fields of the document's table, as schemas under the assumptions in force. `meta` holds
+ * constraints that JSON Schema can express but zod's checks cannot, such as a length in code points
+ * or a spelling checked elsewhere.
  */
 export function sendFields(assumptions: Assumptions) {
   const { blankMessage, characterUnit, emptyRequestId } = assumptions;
@@ -57,15 +57,15 @@ export function sendFields(assumptions: Assumptions) {
         (given) => isAtMost(messageMaxCharacters, given, characterUnit),
         `At most ${messageMaxCharacters} characters.`,
       )
-      // 1,600 graphemes may be any number of code points; 1,600 UTF-16 units are never more of
-      // them.
+      // 1,600 graphemes may have any number of code points; 1,600 UTF-16 units never have more than
+      // 1,600.
       .meta(characterUnit === 'graphemes' ? {} : { maxLength: messageMaxCharacters }),
     request_id: id
       .refine(
         (given) => isAtMost(requestIdMaxLength, given, requestIdUnit),
         `At most ${requestIdMaxLength} characters.`,
       )
-      // A schema counts code points, of which no unit has more than characters.
+      // A schema counts code points; in every other unit the count is at least as high.
       .meta({ maxLength: requestIdMaxLength })
       .optional(),
     send_at: text.meta({ pattern: sendAtPattern(assumptions) }).optional(),
@@ -81,7 +81,7 @@ function numberField(text: z.ZodString, { numberCheck, numberMinDigits }: Assump
     .meta({ pattern: e164.source, minLength: numberMinDigits + 1 });
 }
 
-/** By the names that callers use, in the order of the document's table. */
+/** The field names that callers use, in the order of the document's table. */
 export const documentedFields = [
   'to',
   'from',
@@ -94,7 +94,7 @@ const knownFields: ReadonlySet<string> = new Set(documentedFields);
 
 type SendSchema = z.ZodObject<ReturnType<typeof sendFields>>;
 
-/** Building a schema costs far more than using it, and assumptions are replaced as a whole. */
+/** Building a schema costs far more than using it. A switch of assumptions makes a new key. */
 const schemas = new WeakMap<Assumptions, SendSchema>();
 
 function schemaFor(assumptions: Assumptions): SendSchema {
@@ -126,7 +126,7 @@ export function validateSend(
     for (const issue of parsed.error.issues) {
       const path = String(issue.path[0]);
       const failing = path === 'sender' ? senderField : path;
-      // Two senders that may not stand together fail as such, under the alias's name.
+      // Two conflicting senders are reported as one failure, under the alias's name.
       if (path === 'sender' && conflict !== undefined) continue;
       if (!failures.some((failure) => failure.field === failing)) {
         failures.push({ field: failing, detail: issue.message });
@@ -156,7 +156,7 @@ export function validateSend(
   };
 }
 
-/** As `fieldOrder` says; by default they are in the order of the document's table already. */
+/** Sorts failures as `fieldOrder` says; by default they already follow the document's table. */
 function inOrder(failures: FieldFailure[], { fieldOrder }: Assumptions): FieldFailure[] {
   if (failures.length < 2 || fieldOrder === checkedFields) return failures;
   const placeOf = ({ field }: FieldFailure) => {
@@ -167,7 +167,7 @@ function inOrder(failures: FieldFailure[], { fieldOrder }: Assumptions): FieldFa
   return failures.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
-/** The `request_id` of a body that may yet fail validation; undefined when none could be kept. */
+/** The `request_id` of a body that may still fail validation; undefined if it has no usable one. */
 export function readRequestId(
   body: Readonly<Record<string, unknown>>,
   assumptions: Pick<Assumptions, 'typeCoercion'>,
@@ -176,7 +176,7 @@ export function readRequestId(
   return typeof requestId === 'string' && requestId !== '' ? requestId : undefined;
 }
 
-/** The sender as it stands in the body, valid or not: what a replay is compared by. */
+/** The sender as given in the body, valid or not: used to compare replays. */
 export function chooseSender(
   body: Readonly<Record<string, unknown>>,
   assumptions: Pick<Assumptions, 'bothSenderFields' | OptionalAssumption>,
@@ -207,7 +207,7 @@ function bothGiven(detail: string): FieldFailure {
   return { field: 'from_number', detail };
 }
 
-/** The alias stands where the sender does in the document's table: before `message`. */
+/** Reports the alias at the sender's place in the document's table: before `message`. */
 function insertConflict(failures: FieldFailure[], conflict: FieldFailure): void {
   const behind = failures.findIndex(({ field }) => field !== 'to');
   failures.splice(behind < 0 ? failures.length : behind, 0, conflict);
@@ -216,8 +216,8 @@ function insertConflict(failures: FieldFailure[], conflict: FieldFailure): void 
 type OptionalAssumption = 'nullFields' | 'typeCoercion' | 'emptySendAt';
 
 /**
- * `null` for an optional field is no value where `nullFields` says so, and an empty `send_at` is
- * none where `emptySendAt` does.
+ * Treats `null` as absent in an optional field if `nullFields` says so, and an empty `send_at` if
+ * `emptySendAt` says so.
  */
 export function optional(
   body: Readonly<Record<string, unknown>>,
@@ -235,7 +235,7 @@ export function optional(
   return asText(value, assumptions);
 }
 
-/** A number or boolean as JavaScript writes it, where `typeCoercion` takes it for a string. */
+/** Converts a number or boolean to text as JavaScript writes it, if `typeCoercion` allows it. */
 export function asText(
   value: unknown,
   { typeCoercion }: Pick<Assumptions, 'typeCoercion'>,
@@ -254,7 +254,7 @@ function readSendAt(
   const { sendAtMaxAheadDays } = assumptions;
   const sendAtMs = parseSendAt(text, assumptions);
   if (typeof sendAtMs !== 'number') return sendAtMs;
-  // A scaled or manual clock is not the caller's.
+  // States the simulated time, because a scaled or manual clock differs from the caller's.
   if (sendAtMs <= nowMs) return { why: `Must be in the future: it is ${isoTime(nowMs)} now.` };
   if (sendAtMaxAheadDays !== 'unlimited' && sendAtMs > nowMs + sendAtMaxAheadDays * msPerDay) {
     return { why: `At most ${sendAtMaxAheadDays} days ahead.` };
@@ -269,14 +269,14 @@ function typeError(expected: string) {
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Whether `text` has at most `limit` characters of the given unit. */
+/** True if `text` has at most `limit` characters of the given unit. */
 function isAtMost(
   limit: number,
   text: string,
   unit: Assumptions['characterUnit' | 'requestIdUnit'],
 ): boolean {
   if (unit === 'bytes') return utf8Bytes(text) <= limit;
-  // No other unit counts more characters than UTF-16 does.
+  // Other units never count more characters than UTF-16.
   if (text.length <= limit) return true;
   if (unit === 'utf16_units') return false;
   let characters = 0;
@@ -286,7 +286,7 @@ function isAtMost(
   return true;
 }
 
-/** Bytes of UTF-8; a lone surrogate counts as the three of its replacement character. */
+/** Bytes of UTF-8; a lone surrogate counts as the three bytes of its replacement character. */
 function utf8Bytes(text: string): number {
   let bytes = 0;
   for (const character of text) {

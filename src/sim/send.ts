@@ -1,5 +1,5 @@
 /**
- * One send decided: replay, validation, number, device, quota, queue.
+ * Decides one send: replay, validation, number, device, quota, queue.
  * Rules: SVC-1, SVC-2, SEND-3 to SEND-7, AUTH-4, AUTH-5, ERR-1, ERR-2. Assumes: gateOrder,
  * replayDifferentBody, failedRequestId, foreignNumber, poolBesideOwnSim, disconnectedSim,
  * monthlyQuota, typeCoercion.
@@ -26,7 +26,7 @@ export interface SendCall {
   readonly account: Account;
   readonly key: ApiKey;
   readonly endpoint: SendEndpoint;
-  /** A JSON object, not validated. */
+  /** A JSON object that is not validated yet. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -64,7 +64,7 @@ export function send(world: World, call: SendCall): SendDecision {
   return queue(world, call, request, device);
 }
 
-/** The answer to a `request_id` that was used before, if this is one. It commits nothing. */
+/** The answer to a repeated `request_id`, if this is one. Changes nothing. */
 export function findReplay(world: World, call: SendCall): SendDecision | undefined {
   const { assumptions } = world;
   const requestId = readRequestId(call.body, assumptions);
@@ -81,7 +81,7 @@ export function findReplay(world: World, call: SendCall): SendDecision | undefin
   return { kind: 'replayed', body: use.body };
 }
 
-/** A replay in `validate_first` order meets validation before it is found. */
+/** As `findReplay`, in `validate_first` order: the body is validated before the replay is found. */
 export function findValidReplay(world: World, call: SendCall): SendDecision | undefined {
   if (world.assumptions.gateOrder === 'validate_first') {
     const validation = validateSend(call.body, world.assumptions, world.now());
@@ -105,7 +105,7 @@ function queue(world: World, call: SendCall, request: SendRequest, device: Devic
   });
   if (message === undefined) return overloaded;
   if (request.sender !== device.number) message.sender = request.sender;
-  // SEND-3: the state is `queued` whatever `heldStatus` calls it later.
+  // SEND-3: the state is `queued`, whatever name `heldStatus` shows later.
   const { messageId, createdAtMs } = message;
   const body = messageBody({ messageId, requestId, device, to, createdAtMs }, 'queued');
   if (requestId !== '') keepUse(call, requestId, createdAtMs, body, message);
@@ -113,9 +113,9 @@ function queue(world: World, call: SendCall, request: SendRequest, device: Devic
 }
 
 /**
- * `failedRequestId: burned` keeps the refusal for the same id, provided that the id itself is valid
- * and has no first use yet: where validation comes first, a body that is refused must not displace
- * the message it would replay (SEND-4).
+ * `failedRequestId: burned` stores the refusal under the id, provided that the id is valid and has
+ * no first use yet: if validation comes first, a refused body must not displace the message that it
+ * would replay (SEND-4).
  */
 function refuse(world: World, call: SendCall, error: ServiceError): ServiceError {
   const { assumptions } = world;
@@ -141,8 +141,7 @@ function keepUse(
 }
 
 /**
- * Whether a replay says something else than the message it would replay; instants count, not
- * spellings.
+ * True if a replay's body differs from the first one; instants are compared, not their spellings.
  */
 function isDifferent(
   { assumptions }: World,
@@ -159,7 +158,7 @@ function isDifferent(
   );
 }
 
-/** The SIM behind `from`, or why the account may not send from it now. */
+/** The SIM of `from`, or the reason why the account may not send from it now. */
 function usableDevice(world: World, account: Account, number: string): Device | ServiceError {
   const { assumptions } = world;
   const device = world.deviceByNumber(number);
@@ -183,7 +182,7 @@ function usableDevice(world: World, account: Account, number: string): Device | 
     : inPlaceOf(device, world, account);
 }
 
-/** What an own SIM that is not connected leads to. */
+/** The result for an own SIM that is not connected. */
 function inPlaceOf(device: Device, world: World, account: Account): Device | ServiceError {
   switch (world.assumptions.disconnectedSim) {
     case 'queues':

@@ -1,11 +1,11 @@
 /**
- * Live objects by small numbers, which columns hold in their place. A number is used again once its
- * object has left.
+ * Assigns small numbers to live objects, so that columns can store numbers. A number is reused once
+ * its object has left.
  */
 import type { Cohort } from './cohort.ts';
 import { assert } from './errors.ts';
 
-/** `slot` is written by `Slots` alone; 0: it has none. */
+/** Only `Slots` writes `slot`; 0: no number. */
 export interface Slotted {
   slot: number;
 }
@@ -14,7 +14,7 @@ export class Slots<T extends Slotted> {
   protected items: (T | undefined)[] = [undefined];
   readonly #free: number[] = [];
 
-  /** The number of this object; one that has none gets one. */
+  /** The number of this object; assigns one if needed. */
   slotOf(item: T): number {
     if (item.slot > 0) return item.slot;
     item.slot = this.#free.pop() ?? this.items.length;
@@ -28,7 +28,7 @@ export class Slots<T extends Slotted> {
     return item;
   }
 
-  /** The same numbers, of the same objects or of copies. */
+  /** The same numbers, for the same objects or for copies. */
   copy(copyOf: (item: T) => T = (item) => item): this {
     const copy = Object.create(Object.getPrototypeOf(this)) as this;
     copy.items = this.items.map((item) => item && copyOf(item));
@@ -39,7 +39,7 @@ export class Slots<T extends Slotted> {
     for (const item of this.items) if (item !== undefined) yield item;
   }
 
-  /** Gives each object the number that it had; there are no others. */
+  /** Assigns each object its earlier number. The table must be empty before. */
   restore(items: Iterable<readonly [slot: number, item: T]>): void {
     for (const [slot, item] of items) {
       item.slot = slot;

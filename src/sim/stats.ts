@@ -1,5 +1,5 @@
 /**
- * Account statistics. The document names the endpoint and no shape. Assumes: statsShape.
+ * Account statistics. The document names the endpoint but no shape. Assumes: statsShape.
  */
 import type { Account } from './records.ts';
 import type { Status } from './status.ts';
@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 
 export interface AccountStats {
   readonly messages: Readonly<Record<Status, number>>;
-  /** Units used in the running period; a null limit is none. */
+  /** Units used in the current period; a null limit means unlimited. */
   readonly quota: { readonly used: number; readonly limit: number | null };
   readonly sims_connected: number;
   readonly received: number;

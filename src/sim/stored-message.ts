@@ -1,7 +1,7 @@
 /**
- * A message as the rules see it: a reference to its row. It is made when somebody asks for it, so
- * two of them may stand for one message: compare arrival numbers.
- * Rules: RES-1, STATE-1. All times are epoch milliseconds; 0 stands for "never", as no simulated
+ * A message as the rules see it: a reference to its row. Created on demand, so two objects may
+ * refer to the same message: compare arrival numbers.
+ * Rules: RES-1, STATE-1. All times are epoch milliseconds; 0 means "never", because no simulated
  * time is 0.
  */
 import type { Chunk } from './chunk.ts';
@@ -12,12 +12,12 @@ import type { CohortSlots, Slots, Slotted } from './slots.ts';
 import type { Status } from './status.ts';
 import { uuidText } from './uuid-words.ts';
 
-/** Where a message came from. */
+/** The endpoint that accepted a message. */
 export type SendEndpoint = Extract<EndpointName, 'send' | 'dashboard_send' | 'external_send'>;
-/** Their places are what columns hold. */
+/** Columns store the index in this list. */
 export const sendEndpoints: readonly SendEndpoint[] = ['send', 'dashboard_send', 'external_send'];
 
-/** What the rows refer to. */
+/** The objects that rows refer to. */
 export interface Home<A extends Slotted, D extends Slotted, M> {
   readonly accounts: Slots<A>;
   readonly devices: Slots<D>;
@@ -26,7 +26,7 @@ export interface Home<A extends Slotted, D extends Slotted, M> {
   ofArrival(arrival: number): M | undefined;
 }
 
-/** What became of a message since it was accepted. */
+/** The history of a message since its acceptance. */
 export interface MessagePast {
   readonly status: Status;
   readonly sendingAtMs: number;
@@ -36,7 +36,7 @@ export interface MessagePast {
   readonly duePoll: number;
 }
 
-/** What a forgotten message has become. */
+/** The cohort of every forgotten message. */
 const gone = new Cohort({ counts: {} as CohortAccount['counts'], ended: () => {} }, undefined);
 gone.become('delivered', 1);
 
@@ -63,7 +63,10 @@ export class StoredMessage<
     return this.chunk.home;
   }
 
-  /** Given up to make room for others. It then reads as delivered, so that nothing acts on it. */
+  /**
+   * True if the message was dropped to make room. It then reads as delivered, so that no code acts
+   * on it.
+   */
   get isForgotten(): boolean {
     return !this.chunk.isHeldAt(this.row);
   }
@@ -76,13 +79,13 @@ export class StoredMessage<
     return this.chunk.home.accounts.at(this.chunk.columns.account[this.#place] as number);
   }
 
-  /** The key that sent it; undefined where a snapshot does not tell. */
+  /** The key that sent it; undefined if the snapshot does not contain it. */
   get key(): Key | undefined {
     const ordinal = this.chunk.columns.key[this.#place] as number;
     return ordinal === 0 ? undefined : this.account.keys[ordinal - 1];
   }
 
-  /** Its number is the `from_number` of the wire. */
+  /** The sending device; its number is `from_number` on the wire. */
   get device(): D {
     return this.chunk.home.devices.at(this.chunk.columns.device[this.#place] as number);
   }
@@ -95,7 +98,7 @@ export class StoredMessage<
     return this.chunk.slab.read(this.chunk.columns.textAt[this.#place] as number);
   }
 
-  /** Empty where none was supplied. */
+  /** Empty if the caller gave none. */
   get requestId(): string {
     const { columns, slab } = this.chunk;
     const place = this.#place;
@@ -112,7 +115,7 @@ export class StoredMessage<
     return this.chunk.columns.createdAtMs[this.#place] as number;
   }
 
-  /** The end of the hold, or 0. */
+  /** When the hold ends, or 0. */
   get sendAtMs(): number {
     return this.chunk.sendAtOf(this.row);
   }
@@ -122,8 +125,8 @@ export class StoredMessage<
   }
 
   /**
-   * The number that the caller named, where the message goes out through another
-   * (`disconnectedSim`); else empty.
+   * The number that the caller named, if the message goes out from another one (`disconnectedSim`);
+   * else empty.
    */
   get sender(): string {
     return this.chunk.senders.get(this.#place) ?? '';
@@ -134,7 +137,7 @@ export class StoredMessage<
     this.chunk.senders.set(this.#place, number, this.chunk.columns.capacity);
   }
 
-  /** What it has become since, with the messages that move with it. */
+  /** Its status and history, shared with the messages that move with it. */
   get cohort(): Cohort {
     const { columns, home } = this.chunk;
     const place = this.#place;
@@ -171,7 +174,7 @@ export class StoredMessage<
     return this.cohort.failureReason;
   }
 
-  /** The device's poll, by number, from which on the next step may be taken. */
+  /** The number of the device's poll from which on the next step may be taken. */
   get duePoll(): number {
     return this.cohort.duePoll;
   }
@@ -186,8 +189,8 @@ export class StoredMessage<
   }
 
   /**
-   * Repeats, on a message as it was accepted, the steps that it took. Throws where they do not lead
-   * to its status.
+   * Repeats the recorded steps on a message as it was accepted. Throws if they do not lead to its
+   * recorded status.
    */
   restore(past: MessagePast): void {
     const { status, sendingAtMs, sentAtMs, endedAtMs, failureReason } = past;

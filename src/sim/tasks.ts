@@ -1,6 +1,6 @@
 /**
  * The tasks that a polling device gets. Rules: STATE-2, SVC-3. Assumes: tasksShape, tasksAccess.
- * Being handed out is the pickup, so no task is ever handed out twice.
+ * Handing out a task is the pickup, so each task is handed out once.
  */
 
 import type { ServiceError } from './errors.ts';
@@ -19,7 +19,7 @@ export type TasksDecision =
   | { readonly kind: 'tasks'; readonly tasks: readonly Task[] }
   | ServiceError;
 
-/** One poll of a real device. A device that polls by itself, or is off, gets nothing. */
+/** One poll of a real device. A device that polls by itself, or is off, gets no tasks. */
 export function pollTasks(world: World, account: Account, deviceId: string): TasksDecision {
   const device = world.devices.get(deviceId);
   if (device === undefined || device.account !== account) return { kind: 'not_found' };
@@ -32,7 +32,7 @@ export function pollTasks(world: World, account: Account, deviceId: string): Tas
   return { kind: 'tasks', tasks };
 }
 
-/** A task with what else a template may show of its message. */
+/** A task, with the further fields of its message that a template may show. */
 export function taskDetails(world: World): (task: Task) => object {
   return (task) => {
     const message = world.messages.get(task.message_id);

@@ -1,4 +1,4 @@
-/** Hashes of texts: FNV-1a over UTF-16 units, finished by murmur3's mixer. */
+/** Hashes texts: FNV-1a over UTF-16 units, finished with murmur3's mixer. */
 
 const offsetBasis = 0x811c9dc5;
 

@@ -1,12 +1,12 @@
 /**
- * Texts end to end in one array of bytes: a length, then one byte for each UTF-16 unit, or two
- * where a unit needs them. The bit below the length says which.
+ * Texts one after another in one byte array: a length, then one byte for each UTF-16 unit, or two
+ * if a unit needs them. The lowest bit of the length field says which.
  */
 
 import { addUnit, beginHash, endHash } from './text-hash.ts';
 
 const smallestBytes = 256;
-/** `String.fromCharCode` takes this many arguments at once on any engine. */
+/** Every engine accepts this many arguments of `String.fromCharCode` at once. */
 const longestPiece = 4_096;
 
 export class TextSlab {
@@ -24,10 +24,10 @@ export class TextSlab {
     return slab;
   }
 
-  /** Returns where the text begins. */
+  /** Appends the text and returns its offset. */
   write(text: string): number {
     const { length } = text;
-    // Five bytes hold the longest length.
+    // The length field takes at most five bytes.
     this.#reserve(5 + 2 * length);
     const at = this.used;
     const begin = this.#writeLength(at, length * 2);
@@ -65,7 +65,7 @@ export class TextSlab {
     return byte(this.bytes, at) === 0;
   }
 
-  /** Where the text that follows the one at `at` begins. */
+  /** The offset of the text after the one at `at`. */
   after(at: number): number {
     const { isWide, length, begin } = this.#headOf(at);
     return begin + (isWide ? 2 * length : length);
@@ -105,13 +105,13 @@ export class TextSlab {
     return copy;
   }
 
-  /** The same bytes, for other texts. */
+  /** Empties the slab and keeps its buffer for other texts. */
   reset(): this {
     this.used = 0;
     return this;
   }
 
-  /** Gives back what is not used. */
+  /** Releases unused memory. */
   trim(): void {
     this.bytes = this.bytes.slice(0, this.used);
   }
@@ -135,7 +135,7 @@ export class TextSlab {
     this.used = to;
   }
 
-  /** Seven bits a byte, the lowest first. */
+  /** Writes seven bits a byte, the lowest first. */
   #writeLength(at: number, value: number): number {
     let to = at;
     let rest = value;

@@ -1,5 +1,5 @@
 /**
- * UUIDs as four words of 32 bits, as columns hold them. Rules: RES-2.
+ * UUIDs as four words of 32 bits, as columns store them. Rules: RES-2.
  */
 import type { Rng } from './rng.ts';
 
@@ -15,8 +15,8 @@ export function drawUuidWords(rng: Rng, words: Uint32Array, at: number): void {
 }
 
 /**
- * The lower-case text. From its characters in one call, which makes one flat string: put together
- * from pieces it is a tree of strings, at four times the cost (`bench/core-send.ts`).
+ * The lower-case text. One call makes one flat string; concatenated pieces would make a tree of
+ * strings and cost four times as much (`bench/core-send.ts`).
  */
 export function uuidText(words: Uint32Array, at: number): string {
   const a = words[at] as number;
@@ -38,11 +38,11 @@ function hex(word: number): number {
 }
 
 const uuidLength = 36;
-/** The value of each character code; 255 for what is no lower-case hexadecimal digit. */
+/** The value of each character code; 255 if it is not a lower-case hexadecimal digit. */
 const values = new Uint8Array(128).fill(255);
 for (const [value, code] of digits.entries()) values[code] = value;
 
-/** Reads the one spelling that `uuidText` writes; false for any other text. */
+/** Reads a UUID in the spelling of `uuidText`; false for any other text. */
 export function readUuid(text: string, words: Uint32Array, at: number): boolean {
   if (text.length !== uuidLength) return false;
   let word = 0;

@@ -1,7 +1,7 @@
 /**
- * The simulated world: accounts, keys, SIMs, pool numbers and messages, which enter and leave it
- * here alone. A message changes its status in `Cohort.become`, its work waits in its device; both
- * are run by `actors/`.
+ * The simulated world: accounts, keys, SIMs, pool numbers and messages. Only this file adds and
+ * removes them. `Cohort.become` changes a message's status, and its work waits in its device;
+ * `actors/` runs both.
  * Rules: SVC-1, AUTH-2, STATE-1, RES-2. Assumes: keyFormat, monthlyQuota.
  */
 
@@ -31,7 +31,7 @@ import { type MaxMessages, Retention } from './retention.ts';
 import { Rng, type RngState } from './rng.ts';
 import type { MessagePast } from './stored-message.ts';
 
-/** What cannot be seen in the maps of a world, but is a part of its state. */
+/** State of a world that its maps do not show. */
 export interface WorldCounters {
   /** Messages ever accepted. */
   readonly arrivals: number;
@@ -42,11 +42,11 @@ export interface WorldCounters {
 
 export class World {
   readonly seed: number;
-  /** Empty for a world that is alone. */
+  /** Empty for the only world of a server. */
   readonly name: string;
   readonly now: () => number;
   readonly outcomes: Outcomes;
-  /** False: no plan bounds anything (`--no-limits`). */
+  /** False with `--no-limits`: accounts have no quota. */
   readonly enforcesQuotas: boolean;
   readonly accounts = new Map<string, Account>();
   readonly keys = new Map<string, ApiKey>();
@@ -86,7 +86,7 @@ export class World {
     return this.#assumptions.answers;
   }
 
-  /** A stream of chance, which follows from the seed, the world's name and its own. */
+  /** A random stream that follows from the seed, the world's name and this label. */
   chance(label: string): Rng {
     return Rng.stream(this.seed, this.name === '' ? label : `world:${this.name}\n${label}`);
   }
@@ -188,7 +188,7 @@ export class World {
     this.#dispatch.deviceChanged(device);
   }
 
-  /** A SIM or a number of the pool; each of its messages has come to its end before. */
+  /** Removes a SIM or a pool number. The caller must first make its messages final. */
   removeDevice(device: Device): void {
     const home = device.account?.devices ?? this.pool;
     home.splice(home.indexOf(device), 1);
@@ -204,8 +204,8 @@ export class World {
   }
 
   /**
-   * STATE-1: an accepted send creates the message in `queued`. Undefined: there is no room, as no
-   * message that could be forgotten is final.
+   * STATE-1: an accepted send creates the message in `queued`. Returns undefined if there is no
+   * room, because all messages are unfinished.
    */
   acceptMessage(send: AcceptedSend): Message | undefined {
     const { messages, assumptions } = this;
@@ -236,7 +236,7 @@ export class World {
     return received;
   }
 
-  /** The plan's size in force for an account; `unlimited` where nothing bounds it. */
+  /** The quota in force for an account, or `unlimited`. */
   quotaOf(account: Account): number | 'unlimited' {
     if (!this.enforcesQuotas) return 'unlimited';
     return account.monthlyQuota ?? this.assumptions.monthlyQuota;
@@ -250,7 +250,7 @@ export class World {
     };
   }
 
-  // What a snapshot brings back enters by these, in this order.
+  // A restore calls these methods, in this order.
 
   restoreAccount(account: Account, keys: readonly ApiKey[]): void {
     assert(!this.accounts.has(account.accountId), 'no two accounts have one id');
@@ -258,7 +258,7 @@ export class World {
     for (const key of keys) this.#addKey(key);
   }
 
-  /** The fleet does not run it yet. */
+  /** Adds a device that the fleet does not run yet. */
   restoreDevice(device: Device): void {
     assert(!this.devices.has(device.deviceId), 'no two SIMs have one id');
     assert(!this.#devicesByNumber.has(device.number), 'no two SIMs have one number');
@@ -267,7 +267,7 @@ export class World {
   }
 
   /**
-   * `send` and the rest: as it was accepted; `past`: what became of it since. Messages come in order
+   * `send` and the other fields: as accepted; `past`: its history since. Restore messages in order
    * of acceptance.
    */
   restoreMessage(

@@ -1,6 +1,6 @@
 /**
  * How a request names its world: by the path prefix `/w/<world_id>`, or by the host
- * `<world_id>.localhost`. The world sees the request as if it were alone on its port.
+ * `<world_id>.localhost`. The world sees the request without that prefix.
  */
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 
@@ -13,7 +13,7 @@ export interface Address {
 const prefix = '/w/';
 const worldHost = /^([a-z0-9-]+)\.localhost(?::[0-9]{1,5})?$/i;
 
-/** The world that a path names; undefined where it names none. */
+/** The world that a path names, or undefined. */
 export function addressIn(path: string): Address | undefined {
   if (!path.startsWith(prefix)) return undefined;
   const end = path.indexOf('/', prefix.length);
@@ -22,12 +22,12 @@ export function addressIn(path: string): Address | undefined {
     : { worldId: path.slice(prefix.length, end), path: path.slice(end) };
 }
 
-/** The world that a `Host` names; undefined where it names none. */
+/** The world that a `Host` header names, or undefined. */
 export function worldOfHost(host: string | undefined): string | undefined {
   return host === undefined ? undefined : worldHost.exec(host)?.[1]?.toLowerCase();
 }
 
-/** What the links of a world start with. */
+/** The prefix of a world's links. */
 export function prefixOf(worldId: string): string {
   return `${prefix}${worldId}`;
 }
@@ -79,10 +79,13 @@ export class Readdressed<R extends ApiRequest> implements ApiRequest {
   }
 }
 
-/** A link at the start of a JSON string; in a text, the quotes would be escaped. */
+/**
+ * A link as the whole value of a JSON member. Inside a text its quotes would be escaped, so it
+ * cannot match.
+ */
 const pageLinks = /"(next|previous)":"\//g;
 
-/** The reply with its links under the prefix by which the client reached the world. */
+/** The reply with the world's prefix added to its links, because the client used the prefix. */
 export function withLinksUnder(reply: ApiReply, prefix: string, isPage: boolean): ApiReply {
   const location = reply.headers?.['location'];
   if (location !== undefined) {

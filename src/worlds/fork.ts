@@ -1,6 +1,6 @@
 /**
- * A copy of a world as of one instant. It goes on from the same state, clock included, with keys
- * and chance of its own: both follow from its seed and its name.
+ * A copy of a world at one instant. It continues from the same state, clock included, with its own
+ * keys and random streams: both follow from its seed and name.
  */
 
 import type { Settings } from '../config/settings.ts';
@@ -15,7 +15,7 @@ import type { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 
-/** What forking takes of a simulator. */
+/** The parts of a simulator that forking uses. */
 export interface Forkable {
   readonly settings: Settings;
   readonly simulation: Simulation;
@@ -24,21 +24,21 @@ export interface Forkable {
   replace(simulation: Simulation): void;
 }
 
-/** `copy`: a simulator that nothing has happened to yet. */
+/** `copy`: a new simulator without any history. */
 export function copyInto(copy: Forkable, source: Forkable): void {
   const taken = source.wallClock.atOneMoment(() => takeSnapshot(source));
   const { world } = copy.simulation;
   const known = new Map<string, string>();
   const snapshot = withOwnChance(taken, world, known);
   const { mode, rate } = snapshot.clock;
-  // Its journal starts with this input, as if the snapshot had been restored by hand.
+  // The copy's journal starts with this input, as if a user had restored the snapshot.
   copy.change('snapshot.restore', [snapshot], () => {
     copy.replace(restoreSimulation(snapshot, copy.settings, known));
     copy.wallClock.setMode(mode, rate);
   });
 }
 
-/** `known` receives the texts of the new keys by their digests. */
+/** Adds the texts of the new keys to `known`, by their digests. */
 function withOwnChance(snapshot: Snapshot, world: World, known: Map<string, string>): Snapshot {
   const keyFormat = snapshot.assumptions.keyFormat ?? defaultAssumptions.keyFormat;
   const accounts = snapshot.accounts.map((account) => {

@@ -1,5 +1,5 @@
 /**
- * Which world an API key belongs to, over all worlds of a server.
+ * Finds the world of an API key, over all worlds of a server.
  * A request that names no world by path or host belongs to the world of its key.
  */
 import { sha256 } from '../recording/digest.ts';
@@ -8,15 +8,15 @@ import type { KeyWatcher } from '../sim/key-ring.ts';
 const bearer = /^bearer[ \t]+(\S+)$/i;
 
 export class KeyDirectory<W> {
-  /** By the header that carries a key, or by its digest where the text is not known. */
+  /** Worlds by the header that carries a key, or by the key's digest if its text is not known. */
   readonly #worlds = new Map<string, W>();
   #digests = 0;
 
-  /** Adds the keys of a world as they come, and removes them as they go. */
+  /** Adds and removes a world's keys as they are created and revoked. */
   watcherFor(world: W): KeyWatcher {
     return {
       added: (known) => {
-        // The first of two worlds keeps a key that a snapshot brought into the second.
+        // If a snapshot brings a key into a second world, the first world keeps it.
         if (this.#worlds.has(known)) return;
         this.#worlds.set(known, world);
         if (isDigest(known)) this.#digests++;
@@ -29,7 +29,7 @@ export class KeyDirectory<W> {
     };
   }
 
-  /** Drops all keys of a world: it is deleted, or another simulation takes its place. */
+  /** Removes all keys of a world: it was deleted, or its simulation was replaced. */
   forget(world: W): void {
     for (const [known, owner] of this.#worlds) {
       if (owner !== world) continue;

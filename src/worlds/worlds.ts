@@ -1,8 +1,8 @@
 /**
- * All worlds of one server: the one that it starts with, and those that users create, each an
- * isolated simulator of its own. Finds the world that a request belongs to.
- * The first world's requests pay for a look at their path and host, and once there are other
- * worlds, for one more look-up of their key.
+ * All worlds of one server: the first world, and those that users create. Each is an isolated
+ * simulator. Finds the world that a request belongs to.
+ * A request to the first world costs a look at its path and host; once there are other worlds, also
+ * a look-up of its key.
  */
 import { inheritedSettings, type Settings, type SettingsInput } from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
@@ -15,18 +15,18 @@ import { copyInto, type Forkable } from './fork.ts';
 import { KeyDirectory } from './key-directory.ts';
 
 export const mostWorlds = 10_000;
-/** Names the first world where an id is expected. */
+/** The id of the first world. */
 export const firstWorldId = 'default';
 const idAlphabet = 'abcdefghijklmnopqrstuvwxyz0123456789';
 const idLength = 7;
 const sweepMs = 250;
 
-/** What hosting takes of a simulator. */
+/** The parts of a simulator that hosting uses. */
 export interface WorldSimulator extends Forkable {
   readonly settings: Settings;
-  /** True while a client waits for it or reads its events. */
+  /** True while a client waits for it or reads its events: it then does not expire. */
   readonly isWaitedFor: boolean;
-  /** Called with each simulation that takes the place of another. */
+  /** Called whenever the simulation was replaced. */
   onReplaced: (() => void) | undefined;
   handle(request: ApiRequest): ApiReply;
   close(): Promise<void>;
@@ -36,9 +36,9 @@ export interface HostedWorld<S> {
   readonly worldId: string;
   readonly name: string;
   readonly simulator: S;
-  /** Real milliseconds without a request after which it is deleted; undefined: never. */
+  /** The world is deleted after this many real milliseconds without a request; undefined: never. */
   readonly ttlMs: number | undefined;
-  /** When that is, in real epoch milliseconds. */
+  /** When it expires, in real epoch milliseconds. */
   readonly expiresAtMs: number | undefined;
 }
 
@@ -67,10 +67,10 @@ export class Worlds<S extends WorldSimulator> {
   #ids: Rng | undefined;
   #expiring = 0;
   #sweeping: NodeJS.Timeout | undefined;
-  /** The one that answered last: on Node's server its clock is what `Date` shows. */
+  /** The world that answered last: Node's server shows its clock in `Date`. */
   #lastAnswered: S;
 
-  /** `make` makes the simulator of a further world; there may be `most` of them. */
+  /** `make` creates the simulator of a further world; `most` is the largest number of them. */
   constructor(first: S, make: Make<S>, most = mostWorlds) {
     this.#most = most;
     this.#first = first;
@@ -108,7 +108,7 @@ export class Worlds<S extends WorldSimulator> {
     return worldId === firstWorldId ? this.first : this.#byId.get(worldId);
   }
 
-  /** Throws a SettingsError for unusable settings, a OperationRefused for a name or key in use. */
+  /** Throws a SettingsError for unusable settings, an OperationRefused for a name or key in use. */
   create(settings: SettingsInput, options: WorldOptions): HostedWorld<S> {
     const [worldId, name] = this.#nameFor(options);
     for (const [at, { keys = [] }] of (settings.world?.accounts ?? []).entries()) {
@@ -119,7 +119,7 @@ export class Worlds<S extends WorldSimulator> {
     return this.#add(worldId, name, simulator, options);
   }
 
-  /** A copy of a world as of this instant, which has its own keys and chance. */
+  /** A copy of a world at this instant, with its own keys and random streams. */
   fork(source: HostedWorld<S>, options: WorldOptions): HostedWorld<S> {
     const [worldId, name] = this.#nameFor(options);
     const settings = inheritedSettings(source.simulator.settings);
@@ -128,7 +128,7 @@ export class Worlds<S extends WorldSimulator> {
     return this.#add(worldId, name, simulator, options);
   }
 
-  /** Ends a world with all that is open in it. */
+  /** Deletes a world and closes its waits and streams. */
   delete({ worldId, simulator }: HostedWorld<S>): Promise<void> {
     const entry = this.#byId.get(worldId);
     if (entry === undefined) {
@@ -151,7 +151,7 @@ export class Worlds<S extends WorldSimulator> {
     await Promise.all(this.list.map((world) => this.delete(world)));
   }
 
-  /** Answers a request in the world that it belongs to: by path, by host, by key, else the first. */
+  /** Answers a request in its world: by path, by host, by key, otherwise the first world. */
   handle(request: ApiRequest): ApiReply {
     const address = addressIn(request.path);
     if (address !== undefined) return this.#handleAt(address.worldId, request, address.path);
@@ -165,7 +165,7 @@ export class Worlds<S extends WorldSimulator> {
     return this.#first.handle(request);
   }
 
-  /** The world with this id, which lives on because it was asked for. */
+  /** The world with this id. The request renews its time to live. */
   use(worldId: string): S | undefined {
     if (worldId === firstWorldId) return this.#first;
     const entry = this.#byId.get(worldId);
@@ -191,7 +191,10 @@ export class Worlds<S extends WorldSimulator> {
     return entry.simulator.handle(request);
   }
 
-  /** Not the first world's own: its keys come first, and a request without a key is its own. */
+  /**
+   * The other world that a key belongs to. A key of the first world, or no key, means the first
+   * world.
+   */
   #ofKey(authorization: string | undefined): Entry<S> | undefined {
     if (authorization === undefined) return undefined;
     if (this.#first.simulation.world.keyRing.findHeader(authorization) !== undefined)
@@ -269,7 +272,7 @@ export class Worlds<S extends WorldSimulator> {
   }
 }
 
-/** The body of a 404 of the service port. */
+/** The body of the 404 for an unknown or expired world. */
 export function unknownWorld(worldId: string): { readonly code: string; readonly detail: string } {
   const shown = worldId.length > 60 ? `${worldId.slice(0, 60)}...` : worldId;
   return {
@@ -278,7 +281,7 @@ export function unknownWorld(worldId: string): { readonly code: string; readonly
   };
 }
 
-/** When a world expires, as its view shows it. */
+/** When a world expires, as shown to users. */
 export function expiryText({ expiresAtMs }: HostedWorld<unknown>): string | null {
   return expiresAtMs === undefined ? null : isoTime(expiresAtMs);
 }

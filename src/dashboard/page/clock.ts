@@ -1,7 +1,7 @@
 /**
  * Simulated time as the page shows it, and the simulator's counts. Both are read again when a
- * message changes, which sets timers, and every two seconds: the passing of time sends no events,
- * and a reset shows as fewer messages or an earlier time.
+ * message changes, because that sets timers, and every two seconds: passing time sends no events. A
+ * reset shows as fewer messages or an earlier time.
  */
 import { computed, signal } from '@preact/signals';
 import { call } from './control.ts';
@@ -15,7 +15,10 @@ const tick = signal(0);
 
 export const clock = computed(() => heard.value?.clock);
 
-/** Epoch milliseconds of the simulated present, between two answers by the clock's own rate. */
+/**
+ * The simulated present in epoch milliseconds; between two readings it advances at the clock's
+ * rate.
+ */
 export const nowMs = computed(() => {
   if (heard.value === undefined) return undefined;
   const { clock, atMs } = heard.value;
@@ -53,7 +56,7 @@ export function followClock(): void {
   void readState();
 }
 
-/** Reads the numbers anew; a failure shows in the state of the connection. */
+/** Reads the numbers again; a failure shows in the connection state. */
 export async function readState(): Promise<void> {
   try {
     const now = await call('simulator.state');
@@ -68,7 +71,7 @@ export async function readState(): Promise<void> {
   } catch {}
 }
 
-/** By more than the rounding of a clock that runs. */
+/** True if time went back by more than the rounding of a running clock. */
 function isEarlier({ now }: ClockState): boolean {
   const known = heard.value;
   return known !== undefined && Date.parse(now) < Date.parse(known.clock.now) - 1_000;

@@ -1,17 +1,17 @@
 /**
- * Calls operations of the control port. If it wants a token, the first refusal makes the page ask
- * for one, which is kept for this tab only.
+ * Calls operations of the control port. If the port requires a token, the first refusal makes the
+ * page ask for it. The token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
 import { worldPrefix } from './hosted-world.ts';
 import { routeOf } from './routes.ts';
 import type { OperationName, OperationTable, Reply } from './wire.ts';
 
-/** A refusal of the control API, in its own words. */
+/** A refusal of the control API, with its message. */
 export class ControlError extends Error {
   override readonly name = 'ControlError';
   readonly status: number;
-  /** Where in the input, if that is known. */
+  /** The path of the mistake in the input, if known. */
   readonly path: string | undefined;
 
   constructor(status: number, message: string, path: string | undefined) {
@@ -21,7 +21,7 @@ export class ControlError extends Error {
   }
 }
 
-/** The page needs the token, and does not have the right one. */
+/** True if the page needs a token and has none or a wrong one. */
 export const tokenIsMissing = signal(false);
 
 const tokenName = 'smstwin.control-token';
@@ -74,7 +74,7 @@ export async function call<Name extends OperationName>(
   throw new ControlError(response.status, error?.message ?? response.statusText, error?.path);
 }
 
-/** `?a=1&b=2`, without what is empty. */
+/** `?a=1&b=2`, without empty values. */
 function queryText(values: Input): string {
   const parts = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
@@ -84,7 +84,7 @@ function queryText(values: Input): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** What went wrong, for people. */
+/** A readable message for an error. */
 export function errorText(error: unknown): string {
   if (error instanceof ControlError) {
     return error.path === undefined ? error.message : `${error.path}: ${error.message}`;

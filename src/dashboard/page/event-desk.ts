@@ -1,42 +1,39 @@
 /**
- * One stream of events for many readers: the tabs of a browser, which opens six connections to a
- * server in all. Runs in a SharedWorker, or in a page of a browser without one. Readers with the
- * same control token share a stream. It carries the kinds that any of them wants and is closed
- * while no one wants any.
+ * Shares one stream of events among many readers. They are the tabs of a browser, which opens at
+ * most six connections to a server. Runs in a SharedWorker, or in the page if the browser has none.
+ * Readers with the same control token share a stream. The stream carries every kind that one of
+ * them wants, and is closed while there is no wish.
  */
 import { EventReader, type ServerEvent } from './event-reader.ts';
 
-/**
- * What a reader asks for; sent again whenever it changes, and every `aliveEveryMs` as a sign of
- * life.
- */
+/** A reader's request; sent again when it changes, and every `aliveEveryMs` as a sign of life. */
 export interface Wish {
   readonly token: string | null;
-  /** Empty: none, as the page is hidden or closed. */
+  /** Empty while the page is hidden or closed. */
   readonly kinds: readonly string[];
-  /** Try again at once, if a pause between two tries runs. */
+  /** Try again at once instead of waiting for the next attempt. */
   readonly retry?: boolean;
 }
 
 export type StreamState = 'connecting' | 'live' | 'lost' | 'refused';
-/** A change of state, or events that came together. */
+/** A change of the stream's state, or a group of events. */
 export type News = StreamState | readonly ServerEvent[];
 type Hear = (news: News) => void;
 
 export const aliveEveryMs = 10_000;
-/** A reader that is silent for so long is gone: its tab has crashed. */
+/** A reader that is silent for this long is dropped: its tab has crashed. */
 const silentMs = 3 * aliveEveryMs;
 
 export class EventDesk {
   readonly #url: string;
   readonly #streams = new Map<string | null, SharedStream>();
 
-  /** `url`: where the events are. */
+  /** `url`: the address of the events. */
   constructor(url: string) {
     this.#url = url;
   }
 
-  /** A new reader. Returns the function that it says its wishes with. */
+  /** Adds a reader. Returns the function for sending its wishes. */
   join(hear: Hear): (wish: Wish) => void {
     let token: string | null = null;
     let silence: ReturnType<typeof setTimeout> | undefined;
@@ -67,7 +64,7 @@ class SharedStream {
   readonly #readers = new Map<Hear, readonly string[]>();
   #state: StreamState = 'connecting';
   #lastEventId: string | undefined;
-  /** What the open stream carries. */
+  /** The kinds that the open stream carries. */
   #openKinds = '';
   #abort = new AbortController();
   #wake = () => {};
@@ -115,14 +112,14 @@ class SharedStream {
         break;
       }
       if (outcome === 'failed') this.#tell('lost');
-      // A stream that ran is taken up at once, and without a word unless that fails.
+      // A stream that worked is reopened at once; only a failure is reported.
       pauseMs = outcome === 'failed' ? Math.min(5_000, Math.max(500, pauseMs * 2)) : 100;
       if (outcome !== 'changed') await this.#pause(pauseMs);
     }
     this.#isRunning = false;
   }
 
-  /** Resolves when the stream is over: `changed` if it was closed to ask for other kinds. */
+  /** Resolves when the stream ends: `changed` if it was closed to request other kinds. */
   async #read(): Promise<'ended' | 'failed' | 'refused' | 'changed'> {
     this.#openKinds = this.#kinds();
     this.#abort = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * Reads server-sent events from a text stream, piece by piece. EventSource cannot send the control
- * token.
+ * Reads server-sent events from a text stream, piece by piece. The browser's own EventSource cannot
+ * send the control token.
  */
 export interface ServerEvent {
   readonly kind: string;

@@ -1,6 +1,6 @@
 /**
- * The SharedWorker of all tabs that show one world. It holds their one stream of events, whose
- * address is its name.
+ * The SharedWorker of all tabs that show one world. It holds their one event stream; the worker's
+ * name is the stream's address.
  */
 import { EventDesk, type Wish } from './event-desk.ts';
 
@@ -8,7 +8,7 @@ interface Connecting {
   readonly ports: readonly MessagePort[];
 }
 
-// The compiler's types of a page know no worker's scope.
+// The type library of a page does not include a worker's global scope.
 const scope = globalThis as unknown as {
   readonly name: string;
   onconnect: (event: Connecting) => void;

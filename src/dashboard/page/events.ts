@@ -1,7 +1,7 @@
 /**
- * Passes the simulator's events to their listeners, from a stream that all tabs share. A hidden
- * page does not listen. When events were lost, or the world was replaced, every listener is asked
- * to read everything again.
+ * Passes the simulator's events to listeners, from a stream that all tabs share. A hidden page does
+ * not listen. If events were lost or the world was replaced, every listener must read everything
+ * again.
  */
 import { signal } from '@preact/signals';
 import { controlToken, tokenIsMissing } from './control.ts';
@@ -20,7 +20,9 @@ interface EventData {
 }
 export type EventKind = keyof EventData;
 
-/** All events of one kind that came together, in order; undefined: read everything again. */
+/**
+ * Called with events of one kind that arrived together, in order; undefined: read everything again.
+ */
 export type EventListener<K extends EventKind> = (
   events: readonly EventData[K][] | undefined,
 ) => void;
@@ -36,7 +38,7 @@ const listeners: { readonly [K in EventKind]: Set<EventListener<K>> } = {
 };
 const usualKinds: readonly EventKind[] = ['message', 'sim', 'clock', 'traffic'];
 
-/** Returns the function that ends it. */
+/** Returns the function that removes the listener. */
 export function onEvents<K extends EventKind>(kind: K, listener: EventListener<K>): () => void {
   listeners[kind].add(listener);
   sayWish();
@@ -46,7 +48,7 @@ export function onEvents<K extends EventKind>(kind: K, listener: EventListener<K
   };
 }
 
-/** Everything that was read may be out of date. */
+/** Announces that all data read so far may be out of date. */
 export function announceAnotherWorld(): void {
   for (const kind of Object.keys(listeners) as EventKind[]) readAgain(kind);
 }
@@ -71,7 +73,7 @@ export function followEvents(): void {
   }, aliveEveryMs);
 }
 
-/** Tries again at once, if a pause between two tries runs. */
+/** Tries again at once instead of waiting for the next attempt. */
 export function reconnectNow(): void {
   say?.({ ...wish(), retry: true });
 }
@@ -79,7 +81,7 @@ export function reconnectNow(): void {
 function joinDesk(hear: (news: News) => void): (wish: Wish) => void {
   const url = `${worldPrefix}${routeOf('events.stream').path}`;
   if (!('SharedWorker' in globalThis)) return new EventDesk(url).join(hear);
-  // The tabs of one world share a worker, and learn from its name where the events are.
+  // The tabs of one world share a worker; its name is the address of the events.
   const worker = new SharedWorker('/assets/events-worker.js', { type: 'module', name: url });
   worker.port.onmessage = ({ data }: { readonly data: News }) => hear(data);
   worker.onerror = () => {

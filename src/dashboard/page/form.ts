@@ -8,11 +8,11 @@ import { FieldMistakes } from './numbers.ts';
 export interface Running {
   readonly error: unknown;
   readonly isBusy: boolean;
-  /** Does nothing while it runs already. */
+  /** Does nothing if it is already running. */
   readonly run: () => Promise<void>;
 }
 
-/** What `act` throws is kept as the error. */
+/** An exception of `act` is kept as the error. */
 export function useRunning(act: () => Promise<unknown>): Running {
   const error = useSignal<unknown>(undefined);
   const busy = useSignal(false);
@@ -32,7 +32,7 @@ export function useRunning(act: () => Promise<unknown>): Running {
 
 export interface Sending extends Omit<Running, 'run'> {
   readonly onSubmit: (event: Event) => void;
-  /** What is wrong with this field: found here, or by the control API. */
+  /** The mistake in this field, found here or by the control API. */
   problem(field: string): string | undefined;
 }
 

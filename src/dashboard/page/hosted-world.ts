@@ -1,18 +1,19 @@
 /**
- * Which world of the server the page shows: its path says so, `/w/<world_id>/` or `/`.
+ * Which world of the server the page shows. Its path is `/w/<world_id>/`, or `/` for the first
+ * world.
  */
 
-/** What the paths of the control API start with; empty for the world the server started with. */
+/** The prefix of the control API's paths; empty for the first world. */
 export const worldPrefix = prefixIn(globalThis.location?.pathname ?? '');
 
 export function prefixIn(path: string): string {
   return /^\/w\/[^/]+/.exec(path)?.[0] ?? '';
 }
 
-/** The id of the world that is shown. */
+/** The id of the shown world. */
 export const shownWorld = worldPrefix.slice(3) || 'default';
 
-/** The page of another world; the same page of it where the hash is kept. */
+/** The address of another world's dashboard; add the hash to stay on the same page. */
 export function pageOf(worldId: string): string {
   const { hash } = globalThis.location;
   return worldId === 'default' ? `/${hash}` : `/w/${worldId}/${hash}`;

@@ -1,9 +1,8 @@
 /**
- * Reads numbers from inputs, strictly: `1,000`, `0x10`, `1e3` and `abc` are mistakes, never other
- * numbers.
+ * Reads numbers from inputs, strictly: `1,000`, `0x10`, `1e3` and `abc` are mistakes.
  */
 
-/** What is wrong with the fields of a form, by field. The fields show it, and nothing is sent. */
+/** The mistakes of a form, by field. The fields show them, and the form is not sent. */
 export class FieldMistakes extends Error {
   override readonly name = 'FieldMistakes';
   readonly fields: Readonly<Record<string, string>>;

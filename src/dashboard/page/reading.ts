@@ -1,17 +1,14 @@
 /**
- * Reads something again after events, at most once at a time and with pauses between.
+ * Reads a value again after events, at most once at a time and with pauses between readings.
  */
 
-/** Many events in a row are one reading. */
+/** Events within this time share one reading. */
 export const settleMs = 120;
-/**
- * Events are followed by at most one reading in so long, and the readings take at most a tenth of
- * the time.
- */
+/** The pause between readings that events cause. Readings also take at most a tenth of the time. */
 const restMs = 500;
 const restTimes = 10;
 
-/** One reading at a time; all that is asked for meanwhile is one more after it. */
+/** Runs one reading at a time. Requests during a reading cause one more reading after it. */
 export class Reading<T> {
   readonly #load: () => Promise<T>;
   readonly #done: (value: T) => void;
@@ -32,14 +29,14 @@ export class Reading<T> {
     this.#failed = failed;
   }
 
-  /** Because the user wants it. */
+  /** Reads because the user asked. */
   now(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     void this.#run();
   }
 
-  /** Because of an event. */
+  /** Reads because of an event. */
   soon(): void {
     if (this.#isOver) return;
     const delayMs = Math.max(settleMs, this.#restUntilMs - performance.now());
@@ -51,7 +48,7 @@ export class Reading<T> {
     clearTimeout(this.#timer);
   }
 
-  /** A hidden page asks for nothing: it reads when it is seen again. */
+  /** A hidden page does not read; it reads once it is visible again. */
   #onceSeen(): void {
     if (document.visibilityState === 'visible') this.now();
     else document.addEventListener('visibilitychange', () => this.now(), { once: true });

@@ -7,7 +7,7 @@ import { type EventKind, onEvents } from './events.ts';
 import { Reading } from './reading.ts';
 
 export interface Resource<T> {
-  /** The last answer, which stays while another is awaited. */
+  /** The last answer; it stays while the next one is loading. */
   readonly value: T | undefined;
   readonly error: unknown;
   /** Reads it again. */
@@ -17,9 +17,9 @@ export interface Resource<T> {
 export interface ResourceOptions {
   /** Events after which it is read again. */
   readonly on?: readonly EventKind[];
-  /** And as often as this while the page is seen. */
+  /** How often it is read while the page is visible. */
   readonly everyMs?: number;
-  /** What it depends on: another key is another value. */
+  /** The identity of the value: another key loads another value. */
   readonly key?: string;
 }
 
@@ -31,7 +31,7 @@ export function useResource<T>(load: () => Promise<T>, options: ResourceOptions 
   const latestLoad = useRef(load);
   latestLoad.current = load;
 
-  // The kinds are the same at every call of a component.
+  // A component passes the same kinds at every call.
   useEffect(() => {
     const reading = new Reading(
       () => latestLoad.current(),

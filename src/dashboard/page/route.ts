@@ -1,15 +1,15 @@
 /**
- * The shown page, from the address after `#`: `#/messages/<id>`.
+ * The shown page, from the hash of the address: `#/messages/<id>`.
  */
 import { computed, signal } from '@preact/signals';
 
 const hash = signal(location.hash);
 
 export const pageName = computed(() => parts()[0] || 'messages');
-/** What follows the page's name; empty when nothing does. */
+/** The part after the page's name; may be empty. */
 export const pageArgument = computed(() => decoded(parts()[1] ?? ''));
 
-/** As it is, if it is not percent-encoded text. */
+/** Returns text that is not percent-encoded unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

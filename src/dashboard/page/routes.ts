@@ -3,13 +3,10 @@
  */
 import type { OperationName } from './wire.ts';
 
-/**
- * Verb and path by the name of the operation: the bundler puts them here from the table of
- * operations.
- */
+/** Verb and path by operation name; the bundler inserts them from the table of operations. */
 declare const operationRoutes: Readonly<Record<OperationName, string>>;
 
-/** Where an operation is, with the id in its path filled in. */
+/** The verb and path of an operation, with its id filled in. */
 export function routeOf(
   name: OperationName,
   id = '',

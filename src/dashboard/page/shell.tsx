@@ -85,7 +85,7 @@ export function Shell() {
   );
 }
 
-/** Takes the focus when another page is shown, so that a screen reader says which. */
+/** Takes the focus when the page changes, so that a screen reader announces it. */
 function Title({ text }: { readonly text: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const isFirst = useRef(true);

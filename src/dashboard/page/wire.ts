@@ -25,7 +25,7 @@ export type Message = Reply<'messages.get'>;
 export type MessagePage = Reply<'messages.list'>;
 export type MessageEvent = Extract<ActivityEvent, { kind: 'message' }>['data'];
 export type Received = Reply<'sims.received'>['received'][number];
-/** A body is null where it was too long to be kept. */
+/** A body is null if it was too long to keep. */
 export type Exchange = Pick<Reply<'requests.get'>, 'request' | 'reply' | 'fault'>;
 export type Traffic = Extract<ActivityEvent, { kind: 'traffic' }>['data'];
 export type ServiceRequest = Reply<'requests.list'>['requests'][number];

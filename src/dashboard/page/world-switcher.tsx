@@ -1,5 +1,5 @@
 /**
- * Shows which world the page is about, and leads to the others. Absent while there is only one.
+ * Shows which world the page is about, and links to the others. Hidden while there is only one.
  */
 import { call } from './control.ts';
 import { pageOf, shownWorld } from './hosted-world.ts';

@@ -7,7 +7,7 @@ import type { Account, Sim } from './wire.ts';
 
 export interface World {
   readonly accounts: readonly Account[];
-  /** Of all accounts, in their order. */
+  /** The SIMs of all accounts, in the accounts' order. */
   readonly sims: readonly Sim[];
   readonly pool: readonly Sim[];
 }
@@ -29,7 +29,7 @@ export function accountChoices({ accounts }: World) {
   return accounts.map(({ account_id: value, name: label }) => ({ value, label }));
 }
 
-/** The account's name; its id where the account is gone. */
+/** The account's name; its id if the account was deleted. */
 export function accountName(world: World | undefined, id: string | null): string {
   if (id === null) return 'shared pool';
   return world?.accounts.find(({ account_id: own }) => own === id)?.name ?? id.slice(0, 8);

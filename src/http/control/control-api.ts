@@ -30,8 +30,8 @@ import { createGuard, type GuardOptions, type Refusal } from './guard.ts';
 import { errorReply, type Found, lookUpIn, shortened } from './look-up.ts';
 
 /**
- * The handler, and what it takes of a body: nothing from a caller that the guard refuses, and no
- * more than the operation's own limit otherwise.
+ * The control port's handler and its body limits: 0 for a caller that the guard refuses, otherwise
+ * the limit of the operation.
  */
 export function controlApi(simulator: Live, options: GuardOptions): Required<ControlService> {
   const guard = createGuard(options);
@@ -67,7 +67,7 @@ export function controlApi(simulator: Live, options: GuardOptions): Required<Con
   };
 }
 
-/** A request under `/w/<world_id>`, as the control port of a single world sees it. */
+/** A request under `/w/<world_id>`, readdressed as if that world had its own control port. */
 class ReaddressedControl extends Readdressed<ControlRequest> implements ControlRequest {
   get headers(): ControlRequest['headers'] {
     return this.request.headers;
@@ -90,7 +90,10 @@ function intakeOf(found: Found): Intake {
   return { limitBytes, drainBytes, over: errorReply(413, 'request_too_large', message) };
 }
 
-/** The dashboard, which asks for the token itself: its files hold no secret. */
+/**
+ * The dashboard's files are served without a token: they hold no secret, and the page asks for the
+ * token itself.
+ */
 async function page(request: ControlRequest): Promise<ControlReply> {
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     const message = 'this path takes GET, HEAD';
@@ -137,13 +140,13 @@ const statusOf: Readonly<Record<OperationRefused['code'], number>> = {
   conflict: 409,
 };
 
-/** A bug is thrown on: the transport reports it and answers 500. */
+/** Rethrows a bug: the transport reports it and answers 500. */
 function failure(error: unknown): ControlReply {
   if (!(error instanceof OperationRefused)) throw error;
   return errorReply(statusOf[error.code], error.code, error.message, error.path);
 }
 
-/** The body as JSON, whatever type it is declared as: `curl -d` declares none of its own. */
+/** Parses the body as JSON, whatever its declared type: `curl -d` does not declare JSON. */
 function bodyOf(operation: Operation, { body }: ControlRequest): unknown {
   const isText = typeof body === 'string' || isUtf8(body);
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');

@@ -1,5 +1,5 @@
 /**
- * The two OpenAPI documents as operations of the control port alone: the service has no such path.
+ * The two OpenAPI documents, as operations that only the control port serves.
  */
 import { z } from 'zod';
 import { defineOperation, type Operation, WholeReply } from '../../operations/define.ts';
@@ -7,7 +7,9 @@ import { operations } from '../../operations/table.ts';
 import { controlDocument } from '../openapi/control-document.ts';
 import { openApiText } from '../openapi/service-document.ts';
 
-/** Where `smstwin serve` listens; a simulator without a port is described as listening there. */
+/**
+ * Where `smstwin serve` listens by default; the document of a simulator without a port shows this.
+ */
 const usualBaseUrl = 'http://127.0.0.1:8080';
 
 const documentSchema = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' });
@@ -41,7 +43,7 @@ const documents: readonly Operation[] = [
   }),
 ];
 
-/** Everything that the control port serves but the dashboard. */
+/** Everything that the control port serves, except the dashboard. */
 export const servedOperations: readonly Operation[] = [
   ...operations.filter(({ path }) => path !== ''),
   ...documents,

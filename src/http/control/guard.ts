@@ -1,7 +1,6 @@
 /**
  * Decides who may use the control port. A page of another site must not reach it through the user's
- * browser: its `Origin` is not ours, and a domain name that was rebound to this address is not our
- * `Host`.
+ * browser. Such a request carries another site's `Origin`, or, after DNS rebinding, another `Host`.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -14,7 +13,8 @@ export interface GuardOptions {
   /** Required of every request when set; without it, only this machine is served. */
   readonly token: string | undefined;
   /**
-   * Names that `Host` may carry besides the bound host and loopback, such as that of a container.
+   * Names that `Host` may carry besides the bound host and loopback names, such as a container's
+   * name.
    */
   readonly allowedHosts?: readonly string[] | undefined;
 }
@@ -25,7 +25,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Why this request is refused, or undefined. */
+/** The refusal of this request, or undefined if it may pass. */
 export type Guard = (request: ControlRequest) => Refusal | undefined;
 
 /** Throws a ListenError if no request could ever carry the token. */
@@ -38,7 +38,7 @@ export function createGuard({ host, token, allowedHosts = [] }: GuardOptions): G
   const isWildcard = ownHost === '0.0.0.0' || ownHost === '::';
   const tokenDigest = token === undefined ? undefined : digest(token);
 
-  // Bound to every address, it is reached by any of them; a rebound name is never an address.
+  // A port bound to every address may be addressed by any IP; a rebound name is never an IP.
   const isOwn = (name: string) =>
     name === ownHost ||
     isLoopbackName(name) ||
@@ -97,7 +97,7 @@ function isLoopbackAddress(address: string): boolean {
   return isIP(address) === 6 && /^(?:0*:)*:?0*1$/.test(address);
 }
 
-/** Digests have one length, so that the comparison's time reveals neither length nor content. */
+/** Digests have equal lengths, so the time of the comparison reveals neither length nor content. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

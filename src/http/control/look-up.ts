@@ -1,5 +1,5 @@
 /**
- * The operation that a request asks for, or the reply that says why there is none.
+ * Finds the operation for a request, or the error reply if there is none.
  */
 import type { Operation } from '../../operations/define.ts';
 import type { ApiReply } from '../service/messages.ts';
@@ -13,7 +13,7 @@ export type Found =
 type Asked = Pick<ControlRequest, 'method' | 'path'>;
 
 export function lookUpIn(operations: readonly Operation[]): (request: Asked) => Found {
-  // A literal path comes before a variable one: `messages/wait` is no message.
+  // A literal path comes before a variable one, so `messages/wait` is not read as a message id.
   const table = [...operations]
     .sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')))
     .map((operation) => ({ operation, parts: operation.path.split('/') }));

@@ -114,7 +114,7 @@ export function malformedJson(
   return worded(refusal, error, assumptions);
 }
 
-/** `path`: one that leads to the endpoint, as each has a template of its own. */
+/** `path`: a path of the endpoint, because each endpoint has its own template. */
 export function notFound(description: string, assumptions: Assumptions, path: string): Refusal {
   const { status, code } = errorReplies.not_found;
   const refusal: Refusal = {

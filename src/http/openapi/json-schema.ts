@@ -18,13 +18,12 @@ export function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   return json;
 }
 
-/** What a document holds under `components.schemas`. */
+/** The content of `components.schemas`. */
 export type Schemas = Record<string, Json>;
 
 /**
- * A reference to a component, which is added. Schemas with an `id` of their own, at any depth, keep
- * it as their name; as an input, where defaults are not yet filled in, they are components of their
- * own.
+ * A reference to a component, which this adds. Schemas with an `id`, at any depth, are named by it.
+ * Input schemas become components of their own, because their defaults are not filled in yet.
  */
 export function namedSchemaOf(
   name: string,
@@ -52,15 +51,15 @@ export function componentRef(name: string): Json {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** zod states the safe-integer bounds on every integer; they are noise, so they are removed. */
+/** Removes the safe-integer bounds, which zod states on every integer. */
 function leaveOutSafeBounds(schema: { minimum?: number; maximum?: number }): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }
 
 /**
- * Common generators do not know `prefixItems`: a tuple is an array of so many items of any of its
- * types.
+ * Common generators do not know `prefixItems`: a tuple becomes an array of fixed length with items
+ * of any of its types.
  */
 function withoutPrefixItems(schema: z.core.JSONSchema.BaseSchema): void {
   const { prefixItems } = schema;

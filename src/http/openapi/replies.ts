@@ -11,7 +11,7 @@ import type { AccountStats } from '../../sim/stats.ts';
 import { statuses } from '../../sim/status.ts';
 import type { Task } from '../../sim/tasks.ts';
 
-/** Where a template words the reply: its body may be anything. */
+/** The schema of a reply whose wording is a template: any body. */
 export const anyWording = z.unknown().describe('Worded by the assumption `replyTemplates`.');
 
 const uuid = z.uuid();

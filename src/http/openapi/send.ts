@@ -2,7 +2,7 @@
  * The schema of the send body, built from the fields that validate it. The sender is `from` or its
  * alias `from_number`.
  * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
- * typeCoercion, emptySendAt, and those
+ * typeCoercion, emptySendAt. `sim/send-request.ts` reads the others.
  */
 import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -11,7 +11,10 @@ import { sendFields } from '../../sim/send-request.ts';
 
 const hourMs = 3_600_000;
 
-/** JSON Schema cannot express that two fields are equal, nor possible numbers or future times. */
+/**
+ * JSON Schema cannot express that two fields are equal, which numbers exist, or that a time is in
+ * the future.
+ */
 export function sendBodySchema(assumptions: Assumptions): z.ZodType {
   const { bothSenderFields, unknownFields } = assumptions;
   const { to, sender, message, ...optional } = sendFields(assumptions);
@@ -54,7 +57,7 @@ export function sendBodySchema(assumptions: Assumptions): z.ZodType {
 
 type NullableField = 'from' | 'from_number' | 'request_id' | 'send_at';
 
-/** Where `nullFields` says so, null counts as absent, also in the sender fields. */
+/** Adds `null` if `nullFields` treats it as absent, also for the sender fields. */
 function mayBeNull(field: NullableField, { nullFields }: Assumptions): boolean {
   return nullFields === 'absent' || (nullFields !== 'reject' && nullFields.includes(field));
 }
@@ -72,7 +75,8 @@ function sendAtOrEmpty(schema: z.ZodType, { emptySendAt }: Assumptions): z.ZodTy
 }
 
 /**
- * Accepts numbers and booleans as text; `to`, `from` and `send_at` reject them as values anyway.
+ * Accepts numbers and booleans as text. In `to`, `from` and `send_at` their values are invalid
+ * anyway.
  */
 function textOrMore({ typeCoercion }: Assumptions) {
   return (schema: z.ZodType): z.ZodType => {

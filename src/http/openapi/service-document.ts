@@ -27,7 +27,7 @@ export interface Described {
 
 const remembered = new WeakMap<Assumptions, { readonly key: string; readonly text: string }>();
 
-/** The document as text, cached for each set of assumptions, which is replaced as a whole. */
+/** The document as text, cached by the object of assumptions: a switch replaces that object. */
 export function openApiText(described: Described): string {
   const { assumptions, limits, baseUrl } = described;
   const key = JSON.stringify([limits, baseUrl]);
@@ -159,7 +159,7 @@ function describe({ description, rules, assumes }: Operation, assumptions: Assum
   );
 }
 
-/** The template of a send that need not answer as the v1 send does. */
+/** The template of a send endpoint, if it may answer in another way than the v1 send. */
 function templateOf(endpoint: EndpointName, { replyTemplates }: Assumptions) {
   const isOtherSend = endpoint === 'dashboard_send' || endpoint === 'external_send';
   return isOtherSend ? replyTemplates[endpoint] : undefined;

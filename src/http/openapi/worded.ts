@@ -1,6 +1,6 @@
 /**
- * Replies that a template words, in the OpenAPI document: their body may be anything, and the
- * example shows what it is. Assumes: replyTemplates.
+ * Replies worded by a template, in the OpenAPI document: the schema allows any body, and the
+ * example shows the template. Assumes: replyTemplates.
  */
 import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
@@ -11,7 +11,7 @@ import { refuse } from '../service/templated-replies.ts';
 import { header, type Refusal } from './refusal.ts';
 import { anyWording } from './replies.ts';
 
-/** The refusal as it is sent: unchanged where no template words it. */
+/** The refusal as it is sent; unchanged if no template applies. */
 export function worded(
   refusal: Refusal,
   error: ServiceError,

@@ -1,7 +1,7 @@
 /**
- * The service: one request in, one reply out, synchronous to the end.
- * The order of the gates is written here, top to bottom: route, authenticate, throttle, then the
- * endpoint's own.
+ * The service: one request in, one reply out, synchronous.
+ * The gates run in the order written here: route, authenticate, throttle, then the endpoint's own
+ * checks.
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
  * replaySpends, unauthenticatedThrottle, clientIp, pathIdForm, receivedShape, tasksShape,
  * statsShape, replyTemplates.
@@ -41,7 +41,7 @@ export interface Handled {
   readonly endpoint: EndpointName | undefined;
   readonly key: ApiKey | undefined;
   readonly reply: ApiReply;
-  /** The status is a fault's, and says nothing of the request. */
+  /** True: a fault forced the status, so it does not describe the request. */
   readonly isForced?: boolean;
 }
 
@@ -170,14 +170,12 @@ function unauthenticated(
   return refuse(world, request, refusal);
 }
 
-/** What an unauthenticated caller's bucket is named by. */
+/** The name of an unauthenticated caller's bucket. */
 export function addressOf({ assumptions }: World, request: ApiRequest): string {
   return addressCaller(clientAddress(request, assumptions.clientIp));
 }
 
-/**
- * The nearest proxy appends the address it saw, so the last entry is the only one it vouches for.
- */
+/** The nearest proxy appends the address that it saw, so only the last entry is trustworthy. */
 function clientAddress(request: ApiRequest, source: World['assumptions']['clientIp']): string {
   if (source === 'peer' || request.forwardedFor === undefined) return request.clientIp;
   const last = request.forwardedFor.slice(request.forwardedFor.lastIndexOf(',') + 1).trim();
@@ -197,7 +195,7 @@ function redirect(world: World, request: ApiRequest, location: string): ApiReply
   return reword(world, request, 'redirect', reply, () => ({ location }));
 }
 
-/** Only plain characters are echoed, so that no header can be broken out of. */
+/** Only plain characters are echoed, so that a path cannot inject a header. */
 const plainPath = /^[A-Za-z0-9/_-]+$/;
 const plainQuery = /^[A-Za-z0-9_=&.%+-]*$/;
 
@@ -222,7 +220,7 @@ function json(value: unknown): ApiReply {
   return { status: ok, body: JSON.stringify(value) };
 }
 
-/** The figures by the names that templates know. */
+/** The statistics, by the placeholder names of templates. */
 function statsValues({ messages, quota, sims_connected, received }: AccountStats) {
   const { used, limit } = quota;
   return {

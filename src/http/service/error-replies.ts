@@ -1,8 +1,8 @@
 /**
- * ServiceError -> status, code, body: one table.
+ * ServiceError -> status, code, body: one table, and the only place in `src/` that holds statuses
+ * and codes.
  * Rules: SEND-5, READ-2, AUTH-3 to AUTH-5, ERR-1 to ERR-4. Assumes: errorBody, validationScope,
- * notFoundBody, malformedJson, replayDifferentBody, contentType, methodNotAllowed. Status and code
- * stand nowhere else in `src/`.
+ * notFoundBody, malformedJson, replayDifferentBody, contentType, methodNotAllowed.
  */
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { FieldFailure, ServiceError } from '../../sim/errors.ts';
@@ -10,7 +10,9 @@ import type { ApiReply } from './messages.ts';
 
 interface ErrorRow {
   readonly status: number;
-  /** Undefined: the body carries none, or another part of the refusal names it. */
+  /**
+   * Undefined: the body has no code, or the code is taken from the refusal, such as a field name.
+   */
   readonly code: string | undefined;
   readonly detail: string;
   /** True for the rows of the document's Errors part. */
@@ -52,7 +54,7 @@ export const errorReplies = {
     documented: true,
   },
   not_found: { status: 404, code: 'not_found', detail: 'Not found.', documented: true },
-  // The body carries `detail` alone, and the header Retry-After.
+  // The body has only `detail`; the wait is also in the header Retry-After.
   throttled: { status: 429, code: undefined, detail: 'Request was throttled.', documented: true },
   device_inactive: {
     status: 503,
@@ -133,7 +135,7 @@ const notFoundDetail: ApiReply = {
   body: JSON.stringify({ detail: errorReplies.not_found.detail }),
 };
 
-/** Replies by their wait, which is one minute at most under the documented window. */
+/** Replies by their wait; the documented window bounds the wait to one minute. */
 const throttledReplies: ApiReply[] = [];
 
 /** ERR-3, ERR-4: header and body state the same whole number of seconds. */
@@ -169,7 +171,7 @@ function invalidFieldReply(
   return { status, body: `${body.slice(0, -end.length)},"errors":${fields}${end}` };
 }
 
-/** Put together as text: a field called __proto__ would not survive an object literal. */
+/** Built as text: an object literal would lose a field called __proto__. */
 function fieldMap(failures: readonly FieldFailure[]): string {
   const members = failures.map(
     ({ field, detail }) => `${JSON.stringify(field)}:${JSON.stringify([detail])}`,
@@ -179,7 +181,7 @@ function fieldMap(failures: readonly FieldFailure[]): string {
 
 type PlainKind = Exclude<ServiceError['kind'], 'invalid_field' | 'throttled'>;
 
-/** A refusal that says nothing but its kind is serialised once for each shape. */
+/** Refusals that carry only their kind are serialised once for each shape. */
 const plainReplies = new Map<string, ApiReply>();
 
 function plain(kind: PlainKind, assumptions: Assumptions): ApiReply {

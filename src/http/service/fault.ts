@@ -1,6 +1,6 @@
 /**
- * One fault: the requests that it hits, and what it does to them. It counts its own matches and
- * draws from its own stream, so other faults and other traffic do not change its victims.
+ * One fault: which requests it affects, and how. It has its own counter and random stream, so that
+ * other faults and other traffic do not change which requests it affects.
  */
 
 import type { EndpointName } from '../../sim/limits.ts';
@@ -17,12 +17,12 @@ export type FaultKind =
       readonly kind: 'status';
       readonly status: number;
       readonly body?: unknown;
-      /** Checked text: it goes over the wire as it stands. */
+      /** Checked text, sent unchanged. */
       readonly headers?: Readonly<Record<string, string>>;
     }
-  /** Closed before it is accepted: nothing happens, nothing is spent. */
+  /** Closed before the service accepts it: nothing happens, and no token is spent. */
   | { readonly kind: 'refuse' }
-  /** As `refuse`, by a reset of the connection. */
+  /** As `refuse`, with a TCP reset. */
   | { readonly kind: 'reset' }
   /** Accepted, then closed. */
   | { readonly kind: 'lost_response' }
@@ -42,12 +42,12 @@ export interface FaultSpec {
     | { readonly nth: readonly number[] }
     | { readonly every: number }
     | { readonly probability: number };
-  /** How often it acts at most. */
+  /** The largest number of times that it acts. */
   readonly times?: number | undefined;
   readonly fault: FaultKind;
 }
 
-/** What a snapshot holds of one fault. */
+/** The fields of one fault in a snapshot. */
 export interface FaultState {
   readonly ordinal: number;
   readonly spec: FaultSpec;
@@ -61,7 +61,7 @@ export class Fault {
   readonly spec: FaultSpec;
   readonly #to: NumberTest | undefined;
   readonly #rng: Rng;
-  /** Requests that it matched, and those that it acted on. */
+  /** Requests that matched, and requests that it affected. */
   seen = 0;
   hits = 0;
 
@@ -81,7 +81,9 @@ export class Fault {
     return { ordinal, spec, seen, hits, rng: this.#rng.state };
   }
 
-  /** Whether this request is one of its victims; counts and draws for each that it matches. */
+  /**
+   * True if the fault applies to this request. Counts, and draws a random number, for each match.
+   */
   isDue(subject: Subject): boolean {
     const { match, when, times } = this.spec;
     const isMatch =
@@ -100,7 +102,7 @@ export class Fault {
   }
 }
 
-/** What a fault matches on; each part is worked out when the first fault asks for it. */
+/** The properties that a fault matches on; each is computed when a fault first reads it. */
 export class Subject {
   readonly #world: World;
   readonly #request: ApiRequest;

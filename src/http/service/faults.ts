@@ -1,7 +1,7 @@
 /**
- * The faults that are set, and a request handled under them. Where several hit one request, their
- * delays add up, and of the rest the first that was created acts. Rules: ERR-3, ERR-4 for a forced
- * 429 that says nothing of its own.
+ * The faults in force, and a request handled under them. If several apply to one request, their
+ * delays add up; of the others, the one that was created first acts. Rules: ERR-3, ERR-4 for a
+ * forced 429 without a body of its own.
  */
 
 import type { Limiter } from '../../sim/limiter.ts';
@@ -13,7 +13,7 @@ import { Fault, type FaultKind, type FaultSpec, type FaultState, Subject } from 
 import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
 import { refuse } from './templated-replies.ts';
 
-/** Picks the fault of each request, before all faults that are set. */
+/** Chooses the fault of each request, ahead of the faults in force. */
 export type FaultDirector = (world: World, request: ApiRequest) => FaultKind | undefined;
 
 export class Faults {
@@ -22,7 +22,7 @@ export class Faults {
   #faults: Fault[] = [];
   #created = 0;
 
-  /** `chance`: makes a stream of a fault's own. */
+  /** `chance`: creates a fault's own random stream. */
   constructor(chance: (label: string) => Rng) {
     this.#chance = chance;
   }
@@ -65,7 +65,7 @@ export class Faults {
     );
   }
 
-  /** Handles a request as the service does, then applies the faults that hit it. */
+  /** Handles a request as the service does, then applies its faults. */
   handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
     const chosen = this.director?.(world, request);
     const subject = new Subject(world, request);
@@ -125,7 +125,7 @@ function isHandled(
 
 const tooMany = 429;
 /**
- * What a forced 429 names for a caller whose bucket is not empty: a next request would pass at
+ * The wait in a forced 429 if the caller's bucket is not empty: the next request would pass at
  * once.
  */
 const shortestWaitSeconds = 1;
@@ -149,7 +149,7 @@ function mistreated(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
     case 'truncate':
       return { ...reply, delivery: { cut: fault.kind } };
     case 'malformed':
-      // Half of a JSON text is never JSON; an empty body becomes one that is not either.
+      // Half of a JSON text is not valid JSON; an empty body is replaced by other invalid text.
       return { ...reply, body: reply.body.slice(0, Math.floor(reply.body.length / 2)) || '{' };
     default:
       return reply;

@@ -1,7 +1,7 @@
 /**
- * Fills a template in: JSON whose texts hold placeholders becomes the text of a reply.
- * A text that is one placeholder alone takes the value's own type. What names a field is repeated
- * for each failing field: the members of an object, and a list of one entry.
+ * Fills in a template: JSON whose texts hold placeholders becomes the text of a reply.
+ * A text that is exactly one placeholder takes the type of its value. A part that names a field is
+ * repeated for each failing field: a member of an object, or a list of one entry.
  * Assumes: replyTemplates.
  */
 import type { FieldFailure } from '../../sim/errors.ts';
@@ -9,7 +9,7 @@ import { type Json, mentions } from '../../sim/reply-templates.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 
-/** A value that is JSON text already, such as the list of `{items}`. */
+/** A value that is already JSON text, such as the list of `{items}`. */
 export class RawJson {
   readonly text: string;
   constructor(text: string) {
@@ -32,7 +32,7 @@ export function fillBody(
     return `[${items.join(',')}]`;
   }
   if (typeof template !== 'object' || template === null) return JSON.stringify(template);
-  // Put together as text: a field called __proto__ would not survive an object literal.
+  // Built as text: an object literal would lose a field called __proto__.
   const members = Object.entries(template).flatMap(([name, value]) =>
     failures.length > 0 && mentions(name, 'field')
       ? failures.map((failure) => member(name, value, { ...values, ...failure }, []))

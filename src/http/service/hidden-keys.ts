@@ -1,21 +1,20 @@
 /**
- * API keys where they must not be: in the path, the query or the body of a request. Such a key is
- * replaced before anything else sees the request, so no record of it can hold one; the reply to its
- * client has it back. Rules: AUTH-1, AUTH-2.
- * The stand-in has the key's length and the characters of a key, and always is the same for the same
- * key, so a journal replays to the same replies and `request_id` keeps its meaning.
+ * API keys in the wrong place: in the path, query or body of a request. The key is replaced before
+ * anything records the request, and put back in the reply to its client. Rules: AUTH-1, AUTH-2.
+ * The replacement has the key's length and a key's characters, and is always the same for the same
+ * key. So a journal replays to the same replies, and `request_id` keeps its meaning.
  */
 import type { KeyRing, KeyTexts } from '../../sim/key-ring.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
 import { plainAddress, plainJson } from './plain-spelling.ts';
 
-/** A shorter key could be an ordinary word, and is not looked for. */
+/** A shorter key could be an ordinary word, so it is not searched for. */
 export const shortestHiddenKey = 12;
 
 const standInMark = 'hidKey';
 const standIn = /hidKey[0-9a-f]{6}/;
 
-/** A request without the keys that its path, query or body show, and those keys. */
+/** A request with replaced keys, and the keys that were replaced. */
 export class Hiding implements ApiRequest {
   readonly path: string;
   readonly query: string;
@@ -57,7 +56,7 @@ export class Hiding implements ApiRequest {
     return this.#request.forwardedFor;
   }
 
-  /** The reply as its client expects it: what it sent comes back unchanged. */
+  /** The reply for the client, with the original keys put back. */
   revealed(reply: ApiReply): ApiReply {
     const location = reply.headers?.['location'];
     return {
@@ -78,7 +77,7 @@ export class Hiding implements ApiRequest {
   }
 }
 
-/** The request without the keys that it shows; undefined where it shows none. */
+/** The request with its keys replaced; undefined if it shows none. */
 export function hideKeys(ring: KeyRing, request: ApiRequest): Hiding | undefined {
   const { texts } = ring;
   const { body, path, query } = request;
@@ -98,7 +97,7 @@ export function hideKeys(ring: KeyRing, request: ApiRequest): Hiding | undefined
   return keys.length === 0 && !standIn.test(text) ? undefined : new Hiding(request, spelled, keys);
 }
 
-/** The path, query and body, with no character of a key escaped. */
+/** The path, query and body, with the escapes of key characters removed. */
 interface Spelled {
   readonly path: string;
   readonly query: string;
@@ -112,8 +111,8 @@ function isEscaped({ path, query, body }: ApiRequest): boolean {
 }
 
 /**
- * Whether the text has as many characters of keys in a row as a key has. It looks at one in so many,
- * as every request pays for it; two functions, so that each meets one type.
+ * True if the text has a run of key characters as long as a key. Every request pays for this test,
+ * so it samples one character in several. Two functions, so that each sees one type.
  */
 function isRunIn(text: string, { shortest, codes }: KeyTexts): boolean {
   const { length } = text;
@@ -162,19 +161,19 @@ function keysIn(text: string, ring: KeyRing, own: string | undefined): string[] 
   return [...found];
 }
 
-/** A digest is made of few texts: it costs much. */
+/** A cheap test before the digest, which is expensive. */
 function startsLike(run: string, prefixes: ReadonlySet<string>): boolean {
   for (let length = 6; length <= 9; length++) if (prefixes.has(run.slice(0, length))) return true;
   return false;
 }
 
-/** The key that a header carries, known or not; too short a one is not looked for. */
+/** The key of a header, known or not; undefined if it is too short to be searched for. */
 function tokenOf(authorization: string | undefined): string | undefined {
   const token = /\S+$/.exec(authorization ?? '')?.[0];
   return token !== undefined && token.length >= shortestHiddenKey ? token : undefined;
 }
 
-/** Keys are ASCII: Latin-1 finds them and keeps every other byte. */
+/** Keys are ASCII, so Latin-1 finds them and preserves every other byte. */
 function textOf(body: ApiRequest['body']): string {
   if (typeof body === 'string') return body;
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1');

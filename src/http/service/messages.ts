@@ -1,6 +1,7 @@
 /**
- * The two plain types of the HTTP border: what a transport hands in and what it sends out.
- * They are no framework's: a test, a bench and an in-process user call `handle()` with no socket.
+ * The two plain types of the HTTP border: the request from a transport and the reply to it. They
+ * belong to no framework, so a test, a bench or an in-process user can call `handle()` without a
+ * socket.
  */
 
 export interface ApiRequest {
@@ -12,27 +13,25 @@ export interface ApiRequest {
   readonly query: string;
   /** `Host` as sent. */
   readonly host?: string | undefined;
-  /** Undefined when missing, and when sent more than once with different values. */
+  /** Undefined if missing, or if sent several times with different values. */
   readonly authorization: string | undefined;
   readonly contentType: string | undefined;
   readonly contentEncoding?: string | undefined;
   /** The peer's address: IPv4 dotted, IPv6 as the transport prints it. */
   readonly clientIp: string;
-  /** `X-Forwarded-For` as sent; only read where the settings trust it. */
+  /** `X-Forwarded-For` as sent; read only if the settings trust it. */
   readonly forwardedFor: string | undefined;
-  /** Text, or bytes that are not decoded yet; empty when there is none. */
+  /** Text, or bytes that are not decoded yet; empty if there is no body. */
   readonly body: string | Uint8Array;
 }
 
 export interface ApiReply {
   readonly status: number;
-  /**
-   * JSON text. A HEAD reply carries it here too; the transport leaves it out and keeps its length.
-   */
+  /** JSON text, also for a HEAD reply: the transport then sends only its length. */
   readonly body: string;
   /** Header names in lower case. Values are constants, numbers or checked text, never raw input. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Injected faults: how the transport mistreats this reply. */
+  /** Set by injected faults: how the transport delays or cuts this reply. */
   readonly delivery?: Delivery;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Other spellings of the characters of a key: `\u004b` in JSON and `%4B` in an address are a K. Both
- * spell the same request, so one in which they hide a key can be taken in plain letters.
+ * Decodes escaped characters of a key: `\u004b` in JSON and `%4B` in a URL both mean K. The decoded
+ * request means the same, and shows any key that an escape hid.
  */
 
 const inKeys = /[A-Za-z0-9_.~+/=-]/;
-/** Not where the backslash itself is escaped. */
+/** Does not match if the backslash itself is escaped. */
 const jsonEscape = /(?<!\\)((?:\\\\)*)\\u00([0-7][0-9a-f])/gi;
 const percentEscape = /%([0-7][0-9a-f])/gi;
 

@@ -22,7 +22,7 @@ export const routes = {
   stats: { endpoint: 'stats', method: 'GET', pattern: '/api/v1/account/stats/' },
 } as const satisfies Record<EndpointName, Route>;
 
-/** What a path leads to; `id` is its variable part, undecoded. */
+/** The route of a path; `id` is its variable part, undecoded. */
 export interface RouteMatch {
   readonly route: Route;
   readonly id: string;
@@ -51,7 +51,7 @@ export function matchRoute(path: string): RouteMatch | undefined {
   return undefined;
 }
 
-/** A path that other assumptions read as one of the document's. */
+/** Matches a path that the assumptions accept as another spelling of a documented one. */
 export function matchOtherSpelling(
   path: string,
   { trailingSlash, pathCase }: Pick<Assumptions, 'trailingSlash' | 'pathCase'>,
@@ -60,21 +60,21 @@ export function matchOtherSpelling(
   const whole = trailingSlash === 'served' && !path.endsWith('/') ? `${path}/` : path;
   const match = matchRoute(pathCase === 'any' ? whole.toLowerCase() : whole);
   if (match === undefined || match.id === '' || pathCase === 'exact') return match;
-  // Ids keep their case, which `pathIdForm` is about.
+  // Ids keep their case; `pathIdForm` handles it.
   const start = whole.toLowerCase().indexOf(match.id);
   return { route: match.route, id: whole.slice(start, start + match.id.length) };
 }
 
 type HeadMethod = Assumptions['headMethod'];
 
-/** `GET, HEAD` or `POST`: what `Allow` says. */
+/** The value of `Allow`: `GET, HEAD` or `POST`. */
 export function allowedMethods(route: Route, headMethod: HeadMethod = 'as_get'): string {
   return takesMethod(route, 'HEAD', headMethod) ? 'GET, HEAD' : route.method;
 }
 
 /**
- * HEAD goes wherever GET does, but for tasks: a reply without a body would lose the work it hands
- * out.
+ * HEAD is allowed wherever GET is, except for tasks: a reply without a body would lose the tasks
+ * that it hands out.
  */
 export function takesMethod(
   route: Route,

@@ -1,5 +1,6 @@
 /**
- * POST /api/v1/sms/send/, and the dashboard and external send, which take and answer the same.
+ * POST /api/v1/sms/send/, and the dashboard and external sends, which have the same input and
+ * reply.
  * Rules: SEND-1 to SEND-7. Assumes: dashboardSendShape, externalSendShape, replaySpends,
  * replyTemplates.
  */
@@ -27,7 +28,7 @@ export function sendMessage(
   return replyTo(send(world, call), world, endpoint, request);
 }
 
-/** The reply to a replay, where replays cost nothing and are looked for before the throttle. */
+/** The reply to a replay, if replays are free and therefore looked up before the throttle. */
 export function replayBeforeThrottle(
   world: World,
   key: ApiKey,

@@ -1,6 +1,6 @@
 /**
- * The replies of another service: what the simulator would answer, worded by the templates in
- * force. Without templates, which is the default, a reply leaves as it is.
+ * Words the simulator's replies as another service does, by the templates in force. By default
+ * there are no templates, and replies stay unchanged.
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 import type { ServiceError } from '../../sim/errors.ts';
@@ -19,7 +19,7 @@ import { fillBody, fillText, RawJson, type Values } from './fill-template.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
 import { matchOtherSpelling, matchRoute } from './routes.ts';
 
-/** What a template is filled from. */
+/** The values that fill a template. */
 export interface Setting {
   readonly seed: number;
   now(): number;
@@ -42,7 +42,7 @@ export function refuse(world: Setting, request: ApiRequest, error: ServiceError)
   return worded(reply, template, values, failures);
 }
 
-/** Another reply; `values` is only called where a template is in force. */
+/** Rewords a reply; calls `values` only if a template is in force. */
 export function reword(
   world: Setting,
   request: ApiRequest,
@@ -55,7 +55,7 @@ export function reword(
   return worded(reply, template, { ...valuesOf(world, request), ...values() });
 }
 
-/** The list of a reply, each entry as the template of `name` shapes it. */
+/** The list of a reply, with each entry shaped by the template of `name`. */
 export function itemsOf(
   world: Setting,
   request: ApiRequest,
@@ -107,7 +107,7 @@ function headersOf(
 
 type Refused = Setting['assumptions'];
 
-/** The template of a refusal, the most specific first. */
+/** The template of a refusal; the most specific one wins. */
 function templateOf(
   error: ServiceError,
   request: Pick<ApiRequest, 'path'>,
@@ -145,7 +145,7 @@ function routeOf(path: string, assumptions: Refused) {
   return (matchRoute(path) ?? matchOtherSpelling(path, assumptions))?.route;
 }
 
-/** What is missing where a path is answered with 404. */
+/** The template for a 404, by the endpoint or path that was not found. */
 const missing: Readonly<Partial<Record<EndpointName | 'path', TemplateName>>> = {
   path: 'path_not_found',
   tasks: 'device_not_found',
@@ -165,7 +165,7 @@ function namedFailures(
 
 function valuesOf(world: Setting, { path, method, body }: ApiRequest): Values {
   const nowMs = world.now();
-  // Drawn from the request alone: a stream of its own would be one more state to restore.
+  // Drawn from the request alone, so that there is no stream to save and restore.
   const ids = Rng.stream(world.seed, `${method} ${path} ${body.length}`);
   return { now: isoTime(nowMs), uuid: drawUuid(ids), path, method };
 }

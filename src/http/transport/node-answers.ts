@@ -114,7 +114,7 @@ export class NodeAnswers {
   #mistreat(response: ServerResponse, reply: ApiReply, delivery: Delivery): void {
     const { delayMs = 0, cut } = delivery;
     if (cut === 'hang') {
-      // It is not waited for when the server closes.
+      // Closing the server does not wait for it.
       this.#pending.delete(response);
       response.once('close', () => this.#port.left(delivery, false));
       return;

@@ -1,10 +1,10 @@
 /**
- * Chooses the transport, and loads that one alone. Where the native one cannot be loaded, the
- * service still starts, on Node's own server, and the caller reports why.
+ * Chooses the transport and loads only that one. If the native one cannot be loaded, the service
+ * starts on Node's own server and the caller reports the reason.
  */
 import { ListenError, type Serve, type Transport, type TransportOptions } from './transport.ts';
 
-/** npm installs the native build for the Node that runs it, and for no other. */
+/** npm installs the native build only for the Node version that runs it. */
 const reinstall = 'If Node was upgraded after the installation, reinstall with `npm ci`.';
 
 export type TransportKind = 'hyperexpress' | 'node';
@@ -41,7 +41,7 @@ async function nodeTransport(serve: Serve, options: TransportOptions): Promise<T
   return new NodeTransport(serve, options);
 }
 
-/** The reason in one line; undefined if the native server can be loaded. */
+/** The reason in one line why the native server cannot be loaded; undefined if it can. */
 export async function whyNoNativeServer(): Promise<string | undefined> {
   const loaded = await loadHyperExpress();
   return typeof loaded === 'string' ? loaded : undefined;

@@ -1,15 +1,15 @@
 /**
- * The two interfaces by which undici takes a reply from a dispatcher: the one of Node 20 to 24
- * (`onConnect`, `onHeaders`, …) and the one of Node 26 (`onRequestStart`, `onResponseStart`, …).
+ * The two interfaces through which undici receives a reply from a dispatcher: that of Node 20 to 24
+ * (`onConnect`, `onHeaders`, …) and that of Node 26 (`onRequestStart`, `onResponseStart`, …).
  */
 
-/** What `fetch` asks a dispatcher for. */
+/** The request that `fetch` gives to a dispatcher. */
 export interface DispatchOptions {
   /** With the query. */
   readonly path: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A stream of the caller's may hold texts. */
+  /** A stream given by the caller may contain texts. */
   readonly body: AsyncIterable<Uint8Array | string> | null;
 }
 

@@ -120,7 +120,7 @@ export class UwsAnswers {
   #mistreat(request: UwsRequest, reply: ApiReply, delivery: Delivery): void {
     const { delayMs = 0, cut } = delivery;
     if (cut === 'hang') {
-      // It is not waited for when the server closes.
+      // Closing the server does not wait for it.
       this.pending.settle(request.response);
       this.#watchLeaving(request, delivery);
       return;

@@ -99,7 +99,7 @@ export class HeadCount {
   }
 }
 
-/** What the head says: the connection stays open, ends, or neither. */
+/** The `Connection` header of a head: keep-alive, close, or absent. */
 type Connection = 'keep' | 'close' | 'unsaid';
 
 const connectionLines = {

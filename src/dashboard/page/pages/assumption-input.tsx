@@ -64,7 +64,7 @@ export function AssumptionInput({ entry, value, onSwitch }: AssumptionInputProps
   );
 }
 
-/** What was typed, in the kind of value that the answer is. */
+/** The typed text as a value of the answer's type. */
 function readValue(entry: LedgerEntry, text: string): AssumptionValue {
   const trimmed = text.trim();
   const mistake = () =>

@@ -1,5 +1,5 @@
 /**
- * The clock: the present time, its mode, jumps ahead, and a button to start over.
+ * The clock: the simulated time, its mode, buttons to advance it, and a button to reset.
  */
 import { useSignal } from '@preact/signals';
 import { clock, hearClock, nowMs, readState } from '../clock.ts';

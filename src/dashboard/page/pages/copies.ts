@@ -13,7 +13,7 @@ export function sendPath({ endpoint }: Pick<Message, 'endpoint'>): string {
   return paths[endpoint] ?? '';
 }
 
-/** The body that made the message, with the document's names. */
+/** The body of the send that created the message, with the document's field names. */
 export function sendBody(message: Message): Readonly<Record<string, string>> {
   return {
     to: message.to,
@@ -24,7 +24,7 @@ export function sendBody(message: Message): Readonly<Record<string, string>> {
   };
 }
 
-/** The 202 that answered it. */
+/** The body of the 202 reply. */
 export function acceptedBody(message: Message): Readonly<Record<string, string>> {
   const { message_id, request_id, device_id, from_number, to, created_at } = message;
   return { status: 'queued', message_id, request_id, device_id, from_number, to, created_at };

@@ -1,5 +1,5 @@
 /**
- * The faults that are set, how often each one struck, and a form to add one.
+ * The faults in force, how often each one acted, and a form to add one.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
@@ -118,7 +118,7 @@ function whenText({ when, times }: Fault): string {
   return which + most;
 }
 
-/** `Name: value` as an object; what is wrong with it, the control port says. */
+/** Reads `Name: value` into an object; the control port validates it. */
 function headerOf(line: string): Record<string, string> {
   const [name = '', ...value] = line.split(':');
   return { [name.trim()]: value.join(':').trim() };

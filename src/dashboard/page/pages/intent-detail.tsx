@@ -1,6 +1,6 @@
 /**
- * One intent, as the referee sees it: every attempt with its reply, and how long the client waited
- * of the time that a 429 told. All times are the service's.
+ * One intent, as the referee sees it: every attempt with its reply, and how much of the
+ * `Retry-After` of a 429 the client waited. All times are the service's.
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { call } from '../control.ts';
@@ -107,7 +107,7 @@ function AttemptItem({ attempt, before, isShown }: AttemptProps) {
   );
 }
 
-/** How much of the time that the 429 before it told the client has waited. */
+/** How much of the `Retry-After` of the previous 429 the client waited. */
 function Wait({ told, until }: { readonly told: Attempt; readonly until: string }) {
   const toldMs = told.retry_after_ms ?? 0;
   const waitedMs = Date.parse(until) - Date.parse(told.at);

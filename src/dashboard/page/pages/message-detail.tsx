@@ -78,7 +78,7 @@ function Content({ message, world, refresh }: ContentProps) {
 }
 
 /**
- * The exchange itself while it is one of the last requests; after that one made from the record.
+ * The recorded exchange if it is one of the last requests; otherwise one rebuilt from the message.
  */
 function Creation({ message }: { readonly message: Message }) {
   const { value, error } = useResource(() => readCreation(message.message_id), {

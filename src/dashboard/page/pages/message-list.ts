@@ -1,6 +1,6 @@
 /**
- * The loaded messages, newest first, kept up to date by events: a known message takes its new
- * status at once, new messages are fetched together.
+ * The loaded messages, newest first, kept up to date by events: a loaded message gets its new
+ * status at once; new messages are fetched in groups.
  */
 import { signal } from '@preact/signals';
 import { call } from '../control.ts';
@@ -20,18 +20,18 @@ const pageSize = 250;
 const largestPage = 1_000;
 
 export class MessageList {
-  /** Grows with each change of the rows. */
+  /** Increases with each change of the rows. */
   readonly version = signal(0);
   readonly isLoading = signal(true);
   readonly error = signal<unknown>(undefined);
-  /** True while there are older ones that are not loaded. */
+  /** True while older messages are not loaded. */
   readonly hasMore = signal(false);
   #filter = noFilter;
   #ids: string[] = [];
   readonly #messages = new Map<string, Message>();
   #cursor: string | null = null;
   readonly #reading = new Reading(() => (this.#needsAll ? this.#loadAgain() : this.#loadNew()));
-  /** Answers to questions of an earlier filter are dropped. */
+  /** The number of the current filter's query; answers to earlier ones are dropped. */
   #question = 0;
   #isFetchingMore = false;
   #needsAll = false;
@@ -45,7 +45,7 @@ export class MessageList {
     return id === undefined ? undefined : this.#messages.get(id);
   };
 
-  /** Follows events until the returned function is called. */
+  /** Listens to events until the returned function is called. */
   follow(): () => void {
     const end = onEvents('message', (events) => {
       if (events === undefined) this.#soon(true);
@@ -84,7 +84,7 @@ export class MessageList {
       this.error.value = error;
     }
     this.#isFetchingMore = false;
-    // The list was read again meanwhile, so this page was dropped; its rows are still wanted.
+    // The list was reloaded meanwhile, so this page was dropped; request its rows again.
     if (question !== this.#question) this.more();
   }
 
@@ -100,7 +100,7 @@ export class MessageList {
       }
     }
     if (hasChanged) this.version.value++;
-    // With a status asked for, a message may come or go anywhere.
+    // With a status filter, messages may appear or disappear at any position.
     if (hasNew || this.#filter.status !== '') this.#soon(this.#filter.status !== '');
   }
 
@@ -109,7 +109,7 @@ export class MessageList {
     this.#reading.soon();
   }
 
-  /** Reads again as many as are shown. */
+  /** Reloads as many messages as are shown. */
   async #loadAgain(): Promise<void> {
     this.#needsAll = false;
     const question = ++this.#question;
@@ -127,7 +127,8 @@ export class MessageList {
   }
 
   /**
-   * Reads what is newer than the first; more than a page of news is read as if nothing were loaded.
+   * Loads the messages newer than the first. If there is more than a page of them, reloads the
+   * list.
    */
   async #loadNew(): Promise<void> {
     const question = this.#question;
@@ -155,7 +156,7 @@ export class MessageList {
     this.version.value++;
   }
 
-  /** So many of the newest, or all there are. */
+  /** The `count` newest messages, or all if there are fewer. */
   async #pages(count: number): Promise<MessagePage> {
     let page = await this.#page(Math.min(count, largestPage), null);
     while (page.messages.length < count && page.next_cursor !== null) {

@@ -95,7 +95,7 @@ interface RowsProps {
 }
 
 function Rows({ list, world, isFiltered }: RowsProps) {
-  // Read, so that each change of the rows is drawn.
+  // Reading the signal redraws the list after each change of its rows.
   list.version.value;
   const columns = useMemo(() => columnsOf(world), [world]);
   if (list.count === 0) {

@@ -1,6 +1,5 @@
 /**
- * The scripted recipients: the fate of messages to each, how many there were, and a form to add
- * one.
+ * The scripted recipients: the fate of messages to each, their number, and a form to add one.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
@@ -75,7 +74,7 @@ function OutcomeTable({ outcomes, hits, put }: OutcomeTableProps) {
   );
 }
 
-/** Those of every world: they come back when they are taken away. */
+/** True for the outcomes that every world has: they reappear after removal. */
 function isFixed(to: string): boolean {
   return /^\+1202555016[0-6]$/.test(to);
 }

@@ -1,5 +1,5 @@
 /**
- * Draws the plot: bars of requests that passed, with those answered 429 stacked above.
+ * Draws the plot: bars of successful requests, with requests answered 429 stacked on top.
  */
 import uPlot from 'uplot';
 import type { Counts } from './request-counts.ts';
@@ -61,7 +61,7 @@ function make(place: HTMLElement, stretchS: () => number): uPlot {
       width: widthOf(place),
       height,
       scales: {
-        // Room for the last bar, which begins at the last time.
+        // Leaves room for the last bar, which starts at the last time.
         x: { range: (_plot, first, last) => [first, last + stretchS()] },
         y: { range: (_plot, _least, most) => [0, Math.max(4, most * 1.1)] },
       },
@@ -78,14 +78,14 @@ function make(place: HTMLElement, stretchS: () => number): uPlot {
   );
 }
 
-/** Whole numbers: 1, 2, 5, 10 and so on. */
+/** Steps of the axis in whole numbers: 1, 2, 5, 10 and so on. */
 const countSteps = Array.from({ length: 10 }, (_, zeros) =>
   [1, 2, 5].map((n) => n * 10 ** zeros),
 ).flat();
 
 const countFormat = new Intl.NumberFormat('en', { notation: 'compact' });
 
-/** `500`, `20K`: short enough for the axis, however many there are. */
+/** `500`, `20K`: short enough for the axis. */
 function countText(count: number): string {
   return countFormat.format(count);
 }

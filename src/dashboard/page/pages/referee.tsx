@@ -1,6 +1,6 @@
 /**
- * The page Referee: which client rules the recorded requests keep and break, what proves it, and
- * the timeline of one intent.
+ * The page Referee: which client rules the recorded requests keep and break, the evidence, and the
+ * timeline of one intent.
  */
 import { useSignal } from '@preact/signals';
 import { clientRules } from '../../../referee/client-rules.ts';

@@ -1,14 +1,14 @@
 /**
- * Counts the last requests by intervals of simulated time, just wide enough for a plot.
+ * Counts the last requests per interval of simulated time, with intervals sized for a plot.
  */
 import type { ServiceRequest, Traffic } from '../wire.ts';
 
 export interface Counts {
   readonly total: number;
   readonly throttled: number;
-  /** How long one stretch is. */
+  /** The length of one interval. */
   readonly widthMs: number;
-  /** Epoch seconds at which each stretch begins. */
+  /** The start of each interval, in epoch seconds. */
   readonly startS: readonly number[];
   readonly passed: readonly number[];
   readonly refused: readonly number[];
@@ -21,7 +21,7 @@ interface Entry {
 }
 
 const mostKept = 5_000;
-/** Of ten seconds: far longer than the list takes to come. */
+/** Ten seconds of traffic: far longer than loading the list takes. */
 const mostRecent = 100;
 const mostStretches = 60;
 const widthsMs = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map((s) => s * 1_000);
@@ -32,7 +32,7 @@ export class RequestCounts {
   #lastNumber = 0;
   #recent: Traffic[] = [];
 
-  /** Begins anew with the requests that are listed, newest first, and the traffic since. */
+  /** Starts again with the listed requests, newest first, and the traffic since then. */
   start(requests: readonly ServiceRequest[]): void {
     this.#kept = [];
     this.#lastNumber = requests[0]?.number ?? 0;
@@ -40,7 +40,7 @@ export class RequestCounts {
     for (const traffic of this.#recent) this.#count(traffic);
   }
 
-  /** The list is about to be read again: what was heard so far may be of another world. */
+  /** Call before the list is reloaded: earlier traffic may belong to another world. */
   forgetRecent(): void {
     this.#recent = [];
   }
@@ -52,8 +52,8 @@ export class RequestCounts {
   }
 
   /**
-   * Each request counts once: of traffic that began before the list was read, only what came after
-   * it.
+   * Counts each request once: from traffic that began before the list was read, only the later
+   * part.
    */
   #count({ at, last_number: lastNumber, counts }: Traffic): void {
     const all = counts.reduce((sum, { count }) => sum + count, 0);
@@ -73,7 +73,7 @@ export class RequestCounts {
     const widthMs =
       widthsMs.find((width) => spanMs / width < mostStretches) ?? Math.ceil(spanMs / mostStretches);
     const first = Math.floor(fromMs / widthMs);
-    // A single stretch would be a plot of one bar as wide as everything.
+    // A single interval would be drawn as one bar across the whole plot.
     const size = Math.max(12, Math.floor(toMs / widthMs) - first + 1);
     const passed = new Array<number>(size).fill(0);
     const refused = new Array<number>(size).fill(0);

@@ -31,7 +31,7 @@ export function RequestsPage() {
   const world = useWorld().value;
   const columns = useMemo(() => columnsOf(world), [world]);
   useEffect(() => {
-    // What came while the list was on its way.
+    // Requests that arrived while the list was loading.
     let news: readonly ServiceRequest[] = [];
     const reading = new Reading(
       () => call('requests.list'),

@@ -1,6 +1,6 @@
 /**
- * The page Rules and assumptions: what the document states, and the answers where it is silent,
- * which can be switched.
+ * The page Rules and assumptions: the rules of the document, and the answers where it is silent,
+ * which users can switch.
  */
 import { useSignal } from '@preact/signals';
 import { rules } from '../../../../conformance/rules.ts';

@@ -1,5 +1,5 @@
 /**
- * The page Send: a form with the document's fields, and the exchange that it made, errors
+ * The page Send: a form with the document's fields, and the request and reply that it made, errors
  * included.
  */
 import { useSignal } from '@preact/signals';

@@ -1,6 +1,6 @@
 /**
- * The requests that belong together with one in the referee's record: all attempts at its intent,
- * or the same GET of the same caller again and again.
+ * The requests of the referee's record that belong to the same intent: all attempts at a message,
+ * or repeated GETs of the same caller.
  */
 import type { RefereeDetails } from '../wire.ts';
 
@@ -13,13 +13,13 @@ export interface Timeline {
   readonly requestId: string | null;
   readonly to: string | null;
   readonly attempts: readonly Attempt[];
-  /** Further attempts that are not shown. */
+  /** The number of further attempts that are not shown. */
   readonly omitted: number;
 }
 
 const mostShown = 100;
 
-/** Of many attempts, those closest to it; undefined where the record has no such request. */
+/** Of many attempts, the closest ones; undefined if the record does not contain the request. */
 export function timelineOf(
   { exchanges, intents }: RefereeDetails,
   number: number,

@@ -1,5 +1,6 @@
 /**
- * The worlds of this server: created, forked, deleted, and the way to each one's own dashboard.
+ * The page Worlds: creates, forks and deletes worlds of this server, and links to each one's
+ * dashboard.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';

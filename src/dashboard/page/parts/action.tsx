@@ -1,5 +1,5 @@
 /**
- * Buttons that act: they show while they are busy, and why they were refused.
+ * Buttons that run an action: they show that it is running, or why it was refused.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -11,7 +11,7 @@ interface ActionProps {
   readonly children: ComponentChildren;
   readonly kind?: 'main' | 'danger' | 'plain';
   readonly disabled?: boolean;
-  /** A name that says of what, where the text alone does not. */
+  /** An accessible name, needed if the button's text does not name its object. */
   readonly label?: string;
 }
 
@@ -36,13 +36,13 @@ export function Action({ act, children, kind = 'plain', disabled = false, label 
 
 interface ConfirmedProps {
   readonly act: () => Promise<unknown>;
-  /** The verb; the second button says `Really` before it. */
+  /** The verb; the confirming button shows `Really` before it. */
   readonly children: string;
-  /** What it is done to, for screen readers. */
+  /** The object of the action, for screen readers. */
   readonly what?: string;
 }
 
-/** A button that asks once more before it acts. */
+/** A button that asks for confirmation before it acts. */
 export function ConfirmedAction({ act, children, what = '' }: ConfirmedProps) {
   const isAsked = useSignal(false);
   const really = `Really ${children.toLowerCase()}`;
@@ -71,7 +71,7 @@ export function ConfirmedAction({ act, children, what = '' }: ConfirmedProps) {
   );
 }
 
-/** Copies what `text` gives, and says so. */
+/** Copies the result of `text` and confirms it. */
 export function CopyButton(props: { readonly text: () => string; readonly children: string }) {
   const copied = useSignal(false);
   const copy = async () => {
@@ -88,10 +88,7 @@ export function CopyButton(props: { readonly text: () => string; readonly childr
   );
 }
 
-/**
- * The clipboard's own interface needs a secure origin, which an address in the local network is
- * not.
- */
+/** The clipboard API needs a secure origin; an address in the local network is not secure. */
 async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,5 +1,5 @@
 /**
- * Shows a request of the service and its reply, as they went over the wire, without the key.
+ * Shows a request to the service and its reply, as sent over the wire, without the key.
  */
 import type { Exchange } from '../wire.ts';
 import { ReplyStatus } from './status.tsx';
@@ -63,7 +63,7 @@ function Body({ text }: { readonly text: string | null }) {
   return <pre>{pretty(text)}</pre>;
 }
 
-/** One field a line; what is no JSON stays as it is. */
+/** Formats JSON with one field per line; leaves other text unchanged. */
 function pretty(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

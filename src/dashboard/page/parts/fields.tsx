@@ -8,7 +8,7 @@ import { useId } from 'preact/hooks';
 interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
-  /** Words of the refusal that names this field. */
+  /** The message of the refusal that names this field. */
   readonly problem?: string | undefined;
   readonly children: (ids: {
     readonly id: string;
@@ -30,7 +30,7 @@ export function Field({ label, hint, problem, children }: FieldProps) {
   );
 }
 
-/** What an input shows and changes: a signal, or anything that is read and written as one. */
+/** The value of an input: a signal, or any object with the same `value`. */
 export interface Text {
   value: string;
 }
@@ -43,7 +43,7 @@ export interface Choice {
 interface SelectProps {
   readonly label: string;
   readonly of: Text;
-  /** What shows as chosen, if not the value of that. */
+  /** The shown choice, if it differs from the value of `of`. */
   readonly value?: string;
   readonly choices: readonly Choice[];
   readonly hint?: ComponentChildren;
@@ -83,7 +83,7 @@ export function Choices({ of, value = of.value, choices, ...more }: ChoicesProps
   );
 }
 
-/** Its label is its placeholder. */
+/** Shows its label as the placeholder. */
 export function SearchInput({ label, of }: { readonly label: string; readonly of: Text }) {
   return (
     <input
@@ -148,7 +148,7 @@ interface TextProps {
   readonly hint?: ComponentChildren;
   readonly problem?: string | undefined;
   readonly placeholder?: string;
-  /** Not `number`: a browser hands out an empty text for what it cannot read. */
+  /** Not `number`: for text that is no number, the browser would return an empty text. */
   readonly type?: 'text' | 'search' | 'tel' | 'password';
   readonly inputmode?: 'numeric' | 'decimal';
   readonly list?: string;

@@ -1,6 +1,5 @@
 /**
- * What a page shows instead of content: that it loads, that there is none, or why it cannot be
- * shown.
+ * Notices in place of content: it is loading, it is empty, or it cannot be shown.
  */
 import type { ComponentChildren } from 'preact';
 import { errorText } from '../control.ts';
@@ -15,7 +14,7 @@ export function Empty(props: { readonly title: string; readonly children?: Compo
   );
 }
 
-/** Lines where the content will be, so that nothing jumps when it comes. */
+/** Grey lines in place of the content, so that the page does not move when it arrives. */
 export function Loading({ what }: { readonly what: string }) {
   return (
     <div class="loading" role="status">
@@ -35,7 +34,7 @@ interface LoadedProps<T> {
   readonly children: (value: NonNullable<T>) => ComponentChildren;
 }
 
-/** What shows a value once it is there; until then that it loads, or why it did not. */
+/** Shows a value once it is loaded; until then a loading notice or the error. */
 export function Loaded<T>({ of, what, isQuiet = false, children }: LoadedProps<T>) {
   const { value, error } = of;
   return (
@@ -48,7 +47,7 @@ export function Loaded<T>({ of, what, isQuiet = false, children }: LoadedProps<T
   );
 }
 
-/** Nothing for undefined, so that it can stand in every form, and for mistakes that fields show. */
+/** Renders nothing for undefined, and nothing for mistakes that the fields already show. */
 export function Failure({ error }: { readonly error: unknown }) {
   if (error === undefined || error instanceof FieldMistakes) return null;
   return (

@@ -34,7 +34,7 @@ export function StatusBadge({ status }: { readonly status: string }) {
   );
 }
 
-/** The status of an HTTP reply; its number says which it is without the colour. */
+/** The status of an HTTP reply; the number gives the meaning without the colour. */
 export function ReplyStatus({ status }: { readonly status: number }) {
   const kind =
     status < 300 ? 'delivered' : status === 429 ? 'sending' : status < 400 ? 'queued' : 'failed';

@@ -1,6 +1,6 @@
 /**
- * A table by its columns. It may be wider than its place: then it scrolls, and the keyboard reaches
- * it.
+ * A table described by its columns. If it is too wide, it scrolls and can be focused with the
+ * keyboard.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -9,14 +9,14 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 export interface Column<T> {
   readonly head: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** A class for head and cells: `wide` is left out on a phone, `number` stands to the right. */
+  /** A class for head and cells: `wide` is hidden on a phone, `number` is right-aligned. */
   readonly kind?: string;
-  /** The class of the cells, if it is not that of the head. */
+  /** The class of the cells, if it differs from the head's. */
   readonly cellKind?: string;
   readonly width?: string;
-  /** Its cells name their rows. */
+  /** True if its cells are row headers. */
   readonly namesRow?: boolean;
-  /** Only screen readers meet its head. */
+  /** True if only screen readers get its head. */
   readonly isHeadHidden?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A table that makes only the rows in view, so that ten thousand are as quick as ten. It keeps its
- * place when rows come in above. Arrow keys go from row to row.
+ * A table that renders only the visible rows, so that ten thousand rows are as fast as ten. Keeps
+ * its position when rows are added above. Arrow keys move between rows.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -14,7 +14,7 @@ interface VirtualTableProps<T> {
   readonly rowAt: (index: number) => T | undefined;
   readonly keyOf: (row: T) => string;
   readonly selectedKey?: string;
-  /** The last rows are about to be seen. */
+  /** Called when the last rows are about to become visible. */
   readonly onEnd?: () => void;
 }
 
@@ -97,7 +97,9 @@ function Space({ rows, columns }: { readonly rows: number; readonly columns: num
 
 const mostNewRows = 2_000;
 
-/** Scrolls by what came in above the row that was first, unless the top is being watched. */
+/**
+ * Scrolls by the height of the rows added above the first visible row, unless the top is visible.
+ */
 function useStayingInPlace<T>(
   region: { readonly current: HTMLDivElement | null },
   count: number,
