@@ -1,8 +1,8 @@
 /**
- * The limited endpoints, and a ledger of what this run has asked of each within the last minute.
- * Rules: LIMIT-1 to LIMIT-5, AUTH-6. Without levers all cases share one account, so the run keeps
- * count itself: at most the limit within any 60 s is room enough under every answer of
- * `limiterRefill`.
+ * The limited endpoints, and a ledger of this run's requests to each within the last minute.
+ * Rules: LIMIT-1 to LIMIT-5, AUTH-6. Without a control port all cases share one account, so the run
+ * counts its own requests. If it sends at most the limit within any 60 s, every request fits under
+ * every answer of `limiterRefill`.
  */
 export const limits = {
   send: 120,
@@ -14,7 +14,7 @@ export const limits = {
 
 export type Endpoint = keyof typeof limits;
 
-/** A bucket of the run's own account, or that of its address at the list of received messages. */
+/** A bucket of the run's own account, or of its address for the list of received messages. */
 export type Bucket = Endpoint | 'address';
 
 /** Requests to each bucket. */
@@ -30,10 +30,7 @@ const paths: readonly (readonly [Endpoint, RegExp])[] = [
   ['tasks', /^\/api\/devices\/[^/]+\/tasks\/?$/],
 ];
 
-/**
- * The limited endpoint of a path; undefined for reads, statistics and what the document does not
- * name.
- */
+/** The limited endpoint of a path; undefined for reads, statistics and undocumented paths. */
 export function endpointOf(path: string): Endpoint | undefined {
   const [plain = ''] = path.split('?');
   return paths.find(([, pattern]) => pattern.test(plain))?.[0];
@@ -45,11 +42,11 @@ export function limitOf(bucket: Bucket): number {
 
 type Kind = 'passed' | 'replayed' | 'refused' | 'throttled';
 
-/** What one bucket was asked for within the last minute. */
+/** Requests to one bucket within the last minute. */
 export interface Spent {
   readonly passed: number;
   readonly replayed: number;
-  /** Neither passed nor throttled. */
+  /** Answered with an error other than 429. */
   readonly refused: number;
   readonly throttled: number;
   /** When each of them was answered. */
@@ -62,7 +59,7 @@ interface Entry {
 }
 
 export class BucketLedger {
-  /** The ids of the messages that the run's own account has queued, in their order. */
+  /** The ids of the messages queued by the run's own account, in order. */
   readonly accepted: string[] = [];
   readonly #entries = new Map<Bucket, Entry[]>();
 
@@ -79,7 +76,7 @@ export class BucketLedger {
     return { ...spent, times: entries.map(({ at }) => at) };
   }
 
-  /** Milliseconds until `count` requests fit in. */
+  /** Milliseconds to wait until `count` requests fit. */
   waitFor(bucket: Bucket, count: number, now: number): number {
     const entries = this.#recent(bucket, now);
     const excess = entries.length + count - limitOf(bucket);
@@ -89,8 +86,8 @@ export class BucketLedger {
   }
 
   /**
-   * Milliseconds until nothing but a few successes lies within the last minute; 0: the rest of the
-   * bucket is known.
+   * Milliseconds until the last minute holds nothing but a few successes; 0: the rest of the bucket
+   * is known.
    */
   waitForQuiet(bucket: Bucket, now: number): number {
     const entries = this.#recent(bucket, now);
@@ -106,6 +103,6 @@ export class BucketLedger {
   }
 }
 
-/** A minute, and a second for what is on its way. */
+/** A minute, plus a second for requests in flight. */
 const windowMs = minuteMs + 1_000;
 const fewSuccesses = 30;

@@ -1,6 +1,6 @@
 /**
- * A case is data: the rule or assumption it is about, what it needs, what it sends, what is
- * demanded, one `run`.
+ * A case is data: its rule or assumption, its needs and costs, what it sends and expects, and one
+ * `run`.
  */
 import type { Spends } from './buckets.ts';
 import type { Recording } from './recording.ts';
@@ -9,17 +9,17 @@ import type { Need } from './target.ts';
 import type { Trial } from './trial.ts';
 
 export interface Cost {
-  /** Requests to send endpoints, at most. */
+  /** The largest number of requests to send endpoints. */
   readonly sends?: number;
-  /** 429s that it provokes. */
+  /** The number of 429s that it provokes. */
   readonly throttled?: number;
-  /** The longest single wait in seconds, where time cannot be moved. */
+  /** The longest single wait in seconds, if time cannot be moved. */
   readonly waits?: number;
 }
 
 /**
- * What differs where there are no levers: flags and real time alone. What it leaves out stays as it
- * is.
+ * Overrides for runs without a control port: flags and real time only. Absent fields stay
+ * unchanged.
  */
 export interface Live<Found> {
   readonly needs: readonly Need[];
@@ -29,20 +29,20 @@ export interface Live<Found> {
   readonly run?: (t: Trial) => Promise<Found>;
 }
 
-/** What a case is, whether it judges or observes. */
+/** The fields of every case, whether it judges or observes. */
 export interface Plan {
-  /** Stable, kebab-case; with the rule in front it is the case's id. */
+  /** Stable, kebab-case; the rule id and this name form the case's id. */
   readonly name: string;
   readonly needs: readonly Need[];
   readonly cost: Cost;
   /**
-   * Requests to limited endpoints; without it, `cost.sends` to `send`. A 429 from these alone is
-   * waited out.
+   * Requests to limited endpoints; default: `cost.sends` to `send`. The run waits out a 429 that
+   * only these cause.
    */
   readonly spends?: Spends;
-  /** Recordings that it judges. */
+  /** Recordings that this case judges. */
   readonly judges?: readonly Recording[];
-  /** What it does, as a sentence without its subject. */
+  /** What it sends, as a phrase without a subject. */
   readonly sends: string;
 }
 
@@ -50,20 +50,20 @@ export interface Plan {
 export interface Case extends Plan {
   readonly rule: RuleId;
   readonly demands: string;
-  /** Moves time, or empties a bucket that others share: it runs alone. */
+  /** Moves time, or empties a bucket that other cases share: it runs alone. */
   readonly alone?: boolean;
   readonly live?: Live<void>;
   readonly run: (t: Trial) => Promise<void>;
 }
 
-/** What the target was seen to do where the document is silent. */
+/** An observation: the target's behaviour where the document is silent. */
 export type Seen =
   | {
       readonly answer: unknown;
-      /** Of an answer in parts: what could not be told, by part. */
+      /** For an answer in parts: the parts that could not be determined, and why. */
       readonly parts?: Readonly<Record<string, string>>;
     }
-  /** It cannot be told from outside, and why. */
+  /** Cannot be determined from outside; the text says why. */
   | { readonly untold: string };
 
 /** A case that observes an assumption. */
@@ -74,7 +74,7 @@ export interface Observation extends Plan {
   readonly run: (t: Trial) => Promise<Seen>;
 }
 
-/** How a case opens: its id, as reports print it, what it needs and what it costs. */
+/** The common start of a case: its id, needs and costs. */
 export function about(
   id: `${RuleId}/${string}`,
   needs: readonly Need[],
@@ -90,18 +90,18 @@ export function idOf(one: AnyCase): string {
   return `${subjectOf(one)}/${one.name}`;
 }
 
-/** The rule id or assumption name that a case is about. */
+/** The rule id or assumption name of a case. */
 export function subjectOf(one: AnyCase): string {
   return 'rule' in one ? one.rule : one.assumption;
 }
 
-/** The case as it runs with levers, or without them. */
+/** The case as it runs with or without a control port. */
 export function variantOf(one: AnyCase, hasLevers: boolean): AnyCase {
   if (hasLevers || one.live === undefined) return one;
   return { ...one, cost: {}, ...one.live } as AnyCase;
 }
 
-/** What a case asks of limited endpoints. */
+/** The requests of a case to limited endpoints. */
 export function spendsOf({ spends, cost }: Plan): Spends {
   return spends ?? (cost.sends === undefined ? {} : { send: cost.sends });
 }

@@ -1,10 +1,10 @@
 /**
- * The one way to the target: requests over node:http(s), every one of them recorded.
- * Both spending limits are enforced here and nowhere else, before a byte leaves: a recipient that
- * is not allowed is never written to, and no request past the budget of sends is made.
- * A broken connection is tried again on a new one, after a pause: a restart of the target takes a
- * second. What still gets no reply is an answer too (`status` 0 and a `failure`), so that cases
- * judge it.
+ * The only way to the target: requests over node:http(s), all of them recorded.
+ * This file alone enforces both spending limits, before a byte is sent: it never sends to a
+ * recipient that is not allowed, and never exceeds the budget of sends.
+ * After a broken connection it pauses and retries on a new one, because a restart of the target
+ * takes a second. A request that still has no reply is reported with `status` 0 and a `failure`,
+ * and cases judge it.
  */
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -13,18 +13,18 @@ import { type Clock, wallClock } from './clock.ts';
 import type { Exchange, Masks } from './exchange.ts';
 
 export interface Reply {
-  /** 0 when no reply came. */
+  /** 0 if no reply came. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Buffer;
   readonly text: string;
-  /** Undefined when the body is no JSON. */
+  /** Undefined if the body is not JSON. */
   readonly json: unknown;
-  /** Why no reply came. */
+  /** The reason if no reply came. */
   readonly failure?: string;
   /** How often the connection broke before this reply. */
   readonly interruptions: number;
-  /** On the run's clock. */
+  /** In the run's clock. */
   readonly sentAt: number;
   readonly answeredAt: number;
   readonly exchange: Exchange;
@@ -35,9 +35,9 @@ export interface RequestOptions {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The address to call from, for limits that are keyed by client IP. */
+  /** The local address to call from, for limits by client IP. */
   readonly localAddress?: string;
-  /** False: a broken connection is the answer. */
+  /** False: a broken connection is not retried. */
   readonly retried?: boolean;
 }
 
@@ -50,24 +50,24 @@ export interface ClientSettings {
   readonly masks: Masks;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
-  /** False: a broken connection is the answer to every request. */
+  /** False: broken connections are never retried. */
   readonly retries?: boolean;
-  /** Where all cases share one account: its keys, and where its requests are counted. */
+  /** Set if all cases share one account: its keys, and the ledger of its requests. */
   readonly own?: { readonly keys: readonly string[]; readonly ledger: BucketLedger };
 }
 
-/** A message would have left to a recipient that is not allowed. */
+/** The request would have sent a message to a recipient that is not allowed. */
 export class RecipientBlocked extends Error {}
 
-/** The budget of sends is spent. */
+/** The budget of sends is used up. */
 export class SendsExhausted extends Error {}
 
 const sendPaths = /\/api(?:\/v1)?\/(?:sms|external)\/send\/?(?:\?|$)/;
 
-/** After this many requests in a row without a reply, the patience for the next ones shrinks. */
+/** After this many consecutive requests without a reply, later ones are given less time. */
 const patienceStrikes = 3;
 const shortPatienceMs = 1_000;
-/** Before each new connection; together longer than a service needs to start again. */
+/** Pauses before each retry; together longer than a service needs to restart. */
 const pausesMs = [100, 400, 1_000, 2_000, 2_500];
 
 export class Client {
@@ -77,12 +77,12 @@ export class Client {
   readonly #agent: HttpAgent | HttpsAgent;
   readonly #clock: Clock;
   #strikes = 0;
-  /** Requests in a row whose connection broke however often it was tried. */
+  /** Consecutive requests that failed in spite of all retries. */
   #broken = 0;
-  /** Requests to the three send endpoints that have left. */
+  /** Requests to the three send endpoints so far. */
   sends = 0;
   throttled = 0;
-  /** Connections that broke, by their error. */
+  /** Broken connections, by error. */
   readonly interruptions = new Map<string, number>();
   budgetReached = false;
 
@@ -166,7 +166,7 @@ export class Client {
     const pauses = isRetried ? pausesMs : [];
     for (const pause of [...pauses, undefined]) {
       let outcome = await this.#once(options);
-      // A kept-alive socket that the target closed meanwhile: the request was never taken.
+      // The target closed the kept-alive socket before it received the request.
       if (outcome.stale === true) outcome = await this.#once(options);
       const { failure } = outcome;
       const isBroken =
@@ -256,7 +256,7 @@ interface Outcome {
 
 type Recipient = { kind: 'none' } | { kind: 'one'; to: string } | { kind: 'other' };
 
-/** Whom a body writes to. What cannot be told for sure counts as somebody else. */
+/** The recipient of a body. If unsure, it counts as a recipient that is not allowed. */
 function recipientIn(body: string): Recipient {
   const parsed = parse(body);
   if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {

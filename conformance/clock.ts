@@ -1,13 +1,13 @@
 /**
- * The time that a run goes by. A test passes one that runs faster, together with a target that does
- * too.
+ * The run's clock. A test passes one that runs faster, together with a target that also runs
+ * faster.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Rejects when the signal aborts. */
+  /** Rejects if the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export const wallClock: Clock = {
   sleep: (ms, signal) => pause(Math.max(0, ms), undefined, signal === undefined ? {} : { signal }),
 };
 
-/** Runs `rate` times as fast as the wall clock. */
+/** A clock that runs `rate` times as fast as the wall clock. */
 export function scaledClock(rate: number, startMs = Date.now()): Clock {
   const began = performance.now();
   return {

@@ -1,15 +1,13 @@
 /**
- * What cannot be meant by flags that commander takes, told before anything is started or sent.
- * A flag that came from the environment is called by its variable, which is where to look for it.
+ * Refuses contradictory flags that commander accepts, before anything starts or is sent. A flag
+ * from the environment is named by its variable, because that is where the user must change it.
  */
 import type { Command } from 'commander';
 import { fitsHeader } from './header-text.ts';
 import type { TargetFlags } from './target.ts';
 import { UsageError } from './usage-error.ts';
 
-/**
- * What a run without a base_url makes itself, on a simulator of its own; it does send to `--to`.
- */
+/** Flags that a run without a base_url sets itself, on its own simulator. It does use `--to`. */
 const ofATarget = [
   'apiKey',
   'otherApiKey',
@@ -27,12 +25,12 @@ const ofATarget = [
   'controlToken',
 ];
 
-/** Refuses a flag that describes a target where no target is given. */
+/** Refuses flags that describe a target if no target is given. */
 export function refuseWithoutBaseUrl(program: Command): void {
   for (const name of ofATarget) {
     const value: unknown = program.getOptionValue(name);
     if (value === undefined || value === '') continue;
-    // `serve` reads the same variable, so that it says nothing of a target.
+    // `serve` reads the same variable, so it does not imply a target.
     if (name === 'controlToken' && isOfEnvironment(program, name)) continue;
     throw new UsageError(
       `${givenAs(program, name)} needs a base_url; without one a simulator of its own is checked`,
@@ -40,7 +38,7 @@ export function refuseWithoutBaseUrl(program: Command): void {
   }
 }
 
-/** What is sent in a header. */
+/** Values that are sent in a header. */
 const secrets = [
   'apiKey',
   'otherApiKey',
@@ -50,7 +48,7 @@ const secrets = [
   'controlToken',
 ];
 
-/** Not asked of commander, whose line would repeat the key. */
+/** Checked here and not by commander, whose message would repeat the key. */
 export function refuseUnsendable(program: Command): void {
   for (const name of secrets) {
     const value: unknown = program.getOptionValue(name);
@@ -61,7 +59,7 @@ export function refuseUnsendable(program: Command): void {
   }
 }
 
-/** One recipient at most is written to, and it is one of those that are allowed. */
+/** Refuses a `--to` that is not among the allowed recipients. */
 export function refuseOtherRecipient(
   { to }: TargetFlags,
   allowTo: readonly string[] | undefined,

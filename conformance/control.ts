@@ -1,8 +1,7 @@
 /**
- * The control port of a simulator, as far as the harness uses it: accounts, keys, SIMs, time,
- * scripted fates. It prepares what a case needs; the replies of the target's own port alone are
- * judged. The harness knows operations by name and reads from the control port's OpenAPI document
- * where each of them is.
+ * The parts of a simulator's control port that the harness uses: accounts, keys, SIMs, time,
+ * scripted fates. They prepare a case; only replies of the service port are judged. The harness
+ * knows operations by name and reads their paths from the control port's OpenAPI document.
  */
 import { Client, type Reply } from './client.ts';
 import type { Masks } from './exchange.ts';
@@ -18,7 +17,7 @@ export interface ApiKey {
   readonly key: string;
 }
 
-/** A lever did not do its work; not the target's fault as far as rules go. */
+/** An operation of the control port failed. This says nothing about the rules. */
 export class LeverFailed extends Error {}
 
 interface Route {
@@ -27,15 +26,15 @@ interface Route {
 }
 
 interface Given {
-  /** The id in the path of the operation. */
+  /** The id in the operation's path. */
   readonly id?: string | undefined;
   readonly input?: unknown;
 }
 
-/** The one path of a control port that a client must know. */
+/** The only path of a control port that is fixed here. */
 const documentPath = '/control/openapi.json';
 
-/** Area codes whose numbers 555-0100 to 555-0199 are reserved for fiction, yet well-formed. */
+/** Area codes whose numbers 555-0100 to 555-0199 are reserved for fiction, but well-formed. */
 const areaCodes = [205, 206, 207, 208, 209, 210, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228];
 
 export class Control {
@@ -43,7 +42,7 @@ export class Control {
   readonly #masks: Masks;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #made: string[] = [];
-  /** Names are never used twice, even by two runs at once. */
+  /** Makes names unique, also across two simultaneous runs. */
   readonly #run = Date.now().toString(36) + Math.floor(Math.random() * 46_656).toString(36);
   #accounts = 0;
   #operations: ReadonlyMap<string, Route> = new Map();
@@ -71,10 +70,7 @@ export class Control {
     this.#nextNumber = seed * 97;
   }
 
-  /**
-   * Takes the clock into the hand, lets what other runs spent come back, scripts the harness's own
-   * fates.
-   */
+  /** Stops the clock, lets other runs' tokens return, and sets the harness's own fates. */
   async begin(fates: readonly unknown[]): Promise<void> {
     await this.#discover();
     const clock = await this.call('clock.state');
@@ -96,7 +92,7 @@ export class Control {
     }
   }
 
-  /** Leaves the simulator as it was found, but for the time that has passed. */
+  /** Restores the simulator, except for the time that has passed. */
   async end(): Promise<void> {
     for (const accountId of this.#made) await this.call('accounts.delete', { id: accountId });
     if (this.#outcomesBefore !== undefined)
@@ -110,8 +106,8 @@ export class Control {
   }
 
   /**
-   * Calls an operation with the id in its path and its input: the query of a GET or DELETE, the
-   * body of others.
+   * Calls an operation with the id in its path and its input: the query of a GET or DELETE,
+   * otherwise the body.
    */
   call(operation: string, { id = '', input }: Given = {}): Promise<Reply> {
     const route = this.#operations.get(operation);
@@ -136,7 +132,7 @@ export class Control {
     return isObject(reply.json) ? reply.json : {};
   }
 
-  /** Reads where the operations are from the control port's own document. */
+  /** Reads the paths of operations from the control port's own document. */
   async #discover(): Promise<void> {
     const reply = await this.#client.request({
       method: 'GET',
@@ -184,13 +180,13 @@ export class Control {
       const reply = await this.call('sims.create', { id: accountId, input });
       if (reply.status === 201 && isObject(reply.json))
         return { number, deviceId: String(reply.json['device_id']) };
-      // A number that an earlier run has left behind is passed over.
+      // Skips numbers left by an earlier run.
       if (attempt > 1_600 || ![400, 409, 422].includes(reply.status))
         throw new LeverFailed(`sims.create: ${this.#masks.clean(describe(reply))}`);
     }
   }
 
-  /** A well-formed number that this harness has given to no SIM. */
+  /** A well-formed number that the harness has not given to a SIM. */
   unusedNumber(): string {
     const n = this.#nextNumber;
     this.#nextNumber += 1;
@@ -212,12 +208,12 @@ export class Control {
     await this.advance(ahead);
   }
 
-  /** When the next thing falls due, where the simulator says so. */
+  /** When the next timer is due, if the simulator says so. */
   async nextAt(): Promise<number | undefined> {
     return instant((await this.must('clock.state'))['next_at']);
   }
 
-  /** How many messages an account has, where the simulator tells. */
+  /** The number of an account's messages, if the simulator says so. */
   async messageCount(accountId: string): Promise<number | undefined> {
     const reply = await this.call('messages.list', {
       input: { account_id: accountId, limit: 200 },

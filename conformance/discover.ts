@@ -1,6 +1,6 @@
 /**
- * What was observed, as an assumptions file: `serve --assumptions FILE` then behaves as the target
- * did. What could not be told is left out, not guessed; reports give the reasons.
+ * Writes observations as an assumptions file: `serve --assumptions FILE` then behaves as the target
+ * did. Leaves out what could not be determined; reports give the reasons.
  */
 import { writeFileSync } from 'node:fs';
 import type { Result } from './result.ts';
@@ -8,7 +8,7 @@ import { isObject } from './verify.ts';
 
 export interface Discovered {
   readonly answers: Readonly<Record<string, unknown>>;
-  /** By assumption: why its answer is not in the file. */
+  /** By assumption: the reason why its answer is missing. */
   readonly untold: Readonly<Record<string, string>>;
 }
 

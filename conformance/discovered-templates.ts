@@ -1,5 +1,6 @@
 /**
- * Which templates a target needs: those of replies that no answer of another assumption gives.
+ * Decides which templates a target needs: those for replies that no other assumption's answer
+ * produces.
  */
 import {
   abstracted,
@@ -31,7 +32,7 @@ const ownInvalid: Readonly<Record<Shape, readonly [first: Json, all: Json]>> = {
   ],
 };
 
-/** The named shape of a 400, whatever its texts; undefined for any other. */
+/** The named shape of a 400, ignoring its texts; undefined for any other shape. */
 export function shapeOf(template: Json | undefined): Shape | undefined {
   const shape = JSON.stringify(sorted(withoutTexts(template ?? null)));
   return (Object.keys(ownInvalid) as Shape[]).find((name) =>
@@ -83,7 +84,7 @@ export function templateOfInvalid(samples: readonly Sample[], both: Sample): Inf
   return { template, untold: [...found.untold, ...untold] };
 }
 
-/** What the simulator puts into headers by itself. */
+/** Headers that the simulator sets by itself. */
 export type OwnHeaders = Readonly<Record<string, string>>;
 
 export function templateOfRefusal(
@@ -146,7 +147,9 @@ export function headersOf(
 
 const headerValues = ['allow', 'allowed_method', 'location'];
 
-/** What all replies have, null where none has it; undefined where they differ. */
+/**
+ * The value that all replies share, null if the header is absent in all; undefined if they differ.
+ */
 function sharedHeader(name: string, samples: readonly Sample[]): string | null | undefined {
   const plain = samples.map(({ reply }) => reply.headers[name] ?? null);
   const worded = headerValues.map((known) =>
@@ -163,7 +166,7 @@ function sharedHeader(name: string, samples: readonly Sample[]): string | null |
   return plain.every((one) => one === plain[0]) ? plain[0] : undefined;
 }
 
-/** The shape of refusals that were not seen, if all that were seen have one. */
+/** The shape for refusals that were not seen, if all seen ones share a shape. */
 export function templateOfOthers(
   seen: readonly (readonly [Refusal, Template])[],
   shape: Shape | undefined,
@@ -184,7 +187,7 @@ export function templateOfOthers(
   return isOwn ? undefined : { body };
 }
 
-/** Where the list of a reply is, and what an entry looks like. */
+/** The place of the list in a reply, and the shape of an entry. */
 export function templateOfList(
   { reply, values }: Sample,
   own: readonly string[],

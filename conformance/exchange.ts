@@ -1,6 +1,6 @@
 /**
- * One request and its reply as reports show them: without any full key.
- * Keys are masked where the record is made, so that no report can forget to.
+ * One request and its reply as reports show them, without full keys.
+ * Keys are masked when the record is made, so that no report can show one by mistake.
  */
 export interface Exchange {
   readonly method: string;
@@ -30,13 +30,13 @@ interface Received {
   readonly failure?: string;
 }
 
-/** Bodies longer than this are cut in the record; judging uses the whole reply. */
+/** Longer bodies are cut in the record; judging uses the whole reply. */
 const longestBody = 4_096;
 
 export class Masks {
   readonly #secrets = new Map<string, string>();
 
-  /** From now on this key never appears whole, nor with its letters' case changed. */
+  /** Masks this key in all further records, in any letter case. */
   hide(key: string): void {
     if (key.length < 4) return;
     const shown = `${key.slice(0, Math.min(6, Math.floor(key.length / 4)))}…`;
@@ -71,13 +71,13 @@ export class Masks {
     exchange.replyHeaders = Object.fromEntries(
       Object.entries(reply.headers).map(([name, value]) => [name, this.clean(value)]),
     );
-    // Cleaned first: a key at the cut would be left with most of its letters.
+    // Masked before cutting: a key at the cut would keep most of its characters.
     exchange.replyBody = cut(this.clean(reply.text));
     if (reply.failure !== undefined) exchange.failure = this.clean(reply.failure);
   }
 }
 
-/** The scheme stays legible; of the rest, at most six characters do. */
+/** Keeps the scheme readable and shows at most six characters of the rest. */
 function maskCredential(value: string): string {
   const space = value.indexOf(' ');
   const scheme = space < 0 ? '' : value.slice(0, space + 1);
@@ -89,7 +89,7 @@ function cut(text: string): string {
   return text.length <= longestBody ? text : `${text.slice(0, longestBody)}… (cut)`;
 }
 
-/** The request as a command for a shell, with the key left to the environment. */
+/** The request as a shell command that reads the key from the environment. */
 export function curlOf(exchange: Exchange): string {
   const parts = ['curl -i'];
   if (exchange.method !== 'GET') parts.push(`-X ${exchange.method}`);

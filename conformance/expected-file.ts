@@ -1,6 +1,6 @@
 /**
- * The file of `--expected`, JSON or YAML: which failures are known, each with a reason. Every
- * mistake is reported in one line with its path in the file, worded as a world file's.
+ * Reads the file of `--expected`, JSON or YAML: known failures, each with a reason. Reports every
+ * mistake in one line with its path in the file, worded as for a world file.
  */
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -8,12 +8,12 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { UsageError } from './usage-error.ts';
 
-/** Not by its length, which zod also measures where a list stands in its place. */
+/** A pattern and not a minimum length, which zod would also apply to a list here. */
 const someText = z.string().trim().regex(/./, 'expected at least one character');
 
 const entrySchema = z
   .strictObject({
-    /** A case's id, or a rule's for all of its cases. */
+    /** The id of a case, or of a rule for all its cases. */
     case: someText.optional(),
     rule: someText.optional(),
     reason: someText,
@@ -58,12 +58,12 @@ function parsed(file: string, text: string): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    // Aliases that would unfold without end are only found here.
+    // Endlessly expanding aliases are only detected here.
     throw new UsageError(`${file}: ${firstLine((error as Error).message)}`);
   }
 }
 
-/** The parser goes on with an excerpt of the file. */
+/** The parser's further lines quote the file. */
 function firstLine(text: string): string {
   return (text.split('\n', 1)[0] ?? '').replace(/:$/, '');
 }
@@ -92,13 +92,13 @@ const typeNames: Readonly<Record<string, string>> = {
 
 function expectation(issue: z.core.$ZodIssue): string {
   if (issue.code !== 'invalid_type') return issue.message;
-  // YAML reads a number without quotes as one.
+  // YAML reads an unquoted number as a number.
   return issue.expected === 'string' && typeof issue.input === 'number'
     ? 'expected a string, in quotes'
     : `expected ${typeNames[issue.expected] ?? issue.expected}`;
 }
 
-/** What stands there instead, shortened. */
+/** Quotes the wrong value, shortened. */
 function got(input: unknown): string {
   if (input === undefined) return '';
   if (Array.isArray(input)) return `; got a list of ${input.length}`;

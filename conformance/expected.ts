@@ -1,15 +1,15 @@
 /**
- * Known deviations of a target, each with a reason, held against what a run has found.
- * An expected failure does not fail the run; one that has healed, or that names nothing, does (exit
- * 5).
+ * Compares a target's known deviations, each with a reason, with the results of a run.
+ * An expected failure does not fail the run. An expectation that now passes or names nothing does
+ * (exit 5).
  */
 import type { Expectation } from './expected-file.ts';
 import { isFailure, type Result } from './result.ts';
 
 export interface Weighed {
-  /** By case id: the reason why its failure was expected. */
+  /** By case id: the reason why the failure was expected. */
   readonly expected: ReadonlyMap<string, string>;
-  /** Entries that no longer hold, each in one line. */
+  /** Entries that no longer apply, one line each. */
   readonly stale: readonly string[];
 }
 

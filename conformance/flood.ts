@@ -1,5 +1,5 @@
 /**
- * Many requests at once, a bounded number of them in flight; replies in the order of the requests.
+ * Sends many requests with a bounded number in flight; replies come in the order of the requests.
  */
 export async function flood<T>(times: number, one: (index: number) => Promise<T>): Promise<T[]> {
   const replies: T[] = new Array(times);

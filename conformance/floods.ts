@@ -1,9 +1,9 @@
 /**
- * One flood of an endpoint, without levers: everything that rules say about a limit is judged on
- * the same requests.
- * Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4. Connections are opened before, so that
- * requests arrive together; one request comes well before the others, so that the refill shows
- * itself (`limiterRefill`).
+ * Floods one endpoint, for runs without a control port: all rules about a limit are judged on the
+ * same requests.
+ * Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4. Opens connections first, so that
+ * requests arrive together. Sends one request well before the others, so that the kind of refill
+ * shows (`limiterRefill`).
  */
 import { type Bucket, limitOf, minuteMs, type Spent } from './buckets.ts';
 import { type Reply, SendsExhausted } from './client.ts';
@@ -18,30 +18,30 @@ import { type Wait, waitOut } from './wait-out.ts';
 export interface Flood {
   readonly bucket: Bucket;
   readonly limit: number;
-  /** What this run had spent of the bucket before, within a minute. */
+  /** Requests of this run to the bucket within the minute before the flood. */
   readonly before: Spent;
-  /** The run has asked nothing of it for a minute, or little, so that the bucket was full. */
+  /** True if the run sent few or no requests to it for a minute, so that the bucket was full. */
   readonly wasFull: boolean;
   readonly replies: readonly Reply[];
   readonly refusals: readonly Reply[];
-  /** When the first request was sent, on the run's clock. */
+  /** When the first request was sent, in the run's clock. */
   readonly beganAt: number;
   readonly tookMs: number;
-  /** A minute of the clock began meanwhile, with which the bucket may have filled. */
+  /** True if a minute of the clock began during the flood, which may have refilled the bucket. */
   readonly mayHaveFilled: boolean;
-  /** It may have filled since what the run had spent before. */
+  /** The same, counted from the run's earlier requests. */
   readonly mayHaveFilledBefore: boolean;
   /** The first request and its reply. */
   readonly first: { readonly fields: Fields; readonly reply: Reply };
-  /** What was sent in vain; a message has its `request_id` in its text too. */
+  /** The bodies of refused requests; each message text contains its `request_id`. */
   readonly refused: readonly Fields[];
-  /** Straight after, while the bucket is empty. */
+  /** Replies of other endpoints and users directly after the flood, while the bucket is empty. */
   readonly beside: readonly { readonly name: string; readonly reply: Reply }[];
   readonly reads: readonly Reply[];
   readonly wait: Wait | undefined;
 }
 
-/** More than fit, so that requests that arrive together are counted rightly or wrongly. */
+/** Requests beyond the limit, so that a wrong count of simultaneous requests shows. */
 const surplus = 4;
 const mostSurplus = 20;
 const atOnce = 16;
@@ -71,7 +71,7 @@ function recordingOf(bucket: Bucket, needs: readonly Need[]): Recording<Flood> {
   };
 }
 
-/** Floods take turns, so that each sees what the one before has left of its bucket. */
+/** Floods run one after another, so that each sees what the previous one left of its bucket. */
 const turns = new WeakMap<object, Promise<unknown>>();
 
 async function record(t: Trial, bucket: Bucket): Promise<Flood> {
@@ -83,7 +83,7 @@ async function record(t: Trial, bucket: Bucket): Promise<Flood> {
   );
   let { call, ...flood } = await burst;
   if (hadTooFew(flood) && t.target.timeoutMs > minuteMs + fullAgainMs) {
-    // The bucket may not have been full. A minute after this run has emptied it, it is.
+    // The bucket may not have been full. It is full a minute after this run has emptied it.
     await t.pause(minuteMs + fullAgainMs, `the limit of ${bucket}`);
     ({ call, ...flood } = await spend(t, bucket));
   }
@@ -108,7 +108,7 @@ async function spend(t: Trial, bucket: Bucket) {
     if (one === undefined) return t.get(paths.received, undefined);
     const key = keys[i % 2];
     if (!one.isSend) return one.call(t, account, key);
-    // Ids of their own: what is replayed later has as many messages behind it.
+    // New ids, so that each later replay has the same number of messages after it.
     const request_id = t.requestId();
     const body = t.fields(account, { request_id, message: `conformance ${request_id}` });
     const reply = t.post(one.path(account), key, body);
@@ -118,9 +118,9 @@ async function spend(t: Trial, bucket: Bucket) {
   if (one?.isSend) refuseBeyondBudget(t, limit + surplus);
   await inTheMiddleOfAMinute(t);
   await warmUp(t, account);
-  // Both come from this address; neither is what the other is counted by.
+  // Both come from this address, but each must be counted by its own limit.
   const revoked = bucket === 'address' ? await revokedCalls(t) : [];
-  // What a user spends is not spent by the address (AUTH-6).
+  // A user's requests do not spend from the address's bucket (AUTH-6).
   if (bucket === 'address') await flood(userTimes, () => t.get(paths.received, account.key));
   const beganAt = clock.now();
   const spent = t.target.ledger.spent(bucket, beganAt);
@@ -159,13 +159,13 @@ async function spend(t: Trial, bucket: Bucket) {
   };
 }
 
-/** A minute of the clock has begun, or one is about to be over since the first request. */
+/** True if a minute of the clock began during the flood, or may have. */
 function mayFill(from: number, to: number): boolean {
   const isLong = to - from > minuteMs - 2_000;
   return isLong || Math.floor(from / minuteMs) !== Math.floor(to / minuteMs);
 }
 
-/** Half a flood would cost as much and show nothing. */
+/** Skips the flood if the budget does not cover it: a part would cost sends and prove nothing. */
 function refuseBeyondBudget(t: Trial, sends: number): void {
   const { client, maxSends } = t.target;
   if (maxSends === undefined || client.sends + sends <= maxSends) return;
@@ -174,7 +174,8 @@ function refuseBeyondBudget(t: Trial, sends: number): void {
 }
 
 /**
- * A bucket that fills with each full minute of the clock would be found twice as large at its turn.
+ * Waits for the middle of a minute, because a bucket that refills with each full minute would
+ * otherwise let twice as many pass.
  */
 async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
   const intoMs = t.target.clock.now() % minuteMs;
@@ -184,7 +185,7 @@ async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
 }
 
 /**
- * Opens connections with requests that are not limited, and that therefore must spend nothing
+ * Opens connections with requests that are not limited, which must not spend from the bucket
  * (LIMIT-7).
  */
 async function warmUp(t: Trial, account: Subject): Promise<void> {
@@ -194,7 +195,7 @@ async function warmUp(t: Trial, account: Subject): Promise<void> {
 
 const readTimes = 40;
 
-/** Reads must spend nothing of the bucket either (LIMIT-7). */
+/** Sends reads, which must not spend from the bucket either (LIMIT-7). */
 async function readOften(t: Trial, account: Subject, { json }: Reply): Promise<void> {
   const id = verify.isObject(json) ? json['message_id'] : undefined;
   if (typeof id === 'string') await flood(readTimes, () => t.read(account, id));
@@ -203,7 +204,7 @@ async function readOften(t: Trial, account: Subject, { json }: Reply): Promise<v
 const userTimes = 20;
 const revokedTimes = 30;
 
-/** Requests with a revoked key are not those of the user whose key it was (AUTH-6). */
+/** Sends requests with a revoked key, which must not count for the key's user (AUTH-6). */
 async function revokedCalls(t: Trial) {
   const key = t.target.flags.revokedKey;
   if (key === undefined) return [];
@@ -211,17 +212,17 @@ async function revokedCalls(t: Trial) {
   return replies.map((reply) => ({ name: 'revoked', reply }));
 }
 
-/** One request wherever the empty bucket must not matter. */
+/** One request to everything that the empty bucket must not affect. */
 async function besides(t: Trial, bucket: Bucket, account: Subject) {
   const beside: { name: string; reply: Reply }[] = [];
   const now = t.target.clock.now();
   const isSend = limited.some(({ name, isSend: sends }) => name === bucket && sends);
   for (const one of limited) {
-    // A flood that sends nothing costs no send: the floods of sends look at the pair from the other
-    // side.
+    // Skipped, so that a flood of other requests costs no send; the floods of sends test this pair
+    // from the other side.
     if (one.name === bucket || (one.isSend && !isSend)) continue;
     if (one.name === 'tasks' && account.sims.length === 0) continue;
-    // What was flooded before is empty by its own limit.
+    // An endpoint that was flooded earlier is empty because of its own limit.
     if (t.target.ledger.spent(one.name, now).throttled > 0) continue;
     beside.push({ name: one.name, reply: await one.call(t, account) });
   }
@@ -245,7 +246,7 @@ async function besides(t: Trial, bucket: Bucket, account: Subject) {
   return beside;
 }
 
-/** The same user from another address, where the target is on this machine. */
+/** The same user from another address, if the target is on this machine. */
 async function fromSecondAddress(t: Trial, { key }: Subject): Promise<Reply | undefined> {
   if (!/^(localhost|127\.)/.test(new URL(t.target.client.baseUrl).hostname)) return undefined;
   const reply = await t.request({
@@ -265,7 +266,7 @@ async function readsOf(t: Trial, account: Subject, first: Reply): Promise<Reply[
   return [...replies, ...(await flood(5, () => t.read(account, id)))];
 }
 
-/** How many requests of a flood passed, those that the run had made before included. */
+/** The number of requests that passed, including the run's earlier ones. */
 export function howManyPassed({ replies, before }: Flood): number {
   return replies.filter(passed).length + before.passed;
 }

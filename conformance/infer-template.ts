@@ -1,6 +1,6 @@
 /**
- * From replies of one kind to the template that words them: known values become placeholders, what
- * is equal stays as it is. What differs otherwise is named, never guessed.
+ * Infers a template from replies of one kind: known values become placeholders, equal parts stay.
+ * Other differences are reported, never guessed.
  */
 import type { Reply } from './client.ts';
 import { isObject } from './verify.ts';
@@ -23,17 +23,17 @@ export interface Template {
 
 export interface Sample {
   readonly reply: Reply;
-  /** What the reply may show, by the names of placeholders. */
+  /** The known values that a reply may contain, by placeholder. */
   readonly values: Readonly<Record<string, string | number>>;
 }
 
 export interface Inferred {
   readonly template: Template;
-  /** What the template cannot say, by its place. */
+  /** The parts that the template cannot express, by path. */
   readonly untold: readonly string[];
 }
 
-/** The body that all samples share, or why they share none. */
+/** The body that all samples share, or the reason why they share none. */
 export function inferBody(samples: readonly Sample[]): Inferred {
   const unfit = samples.map(({ reply }) => whyUnfit(reply.text)).find((why) => why !== undefined);
   if (unfit !== undefined) return { template: {}, untold: [unfit] };
@@ -55,14 +55,14 @@ export function inferBody(samples: readonly Sample[]): Inferred {
 
 const longest = 15_000;
 
-/** Why a reply cannot be kept as a template. */
+/** The reason why a reply cannot be kept as a template. */
 function whyUnfit(text: string): string | undefined {
   if (text.length > longest) return `its body is longer than ${longest} characters`;
   const braces = /\{[a-z_]+\}/.exec(text)?.[0];
   return braces === undefined ? undefined : `its text ${braces} would be read as a placeholder`;
 }
 
-/** JSON with placeholders, or text that is no JSON. */
+/** JSON with placeholders, or text if it is not JSON. */
 function abstractBody({ reply, values }: Sample): { json: Json } | string {
   if (reply.json !== undefined) return { json: abstracted(reply.json as Json, values) };
   return withPlaceholders(reply.text, values);
@@ -90,12 +90,12 @@ function abstractLeaf(value: string | number, values: Sample['values']): string 
   return time.test(value) ? '{now}' : withPlaceholders(value, values);
 }
 
-/** Values inside of a longer text: only those that cannot be there by chance. */
+/** Replaces values inside a longer text, but only values too long to occur by chance. */
 function withPlaceholders(text: string, values: Sample['values']): string {
   let shown = text;
   for (const [name, known] of Object.entries(values)) {
     if (typeof known === 'number') {
-      // ERR-4: the number of the header, which may be more exact.
+      // ERR-4: the number may be more exact than the header's.
       const isWait = (digits: string) =>
         name === 'retry_after' && Math.ceil(Number(digits)) === known;
       const stated = shown.match(/\d+(?:\.\d+)?/g)?.find(isWait);
@@ -128,8 +128,8 @@ function merged(one: Json, other: Json, at: string, untold: string[]): Json {
 }
 
 /**
- * Whether a template that names one field tells what a reply with several fields looks like: what
- * names a field is repeated for each of them.
+ * True if a template that names one field also produces the reply with several fields: parts that
+ * name a field are repeated for each.
  */
 export function coversFields(template: Json, actual: Json, fields: readonly string[]): boolean {
   if (isList(template)) {

@@ -1,7 +1,7 @@
 /**
- * What a flood says of each rule. Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4. Where
- * the bucket may not have been full, or the clock may have filled it meanwhile, fewer or more prove
- * nothing.
+ * Judges rules on a flood. Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4. If the bucket
+ * may not have been full, or the clock may have refilled it, a count that is too low or too high
+ * proves nothing.
  */
 import { minuteMs } from './buckets.ts';
 import type { Live } from './case.ts';
@@ -13,7 +13,7 @@ import type { Need } from './target.ts';
 import type { Trial } from './trial.ts';
 import * as verify from './verify.ts';
 
-/** How a case is judged without levers: by the one flood of its bucket. */
+/** The variant of a case without a control port: judges the flood of its bucket. */
 export function byFlood(
   bucket: keyof typeof floodOf,
   judge: (t: Trial, flood: Flood) => void,
@@ -28,10 +28,10 @@ export function byFlood(
   };
 }
 
-/** A bucket that fills bit by bit names so short a wait. */
+/** A longer wait than this means that the bucket does not refill continuously. */
 const longestContinuousWait = 2;
 
-/** As many pass as the limit says. */
+/** Exactly as many requests pass as the limit allows. */
 export function limitIsExact(t: Trial, flood: Flood): void {
   const { replies, refusals, before, limit } = flood;
   const isUnauthenticated = flood.bucket === 'address';
@@ -44,8 +44,7 @@ export function limitIsExact(t: Trial, flood: Flood): void {
   const [refusal] = refusals;
   const isContinuous = Number(refusal?.headers['retry-after'] ?? 0) <= longestContinuousWait;
   const back = isContinuous ? Math.ceil((flood.tookMs / minuteMs) * limit) + 1 : 0;
-  // What was spent before has come back where the bucket fills bit by bit, or all at once
-  // meanwhile.
+  // Earlier requests no longer count if the bucket refills continuously, or was refilled meanwhile.
   const most = limit + back - (isContinuous || flood.mayHaveFilledBefore ? 0 : spent);
   if (through > most && flood.mayHaveFilled)
     t.lack('a flood within one minute of the clock, which a slow connection did not allow');
@@ -66,7 +65,7 @@ function lackFullBucket(t: Trial): never {
   );
 }
 
-/** The 429s came; else nothing can be said of them. */
+/** The 429s of the flood; without any, the case is not exercised. */
 export function refusalsOf(t: Trial, flood: Flood): readonly Reply[] {
   verify.given(() =>
     verify.that(flood.refusals.length > 0, 'a 429', `none in ${flood.replies.length} requests`),
@@ -78,7 +77,7 @@ export function refusalsOf(t: Trial, flood: Flood): readonly Reply[] {
   return flood.refusals;
 }
 
-/** ERR-3, on the wait that followed the flood. */
+/** ERR-3, judged on the wait after the flood. */
 export function waitIsRight(t: Trial, flood: Flood): void {
   for (const refusal of refusalsOf(t, flood)) {
     const seconds = verify.retryAfter(refusal);
@@ -99,8 +98,8 @@ export function waitIsRight(t: Trial, flood: Flood): void {
 }
 
 /**
- * What was spent comes back a minute later and not before, unless the bucket fills bit by bit, or
- * with a minute of the clock (`limiterRefill`), whose end may be a second off.
+ * Tokens return a minute after they were spent and not before. Exceptions: a continuous refill, and
+ * a refill at each minute of the clock (`limiterRefill`), whose end may be a second off.
  */
 export function returnsAfterAMinute(t: Trial, flood: Flood): void {
   const { wait, before, replies } = flood;
@@ -141,7 +140,10 @@ interface ToldWait extends Pick<Reply, 'sentAt' | 'answeredAt'> {
   readonly seconds: number;
 }
 
-/** The seconds of several refusals say to a part of a second when the bucket has a token again. */
+/**
+ * When a token returns, narrowed to a fraction of a second by combining the waits of several
+ * refusals.
+ */
 export function toldReturn(waits: readonly ToldWait[]): Told {
   let [from, until] = [0, Number.POSITIVE_INFINITY];
   for (const { sentAt, answeredAt, seconds } of waits) {
@@ -152,16 +154,16 @@ export function toldReturn(waits: readonly ToldWait[]): Told {
 }
 
 /**
- * The bucket filled with a minute of the clock (`limiterRefill`). A run that was held up finds it
- * full late: the 429s say when that was.
+ * True if the bucket was refilled by a minute of the clock (`limiterRefill`). A delayed run notices
+ * this late; the 429s then give the time.
  */
 export function isAlignedReturn({ from, until }: Told, backAt: number): boolean {
   return mayBeAligned(Math.min(from, backAt), Math.min(until, backAt));
 }
 
 /**
- * A minute after the first request, or after a later one where refusals count too
- * (`refusedSpendsToken`), which then moves with each of them.
+ * Requires that a token returns a minute after a request: the first one, or a later one if refusals
+ * count too (`refusedSpendsToken`).
  */
 function toldInAMinute(
   { from, until }: Told,
@@ -182,12 +184,12 @@ function toldInAMinute(
 
 const aboutMs = 2_000;
 
-/** A minute of the clock begins then, or about then. */
+/** True if a minute of the clock begins in or near this interval. */
 function mayBeAligned(from: number, until: number): boolean {
   return Math.floor((from - aboutMs) / minuteMs) !== Math.floor((until + aboutMs) / minuteMs);
 }
 
-/** ERR-4: the seconds of the header, where `detail` states them rounded up. */
+/** ERR-4: `detail` states the header's seconds, rounded up. */
 export function detailStatesTheWait(t: Trial, reply: Reply): void {
   const wait = verify.retryAfter(reply);
   verify.declaredJson(reply);
@@ -204,7 +206,7 @@ function secondsIn(text: string): number[] {
   return (text.match(/\d+(?:\.\d+)?/g) ?? []).map((number) => Math.ceil(Number(number)));
 }
 
-/** What was asked of another bucket straight after the flood: it must not be throttled. */
+/** A request to another bucket directly after the flood must not be throttled. */
 export function leavesAlone(name: string): (t: Trial, flood: Flood) => void {
   return (t, flood) => {
     refusalsOf(t, flood);
@@ -216,7 +218,7 @@ export function leavesAlone(name: string): (t: Trial, flood: Flood) => void {
   };
 }
 
-/** What is judged on calls without a key, where their address has a limit at all. */
+/** Judges calls without a key, if their address has a limit at all. */
 export function ifStrangersAreThrottled(judge: (t: Trial, flood: Flood) => void): typeof judge {
   return (t, flood) => {
     if (flood.refusals.length === 0) lackThrottledStrangers(t);
@@ -224,7 +226,7 @@ export function ifStrangersAreThrottled(judge: (t: Trial, flood: Flood) => void)
   };
 }
 
-/** The other endpoints, none of which was flooded itself. */
+/** The same for all other endpoints that were not flooded themselves. */
 export function leavesTheOthers(t: Trial, flood: Flood): void {
   for (const { name } of flood.beside)
     if (limited.some((one) => one.name === name)) leavesAlone(name)(t, flood);

@@ -1,6 +1,5 @@
 /**
- * What the recorded lives of messages say of each rule. Rules: STATE-2 to STATE-5, SVC-2, SVC-3,
- * READ-1, RES-4, RES-5.
+ * Judges rules on recorded messages. Rules: STATE-2 to STATE-5, SVC-2, SVC-3, READ-1, RES-4, RES-5.
  */
 import { about, type Case, type Live } from './case.ts';
 import {
@@ -15,7 +14,10 @@ import * as verify from './verify.ts';
 
 type JudgeLives = (t: Trial, lives: readonly RecordedLife[]) => void;
 
-/** How a case is judged without levers; `needed` says what was missing where nothing was judged. */
+/**
+ * The variant of a case without a control port; `needed` says what was missing if nothing was
+ * judged.
+ */
 export function byLives(judge: JudgeLives, needed?: string): Live<void> {
   return {
     needs: ['sender'],
@@ -27,7 +29,7 @@ export function byLives(judge: JudgeLives, needed?: string): Live<void> {
   };
 }
 
-/** A case that judges the lives of messages of every fate; without levers, those of two. */
+/** A case that judges messages of every fate; without a control port, of two fates. */
 export function ofLives(
   id: `${RuleId}/${string}`,
   demands: string,
@@ -46,7 +48,7 @@ export function ofLives(
 
 export const aPickup = 'a message that is picked up within the wait';
 
-/** The message was picked up in time, or its device is seen to pick up others first. */
+/** The message was picked up in time, or its device was seen to pick up others first. */
 export function pickedUpInTime(t: Trial, of: RecordedLife): void {
   const isLate = wasPickedUpLate(of);
   if (isLate && of.isPassedOver) lackRoom(t);
@@ -54,7 +56,9 @@ export function pickedUpInTime(t: Trial, of: RecordedLife): void {
   t.count();
 }
 
-/** Only where no late read explains it: a status may have begun right after the read before. */
+/**
+ * Fails only if a late read cannot explain it: a status may begin right after the previous read.
+ */
 export function wasPickedUpLate({ sightings: [, next] }: Pick<RecordedLife, 'sightings'>): boolean {
   return next === undefined || next.at - next.within > latestPickupMs;
 }
@@ -63,7 +67,7 @@ export function lackRoom(t: Trial): never {
   return t.lack('a device that takes all its work at each poll (sendsPerPoll)');
 }
 
-/** How a message's life went, for reports. */
+/** A message's statuses and times, for reports. */
 export function describeLife(life: RecordedLife): string {
   return life.sightings
     .map(({ status, at }) => `${status} (+${(at / 1000).toFixed(1)} s)`)

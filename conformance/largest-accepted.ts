@@ -1,4 +1,6 @@
-/** Finds a bound by trying it from both sides; the bounds that services usually have come first. */
+/**
+ * Finds the largest accepted value by trying values from both sides, starting with common bounds.
+ */
 export async function largestAccepted(
   low: number,
   high: number,

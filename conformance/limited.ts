@@ -1,5 +1,5 @@
 /**
- * The limited endpoints as cases call them. Rules: LIMIT-1 to LIMIT-5.
+ * The limited endpoints, in the form that cases use. Rules: LIMIT-1 to LIMIT-5.
  */
 import { limits } from './buckets.ts';
 import type { Reply } from './client.ts';
@@ -15,7 +15,7 @@ export interface Limited {
   readonly name: 'send' | 'dashboard_send' | 'external_send' | 'received' | 'tasks';
   readonly rule: 'LIMIT-1' | 'LIMIT-2' | 'LIMIT-3' | 'LIMIT-4' | 'LIMIT-5';
   readonly limit: number;
-  /** Requests to it are sends, which cost. */
+  /** True if its requests are sends, which cost money. */
   readonly isSend: boolean;
   readonly call: Call;
   readonly path: (account: Subject) => string;
@@ -58,7 +58,7 @@ export function howMany(replies: readonly Reply[]): number {
   return replies.filter(passed).length;
 }
 
-/** Of one request more than the limit, all but one pass. Needs an account of its own. */
+/** Sends one request more than the limit; all but one must pass. Needs an account of its own. */
 export async function allButOnePass(
   t: Trial,
   limit: number,
@@ -71,7 +71,7 @@ export async function allButOnePass(
   t.count();
 }
 
-/** Empties a bucket; its exact size is not this case's business. */
+/** Empties a bucket; the case does not judge its exact size. */
 export async function emptied(
   limit: number,
   call: (index: number) => Promise<Reply>,
@@ -82,20 +82,17 @@ export async function emptied(
   return replies;
 }
 
-/** The name of its cases where each endpoint has one. */
+/** The name of its case, for cases that exist for each endpoint. */
 export function caseName(one: Limited): string {
   return one.name.replace('_', '-');
 }
 
-/** Sends that so many requests are. */
+/** The number of sends in this many requests. */
 export function sendsOf(one: Limited, requests: number): { readonly sends?: number } {
   return one.isSend ? { sends: requests } : {};
 }
 
-/**
- * A moment at which no full minute of the clock lies within the next 59 s, and every bucket is
- * full.
- */
+/** Waits until every bucket is full and no full minute of the clock begins within the next 59 s. */
 export async function justAfterTheMinute(t: Trial): Promise<void> {
   const now = await t.now();
   await t.control.advanceTo(Math.ceil((now + 2 * minute) / minute) * minute + 500);
@@ -103,7 +100,9 @@ export async function justAfterTheMinute(t: Trial): Promise<void> {
 
 const bothBucketsFullMs = 2 * minute + 1_000;
 
-/** Buckets of the account and of its address are full before and after. Needs levers. */
+/**
+ * Runs with full buckets of the account and its address, before and after. Needs a control port.
+ */
 export async function withFullBuckets(t: Trial, run: () => Promise<void>): Promise<void> {
   await t.advance(bothBucketsFullMs);
   try {
@@ -113,7 +112,7 @@ export async function withFullBuckets(t: Trial, run: () => Promise<void>): Promi
   }
 }
 
-/** 429s to calls without a key. Needs levers. */
+/** 429s to calls without a key. Needs a control port. */
 export function throttledWithoutKey(
   t: Trial,
   check: (refusals: readonly Reply[]) => Promise<void>,

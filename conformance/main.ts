@@ -1,6 +1,7 @@
 /**
- * The command `smstwin conform`: flags to a target, the target to verdicts, verdicts to reports and
- * one exit code. Nothing of the product is imported: the caller passes in how to start a simulator.
+ * The command `smstwin conform`: reads flags, runs cases against a target, writes reports and
+ * returns one exit code. It imports nothing of the product: the caller passes in a function that
+ * starts a simulator.
  */
 import { setMaxListeners } from 'node:events';
 import { BucketLedger } from './buckets.ts';
@@ -35,9 +36,9 @@ export interface ConformIo {
   readonly stderr: (text: string) => void;
   /** Starts a simulator for a run without a base_url; its clock may be in any mode. */
   readonly startOwn?: () => Promise<OwnSimulator>;
-  /** Without it, the wall clock. */
+  /** Default: the wall clock. */
   readonly clock?: Clock;
-  /** Interrupts the run. Without it, SIGINT does. */
+  /** Interrupts the run. Default: SIGINT does. */
   readonly signal?: AbortSignal;
 }
 
@@ -54,7 +55,7 @@ export async function conform(argv: readonly string[], io: ConformIo): Promise<n
 async function prepared(options: ConformOptions, io: ConformIo): Promise<number> {
   const idle = options.patterns.filter((pattern) => select(allCases, [pattern]).length === 0);
   if (idle.length > 0) {
-    // The others are not run: a misspelt rule would look like one that was checked.
+    // The other cases are not run: a misspelt rule would look as if it had been checked.
     throw new CommandError(4, `no case matches ${idle.join(' ')}`);
   }
   const cases = select(allCases, options.patterns);
@@ -101,7 +102,7 @@ async function run(
   baseUrl: string,
   signal: AbortSignal,
 ): Promise<number> {
-  // Every request in flight listens to it.
+  // Every request in flight listens to this signal.
   setMaxListeners(0, signal);
   const startedAt = new Date();
   const masks = new Masks();
@@ -191,7 +192,7 @@ function summarise(ran: Run, options: ConformOptions, facts: Facts): Summary {
   };
 }
 
-/** The control port, if one was named; a text says why it cannot be used. */
+/** The control port, if one was given; a text says why it cannot be used. */
 async function reachControl(
   options: ConformOptions,
   masks: Masks,
@@ -222,7 +223,7 @@ function meansOf(options: ConformOptions): Means {
   };
 }
 
-/** On the user's own machine nothing costs money; elsewhere only what was asked for is spent. */
+/** A target on this machine costs nothing. Elsewhere the run spends only what the user allowed. */
 function profileOf(options: ConformOptions): Profile {
   if (options.profile !== undefined) return options.profile;
   if (options.baseUrl === undefined || options.controlUrl !== undefined) return 'full';
@@ -230,7 +231,7 @@ function profileOf(options: ConformOptions): Profile {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? 'full' : 'budget';
 }
 
-/** Keys of the account whose buckets all cases share. */
+/** The keys of the account whose buckets all cases share. */
 function ownKeys({ flags }: ConformOptions): string[] {
   return [flags.apiKey, flags.otherApiKey].filter((key) => key !== undefined);
 }

@@ -1,6 +1,6 @@
 /**
- * The command line of `conform`: every flag also as SMSTWIN_<FLAG>. A mistake becomes a UsageError
- * of one line.
+ * The command line of `conform`: every flag can also be set as SMSTWIN_<FLAG>. A mistake becomes a
+ * UsageError of one line.
  */
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
@@ -196,7 +196,7 @@ export function parseOptions(
     throw new UsageError(
       line
         .replace(/^error: /, '')
-        // What follows the `=` of an unknown flag may be a key that was meant for a known one.
+        // The value of an unknown flag may be a key that was meant for a known flag.
         .replace(/^(unknown option '[^=]*)=.*$/, "$1'")
         .replace(/^option '[^']*' value '(.*)' from env '(\w+)' is invalid\. /, '$2 $1: ')
         .replace(/^option '(--[\w-]+)[^']*' argument '(.*)' is invalid\. /, '$1 $2: ')
@@ -206,11 +206,11 @@ export function parseOptions(
   const given = program.opts<Record<string, unknown>>();
   const { baseUrl, patterns } = splitArguments(program.args);
   refuseUnsendable(program);
-  // A list of cases is the same for every target.
+  // The list of cases does not depend on the target.
   if (baseUrl === undefined && given['list'] !== true) refuseWithoutBaseUrl(program);
   const flags = Object.fromEntries(
     [...keyFlags, ...numberFlags]
-      // An empty key is none: CI sets a variable so where it has no secret to hand over.
+      // An empty key counts as absent: CI sets such a variable if the secret is missing.
       .filter((name) => given[name] !== undefined && given[name] !== '')
       .map((name) => [name, given[name]]),
   ) as TargetFlags;
@@ -237,8 +237,8 @@ function pick(given: Record<string, unknown>, ...names: string[]): Partial<Confo
 }
 
 /**
- * What is meant as an address, though it may be no good one; no rule, assumption or case is called
- * so.
+ * Matches texts that are meant as an address, even a wrong one; no rule, assumption or case has
+ * such a name.
  */
 const addressLike = /:\/|^https?:|^[\w.-]+:\d+|^localhost|^\d+\.\d+\.\d+\.\d+/i;
 

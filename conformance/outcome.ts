@@ -1,5 +1,5 @@
 /**
- * What a whole run comes to: a verdict for each rule, counts, one exit code.
+ * The result of a whole run: a verdict for each rule, counts, one exit code.
  */
 import type { Weighed } from './expected.ts';
 import { isFailure, type Result, type Verdict, verdicts } from './result.ts';
@@ -12,9 +12,7 @@ export interface RuleVerdict {
   readonly passed: number;
 }
 
-/**
- * The worst first: a rule is as good as its worst case, and skipped only when all of its cases are.
- */
+/** Worst first: a rule gets its worst case's verdict, and is skipped only if all its cases are. */
 const severity: readonly Verdict[] = ['failed', 'error', 'spelling'];
 
 export function ruleVerdicts(results: readonly Result[]): RuleVerdict[] {
@@ -47,8 +45,8 @@ export function counts(results: readonly Result[]): Record<Verdict, number> {
 }
 
 /**
- * The exit code of `interfaces.md` section 5. What says most about the target wins over what says
- * less.
+ * The exit code of `interfaces.md` section 5. If several apply, the one that says most about the
+ * target wins.
  */
 export function exitCode(run: Run, weighed: Weighed): number {
   if (run.interrupted) return 130;

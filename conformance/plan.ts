@@ -1,6 +1,5 @@
 /**
- * What can be judged with what is supplied, and what a run costs: known before anything is asked of
- * the target.
+ * Computes what can be judged with the given flags, and what a run costs, before any request.
  */
 import { type Bucket, limitOf, type Spends } from './buckets.ts';
 import { type AnyCase, idOf, spendsOf, subjectOf, variantOf } from './case.ts';
@@ -8,7 +7,7 @@ import type { Recording } from './recording.ts';
 import { simulateSchedule } from './simulated-schedule.ts';
 import { lacks, type Means, type Profile } from './target.ts';
 
-/** The most sends of one case, and of a whole run, within a profile. */
+/** The most sends of one case and of a whole run, for each profile. */
 const most: Readonly<Record<Profile, { readonly each: number; readonly inAll: number }>> = {
   readonly: { each: 0, inAll: 0 },
   budget: { each: 10, inAll: 59 },
@@ -23,7 +22,7 @@ export function listing(cases: readonly AnyCase[]): string {
   return lines.join('');
 }
 
-/** Why cases are skipped, as they run on this target. */
+/** Why cases are skipped on this target. */
 export function unaffordable(
   cases: readonly AnyCase[],
   means: Means,
@@ -49,7 +48,7 @@ export function unaffordable(
   return reasons;
 }
 
-/** The cheapest case of each rule first, then the others; assumptions last. */
+/** Sorts the cheapest case of each rule first, then the other cases, then observations. */
 function byWorth(cases: readonly AnyCase[]): AnyCase[] {
   const seen = new Set<string>();
   const cheap = cases.toSorted((a, b) => sendsOf(a) - sendsOf(b));
@@ -63,7 +62,7 @@ function byWorth(cases: readonly AnyCase[]): AnyCase[] {
   return cheap.toSorted((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0));
 }
 
-/** Sends of a case, with those of the recordings that it is the first to judge. */
+/** The sends of a case, plus those of recordings that it is the first to judge. */
 function sendsOf(one: AnyCase, made: ReadonlySet<Recording> = new Set()): number {
   const own = one.spends === undefined ? (one.cost.sends ?? 0) : sendsIn(one.spends);
   const recordings = (one.judges ?? []).filter((recording) => !made.has(recording));
@@ -98,7 +97,7 @@ interface Estimate {
   readonly seconds: number;
 }
 
-/** What a run costs. Refused sends are counted as sends: a target might accept them. */
+/** The costs of a run. Refused sends count as sends: a target might accept them. */
 export function dryRun(all: readonly AnyCase[], means: Means, profile: Profile): string {
   const cases = all.map((one) => variantOf(one, means.hasLevers));
   const reasons = new Map(unaffordable(cases, means, profile));
@@ -120,7 +119,7 @@ export function dryRun(all: readonly AnyCase[], means: Means, profile: Profile):
   return `${lines.join('\n')}\n`;
 }
 
-/** Time itself is moved, and the target is near. */
+/** With a control port, time is moved, and the target is near. */
 const secondsPerRequest = 0.0005;
 
 function withLevers(cases: readonly AnyCase[]): Estimate {

@@ -1,8 +1,7 @@
 /**
- * Watches messages while time passes: every status that a read shows, with the time of the read.
- * Time goes from deadline to deadline where the simulator says when the next one is, and never
- * further than a fraction of the poll interval, so that no state between two reads is missed
- * whatever makes it change.
+ * Records messages while time passes: every status that a read shows, with the time of the read.
+ * Time advances from deadline to deadline if the simulator states the next one, and never by more
+ * than a fraction of the poll interval, so that no state between two reads is missed.
  */
 import type { Reply } from './client.ts';
 import { flood } from './flood.ts';
@@ -16,8 +15,8 @@ export interface Sighting {
   /** Milliseconds since the message was accepted. */
   readonly at: number;
   /**
-   * Milliseconds in which it may have begun: since before the last read that showed the state
-   * before it.
+   * The status may have begun up to this many milliseconds earlier: after the last read that showed
+   * the previous status.
    */
   readonly within: number;
 }
@@ -25,14 +24,14 @@ export interface Sighting {
 export interface RecordedLife {
   readonly recipient: string;
   readonly messageId: string;
-  /** What was sent, and its 202. */
+  /** The body of the send, and its 202. */
   readonly fields: Fields;
   readonly first: Reply;
-  /** Each body that a read showed with another status than before. */
+  /** Each body with a new status. */
   readonly bodies: Record<string, unknown>[];
-  /** Opens with the status of the 202; then each change. */
+  /** The status in the 202, then each change. */
   readonly sightings: Sighting[];
-  /** It was late, and the device picked up others meanwhile. */
+  /** True if it was late and the device meanwhile picked up other messages. */
   isPassedOver?: boolean;
 }
 
@@ -41,15 +40,15 @@ export type Watched = Pick<RecordedLife, 'recipient' | 'messageId' | 'fields' | 
   readonly key: string;
 };
 
-/** "About 20 s": a quarter more, and the reads in between. */
+/** "About 20 s": a quarter more, plus the time between reads. */
 export const latestPickupMs = 26_000;
-/** Longer than a poll. */
+/** Longer than a poll interval. */
 const pollMs = 22_000;
 const mostOthers = 10;
 
 /**
- * Whether the device picks up other messages and leaves this one queued (`sendsPerPoll`), asked once
- * it is late. Without levers; takes a poll at most.
+ * True if the device picks up other messages and leaves this one queued (`sendsPerPoll`). Checked
+ * once the message is late, without a control port; takes at most one poll.
  */
 export async function isPassedOver(t: Trial, messageId: string, key: string): Promise<boolean> {
   const isQueued = async (id: string) => {
@@ -72,18 +71,18 @@ export async function isPassedOver(t: Trial, messageId: string, key: string): Pr
 
 const readsPerPoll = 16;
 const mostReads = 1_500;
-/** Between two reads in real time: often at first, as some services poll every second. */
+/** Pauses between reads in real time: short at first, because some services poll every second. */
 const readEveryMs = { first: 100, later: 500 };
 const oftenForMs = 8_000;
 const liveMs = 110_000;
 
-/** The device's poll interval as far as it is known. */
+/** The device's poll interval, as far as it is known. */
 export function pollIntervalMs(t: Trial): number {
   const told = t.assumption('pollIntervalSeconds');
   return (typeof told === 'number' ? told : 20) * 1000;
 }
 
-/** Queues a message and says what is needed to watch it. */
+/** Queues a message and returns the data needed to watch it. */
 export async function queuedToWatch(t: Trial, account: Subject, more: Fields): Promise<Watched> {
   const fields = t.fields(account, more);
   const { messageId, reply } = await t.queued(account, fields);
@@ -92,13 +91,13 @@ export async function queuedToWatch(t: Trial, account: Subject, more: Fields): P
 
 interface WatchPlan {
   readonly forMs: number;
-  /** Watched for so long after the last of them has ended. */
+  /** How long to watch after the last of them has ended. */
   readonly afterEndMs?: number;
-  /** Queues one more message when the first of them has left `queued`. */
+  /** Queues one more message when the first one has left `queued`. */
   readonly successor?: () => Promise<Watched>;
 }
 
-/** Follows messages until the plan says that they were watched for long enough. */
+/** Reads messages until the plan's time is over. */
 export async function watch(
   t: Trial,
   messages: readonly Watched[],
@@ -170,7 +169,7 @@ async function nextRead(t: Trial, start: number, now: number, end: number): Prom
 
 const recordings = new WeakMap<object, Promise<RecordedLife[]>>();
 
-/** Lives of messages with every scripted fate, recorded once for all cases that judge them. */
+/** Records messages with every scripted fate, once for all cases that judge them. */
 export function recordedLives(t: Trial): Promise<RecordedLife[]> {
   if (!t.controlled) return recorded(t, livesInRealTime);
   const recording = recordings.get(t.target) ?? record(t);
@@ -181,16 +180,16 @@ export function recordedLives(t: Trial): Promise<RecordedLife[]> {
 async function record(t: Trial): Promise<RecordedLife[]> {
   const messages = [];
   const all = [recipients.delivered, recipients.delivered, ...fates.map(({ to }) => to)];
-  // Where only some recipients are allowed, messages to them are watched.
+  // If only some recipients are allowed, messages to those are watched.
   const plan = t.target.allowTo === undefined ? all : [t.recipient, t.recipient];
-  // A SIM of its own for each, so that none waits behind another (`sendsPerPoll`).
+  // Each message has its own SIM, so that none waits behind another (`sendsPerPoll`).
   for (const to of plan) messages.push(await queuedToWatch(t, await t.account(), { to }));
   return watch(t, messages, { forMs: 7 * pollIntervalMs(t) + 25_000 });
 }
 
 /**
- * Two messages of the account, first of all, and for longer than a poll after their end. The second
- * follows when the first is picked up: then it waits for a whole poll, however rare polls are.
+ * Two messages of the account, recorded at the start and until more than a poll after their end.
+ * The second is sent when the first is picked up, so that it waits for a whole poll interval.
  */
 export const livesInRealTime: Recording<RecordedLife[]> = {
   name: 'lives of messages',

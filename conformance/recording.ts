@@ -1,7 +1,7 @@
 /**
- * What several cases judge together, and what is therefore done once: a flood of one endpoint, the
- * life of a message. Without levers the schedule starts it when its buckets and the clock allow; a
- * case only reads what was recorded.
+ * Results that several cases judge together and that are recorded once, such as a flood of an
+ * endpoint or the statuses of a message. Without a control port the schedule starts a recording
+ * when its buckets and the clock allow; cases only read it.
  */
 import type { Spends } from './buckets.ts';
 import type { Need, Target } from './target.ts';
@@ -11,17 +11,20 @@ export interface Recording<T = unknown> {
   readonly name: string;
   readonly needs: readonly Need[];
   readonly spends: Spends;
-  /** 429s that it provokes. */
+  /** The number of 429s that it provokes. */
   readonly throttled?: number;
-  /** Seconds that it takes in real time. */
+  /** Its duration in real seconds. */
   readonly seconds: number;
-  /** The longest single wait in seconds; longer than `--timeout`, and it is not made. */
+  /** The longest single wait in seconds; the recording is skipped if this exceeds `--timeout`. */
   readonly waits: number;
-  /** Buckets that have to be full, and that no other case may touch meanwhile. */
+  /** Buckets that must be full, and that no other case may use meanwhile. */
   readonly full?: readonly (keyof Spends)[];
-  /** Made after that one, with what is left of its bucket or has come back since. */
+  /**
+   * Recorded after this one, with the rest of its bucket or with the tokens that have returned
+   * since.
+   */
   readonly follows?: Recording;
-  /** Made when nothing else can start: for a minute it leaves a bucket empty, or to itself. */
+  /** Recorded when nothing else can start: it leaves a bucket empty or unused for a minute. */
   readonly inIdleTime?: boolean;
   readonly record: (t: Trial) => Promise<T>;
 }
@@ -33,10 +36,7 @@ interface Made {
 
 const made = new WeakMap<object, Map<string, Made>>();
 
-/**
- * What a recording holds, made now if it was not made before; its exchanges become evidence of the
- * case.
- */
+/** The result of a recording, made now if necessary; its exchanges become evidence of the case. */
 export async function recorded<T>(t: Trial, recording: Recording<T>): Promise<T> {
   const one = startRecording(t.target, recording);
   try {
@@ -54,7 +54,7 @@ export function startRecording(target: Target, recording: Recording): Made {
   if (before !== undefined) return before;
   const trial = new Trial(target);
   const one = { trial, result: recording.record(trial) };
-  // Each case that judges it sees the error; without a case there is none to see it.
+  // Each case that judges it sees the error; without a case, it is ignored.
   one.result.catch(() => {});
   all.set(recording.name, one);
   return one;

@@ -1,4 +1,4 @@
-/** The value of `--report`: a kind and the file it goes to. */
+/** The value of `--report`: a kind of report and its file. */
 import { isWritable } from './writable.ts';
 
 export const reportKinds = ['junit', 'json', 'html', 'tap', 'markdown', 'github'] as const;
@@ -10,7 +10,7 @@ export interface Report {
   readonly file?: string;
 }
 
-/** What `kind=FILE` asks for, or a text that says what is wrong with it. */
+/** Parses `kind=FILE`; returns a text that says what is wrong if it cannot. */
 export function readReport(value: string): Report | string {
   const at = value.indexOf('=');
   const kind = reportKinds.find((name) => name === (at < 0 ? value : value.slice(0, at)));

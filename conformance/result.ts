@@ -1,4 +1,4 @@
-/** What a case came to. */
+/** The result of a case. */
 import type { Exchange } from './exchange.ts';
 
 export const verdicts = [
@@ -26,12 +26,12 @@ export interface Result {
   /** The request whose reply broke the rule. */
   readonly broken?: Exchange;
   readonly seen?: unknown;
-  /** Parts of what was seen that could not be told, and why. */
+  /** The parts of an observation that could not be determined, and why. */
   readonly parts?: Readonly<Record<string, string>>;
   readonly exercised: number;
   readonly durationMs: number;
   readonly exchanges: readonly Exchange[];
-  /** What happened, a line each, in order of time. */
+  /** What happened, one line per event, in order of time. */
   readonly timeline?: readonly string[];
   /** Exchanges that were made but not kept. */
   readonly omitted: number;

@@ -1,7 +1,7 @@
 /**
- * The ledger of the harness: every rule of the document with its id and sentence, every gap with
- * its name. Transcribed from `docs/rules.md` and held equal to it by a test, so that a report can
- * quote what it judges without opening a file of the product.
+ * The harness's own ledger: every rule of the document with its id and sentence, every gap with its
+ * name. Transcribed from `docs/rules.md`; a test compares the two. So reports can quote rules
+ * without reading a file of the product.
  */
 
 export interface Rule {
@@ -13,7 +13,7 @@ export interface Assumption {
   readonly name: string;
   /** What the document leaves open. */
   readonly open: string;
-  /** The answers a real service might give, default first. */
+  /** The answers that a real service might give, default first. */
   readonly answers: string;
 }
 
@@ -491,7 +491,7 @@ export const assumptions = [
 
 export type AssumptionName = (typeof assumptions)[number]['name'];
 
-/** The sentence of a rule, or what an assumption leaves open. */
+/** The sentence of a rule, or the gap of an assumption. */
 export function sentenceOf(id: string): string {
   const rule = rules.find((one) => one.id === id);
   if (rule !== undefined) return rule.sentence;

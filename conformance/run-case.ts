@@ -1,6 +1,5 @@
 /**
- * Runs one case and gives it a verdict, which is only ever `passed` when the case counted its
- * precondition as come true.
+ * Runs one case and gives it a verdict: `passed` only if the case's precondition came true.
  */
 import { type AnyCase, idOf, type Seen, spendsOf, subjectOf } from './case.ts';
 import { RecipientBlocked, SendsExhausted } from './client.ts';
@@ -15,8 +14,8 @@ const keptFirst = 10;
 const keptLast = 20;
 
 /**
- * A failure during which a connection broke proves nothing: a restarted target may have lost what
- * it was asked before. The case is run once more.
+ * Runs the case a second time if it failed while a connection broke: a restarted target may have
+ * lost earlier data.
  */
 export async function runCase(one: AnyCase, target: Target): Promise<Result> {
   const first = await runOnce(one, target);
@@ -28,7 +27,7 @@ export async function runCase(one: AnyCase, target: Target): Promise<Result> {
 }
 
 async function runOnce(one: AnyCase, target: Target) {
-  // A case that provokes 429s waits for none.
+  // A case that provokes 429s does not wait them out.
   const trial = new Trial(target, (one.cost.throttled ?? 0) === 0 ? spendsOf(one) : {});
   const started = performance.now();
   let found: Found;

@@ -1,6 +1,6 @@
 /**
- * Drives a schedule in real time: starts what it says, waits when it says so, and never for long
- * without a word.
+ * Runs a schedule in real time: starts its items, waits when it says so, and regularly prints what
+ * it waits for.
  */
 import type { AnyCase } from './case.ts';
 import { startRecording } from './recording.ts';
@@ -9,13 +9,13 @@ import { itemsOf, type RunItem } from './schedule-items.ts';
 import type { Target } from './target.ts';
 
 export interface Driver {
-  /** Runs a case; with a reason, it is skipped for that. */
+  /** Runs a case; if `lack` is given, skips it for that reason. */
   readonly execute: (one: AnyCase, lack?: string) => Promise<void>;
   readonly isStopped: () => boolean;
   readonly say: (line: string) => void;
 }
 
-/** No longer is the terminal silent. */
+/** The longest time without output. */
 const silenceMs = 4_000;
 
 export async function runScheduled(
@@ -33,7 +33,7 @@ export async function runScheduled(
   let spokenAt = clock.now();
   const start = (item: RunItem) => {
     const work = runItem(item, target, driver, dropped).finally(() => {
-      // A case has said its verdict by then; a recording says nothing.
+      // A finished case prints its verdict; a recording prints nothing.
       if (item.kind === 'case') spokenAt = clock.now();
       schedule.finished(item);
       active.delete(work);

@@ -1,6 +1,5 @@
 /**
- * What the schedule of a run without levers consists of: the cases, and the recordings that some of
- * them judge.
+ * The items of a schedule without a control port: the cases, and the recordings that they judge.
  */
 import { type Bucket, minuteMs, type Spends } from './buckets.ts';
 import { type AnyCase, idOf, spendsOf } from './case.ts';
@@ -13,7 +12,7 @@ export interface CaseItem extends Item {
   readonly one: AnyCase;
 }
 
-/** Recordings that are made together, in their order. */
+/** Recordings that are made together, in this order. */
 export interface RecordingItem extends Item {
   readonly kind: 'recordings';
   readonly after: string[];
@@ -24,13 +23,13 @@ export type RunItem = CaseItem | RecordingItem;
 
 export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
   const recordings = [...new Set(cases.flatMap(({ judges = [] }) => judges))];
-  // That of the address first: its 429s must not reach those who have a key.
+  // The address's flood comes first: its 429s must not affect calls with a key.
   const rank = ({ full }: Recording) => Number(full?.[0] !== 'address');
   const floods = recordings
     .filter(({ full }) => full !== undefined)
     .toSorted((a, b) => rank(a) - rank(b));
-  // One after the other, each sees what the others leave of its bucket; where no wait for all
-  // buckets is allowed, each comes as soon as its own allows.
+  // In sequence, each flood sees what the previous ones left of its bucket. If the timeout does not
+  // allow a wait for all buckets, each flood starts as soon as its own bucket allows.
   const groups = means.timeoutMs > minuteMs ? [floods] : floods.map((flood) => [flood]);
   const others = recordings.filter(({ full }) => full === undefined);
   const items: RunItem[] = [
@@ -48,7 +47,7 @@ export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
         ...item.recordings.flatMap(({ follows }) => (follows && itemWith(follows)) ?? []),
       );
   const isLong = (one: AnyCase) => (one.cost.waits ?? 0) > 2;
-  // Those that mostly wait come first, so that none is waited for at the end.
+  // Items that mostly wait start first, so that they do not delay the end.
   const costOf = (one: AnyCase) =>
     (one.cost.sends ?? 0) + ('rule' in one ? 0 : 500) - (isLong(one) ? 1_000 : 0);
   for (const one of cases.toSorted((a, b) => costOf(a) - costOf(b)))

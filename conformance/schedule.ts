@@ -1,26 +1,26 @@
 /**
- * The order of a run without levers: what starts now, and what to wait for. Rules: LIMIT-1 to
- * LIMIT-5. All cases share one account, so a case starts when what it spends fits into the last
- * minute, and a flood when its bucket is full. A pure decision over the ledger: the run and its dry
- * run follow the same one.
+ * The order of a run without a control port: what to start now, and what to wait for. Rules:
+ * LIMIT-1 to LIMIT-5. All cases share one account. A case starts when its requests fit into the
+ * last minute's limits; a flood starts when its bucket is full. A pure function of the ledger,
+ * shared by the run and its dry run.
  */
 import { type Bucket, type BucketLedger, minuteMs, type Spends } from './buckets.ts';
 
 export interface Item {
   readonly id: string;
   readonly spends: Spends;
-  /** Buckets that it needs full and to itself. */
+  /** Buckets that must be full, and unused by other items. */
   readonly full: readonly Bucket[];
-  /** Ids of items that have to be finished before. */
+  /** Ids of items that must finish first. */
   readonly after: readonly string[];
-  /** It mostly waits, so that others run beside it. */
+  /** True if it mostly waits, so that other items can run at the same time. */
   readonly isLong: boolean;
 }
 
 export type Decision<I extends Item> =
   | { readonly kind: 'start'; readonly item: I }
   | { readonly kind: 'wait'; readonly ms: number; readonly bucket?: Bucket; readonly item: I }
-  /** Nothing can start before something that runs has finished. */
+  /** Nothing can start before a running item finishes. */
   | { readonly kind: 'busy' }
   | { readonly kind: 'done' };
 
@@ -31,7 +31,7 @@ export class Schedule<I extends Item> {
   readonly #running = new Map<string, I>();
   readonly #ledger: BucketLedger;
   readonly #startedAt: number;
-  /** Buckets that are left alone until the flood that needs them full is over. */
+  /** Buckets that stay unused until the flood that needs them full is over. */
   readonly #reserved = new Set<Bucket>();
 
   constructor(items: readonly I[], ledger: BucketLedger, startedAt: number) {
@@ -61,7 +61,7 @@ export class Schedule<I extends Item> {
     }
     if (shortest !== undefined) return { kind: 'wait', ...shortest };
     if (this.#running.size > 0) return { kind: 'busy' };
-    // What is left waits for something that was dropped.
+    // The remaining items wait for a dropped item.
     const [first] = this.#waiting;
     return first === undefined ? { kind: 'done' } : this.#start(first);
   }
@@ -72,7 +72,7 @@ export class Schedule<I extends Item> {
       if (!this.#waiting.some(({ full }) => full.includes(bucket))) this.#reserved.delete(bucket);
   }
 
-  /** Takes out what will not be run. */
+  /** Removes items that will not be run. */
   drop(item: I): void {
     const index = this.#waiting.indexOf(item);
     if (index >= 0) this.#waiting.splice(index, 1);
@@ -92,19 +92,19 @@ export class Schedule<I extends Item> {
     return !after.some(open);
   }
 
-  /** What runs and is no recording, which takes long and little. */
+  /** The running items that are not recordings; a recording takes long but sends little. */
   #small(): readonly I[] {
     return this.running.filter(({ isLong }) => !isLong);
   }
 
-  /** Undefined: not before something else has finished. */
+  /** Undefined: not before another item has finished. */
   #untilRoom(item: I, now: number): { ms: number; bucket?: Bucket } | undefined {
     let longest: { ms: number; bucket?: Bucket } = { ms: 0 };
     for (const [bucket, count] of entriesOf(item.spends)) {
       if (this.#reserved.has(bucket)) return undefined;
       const promised = this.running.reduce((sum, { spends }) => sum + (spends[bucket] ?? 0), 0);
       const ms = this.#ledger.waitFor(bucket, count + promised, now);
-      // The bucket is full enough of small cases: the flood that waits for it goes first.
+      // This bucket has had enough small cases; the flood that waits for it goes first.
       if (ms > 0 && this.#waiting.some(({ full }) => full.includes(bucket))) {
         this.#reserved.add(bucket);
         return undefined;
@@ -115,7 +115,7 @@ export class Schedule<I extends Item> {
   }
 
   #untilFull(item: I, now: number): { ms: number; bucket?: Bucket } | undefined {
-    // What was spent before the run began is unknown for a minute; small cases fill it.
+    // For the first minute, earlier use of the buckets is unknown; small cases run meanwhile.
     const hasOthers = this.#waiting.some(
       (one) =>
         one.full.length === 0 &&

@@ -1,9 +1,9 @@
-/** Which cases are run. */
+/** Selects the cases to run. */
 import { type AnyCase, idOf, subjectOf } from './case.ts';
 import { rules } from './rules.ts';
 
 /**
- * Picks cases by rule id, assumption name, group (`SEND`), case id, or a part of it; `*` stands for
+ * Selects cases by rule id, assumption name, group (`SEND`), case id, or a part of it; `*` matches
  * anything.
  */
 export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
@@ -11,7 +11,7 @@ export function select(cases: readonly AnyCase[], patterns: readonly string[]): 
   return cases.filter((one) => patterns.some((pattern) => matches(one, pattern.toLowerCase())));
 }
 
-/** The first halves of rule ids, such as `send`. */
+/** The groups of rule ids, such as `send`. */
 const groups = new Set(rules.map(({ id }) => id.replace(/-\d+$/, '').toLowerCase()));
 
 function matches(one: AnyCase, pattern: string): boolean {

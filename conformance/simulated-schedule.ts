@@ -1,6 +1,5 @@
 /**
- * Follows the schedule of a run without sending anything: what it would send and how long it would
- * take.
+ * Simulates a schedule without sending requests, to estimate its requests and duration.
  */
 import { type Bucket, BucketLedger, type Spends } from './buckets.ts';
 import type { AnyCase } from './case.ts';
@@ -8,11 +7,11 @@ import { Schedule } from './schedule.ts';
 import { itemsOf, type RunItem } from './schedule-items.ts';
 import type { Means } from './target.ts';
 
-/** A request and its reply. */
+/** The time of a request and its reply. */
 const secondsPerRequest = 0.02;
 const requestsOfACase = 5;
 
-/** Cases that would wait too long are added to `skipped`, with the reason. */
+/** Adds cases that would wait too long to `skipped`, with the reason. */
 export function simulateSchedule(
   cases: readonly AnyCase[],
   skipped: Map<AnyCase, string>,

@@ -1,10 +1,10 @@
 /**
- * How the simulator words its refusals, so that a discovered file names only what differs. A test
- * holds this table to the simulator's own.
+ * The simulator's wording of refusals, so that a discovered file names only differences. A test
+ * compares this table with the simulator.
  */
 import type { Json } from './infer-template.ts';
 
-/** Status, code and text of each refusal that is the same whenever it is sent. */
+/** Status, code and text of each refusal that never varies. */
 export const simulatorRefusals = {
   invalid_key: [401, 'auth_invalid_keyy', 'The API key is missing, wrong or revoked.'],
   quota_exceeded: [402, 'quota_exceeded', 'The monthly SMS limit of the plan is reached.'],

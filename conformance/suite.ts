@@ -1,7 +1,7 @@
 /**
- * Runs the selected cases. With levers each has accounts of its own: those that leave time and
- * shared buckets alone run side by side, the others one by one. Without, all share one account, and
- * the schedule says which comes when.
+ * Runs the selected cases. With a control port each case has its own accounts: cases that do not
+ * touch time or shared buckets run in parallel, the others one by one. Without one, all cases share
+ * one account, and the schedule decides the order.
  */
 import { type AnyCase, idOf, variantOf } from './case.ts';
 import { LeverFailed } from './control.ts';
@@ -15,7 +15,7 @@ import { Lacking } from './verify.ts';
 
 export interface Run {
   readonly results: Result[];
-  /** Why the run could not begin. */
+  /** The reason if the run could not begin. */
   readonly unreached?: string;
   reachable: boolean;
   interrupted: boolean;
@@ -27,7 +27,7 @@ export interface RunOptions {
   readonly signal: AbortSignal;
   readonly profile: Profile;
   readonly onResult: (result: Result, done: number, total: number) => void;
-  /** What is waited for. */
+  /** Called with a line that says what the run waits for. */
   readonly onWait: (line: string) => void;
 }
 
@@ -80,7 +80,7 @@ export async function runSuite(
   return run;
 }
 
-/** A run that could not begin: the reports name every case as not exercised. */
+/** The result of a run that could not begin: every case is not exercised. */
 export function unreached(cases: readonly AnyCase[], reason: string): Run {
   const results = cases.map((one) => notRun(one, reason));
   return { results, unreached: reason, reachable: false, interrupted: false, budgetReached: false };
@@ -96,8 +96,8 @@ function counts(verdict: Verdict): boolean {
 }
 
 /**
- * With a key, without one, and for what does not exist: a service that tells none of these apart is
- * none.
+ * Requests with a key, without a key and for an unknown path: a target that answers all of them
+ * alike is not the service.
  */
 async function answersAllAlike(target: Target): Promise<boolean> {
   const trial = new Trial(target);
@@ -116,7 +116,7 @@ async function answersAllAlike(target: Target): Promise<boolean> {
   }
 }
 
-/** The cheap ones first, and rules before gaps. */
+/** Sorts cheap cases first, and rules before observations. */
 function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCase[] } {
   const costOf = (one: AnyCase) =>
     (one.cost.sends ?? 0) + 1_000 * (one.cost.throttled ?? 0) + ('rule' in one ? 0 : 500);
@@ -127,9 +127,7 @@ function arrange(cases: readonly AnyCase[]): { together: AnyCase[]; alone: AnyCa
   };
 }
 
-/**
- * Why the target sends no HTTP reply at all, asked for twice at most; undefined if it sends one.
- */
+/** Why the target sends no HTTP reply, after at most two tries; undefined if it sends one. */
 async function failureOf(target: Target): Promise<string | undefined> {
   let failure = '';
   for (let attempt = 0; attempt < 2; attempt += 1) {

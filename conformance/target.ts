@@ -1,13 +1,13 @@
 /**
- * The subject of a run: what the flags supply, or what a simulator's levers let the harness make
- * itself. `lacks` names, need by need, the flag that is missing.
+ * The target of a run: what the flags give, or what the harness creates through a control port.
+ * `lacks` names the missing flag for each need.
  */
 import type { BucketLedger } from './buckets.ts';
 import type { Client } from './client.ts';
 import type { Clock } from './clock.ts';
 import type { Control } from './control.ts';
 
-/** What a case may need beyond a base URL. */
+/** Things that a case may need beyond a base URL. */
 export type Need =
   | 'key' // an API key
   | 'sender' // an API key, a number to send from, a recipient
@@ -41,18 +41,18 @@ export interface TargetFlags {
   readonly deviceId?: string;
 }
 
-/** What is known of a target before it is asked anything. */
+/** What is known of a target before the first request. */
 export interface Means {
   readonly flags: TargetFlags;
   readonly allowTo?: readonly string[];
   readonly maxSends?: number;
-  /** `--discover`: what is only worth its cost to a simulator is observed too. */
+  /** `--discover`: also observes assumptions that only matter for a simulator. */
   readonly discovers: boolean;
-  /** A control port makes accounts and moves time. */
+  /** True if a control port creates accounts and moves time. */
   readonly hasLevers: boolean;
-  /** The harness started the target itself, so that nothing stands between them. */
+  /** True if the harness started the target itself, so that there is no proxy in between. */
   readonly isOwn: boolean;
-  /** The longest that anything may wait on a clock that cannot be moved. */
+  /** The longest wait on a clock that cannot be moved. */
   readonly timeoutMs: number;
 }
 
@@ -61,17 +61,17 @@ export interface Target extends Means {
   readonly control?: Control;
   readonly clock: Clock;
   readonly ledger: BucketLedger;
-  /** When the run began, on that clock. */
+  /** When the run began, in that clock. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
-  /** What is waited for, so that it can be shown. */
+  /** Current waits, for display. */
   readonly waits: Set<{ readonly what: string; readonly until: number }>;
 }
 
 export const profiles = ['readonly', 'budget', 'full'] as const;
 export type Profile = (typeof profiles)[number];
 
-/** Recipients whose fate the harness scripts on a simulator; each a number reserved for fiction. */
+/** Recipients whose fate the harness scripts on a simulator; all are reserved for fiction. */
 export const recipients = {
   delivered: '+12125550150',
   failsQueued: '+12125550151',
@@ -90,16 +90,14 @@ export const fates = [
 /** The pool number of a simulator's default world. */
 export const defaultPoolNumber = '+12025550190';
 
-/**
- * The recipient of everything that no case sends elsewhere; undefined when there is none to use.
- */
+/** The default recipient of sends; undefined if none is allowed. */
 export function recipientOf(target: Means): string | undefined {
   if (target.flags.to !== undefined) return target.flags.to;
   if (target.allowTo?.[0] !== undefined) return target.allowTo[0];
   return target.hasLevers ? recipients.delivered : undefined;
 }
 
-/** Why a need cannot be met; undefined when it can. */
+/** Why a need cannot be met; undefined if it can. */
 export function lacks(target: Means, need: Need): string | undefined {
   if (target.hasLevers) return undefined;
   const { flags } = target;

@@ -1,12 +1,12 @@
 /**
- * The work of a device, without levers. Rule: STATE-2. What is handed out shows what the service
- * has queued, where a device gets its work as tasks.
+ * The tasks of a device, without a control port. Rule: STATE-2. They show which messages the
+ * service has queued, if devices get tasks over HTTP.
  */
 import type { Reply } from './client.ts';
 import { paths, type Subject, type Trial } from './trial.ts';
 import * as verify from './verify.ts';
 
-/** The device may ask for its work between a message and our own question. */
+/** Several, because the real device may poll between our send and our request for tasks. */
 const attempts = 4;
 
 export function tasksOf(t: Trial, { sims, key }: Subject): Promise<Reply> {
@@ -14,8 +14,8 @@ export function tasksOf(t: Trial, { sims, key }: Subject): Promise<Reply> {
 }
 
 /**
- * Tries with one text after another until our own question is answered with the message. An attempt
- * returns the id of a message that was not handed out.
+ * Sends messages until our own request for tasks returns one. `attempt` returns the id of a message
+ * that was not handed out.
  */
 export async function untilHandedOut(
   t: Trial,

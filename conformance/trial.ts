@@ -1,7 +1,7 @@
 /**
- * One run of one case: what it may do to the target, and the record of what it did.
- * With levers each trial has accounts of its own, so no case can disturb another; without, all
- * share those of the flags.
+ * One run of one case: the requests that it can make, and the record of what it did.
+ * With a control port each trial has its own accounts, so cases cannot affect each other. Otherwise
+ * all share the accounts of the flags.
  */
 import { endpointOf, type Spends } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
@@ -10,10 +10,10 @@ import type { Exchange } from './exchange.ts';
 import { recipientOf, type Target } from './target.ts';
 import { accepted, fail, given, Lacking } from './verify.ts';
 
-/** An account that can be used: by whom, from which numbers. */
+/** A usable account: its key and its numbers. */
 export interface Subject {
   readonly key: string;
-  /** Its first number; empty for an account without a SIM. */
+  /** Its first number; empty if it has no SIM. */
   readonly from: string;
   readonly sims: readonly Sim[];
   readonly accountId?: string;
@@ -22,7 +22,7 @@ export interface Subject {
 
 export interface AccountPlan {
   readonly sims?: number;
-  /** Undefined: the size of the target's own plan. */
+  /** Undefined: the quota of the target's own plan. */
   readonly quota?: number | 'plan';
   readonly sim?: Readonly<Record<string, unknown>>;
 }
@@ -40,18 +40,21 @@ export const paths = {
   tasks: (deviceId: string) => `/api/devices/${deviceId}/tasks/`,
 } as const;
 
-/** So large that no case meets it unless it asks for a smaller one. */
+/** So large that no case reaches it unless it asks for a smaller one. */
 const ampleQuota = 1_000_000;
 
 export class Trial {
   readonly target: Target;
   readonly exchanges: Exchange[] = [];
-  /** How often the precondition of the case came true. */
+  /** How often the case's precondition came true. */
   exercised = 0;
-  /** Connections that broke and were tried again. */
+  /** Connections that broke and were retried. */
   interruptions = 0;
   notes: string[] = [];
-  /** Where a 429 that the case has not provoked is waited out, as a documented client does. */
+  /**
+   * Buckets for which the case waits out a 429 that it did not provoke, as a documented client
+   * does.
+   */
   readonly #patientAt: Spends;
   #requestIds = 0;
 
@@ -60,7 +63,7 @@ export class Trial {
     this.#patientAt = patientAt;
   }
 
-  /** The precondition came true, and the rule was put to the test. */
+  /** Counts that the precondition came true and the rule was tested. */
   count(times = 1): void {
     this.exercised += times;
   }
@@ -77,7 +80,7 @@ export class Trial {
     throw new Lacking(what);
   }
 
-  /** What a simulator says it is set to; undefined where it is unknown. */
+  /** A setting that the simulator reports; undefined if unknown. */
   assumption(name: string): unknown {
     return this.target.control?.assumptions[name];
   }
@@ -100,7 +103,7 @@ export class Trial {
     return { key, keyId, accountId, sims, from: sims[0]?.number ?? '' };
   }
 
-  /** Another account than the one of `account()`. */
+  /** An account other than that of `account()`. */
   async otherAccount(): Promise<Subject> {
     if (this.controlled) return this.account();
     const { flags } = this.target;
@@ -114,10 +117,7 @@ export class Trial {
     return this.control.createKey(subject.accountId ?? '', 'conformance-second');
   }
 
-  /**
-   * Never used before in its scope; as short as can be where the target's limit is unknown to be
-   * longer.
-   */
+  /** A new id. Short, because the target's limit may be low. */
   requestId(): string {
     this.#requestIds += 1;
     const n = this.#requestIds;
@@ -137,7 +137,7 @@ export class Trial {
     return this.post(paths.send, subject.key, this.fields(subject, fields));
   }
 
-  /** A message that was accepted; anything else means that the precondition is missing. */
+  /** Sends a message that must be accepted; otherwise the precondition is missing. */
   async queued(subject: Subject, fields: Fields = {}): Promise<Queued> {
     const reply = await this.send(subject, fields);
     const body = given(() => accepted(reply));
@@ -186,12 +186,12 @@ export class Trial {
     return this.#patientAt[bucket] !== undefined;
   }
 
-  /** The target's time, as well as it is known. */
+  /** The target's time, as far as it is known. */
   async now(): Promise<number> {
     return this.target.control === undefined ? this.target.clock.now() : this.target.control.now();
   }
 
-  /** Time passes: moved by the lever, or waited for when `--timeout` allows it. */
+  /** Lets time pass: moves the simulator's clock, or waits if `--timeout` allows it. */
   async advance(ms: number): Promise<void> {
     if (this.target.control !== undefined) return this.target.control.advance(ms);
     if (ms > this.target.timeoutMs)
@@ -199,7 +199,7 @@ export class Trial {
     await this.pause(ms, 'time to pass');
   }
 
-  /** Waits on the run's own clock, and says for what. */
+  /** Waits on the run's own clock, and reports for what. */
   async pause(ms: number, what: string): Promise<void> {
     const { clock, waits, signal } = this.target;
     if (ms <= 0) return;
@@ -212,7 +212,7 @@ export class Trial {
     }
   }
 
-  /** Fails as a rule would, in words of the case's own. */
+  /** Fails as a rule check does, with the case's own wording. */
   fail(expected: string, actual: string): never {
     return fail(expected, actual);
   }

@@ -1,6 +1,6 @@
 /**
- * How the command ends without a run: an exit code, and one line for each thing to say.
- * It has the shape of the product's own error, which the harness may not import.
+ * Errors that end the command without a run: an exit code, and one line for each problem.
+ * They have the shape of the product's own error, which the harness may not import.
  */
 export class CommandError extends Error {
   readonly exitCode: number;
@@ -20,7 +20,7 @@ export class UsageError extends CommandError {
   }
 }
 
-/** `--help` or `--version` has printed its answer. */
+/** `--help` or `--version` has printed its text. */
 export class Answered extends CommandError {
   constructor() {
     super(0);

@@ -1,6 +1,6 @@
 /**
- * Expected against Actual. Every check of a case goes through here, so that a failure always says
- * both. A code that is right but for its spelling has a verdict of its own (AUTH-3, AUTH-5: the document's
+ * Expected against actual. Every check of a case is made here, so that a failure always states
+ * both. A misspelt but otherwise right code has its own verdict (AUTH-3, AUTH-5: the document's
  * spelling is the contract).
  */
 import type { Reply } from './client.ts';
@@ -22,17 +22,17 @@ export class RuleBroken extends Error {
   }
 }
 
-/** What a case presupposes did not come true; nothing is said of its rule. */
+/** A precondition of a case did not come true, so its rule was not tested. */
 export class PreconditionMissing extends Error {}
 
-/** What a case needs is not there; it says so by name. */
+/** Something that a case needs is missing; the message names it. */
 export class Lacking extends Error {}
 
 export function fail(expected: string, actual: string, exchange?: Exchange): never {
   throw new RuleBroken(expected, actual, exchange);
 }
 
-/** Runs checks that are a precondition, not the rule itself. */
+/** Runs checks of a precondition, not of the rule itself. */
 export function given<T>(check: () => T): T {
   try {
     return check();
@@ -49,18 +49,18 @@ export function describe(reply: Reply): string {
   return `${reply.status} ${body}`;
 }
 
-/** Two replies that must be the same, byte for byte; a failure shows where they differ. */
+/** Requires that two replies are equal byte for byte; a failure shows where they differ. */
 export function identical(reply: Reply, original: Reply, what: string): void {
   if (reply.bytes.equals(original.bytes)) return;
   const [expected, actual] = difference(original.text, reply.text);
   fail(`${what}, which has ${expected}`, actual, reply.exchange);
 }
 
-/** Enough that the name of a field is among them. */
+/** Long enough to include the name of the field. */
 const shownBefore = 48;
 const shownAfter = 12;
 
-/** What each of two texts has where they differ, with a few characters around it. */
+/** The differing part of each text, with a few characters around it. */
 export function difference(one: string, other: string): [string, string] {
   let start = 0;
   while (start < one.length && one[start] === other[start]) start += 1;
@@ -76,7 +76,7 @@ export function equal(what: string, actual: unknown, expected: unknown): void {
   if (!Object.is(actual, expected)) fail(`${what} ${show(expected)}`, show(actual));
 }
 
-/** UUIDs are the same in upper and lower case. */
+/** Compares UUIDs without regard to case. */
 export function sameUuid(what: string, actual: unknown, expected: string): void {
   equal(what, typeof actual === 'string' ? actual.toLowerCase() : actual, expected.toLowerCase());
 }
@@ -110,7 +110,7 @@ export function declaredJson(reply: Reply): void {
   );
 }
 
-/** A Message body, with the status that belongs to it. */
+/** Requires a Message body with the expected status. */
 export function message(reply: Reply, expectedStatus: number): Record<string, unknown> {
   status(reply, expectedStatus);
   const body = object(reply);
@@ -119,12 +119,12 @@ export function message(reply: Reply, expectedStatus: number): Record<string, un
   return body;
 }
 
-/** A new message was accepted. */
+/** Requires that a new message was accepted. */
 export function accepted(reply: Reply): Record<string, unknown> {
   return message(reply, 202);
 }
 
-/** The code of an error body, wherever the service puts it: `errorBody` leaves the shape open. */
+/** The code of an error body, wherever it is: `errorBody` leaves the shape open. */
 export function codeOf(reply: Reply): string | undefined {
   if (!isObject(reply.json)) return undefined;
   const { code, error, errors } = reply.json;
@@ -135,7 +135,7 @@ export function codeOf(reply: Reply): string | undefined {
   return undefined;
 }
 
-/** A documented refusal: this status with this code. */
+/** Requires a documented refusal: this status with this code. */
 export function refused(reply: Reply, expectedStatus: number, code: string): void {
   const actual = codeOf(reply);
   if (
@@ -157,7 +157,7 @@ export function refused(reply: Reply, expectedStatus: number, code: string): voi
   );
 }
 
-/** The fields that a 400 identifies: its code, the keys of a field map, or the entries of a list. */
+/** The fields that a 400 names: its code, the keys of a field map, or the entries of a list. */
 export function fieldsNamed(reply: Reply): readonly string[] {
   if (!isObject(reply.json)) return [];
   const code = codeOf(reply);
@@ -174,7 +174,7 @@ export function fieldsNamed(reply: Reply): readonly string[] {
   return named;
 }
 
-/** The field that an entry is about: its name, or the last step of a path to it. */
+/** The field of an entry: its name, or the last part of a path. */
 function nameIn(entry: Record<string, unknown>): string[] {
   return ['field', 'param', 'name', 'path', 'loc'].flatMap((key) => {
     const value = entry[key];
@@ -183,7 +183,7 @@ function nameIn(entry: Record<string, unknown>): string[] {
   });
 }
 
-/** SEND-5: 400, and the body identifies the failing field. */
+/** SEND-5: requires a 400 whose body names the failing field. */
 export function invalid(reply: Reply, ...fields: string[]): void {
   const named = fieldsNamed(reply);
   that(
@@ -209,7 +209,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** At most two letters added, dropped or changed. */
+/** True if at most two letters were added, dropped or changed. */
 function near(a: string, b: string): boolean {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {

@@ -1,7 +1,6 @@
 /**
- * After a flood, in real time: one second less than `Retry-After` is too early, and all of it is
- * enough. Rule: ERR-3. A verdict is only drawn where the delay of the network cannot explain what
- * is seen.
+ * After a flood, in real time: one second less than `Retry-After` must be too early, and the full
+ * time enough. Rule: ERR-3. Judges only if network delay cannot explain the result.
  */
 import type { Reply } from './client.ts';
 import type { Trial } from './trial.ts';
@@ -11,27 +10,30 @@ export interface Wait {
   readonly refusal: Reply;
   readonly seconds: number;
   /**
-   * A second before it is over; undefined where that is no wait at all, or where it arrived too
-   * late to tell.
+   * The reply one second before the wait is over; undefined if there was no wait, or if the request
+   * arrived too late.
    */
   readonly early: Reply | undefined;
-  /** When that was answered, on the run's clock. */
+  /** When it was answered, in the run's clock. */
   readonly earlyAt: number;
-  /** What the last refusal said, and the reply when that is over. */
+  /** The wait of the last refusal, and the reply after it. */
   readonly lastSeconds: number;
   readonly after: Reply;
-  /** When that was sent, on the run's clock. */
+  /** When that request was sent, in the run's clock. */
   readonly at: number;
-  /** Straight after that: all of the bucket is back, or one request of it (`limiterRefill`). */
+  /**
+   * The reply directly after that: shows whether the whole bucket is back or one token
+   * (`limiterRefill`).
+   */
   readonly next: Reply;
 }
 
-/** Sent so much earlier that it arrives in time. */
+/** Sent this much earlier, so that it arrives in time. */
 const leadMs = 300;
 const longestWaitSeconds = 62;
 /**
- * Into a second since the first request: a wait that is a second too long or too short shows best
- * there.
+ * Fraction of a second after the first request at which a wait that is a second too long or short
+ * shows best.
  */
 const fractionMs = 600;
 
@@ -72,8 +74,8 @@ export async function waitOut(
       from = clock.now();
       lastSeconds = Math.min(again, longestWaitSeconds);
     }
-    // It arrived when the wait was over, and has spent what came back: that it passed is all there
-    // is to see.
+    // The early request arrived after the wait and spent the returned token; only its success can
+    // be judged.
     if (isLate && early.status !== 429)
       return {
         refusal,

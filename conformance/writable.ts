@@ -1,6 +1,5 @@
 /**
- * Whether a report can be put where it is asked for: told before a run, whose findings would else
- * be lost.
+ * Checks before a run that a report can be written: otherwise its findings would be lost.
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,4 +1,7 @@
-/** Every case, in the order of the document: rules first, then what is observed. */
+/**
+ * Every case, in the order of the document: first the cases that judge rules, then the
+ * observations.
+ */
 import { type AnyCase, subjectOf } from '../case.ts';
 import { assumptions, rules } from '../rules.ts';
 import { auth1KeysCases } from './auth-1-keys.ts';

@@ -1,13 +1,10 @@
-/** Which credentials are asked for and how keys are made. Rules: AUTH-1, AUTH-2. */
+/** Which credentials are required, and the format of keys. Rules: AUTH-1, AUTH-2. */
 import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
-/**
- * The account statistics with a header of the caller's choice: it costs nothing and is never
- * throttled.
- */
+/** Reads the account statistics with a given header: free, and never throttled. */
 export function withHeader(t: Trial, authorization: string | undefined): Promise<Reply> {
   return t.request({
     method: 'GET',

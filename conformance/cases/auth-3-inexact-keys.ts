@@ -1,4 +1,4 @@
-/** Keys that are nearly the right one, at every endpoint. Rule: AUTH-3. */
+/** Keys that differ slightly from a valid one, at every endpoint. Rule: AUTH-3. */
 import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
@@ -9,7 +9,7 @@ const lookalikes: Readonly<Record<string, string>> = { '0': 'O', O: '0', '1': 'l
 
 const posts = [paths.send, paths.dashboard_send, paths.external_send];
 
-/** One way each in which a comparison may be inexact. */
+/** One variant for each way in which a comparison may be inexact. */
 function nearly(key: string): string[] {
   const middle = Math.floor(key.length / 2);
   const near = [

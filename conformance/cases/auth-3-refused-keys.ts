@@ -1,6 +1,6 @@
 /**
- * Keys that are refused. Rule: AUTH-3. Each case also sends a good key, so that a service that
- * refuses everything passes nothing.
+ * Keys that must be refused. Rule: AUTH-3. Each case also sends a valid key, so that a service that
+ * refuses everything does not pass.
  */
 import { about, type Case } from '../case.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
@@ -9,7 +9,7 @@ import { goodKey, withHeader } from './auth-1-keys.ts';
 
 const code = 'auth_invalid_keyy';
 
-/** Keys that are nearly the right one; those that happen to be the right one are left out. */
+/** Keys that differ slightly from the valid one; a variant that happens to equal it is left out. */
 function nearlyRight(key: string): string[] {
   const last = key.at(-1) === 'x' ? 'y' : 'x';
   const wrong = [
@@ -34,7 +34,7 @@ async function refusesOn(t: Trial, key: string | undefined, account: Subject): P
   t.count();
 }
 
-/** Where both good keys of the account are refused, and another account's is not. */
+/** Fails if both valid keys of the account are refused while another account's key is accepted. */
 async function otherKeysGoOn(t: Trial): Promise<void> {
   const { apiKey, otherApiKey, secondApiKey } = t.target.flags;
   if (t.controlled || otherApiKey === undefined || secondApiKey === undefined) return;

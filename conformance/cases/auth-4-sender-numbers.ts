@@ -1,6 +1,6 @@
 /**
- * Which numbers an account may send from. Rules: AUTH-4, AUTH-5.
- * Another account's number may be refused under either code (`foreignNumber`).
+ * The numbers that an account may send from. Rules: AUTH-4, AUTH-5.
+ * Another account's number may be refused with either code (`foreignNumber`).
  */
 import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';

@@ -1,4 +1,4 @@
-/** Whose bucket a request spends. Rule: AUTH-6. */
+/** Which bucket a request spends from: the user's or the address's. Rule: AUTH-6. */
 import { limits } from '../buckets.ts';
 import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
@@ -20,7 +20,7 @@ import { paths, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { poolNumber } from './svc-1-sims-and-pool.ts';
 
-/** Calls without a key, from an address of the caller's choice. */
+/** Calls without a key, from the given address. */
 function unauthenticated(t: Trial, localAddress?: string): Promise<Reply> {
   return t.request({
     method: 'GET',
@@ -29,13 +29,13 @@ function unauthenticated(t: Trial, localAddress?: string): Promise<Reply> {
   });
 }
 
-/** Calls without a key, after some of a user from the same address. */
+/** Judges calls without a key that follow calls of a user from the same address. */
 function strangersAreCounted(t: Trial, flood: Flood): void {
   if (flood.refusals.length > 0) {
     limitIsExact(t, flood);
     return;
   }
-  // None at all where a refused call spends nothing (`errorsSpendToken`,
+  // No 429 is expected if a refused call spends nothing (`errorsSpendToken`,
   // `unauthenticatedThrottle`).
   for (const reply of flood.replies) verify.status(reply, 401);
   t.count();
@@ -121,7 +121,7 @@ export const auth6KeyedByCases: readonly Case[] = [
         const replies = await flood(122, () => unauthenticated(t));
         for (const reply of replies) verify.status(reply, 401, 429);
         const refused = replies.filter((reply) => reply.status === 429);
-        // None at all where a refused call spends nothing (`errorsSpendToken`,
+        // No 429 is expected if a refused call spends nothing (`errorsSpendToken`,
         // `unauthenticatedThrottle`).
         verify.that(
           refused.length === 2 || refused.length === 0,

@@ -1,6 +1,6 @@
 /**
- * The monthly quota. Rule: ERR-1. Sends one-segment messages, so that `quotaUnit` makes no
- * difference, to recipients whose messages are delivered, so that `quotaRefund` makes none.
+ * The monthly quota. Rule: ERR-1. Sends messages of one segment to recipients that receive them, so
+ * that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
 import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
@@ -11,7 +11,7 @@ import { patchSim } from './auth-4-sender-numbers.ts';
 
 const day = 86_400_000;
 
-/** As many messages exist as sends were answered 202. */
+/** Checks that the account has exactly one message for each send answered 202. */
 export async function onlyTheAccepted(t: Trial, account: Subject, replies: readonly Reply[]) {
   const count = await t.control.messageCount(account.accountId ?? '');
   if (count === undefined) t.lack('a list of messages on the control port');
@@ -128,7 +128,7 @@ export const err1QuotaCases: readonly Case[] = [
         await t.control.advanceTo(second + days * day);
         exceeded(await t.send(account));
       }
-      // By now the calendar month is over, and so are 30 days.
+      // This is later than the end of the calendar month and later than 30 days.
       await t.control.advanceTo(second + 36 * day);
       verify.accepted(await t.send(account));
       exceeded(await t.send(account));

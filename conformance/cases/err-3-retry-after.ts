@@ -1,7 +1,7 @@
 /**
- * `Retry-After` is enough, and one second less is not. Rule: ERR-3.
- * A refused request may itself count (`refusedSpendsToken`), so the wait after each refusal is the
- * one it named.
+ * `Retry-After` seconds are enough, and one second less is not. Rule: ERR-3.
+ * A refused request may count as a request (`refusedSpendsToken`), so the wait after each refusal
+ * is the one that it states.
  */
 import { about, type Case } from '../case.ts';
 import { flood } from '../flood.ts';
@@ -20,7 +20,7 @@ import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
 /**
- * Spends a bucket in two portions, a fraction of a second past a whole one apart, and returns the
+ * Spends a bucket in two halves, a fraction over a whole number of seconds apart, and returns the
  * first 429.
  */
 export async function spentInTwo(t: Trial, one: Limited, account: Subject, apartMs: number) {
@@ -29,7 +29,7 @@ export async function spentInTwo(t: Trial, one: Limited, account: Subject, apart
   const first = await flood(half, () => one.call(t, account));
   verify.given(() => verify.equal('successes', first.filter(passed).length, half));
   await t.advance(apartMs);
-  // A refill by the second returns tokens meanwhile, so more than a half may pass.
+  // A continuous refill returns tokens meanwhile, so more than half of the limit may pass.
   for (let i = 0; i < 2 * one.limit; i += 1) {
     const reply = await one.call(t, account);
     if (reply.status === 429) return reply;
@@ -58,7 +58,7 @@ async function sufficientAndTight(t: Trial, one: Limited, apartMs: number): Prom
   t.count();
 }
 
-/** Straight from a refusal to the end of its wait, without another request in between. */
+/** Waits exactly as long as one refusal states, without another request in between. */
 async function sufficient(t: Trial, one: Limited, apartMs: number): Promise<void> {
   const account = await t.account();
   const wait = verify.retryAfter(await spentInTwo(t, one, account, apartMs));

@@ -28,7 +28,7 @@ function everyDetail(t: Trial, flood: Flood): void {
   for (const reply of refusalsOf(t, flood)) detailStatesTheWait(t, reply);
 }
 
-/** Some 429s of one endpoint, at different waits. */
+/** Several 429s of one endpoint, with different waits. */
 async function refusals(t: Trial, one: Limited): Promise<Reply[]> {
   const account = await t.account();
   const alive = await t.get(paths.stats, account.key);

@@ -1,6 +1,6 @@
 /**
- * Limits over several minutes, with pauses between. Rules: LIMIT-1 to LIMIT-5. Every answer of
- * `limiterRefill` has a full bucket after 65 s without requests, and lets half of the limit pass
+ * Limits over several minutes, with pauses. Rules: LIMIT-1 to LIMIT-5. Under every answer of
+ * `limiterRefill`, the bucket is full after 65 s without requests, and half of the limit passes
  * every 40 s.
  */
 
@@ -17,12 +17,12 @@ import * as verify from '../verify.ts';
 
 const second = 1_000;
 
-/** More than the limit, so that one too many shows. */
+/** Requests beyond the limit, so that a limit that is one too high shows. */
 const surplus = 2;
 
 /**
- * Pauses in front of each flood: long, so that tokens could pile up; beyond a minute; just over
- * one.
+ * The pause before each flood: long enough for tokens to accumulate; more than a minute; just over
+ * a minute.
  */
 const pausesMs = [340 * second, 90 * second, 65 * second];
 const steadyPauseMs = 40 * second;
@@ -33,15 +33,15 @@ async function floodIsExact(t: Trial, one: Limited, account: Subject, when: stri
   verify.equal(`requests that passed ${when}`, howMany(replies), one.limit);
 }
 
-/** As many times more, where none of them was refused. */
+/** Further tries with more requests while nothing was refused. */
 const mostMore = 10;
 
-/** What cases may have asked of it before. */
+/** Requests that other cases may have sent to it before. */
 const fewPolls = 10;
 
 /**
- * Empties the bucket of tasks at the start of a run, so that the flood of tasks falls into a later
- * minute.
+ * Empties the bucket of tasks at the start of a run, so that the main flood of tasks happens in a
+ * later minute.
  */
 const earlyFlood: Recording<readonly Reply[]> = {
   name: 'an early flood of tasks',
@@ -55,7 +55,7 @@ const earlyFlood: Recording<readonly Reply[]> = {
     const { key, sims } = await t.account();
     const path = paths.tasks(sims[0]?.deviceId ?? '');
     const replies = await flood(limits.tasks + surplus, () => t.get(path, key));
-    // A bucket that fills bit by bit has got some more meanwhile.
+    // A bucket with a continuous refill has some tokens again.
     for (let i = 0; i < mostMore && replies.every(passed); i += 1)
       replies.push(...(await flood(surplus, () => t.get(path, key))));
     return replies;
@@ -63,7 +63,8 @@ const earlyFlood: Recording<readonly Reply[]> = {
 };
 
 /**
- * One request at the start of a run, and a minute in which tokens could pile up before the flood.
+ * Sends one request at the start of a run, then leaves a minute for tokens to accumulate before the
+ * flood.
  */
 const earlyRequest: Recording<void> = {
   name: 'an early request for received',
@@ -82,7 +83,7 @@ const bursts = 3;
 const inABurst = Math.floor(limits.received * 0.37);
 const burstsApartMs = 35 * second;
 
-/** Bursts after the flood of received messages, of which no minute holds more than two. */
+/** Sends bursts after the flood of received messages; no minute holds more than two bursts. */
 const steadyBursts: Recording<readonly Reply[]> = {
   name: 'bursts of received',
   needs: ['key'],
@@ -104,7 +105,7 @@ const steadyBursts: Recording<readonly Reply[]> = {
   },
 };
 
-/** Without levers, what reads can tell, which cost nothing. */
+/** The variants without a control port: only reads, which cost nothing. */
 const live: Partial<Record<Limited['name'], Pick<Case, 'live'>>> = {
   tasks: {
     live: {

@@ -1,8 +1,8 @@
 /**
  * How many requests pass in a minute. Rules: LIMIT-1 to LIMIT-5.
- * All four answers of `limiterRefill` pass: what is counted is a bucket found full, at one instant,
- * and what is back 59 s and 60 s later, at a time of the minute where even whole-minute windows
- * tell.
+ * All four answers of `limiterRefill` pass: the cases empty a full bucket at one instant and count
+ * what is back 59 s and 60 s later. The instant is chosen so that fixed one-minute windows also
+ * show.
  */
 import { limits } from '../buckets.ts';
 import { about, type Case } from '../case.ts';

@@ -8,7 +8,7 @@ import { recorded } from '../recording.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 
-/** Spending one endpoint's bucket leaves all others usable. */
+/** Empties one endpoint's bucket and checks that all other endpoints still answer. */
 function leavesTheOtherEndpoints(spent: Limited): Case {
   const others = limited.filter((one) => one !== spent);
   return {
@@ -33,7 +33,9 @@ function leavesTheOtherEndpoints(spent: Limited): Case {
   };
 }
 
-/** Each empties its own bucket and finds it whole after the floods before it. */
+/**
+ * Each flood empties its own bucket, which must be full after the floods of the other endpoints.
+ */
 const everyFlood = [floodOf.send, floodOf.dashboard_send, floodOf.external_send, floodOf.received];
 
 const wholeness: Case = {

@@ -1,6 +1,7 @@
 /**
- * Which spellings of a field a target reads, and in which order it names what it does not. Observed,
- * never judged. Each form is sent by itself, so that an answer in between is a list.
+ * Which spellings of a field a target accepts, and in which order it reports failing fields.
+ * Observed, not judged. Each form is sent separately, so that an answer between the named ones is a
+ * list.
  */
 import type { Observation, Seen } from '../case.ts';
 import { largestAccepted } from '../largest-accepted.ts';
@@ -10,7 +11,7 @@ import { byStatus, day, ready } from './observations-send.ts';
 
 const needs = ['sender', 'discover'] as const;
 
-/** The names whose field set is accepted; any other status than 202 and 400 proves nothing. */
+/** The names of the forms that are accepted; a status other than 202 and 400 proves nothing. */
 async function accepted(
   t: Trial,
   account: Subject,
@@ -25,7 +26,7 @@ async function accepted(
   return names;
 }
 
-/** The answer whose parts these are, or the parts themselves. */
+/** The named answer with exactly these parts, or the list of parts. */
 function named(
   found: readonly string[],
   answers: Readonly<Record<string, readonly string[]>>,
@@ -40,7 +41,7 @@ const iso8601 = [
   ...['decimal_comma', 'decimals_of_any_unit', 'long_decimals', 'hour_24', 'short_offset'],
 ];
 
-/** A time less than a day ahead in each form, as a target may allow no more. */
+/** A time less than a day ahead in each form, because a target may allow no more. */
 function timesOf(nowMs: number): (readonly [string, { readonly send_at: string }])[] {
   const ahead = new Date(nowMs + day / 2).toISOString();
   const [date, time] = [ahead.slice(0, 10), ahead.slice(11, 19)];
@@ -78,7 +79,7 @@ function ordinalDate(iso: string): string {
   return `${iso.slice(0, 4)}-${String(dayOfYear(new Date(iso)) + 1).padStart(3, '0')}`;
 }
 
-/** A week belongs to the year that its Thursday is in. */
+/** A week belongs to the year of its Thursday. */
 function weekDate(iso: string): string {
   const date = new Date(iso);
   const weekday = date.getUTCDay() || 7;
@@ -115,7 +116,7 @@ export const formObservations: readonly Observation[] = [
         ['request_id', { request_id: null }],
         ['send_at', { send_at: null }],
       ];
-      // Where one of two senders is not looked at, its null says nothing.
+      // If one of two senders is ignored, a null in it shows nothing.
       const isRead = async (sender: object) =>
         (await t.send(account, { ...sender })).status === 400;
       if (await isRead({ from: 'x', from_number: from }))
@@ -241,7 +242,7 @@ export const formObservations: readonly Observation[] = [
         t.send(account, { request_id: `${character.repeat(half)}${unique}` });
       if (longest < 2) return { untold: 'one character is too short to tell' };
       const emoji = await send('🙂');
-      // Half of the length in emoji and one more: too long in every unit but code points.
+      // Half of the length in emoji, plus one: too long in every unit except code points.
       const isLong = half * 2 + 1 > longest;
       if (emoji.status === 202 && isLong) return { answer: 'code_points' };
       const more =
@@ -262,7 +263,7 @@ export const formObservations: readonly Observation[] = [
       const to = (digits: number) => `+299123456789012`.slice(0, digits + 1);
       const takes = async (digits: number) =>
         (await t.send(account, { to: to(digits) })).status === 202;
-      // Numbers of an unassigned country code show whether a country's plan is looked at.
+      // Numbers with an unassigned country code show whether the target checks numbering plans.
       const shaped = await t.send(account, { to: '+999123456789' });
       if (shaped.status !== 202)
         return { untold: 'short numbers are refused as those of no country' };
@@ -284,7 +285,7 @@ export const formObservations: readonly Observation[] = [
       };
       const most = 40_000;
       if (await accepts(most)) return { answer: 'unlimited' };
-      // Refused at one day as well: then no number of days tells it.
+      // Half a day ahead is refused as well, so no number of days can be determined.
       if (!(await accepts(0.5))) return { untold: 'half a day ahead is refused' };
       const usual = [1, 7, 14, 30, 31, 60, 90, 180, 365, 366, 730];
       return { answer: await largestAccepted(0, most - 1, (n) => accepts(n || 0.5), usual) };
@@ -294,7 +295,10 @@ export const formObservations: readonly Observation[] = [
 
 const longest = new WeakMap<object, Promise<number | string>>();
 
-/** The longest `request_id`, looked for once where all cases share one account; or why it is unknown. */
+/**
+ * The longest accepted `request_id`, searched once if all cases share an account; or why it is
+ * unknown.
+ */
 function longestRequestId(t: Trial, account: Subject): Promise<number | string> {
   const known = t.controlled ? undefined : longest.get(t.target);
   const found = known ?? findLongest(t, account);
@@ -306,7 +310,7 @@ async function findLongest(t: Trial, account: Subject): Promise<number | string>
   const accepts = async (length: number) =>
     (await t.send(account, { request_id: t.requestId().slice(-length).padEnd(length, 'r') }))
       .status === 202;
-  // A body has a largest size too; beyond it nothing can be told.
+  // Bodies have a maximum size too; longer ids cannot be observed.
   const most = 65_000;
   if (await accepts(most)) return `request_ids of ${most} characters are still accepted`;
   if (!(await accepts(1))) return 'a request_id of one character is refused';

@@ -1,6 +1,6 @@
 /**
- * How a target words its replies and guards its doors where the document is silent. Observed, never
- * judged.
+ * How a target words its replies and handles unusual requests where the document is silent.
+ * Observed, not judged.
  */
 import type { Observation, Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
@@ -20,7 +20,10 @@ const fresh = ['fresh'] as const;
 const required: readonly string[] = ['to', 'from', 'message'];
 const unknownId = '00000000-0000-4000-8000-000000000000';
 
-/** The service is there, takes this key and asks for one; without that no reply says anything. */
+/**
+ * Checks that the service answers, accepts this key and requires a key; otherwise no reply proves
+ * anything.
+ */
 async function ready(t: Trial) {
   const account = await t.account();
   const alive = await t.get(paths.stats, account.key);
@@ -38,7 +41,7 @@ function errorShape(reply: Reply): Seen {
   return shape === undefined ? { untold: `another shape: ${reply.text}` } : { answer: shape };
 }
 
-/** A list, or an object of these names. */
+/** A list, or an object with exactly these members. */
 function listShape(reply: Reply, names: string, whole: string): Seen {
   if (reply.status === 200 && Array.isArray(reply.json)) return { answer: 'array' };
   if (reply.status === 200 && Object.keys(Object(reply.json)).toSorted().join() === names)
@@ -64,7 +67,7 @@ function unauthenticated(t: Trial, forwardedFor?: string): Promise<Reply> {
   });
 }
 
-/** Whether an address's bucket of 120 was met by calls without a key. */
+/** True if calls without a key reached the address's limit of 120. */
 async function addressIsThrottled(t: Trial): Promise<boolean> {
   await t.advance(121_000);
   const replies = await flood(122, () => unauthenticated(t));
@@ -461,7 +464,7 @@ export const httpObservations: readonly Observation[] = [
   },
 ];
 
-/** Whether 120 refusals leave a bucket of 120 empty. */
+/** True if 120 refusals emptied a bucket of 120. */
 async function errorsSpend(t: Trial): Promise<boolean> {
   const account = await t.account();
   const refusals = await flood(120, () => t.send(account, { message: 'x'.repeat(1601) }));

@@ -1,6 +1,6 @@
 /**
- * What a target does with a send where the document is silent. Observed, never judged.
- * Each gap is looked at from outside: the answer is inferred from replies alone.
+ * How a target handles a send where the document is silent. Observed, not judged. Each answer is
+ * inferred from replies only.
  */
 import type { Observation, Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
@@ -18,7 +18,10 @@ export function byStatus(reply: Reply, answers: Readonly<Record<number, unknown>
 
 const proven = new WeakMap<object, Promise<unknown>>();
 
-/** An account that can send: a refusal then says something. Shared accounts prove it once. */
+/**
+ * An account that is known to be able to send, so that a refusal has a meaning. A shared account is
+ * checked once.
+ */
 export async function ready(t: Trial, sims = 1): Promise<Subject> {
   const account = await t.account({ sims: t.controlled ? sims : 1 });
   const before = t.controlled ? undefined : proven.get(t.target);
@@ -57,7 +60,7 @@ export const sendObservations: readonly Observation[] = [
       run: async (t) => {
         const account = await ready(t);
         const { unknownFrom, foreignFrom } = t.target.flags;
-        // A number that no SIM of the account has: refused where the alias wins.
+        // A number that no SIM of the account has: refused if the alias takes precedence.
         const other = unknownFrom ?? foreignFrom ?? '+12025550187';
         const both = await t.send(account, { from_number: other });
         if (both.status === 202) {

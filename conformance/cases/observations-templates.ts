@@ -1,6 +1,6 @@
 /**
- * How a target words replies whose shape no other assumption names: each kind of reply is asked for
- * once or twice and kept as a template. Observed, never judged.
+ * How a target words replies whose shape no other assumption names: each kind of reply is requested
+ * once or twice and kept as a template. Observed, not judged.
  */
 import type { Observation, Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
@@ -24,7 +24,7 @@ import * as verify from '../verify.ts';
 const required: readonly string[] = ['to', 'from', 'message'];
 const unknownIds = ['7d3c8f7e-93a5-4c8e-8a47-2f1d7c1b5e10', '0c2f7a51-5b0e-4f0b-9c1a-66d3a9e0f7b2'];
 
-/** What was found so far, kind by kind. */
+/** The templates found so far, by kind. */
 class Findings {
   readonly templates: Record<string, Template> = {};
   readonly untold: Record<string, string> = {};
@@ -36,7 +36,7 @@ class Findings {
     if (found.untold.length > 0) this.untold[name] = found.untold.join('; ');
   }
 
-  /** A reply without a template of its own has that of the more general one. */
+  /** Removes a special template that equals the more general one. */
   dropRepeated(general: string, special: readonly string[]): void {
     const text = JSON.stringify(this.templates[general]);
     for (const name of special)
@@ -92,7 +92,7 @@ export const templateObservations: readonly Observation[] = [
       const found = new Findings();
       found.add('stats', await statsOf(t, account));
       found.add('received', await receivedOf(t, account));
-      // A simulator's SIM that polls by itself hands out nothing.
+      // A simulator's SIM that polls by itself gets no tasks over HTTP.
       const polled = t.controlled ? await t.account({ sim: { polling: 'external' } }) : account;
       found.add('tasks', await tasksOf(t, polled));
       const { reply } = await t.queued(account);
@@ -130,7 +130,7 @@ function placeOf({ exchange }: Reply): Sample['values'] {
 
 async function invalidFields(t: Trial, account: Subject, found: Findings, sample: MakeSample) {
   const to = await t.send(account, { to: 'x' });
-  // Not `message`: many bodies have a member of that name.
+  // Not `message`: many bodies contain a member with that name.
   const time = await t.send(account, { send_at: 'x' });
   const both = await t.send(account, { to: 'x', send_at: 'x' });
   verify.given(() => {
@@ -143,9 +143,9 @@ async function invalidFields(t: Trial, account: Subject, found: Findings, sample
 
 interface Asked {
   readonly kind: Refusal;
-  /** The template's name where it is not the kind. */
+  /** The template's name, if it differs from the kind. */
   readonly name?: string;
-  /** Statuses that make a reply one of this kind. */
+  /** The statuses that make a reply this kind. */
   readonly status: readonly number[];
   readonly samples: readonly Sample[];
   readonly own?: OwnHeaders;
@@ -210,7 +210,8 @@ async function refusalsOf(t: Trial, account: Subject, sample: MakeSample): Promi
   );
   await ask('not_an_object', [400, 422], [[t.post(paths.send, key, '[]')]]);
   const nothing = await t.post(paths.send, key, '');
-  // Named fields: it was read as an object without them (`emptyBody`).
+  // The reply names fields, so the target read the empty body as an object without fields
+  // (`emptyBody`).
   const isRead = verify.fieldsNamed(nothing).some((name) => required.includes(name));
   if (!isRead) await ask('empty_body', [400, 422], [[Promise.resolve(nothing)]]);
   const request_id = t.requestId();
@@ -224,13 +225,13 @@ async function refusalsOf(t: Trial, account: Subject, sample: MakeSample): Promi
   return asked;
 }
 
-/** The content type of refusals that were not seen. */
+/** The content type for refusals that were not seen. */
 function sharedHeaders(refusals: readonly Asked[]): Pick<Template, 'headers'> {
   const [first] = refusals.find(({ kind }) => kind === 'number_not_found')?.samples ?? [];
   return first === undefined ? {} : headersIn(first.reply);
 }
 
-/** Refusals that need a number or an account of a certain kind. */
+/** Refusals that need a certain number or account. */
 async function senders(
   t: Trial,
   account: Subject,
@@ -279,14 +280,14 @@ async function redirectOf(t: Trial, { key }: Subject, sample: MakeSample) {
   return { template: { ...status, ...(headers && { headers }), ...template }, untold };
 }
 
-/** Figures: which of them a message that is accepted changes. */
+/** Statistics: which figures change when a message is accepted. */
 async function statsOf(t: Trial, account: Subject): Promise<Inferred | undefined> {
   const { client } = t.target;
   const sentBefore = client.sends;
   const before = await t.get(paths.stats, account.key);
   await t.queued(account);
   const after = await t.get(paths.stats, account.key);
-  // Without levers, other cases send by the same account meanwhile.
+  // Without a control port, other cases send from the same account meanwhile.
   const most = client.sends - sentBefore;
   verify.given(() => verify.status(after, 200));
   if (hasOwnFigures(after)) return ownWith(after);
@@ -313,7 +314,7 @@ export function hasOwnFigures({ json }: Reply): boolean {
 
 interface Place {
   readonly at: string;
-  /** The most messages that can have been accepted in between. */
+  /** The largest number of messages that can have been accepted in between. */
   readonly most: number;
   readonly untold: string[];
 }
@@ -403,7 +404,7 @@ async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined
   return { template: { ...headersIn(reply), ...template }, untold };
 }
 
-/** A reply of the simulator's own shape: a template only where its headers are others. */
+/** A reply in the simulator's own shape: needs a template only if its headers differ. */
 function ownWith(reply: Reply): Inferred | undefined {
   const template = headersIn(reply);
   return template.headers === undefined ? undefined : { template, untold: [] };
@@ -438,7 +439,10 @@ async function otherSend(
   return { template: { ...status, ...(headers && { headers }), ...template }, untold };
 }
 
-/** ERR-4: `detail` states the wait; a template is needed where there is more, or other headers. */
+/**
+ * ERR-4: `detail` states the wait. A template is needed only if the body has more, or if headers
+ * differ.
+ */
 function throttledSeen(refusals: readonly Reply[]): Seen {
   const samples = refusals.slice(0, 3).map((reply) => ({
     reply,

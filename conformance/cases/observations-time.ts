@@ -1,5 +1,5 @@
 /**
- * What a target does as time passes, where the document is silent. Observed, never judged.
+ * How a target behaves as time passes, where the document is silent. Observed, not judged.
  */
 import type { Observation, Seen } from '../case.ts';
 import { flood } from '../flood.ts';
@@ -20,7 +20,8 @@ async function statusOf(t: Trial, account: Subject, messageId: string): Promise<
 }
 
 /**
- * Goes from deadline to deadline until a message's status is another; the time of that, exactly.
+ * Advances from deadline to deadline until a message's status changes. Returns the exact time of
+ * the change.
  */
 async function changed(t: Trial, account: Subject, messageId: string): Promise<number | undefined> {
   const before = await statusOf(t, account, messageId);
@@ -34,7 +35,10 @@ async function changed(t: Trial, account: Subject, messageId: string): Promise<n
   return undefined;
 }
 
-/** Lets a message of a scripted fate live; the status it had before it failed, if it did. */
+/**
+ * Follows a message with a scripted fate to its end. Returns the status that it had before it
+ * failed, if it did.
+ */
 async function failedFrom(t: Trial, to: string): Promise<string | undefined> {
   const account = await t.account();
   const { messageId } = await t.queued(account, { to });
@@ -79,7 +83,10 @@ async function refill(t: Trial): Promise<Seen> {
   return { answer: back > 100 ? 'interval' : 'sliding' };
 }
 
-/** What the wait after a flood shows, whose first request came well before the others. */
+/**
+ * The refill that the wait after a flood shows. The first request of the flood came well before the
+ * others.
+ */
 function refillOf({ wait, refusals, tookMs }: Flood): Seen {
   if (wait === undefined)
     return { untold: `no wait could be followed after ${refusals.length} 429s` };
@@ -141,7 +148,7 @@ export const timeObservations: readonly Observation[] = [
       const last = await t.send(account);
       const wait = verify.given(() => verify.retryAfter(last));
       if (wait > first + 1) return { answer: 'yes' };
-      // Whole buckets at fixed times come back whatever was refused meanwhile.
+      // A bucket that refills completely at fixed times does so whatever was refused meanwhile.
       const whole = await wholeBucketsReturn(t, account, first);
       return whole
         ? { untold: 'all of the bucket comes back at once, so a refusal makes no difference' }
@@ -251,7 +258,7 @@ export const timeObservations: readonly Observation[] = [
       const sim = account.sims[0]?.deviceId;
       await t.control.must('sims.patch', { id: sim, input: { active: false } });
       if ((await statusOf(t, account, messageId)) === 'failed') return { answer: 'fails' };
-      // A target on which nothing fails while queued stays queued under either answer.
+      // If queued messages never fail, they stay queued under either answer.
       return (await failedFrom(t, recipients.failsQueued)) === 'queued'
         ? { answer: 'stays_queued' }
         : { untold: 'no queued message ever fails here' };
@@ -342,7 +349,7 @@ export const timeObservations: readonly Observation[] = [
   },
 ];
 
-/** The plan's size as the statistics state it, under any name that says so. */
+/** The quota as the statistics state it, under any plausible name. */
 function quotaIn(t: Trial, json: unknown): unknown {
   if (!verify.isObject(json)) return undefined;
   const quota = json['quota'];
@@ -362,7 +369,7 @@ async function wholeBucketsReturn(t: Trial, account: Subject, wait: number): Pro
   const back = (await flood(121, () => t.send(account))).filter(passed).length;
   if (wait <= 2) return false;
   await t.advance(day / 24);
-  // A sliding window has everything back as well, when everything was spent at one instant.
+  // A sliding window also refills completely if everything was spent at one instant.
   const probe = await t.account();
   await justAfterTheMinute(t);
   await flood(60, () => t.send(probe));

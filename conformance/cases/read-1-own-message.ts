@@ -76,7 +76,7 @@ export const read1OwnMessageCases: readonly Case[] = [
       t.count();
     },
     live: byLives((t, lives) => {
-      // A device picks up within about 20 s (SVC-3), which a read has to show.
+      // A device picks up within about 20 s (SVC-3), so a read must show another status by then.
       const isStale = lives.every(({ sightings }) => sightings.length === 1);
       if (isStale && lives.some((life) => life.isPassedOver)) lackRoom(t);
       verify.that(!isStale, 'another status within 30 s', 'queued all the time');

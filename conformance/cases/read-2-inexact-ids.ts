@@ -1,4 +1,4 @@
-/** Ids that are nearly those of a message or a device. Rules: READ-2, STATE-2. */
+/** Ids that differ slightly from those of a message or a device. Rules: READ-2, STATE-2. */
 import { about, type Case } from '../case.ts';
 import { untilHandedOut } from '../tasks.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
@@ -6,13 +6,13 @@ import * as verify from '../verify.ts';
 
 const firstBlock = 8;
 
-/** The id with another digit at this place; neither its version nor its variant. */
+/** The id with another digit at `at`; never at the digits of the UUID's version or variant. */
 function changed(id: string, at: number): string {
   return `${id.slice(0, at)}${id[at] === '0' ? '1' : '0'}${id.slice(at + 1)}`;
 }
 
 /**
- * No spelling of the id: cut, with a digit more, with another one, and as a pattern of a database.
+ * Wrong forms of the id: cut, with one digit more, with a changed digit, and as a database pattern.
  */
 function nearly(id: string): string[] {
   const last = id.length - 1;
@@ -25,7 +25,7 @@ function nearly(id: string): string[] {
   ];
 }
 
-/** Whether a poll of this device is answered with the message. */
+/** True if a poll of this device returns the message. */
 function handedTo(t: Trial, { key }: Subject, messageId: string) {
   return async (deviceId: string) =>
     (await t.get(paths.tasks(deviceId), key)).text.includes(messageId);

@@ -1,10 +1,10 @@
-/** Ids that the account has no message for. Rule: READ-2. */
+/** Ids of messages that the account does not have. Rule: READ-2. */
 import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 
-/** Ids that no message has, in the shapes that clients get wrong. */
+/** Ids without a message, in forms that clients often send by mistake. */
 export const unknownIds = [
   '00000000-0000-4000-8000-000000000000',
   'f47ac10b-58cc-4372-a567-0e02b2c3d479',
@@ -13,7 +13,7 @@ export const unknownIds = [
 const noIds = ['not-an-id', '1'];
 const needs = ['sender'] as const;
 
-/** Status, headers and body, with the id of the request taken out where it is echoed. */
+/** Status, headers and body, with any echo of the requested id removed. */
 function outline(reply: Reply, id: string): Map<string, string> {
   const parts = [
     ['status', String(reply.status)],
@@ -28,7 +28,7 @@ interface Asked {
   readonly reply: Reply;
 }
 
-/** What differs between two replies. */
+/** The differences between two replies. */
 function differences(one: Asked, other: Asked): string[] {
   const [first, second] = [outline(one.reply, one.id), outline(other.reply, other.id)];
   const names = [...new Set([...first.keys(), ...second.keys()])];
@@ -36,8 +36,8 @@ function differences(one: Asked, other: Asked): string[] {
 }
 
 /**
- * By no more than two unknown ids differ from each other: a CDN adds headers of its own to each
- * reply.
+ * Requires that the foreign id's reply differs from the unknown ids' no more than those differ from
+ * each other: a CDN may add varying headers to each reply.
  */
 function indistinguishable(unknown: readonly [Asked, Asked], foreign: Asked): void {
   const usual = new Set([...differences(...unknown), 'date', 'keep-alive', 'connection']);
@@ -87,7 +87,7 @@ export const read2UnknownIdsCases: readonly Case[] = [
       verify.given(() => verify.that(alive.status !== 401, 'a key that is accepted', alive));
       for (const { reply } of [foreign, ...unknown]) verify.status(reply, 404);
       indistinguishable([...unknown], foreign);
-      // Still there for its owner.
+      // The owner can still read it.
       verify.message(await t.read(account, messageId), 200);
       t.count();
     },

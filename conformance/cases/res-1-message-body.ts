@@ -1,5 +1,5 @@
 /**
- * The fields of a Message body, wherever one is answered: the 202, a read, a replay.
+ * The fields of a Message body, wherever it is returned: in the 202, a read, a replay.
  * Rules: RES-1, RES-2, RES-5, RES-6.
  */
 import { about, type Case } from '../case.ts';
@@ -28,7 +28,7 @@ interface Facts {
   readonly now: number;
 }
 
-/** Checks a Message body wherever one is answered: the 202, a read, a replay. */
+/** Checks a Message body in the 202, a read and a replay. */
 export async function everywhere(
   t: Trial,
   check: (where: string, body: Record<string, unknown>, facts: Facts) => void,
@@ -45,7 +45,7 @@ export async function everywhere(
   t.count();
 }
 
-/** One property of every Message body that a send is answered with, then and later. */
+/** A case that checks one property of every Message body that a send returns, at once and later. */
 export function everyBody(
   id: `${RuleId}/${string}`,
   demands: string,
@@ -59,7 +59,7 @@ export function everyBody(
   };
 }
 
-/** A field in the 202 and in a read straight after. */
+/** Checks a field in the 202 and in a read directly after it. */
 export async function inBoth(
   t: Trial,
   account: Subject,

@@ -1,4 +1,7 @@
-/** What a Message body repeats: the `request_id` and the time of creation. Rules: RES-3, RES-4. */
+/**
+ * Fields that a Message body repeats: the `request_id` and the time of creation. Rules: RES-3,
+ * RES-4.
+ */
 import { about, type Case } from '../case.ts';
 import { aPickup, byLives } from '../judge-lives.ts';
 import { pollIntervalMs } from '../recorded-lives.ts';
@@ -8,7 +11,7 @@ import { everyBody, inBoth } from './res-1-message-body.ts';
 
 const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** One request_id each, which has to be repeated in the 202 and in a read. */
+/** A case that sends each request_id and requires it unchanged in the 202 and in a read. */
 function echoed(name: string, sends: string, requestIds: (t: Trial) => readonly string[]): Case {
   return {
     ...about(`RES-3/${name}`, ['sender'], { sends: 2 }),
@@ -61,7 +64,7 @@ export const res3EchoesCases: readonly Case[] = [
         `created_at of ${where} as YYYY-MM-DDTHH:MM:SS.mmmZ`,
         verify.show(value),
       );
-      // The clock of a target may be off, but not by a time zone.
+      // A target's clock may differ, but not by a time zone.
       verify.that(
         Math.abs(Date.parse(createdAt) - now) <= (t.controlled ? 10_000 : 15 * 60_000),
         `created_at of ${where} at about ${new Date(now).toISOString()}`,

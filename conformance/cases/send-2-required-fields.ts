@@ -1,6 +1,6 @@
 /**
  * Required fields and E.164. Rule: SEND-2. Sends only values that every answer of `numberCheck` and
- * `blankMessage` treats alike.
+ * `blankMessage` handles alike.
  */
 import { about, type Case } from '../case.ts';
 import type { RuleId } from '../rules.ts';
@@ -9,7 +9,7 @@ import * as verify from '../verify.ts';
 
 export const sender = ['from', 'from_number'];
 
-/** No answer of `numberCheck` takes these for E.164. */
+/** Not E.164 under any answer of `numberCheck`. */
 const noNumbers = [
   '+1 202 555 0123',
   '12025550123',
@@ -20,23 +20,29 @@ const noNumbers = [
   '+12345678901234567',
 ];
 
-/** Valid numbers that the regulators of France, Germany and Australia keep for fiction. */
+/** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
 const abroad = ['+33199001234', '+4915228817386', '+61491570156'];
 
-/** Fields that fail validation, one of which the 400 names. A field that is undefined is left out. */
+/**
+ * Fields that fail validation; the 400 must name one of `names`. A field that is undefined is left
+ * out.
+ */
 export interface Wrong {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly names: readonly string[];
 }
 
-/** So many where the account and its limit are shared with all other cases. */
+/** The number of tries if all cases share an account and its limits. */
 export const fewTries = 3;
 
 export function few<T>(t: Trial, list: readonly T[]): readonly T[] {
   return t.controlled ? list : list.slice(0, fewTries);
 }
 
-/** A table of values that are refused one by one, after which a valid message passes. */
+/**
+ * A case that sends each of these values, expects a refusal each time, and then sends a valid
+ * message.
+ */
 export function refuses(
   id: `${RuleId}/${string}`,
   sends: string,
@@ -62,7 +68,7 @@ async function allInvalid(t: Trial, table: readonly Wrong[]): Promise<void> {
     verify.invalid(await t.send(account, fields), ...names);
     t.count();
   }
-  // What was refused has not spoilt the account.
+  // The account still works after the refusals.
   verify.accepted(await t.send(account));
 }
 
@@ -119,7 +125,7 @@ export const send2RequiredFieldsCases: readonly Case[] = [
         t.count();
       }
     },
-    // No message leaves, as the sender is refused.
+    // No message is sent, because the sender is refused.
     live: {
       needs: ['sender', 'unknown-from'],
       cost: { sends: 4 },

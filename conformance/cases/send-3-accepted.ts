@@ -1,4 +1,4 @@
-/** What is accepted, and as what. Rules: SEND-1, SEND-3, STATE-1, SVC-2. */
+/** Which messages are accepted, and with which status. Rules: SEND-1, SEND-3, STATE-1, SVC-2. */
 import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';

@@ -1,14 +1,14 @@
-/** Ids of requests that are nearly the same one. Rule: SEND-4. */
+/** Values of `request_id` that differ slightly. Rule: SEND-4. */
 import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
 import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { replayed } from './send-4-replay.ts';
 
-/** What a field of a database may cut. */
+/** A common length at which a database column cuts values. */
 const longestId = 255;
 
-/** Digits alone, so that ids that are taken for numbers show. */
+/** A `request_id` of digits only, to detect ids that are read as numbers. */
 function digits(t: Trial): string {
   return t.controlled
     ? '7'
@@ -40,7 +40,7 @@ export const send4InexactIdsCases: readonly Case[] = [
         long,
       ]) {
         const reply = await t.send(account, { request_id });
-        // A shorter limit than the usual one is the target's own (requestIdMaxLength).
+        // The target has a shorter limit (requestIdMaxLength).
         if (request_id === long && reply.status === 400) continue;
         verify.accepted(reply);
         firsts.set(request_id, reply);

@@ -1,7 +1,7 @@
 /**
- * The same request under the same `request_id` again. Rule: SEND-4. Another body
+ * The same request with the same `request_id` again. Rule: SEND-4. Other cases observe another body
  * (`replayDifferentBody`), another key (`replayScope`) and another endpoint
- * (`replayAcrossEndpoints`) are observed.
+ * (`replayAcrossEndpoints`).
  */
 import { about, type Case } from '../case.ts';
 import type { Reply } from '../client.ts';
@@ -12,7 +12,7 @@ import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '
 import * as verify from '../verify.ts';
 import { patchSim } from './auth-4-sender-numbers.ts';
 
-/** 200, and the very bytes of the first reply. */
+/** Requires 200 and exactly the bytes of the first reply. */
 export function replayed(reply: Reply, first: Reply): void {
   verify.status(reply, 200);
   verify.identical(reply, first, 'the original 202 body');
@@ -28,7 +28,7 @@ export async function firstOf(
   return [all, reply];
 }
 
-/** A replay that something has happened before: 200 and the original body all the same. */
+/** A case that replays after an event and still expects 200 and the original body. */
 export function replaysAfter(
   name: string,
   { needs = ['fresh'], sends, event, account, happens }: ReplayPlan,
@@ -50,13 +50,13 @@ export function replaysAfter(
 interface ReplayPlan {
   readonly needs?: readonly Need[];
   readonly sends: number;
-  /** What happens, for reports. */
+  /** The event, for reports. */
   readonly event: string;
   readonly account?: AccountPlan;
   readonly happens: (t: Trial, account: Subject) => Promise<void>;
 }
 
-/** A new message is refused so, which shows that the event has happened. */
+/** Proves that the event has happened: a new message is refused with this status. */
 async function nowRefused(t: Trial, account: Subject, status: number): Promise<void> {
   const reply = await t.send(account);
   verify.given(() => verify.status(reply, status));
@@ -70,14 +70,15 @@ function simChanged(change: Readonly<Record<string, unknown>>, status: number) {
 }
 
 /**
- * Milliseconds between two sends of a round: together, and while the first is about to be answered.
+ * Milliseconds between the two sends of a round: simultaneous, and while the first is being
+ * answered.
  */
 const raceRounds = [0, 0, 1, 3];
 const inARound = 8;
 
 /**
- * Sends with one request_id, on connections that are open already, so that they arrive as they
- * leave.
+ * Sends with one request_id over connections that are already open, so that the requests arrive
+ * together.
  */
 async function atOnce(t: Trial, times: number, apartMs: number): Promise<void> {
   const account = await t.account();

@@ -1,4 +1,4 @@
-/** Which `request_id`s are the same one. Rule: SEND-4. */
+/** Which values of `request_id` count as the same. Rule: SEND-4. */
 import { about, type Case } from '../case.ts';
 import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
@@ -10,7 +10,7 @@ import { firstOf, replayed } from './send-4-replay.ts';
 const needs = ['sender'] as const;
 const fresh = ['fresh'] as const;
 
-/** Two ids that are nearly one make two messages, and each replays its own. */
+/** Requires that two slightly different ids create two messages, and that each replays its own. */
 async function twoMessages(t: Trial, account: Subject, ids: readonly [string, string]) {
   const [one, two]: [Fields, Fields] = [{ request_id: ids[0] }, { request_id: ids[1] }];
   const first = await t.send(account, one);
@@ -60,8 +60,8 @@ export const send4RequestIdsCases: readonly Case[] = [
         const account = await t.account();
         const other = await t.otherAccount();
         const [fields, first] = await firstOf(t, account);
-        // A number of its own, where there is one: else the refusal of the number is what tells the
-        // accounts apart.
+        // Uses a number of the second account if it has one. Otherwise the refusal of the number
+        // distinguishes the accounts.
         const from = other.from === '' ? account.from : other.from;
         const second = await t.send(other, { ...fields, from });
         verify.that(second.status !== 200, 'no replay to another account', second);

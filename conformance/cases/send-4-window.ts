@@ -1,4 +1,7 @@
-/** Replays as time passes: the 24 hours, and a message that has moved on. Rule: SEND-4. */
+/**
+ * Replays as time passes: within 24 hours, after 24 hours, and after the message has moved on.
+ * Rule: SEND-4.
+ */
 import { about, type Case } from '../case.ts';
 import { livesInRealTime, recordedLives } from '../recorded-lives.ts';
 import * as verify from '../verify.ts';
@@ -114,8 +117,8 @@ export const send4WindowCases: readonly Case[] = [
         const send_at = new Date((await t.now()) + 3_000).toISOString();
         const [fields, first] = await firstOf(t, account, { send_at });
         replayed(await t.send(account, fields), first);
-        // Refused now, it is validated before a replay is looked for; then it may be refused later
-        // too.
+        // If a replay is refused now, validation comes before the replay, so a later replay may be
+        // refused too.
         const invalid = await t.send(account, { ...fields, message: 'x'.repeat(1601) });
         await t.advance(4_500);
         const reply = await t.send(account, fields);

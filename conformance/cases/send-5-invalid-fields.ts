@@ -6,7 +6,7 @@ import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { few, fewTries, refuses, sender, type Wrong } from './send-2-required-fields.ts';
 
-/** Numbers only where their text would be as wrong (`typeCoercion`). */
+/** Includes numbers only if their text would be invalid too (`typeCoercion`). */
 const wrongTypes: readonly Wrong[] = [
   { fields: { message: { text: 'x' } }, names: ['message'] },
   { fields: { message: ['x'] }, names: ['message'] },
@@ -22,10 +22,13 @@ const wrongTypes: readonly Wrong[] = [
   { fields: { send_at: 1_900_000_000 }, names: ['send_at'] },
 ];
 
-/** Malformed bodies never name a recipient, so that nothing could leave. */
+/** Malformed bodies never contain a recipient, so that no message can be sent. */
 const malformed = ['{', '{"message": ', 'not json', '[]', '"text"', '42', 'null', ''];
 
-/** What a malformed body is answered with, and a valid one then. Both rules judge the same ones. */
+/**
+ * The replies to malformed bodies, and to a valid body afterwards. Two rules judge the same
+ * replies.
+ */
 const malformedBodies: Recording<{ refusals: Reply[]; after: Reply }> = {
   name: 'malformed bodies',
   needs: ['sender'],

@@ -1,6 +1,6 @@
 /**
- * The longest message. Rule: SEND-6. Sends only lengths that every answer of `characterUnit` treats
- * alike.
+ * The longest message. Rule: SEND-6. Sends only lengths that every answer of `characterUnit`
+ * handles alike.
  */
 import { about, type Case } from '../case.ts';
 import type { Trial } from '../trial.ts';

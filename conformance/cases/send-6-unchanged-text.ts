@@ -1,6 +1,6 @@
 /**
- * Texts and numbers are judged as they were sent, not as the service writes them. Rules: SEND-6,
- * SEND-2, AUTH-4.
+ * Texts and numbers are checked as they were sent, not in the form in which the service stores
+ * them. Rules: SEND-6, SEND-2, AUTH-4.
  */
 import { about, type Case } from '../case.ts';
 import type { Trial } from '../trial.ts';
@@ -10,13 +10,15 @@ import { refuses, sender } from './send-2-required-fields.ts';
 const longest = 1_600;
 const full = 'a'.repeat(longest);
 
-/** Each is one character, and more when it is written for a page, a modem or a log. */
+/** Each is one character, but several when escaped for HTML, a modem or a log. */
 const special = '&"\'\\\n{€|';
 
 /** One character too many in every unit. */
 const tooLong = `${full} `;
 
-/** One too many, but for a service that counts what is seen as one character (`characterUnit`). */
+/**
+ * One character too many, except for a service that counts visible characters (`characterUnit`).
+ */
 const tooLongUnlessSeen = [`${full.slice(1)}\r\n`, `${full.slice(1)}e\u0301`];
 const seenAsOne = `${full.slice(1)}👍🏽`;
 
@@ -80,7 +82,7 @@ export const send6UnchangedTextCases: readonly Case[] = [
       const digit = from[at] === '3' ? '4' : '3';
       const other = `${from.slice(0, at)}${digit}${from.slice(at + 1)}`;
       const reply = await t.send(account, { from: other });
-      // A service that checks numbers strictly may know no such number (`numberCheck`).
+      // A service with a strict number check may refuse this number earlier (`numberCheck`).
       verify.status(reply, 403, 400);
       t.count();
     },

@@ -1,4 +1,4 @@
-/** Nothing but its time ends a hold, whichever endpoint is asked meanwhile. Rule: SEND-7. */
+/** Only its time ends a hold, whichever endpoint is called meanwhile. Rule: SEND-7. */
 import { about, type Case } from '../case.ts';
 import { pollIntervalMs } from '../recorded-lives.ts';
 import { paths } from '../trial.ts';
@@ -9,7 +9,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const gone = ['sending', 'sent', 'delivered', 'failed'];
 
-/** A device that polls every 20 s has asked for work once by then. */
+/** By then, a device that polls every 20 s has polled at least once. */
 const realSeconds = 22;
 
 export const send7EarlyReleaseCases: readonly Case[] = [
@@ -30,8 +30,7 @@ export const send7EarlyReleaseCases: readonly Case[] = [
         held.set(what, String(body['message_id']));
       keep('held by the send endpoint', verify.accepted(await t.send(account, fields)));
       for (const path of [paths.dashboard_send, paths.external_send]) {
-        // Shapes other than that of the send endpoint are not in the document: such a service may
-        // know no send_at.
+        // The document shows a body only for the send endpoint; the others may not support send_at.
         const past = t.fields(account, { send_at: iso(now - hourMs) });
         const refusal = await t.post(path, account.key, past);
         if (refusal.status !== 400 || !verify.fieldsNamed(refusal).includes('send_at')) continue;
@@ -39,7 +38,7 @@ export const send7EarlyReleaseCases: readonly Case[] = [
         if (reply.status === 202) keep(`held by ${path}`, verify.accepted(reply));
       }
       const nextDay = await t.send(account, { send_at: iso(now + dayMs + 5_000) });
-      // So far ahead may be too far (`sendAtMaxAheadDays`).
+      // The target may not allow a time so far ahead (`sendAtMaxAheadDays`).
       if (nextDay.status === 202) keep('held for a day and five seconds', verify.object(nextDay));
       const allHeld = async (when: string) => {
         for (const [what, messageId] of held) {

@@ -1,6 +1,6 @@
 /**
- * `send_at` holds a message until then. Rules: SEND-7, STATE-1.
- * Meanwhile a read may show `queued` or a name of the service's own (`heldStatus`).
+ * `send_at` holds a message until that time. Rules: SEND-7, STATE-1.
+ * During the hold, a read may show `queued` or another name (`heldStatus`).
  */
 import { about, type Case } from '../case.ts';
 import { byLives, lackRoom, pickedUpInTime } from '../judge-lives.ts';
@@ -40,9 +40,7 @@ export async function holds(t: Trial, delayMs: number): Promise<void> {
 
 const briefMs = 12_000;
 
-/**
- * In real time a read may be late, so that only what it shows before `send_at` is judged as early.
- */
+/** In real time a read may be delayed, so only reads before `send_at` count as early. */
 async function holdsBriefly(t: Trial): Promise<void> {
   if (t.controlled) return holds(t, briefMs);
   const account = await t.account();
@@ -64,7 +62,10 @@ async function holdsBriefly(t: Trial): Promise<void> {
   }
 }
 
-/** Between the target's clock and ours; more would make every hold look early or late. */
+/**
+ * The largest allowed difference between the target's clock and ours; with more, every hold would
+ * look early or late.
+ */
 const clockDriftMs = 2_000;
 
 const needs = ['sender'] as const;

@@ -1,6 +1,6 @@
 /**
- * Which `send_at` is taken. Rule: SEND-7. Sends only values that every answer of `sendAtZone`
- * treats alike.
+ * Which values of `send_at` are accepted. Rule: SEND-7. Sends only values that every answer of
+ * `sendAtZone` handles alike.
  */
 import { about, type Case } from '../case.ts';
 import * as verify from '../verify.ts';

@@ -1,5 +1,6 @@
 /**
- * Every spelling of UTC is UTC. Rule: SEND-7. No zone differs from it by less than half an hour.
+ * Every spelling of UTC means UTC. Rule: SEND-7. A wrong zone would shift the time by at least half
+ * an hour.
  */
 import { about, type Case } from '../case.ts';
 import * as verify from '../verify.ts';

@@ -1,7 +1,6 @@
 /**
- * The life of a message, watched by reading it while time passes. Rules: STATE-2 to STATE-5, RES-5.
- * Of the pace it presupposes only what the target says of itself (`pollIntervalSeconds`,
- * `failsFrom`, `failureRate`).
+ * A message's statuses, read while time passes. Rules: STATE-2 to STATE-5, RES-5. Assumes nothing
+ * about the pace except what the target states (`pollIntervalSeconds`, `failsFrom`, `failureRate`).
  */
 import { about, type Case } from '../case.ts';
 import { byLives, describeLife, ofLives } from '../judge-lives.ts';
@@ -30,12 +29,12 @@ export async function statusOf(t: Trial, key: string, messageId: string): Promis
   return String(verify.message(reply, 200)['status']);
 }
 
-/** A state may last as little as that where nothing is known of its length. */
+/** The shortest time that a state may last if its length is unknown. */
 const briefestMs = 1_000;
 
-/** A state that was skipped, unless it may just not have been seen. */
+/** Reports a skipped state, unless the reads may have missed it. */
 function skippedAState(t: Trial, lives: readonly RecordedLife[], step: string, of: RecordedLife) {
-  // From one change to the next; the first state may end at any time.
+  // Measured from change to change, because the first state may end at any time.
   const lasted = lives.flatMap(({ sightings }) =>
     sightings.slice(2).map(({ at }, i) => at - (sightings[i + 1]?.at ?? 0)),
   );
@@ -47,13 +46,15 @@ function skippedAState(t: Trial, lives: readonly RecordedLife[], step: string, o
 
 const dayMs = 86_400_000;
 
-/** Waits for a message's end, then reads it for five polls, after a day and after a month. */
+/**
+ * Waits for a message's final status, then reads it for five polls, after a day and after a month.
+ */
 async function endsForGood(t: Trial, recipient: string, end: string): Promise<void> {
   const account = await t.account();
   const { messageId } = await t.queued(account, { to: recipient });
   const interval = pollIntervalMs(t);
   const read = () => statusOf(t, account.key, messageId);
-  // Steps between polls may take some seconds of their own (`progressPace`).
+  // Between polls, steps may take some seconds (`progressPace`).
   for (let i = 0; i < 10 && (await read()) !== end; i += 1)
     await t.advance(Math.max(interval, 5_000));
   if ((await read()) !== end) return;
@@ -77,7 +78,7 @@ function staysAtItsEnd(t: Trial, lives: readonly RecordedLife[]): void {
   }
 }
 
-/** Says why nothing can be seen to fail, where the target's settings say so. */
+/** Says why no failure can be seen, if the target's settings explain it. */
 function lackOfFailures(t: Trial): void {
   const failsFrom = t.assumption('failsFrom');
   if (Array.isArray(failsFrom) && failsFrom.length === 0)

@@ -1,6 +1,6 @@
 /**
- * No read shows an older status than one before it: whichever key asks, twice in a row, and after a
- * replay.
+ * A read never shows an older status than an earlier read did: with another key, twice in a row,
+ * and after a replay.
  * Rule: STATE-3.
  */
 import { about, type Case } from '../case.ts';
@@ -14,10 +14,10 @@ const readsPerPoll = 5;
 const mostPolls = 9;
 const mostReads = 400;
 const roundsAfterTheEnd = 4;
-/** In real time: often at first, then as long as five polls of 20 s take. */
+/** Pauses in real time: short at first, then covering five polls of 20 s. */
 const realPausesMs = [...Array(20).fill(400), ...Array(50).fill(1_800)];
 
-/** Ends each pause at the next deadline, so that reads come straight after a change. */
+/** Ends each pause at the next deadline, so that reads directly follow a change. */
 async function* pauses(t: Trial): AsyncGenerator<void> {
   if (!t.controlled) {
     for (const ms of realPausesMs) yield await t.advance(ms);
@@ -52,7 +52,7 @@ export const state3NeverBackwardsCases: readonly Case[] = [
         for (const reader of [...readers, ...readers]) {
           const reply = await t.read(reader, messageId);
           const { status } = verify.message(reply, 200);
-          // The name of a held message is the service's own (`heldStatus`).
+          // The service may name the status of a held message itself (`heldStatus`).
           const rank = order.indexOf(String(status));
           verify.that(rank < 0 || rank >= latest, `${order[latest]} or later ${when}`, reply);
           latest = Math.max(latest, rank);

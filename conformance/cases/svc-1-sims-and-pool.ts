@@ -1,6 +1,7 @@
 /**
- * Through which SIM a message goes out. Rule: SVC-1.
- * The pool number of an account with a connected SIM is observed (`poolBesideOwnSim`).
+ * Which SIM sends a message. Rule: SVC-1.
+ * Whether an account with a connected SIM may use the pool number is only observed
+ * (`poolBesideOwnSim`).
  */
 import { about, type Case } from '../case.ts';
 import { defaultPoolNumber } from '../target.ts';
@@ -8,7 +9,7 @@ import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { foreignRefusal, patchSim } from './auth-4-sender-numbers.ts';
 
-/** A simulator's pool number, or a skip when its world has none. */
+/** A simulator's pool number; skips the case if its world has none. */
 export async function poolNumber(t: Trial): Promise<string> {
   const { sims } = await t.control.must('sims.pool');
   const first: unknown = Array.isArray(sims) ? sims[0] : undefined;

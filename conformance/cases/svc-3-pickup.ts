@@ -11,10 +11,7 @@ function gaps({ sightings }: RecordedLife): number[] {
   return sightings.slice(1).map(({ at }, i) => at - (sightings[i]?.at ?? 0));
 }
 
-/**
- * When a message was first seen in another status than queued; undefined if it was not within the
- * time.
- */
+/** When a read first showed another status than queued; undefined if none did within the time. */
 async function leavesQueued(
   t: Trial,
   key: string,
@@ -41,8 +38,8 @@ export const svc3PickupCases: readonly Case[] = [
     demands: 'both are picked up within about 20 s',
     run: async (t) => {
       const account = await t.account();
-      // "About": a quarter more. A simulator whose polls were set to be rarer is measured by what
-      // it is set to.
+      // "About 20 s" allows a quarter more. A simulator with a longer poll interval is measured by
+      // its setting.
       const longest = Math.max(20_000, pollIntervalMs(t)) * 1.25;
       for (let i = 0; i < 2; i += 1) {
         const { messageId } = await t.queued(account);
@@ -71,7 +68,7 @@ export const svc3PickupCases: readonly Case[] = [
           }
       },
     ),
-    // Whatever the pace of progress (`progressPace`), it does not follow the reads.
+    // Progress does not depend on reads, whatever its pace (`progressPace`).
     live: byLives((t, lives) => {
       for (const of of lives) {
         const followsReads = gaps(of).length === 3 && gaps(of).every((gap) => gap < 400);

@@ -1,4 +1,4 @@
-/** Bodies are JSON, those of refusals included. Rule: SVC-4. */
+/** All bodies are JSON, also those of refusals. Rule: SVC-4. */
 import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';

@@ -1,6 +1,6 @@
 /**
- * Paths. Rule: VER-1. Their bodies are not shown (`receivedShape`, `statsShape`, …), so only that
- * they are there is judged.
+ * Paths. Rule: VER-1. Judges only that each path exists, because the document does not show the
+ * bodies (`receivedShape`, `statsShape`, …).
  */
 import { about, type Case } from '../case.ts';
 import { paths } from '../trial.ts';

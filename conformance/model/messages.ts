@@ -1,5 +1,5 @@
 /**
- * A request and a reply as the reference model sees them: what stands on the wire, decoded once.
+ * A request and a reply in the reference model: the content of the wire, decoded once.
  */
 export interface ModelRequest {
   /** Upper case. */

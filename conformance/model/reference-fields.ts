@@ -12,7 +12,7 @@ import { instantOf } from './reference-time.ts';
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** What a valid body asks for. */
+/** The content of a valid body. */
 export interface Wanted {
   readonly to: string;
   readonly sender: string;
@@ -23,7 +23,7 @@ export interface Wanted {
 
 const known = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
 
-/** The failing fields, first one first; or, when there is none, what is wanted. */
+/** The failing fields in order; if there are none, the content of the body. */
 export function checkFields(
   body: Body,
   now: number,
@@ -63,7 +63,7 @@ export function checkFields(
   };
 }
 
-/** One field of the order after the other. */
+/** Sorts failing fields by this order. */
 function inOrder(failing: readonly string[], order: readonly string[]): readonly string[] {
   const isUnknown = (name: string) => !known.includes(name);
   return order.flatMap((field) =>
@@ -99,7 +99,7 @@ export function senderOf(
   }
 }
 
-/** What a field counts as: nothing, a text, or what no field may be. */
+/** How a field is read: absent, a text, or an invalid value. */
 export function given(
   body: Body,
   name: string,
@@ -128,7 +128,7 @@ function isText(value: unknown, { characterUnit, blankMessage }: Assumptions): b
   if (isBlank(value, blankMessage)) return false;
   if (characterUnit === 'utf16_units') return value.length <= 1600;
   if (characterUnit === 'code_points') return [...value].length <= 1600;
-  // Counted no further than needed: every segment costs a copy of the whole text.
+  // Stops as soon as the limit is exceeded: every segment copies the whole text.
   let graphemes = 0;
   for (const _ of new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(value)) {
     graphemes += 1;
@@ -170,7 +170,7 @@ function isRequestId(value: unknown, assumptions: Assumptions): boolean {
   return length <= requestIdMaxLength;
 }
 
-/** SEND-7: in the future, and not further ahead than allowed. */
+/** SEND-7: in the future, and not too far ahead. */
 function isAhead(
   atMs: number | undefined,
   now: number,

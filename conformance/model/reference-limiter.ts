@@ -1,7 +1,7 @@
 /**
- * One bucket of N tokens, as plainly as it can be said.
+ * One bucket of N tokens, in the simplest form.
  * Rules: ERR-3, LIMIT-1 to LIMIT-5. Assumes: limiterRefill, refusedSpendsToken.
- * Every refill is worked out from the times written down, in whole numbers, when somebody asks.
+ * Every refill is computed on demand from recorded times, in whole numbers.
  */
 import type { Assumptions } from './assumptions.ts';
 
@@ -10,10 +10,10 @@ const minuteMs = 60_000;
 export interface ReferenceBucket {
   /** `sliding`: when each token was spent, oldest first. */
   spentAt: number[];
-  /** `continuous`: what is missing, in 60,000ths of a token, at the time of the last look. */
+  /** `continuous`: the missing tokens, in 60,000ths of a token, at the last look. */
   missing: number;
   lookedAt: number;
-  /** The two intervals: how many tokens were spent in the window that began then. */
+  /** The two intervals: the start of the current window, and the tokens spent in it. */
   windowStart: number;
   spentInWindow: number;
 }
@@ -22,7 +22,7 @@ export function fullBucket(): ReferenceBucket {
   return { spentAt: [], missing: 0, lookedAt: 0, windowStart: 0, spentInWindow: 0 };
 }
 
-/** Spends a token, or says how many seconds later the next one would be there. */
+/** Spends a token; if there is none, returns the seconds until the next one. */
 export function spendToken(
   bucket: ReferenceBucket,
   limit: number,
@@ -55,7 +55,7 @@ function waitForToken(
     return (bucket.spentAt[0] ?? now) + minuteMs - now;
   }
   if (limiterRefill === 'continuous') {
-    // In one millisecond `limit` 60,000ths of a token come back.
+    // `limit` 60,000ths of a token return every millisecond.
     bucket.missing = Math.max(0, bucket.missing - (now - bucket.lookedAt) * limit);
     bucket.lookedAt = now;
     const roomLeft = limit * minuteMs - bucket.missing;

@@ -1,10 +1,10 @@
 /**
- * The service a second time, as plainly as it can be said: from what went in, and when, the reply
- * to any request. Written from the document and `docs/semantics.md` alone; it shares no code with
- * the simulator.
+ * A second implementation of the service, in the simplest form: from all inputs and their times it
+ * computes the reply to any request. Written only from the document and `docs/semantics.md`; it
+ * shares no code with the simulator.
  * Rules: all of `docs/rules.md`. Assumes: every assumption, by name.
- * It learns what the simulator draws (ids, keys, poll phases, texts for people) and checks its
- * shape.
+ * It learns values that the simulator draws (ids, keys, poll phases, texts for people) and checks
+ * their shape.
  */
 
 import type { Assumptions } from './assumptions.ts';
@@ -38,26 +38,26 @@ export type Endpoint =
 export type LimitedEndpoint = Exclude<Endpoint, 'read' | 'stats'>;
 
 /**
- * What a reply must be: `body` is JSON to be equal to, in which a function tests the value in its
+ * The expected reply. `body` is JSON to compare with; a function in it tests the value in its
  * place.
  */
 export interface Expected {
   readonly status: number;
   readonly body: unknown;
-  /** Where the very bytes are known. */
+  /** Set if the exact bytes are known. */
   readonly bytes?: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The fields that a 400 names. */
   readonly failing?: readonly string[];
-  /** A list of received messages as a page, whatever its shape. */
+  /** A list of received messages as a page, in any shape. */
   readonly page?: object;
-  /** To be called with the actual reply once it has been found right. */
+  /** Call it with the actual reply after the comparison has passed. */
   readonly learn?: (actual: ModelReply) => void;
 }
 
 export interface ReferenceAccount {
   readonly accountId: string;
-  /** Undefined: that of the plan, `monthlyQuota`. */
+  /** Undefined: the quota of the plan, `monthlyQuota`. */
   quota: number | 'unlimited' | undefined;
 }
 
@@ -78,16 +78,16 @@ export interface ReferenceReceived {
   readonly receivedAtMs: number;
 }
 
-/** A scripted fate; in `to`, an asterisk stands for any digits. */
+/** A scripted fate; `*` in `to` stands for any digits. */
 export type Outcome = Fate & { readonly to: string };
 
-/** A `request_id` that was used, and what was answered. */
+/** A used `request_id`, and its reply. */
 interface Used {
   readonly requestId: string;
   readonly atMs: number;
   readonly key: ReferenceKey;
   readonly endpoint: Endpoint;
-  /** What is answered the next time. */
+  /** The reply to the next use. */
   readonly again: () => Expected;
   readonly wasAccepted: boolean;
   readonly asked: readonly unknown[];
@@ -95,7 +95,7 @@ interface Used {
 
 const dayMs = 86_400_000;
 
-/** Stands for a text for people: any, but not none. */
+/** Accepts any non-empty text for people. */
 export function anyText(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
@@ -119,7 +119,7 @@ export class ReferenceModel {
   #used: Used[] = [];
   #buckets = new Map<string, ReferenceBucket>();
   /**
-   * When `progressPace` was last switched: what is in flight goes on at the new pace from there.
+   * When `progressPace` was last switched: messages in flight continue at the new pace from there.
    */
   #pacedFromMs = 0;
 
@@ -128,7 +128,7 @@ export class ReferenceModel {
     this.assumptions = assumptions;
   }
 
-  // ── Levers ──
+  // ── Operations ──
 
   advanceTo(ms: number): void {
     for (const sim of this.sims) {
@@ -160,7 +160,7 @@ export class ReferenceModel {
     if (wasActive && !sim.active) deactivated(sim, this.messages, this.nowMs, this.assumptions);
   }
 
-  /** The ids of the messages that it picked up. */
+  /** Returns the ids of the messages that it picked up. */
   pollNow(deviceId: string): readonly string[] {
     const sim = this.sims.find((each) => each.deviceId === deviceId);
     if (!sim?.active || !sim.connected) return [];
@@ -168,7 +168,7 @@ export class ReferenceModel {
     return taken.map((message) => message.messageId);
   }
 
-  /** What the simulator drew for the message just accepted: it must have been possible. */
+  /** Learns the fate that the simulator drew for the accepted message, which must be possible. */
   learnFate(message: ReferenceMessage, told: Fate): void {
     const { failureRate, failsFrom } = this.assumptions;
     if (this.#scriptFor(message.to) !== undefined) return;
@@ -182,7 +182,7 @@ export class ReferenceModel {
     message.fate = told;
   }
 
-  /** The steps that a message took at its own pace: legal ones, each 1 to 10 s after the last. */
+  /** Learns the steps that a message took at its own pace: legal steps, 1 to 10 s apart. */
   learnChanges(
     message: ReferenceMessage,
     history: readonly { status: Status; atMs: number }[],
@@ -190,7 +190,7 @@ export class ReferenceModel {
     const sim = this.sims.find((each) => each.deviceId === message.deviceId);
     const isAble = sim?.active === true && sim.connected;
     const { polls } = message.fate;
-    // What fell due while the SIM was away happens when it is back.
+    // Steps that fell due while the SIM was off happen when it is on again.
     const sinceMs = () => Math.max(lastChange(message), this.#pacedFromMs);
     const latestMs = () => Math.max(sinceMs(), sim?.ableSinceMs ?? 0) + 10_000 * polls;
     for (const { status, atMs } of history.slice(message.history.length)) {
@@ -230,7 +230,7 @@ export class ReferenceModel {
       }
       return this.#notFound();
     }
-    // HEAD wherever GET is, but for tasks: they would be handed out and lost.
+    // HEAD is allowed wherever GET is, except for tasks: handed-out tasks would be lost.
     const methods = !route.isGet
       ? ['POST']
       : route.endpoint === 'tasks' || headMethod === 'refused'
@@ -344,7 +344,8 @@ export class ReferenceModel {
       const { errorBody, validationScope, replyTemplates } = this.assumptions;
       const learn = ({ body: bytes }: ModelReply) =>
         use(false, () => {
-          // The same refusal; in another form where one of these was switched meanwhile.
+          // The same refusal, or another form of it if one of these assumptions was switched
+          // meanwhile.
           const isSameForm =
             this.assumptions.errorBody === errorBody &&
             this.assumptions.replyTemplates === replyTemplates &&
@@ -416,7 +417,7 @@ export class ReferenceModel {
     };
   }
 
-  /** SEND-4: what was answered the first time, while it is not older than 24 hours. */
+  /** SEND-4: the first reply, if it is at most 24 hours old. */
   #replay(endpoint: Endpoint, body: Body, key: ReferenceKey): Expected | undefined {
     const { replayScope, replayAcrossEndpoints, replayDifferentBody, failedRequestId } =
       this.assumptions;
@@ -429,8 +430,8 @@ export class ReferenceModel {
         (replayScope === 'account' || each.key === key) &&
         (replayAcrossEndpoints === 'shared' || each.endpoint === endpoint),
     );
-    // An accepted send goes before a refusal, the oldest before younger ones; `free` knows of no
-    // refusals.
+    // An accepted send takes precedence over a refusal, and older uses over younger ones; `free`
+    // ignores refusals.
     const burned = failedRequestId === 'burned' ? uses[0] : undefined;
     const first = uses.find((each) => each.wasAccepted) ?? burned;
     if (first === undefined) return undefined;
@@ -488,7 +489,7 @@ export class ReferenceModel {
     return isBesideOwn || !sim.allowed ? 'from_number_access_deniedd' : undefined;
   }
 
-  /** SVC-1: a deactivated SIM carries nothing, so it is no connected one. */
+  /** SVC-1: a deactivated SIM sends nothing, so it does not count as connected. */
   #connectedSims({ accountId }: ReferenceKey): number {
     return this.sims.filter((sim) => sim.accountId === accountId && sim.connected && sim.active)
       .length;
@@ -621,7 +622,7 @@ export class ReferenceModel {
     return { status: 200, body, page: onePage, headers: {} };
   }
 
-  /** The id that a path names, where other spellings than ours are read. */
+  /** The id in a path, if other spellings are accepted. */
   #idOf(text: string): string {
     const bare = text.toLowerCase();
     const digits = bare.replaceAll('-', '');

@@ -1,14 +1,14 @@
 /**
  * What SIMs do with their messages: polls, pickups, progress, failures.
  * Rules: SVC-3, STATE-2 to STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds,
- * sendsPerPoll, failsFrom, deactivation. Polls are worked out one after another when time moves;
- * there is no queue and no timer.
+ * sendsPerPoll, failsFrom, deactivation. Polls are computed one after another when time moves,
+ * without a queue or timers.
  */
 import type { Assumptions } from './assumptions.ts';
 
 export type Status = 'queued' | 'sending' | 'sent' | 'delivered' | 'failed';
 
-/** How a message ends, where, and how many polls each of its steps takes. */
+/** How a message ends, in which status, and how many polls each of its steps takes. */
 export type Fate =
   | { readonly ends: 'delivered'; readonly polls: number }
   | {
@@ -27,7 +27,7 @@ export interface ReferenceSim {
   allowed: boolean;
   polling: 'simulated' | 'external';
   readonly firstPollAtMs: number;
-  /** Since when it has been active and connected, if it is. */
+  /** Since when it has been both active and connected. */
   ableSinceMs: number;
 }
 
@@ -41,7 +41,7 @@ export interface ReferenceMessage {
   readonly text: string;
   readonly segments: number;
   readonly createdAtMs: number;
-  /** From when on it may be picked up: its creation, or the end of its hold. */
+  /** When it may first be picked up: at its creation, or at the end of its hold. */
   readonly dueAtMs: number;
   fate: Fate;
   status: Status;
@@ -69,7 +69,7 @@ function isStuck({ fate, status }: ReferenceMessage): boolean {
   return fate.ends === 'stuck' && fate.in === status;
 }
 
-/** All the polls of one SIM after `from`, up to and including `to`. */
+/** Runs all polls of one SIM after `from`, up to and including `to`. */
 export function pollUntil(
   sim: ReferenceSim,
   messages: readonly ReferenceMessage[],
@@ -82,7 +82,7 @@ export function pollUntil(
   const intervalMs = Number(assumptions.pollIntervalSeconds) * 1000;
   let after = from;
   for (;;) {
-    // Polls with nothing to do are passed over: to the first one after which something can move.
+    // Skips polls without work: continues at the first poll at which something can move.
     const waiting = own.filter((m) => isWaitingForPoll(m, Number.POSITIVE_INFINITY, assumptions));
     const earliest = Math.min(...waiting.map((m) => (m.status === 'queued' ? m.dueAtMs : after)));
     const pollAt = pollAfter(sim.firstPollAtMs, intervalMs, Math.max(after, earliest));
@@ -92,15 +92,15 @@ export function pollUntil(
   }
 }
 
-/** The first poll later than `after`; `firstPollAtMs` is one of all polls before and after it. */
+/** The first poll later than `after`; `firstPollAtMs` is the time of any one poll. */
 function pollAfter(firstPollAtMs: number, intervalMs: number, after: number): number {
   return firstPollAtMs + (Math.floor((after - firstPollAtMs) / intervalMs) + 1) * intervalMs;
 }
 
 /**
- * One poll: progress first, then the pickup. Returns what was handed out. A `timed` one comes
- * before all that happens at its millisecond, the end of a hold included; one that is asked for
- * comes when it is asked for; for the lever's, `at_once`, the one-interval rule does not hold.
+ * One poll: progress first, then the pickup. Returns the picked-up messages. A `timed` poll comes
+ * before everything else in its millisecond, also before the end of a hold; a requested poll comes
+ * when it is requested. `at_once` ignores the rule of one change per interval.
  */
 export function poll(
   sim: ReferenceSim,
@@ -149,9 +149,7 @@ function step(message: ReferenceMessage, at: number): void {
   if (following !== undefined) change(message, following, at);
 }
 
-/**
- * The next status, or `failed` where that is the message's fate; undefined where it goes nowhere.
- */
+/** The next status, or `failed` if that is the message's fate; undefined if it stays. */
 export function followingStatus(message: ReferenceMessage): Status | undefined {
   const { fate, status } = message;
   if (isStuck(message)) return undefined;
@@ -164,7 +162,7 @@ export function change(message: ReferenceMessage, status: Status, at: number): v
   message.history.push({ status, atMs: at });
 }
 
-/** What happens to the queued messages of a SIM that is deactivated. */
+/** Applies a deactivation to the queued messages of a SIM. */
 export function deactivated(
   sim: ReferenceSim,
   messages: readonly ReferenceMessage[],

@@ -1,12 +1,12 @@
 /**
- * Replies as templates word them. Takes what a reply must be without templates, and returns what it
- * must be with them; a value that only the simulator knows becomes a test of its shape.
+ * Replies as templates word them: turns the reply expected without templates into the one expected
+ * with them. A value that only the simulator knows becomes a test of its shape.
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
 import type { Assumptions } from './assumptions.ts';
 import type { ModelRequest } from './messages.ts';
 
-/** What is reworded: a reply of the reference model. */
+/** The reply to reword, from the reference model. */
 interface Reply {
   readonly status: number;
   readonly body: unknown;
@@ -25,7 +25,7 @@ interface Template {
 
 interface Context {
   readonly request: ModelRequest;
-  /** Undefined: the path is none of the document's. */
+  /** Undefined: the path is not one of the document's. */
   readonly endpoint: string | undefined;
   readonly isGet: boolean;
   readonly nowMs: number;
@@ -61,7 +61,7 @@ const byStatus: Readonly<Record<number, string>> = {
   503: 'device_inactive',
 };
 
-/** The templates that this reply may have, the most specific first. */
+/** The templates that apply to this reply, the most specific first. */
 function namesOf({ status, body, failing }: Reply, context: Context): readonly string[] {
   const { endpoint, request, assumptions } = context;
   if (status < 300) {
@@ -171,7 +171,7 @@ function ofEndpoint(
   }
 }
 
-/** JSON to be equal to, with tests in the place of values that are not known. */
+/** Expected JSON, with tests in place of unknown values. */
 function filled(template: unknown, values: Values, failing: readonly string[]): unknown {
   if (typeof template === 'string') return filledText(template, values);
   if (Array.isArray(template)) {

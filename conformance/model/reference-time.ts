@@ -1,5 +1,5 @@
 /**
- * The instant that a `send_at` names. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone.
+ * The instant of a `send_at`. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone.
  */
 import type { Assumptions } from './assumptions.ts';
 
@@ -15,7 +15,7 @@ const named: Readonly<Record<string, readonly string[]>> = {
 
 const whole = /^(\d{4}-?[W\d-]+)(?:([Tt ])([\d:]+)(?:([.,])(\d+))?([Zz]|[+-][\d:]+)?)?$/;
 
-/** To the millisecond, rounded up; undefined where the text names none. */
+/** To the millisecond, rounded up; undefined if the text is not a valid time. */
 export function instantOf(
   value: unknown,
   { sendAtFormats, sendAtZone }: Assumptions,
@@ -68,7 +68,7 @@ function inZone(
   return wall + (zone.startsWith('-') ? offsetMs : -offsetMs);
 }
 
-/** `date` without its hyphens: yyyymmdd, yyyyWwwd or yyyyddd. */
+/** `date` without hyphens: yyyymmdd, yyyyWwwd or yyyyddd. */
 function midnightOf(date: string): number | undefined {
   const year = Number(date.slice(0, 4));
   if (date === '' || year < 100) return undefined;
@@ -94,14 +94,14 @@ function midnightOf(date: string): number | undefined {
   return newYear + (daysBefore + day - 1) * dayMs;
 }
 
-/** 53 in a year that ends on a Thursday, or follows one that ends on a Wednesday. */
+/** 53 in a year that ends on a Thursday, or that follows a year ending on a Wednesday. */
 function weeksIn(year: number): 52 | 53 {
   const endsOn = (y: number) =>
     (y + Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400)) % 7;
   return endsOn(year) === 4 || endsOn(year - 1) === 3 ? 53 : 52;
 }
 
-/** `digits`: hh, hhmm or hhmmss; `decimals`: of the last unit. */
+/** `digits`: hh, hhmm or hhmmss; `decimals`: fraction of the last unit. */
 function clockOf(
   digits: string,
   decimals: string,

@@ -1,6 +1,6 @@
 /**
  * One self-contained page: every rule with its sentence, its cases, their exchanges and a curl for
- * each. No script and nothing fetched; sections open without either. Legible in light and dark.
+ * each. Without scripts or external files; sections still open. Readable in light and dark mode.
  */
 import { curlOf, type Exchange } from '../exchange.ts';
 import { isFailure, type Result, type Verdict, verdicts } from '../result.ts';
@@ -100,7 +100,7 @@ function headerLines(headers: Readonly<Record<string, string>>): string {
     .join('\n');
 }
 
-/** The ledger's sentences set code between back quotes. */
+/** In the ledger's sentences, code is between back quotes. */
 function prose(sentence: string): string {
   return text(sentence).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }

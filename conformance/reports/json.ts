@@ -1,4 +1,4 @@
-/** The whole run for programs. Its schema is `report.schema.json`, beside this file. */
+/** The whole run for programs. Its schema is `report.schema.json` in this folder. */
 import type { Summary } from './summary.ts';
 
 export function jsonReport(summary: Summary): string {

@@ -1,7 +1,7 @@
 /**
- * JUnit XML, as both common schemas of it allow (Ant's and Jenkins'): one suite a rule, no
- * attribute that either lacks. What was observed is a test case that passed; what was not exercised
- * is an error, for it must not look like a success.
+ * JUnit XML, valid in both common schemas (Ant's and Jenkins'): one suite per rule. An observation
+ * is a passed test case. A rule that was not exercised is an error, so that it does not look like a
+ * success.
  */
 
 import type { Result } from '../result.ts';
@@ -9,7 +9,7 @@ import { because, bySubject, escapeMarkup, type Summary } from './summary.ts';
 
 export function junitReport(summary: Summary): string {
   const suites = bySubject(summary.results);
-  // Neither schema takes a time zone here.
+  // Neither schema allows a time zone here.
   const timestamp = summary.startedAt.slice(0, 19);
   const parts = [...suites].map(([subject, its], id) =>
     suite(subject, its, id, timestamp, summary),
@@ -66,7 +66,7 @@ function kindOf(result: Result, summary: Summary): 'failure' | 'error' | 'skippe
     case 'error':
       return 'error';
     case 'not_exercised':
-      // An assumption that cannot be told is no failure of anybody's.
+      // An assumption that cannot be determined is not an error.
       return result.kind === 'rule' ? 'error' : 'skipped';
     case 'skipped':
       return 'skipped';

@@ -1,4 +1,4 @@
-/** For a pull request or a wiki: the rules in a table, then what failed. */
+/** For a pull request or a wiki: the rules in a table, then the failures. */
 
 import { isFailure, verdicts } from '../result.ts';
 import { because, type Summary } from './summary.ts';
@@ -52,7 +52,7 @@ export function markdownReport(summary: Summary): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Text that cannot break out of a table cell, nor become markup. */
+/** Escapes text for a table cell, so that it cannot become markup. */
 function cell(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')

@@ -1,13 +1,13 @@
-/** What every report is made from: a finished run, weighed against what was expected. */
+/** The input of every report: a finished run, compared with the expectations. */
 import type { Discovered } from '../discover.ts';
 import type { Weighed } from '../expected.ts';
 import type { RuleVerdict } from '../outcome.ts';
 import type { Result, Verdict } from '../result.ts';
 
 export interface Summary {
-  /** What the reports are headed by. */
+  /** The title of the reports. */
   readonly title: string;
-  /** What a rule says; empty for an unknown id. */
+  /** The sentence of a rule; empty for an unknown id. */
   readonly sentenceOf: (id: string) => string;
   readonly baseUrl: string;
   readonly startedAt: string;
@@ -17,7 +17,7 @@ export interface Summary {
   readonly reachable: boolean;
   readonly sends: number;
   readonly throttled: number;
-  /** Connections that broke and were tried again, by their error. */
+  /** Connections that broke and were retried, by error. */
   readonly interruptions: Readonly<Record<string, number>>;
   readonly counts: Readonly<Record<Verdict, number>>;
   readonly rules: readonly RuleVerdict[];
@@ -26,7 +26,7 @@ export interface Summary {
   readonly discovered: Discovered;
 }
 
-/** Why a verdict is what it is, in one line. */
+/** The reason for a verdict, in one line. */
 export function because(result: Result): string {
   if (result.expected !== undefined)
     return `expected ${result.expected}; actual ${result.actual ?? 'nothing'}`;
@@ -45,7 +45,7 @@ export function bySubject(results: readonly Result[]): Map<string, Result[]> {
   return groups;
 }
 
-/** Text as it may stand in XML and HTML; what XML 1.0 cannot hold is replaced. */
+/** Escapes text for XML and HTML; replaces characters that XML 1.0 cannot hold. */
 export function escapeMarkup(text: string): string {
   return (
     text

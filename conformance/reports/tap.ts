@@ -1,4 +1,4 @@
-/** TAP version 14. What was not exercised is `not ok`; an expected failure is a TODO. */
+/** TAP version 14. A case that was not exercised is `not ok`; an expected failure is a TODO. */
 import { isFailure, type Result } from '../result.ts';
 import { because, type Summary } from './summary.ts';
 
@@ -26,14 +26,14 @@ function test(result: Result, number: number, summary: Summary): string[] {
     ['expected', result.expected],
     ['actual', result.actual],
   ];
-  // A JSON text is a YAML text.
+  // JSON is valid YAML.
   const block = facts.flatMap(([name, value]) =>
     value === undefined ? [] : [`  ${name}: ${JSON.stringify(value)}`],
   );
   return [head, '  ---', ...block, '  ...'];
 }
 
-/** One line in which `#` cannot open a directive. */
+/** One line in which `#` cannot start a directive. */
 function plain(text: string): string {
   return text.replaceAll(/\s+/g, ' ').replaceAll('\\', '\\\\').replaceAll('#', '\\#');
 }

@@ -1,4 +1,4 @@
-/** For people at a terminal: a line as each case ends, then what matters. */
+/** For people at a terminal: a line as each case ends, then a summary of failures. */
 
 import type { Exchange } from '../exchange.ts';
 import { isFailure, type Result, verdicts } from '../result.ts';
@@ -61,7 +61,7 @@ export function textReport(summary: Summary): string {
 
 const longestRequest = 300;
 
-/** The request as one line: what was sent decides why a rule is broken. */
+/** The request in one line, because its content explains a broken rule. */
 function requestLine({ method, url, requestBody = '' }: Exchange): string {
   const body = requestBody.length > longestRequest ? middleCut(requestBody) : requestBody;
   return `${method} ${new URL(url).pathname} ${body}`.trimEnd();

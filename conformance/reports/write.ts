@@ -1,4 +1,4 @@
-/** Which report is which, and where it goes. */
+/** Selects the report for each kind, and writes it. */
 import { writeFileSync } from 'node:fs';
 import type { Report, ReportKind } from '../report-flag.ts';
 import { githubReport } from './github.ts';
@@ -18,7 +18,7 @@ const makers: Readonly<Record<ReportKind, (summary: Summary) => string>> = {
   github: githubReport,
 };
 
-/** `own`: kinds that the caller makes otherwise. */
+/** `own`: kinds that the caller renders in its own way. */
 export function writeReports(
   reports: readonly Report[],
   summary: Summary,
