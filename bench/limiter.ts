@@ -1,7 +1,7 @@
 /**
- * Measures the limiter: nanoseconds for a known key that passes and one that is refused; bytes for
- * each of a million keys seen once, and what remains of them two windows later; buckets of a
- * million forged addresses while time does not move.
+ * Measures the limiter: nanoseconds for a known key that passes and for one that is refused; bytes
+ * for each of a million keys seen once, and the memory left two windows later; buckets of a million
+ * forged addresses while time stands still.
  * Run: node --expose-gc --import tsx bench/limiter.ts
  */
 import { defaultAssumptions } from '../src/sim/assumptions.ts';

@@ -14,18 +14,18 @@ export interface Figures {
   readonly cpuMicros: number | undefined;
   /** CPU per request over the bare HyperExpress handler's. */
   readonly cpuRatio: number | undefined;
-  /** Shares and milliseconds that an endurance run alone measures. */
+  /** Shares and milliseconds that only an endurance run measures. */
   readonly endurance?: Readonly<Record<'growth' | 'loss' | 'probeP99' | 'probeMax', number>>;
 }
 
 export interface Slo {
   readonly text: string;
-  /** The figure that it names. */
+  /** The name of the figure. */
   readonly metric: string;
   readonly isMet: (figures: Figures) => boolean;
 }
 
-/** Whether only an endurance run measures this figure. */
+/** True if only an endurance run measures this figure. */
 export function isEnduranceOnly(metric: string): boolean {
   return /^(growth|loss|probe_)/.test(metric);
 }

@@ -1,5 +1,5 @@
 /**
- * What an endurance run found: its intervals, and a verdict on their slopes after the warm-up.
+ * The result of an endurance run: its intervals, and a verdict on their trends after the warm-up.
  */
 import type { RecordableHistogram } from 'node:perf_hooks';
 import { type Figures, type Slo, sloValue } from '../slo.ts';
@@ -19,7 +19,7 @@ export interface Interval {
   readonly heap_bytes: number;
   /** Milliseconds beyond the period of the measuring timer. */
   readonly event_loop_delay_ms: Percentiles;
-  /** Null where the probe has no result in this interval. */
+  /** Null if the probe has no result in this interval. */
   readonly probe_ms: Percentiles | null;
 }
 
@@ -40,7 +40,7 @@ export interface EnduranceResult {
   readonly slos: readonly { readonly slo: string; readonly met: boolean }[];
 }
 
-/** Thresholds in force unless `--slo` names another one for the same figure. */
+/** The default thresholds; `--slo` replaces the one for the same figure. */
 export const defaultThresholds = [
   'growth<15%',
   'loss<10%',
@@ -49,7 +49,7 @@ export const defaultThresholds = [
   'errors<1',
 ];
 
-/** The part of the run that only warms up: two minutes of ten. */
+/** The share of the run that only warms up: two of ten minutes. */
 const warmUpShare = 0.2;
 
 export interface Observed {
@@ -58,7 +58,7 @@ export interface Observed {
   readonly durationMs: number;
   readonly intervals: readonly Interval[];
   readonly probe: Percentiles;
-  /** Microseconds, of the load. */
+  /** Microseconds; latencies of the load. */
   readonly latency: Pick<RecordableHistogram, 'percentile' | 'max' | 'mean'>;
   readonly errors: number;
   readonly invalid: readonly string[];
@@ -103,7 +103,7 @@ export function enduranceResult(observed: Observed, given: readonly Slo[]): Endu
   };
 }
 
-/** The change along the line of least squares, as a share of where that line begins. */
+/** The change along the fitted (least squares) line, relative to its start. */
 function relativeChange(points: readonly (readonly [number, number])[]): number {
   const [first] = points;
   const last = points.at(-1);

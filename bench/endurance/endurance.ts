@@ -1,6 +1,6 @@
 /**
- * Endurance: one long load of sends on a simulator, a probe next to it, and the simulator's own
- * metrics once per interval.
+ * Endurance: one long load of sends on a simulator, with a probe and one reading of the simulator's
+ * metrics per interval.
  */
 import { UsageError } from '../../src/config/command-error.ts';
 import { routes } from '../../src/http/service/routes.ts';
@@ -20,7 +20,7 @@ const probesPerSecond = 100;
 const shortestIntervalMs = 500;
 const longestIntervalMs = 10_000;
 const intervalsPerRun = 60;
-/** The period of the timer by which the server's process measures its event loop. */
+/** The period of the timer with which the server's process measures its event loop. */
 const eventLoopPeriodMs = 10;
 
 export interface EnduranceCase {
@@ -141,7 +141,7 @@ async function startServer(
   return { ...server, control: new ControlClient(options.controlUrl) };
 }
 
-/** Makes intervals of one reading of the metrics and the next. */
+/** Computes an interval from two successive readings of the metrics. */
 class Sampler {
   readonly intervals: Interval[] = [];
   readonly #startedMs = performance.now();
@@ -153,7 +153,7 @@ class Sampler {
     this.#before = countsOf(metrics);
   }
 
-  /** Undefined if no request was answered in it. */
+  /** Undefined if no request was answered in the interval. */
   interval(metrics: MetricsText, probed: ProbeReport | undefined): Interval | undefined {
     const nowMs = performance.now();
     const counts = countsOf(metrics);

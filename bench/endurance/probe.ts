@@ -1,6 +1,6 @@
 /**
- * A probe next to a load: a few requests a second in open loop, from a process of its own, because
- * the process of the load generator is busy.
+ * A probe during a load: a few requests a second in open loop. It runs in a separate process,
+ * because the load generator's process is busy.
  */
 import { createHistogram } from 'node:perf_hooks';
 import { openLoop } from '../load/open-loop.ts';

@@ -1,6 +1,6 @@
 /**
  * The requests of a generator: prepared bytes with a slot that is rewritten for each request.
- * Building each request for a fresh `request_id` would halve the generator's speed; this costs
+ * Building each request for a fresh `request_id` would halve the generator's speed; rewriting costs
  * nothing.
  */
 

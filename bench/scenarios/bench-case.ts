@@ -5,7 +5,7 @@
 import type { SettingsInput } from '../../src/simulator.ts';
 import type { RequestTemplate, Workload } from '../load/workload.ts';
 
-/** Those that run unless some are named. */
+/** The scenarios that run if none is named. */
 export const shortScenarios = ['send', 'read', 'throttled', 'mixed', 'limit-audit'] as const;
 /** `endurance` runs only if named: its verdict needs minutes. */
 export const scenarioNames = [...shortScenarios, 'endurance'] as const;

@@ -1,6 +1,6 @@
 /**
- * The floors: servers that do nothing with a request, for comparison. Both parse the body as JSON
- * and answer with a body of the service's size; they do not route, authenticate, validate or store.
+ * The floors: minimal servers, for comparison. Both parse the body as JSON and answer with a body
+ * of the service's size; they do not route, authenticate, validate or store.
  */
 import uWS, { type HttpResponse, type TemplatedApp } from 'uWebSockets.js';
 import { Server } from 'hyper-express';
@@ -15,7 +15,7 @@ interface NativeApp extends TemplatedApp {
 const loopback = '127.0.0.1';
 const jsonType = 'application/json';
 
-/** HyperExpress as in its own examples. Resolves to the port. */
+/** HyperExpress used as in its own examples. Resolves to the port. */
 export async function bareHyperExpress(reply: FloorReply): Promise<number> {
   const server = new Server({ auto_close: false });
   server.post('/*', async (request, response) => {

@@ -5,13 +5,13 @@ import type { SettingsInput } from '../../src/simulator.ts';
 import type { Target } from '../load/load.ts';
 import type { RequestTemplate } from '../load/workload.ts';
 
-/** `raw`: uWebSockets.js alone; `hyperexpress`: a bare handler, as its users write one. */
+/** `raw`: uWebSockets.js alone; `hyperexpress`: a handler as in HyperExpress's own examples. */
 export type ServerSpec =
   | {
       readonly kind: 'simulator';
       readonly settings: SettingsInput;
       readonly preload: number;
-      /** Whether it opens a control port. */
+      /** True if it opens a control port. */
       readonly control?: boolean;
     }
   | { readonly kind: 'raw' | 'hyperexpress'; readonly reply: FloorReply };
@@ -39,7 +39,7 @@ interface Latencies {
 
 export interface ProbeReport {
   readonly kind: 'probed';
-  /** Milliseconds: of the last interval, and of all so far. */
+  /** Milliseconds: for the last interval, and for the whole run so far. */
   readonly interval: Latencies;
   readonly run: Latencies;
   readonly requests: number;

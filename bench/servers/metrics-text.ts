@@ -14,12 +14,12 @@ export class MetricsText {
     }
   }
 
-  /** NaN where there is no such sample. */
+  /** NaN if there is no such sample. */
   value(name: string, labels: Labels = {}): number {
     return this.#samples.get(keyOf(name, labels)) ?? Number.NaN;
   }
 
-  /** The samples of one name, by their labels as `name=value`, in the order of their names. */
+  /** The samples of one metric, by their labels as `name=value`, sorted. */
   all(name: string): ReadonlyMap<string, number> {
     return new Map(
       [...this.#samples]

@@ -1,5 +1,5 @@
 /**
- * For tests of the dashboard: one browser for all tests, and a simulator with a page for each.
+ * For tests of the dashboard: one browser for all tests; a simulator and a page for each test.
  */
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -13,9 +13,9 @@ export interface PageOptions {
   readonly transport?: 'hyperexpress' | 'node';
   readonly dark?: boolean;
   readonly width?: number;
-  /** What the page may write to the console as an error. */
+  /** Errors that the page may write to the console. */
   readonly mayLog?: RegExp;
-  /** Done to the simulator before the page is opened. */
+  /** Prepares the simulator before the page is opened. */
   readonly before?: (simulator: Simulator) => void;
 }
 
@@ -23,20 +23,20 @@ export interface Opened {
   readonly simulator: Simulator;
   readonly page: Page;
   readonly controlUrl: string;
-  /** Sends from the first SIM of an account, by its first key. */
+  /** Sends from the first SIM of an account, with its first key. */
   readonly send: (body?: Readonly<Record<string, unknown>>, account?: number) => string;
 }
 
 let browser: Browser | undefined;
 /**
- * One for all tests: Chromium spends half a second of a core on each new one. Each simulator has a
- * port of its own, so what a page keeps for its origin is not seen by the next.
+ * One page for all tests, because Chromium spends half a second of CPU on each new one. Each
+ * simulator has its own port, so the next test does not see data that a page stored for its origin.
  */
 let onlyPage: Page | undefined;
 
 async function blankPage({ dark = false, width = 1280 }: PageOptions): Promise<Page> {
   if (onlyPage === undefined || onlyPage.isClosed()) {
-    // A context of its own, so that a test can open more tabs beside it.
+    // A context of its own, so that a test can open more tabs in it.
     onlyPage = await (await (browser as Browser).newContext()).newPage();
     // A page is slow while other tests keep both cores busy.
     onlyPage.setDefaultTimeout(15_000);
@@ -46,7 +46,7 @@ async function blankPage({ dark = false, width = 1280 }: PageOptions): Promise<P
   return onlyPage;
 }
 
-/** What a test set up on the page ends with it. */
+/** Resets the page after a test. */
 async function leave(page: Page): Promise<void> {
   page.removeAllListeners();
   if (page.isClosed()) return;
@@ -89,7 +89,7 @@ export function pageTest(
           controlUrl: controlUrl ?? '',
           send: (body, account = 0) => sendBy(simulator, account, body ?? {}).body,
         });
-        // A file that the content policy kept away would show here.
+        // A file that the content policy blocked would show here.
         expect(errors).toEqual([]);
       } finally {
         await leave(page);
@@ -100,12 +100,12 @@ export function pageTest(
   );
 }
 
-/** Resolves when it is seen. */
+/** Resolves when the element is visible. */
 export function seen(locator: Locator): Promise<void> {
   return locator.first().waitFor();
 }
 
-/** Resolves when it is no longer seen. */
+/** Resolves when the element is no longer visible. */
 export function gone(locator: Locator): Promise<void> {
   return locator.first().waitFor({ state: 'hidden' });
 }

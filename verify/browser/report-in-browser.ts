@@ -1,5 +1,6 @@
 /**
- * For tests of the HTML report: one report, of a server that breaks rules, open in a browser.
+ * For tests of the HTML report: opens one report in a browser. The report is about a server that
+ * breaks rules.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +16,7 @@ let file = '';
 const caseId = 'SEND-3/new-message-is-202';
 let browser: Browser | undefined;
 
-/** Declares `tests` with a report and a browser for all of them. */
+/** Declares `tests` with a shared report and browser. */
 export function withReport(tests: () => void): void {
   describe.skipIf(withoutBrowser !== '')(`HTML report in a browser${withoutBrowser}`, () => {
     beforeAll(prepare, 60_000);
@@ -38,7 +39,7 @@ async function prepare(): Promise<void> {
 
 interface Opened {
   readonly page: Page;
-  /** What the page asked for beyond itself, and what it said of errors. */
+  /** Requests of the page beyond itself, and its errors. */
   readonly unwanted: readonly string[];
 }
 
@@ -60,7 +61,7 @@ export async function opened(colorScheme: 'light' | 'dark', width = 1280): Promi
   return { page, unwanted };
 }
 
-/** Opens a rule's section and its first case's exchanges, as a reader would. */
+/** Opens a rule's section and the exchanges of its first case, as a reader would. */
 export async function openCase(page: Page) {
   const section = page.getByRole('group').filter({ hasText: caseId }).first();
   const article = section.getByRole('article').filter({ hasText: caseId });

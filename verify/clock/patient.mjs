@@ -1,5 +1,5 @@
-// Run with the preload by `clock.system.test.ts`: sends eleven messages at one a minute, and prints
-// the status of each attempt.
+// Run by `clock.system.test.ts` with smstwin/clock preloaded: sends eleven messages, one a minute,
+// and prints the status of each attempt.
 const [baseUrl, key] = process.argv.slice(2);
 const statuses = [];
 for (let sent = 0; sent <= 10; ) {

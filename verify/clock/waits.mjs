@@ -1,5 +1,5 @@
-// Run with the preload by `clock.system.test.ts`: prints how long each kind of wait took on each
-// clock that it has, as one line of JSON.
+// Run by `clock.system.test.ts` with smstwin/clock preloaded: prints one line of JSON with the
+// duration of each kind of wait, on each clock.
 import http from 'node:http';
 import net from 'node:net';
 import { setTimeout as named } from 'node:timers';
@@ -30,7 +30,7 @@ const waits = {
   },
   'AbortSignal.timeout': () =>
     new Promise((resolve) => {
-      // The signal alone keeps no process alive.
+      // A signal alone does not keep the process running.
       const alive = setTimeout(() => {}, 60 * minuteMs);
       AbortSignal.timeout(minuteMs).addEventListener('abort', () => {
         clearTimeout(alive);

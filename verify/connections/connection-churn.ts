@@ -1,5 +1,5 @@
 /**
- * Opens and ends many connections, cleanly and otherwise, so that a leak of the server shows.
+ * Opens and closes many connections in different ways, to detect leaks of the server.
  */
 import { connect, type Socket } from 'node:net';
 import { get } from '../testkit/raw-socket.ts';
@@ -13,7 +13,7 @@ const behaviours: readonly Behaviour[] = [
   (_, done) => done(),
   (socket, done) => socket.write('GET / HTTP/1.1\r\nHost: x\r\nX-Half', done),
   (socket, done) => socket.write('POST /api/v1/sms/send/ HTTP/1.1\r\nContent-Length: 9\r\n', done),
-  // Leaves without reading its answer.
+  // Closes without reading the answer.
   (socket, done) => socket.write(get('/api/v1/account/stats/'), done),
   (socket, done) => {
     socket.once('data', done);
@@ -27,7 +27,7 @@ const endings: readonly ((socket: Socket) => void)[] = [
   (socket) => socket.resetAndDestroy(),
 ];
 
-/** Opens and ends `count` connections, in every way; resolves when the last one has closed. */
+/** Opens and closes `count` connections in all ways; resolves when the last one has closed. */
 export async function churn(port: number, count: number): Promise<void> {
   let next = 0;
   const liveOn = async (): Promise<void> => {
@@ -46,7 +46,7 @@ function runOnce(port: number, index: number): Promise<void> {
       if ('code' in error && error.code === 'ECONNREFUSED') reject(error);
     });
     socket.on('close', () => resolve());
-    // Reads what is still answered, so that the end is noticed.
+    // Reads the rest of the answer, because otherwise the end would not be noticed.
     socket.resume();
   });
 }

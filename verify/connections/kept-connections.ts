@@ -9,7 +9,8 @@ const halfHead = 'GET /api/v1/account/stats/ HTTP/1.1\r\nHost: x\r\nX-Slow: ';
 const halfBody = 'POST /api/v1/sms/send/ HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"to"';
 
 /**
- * One each: silent, half a head, kept alive, a stream that is read, one that is not, half a body.
+ * One connection of each kind: silent, half a head, kept alive, an event stream that is read, one
+ * that is not read, half a body.
  */
 export async function openKeptConnections(
   { baseUrl, controlUrl }: ServedProcess,

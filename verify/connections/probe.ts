@@ -1,6 +1,7 @@
 /**
- * Preloaded into a served process: on request, sends its parent what the process holds after a
- * garbage collection. It does not keep the process alive, and ends it when the parent is gone.
+ * Preloaded into a served process: on request, reports the process's resources after a garbage
+ * collection to its parent. Does not keep the process running, and ends it when the parent has
+ * gone.
  */
 import { existsSync, readdirSync } from 'node:fs';
 

@@ -1,6 +1,6 @@
 /**
- * Plays the same probes against two servers and names those whose replies differ: in status, in
- * headers that a client reads, or in the body, where ids, times and texts for people are masked.
+ * Sends the same probes to two servers and names the probes whose replies differ: in status, in
+ * headers that clients read, or in the body. Ids, times and texts for people are masked.
  */
 import type { Call, Probe, Scene } from './probes.ts';
 
@@ -16,15 +16,15 @@ export interface Difference {
   readonly actual: string;
 }
 
-/** A server to ask, and how its time passes. */
+/** A server to probe, and a function that lets its time pass. */
 export interface Side {
   readonly baseUrl: string;
   readonly scene: Scene;
-  /** A minute passes, so that all limits are whole again. */
+  /** Lets a minute pass, so that all limits are restored. */
   readonly passMinute: () => void;
 }
 
-/** So many that no limit is reached before a minute passes. */
+/** Few enough that no limit is reached within a minute. */
 const probesAtATime = 40;
 
 /** The replies of `actual` that differ from those of `expected`. */
@@ -89,7 +89,8 @@ const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
 function masked(value: unknown, name = ''): unknown {
-  // Of a list, the entries that differ: how many tasks wait depends on when a device polled.
+  // For a list, only distinct entries count: the number of waiting tasks depends on when a device
+  // polled.
   if (Array.isArray(value))
     return [...new Set(value.map((item) => JSON.stringify(masked(item, 'entry'))))].map(
       (text) => JSON.parse(text) as unknown,
@@ -101,17 +102,17 @@ function masked(value: unknown, name = ''): unknown {
       members.map(([key, item]) => [key, isEntry ? shapeOf(item) : masked(item, key)]),
     );
   }
-  // Figures go their own way on each server.
+  // Figures develop differently on each server.
   if (typeof value === 'number') return '<number>';
   if (typeof value !== 'string') return value;
   if (time.test(value)) return '<time>';
-  // A message lives on while the probes are played.
+  // A message progresses while the probes are sent.
   if (name === 'status' && /^(queued|sending|sent|delivered)$/.test(value)) return '<status>';
   const isText = / /.test(value) || name === 'message';
   return isText ? '<text>' : value.replaceAll(uuid, '<id>');
 }
 
-/** Of an entry, such as a task: which one comes depends on what was sent before. */
+/** The shape of an entry, such as a task; its values depend on earlier sends. */
 function shapeOf(value: unknown): unknown {
   return typeof value === 'string' ? '<text>' : masked(value);
 }

@@ -1,5 +1,5 @@
 /**
- * Discovers a foreign server, starts a simulator from what was found, and compares both by probes
+ * Discovers a foreign server, starts a simulator with the result, and compares both with probes
  * that the harness does not send.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -23,20 +23,22 @@ export interface Comparison {
   readonly found: string;
   readonly probes: number;
   readonly differences: readonly Difference[];
-  /** Assumptions that the harness tells otherwise of the simulator than of the server. */
+  /**
+   * Assumptions for which the harness observes another answer on the simulator than on the server.
+   */
   readonly lost: readonly string[];
 }
 
-/** What follows from floods and waits is not asked by probes, and takes minutes. */
+/** Assumptions about floods and waits: probes do not cover them, and they take minutes. */
 const slow: readonly AssumptionName[] = ['limiterRefill', 'unauthenticatedThrottle', 'clientIp'];
 const minuteMs = 60_000;
-/** The harness waits for limits to return: both clocks run faster. */
+/** The harness waits for limits to refill, so both clocks run faster. */
 const rate = 8;
 
 export async function compareAfterDiscovery(variation: Variation): Promise<Comparison> {
   let skippedMs = 0;
   const clock = scaledClock(rate);
-  // Stands still while the probes are played, so that no device polls between two of them.
+  // The clock stops during the probes, so that no device polls between two of them.
   let stoppedAtMs: number | undefined;
   const now = () => (stoppedAtMs ?? Math.round(clock.now())) + skippedMs;
   const server = await serveForeign(variation, now);
@@ -71,7 +73,10 @@ export async function compareAfterDiscovery(variation: Variation): Promise<Compa
   }
 }
 
-/** What the harness observes of a simulator with these answers, where that is not the answer. */
+/**
+ * Assumptions whose answer the harness reports differently when it observes a simulator that uses
+ * it.
+ */
 async function lostOnTheWay(file: string): Promise<string[]> {
   const assumptions = await readAssumptionsFile(file);
   const names = Object.keys(assumptions) as AssumptionName[];
@@ -123,7 +128,7 @@ function sceneOf(server: ForeignServer, nowMs: number): Promise<Scene> {
   return sceneWith(server.baseUrl, flags, flags.get('device-id') ?? '', Math.round(nowMs));
 }
 
-/** The world of the foreign server, as far as its flags tell. */
+/** The world of the foreign server, as its flags describe it. */
 function worldOf(flags: ReadonlyMap<string, string>): WorldFixtureInput {
   const at = (name: string) => flags.get(name) ?? '';
   const key = (name: string) => ({ name, key: at(name) });

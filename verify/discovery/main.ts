@@ -1,6 +1,6 @@
 /**
- * `npm run discovery -- odd`: the probes that a simulator answers otherwise than the foreign server
- * that it was discovered from, and the file that was found.
+ * `npm run discovery -- odd`: discovers a foreign server, and prints the probes that a simulator
+ * with the discovered assumptions answers differently, and the assumptions file.
  */
 import { plain, variations } from '../foreign/variation.ts';
 import { compareAfterDiscovery } from './discovery.ts';

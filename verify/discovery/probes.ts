@@ -1,9 +1,9 @@
 /**
- * More than a hundred requests made by hand, none of which the harness sends when it discovers a
+ * More than a hundred hand-written requests that the harness does not send when it discovers a
  * target. Both servers get the same ones; `compare.ts` compares their replies.
  */
 
-/** What both servers have, under names of their own. */
+/** Objects that exist on both servers, each with its own ids. */
 export interface Scene {
   readonly key: string;
   readonly otherKey: string;
@@ -33,7 +33,7 @@ export interface Call {
 
 export interface Probe {
   readonly name: string;
-  /** One request, or several of which the last is compared. */
+  /** One request, or several; the reply to the last one is compared. */
   readonly calls: (scene: Scene) => readonly Call[];
 }
 
@@ -63,7 +63,7 @@ function fieldsOf(scene: Scene, fields: Fields): Fields {
   return { to, from: scene.from, message: 'probe', ...fields };
 }
 
-/** A send of the account with these fields; undefined leaves one out. */
+/** A send of the account with these fields; undefined removes a field. */
 function send(name: string, fields: Fields | ((scene: Scene) => Fields), path = v1): Probe {
   return {
     name,
@@ -92,7 +92,7 @@ function sends(name: string, ...bodies: readonly ((scene: Scene) => Fields)[]): 
   };
 }
 
-/** A time three hours ahead, in the pieces of its spelling. */
+/** A time three hours ahead, in parts to be spelled. */
 function ahead(scene: Scene, spell: (parts: { date: string; time: string }) => string): Fields {
   const [date = '', time = ''] = new Date(scene.nowMs + 3 * hourMs).toISOString().split(/[TZ.]/);
   return { send_at: spell({ date, time }) };
@@ -377,7 +377,7 @@ export const probes: readonly Probe[] = [
   },
 ];
 
-/** Spends the tasks' limit of one minute: the last is refused. */
+/** Uses up the tasks' limit of one minute: the last request is refused. */
 export const throttledProbe: Probe = {
   name: 'a request too many',
   calls: (scene) =>

@@ -1,7 +1,8 @@
 /**
- * Compares the explorer with random schedules of two faults, at equal numbers of runs, on the
+ * Compares the explorer with random schedules of two faults, with equal numbers of runs, on the
  * planted bugs of depth 2: `npm run explore:random -- --seeds 40`. Prints the table of
- * docs/explore.md. Runs are deterministic, so each schedule of a client is run once and remembered.
+ * docs/explore.md. Runs are deterministic, so each schedule of a client is run once and its result
+ * reused.
  */
 import { parseArgs } from 'node:util';
 import { type FaultName, faultNames } from '../../src/explore/fault-names.ts';
@@ -75,7 +76,7 @@ async function explorerFinds(runClient: RunClient, maxRuns: number, seed: number
   return findings.length > 0;
 }
 
-/** One run learns what is expected; each of the others has two faults at points of chance. */
+/** The first run learns the client's calls; each further run has two faults at random points. */
 async function randomFinds(runClient: RunClient, messages: number, budget: number, seed: number) {
   const learned = await learn(runClient);
   if (isProblem(learned)) throw new Error(learned.line);

@@ -1,5 +1,5 @@
 /**
- * The command `smstwin explore` of this checkout, in a process of its own.
+ * Runs the command `smstwin explore` of this checkout in a child process.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ export interface Explored {
   readonly error: string;
 }
 
-/** `use` gets the process as soon as it has started. */
+/** Calls `use` with the process as soon as it has started. */
 export function runExplore(
   argv: readonly string[],
   use: (child: ChildProcess) => void = () => {},

@@ -1,12 +1,12 @@
 /**
- * The bugs that `clients/patient.mjs` can have, and the smallest schedule that shows each.
+ * The bugs of `clients/patient.mjs`, with the smallest schedule that shows each.
  */
 import type { FaultName } from '../../src/explore/explore.ts';
 
 export interface Planted {
   readonly bug: string;
   readonly cause: string;
-  /** Messages that the client sends. */
+  /** The number of messages that the client sends. */
   readonly messages: number;
   /** `fault intent.attempt`. */
   readonly schedule: readonly `${FaultName} ${number}.${number}`[];

@@ -1,4 +1,4 @@
-/** A reply of the foreign server, before it is written. */
+/** A reply of the foreign server, before it is serialised. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;

@@ -9,7 +9,7 @@ export interface SendFields {
   readonly from: string;
   readonly message: string;
   readonly requestId: string;
-  /** Epoch milliseconds; 0 where the message is sent immediately. */
+  /** Epoch milliseconds; 0 for an immediate send. */
   readonly sendAtMs: number;
 }
 
@@ -76,7 +76,7 @@ function isMessage(value: unknown, { acceptsBlank, countsGraphemes }: Variation)
   return characters.length <= 1_600;
 }
 
-/** Epoch milliseconds, rounded up; NaN for what is no time. */
+/** Epoch milliseconds, rounded up; NaN for an invalid time. */
 function timeOf(value: unknown, { acceptsOffsets, readsSpaceInTime }: Variation): number {
   if (typeof value !== 'string') return Number.NaN;
   const known = acceptsOffsets ? anyTime : readsSpaceInTime ? spacedTime : utcTime;

@@ -1,7 +1,7 @@
 /**
  * A second implementation of the document, in plain Node, which shares no code with the simulator
- * or the harness. It answers differently wherever the document permits it (`variation.ts`), and
- * keeps false alarms out of the harness. `now` is its clock, by default the wall clock.
+ * or the harness. It answers differently wherever the document permits it (`variation.ts`); the
+ * harness must not fail it. `now` is its clock, by default the wall clock.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -181,7 +181,7 @@ export class ForeignService {
     return answer;
   }
 
-  /** Gates in the order: type, JSON, replay, fields, sender, SIM, quota. */
+  /** The gates in order: type, JSON, replay, fields, sender, SIM, quota. */
   #send(caller: Caller, endpoint: string, call: Call): Answer {
     const type = call.headers['content-type'] ?? '';
     if (!this.#variation.readsAnyContentType && !/^application\/json\b/i.test(type)) {

@@ -1,15 +1,15 @@
 /**
- * Per-minute limits of the foreign server, written four usual ways. Each returns 0, or the seconds
- * after which the next request passes.
+ * Per-minute limits of the foreign server, in four common algorithms. Each returns 0, or the
+ * seconds until the next request passes.
  */
 import type { Variation } from './variation.ts';
 
 const minuteMs = 60_000;
 
 export interface Throttle {
-  /** Spends a token at `nowMs`; or returns the seconds to wait. */
+  /** Spends a token at `nowMs`, or returns the seconds to wait. */
   take(nowMs: number): number;
-  /** Takes the last spending back. */
+  /** Undoes the last spending. */
   giveBack(): void;
 }
 
@@ -45,10 +45,12 @@ class SlidingLog implements Throttle {
   }
 }
 
-/** All tokens come back together: a minute after the first was spent, or at a minute of the clock. */
+/**
+ * All tokens return together: a minute after the first was spent, or at a full minute of the clock.
+ */
 class FixedWindow implements Throttle {
   readonly #limit: number;
-  /** How long a minute that begins now has been running. */
+  /** The age of a window that begins now. */
   readonly #agedMs: (nowMs: number) => number;
   #endsAtMs = 0;
   #count = 0;
@@ -75,7 +77,7 @@ class FixedWindow implements Throttle {
 
 class TokenBucket implements Throttle {
   readonly #limit: number;
-  /** When the bucket is full again; a classic generic cell rate algorithm. */
+  /** When the bucket is full again (generic cell rate algorithm). */
   #fullAtMs = 0;
 
   constructor(limit: number) {

@@ -3,9 +3,9 @@
  * the harness must not fail a rule on any of them.
  */
 export interface Variation {
-  /** How 120 a minute refills. */
+  /** How the 120 requests a minute refill. */
   readonly refill: 'sliding' | 'fixed_window' | 'from_first' | 'token_bucket';
-  /** A 429 counts too; of the sliding refill. */
+  /** A 429 counts as a request too; only for the sliding refill. */
   readonly refusalsSpend: boolean;
   /** `detail` states the wait with decimals; the header rounds it up. */
   readonly statesFractions: boolean;
@@ -29,7 +29,7 @@ export interface Variation {
   readonly upperCaseIds: boolean;
   readonly arrays: boolean;
   readonly unauthenticatedIsNever429: boolean;
-  /** Headers that differ from reply to reply, as a CDN adds them. */
+  /** Adds headers that differ from reply to reply, as a CDN does. */
   readonly addsRequestHeaders: boolean;
   readonly holdsAsScheduled: boolean;
   readonly asksKeyFirst: boolean;
@@ -39,7 +39,7 @@ export interface Variation {
   readonly emptyBodyHasNoFields: boolean;
   readonly emptySendAtIsAbsent: boolean;
   readonly readsSpaceInTime: boolean;
-  /** Names the last field of the document's table first. */
+  /** Reports the failing field that comes last in the document's table. */
   readonly namesLastFirst: boolean;
   /** Seconds between two polls of a device. */
   readonly pollSeconds: number;
@@ -47,11 +47,11 @@ export interface Variation {
   readonly sendsPerPoll: number;
   /** Every message fails once it was sent. */
   readonly messagesFail: boolean;
-  /** A refused send uses its `request_id` up. */
+  /** A refused send uses up its `request_id`. */
   readonly burnsRequestIds: boolean;
-  /** The address of a caller is what `X-Forwarded-For` names. */
+  /** The caller's address is taken from `X-Forwarded-For`. */
   readonly readsForwardedFor: boolean;
-  /** Bodies in chunks and over several lines, on a connection that is then closed. */
+  /** Sends bodies in chunks and with line breaks, then closes the connection. */
   readonly answersInChunks: boolean;
 }
 
@@ -97,7 +97,7 @@ export const plain: Variation = {
   answersInChunks: false,
 };
 
-/** Answers otherwise wherever it can. */
+/** Differs from the simulator's defaults wherever it can. */
 export const odd: Variation = {
   ...plain,
   refill: 'fixed_window',
@@ -165,7 +165,7 @@ export const variations: Readonly<Record<string, Variation>> = {
     readsSpaceInTime: true,
     namesLastFirst: true,
   },
-  /** Slow telephones that take a few messages at a time, none of which arrives. */
+  /** Slow telephones that take a few messages at a time; all messages fail. */
   telecom: {
     ...plain,
     refill: 'from_first',
@@ -177,7 +177,7 @@ export const variations: Readonly<Record<string, Variation>> = {
     answersInChunks: true,
     redirectsToSlash: true,
   },
-  /** Counts what it refuses. */
+  /** Counts refused requests. */
   strict: {
     ...plain,
     refusalsSpend: true,

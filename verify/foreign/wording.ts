@@ -1,6 +1,6 @@
 /**
- * How the foreign server words its replies. Every wording is permitted: the document shows the body
- * of a 429 alone.
+ * The foreign server's wording of replies. Every wording is permitted: the document shows only the
+ * body of a 429.
  */
 import type { Answer } from './answer.ts';
 import type { Mistake } from './fields.ts';
@@ -15,7 +15,7 @@ export class Wording {
     this.#variation = variation;
   }
 
-  /** The headers of every reply that has none of its own. */
+  /** The content type of every reply without its own. */
   get contentType(): string {
     return this.#isFramework ? 'application/json; charset=utf-8' : 'application/json';
   }

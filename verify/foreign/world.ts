@@ -1,7 +1,6 @@
 /**
- * What the foreign server serves: accounts, SIMs and messages, kept as plain records. A message's
- * status follows from the polls of its device that have passed since it was due, so nothing runs by
- * itself.
+ * The data of the foreign server: accounts, SIMs and messages, as plain records. A message's status
+ * is computed from the polls of its device since it was due, so there are no timers.
  */
 import { randomUUID } from 'node:crypto';
 import type { Variation } from './variation.ts';
@@ -10,9 +9,9 @@ export interface Sim {
   readonly id: string;
   readonly number: string;
   readonly active: boolean;
-  /** The device polls over HTTP by itself: nothing is picked up but by that. */
+  /** The device polls over HTTP itself: only that picks up messages. */
   readonly pollsItself: boolean;
-  /** How many messages each poll takes, by its time. */
+  /** How many messages each poll takes, by the poll's time. */
   readonly taken: Map<number, number>;
 }
 
@@ -35,7 +34,7 @@ export interface Message {
   readonly requestId: string;
   readonly createdAtMs: number;
   readonly dueAtMs: number;
-  /** The poll that takes it, unless the device asks for it before. */
+  /** The poll that takes it, unless the device asks for it earlier. */
   readonly pollAtMs: number;
   pickedUpAtMs: number | undefined;
 }
@@ -57,7 +56,7 @@ function account(keys: readonly string[], sims: readonly Sim[], quota = 1_000_00
 
 const key = (name: string): string => `key-${name}-${randomUUID().replaceAll('-', '')}`;
 
-/** A world that has everything the harness can be given by a flag. */
+/** A world with everything that the harness's flags can describe. */
 export function makeWorld() {
   const keys = { main: key('main'), other: key('other'), revoked: key('revoked') };
   const main = account(
@@ -105,7 +104,7 @@ export function statusOf(message: Message, nowMs: number, variation: Variation):
   return steps[Math.min(polls, 3)] ?? 'delivered';
 }
 
-/** The first poll after a message is due that has room for it. */
+/** The first poll after the message is due that still has room for it. */
 export function pollFor(sim: Sim, dueAtMs: number, variation: Variation): number {
   const pollMs = variation.pollSeconds * 1_000;
   let atMs = (Math.floor(dueAtMs / pollMs) + 1) * pollMs;

@@ -1,13 +1,13 @@
 /**
- * Bodies: sends of the service with odd fields from the common values, and JSON that is deep,
- * doubled, cut or none at all.
+ * Random bodies: sends with odd fields from the common values, and JSON that is deep, duplicated,
+ * cut or invalid.
  */
 import fc from 'fast-check';
 import * as values from '../testkit/steps/values.ts';
 import { numbers } from './facts.ts';
 import { type Bytes, damage, rarely, utf8, weighted } from './piece.ts';
 
-/** JSON texts that are rarely what a field takes. */
+/** JSON texts that are rarely valid for a field. */
 const oddTexts = [
   ...[...values.notTexts, ...values.oddNumbers, ...values.oddMessages, ...values.oddIds].map(
     (value) => JSON.stringify(value),
@@ -21,7 +21,7 @@ const odd = fc.constantFrom(...oddTexts);
 
 const recipients = fc.integer({ min: 40, max: 69 }).map((last) => `"+120255501${last}"`);
 
-/** Each field is right, odd or absent, and some come twice. */
+/** Each field is valid, odd or absent; some occur twice. */
 const sendText: fc.Arbitrary<string> = fc
   .tuple(
     field('to', recipients),
@@ -83,12 +83,12 @@ export const sendBody: fc.Arbitrary<Bytes> = weighted<Bytes>(
   [1, fc.constantFrom(...wholeBodies)],
 );
 
-/** A body of about the largest size that is taken. */
+/** A body near the largest accepted size. */
 export const largeBody: fc.Arbitrary<Bytes> = fc
   .tuple(sendText, fc.constantFrom(65_535, 65_536, 65_537, 70_000))
   .map(([text, size]) => utf8(text).padEnd(size, ' '));
 
-/** Text of any kind, damaged. */
+/** Any text, damaged. */
 export function spoilt(text: fc.Arbitrary<string>): fc.Arbitrary<Bytes> {
   return fc.tuple(text, damage).map(([whole, change]) => change(utf8(whole)));
 }

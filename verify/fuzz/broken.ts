@@ -1,6 +1,6 @@
 /**
- * Requests that break the rules of HTTP, or stop halfway. The server may close the connection, but
- * every reply must still be HTTP.
+ * Requests that violate HTTP or stop halfway. The server may close the connection, but every reply
+ * must still be valid HTTP.
  */
 
 import fc from 'fast-check';
@@ -82,7 +82,7 @@ const lines = [
 const wait = JSON.stringify({ match: { status: 'sent' }, count: 999, timeout_ms: 5 });
 const late = `POST ${routeOf('messages.wait').path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${wait.length}\r\n\r\n${wait}`;
 
-/** Whole requests as they are, cut off, or damaged; and what was never whole. */
+/** Whole requests, unchanged, cut off or damaged, and bytes that never were a request. */
 export function broken(whole: fc.Arbitrary<Piece>): fc.Arbitrary<Bytes> {
   const bytes = whole.map((piece) => piece.bytes);
   const cut = fc

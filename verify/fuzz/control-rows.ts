@@ -1,8 +1,8 @@
 /**
- * Requests of the control port: every operation, with the inputs that its declaration gives as
- * examples and with inputs that it must refuse. Left out is what would make a later failure
- * legitimate: a fault that acts, a reset, a shutdown. Streams, waits and metrics answer late: they
- * come at the end of a connection alone.
+ * Requests of the control port: every operation, with the examples of its declaration and with
+ * inputs that it must refuse. Leaves out operations that would make later failures legitimate: an
+ * active fault, a reset, a shutdown. Streams, waits and metrics answer late, so they come only at
+ * the end of a connection.
  */
 import fc from 'fast-check';
 import { servedOperations } from '../../src/http/control/documents.ts';
@@ -25,7 +25,7 @@ const leftOut: readonly string[] = [
   ...['simulator.reset', 'simulator.shutdown'],
 ];
 
-/** Inputs in place of the declared examples, which would disturb what the fuzzer expects. */
+/** Inputs that replace declared examples, which would change what the fuzzer expects. */
 const insteadOf: Readonly<Record<string, readonly unknown[]>> = {
   'faults.add': [{ when: { nth: [999_999_999] }, fault: { kind: 'delay', ms: 0 } }],
   'exchanges.perform': [{ method: 'GET', path: '/api/v1/account/stats/' }],
@@ -36,7 +36,7 @@ const oddQueries = [
   ...['?from=+1', '?account_id=unknown', '?snapshot=', '??', '?kinds=x', '?message_id=1'],
 ];
 
-/** What changes the world between requests; understood as it is. */
+/** Requests that change the world and must succeed. */
 export function moves({ deviceIds }: Facts): fc.Arbitrary<Row> {
   const deviceId = fc.constantFrom(...deviceIds);
   const advance = fc.constantFrom('1ms', '5s', '20s', '61s', '61s', '1h', '25h', '31d');
@@ -84,7 +84,7 @@ export function controlRows(facts: Facts): fc.Arbitrary<Row> {
   );
 }
 
-/** A request of an operation; its input is the query of a GET or DELETE, the body of others. */
+/** A request of an operation; its input is the query of a GET or DELETE, otherwise the body. */
 export function rowOf(name: OperationName, id = '', input?: unknown): Row {
   const { method, path } = routeOf(name, id);
   return { method, target: path, body: input === undefined ? '' : utf8(JSON.stringify(input)) };
@@ -104,7 +104,7 @@ function rowsOf(operation: Operation, facts: Facts): fc.Arbitrary<Row> {
   });
 }
 
-/** The first account and the first key stay: the service port is asked with them. */
+/** Never deletes the first account and the first key: requests to the service port use them. */
 function idsOf({ verb }: Operation, facts: Facts) {
   const from = verb === 'DELETE' ? 1 : 0;
   return {
@@ -118,7 +118,7 @@ function idsOf({ verb }: Operation, facts: Facts) {
   };
 }
 
-/** The state after a reset, whole or with a digit or an id changed. */
+/** The state after a reset, unchanged or with a changed digit or id. */
 function snapshots({ snapshot }: Facts): fc.Arbitrary<Row> {
   const numbersIn = [...snapshot.matchAll(/:-?\d+/g)].map(({ index }) => index + 1);
   const changes = fc.option(

@@ -1,6 +1,6 @@
 /**
- * What happens on one connection: operations that change the world first, the whole requests sent
- * on it, and how it ends.
+ * Everything that happens on one connection: operations that first change the world, the whole
+ * requests sent on it, and its end.
  */
 import fc from 'fast-check';
 import { broken } from './broken.ts';
@@ -13,11 +13,11 @@ export interface Conversation {
   readonly port: 'service' | 'control';
   readonly moves: readonly Row[];
   readonly pieces: readonly Piece[];
-  /** How many go out before their replies are waited for. */
+  /** The number of requests that are sent before reading replies. */
   readonly pipelined: number;
-  /** Broken requests that follow at once, if any. */
+  /** Broken requests that follow directly, if any. */
   readonly ending: Bytes | undefined;
-  /** Whether somebody waits for what is answered to the ending, half-closes, or leaves at once. */
+  /** Whether the client reads the answer to the ending, half-closes, or disconnects at once. */
   readonly leaving: 'waits' | 'half-closes' | 'aborts';
   readonly cuts: readonly number[];
 }
@@ -55,7 +55,7 @@ function conversationOf(
   });
 }
 
-/** All of it, so that it can be read and sent again. */
+/** The whole conversation as text, to read and to replay. */
 export function describe(conversation: Conversation): string {
   const { port, moves: moved, pieces, pipelined, ending, leaving, cuts } = conversation;
   return [

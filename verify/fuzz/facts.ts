@@ -1,6 +1,6 @@
 /**
- * The world that is fuzzed, and the ids and keys that a hostile caller knows, so that requests get
- * past the first gate. A reset restores the same ones.
+ * The fuzzed world, and the ids and keys that a hostile caller knows, so that requests pass the
+ * first gate. They are the same after every reset.
  */
 import type { SettingsInput } from '../../src/simulator.ts';
 
@@ -37,8 +37,8 @@ export interface Facts {
   readonly deviceIds: readonly string[];
   readonly keyIds: readonly string[];
   readonly revokedKeyId: string;
-  /** Of the first messages that are accepted after a reset. */
+  /** The ids of the first messages accepted after a reset. */
   readonly messageIds: readonly string[];
-  /** The whole state just after a reset, as text. */
+  /** The whole state directly after a reset, as text. */
   readonly snapshot: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Whole requests: well-formed as HTTP, whatever they contain. Each must get exactly one reply, and
- * the connection stays open.
+ * Whole requests: valid HTTP with any content. Each must get exactly one reply, and the connection
+ * must stay open.
  */
 import fc from 'fast-check';
 import { largeBody, sendBody } from './bodies.ts';
@@ -14,7 +14,7 @@ export const crlf = '\r\n';
 
 const oddMethods = ['GET', 'POST', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'];
 
-/** A body as it goes over the wire: with its length, or in chunks of any size. */
+/** A body as sent: with its length, or in chunks of any size. */
 function framing(body: Bytes, chunk: number | undefined): Bytes {
   if (chunk === undefined) return `Content-Length: ${body.length}${crlf}${crlf}${body}`;
   let chunks = '';
@@ -45,7 +45,7 @@ export function servicePieces(facts: Facts): fc.Arbitrary<Piece> {
     .map(([oddMethod, target, key, type, extra, bytes, chunk, expected]) => {
       const verb = oddMethod ?? (target.includes('/send') ? 'POST' : 'GET');
       const head = `${verb} ${target} HTTP/1.1${crlf}Host: x${crlf}${key}${extra}`;
-      // One byte a chunk is for small bodies: a large one would be six times its size.
+      // Chunks of one byte would make a large body six times larger.
       const size = bytes.length > 2_000 && chunk !== undefined ? 4_096 : chunk;
       const hasBody = verb === 'POST' || verb === 'PUT' || verb === 'PATCH';
       const rest = hasBody ? `${type}${bytes === '' ? '' : expected}${framing(bytes, size)}` : crlf;

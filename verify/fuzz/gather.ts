@@ -1,5 +1,5 @@
 /**
- * Collects the ids and keys of the world just after a reset.
+ * Collects the ids and keys of the world directly after a reset.
  */
 
 import type { ReadyFile } from '../../src/simulator.ts';
@@ -37,13 +37,13 @@ export async function gatherFacts(
   };
 }
 
-/** The world as it was at start, but for the key that is revoked. */
+/** Restores the start state, except for one revoked key. */
 export async function resetWorld(worker: FuzzWorker, revokedKeyId: string): Promise<void> {
   await worker.askControl(rowOf('simulator.reset'));
   await worker.askControl(rowOf('accounts.revokeKey', revokedKeyId));
 }
 
-/** Ids are drawn from the seed: those of the first messages come again after every reset. */
+/** Ids are drawn from the seed, so the first messages get the same ids after every reset. */
 async function sendSome(worker: FuzzWorker): Promise<string[]> {
   const ids: string[] = [];
   for (const [key, from] of [

@@ -1,5 +1,5 @@
 /**
- * Header lines, right and odd. None of them changes the framing of a request.
+ * Header lines, valid and odd. They do not change the framing of a request.
  */
 import fc from 'fast-check';
 import * as values from '../testkit/steps/values.ts';
@@ -8,7 +8,7 @@ import { type Bytes, weighted } from './piece.ts';
 
 const { acme, revoked } = keys;
 
-/** Those of the random steps, with a key of the fuzzed world, and some that are bytes. */
+/** The values of the random steps, with a key of the fuzzed world, and some arbitrary bytes. */
 const oddAuthorizations = [
   ...values.oddAuthorizations.map((text) =>
     text
@@ -57,7 +57,7 @@ export const contentType: fc.Arbitrary<Bytes> = weighted<Bytes>(
   ],
 );
 
-/** Headers that change nothing of the framing. */
+/** Headers that do not change the framing. */
 export const extraHeaders: fc.Arbitrary<Bytes> = weighted<Bytes>(
   [8, fc.constant('')],
   [

@@ -1,12 +1,12 @@
 /**
  * Requests as bytes: a text in which each character stands for one byte, so that it can be cut,
- * joined and damaged like any text.
+ * joined and damaged as text.
  */
 import fc from 'fast-check';
 
 export type Bytes = string;
 
-/** One request, or what is left of one. */
+/** A request, or a part of one. */
 export interface Piece {
   readonly method: string;
   readonly bytes: Bytes;
@@ -16,12 +16,12 @@ export function utf8(text: string): Bytes {
   return Buffer.from(text).toString('latin1');
 }
 
-/** The bytes that such a text stands for. */
+/** The bytes of such a text. */
 export function bytesOf(text: Bytes): Uint8Array {
   return Buffer.from(text, 'latin1');
 }
 
-/** Readable, exact, and a JavaScript expression; what comes many times is said once. */
+/** Readable, exact, and a JavaScript expression; repetitions are written once. */
 export function escaped(bytes: Bytes): string {
   const byte = (char: string) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
   const text = bytes
@@ -30,7 +30,7 @@ export function escaped(bytes: Bytes): string {
     .replaceAll('\r', '\\r')
     .replaceAll('\n', '\\n')
     .replace(/[^\x20-\x7e]/g, byte);
-  // An escape that does not repeat is passed over whole: nothing that repeats may begin within it.
+  // Skips an escape that does not repeat as a whole, so that no repetition starts inside it.
   const repeated = /((?:\\x[0-9a-f]{2}|\\[rn'\\]|[^\\]){1,20}?)\1{9,}|\\x[0-9a-f]{2}|\\./g;
   const counted = (all: string, once: string | undefined) =>
     once === undefined ? all : `' + '${once}'.repeat(${all.length / once.length}) + '`;
@@ -42,7 +42,7 @@ export function weighted<T>(...choices: readonly (readonly [number, fc.Arbitrary
   return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 }
 
-/** `usual`, but once in so many times. */
+/** `usual`, but `odd` once in `once` draws. */
 export function rarely<T>(once: number, usual: T, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return weighted<T>([once - 1, fc.constant(usual)], [1, odd]);
 }
@@ -51,7 +51,7 @@ const anyBytes: fc.Arbitrary<Bytes> = fc
   .uint8Array({ maxLength: 6, size: 'max' })
   .map((bytes) => Buffer.from(bytes).toString('latin1'));
 
-/** What breaks parsers sooner than a random byte does. */
+/** Bytes that are likely to break a parser. */
 const sharpBytes = fc.constantFrom(
   ...['\r\n', '\n', '\0', '"', '\\', '{', '[', '\x7f', '\xff', '\xc3', '%', ' ', ':', '-', '9'],
   '\r\n\r\n',
@@ -64,7 +64,7 @@ const edit = fc.record({
   insert: fc.oneof(fc.constant(''), sharpBytes, anyBytes),
 });
 
-/** A few places in which bytes are lost, doubled, or put in. */
+/** Removes, repeats or inserts bytes at a few places. */
 export const damage: fc.Arbitrary<(bytes: Bytes) => Bytes> = fc
   .array(edit, { minLength: 1, maxLength: 4, size: 'max' })
   .map((edits) => (bytes) => {

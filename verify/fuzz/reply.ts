@@ -1,5 +1,5 @@
 /**
- * Checks that the fuzzed server may give a reply to a request.
+ * Checks that a reply is permitted for a request.
  */
 import { servedOperations } from '../../src/http/control/documents.ts';
 import { lookUpIn } from '../../src/http/control/look-up.ts';
@@ -10,12 +10,13 @@ export interface Expectation {
   readonly port: 'service' | 'control';
   readonly transport: 'hyperexpress' | 'node';
   readonly method: string;
-  /** False where the request broke the rules of HTTP. */
+  /** False if the request violated HTTP. */
   readonly isWhole: boolean;
 }
 
 /**
- * What the native parser answers in HTML, and may (docs/semantics.md, "Below the service: HTTP").
+ * Statuses that the native parser may answer in HTML (docs/semantics.md, "Below the service:
+ * HTTP").
  */
 const nativeStatuses = [400, 431, 505];
 
@@ -35,7 +36,7 @@ export function checkDocumented({ status }: RawReply, method: string, target: st
   throw new WrongReply(`${found.operation.name} does not document ${status}`);
 }
 
-/** Throws unless this reply may be given. */
+/** Throws if this reply is not permitted. */
 export function checkReply({ status, headers, body }: RawReply, expected: Expectation): void {
   const { port, transport, method, isWhole } = expected;
   const said = `${status} ${JSON.stringify(body.slice(0, 300))}`;
@@ -45,7 +46,7 @@ export function checkReply({ status, headers, body }: RawReply, expected: Expect
     nativeStatuses.includes(status) &&
     !('content-type' in headers);
   if (isNative) return;
-  // 503 is a SIM that is not active (ERR-2), which the control port never says.
+  // 503 means that the SIM is not active (ERR-2); the control port never uses it.
   if (status >= 500 && !(status === 503 && port === 'service')) throw new WrongReply(said);
   if (status === 503 && method !== 'HEAD' && !body.includes('"device_inactive"'))
     throw new WrongReply(said);

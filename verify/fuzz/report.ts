@@ -1,5 +1,5 @@
 /**
- * Fuzzes a server in a child process, on one transport after the other, and prints a report.
+ * Fuzzes a server in a child process, on each transport in turn, and prints a report.
  */
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { type FuzzReport, fuzz } from './run.ts';
@@ -13,7 +13,7 @@ export interface FuzzOptions {
   readonly chunk: number | undefined;
 }
 
-/** Prints a report for each transport, or what went wrong; false for the latter. */
+/** Prints a report or the failure for each transport; returns false after a failure. */
 export async function fuzzTransports(options: FuzzOptions): Promise<boolean> {
   const { seed, transports, chunk } = options;
   const requests = Math.ceil(options.fuzz / transports.length);

@@ -1,7 +1,7 @@
 /**
  * A fuzz run: conversations in chunks, each with its own seed and a freshly reset world, played by
- * several workers at once. The inputs follow from the seed; the order in which the workers'
- * requests arrive does not.
+ * several workers at once. The seed determines the inputs, but not the order in which the workers'
+ * requests arrive.
  */
 
 import fc from 'fast-check';
@@ -17,7 +17,7 @@ export interface FuzzPlan {
   readonly requests: number;
   readonly seed: number;
   readonly transport: TransportKind;
-  /** This chunk alone. */
+  /** Only this chunk. */
   readonly chunk?: number | undefined;
   readonly onProgress?: ((line: string) => void) | undefined;
 }
@@ -102,7 +102,7 @@ class Run {
     });
     await resetWorld(first, facts.revokedKeyId);
     const { requests } = this.#plan;
-    // Played again, a chunk is played whole.
+    // A replayed chunk is played completely.
     const isAlone = this.#plan.chunk !== undefined;
     const playing = new Map<FuzzWorker, Conversation>();
     let next = 0;
@@ -119,7 +119,7 @@ class Run {
           } catch (error) {
             hasFailed = true;
             playing.delete(worker);
-            // The end of a process is seen later than that of its connections.
+            // The exit of a process is noticed later than the end of its connections.
             await new Promise((resolve) => setTimeout(resolve, lastOutputWithinMs));
             throw this.#failure(number, error, each, [...playing.values()]);
           }

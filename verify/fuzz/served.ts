@@ -1,6 +1,6 @@
 /**
- * The simulator that is fuzzed: in a child process, where a crash is seen and memory is measured,
- * or in this process.
+ * The fuzzed simulator: in a child process, where crashes and memory can be observed, or in this
+ * process.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { fuzzedWorld } from './facts.ts';
 
 export interface Served {
   readonly ready: ReadyFile;
-  /** Why it is of no more use: it has ended, or a request threw; undefined while all is well. */
+  /** Why it can no longer be used: it has exited, or a request threw. Undefined if it can. */
   complaint(): string | undefined;
   stop(): Promise<unknown>;
 }

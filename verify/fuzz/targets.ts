@@ -7,7 +7,7 @@ import { type Bytes, rarely, weighted } from './piece.ts';
 
 const nil = '00000000-0000-4000-8000-000000000000';
 
-/** Ids that are right, and some that are none. */
+/** Existing ids, and texts that are not ids. */
 export function ids(known: readonly string[]): fc.Arbitrary<string> {
   const odd = [nil, 'x', '%00', 'A'.repeat(300), '..', '__proto__', 'send', '%2e%2e'];
   return weighted<string>([8, fc.constantFrom(...known)], [1, fc.constantFrom(...odd)]);
@@ -27,8 +27,8 @@ const encoded = (path: string) =>
   path.replace(/[a-z]/, (char) => `%${char.charCodeAt(0).toString(16)}`);
 
 /**
- * Most stay as they are; others are encoded, dotted, doubled, cut or huge, and none breaks the
- * request line.
+ * Mostly unchanged; sometimes encoded, dotted, doubled, cut or very long. The request line always
+ * stays valid.
  */
 function bent(path: fc.Arbitrary<string>): fc.Arbitrary<Bytes> {
   const bends: readonly ((path: string) => string)[] = [

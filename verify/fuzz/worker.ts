@@ -1,6 +1,6 @@
 /**
- * Plays conversations one after the other. After each it checks, on connections that it keeps,
- * that the server still serves and that the world is sound.
+ * Plays conversations one after another. After each it checks, on its own kept-alive connections,
+ * that the server still answers and that the world's invariants hold.
  */
 
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
@@ -16,11 +16,11 @@ import { checkDocumented, checkReply } from './reply.ts';
 
 export type Port = Conversation['port'];
 
-/** What a run has seen so far; workers add to it. */
+/** The results of a run so far; workers add to it. */
 export interface Tally {
   requests: number;
   connections: number;
-  /** Connections that the server closed on what was broken. */
+  /** Connections that the server closed after a broken request. */
   closed: number;
   readonly replies: Map<number, number>;
 }
@@ -68,7 +68,7 @@ export class FuzzWorker {
         for (const reply of replies) this.#count(reply);
         this.#tally.requests += replies.length;
         at += replies.length;
-        // A reply may be the last of its connection, if it says so: what was sent after it is sent
+        // A reply may announce that it is the connection's last; later requests are then sent
         // again.
         if (replies.at(-1)?.headers['connection'] === 'close') {
           connection.destroy();
@@ -84,8 +84,8 @@ export class FuzzWorker {
   }
 
   /**
-   * One whole request of the control port, on the connection that is kept; its body, which must be
-   * a success.
+   * Sends one whole request to the control port on the kept connection. The reply must be a
+   * success; returns its body.
    */
   async askControl(row: Row): Promise<unknown> {
     const { status, body } = await this.ask('control', pieceOf(row));
@@ -93,7 +93,7 @@ export class FuzzWorker {
     return body === '' ? undefined : JSON.parse(body);
   }
 
-  /** A move may be refused: its target is gone, is a pool number, or time is at its end. */
+  /** A change may be refused: its target is gone, is a pool number, or time is at its end. */
   async #move(row: Row): Promise<void> {
     const { status, body } = await this.ask('control', pieceOf(row));
     const isRefused =
@@ -124,7 +124,7 @@ export class FuzzWorker {
     return RawSocket.open(this.#ports[port]);
   }
 
-  /** Whole requests, written at once; each has its reply, up to one that ends the connection. */
+  /** Sends whole requests at once and reads a reply to each, up to one that ends the connection. */
   async #exchange(
     connection: RawSocket,
     port: Port,
@@ -147,16 +147,16 @@ export class FuzzWorker {
     return replies;
   }
 
-  /** What is broken may be answered in several ways, or not at all, but in HTTP. */
+  /** Broken requests may be answered in several ways or not at all, but always in valid HTTP. */
   async #end(connection: RawSocket, conversation: Conversation, ending: string): Promise<void> {
     const { port, leaving, cuts } = conversation;
     await connection.write(bytesOf(ending), cuts);
     this.#tally.requests++;
     if (leaving === 'aborts') return;
     if (leaving === 'half-closes') connection.finish();
-    // Answered after the ending was sent: by then the server has seen it.
+    // Its request follows the ending, so when it is answered the server has processed the ending.
     await this.#checkAlive();
-    // Whether a reply to HEAD is whole cannot be known without knowing which one it is.
+    // Without knowing which reply belongs to HEAD, the length of a reply is unknown.
     if (ending.includes('HEAD')) return;
     for (const reply of connection.leftovers()) {
       checkReply(reply, { port, transport: this.#transport, method: 'GET', isWhole: false });

@@ -1,8 +1,8 @@
 /**
- * `npm run conform:assumptions [-- part-of-a-name …]`: the harness against sound simulators, under
- * every single switched assumption and under a set that covers all pairs of answers. Exits with 1
- * if a rule fails or an answer is reported wrongly. Two processes share the work, as the processor
- * bounds the harness.
+ * `npm run conform:assumptions [-- part-of-a-name …]`: runs the harness against correct simulators,
+ * under every switched assumption and under a set of rows that covers all pairs of answers. Exits
+ * with 1 if a rule fails or an answer is reported wrongly. Two processes share the work, because
+ * the CPU limits the harness.
  */
 import { fileURLToPath } from 'node:url';
 import type { AssumptionName } from '../../src/sim/assumptions.ts';
@@ -21,7 +21,7 @@ interface Tried {
 
 interface Task {
   readonly title: string;
-  /** What is switched. */
+  /** The switched assumptions. */
   readonly assumptions: Row;
 }
 
@@ -84,7 +84,7 @@ async function printAll(parts: readonly string[]): Promise<number> {
   return bad.length === 0 && tasks.length > 0 ? 0 : 1;
 }
 
-/** A row without the defaults in it. */
+/** The row without default answers. */
 function switchedIn(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).filter(

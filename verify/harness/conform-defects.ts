@@ -1,10 +1,9 @@
 /**
  * `npm run conform:defects [-- part-of-a-name …]`: the kill matrix. Prints every defect, the rule
- * that it breaks and the cases that fail; exit 1 where one survives. `--without-levers` gives the
- * harness flags and real time only, many defects at a time: there a defect may survive for the
- * reason that its entry in the catalogue states, and must not die if it states one. The long test
- * run takes a sample of the defects (`--sample 60`, `--seed` draws the same again) and lets time
- * run four times as fast (`--rate 4`).
+ * that it breaks and the cases that fail; exits with 1 if a defect survives. `--without-levers`
+ * gives the harness only flags and real time, with many defects at a time. A defect may then
+ * survive only if its catalogue entry states the reason. `npm run test:all` runs a sample
+ * (`--sample 60`, `--seed` repeats the selection) at four times the speed (`--rate 4`).
  */
 import { randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +14,7 @@ import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts'
 import { levers, type Means, tryDefect } from './kill.ts';
 import { isAsItShouldBe, rowOf, type Tried, verdictOf } from './matrix.ts';
 
-/** The harness is bound by the processor with levers, and mostly waits without. */
+/** With a control port the CPU limits the harness; without one it mostly waits. */
 const processes = 2;
 const eachWithoutLevers = 24;
 
@@ -70,7 +69,7 @@ async function printMatrix(argv: string[]): Promise<number> {
   const wrong = () => tried.filter((one) => !isAsItShouldBe(one, hasLevers));
   const again = wrong().map(({ defect }) => defect);
   if (!hasLevers && again.length > 0) {
-    // A busy machine delays requests, so that less can be told. These alone, and in real time.
+    // A busy machine delays requests, so fewer cases can judge. Repeats only these, in real time.
     console.log(`\nonce more, in real time: ${again.map(({ name }) => name).join(', ')}`);
     const second = await run(again, 8, {}, true);
     tried = tried.map((one) => second.find(({ defect }) => defect.name === one.defect.name) ?? one);
@@ -93,7 +92,7 @@ async function printMatrix(argv: string[]): Promise<number> {
   return wrong().length === 0 && chosen.length > 0 ? 0 : 1;
 }
 
-/** So many of them, without any of them twice. */
+/** `count` of them, all different. */
 function drawn(some: readonly Defect[], count: number, seed: number): readonly Defect[] {
   const rng = Rng.stream(seed, 'defects');
   const left = [...some];

@@ -1,5 +1,5 @@
 /**
- * Servers that follow no rule, for tests of the harness: none of them may get a single `passed`.
+ * Servers that follow none of the rules, for tests of the harness: none may get a single `passed`.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ import type { Verdict } from '../../conformance/result.ts';
 
 export interface Fake {
   readonly url: string;
-  /** Bodies of all POSTs, as they came. */
+  /** The bodies of all POSTs, unchanged. */
   readonly posts: string[];
   close(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function listen(server: Server): Promise<number> {
   });
 }
 
-/** Echoes the key, hostile text and control characters, which no report may choke on. */
+/** Echoes the key, hostile text and control characters, which every report must handle. */
 export function hostile(): Promise<Fake> {
   return fake((request, response) => {
     response.writeHead(request.url?.includes('stats') ? 200 : 418, {
@@ -59,7 +59,7 @@ export function hostile(): Promise<Fake> {
   });
 }
 
-/** Everything that flags can supply. */
+/** All values that flags can supply. */
 export const allFlags = [
   ['--api-key', 'smst_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd'],
   ['--from', '+12025550101'],

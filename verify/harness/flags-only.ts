@@ -1,12 +1,14 @@
 /**
- * Runs the harness with flags alone against a simulator whose clock, like the harness's, may run
- * several times as fast as the wall clock.
+ * Runs the harness with flags only against a simulator. Both clocks may run several times as fast
+ * as the wall clock.
  */
 import { conform } from '../../conformance/main.ts';
 import { type ConformReport, runConform } from '../testkit/conform-run.ts';
 import { type FlagsWorldPlan, serveWithFlags } from './flags-world.ts';
 
-/** Fast enough for a test, slow enough that a request's delay stays a small part of a second. */
+/**
+ * Fast enough for a test, and slow enough that a request's delay stays a small part of a second.
+ */
 export const testRate = 8;
 
 export interface FlagsRun extends ConformReport {
@@ -36,7 +38,7 @@ export async function runWithFlags(
   }
 }
 
-/** What a whole run is said to cost. */
+/** The announced cost of a whole run. */
 export async function estimateWithFlags(): Promise<{ sends: number; minutes: number }> {
   const served = await serveWithFlags();
   let out = '';

@@ -1,11 +1,11 @@
 /**
- * A simulator as QA meets the real service: no control port, real time, polls of a second, and an
- * account for each flag of the harness.
+ * A simulator that looks to the harness like a real service: no control port, real time, polls
+ * every second, and an account for each flag.
  */
 import { type Clock, scaledClock } from '../../conformance/clock.ts';
 import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';
 
-/** Not the first of its account, so that "the first SIM" is a wrong answer. */
+/** Not the first SIM of its account, so that "the first SIM" is a wrong answer. */
 const main = '+12025550102';
 const inactive = '+12025550103';
 const foreign = '+12025550111';
@@ -31,16 +31,16 @@ export interface ServedWithFlags {
   readonly baseUrl: string;
   /** The flags of `conform`, ready for a command line. */
   readonly flags: readonly string[];
-  /** The clock of a harness that goes as fast as it does. */
+  /** A clock for the harness at the simulator's speed. */
   readonly clock: Clock;
   close(): Promise<void>;
 }
 
 export interface FlagsWorldPlan extends Pick<SimulatorOptions, 'simulation'> {
   readonly assumptions?: Readonly<Record<string, unknown>>;
-  /** Its seconds in one second of the wall clock. */
+  /** Simulated seconds per second of the wall clock. */
   readonly rate?: number;
-  /** The device of `--from` asks for its work as tasks, each second, as a paired telephone does. */
+  /** The device of `--from` polls for tasks over HTTP every second, as a paired telephone does. */
   readonly asksForTasks?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The sets of assumptions that the harness is tried under, and what it makes of a simulator that
- * has them.
+ * The sets of assumptions that the harness is tested with, and its results on a simulator that uses
+ * them.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,14 +10,14 @@ import { type ConformReport, runConform, startOwnSimulator } from '../testkit/co
 import { judgedAnswers } from '../testkit/examples/examples.ts';
 import { pairwise, type Row } from '../testkit/pairwise.ts';
 
-/** One assumption switched at a time, to each answer that is not its default. */
+/** One switched assumption at a time, with each answer other than its default. */
 export function singles(): Row[] {
   return Object.entries(judgedAnswers).flatMap(([name, answers]) =>
     answers.slice(1).map((answer) => ({ [name]: answer })),
   );
 }
 
-/** Any two answers together in some row. */
+/** Rows in which every two answers occur together. */
 export function pairs(): Row[] {
   return pairwise(judgedAnswers);
 }
@@ -27,7 +27,7 @@ export interface Judged extends ConformReport {
   readonly discovered: Row;
 }
 
-/** The whole harness against a sound simulator with these assumptions. */
+/** Runs all cases against a correct simulator with these assumptions. */
 export async function judge(assumptions: Row, ...argv: string[]): Promise<Judged> {
   const folder = await mkdtemp(join(tmpdir(), 'smstwin-assumptions-'));
   const found = join(folder, 'found.json');
@@ -43,8 +43,7 @@ export async function judge(assumptions: Row, ...argv: string[]): Promise<Judged
 }
 
 /**
- * What was reported wrongly: an answer that is not the simulator's, or an untold one without a
- * reason.
+ * Wrong observations: an answer other than the simulator's, or a missing answer without a reason.
  */
 export function misjudged(assumptions: Row, judged: Judged): string[] {
   const wrong: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * Puts one planted defect before the harness and says which cases fail on it. Cases of the broken
- * rule run first; all others run only where none of them fails, to show where to look. With levers
- * the harness moves time and makes its own accounts; without, it has what flags give it.
+ * Runs the harness against one planted defect and returns the cases that fail. Cases of the broken
+ * rule run first; the others run only if none of those fails, to show where to look. With a control
+ * port the harness moves time and creates its own accounts; otherwise it uses flags only.
  */
 import { rules } from '../../conformance/rules.ts';
 import { wrongSimulation } from '../../src/defects/all.ts';
@@ -15,7 +15,7 @@ import {
 import { runWithFlags } from './flags-only.ts';
 import type { FlagsWorldPlan } from './flags-world.ts';
 
-/** Levers; or flags alone, at a speed of time. */
+/** With a control port, or with flags only at a given speed. */
 export type Means = { readonly levers: true } | Pick<FlagsWorldPlan, 'rate' | 'asksForTasks'>;
 
 export const levers: Means = { levers: true };
@@ -25,14 +25,14 @@ export interface Kill {
   readonly rule: string;
   /** Cases of the rule that fail. */
   readonly caughtBy: readonly string[];
-  /** Cases of other rules that fail, where none of its own does. */
+  /** Failing cases of other rules, if none of the rule itself fails. */
   readonly elsewhere: readonly string[];
-  /** The verdicts of the rule's cases, where none of them fails. */
+  /** The verdicts of the rule's cases, if none of them fails. */
   readonly verdicts: readonly string[];
   readonly tookMs: number;
 }
 
-/** Throws for a name that no defect has. */
+/** Throws if there is no defect of this name. */
 export async function tryDefect(
   { name, rule, unseen }: Pick<Defect, 'name' | 'rule' | 'unseen'>,
   means: Means = levers,
@@ -41,7 +41,7 @@ export async function tryDefect(
   const startedMs = performance.now();
   let own: readonly CaseResult[] = [];
   let caughtBy: string[] = [];
-  // A device that the service polls, and one that asks for its work itself.
+  // Tries a device that the service polls, and one that polls for tasks itself.
   for (const one of 'levers' in means ? [means] : [means, { ...means, asksForTasks: true }]) {
     own = await resultsOn(name, [rule], one);
     caughtBy = idsOfFailures(own);
@@ -63,8 +63,8 @@ export async function tryDefect(
 }
 
 /**
- * The results of the cases of these rules on a simulator with the defect; without a name, on a
- * sound one.
+ * The results of these rules' cases on a simulator with the defect; without a name, on a correct
+ * one.
  */
 export async function resultsOn(
   name: string | undefined,

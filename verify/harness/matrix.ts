@@ -1,21 +1,21 @@
-/** What a row of a kill matrix shows, and whether the matrix holds. */
+/** The rows of a kill matrix, and whether the matrix passes. */
 import type { Defect } from '../../src/defects/catalogue.ts';
 import type { Kill } from './kill.ts';
 
 export type RowVerdict =
   | 'caught'
-  /** Survives for the reason that its entry in the catalogue gives. */
+  /** Survives for the reason in its catalogue entry. */
   | 'unseen'
   /** Only cases of other rules fail. */
   | 'ELSEWHERE'
   | 'ALIVE'
-  /** Dies although its entry says that it cannot be seen. */
+  /** Fails a case although its entry says that it cannot be seen. */
   | 'SEEN';
 
 export interface Tried {
   readonly defect: Defect;
   readonly kill?: Kill;
-  /** Of the harness itself. */
+  /** An error of the harness itself. */
   readonly error?: string;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Kills a service under load with SIGKILL, every other time while it writes a checkpoint, and
- * starts it again with the same journal: every acknowledged send must be there, its `request_id`
- * answered with the first bytes. At the end the journal must replay.
+ * restarts it with the same journal. Every acknowledged send must exist, and its `request_id` must
+ * be answered with the first bytes. At the end the journal must replay.
  * `npm run test:checkpoints -- --kills 40 --seed 1 --journal-max 2MiB --seconds 1`
  */
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -30,7 +30,7 @@ export interface CheckpointKillReport extends CheckpointKillPlan {
   readonly duringCheckpoint: number;
   readonly checkpoints: number;
   readonly acknowledged: number;
-  /** All files of the journal together, looked at every 50 ms. */
+  /** The total size of all files of the journal, sampled every 50 ms. */
   readonly largestBytes: number;
   /** From the start of the process to its first answer. */
   readonly longestStartMs: number;
@@ -39,7 +39,7 @@ export interface CheckpointKillReport extends CheckpointKillPlan {
 
 const connections = 16;
 const sampleMs = 50;
-/** Replies of earlier rounds that are checked after each start; at the end all are. */
+/** Replies of earlier rounds that are checked after each start; at the end all are checked. */
 const checkedEachTime = 2_000;
 
 export async function killDuringCheckpoints(
@@ -123,7 +123,7 @@ function assertKilled(isKilled: boolean, served: ServedProcess): void {
   if (!isKilled) throw new Error(`the service ended under load: ${served.errors}`);
 }
 
-/** Sends each again: it must be answered 200 with the bytes of the first reply. */
+/** Repeats each send: it must be answered 200 with the bytes of the first reply. */
 async function check(
   served: ServedProcess,
   acknowledged: readonly (readonly [requestId: string, body: string])[],
@@ -145,7 +145,10 @@ async function check(
   return complaints;
 }
 
-/** Each acknowledged send is one message; those whose reply was cut off may be there as well. */
+/**
+ * Each acknowledged send must exist as one message; sends whose reply was cut off may exist as
+ * well.
+ */
 async function unsound(
   { controlUrl }: ServedProcess,
   acknowledged: number,
@@ -159,7 +162,7 @@ async function unsound(
   return isOther ? [...broken, `${messages.total} messages, ${acknowledged} sends`] : broken;
 }
 
-/** True if there is a file of a checkpoint that the journal does not name yet. */
+/** True if a checkpoint file exists that the journal does not name yet. */
 function isUnfinished(journal: string): boolean {
   if (!existsSync(journal)) return false;
   return existsSync(`${journal}.checkpoint-${checkpointNumber(journal) + 1}`);

@@ -1,6 +1,6 @@
 /**
- * A fast client for tests that kill a service under load: some connections, one send at a time on
- * each, the reply's bytes kept as they came.
+ * A fast client for tests that kill a service under load: several connections with one send at a
+ * time each. Keeps the exact bytes of replies.
  */
 import { connect } from 'node:net';
 import type { ReadyFile } from '../../src/simulator.ts';
@@ -13,12 +13,12 @@ export interface SendReply {
 
 interface SendPlan {
   readonly connections: number;
-  /** The `request_id` of the next send; undefined ends the connection that asks. */
+  /** The `request_id` of the next send; undefined ends this connection. */
   readonly nextId: () => string | undefined;
   readonly onReply: (reply: SendReply) => void;
 }
 
-/** Resolves when every connection has ended: by the plan, or by the service. */
+/** Resolves when every connection has ended, by the plan or by the service. */
 export async function sendAll(ready: ReadyFile, plan: SendPlan): Promise<void> {
   const makeRequest = requestMaker(ready);
   const port = Number(new URL(ready.base_url).port);
@@ -69,7 +69,7 @@ function requestMaker({ accounts: [account] }: ReadyFile): (requestId: string) =
   };
 }
 
-/** Undefined while the reply has not arrived whole. */
+/** Undefined while the reply is incomplete. */
 function replyIn(bytes: string): Omit<SendReply, 'requestId'> | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

@@ -1,8 +1,8 @@
 /**
- * `npm run test:package`: what a user gets. Packs the project, installs the tarball in an empty one
- * with the README's commands and nothing but the registry, compiles and runs the snippets there,
- * under Vitest and Jest too, uses each command, and runs the package linters. Ends with "N passed,
- * N failed".
+ * `npm run test:package`: tests the package as a user gets it. Packs the project, installs the
+ * tarball in an empty project with the README's commands and only the registry. There it compiles
+ * and runs the snippets, under Vitest and Jest too, uses each command, and runs the package
+ * linters. Ends with "N passed, N failed".
  */
 
 import { execFileSync } from 'node:child_process';
@@ -39,7 +39,7 @@ function run(command: string, cwd: string): string {
   });
 }
 
-/** The one snippet of a page that holds `marker`. */
+/** The only snippet of a page that contains `marker`. */
 function snippet(page: string, marker: string): string {
   const text = readFileSync(join(root, page), 'utf8');
   for (const [, body = ''] of text.matchAll(/^```(?:ts|js|yaml)\n(.*?)^```$/gms)) {
@@ -48,7 +48,7 @@ function snippet(page: string, marker: string): string {
   throw new Error(`${page} has no snippet with ${marker}`);
 }
 
-/** The world file is YAML, whose parser is bundled. */
+/** Uses a YAML world file, because the YAML parser is bundled. */
 async function servesByNpx(): Promise<void> {
   writeFileSync(join(project, 'world.yaml'), snippet('docs/world-files.md', 'my-own-key'));
   const line = 'npx smstwin serve --world world.yaml';

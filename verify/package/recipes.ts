@@ -1,6 +1,6 @@
 /**
  * The recipes of `docs/testing.md`, run in a project that has the package installed. In CI every
- * tool must be there but Go, which is 460 MB: its recipe runs where Go is.
+ * tool is required except Go, which takes 460 MB: its recipe runs only if Go is installed.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -82,7 +82,7 @@ function writeFiles(project: string): void {
   }
 }
 
-/** The commands of the block that starts a server so, with that server's URLs and key. */
+/** Runs the commands of a block that starts a server, with that server's URLs and key. */
 async function withServer(
   start: string,
   project: string,
@@ -109,7 +109,7 @@ function atAnotherSpeed(project: string, run: (command: string) => string): Prom
     for (const line of [preloaded, python]) {
       expectIn(run(here(line)), /^sent 3 in [23] minutes$/m);
     }
-    // The minute is spent: curl meets a 429 and waits for it too.
+    // The minute's limit is used up, so curl gets a 429 and waits.
     expectIn(run(here(curl)), /"status":"queued"/);
     if (performance.now() - startMs > 60_000) throw new Error('five minutes took one and more');
   });

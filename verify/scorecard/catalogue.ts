@@ -1,16 +1,16 @@
 /**
- * The libraries on the scorecard, and where their documentation says how to retry a POST and what
- * they do with a 429.
+ * The libraries on the scorecard, with what their documentation says about retrying a POST and
+ * about a 429.
  */
 export interface Library {
   readonly name: string;
   /** The file in `clients/`. */
   readonly file: string;
   readonly language: 'Node' | 'Python';
-  /** Npm's or Debian's. */
+  /** Packages of npm or Debian. */
   readonly packages: readonly string[];
   readonly configurations: readonly ('default' | 'recommended')[];
-  /** What its documentation says, where, and what it has no means for. */
+  /** A quote or summary of its documentation, the source, and what it cannot do. */
   readonly says: string;
 }
 

@@ -1,12 +1,16 @@
 /**
- * The fixed set of faults, each of which meets the first of a few messages that are sent one after
- * the other; and the client rules that it exercises, with the part of a program that can keep each.
+ * The fixed set of faults, and the client rules that it exercises, with the part of a program that
+ * can keep each rule. Each fault affects the first of a few messages that are sent one after
+ * another.
  */
 import type { FaultInput } from '../../src/config/fault-schema.ts';
 import type { ClientRuleId } from '../../src/referee/client-rules.ts';
 
 export const messageCount = 3;
-/** Simulated seconds for each real one. At more, the work of a client would look like a wait. */
+/**
+ * Simulated seconds per real second. At a higher rate, a client's computing time would look like a
+ * wait.
+ */
 export const rate = 6;
 export const retryAfterSeconds = 44;
 export const slowSeconds = 30;

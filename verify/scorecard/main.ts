@@ -1,5 +1,5 @@
 /**
- * `npm run scorecard`: runs all clients and writes the page. `-- --page` writes the page alone, from
+ * `npm run scorecard`: runs all clients and writes the page. `-- --page` only writes the page, from
  * the results of the last run.
  */
 import { writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * `docs/scorecard.md`, made from the results of a run, the sources of the clients, and the ledger
- * of client rules.
+ * Generates `docs/scorecard.md` from the results of a run, the sources of the clients, and the
+ * ledger of client rules.
  */
 import { readFileSync } from 'node:fs';
 import { clientRules } from '../../src/referee/client-rules.ts';

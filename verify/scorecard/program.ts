@@ -1,7 +1,7 @@
 /**
- * The program around a Node library, run in a process of its own: `program.ts <library>
- * <configuration>`. Reads its tasks as JSON, and writes for each message a line that says what it
- * reports of it. `program.py` is the same in Python.
+ * The program around a Node library, run in a child process: `program.ts <library>
+ * <configuration>`. Reads its tasks as JSON, and writes one line for each message with what it
+ * reports about it. `program.py` does the same in Python.
  */
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 /**
- * `results.ndjson`: what the last run of the scorecard found. The page is made from it.
+ * `results.ndjson`: the results of the last run of the scorecard, from which the page is generated.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Runs every configuration of a library under every fault, each pair in a world of its own, and asks
- * the world's referee for its verdicts. Client and service live at the same speed.
+ * Runs every configuration of a library under every fault, each pair in its own world, and reads
+ * the verdicts of that world's referee. Client and service run at the same speed.
  */
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
@@ -25,7 +25,7 @@ export interface Score {
   readonly fault: string;
   /** How often the service accepted one of the three messages. */
   readonly accepted: number;
-  /** Of those of `shownRules` that were exercised. */
+  /** The verdicts of those `shownRules` that were exercised. */
   readonly verdicts: Readonly<Record<string, ClientVerdict>>;
 }
 
@@ -34,7 +34,7 @@ interface Run {
   readonly configuration: string;
 }
 
-/** Processes at once: they mostly wait. */
+/** Simultaneous processes: they mostly wait. */
 const atOnce = 6;
 const mostRuns = 8;
 const pauseSeconds = 2;
@@ -61,8 +61,8 @@ export async function runAll(libraries: readonly Library[]): Promise<Score[]> {
 }
 
 /**
- * The scores that two runs agree on: on a busy machine a timeout can end a request that the service
- * has answered in time.
+ * Scores on which two runs agree: on a busy machine a timeout may end a request that was answered
+ * in time.
  */
 async function agreedScores(run: Run, simulator: Simulator): Promise<Score[]> {
   const seen = new Set<string>();
@@ -108,7 +108,7 @@ function taskOf(fault: string, configuration: string, world: Simulator): Task {
   };
 }
 
-/** A `request_id` is the program's part: none of the libraries adds one. */
+/** The program adds the `request_id`: none of the libraries does. */
 function messagesOf(configuration: string, from: string): object[] {
   return Array.from({ length: messageCount }, (_, at) => ({
     to: '+12025550123',
@@ -150,7 +150,7 @@ function commandOf({ library: { file, language }, configuration }: Run): string[
     const called = isDefault ? 'byDefault' : configuration;
     return [process.execPath, ...preloads, path('program.ts'), name, called];
   }
-  // Debian's, which has Debian's packages.
+  // Debian's Python, which has Debian's packages.
   const python = ['/usr/bin/python3', path('program.py'), name];
   return ['faketime', '-f', `+0 x${rate}`, ...python, isDefault ? 'by_default' : configuration];
 }

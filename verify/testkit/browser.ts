@@ -1,12 +1,12 @@
 /**
- * Launches the browser for tests of pages. Where there is none, those tests are skipped and say
- * so; in CI that is a failure.
+ * Launches the browser for tests of pages. Without a browser those tests are skipped with a
+ * message; in CI a missing browser is a failure.
  */
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
 const places = [
-  // Chromium without windows: the same pages for half the work.
+  // The headless build of Chromium renders the same pages for half the work.
   '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -16,7 +16,7 @@ const executablePath = process.env['CHROMIUM'] ?? places.find((place) => existsS
 const mayBeMissing = executablePath === undefined && process.env['CI'] === undefined;
 
 /**
- * Why a test that needs a browser is skipped, for its name; empty where there is one, and in CI.
+ * The reason why browser tests are skipped, for test names; empty if there is a browser, and in CI.
  */
 export const withoutBrowser = mayBeMissing ? ` (no Chromium at ${places.join(', ')})` : '';
 

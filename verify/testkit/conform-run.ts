@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type ConformIo, conform, type OwnSimulator } from '../../conformance/main.ts';
 import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';
 
-/** The fields of a result in the report that tests look at. */
+/** The fields of a result in the report that tests use. */
 export interface CaseResult {
   readonly id: string;
   /** The rule or the assumption. */
@@ -31,7 +31,7 @@ export interface ConformReport {
   };
 }
 
-/** Throws where the harness writes no report; the error carries what it wrote to stderr. */
+/** Throws if the harness writes no report; the error contains its stderr. */
 export async function runConform(
   argv: readonly string[],
   io: Partial<ConformIo> = {},
@@ -59,7 +59,7 @@ export function failures(results: readonly CaseResult[]): CaseResult[] {
   return results.filter(({ verdict }) => ['failed', 'spelling', 'error'].includes(verdict));
 }
 
-/** A simulator with a control port, for the harness to start by itself. */
+/** Starts a simulator with a control port, as `conform` does for a run without a base_url. */
 export async function startOwnSimulator(
   settings: SettingsInput,
   options: SimulatorOptions = {},

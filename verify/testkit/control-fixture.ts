@@ -12,7 +12,7 @@ import { bearer, postTo, requestTo, sendPaths } from './request.ts';
 export interface JsonReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whatever JSON came back; tests look into it freely. */
+  /** The parsed JSON of any reply, untyped for tests. */
   readonly json: ReturnType<typeof JSON.parse>;
 }
 
@@ -20,7 +20,7 @@ export interface ControlFixture {
   readonly simulator: Simulator;
   call(method: string, path: string, body?: unknown): Promise<JsonReply>;
   request(overrides: Partial<ControlRequest>): Promise<JsonReply>;
-  /** A send of an account by its first key, as the service sees it. */
+  /** A send of an account with its first key, from the service's point of view. */
   send(body: Readonly<Record<string, unknown>>, account?: number): ApiReply;
 }
 
@@ -53,7 +53,7 @@ export function controlFixture(
   };
 }
 
-/** A send of an account by its first key, from its first SIM or else the pool. */
+/** A send of an account with its first key, from its first SIM or otherwise the pool. */
 export function sendBy(
   simulator: Simulator,
   account: number,

@@ -1,5 +1,5 @@
 /**
- * Reads commands and snippets from the documentation, runs them, and starts servers by them.
+ * Reads commands and snippets from the documentation, runs them, and starts servers with them.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -31,7 +31,7 @@ export function commandsOf(page: string): readonly string[] {
     .flatMap(({ text }) => text.trim().split('\n'));
 }
 
-/** Relative links of a page, without their anchors. */
+/** The relative links of a page, without anchors. */
 export function linksOf(page: string): readonly string[] {
   const text = readFileSync(join(root, page), 'utf8');
   return [...text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)]
@@ -39,9 +39,7 @@ export function linksOf(page: string): readonly string[] {
     .filter((link) => !/^https?:/.test(link));
 }
 
-/**
- * Runs a command line as it is printed. Resolves to what it printed; rejects unless it ends with 0.
- */
+/** Runs a command line as printed. Resolves to its output; rejects if its exit code is not 0. */
 export async function shell(
   line: string,
   env: Readonly<Record<string, string>> = {},
@@ -52,7 +50,7 @@ export async function shell(
   return stdout;
 }
 
-/** Servers started by printed commands, on ports of their own; `end` kills those that still run. */
+/** Servers started by printed commands, on their own ports; `end` kills the ones still running. */
 export class DocServers {
   readonly folder = mkdtempSync(join(tmpdir(), 'smstwin-pages-'));
   readonly #started: ServedProcess[] = [];
@@ -70,7 +68,7 @@ export class DocServers {
   }
 }
 
-/** The line with this server's URLs in place of the printed ones. */
+/** The line with this server's URLs instead of the printed ones. */
 export function lineFor(served: ServedProcess, line: string): string {
   return line
     .replaceAll('http://127.0.0.1:8080', served.baseUrl)

@@ -1,5 +1,6 @@
 /**
- * For tests of checkpoints: the files of a journal, and a wait for the one that comes next.
+ * For tests of checkpoints: the files of a journal, and a function that waits for the next
+ * checkpoint.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -10,7 +11,7 @@ export function headerOfFile(journal: string): JournalHeader {
   return JSON.parse(readJournal(journal)?.header ?? '') as JournalHeader;
 }
 
-/** The number of the checkpoint that the journal goes on from; 0 without one. */
+/** The number of the journal's checkpoint; 0 without one. */
 export function checkpointNumber(journal: string): number {
   return headerOfFile(journal).checkpoint?.number ?? 0;
 }
@@ -19,7 +20,7 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Waits until the journal goes on from this checkpoint, and no other file of it is left. */
+/** Waits until the journal continues from this checkpoint and no other checkpoint file is left. */
 export async function checkpointTaken(journal: string, number: number): Promise<void> {
   const files = [basename(journal), `${basename(journal)}.checkpoint-${number}`];
   while (checkpointNumber(journal) < number) await nextTurn();
@@ -44,12 +45,12 @@ function copyIfThere(file: string, to: string): void {
   }
 }
 
-/** Copies the files of a journal, as a process that ends now would leave them. */
+/** Copies the files of a journal in the state that a killed process would leave. */
 export function copyFiles(journal: string, folder: string): string {
   mkdirSync(folder);
   for (const name of filesOf(journal)) {
     const file = join(dirname(journal), name);
-    // A checkpoint that was replaced is removed on another thread.
+    // Another thread may be removing a replaced checkpoint.
     if (!name.endsWith('.lock')) copyIfThere(file, join(folder, name));
   }
   return join(folder, basename(journal));

@@ -1,6 +1,5 @@
 /**
- * For the tests: the document read by somebody else, a JSON Schema validator that knows nothing of
- * zod.
+ * For tests: reads the OpenAPI document with an independent JSON Schema validator.
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
@@ -50,14 +49,14 @@ export class DescribedService {
     return operation;
   }
 
-  /** `status schema` for everything that the operation may answer. */
+  /** `status schema` for every documented reply of the operation. */
   documented(endpoint: EndpointName): string[] {
     return Object.entries(this.operation(endpoint).responses).flatMap(([status, response]) =>
       schemaNames(response).map((name) => `${status} ${name}`),
     );
   }
 
-  /** Which of the documented replies this is; throws where it is none. */
+  /** The documented replies that match this reply; throws if there are none. */
   recognise(endpoint: EndpointName, reply: ApiReply): string[] {
     const where = `${endpoint} ${reply.status} ${reply.body}`;
     const response = this.operation(endpoint).responses[reply.status];
@@ -95,7 +94,7 @@ export class DescribedService {
   }
 }
 
-/** Every answer that changes what the document says of requests and replies, in mixtures. */
+/** Answers that change the described requests or replies, in combinations. */
 export const mixtures: readonly Partial<Assumptions>[] = [
   {},
   { errorBody: 'nested', notFoundBody: 'code_detail', malformedJson: 'code_400' },

@@ -1,16 +1,13 @@
 /**
- * Rows in which any two answers to two different questions stand together at least once, made
- * greedily: few enough to run, where all combinations would be more than there is time for. No
- * chance takes part.
+ * Computes rows in which every two answers to two different questions occur together at least once.
+ * Greedy and deterministic; few enough rows to run, while all combinations would take too long.
  */
 
 /** Questions by name, each with its possible answers. */
 export type Choices = Readonly<Record<string, readonly unknown[]>>;
 export type Row = Readonly<Record<string, unknown>>;
 
-/**
- * The index of the answer that a row gives to each question; undefined where none is chosen yet.
- */
+/** The index of a row's answer to each question; undefined if not chosen yet. */
 type Draft = (number | undefined)[];
 
 export function pairwise(choices: Choices): Row[] {
@@ -26,7 +23,7 @@ export function pairwise(choices: Choices): Row[] {
   return rows;
 }
 
-/** Two questions and an answer to each, in one number: 10 bits for each of the four. */
+/** Two questions and an answer to each as one number, with 10 bits for each of the four. */
 function pairKey(q: number, a: number, r: number, b: number): number {
   return q < r ? ((q * 1024 + a) * 1024 + r) * 1024 + b : ((r * 1024 + b) * 1024 + q) * 1024 + a;
 }
@@ -40,14 +37,14 @@ function pairsOf(answers: readonly (readonly unknown[])[]): Set<number> {
   return pairs;
 }
 
-/** A pair that no row has yet. */
+/** A pair that no row contains yet. */
 function first(open: ReadonlySet<number>): number | undefined {
   for (const pair of open) return pair;
   return undefined;
 }
 
 /**
- * A row around one open pair: question by question, the answer that closes most of what is open.
+ * Completes a row around one open pair: for each question, the answer that covers most open pairs.
  */
 function completed(
   seed: number,

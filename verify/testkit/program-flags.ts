@@ -1,6 +1,6 @@
 /**
- * The flags of the long-running programs, each declared with its type, its bounds and its default.
- * A wrong flag ends a program with exit code 2 and one line that names it.
+ * The flags of the long-running programs, each declared with its type, bounds and default. A wrong
+ * flag ends the program with exit code 2 and one line that names it.
  */
 import { parseArgs } from 'node:util';
 
@@ -8,7 +8,7 @@ export class FlagError extends Error {
   override readonly name = 'FlagError';
 }
 
-/** How one value is read; the text is undefined where the flag is not given. */
+/** Parses one value; the text is undefined if the flag is absent. */
 type Reader<T> = (name: string, text: string | undefined) => T;
 
 export function number(least: number, most: number, fallback: number): Reader<number> {
@@ -37,7 +37,7 @@ export function word<const W extends string>(...words: readonly [W, ...W[]]): Re
   };
 }
 
-/** Undefined if it is not given. */
+/** Undefined if the flag is absent. */
 export function optional<T>(reader: Reader<T>): Reader<T | undefined> {
   return (name, text) => (text === undefined ? undefined : reader(name, text));
 }
@@ -49,7 +49,7 @@ export function textOr(fallback: string): Reader<string> {
 type Readers = Readonly<Record<string, Reader<unknown>>>;
 type Read<R extends Readers> = { readonly [K in keyof R]: ReturnType<R[K]> };
 
-/** Reads positional arguments, in their order, and flags, by their names. */
+/** Reads positional arguments in order and flags by name. */
 export function readFlags<F extends Readers, P extends Readers = Record<never, never>>(
   argv: readonly string[],
   flags: F,
@@ -72,7 +72,7 @@ export function readFlags<F extends Readers, P extends Readers = Record<never, n
 
 type Program = (argv: string[]) => Promise<number>;
 
-/** Runs a program on the flags of the command line; its answer is the exit code. */
+/** Runs a program with the flags of the command line; it returns the exit code. */
 export async function runProgram(name: string, run: Program): Promise<void> {
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   process.exitCode = await exitCodeOf(name, run, process.argv.slice(2), say);

@@ -1,6 +1,6 @@
 /**
- * Random commands for any simulator, and what it answers to each: requests of the service, and
- * every operation that journals record. Targets are chosen by an index into what there is.
+ * Random commands for any simulator, and their results: requests of the service, and every
+ * operation that journals record. Targets are chosen by an index into the existing objects.
  */
 import fc from 'fast-check';
 import { perform } from '../../src/operations/define.ts';
@@ -63,7 +63,7 @@ const get = commands(
   },
 );
 
-/** What would end the run, or make it depend on the wall clock. */
+/** Operations that would end the run, or make it depend on the wall clock. */
 const leftOut = ['clock.setMode', 'simulator.reset', 'snapshots.restore', 'messages.advanceUntil'];
 const recorded = operations.filter(({ name, recorded }) => recorded && !leftOut.includes(name));
 
@@ -92,7 +92,7 @@ const oneCommand = fc.oneof(
 
 export const someCommands = fc.array(oneCommand, { minLength: 1, maxLength: 40, size: 'max' });
 
-/** What a command came to: its answer, or the refusal of an operation. */
+/** The result of a command: its answer, or the refusal of an operation. */
 export function outcomeOf(simulator: Simulator, { label, run }: Command): string {
   try {
     return `${label} ${JSON.stringify(run(simulator))}`;
@@ -119,7 +119,7 @@ function asKey(simulator: Simulator, of: number): { readonly authorization: stri
   return { authorization: bearer(at(keysOf(simulator), of)?.key) };
 }
 
-/** By account: a restored world lists them so. */
+/** Grouped by account, the order in which a restored world lists them. */
 function keysOf(simulator: Simulator): readonly ApiKey[] {
   return [...worldOf(simulator).accounts.values()].flatMap(({ keys }) => keys);
 }

@@ -1,6 +1,7 @@
 /**
- * The one raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client
- * library would not send what a broken or hostile client does, nor show what arrived before a cut.
+ * The only raw HTTP client of the tests: it writes exact bytes and reads exact bytes. A client
+ * library would not send what a broken or hostile client sends, nor show the bytes received before
+ * a cut.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -40,8 +41,9 @@ export class RawSocket {
   }
 
   /**
-   * Resolves once the kernel has the bytes and the server has had its turn. Text is written as
-   * UTF-8. `cuts`: positions at which the bytes are split into packets, taken modulo their length.
+   * Resolves once the kernel has the bytes and the server had a turn of the event loop. Text is
+   * written as UTF-8. `cuts`: positions at which the bytes are split into packets, modulo their
+   * length.
    */
   async write(bytes: string | Uint8Array, cuts: readonly number[] = []): Promise<void> {
     const whole = Buffer.from(bytes);
@@ -56,12 +58,12 @@ export class RawSocket {
     }
   }
 
-  /** The next whole reply to a request with this method. Throws a WrongReply where none comes. */
+  /** The next whole reply to a request with this method. Throws a WrongReply if none arrives. */
   async reply(method = 'GET'): Promise<RawReply> {
     return this.#await(`the reply to ${method}`, () => this.#reader.next(method, this.#isClosed));
   }
 
-  /** Waits until the text has arrived, and takes everything up to its end. */
+  /** Waits for the text, and takes everything up to its end. */
   async until(text: string): Promise<string> {
     const taken = await this.#await(JSON.stringify(text), () => this.#reader.takeUntil(text));
     return Buffer.from(taken, 'latin1').toString();
@@ -73,7 +75,7 @@ export class RawSocket {
     return this.#reader.rest;
   }
 
-  /** The whole replies that have arrived without being waited for. */
+  /** Whole replies that arrived but were not read yet. */
   *leftovers(): Generator<RawReply> {
     for (;;) {
       const reply = this.#reader.next('GET', this.#isClosed);
@@ -115,7 +117,7 @@ export class RawSocket {
     }
   }
 
-  /** Resolves when something arrives, the connection closes, or the time is over. */
+  /** Resolves when bytes arrive, the connection closes, or the time is over. */
   #more(withinMs: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = Number.isFinite(withinMs) ? setTimeout(resolve, withinMs) : undefined;
@@ -127,7 +129,7 @@ export class RawSocket {
   }
 }
 
-/** A POST with its right length. */
+/** A POST with its correct length. */
 export function post(body: string, ...headers: string[]): string {
   const lines = headers.map((line) => `${line}\r\n`).join('');
   const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`;

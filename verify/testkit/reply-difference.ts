@@ -1,5 +1,5 @@
 /**
- * Compares a reply with what the reference model expects of it.
+ * Compares a reply with the reference model's expectation.
  */
 import type { Expected } from '../../conformance/model/reference-model.ts';
 import type { ApiReply } from '../../src/http/service/messages.ts';

@@ -1,5 +1,5 @@
 /**
- * Requests of the service as a transport hands them on.
+ * Requests of the service in the form that transports pass on.
  */
 import type { ApiRequest } from '../../src/http/service/messages.ts';
 

@@ -1,5 +1,5 @@
 /**
- * A short exchange of an account with the service, for examples; each reply is compared with the
+ * A short dialogue of an account with the service, for examples; each reply is compared with the
  * model's.
  */
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
@@ -51,7 +51,7 @@ export class Scene {
     return this.get(`/api/v1/sms/${JSON.parse(body).message_id}/`, call);
   }
 
-  /** The present status of an accepted send, from a read. */
+  /** The current status of an accepted send, from a read. */
   statusOf(accepted: ApiReply): string {
     return JSON.parse(this.read(accepted).body).status;
   }

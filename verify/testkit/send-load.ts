@@ -1,6 +1,6 @@
 /**
- * A load of sends for the tests that end a process in the middle of it: many senders, each with one
- * request at a time, and a book of what was acknowledged.
+ * A load of sends for tests that end a process in the middle of it: many senders with one request
+ * at a time each, and a ledger of acknowledged sends.
  */
 import { routeOf } from '../../src/operations/table.ts';
 import type { ReadyFile } from '../../src/simulator.ts';
@@ -8,9 +8,9 @@ import type { ServedProcess } from './served-process.ts';
 
 export interface LoadPlan {
   readonly senders: number;
-  /** So many answers come before `end` is called; the senders continue until no reply comes. */
+  /** `end` is called after this many answers; the senders continue until there is no reply. */
   readonly afterSends: number;
-  /** Opens the request_id of each send. */
+  /** The prefix of each send's request_id. */
   readonly round: string;
   readonly end: () => void;
 }
@@ -18,7 +18,7 @@ export interface LoadPlan {
 export interface LoadReport {
   /** Body of the 202 by request_id. */
   readonly acknowledged: ReadonlyMap<string, string>;
-  /** Answers that are neither a 202 nor a connection that ended. */
+  /** Answers other than a 202 or a closed connection. */
   readonly complaints: readonly string[];
 }
 
@@ -45,8 +45,8 @@ export async function loadUntilGone(served: ServedProcess, plan: LoadPlan): Prom
 }
 
 /**
- * Every acknowledged message is there once, and its request_id is answered 200 with the first
- * bytes.
+ * Checks that every acknowledged message exists once, and that its request_id is answered 200 with
+ * the first bytes.
  */
 export async function checkBooks(
   ready: ReadyFile,

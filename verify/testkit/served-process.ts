@@ -1,6 +1,6 @@
 /**
- * For tests and long runs: `smstwin serve` in a process of its own, on free ports, asked through
- * `probe.ts` what it holds, ended by a signal.
+ * For tests and long runs: `smstwin serve` in a child process on free ports. `probe.ts` reports its
+ * resources, and a signal ends it.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
@@ -16,14 +16,14 @@ const answerWithinMs = 30_000;
 let starts = 0;
 
 export interface Ended {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
 export class ServedProcess {
   readonly #child: ChildProcess;
-  /** Resolves when the process has ended, by whatever. */
+  /** Resolves when the process has ended for any reason. */
   readonly ended: Promise<Ended>;
   #ready: ReadyFile | undefined;
   #errors = '';
@@ -48,7 +48,7 @@ export class ServedProcess {
     );
   }
 
-  /** The same by a command line, as users type it; without the probe. */
+  /** The same with a command line, as users type it; without the probe. */
   static byCommand(folder: string, line: string, cwd: string): Promise<ServedProcess> {
     return ServedProcess.#started(folder, [], (flags) => {
       const command = `exec ${line} ${flags.join(' ')}`;
@@ -95,19 +95,19 @@ export class ServedProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** What it has written to stderr. */
+  /** The text that it has written to stderr. */
   get errors(): string {
     return this.#errors;
   }
 
-  /** Why it is of no more use: it has ended, or has written to stderr. */
+  /** Why it can no longer be used: it has ended, or has written to stderr. */
   complaint(): string | undefined {
     const { exitCode, signalCode } = this.#child;
     if (this.hasEnded) return `the server ended with ${exitCode ?? signalCode}: ${this.errors}`;
     return this.errors === '' ? undefined : this.errors;
   }
 
-  /** To the server itself, not to a shell or npm before it. */
+  /** Sends a signal to the server itself, not to a shell or npm in front of it. */
   signal(signal: NodeJS.Signals): void {
     const { pid } = this.#ready ?? this.#child;
     if (pid === undefined || pid === this.#child.pid) this.#child.kill(signal);
@@ -119,7 +119,7 @@ export class ServedProcess {
     return this.ended;
   }
 
-  /** Ends it at once, if it has not ended. */
+  /** Kills it, if it has not ended. */
   async kill(): Promise<Ended> {
     if (!this.hasEnded) this.signal('SIGKILL');
     return this.ended;
@@ -136,7 +136,7 @@ export class ServedProcess {
     });
   }
 
-  /** What it holds once its handles no longer change. */
+  /** Its resources once its handles no longer change. */
   async settledHoldings(): Promise<Holdings> {
     let held = await this.holdings();
     for (;;) {
@@ -147,7 +147,7 @@ export class ServedProcess {
   }
 }
 
-/** Handles and open files, as text that can be compared. */
+/** Handles and open files as text, for comparison. */
 export function handlesOf({ resources, descriptors }: Holdings): string {
   const kinds = Object.entries(resources).sort(([one], [other]) => (one < other ? -1 : 1));
   return JSON.stringify({ resources: Object.fromEntries(kinds), descriptors });

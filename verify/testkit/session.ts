@@ -1,5 +1,5 @@
 /**
- * A simulator and the reference model side by side. Every request goes to both, and their replies
+ * A simulator and the reference model in parallel. Every request goes to both, and their replies
  * are compared. The model gets the values that the simulator draws, and checks that they are
  * possible. `steps/` plays random and chosen steps on a session.
  */
@@ -26,7 +26,7 @@ export interface Setup {
 export interface SessionOptions {
   /** False for properties of the simulator alone, which do not need the model. */
   readonly compares?: boolean;
-  /** A wrong simulation, to see that the comparison finds it. */
+  /** A wrong simulation, to check that the comparison finds it. */
   readonly simulation?: SimulatorOptions['simulation'];
 }
 
@@ -53,7 +53,7 @@ export const accountCount = names.length;
 /** The pool in every session. */
 export const poolNumbers: readonly string[] = ['+12025550190', '+12025550191'];
 
-/** The fates that every world scripts, unless its own say otherwise. */
+/** The fates that every world scripts, unless the world itself scripts them. */
 export const scripted: readonly Outcome[] = [
   ...(['queued', 'sending', 'sent'] as const).flatMap((status, n): Outcome[] => [
     { to: `+1202555016${n}`, ends: 'failed', in: status, polls: 1 },
@@ -66,7 +66,7 @@ export class Session {
   readonly simulator: Simulator;
   readonly model: ReferenceModel;
   readonly trace: TraceLine[] = [];
-  /** The number of the present step. */
+  /** The number of the current step. */
   step = 0;
   /** Where to split an advance of the clock; only a property test sets it. */
   cutsOf: (fromMs: number, toMs: number) => readonly number[] = () => [];
@@ -98,7 +98,9 @@ export class Session {
     this.#createSim(1, '+12025550111', 'simulated');
   }
 
-  /** Stops at once: `close()` would wait for the next turn, and tests make thousands in one. */
+  /**
+   * Stops synchronously: `close()` would wait for the next turn, and tests create thousands in one.
+   */
   stop(): void {
     this.simulator.wallClock.stop();
     this.simulator.simulation.stop();
@@ -143,7 +145,7 @@ export class Session {
     for (const who of this.#people.keys()) this.call(who, this.get(who, '/api/v1/account/stats/'));
   }
 
-  /** A GET of an account, by the key that the step's position chooses. */
+  /** A GET of an account, with the key at this index. */
   get(who: number, path: string, key = 0): ApiRequest {
     return requestTo(path, {
       authorization: bearer(this.keyOf(who, key)),
@@ -182,7 +184,7 @@ export class Session {
     }
   }
 
-  /** Undefined once it was forgotten. */
+  /** Undefined if the message was forgotten. */
   historyOf(
     messageId: string,
   ): readonly { readonly status: Status; readonly atMs: number }[] | undefined {
@@ -280,7 +282,7 @@ export function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** A request in short. */
+/** A short text for a request. */
 export function textOf(request: ApiRequest): string {
   const { method, path, query, authorization, contentType, contentEncoding } = request;
   const body = typeof request.body === 'string' ? request.body : `${request.body.length} bytes`;

@@ -1,6 +1,6 @@
 /**
- * For the tests: opens transports of either kind on a free port and closes every one of them
- * afterwards, since one left open would hold the test process.
+ * For tests: opens transports of either kind on a free port and closes all of them afterwards,
+ * because an open one would keep the test process running.
  */
 import { afterEach, expect, test } from 'vitest';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
@@ -13,7 +13,7 @@ import type { Serve, Transport, TransportOptions } from '../../src/http/transpor
 import { RawSocket } from './raw-socket.ts';
 
 /**
- * Why there is no native transport to test, for a test's name; empty where there is one, and in CI.
+ * The reason why the native transport cannot be tested, for test names; empty if it can, and in CI.
  */
 const reason = process.env['CI'] === undefined ? await whyNoNativeServer() : undefined;
 export const withoutNative = reason === undefined ? '' : ` (${reason})`;
@@ -54,7 +54,7 @@ export async function dial(port: number, host?: string, allowHalfOpen = false): 
   return socket;
 }
 
-/** Answers 200 with what it was given. */
+/** Answers 200 with the request that it received. */
 export function echo(request: ApiRequest): ApiReply {
   const { method, path, query, authorization, clientIp, forwardedFor } = request;
   const { contentType, contentEncoding } = request;

@@ -1,7 +1,6 @@
 /**
- * For the tests: one simulated service on a clock that only the test moves, and the requests that
- * its callers make of it, without a socket. Everything goes through `handle()`, as it does behind a
- * transport.
+ * For tests: one simulated service on a manual clock, and requests of its callers without a socket.
+ * Every request goes through `handle()`, as with a transport.
  */
 
 import type { StatusReader } from '../../src/actors/lifecycle.ts';
@@ -13,7 +12,7 @@ import type { Account, Device, Message } from '../../src/sim/records.ts';
 import { Simulation } from '../../src/simulation/simulation.ts';
 import { bearer, postTo, requestTo } from './request.ts';
 
-/** Numbers of the default world, and one that no SIM has. */
+/** Numbers of the default world, and one without a SIM. */
 export const acmeNumber = '+12025550101';
 export const acmeOtherNumber = '+12025550102';
 export const globexNumber = '+12025550111';
@@ -25,7 +24,7 @@ export const secondMs = 1_000;
 export const minuteMs = 60_000;
 export const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
-/** Longer than any poll interval of 20 s, so that one such step is one poll, or two. */
+/** One such step includes one or two polls, as devices poll every 20 s. */
 export const pollMs = 20_000;
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -46,7 +45,7 @@ export class Twin {
     this.simulation = new Simulation(parsed, parsed.startTimeMs);
   }
 
-  /** A twin that differs from the default one by these answers. */
+  /** A twin with these answers in place of the defaults. */
   static assuming(assumptions: Partial<Assumptions>): Twin {
     return new Twin({ assumptions });
   }
@@ -59,7 +58,7 @@ export class Twin {
     this.simulation.clock.advanceTo(this.now() + ms);
   }
 
-  /** Until nothing is left that happens by itself. */
+  /** Advances until no timer is left. */
   advanceToQuiet(): void {
     const { clock } = this.simulation;
     for (let next = clock.nextAtMs; next !== undefined; next = clock.nextAtMs) {
@@ -98,12 +97,12 @@ export class Twin {
     return this.request('POST', path, { contentType, body, ...more });
   }
 
-  /** A send that is accepted as it stands, but for these fields; `undefined` leaves one out. */
+  /** A valid send with these fields replaced; `undefined` removes a field. */
   send(fields: Fields = {}, more: Partial<ApiRequest> = {}): Read {
     return this.post('/api/v1/sms/send/', { ...plainSend, ...fields }, more);
   }
 
-  /** The same, by another account. */
+  /** The same, from another account. */
   sendAs(name: string, fields: Fields): Read {
     return this.send(fields, { authorization: `Bearer ${this.key(name)}` });
   }
@@ -112,7 +111,7 @@ export class Twin {
     return this.request('GET', `/api/v1/sms/${String(messageId)}/`, more);
   }
 
-  /** Sends, expects that it was accepted, and returns the live record. */
+  /** Sends, expects that the message was accepted, and returns its record. */
   accepted(fields: Fields = {}, more: Partial<ApiRequest> = {}): Message {
     const reply = this.send(fields, more);
     const message = this.simulation.world.messages.get(String(reply.json['message_id']));
@@ -122,14 +121,14 @@ export class Twin {
     return message;
   }
 
-  /** Status and seconds since the twin's start of everything that a message has been. */
+  /** Every status of a message, with the seconds since the twin's start. */
   history(message: Message): string {
     return messageHistory(message)
       .map(({ status, at }) => `${status} ${at}`)
       .join(', ');
   }
 
-  /** Every message of the world with its history, in the order of acceptance. */
+  /** Every message of the world with its history, in order of acceptance. */
   histories(): string[] {
     return [...this.simulation.world.messages.values()].map(
       (message) => `${message.messageId}: ${this.history(message)}; ${message.failureReason ?? ''}`,
@@ -137,7 +136,7 @@ export class Twin {
   }
 }
 
-/** A reader of every change of status, one by one. */
+/** A reader that gets every change of status one by one. */
 export function readerOf(changed: StatusReader['changed']): StatusReader {
   return { accepted: () => {}, changed, changedUnread: () => {}, wantedOf: (count) => count };
 }

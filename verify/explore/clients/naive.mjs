@@ -1,5 +1,6 @@
 /**
- * The client of docs/explore.md: it looks right, and sends two messages. With `mended` it is right.
+ * The client of docs/explore.md: it looks right but sends two messages. With `mended` it is
+ * correct.
  */
 const { SMSTWIN_BASE_URL, SMSTWIN_API_KEY, SMSTWIN_FROM } = process.env;
 const isMended = process.argv[2] === 'mended';
@@ -25,7 +26,7 @@ async function send(message) {
       const reply = await post(message, crypto.randomUUID());
       if (reply.ok) return (await reply.json()).message_id;
     } catch {
-      // The network: try again.
+      // A network error: try again.
     }
     await sleep(100 * attempt);
   }
@@ -42,7 +43,7 @@ async function sendMended(message) {
       const seconds = reply.headers.get('retry-after');
       if (seconds !== null) waitMs = Number(seconds) * 1_000 + 20;
     } catch {
-      // The network, a timeout or half a reply: the request_id makes another attempt safe.
+      // A network error, a timeout or half a reply: the request_id makes another attempt safe.
     }
     await sleep(waitMs);
   }

@@ -1,7 +1,7 @@
 /**
- * A client without a mistake, or with one that is planted: it sends some messages one after the
- * other, each under one request_id, with a timeout, patience with 429s, and retries after
- * everything that may pass. As a command: `node patient.mjs <bug> <messages>`.
+ * A correct client, or one with a planted bug: it sends some messages one after another, each with
+ * one request_id. It has a timeout, waits after 429s, and retries after every temporary failure. As
+ * a command: `node patient.mjs <bug> <messages>`.
  */
 import { fileURLToPath } from 'node:url';
 
@@ -9,8 +9,8 @@ const mostAttempts = 6;
 const timeoutMs = Number(process.env['CLIENT_TIMEOUT'] ?? 10) * 1_000;
 
 /**
- * Each bug is asked after each failure what to do otherwise: `history` has all failures so far, the
- * last one included, as `{ intent, attempt, outcome }`.
+ * Each bug is called after each failure and may change the next step. `history` holds all failures
+ * so far, as `{ intent, attempt, outcome }`.
  */
 export const bugs = {
   none: () => ({}),

@@ -1,10 +1,10 @@
 /**
- * What a client on the scorecard is made for, and what it is: it resolves with the parsed reply of
- * an accepted send, and rejects when its library gives up.
+ * The interface of a client on the scorecard, and its settings. The client resolves with the parsed
+ * reply of an accepted send, and rejects when its library gives up.
  */
 export interface Service {
   readonly url: string;
-  /** With the key. */
+  /** Includes the key. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

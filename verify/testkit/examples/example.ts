@@ -1,5 +1,5 @@
 /**
- * An example of an assumption, and what examples share.
+ * An example of an assumption, and helpers that examples share.
  */
 import type { AssumptionName } from '../../../src/sim/assumptions.ts';
 import type { Scene } from '../scene.ts';
@@ -14,11 +14,11 @@ export interface Example {
   readonly startsAt?: string;
   /** Each answer with the result of the scene; the default first. */
   readonly shows: Shown;
-  /** More answers to try, where any number or text is one. */
+  /** More answers to try, if any number or text is valid. */
   readonly more?: readonly unknown[];
-  /** The answers that the harness is tried with, default first, if not all of these. */
+  /** The answers with which the harness is tested, default first, if not all of these. */
   readonly judged?: readonly unknown[];
-  /** Which replies the assumption may change. */
+  /** The replies that the assumption may change. */
   readonly reaches: Reach;
 }
 
@@ -36,7 +36,7 @@ export function ahead(scene: Scene, byMs: number, zone = 'Z'): string {
   return new Date(scene.session.model.nowMs + byMs).toISOString().replace('Z', zone);
 }
 
-/** Sends until a refusal; returns how many passed and the wait that the refusal states. */
+/** Sends until a refusal; returns how many passed and the wait in the refusal. */
 export function exhaust(scene: Scene): { passed: number; waitSeconds: number } {
   for (let passed = 0; ; passed += 1) {
     const reply = scene.send();

@@ -1,5 +1,5 @@
 /**
- * The one table of examples: what each answer of each assumption looks like to a caller, and which
+ * The only table of examples: how each answer of each assumption looks to a caller, and which
  * answers random runs and the harness try.
  */
 import {
@@ -38,7 +38,7 @@ const all = ({ shows, more = [] }: Example) => [...shows.map(([answer]) => answe
 /** The answers of each assumption for random runs, the default first. */
 export const randomAnswers = answersBy(all);
 
-/** The answers of each assumption that the harness is tried with, the default first. */
+/** The answers of each assumption with which the harness is tested, the default first. */
 export const judgedAnswers = answersBy((one) => one.judged ?? all(one));
 
 /**
@@ -57,7 +57,7 @@ export function repliesOfExamples(
     try {
       scene(stage);
     } catch {
-      // Under other answers, what the example looks at may be missing.
+      // Under other answers, things that the example needs may be missing.
     }
     stage.stop();
     const keys = stage.session.validKeysOf(0).join();

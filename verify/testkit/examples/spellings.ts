@@ -1,6 +1,6 @@
 /**
- * Examples of the assumptions about spellings: of numbers, times, paths and methods, and what a
- * 400 calls them.
+ * Examples of the assumptions about spellings: of numbers, times, paths and methods, and the field
+ * names in a 400.
  */
 import { brief } from '../scene.ts';
 import { answers, type Examples, keysOf, unauthenticated } from './example.ts';

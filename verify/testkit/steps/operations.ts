@@ -4,7 +4,7 @@
 import type { Operation } from '../../../src/operations/define.ts';
 import { randomAnswers } from '../examples/examples.ts';
 
-/** The declared examples, or more telling inputs. `instead`: for one use alone. */
+/** The declared examples, or better inputs. `instead`: only for this use. */
 export function inputsOf(
   { name, examples }: Operation,
   instead: Readonly<Record<string, readonly unknown[]>> = {},

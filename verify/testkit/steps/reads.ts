@@ -1,6 +1,5 @@
 /**
- * Requests that create nothing: reads, lists, polls, and those that are refused by their key or
- * path.
+ * Requests that create nothing: reads, lists, polls, and requests refused for their key or path.
  */
 import fc from 'fast-check';
 import type { Endpoint } from '../../../conformance/model/reference-model.ts';

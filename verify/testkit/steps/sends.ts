@@ -1,5 +1,5 @@
 /**
- * Sends of every kind: acceptable, odd in some field, of raw bytes, and repeated.
+ * Sends of every kind: valid, odd in some field, raw bytes, and repeated.
  */
 import fc from 'fast-check';
 import type { ApiRequest } from '../../../src/http/service/messages.ts';

@@ -1,7 +1,7 @@
 /**
- * A kind of step: the values that it is drawn with, and what it does to a session. A step is data
- * and names its targets by position, so it keeps a meaning in any run, also when fast-check removes
- * other steps.
+ * A kind of step: the random values that it takes, and its effect on a session. A step is data and
+ * names its targets by position, so it is valid in any run, also when fast-check removes other
+ * steps.
  */
 import fc from 'fast-check';
 import type { Session } from '../session.ts';
@@ -9,7 +9,7 @@ import type { Session } from '../session.ts';
 export interface StepKind<Kind extends string, Fields> {
   readonly kind: Kind;
   readonly drawn: fc.Arbitrary<Fields & { kind: Kind }>;
-  /** Plays it; returns a description of what was done. */
+  /** Plays the step; returns a description of it. */
   readonly play: (session: Session, step: Fields) => string;
 }
 
@@ -21,7 +21,7 @@ export function stepKind<const Kind extends string, Fields extends object>(
   return { kind, drawn: fields.map((drawn) => ({ ...drawn, kind })), play };
 }
 
-/** The first in eleven of twelve cases, so that most requests fail in at most one place. */
+/** The first in eleven of twelve cases, so that most requests are wrong in at most one place. */
 export function mostly<T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return fc.oneof({ weight: 11, arbitrary: usual }, { weight: 1, arbitrary: odd });
 }

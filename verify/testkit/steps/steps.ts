@@ -1,7 +1,7 @@
 /**
  * The vocabulary of random runs: every kind of step, how often it is drawn, and how it is played.
  * The model's sequences, the laws and the examples of assumptions play these steps; snapshots,
- * invariants, the fuzzer and the soak draw from the same values.
+ * invariants, the fuzzer and the soak use the same values.
  */
 import fc from 'fast-check';
 import type { Session } from '../session.ts';
@@ -46,7 +46,7 @@ const plays = new Map<string, Play>([
   ['assume', control.assume as Play],
 ]);
 
-/** Plays one step; returns a description of what was done. */
+/** Plays one step; returns a description of it. */
 export function playStep(session: Session, step: Step): string {
   const done = plays.get(step.kind)?.(session, step) ?? `no step is called ${step.kind}`;
   session.step += 1;

@@ -1,5 +1,5 @@
 /**
- * What steps act on: callers, positions in a list, and ids as they are spelt in a path.
+ * The targets of steps: callers, positions in a list, and ids in the spelling of a path.
  */
 import fc from 'fast-check';
 import { accountCount } from '../session.ts';
@@ -28,7 +28,7 @@ export function spelt(id: string, spelling: Spelling | undefined): string {
   return spelling === 'bare' ? text : text.toUpperCase();
 }
 
-/** Mostly what belongs to the caller itself; else what belongs to `others`. */
+/** Mostly an object of the caller; otherwise an object of `others`. */
 export function whoseOf<Step extends { who: number; whose: number | undefined }>(
   steps: fc.Arbitrary<Step>,
 ): fc.Arbitrary<Step & { whose: number }> {

@@ -1,5 +1,5 @@
 /**
- * Steps of the clock: by an amount, or to a moment at which something changes.
+ * Steps of the clock: by a duration, or to a moment at which something changes.
  */
 import fc from 'fast-check';
 import { at, iso, type Session } from '../session.ts';

@@ -1,9 +1,9 @@
 /**
- * Values for the fields of a send and the parts of other requests: usual ones, and ones that a
- * careless check would get wrong. Random steps and fuzzed bodies draw from the same lists.
+ * Values for the fields of a send and the parts of other requests: common ones, and ones that a
+ * careless check would get wrong. Random steps and fuzzed bodies use the same lists.
  */
 
-/** JSON values that are no text, or an empty one. */
+/** JSON values that are not text, and an empty text. */
 export const notTexts: readonly unknown[] = [
   ...[null, 0, 1.5, true, false, [], ['+12025550150'], {}, ''],
 ];
@@ -39,7 +39,7 @@ export const oddIds: readonly unknown[] = [
   ...[7, '7', 1e21, 'true'],
 ];
 
-/** Texts that are almost a time of ISO 8601, or one in a rare form. */
+/** Texts that are almost an ISO 8601 time, or one in a rare form. */
 export const oddTimes: readonly string[] = [
   ...['tomorrow', '2026-02-30T00:00:00Z', '2027-02-29T10:00:00Z', '2028-02-29T10:00:00Z'],
   ...['2026-13-01T00:00:00Z', '2027-01-01T24:00:00Z', '2027-01-01T00:60:00Z'],
@@ -54,7 +54,7 @@ export const zones: readonly string[] = [
   'z',
 ];
 
-/** Bodies that are no JSON object, or none that a send takes. */
+/** Bodies that are not a JSON object, or not a valid send. */
 export const oddBodies: readonly (string | Uint8Array)[] = [
   ...['', '{', '[]', 'null', '"text"', '42', '{}', '{"to":1,"to":"+12025550150"}', '{"a":1}x'],
   new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
@@ -77,7 +77,7 @@ export const oddAuthorizations: readonly string[] = [
   'Bearer {revoked}',
 ];
 
-/** Ids in a path that no message or device has. */
+/** Ids in a path without a message or device. */
 export const unknownIds: readonly string[] = [
   ...['00000000-0000-4000-8000-000000000000', 'nonsense', '__proto__', 'send%2f', '..', 'é'],
 ];
@@ -89,7 +89,7 @@ export const pageQueries: readonly string[] = [
   ...['page_size=1&page=2&x=y', 'page=%31'],
 ];
 
-/** Paths near those of the service, and without a right id. */
+/** Paths close to those of the service, without a valid id. */
 export const nearPaths: readonly string[] = [
   ...['/', '', '/api/v1/sms/send', '/api/sms/send', '/api/external/send', '/api/v1/sms/received'],
   ...['/api/v1/sms/send/', '/api/v1/sms/received/', '/api/v1/account/stats/'],

@@ -5,7 +5,7 @@ export interface TimeChoice {
   /** From now. */
   readonly aheadMs: number;
   readonly zone: string;
-  /** Of the fraction of a second; at most 7. */
+  /** Digits of the fraction of a second; at most 7. */
   readonly digits: number;
   readonly form: 'basic' | 'week' | 'ordinal' | undefined;
 }
@@ -23,7 +23,7 @@ function inForm(form: TimeChoice['form'], text: string): string {
   if (form === 'basic') return text.replaceAll(/[-:]/g, '');
   const midnight = Date.parse(`${text.slice(0, 10)}T00:00Z`);
   const weekday = new Date(midnight).getUTCDay() || 7;
-  // The year and the week of a date are those of its Thursday.
+  // The year and week of a date are those of its Thursday.
   const counted = form === 'week' ? midnight + (4 - weekday) * dayMs : midnight;
   const year = new Date(counted).getUTCFullYear();
   const ordinal = (counted - Date.UTC(year, 0, 1)) / dayMs + 1;
