@@ -43,9 +43,9 @@ const { metafile } = await build({
   entryPoints: {
     main: 'src/main.ts',
     simulator: 'src/simulator.ts',
-    vitest: 'src/vitest.ts',
+    vitest: 'src/testing/vitest.ts',
     explore: 'src/explore/explore.ts',
-    clock: 'src/clock.ts',
+    clock: 'src/testing/clock.ts',
     // The bench starts its servers in child processes.
     'bench-server': 'bench/servers/child.ts',
   },

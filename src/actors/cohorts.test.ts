@@ -5,8 +5,8 @@
 import { expect, test } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
 import { poolNumber, readerOf, recipient, Twin } from '../../verify/testkit/twin.ts';
-import { walk } from '../invariants/walk.ts';
 import type { Message } from '../sim/records.ts';
+import { walk } from '../simulation/invariants/walk.ts';
 import { Simulator } from '../simulator.ts';
 
 /** Each of its steps takes three polls. */

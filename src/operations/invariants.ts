@@ -4,11 +4,11 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { Findings, mostLines } from '../invariants/findings.ts';
-import { walk } from '../invariants/walk.ts';
 import { restoreSimulation } from '../recording/restore.ts';
 import { type Snapshot, snapshotSchema } from '../recording/snapshot-format.ts';
 import { takeSnapshot } from '../recording/take-snapshot.ts';
+import { Findings, mostLines } from '../simulation/invariants/findings.ts';
+import { walk } from '../simulation/invariants/walk.ts';
 import { readInput } from './input.ts';
 import type { Live } from './live.ts';
 

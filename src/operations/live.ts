@@ -4,8 +4,8 @@
  */
 import type { Settings } from '../config/settings.ts';
 import type { ApiReply, ApiRequest, Delivery } from '../http/service/messages.ts';
-import type { Counts } from '../metrics/families.ts';
 import type { ExchangeRecord } from '../referee/exchange-record.ts';
+import type { Counts } from '../simulation/metrics/families.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 import type { WorldSimulator, Worlds } from '../worlds/worlds.ts';

@@ -2,7 +2,7 @@
  * Metrics for Prometheus. The method returns values; the control port returns text.
  */
 import { z } from 'zod';
-import { familiesOf } from '../metrics/families.ts';
+import { familiesOf } from '../simulation/metrics/families.ts';
 import { defineOperation, WholeReply } from './define.ts';
 
 export const metrics = defineOperation({
@@ -24,7 +24,7 @@ export const metrics = defineOperation({
     );
   },
   reply: async (families, _, headers) => {
-    const { exposition } = await import('../metrics/exposition.ts');
+    const { exposition } = await import('../simulation/metrics/exposition.ts');
     const wantsOpenMetrics = headers['accept']?.includes('application/openmetrics-text') === true;
     const text = await exposition(families, wantsOpenMetrics ? 'openmetrics' : 'text');
     return new WholeReply({ status: 200, ...text });

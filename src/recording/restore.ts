@@ -5,7 +5,6 @@
 
 import type { Settings } from '../config/settings.ts';
 import type { FaultState } from '../http/service/fault.ts';
-import { walk } from '../invariants/walk.ts';
 import { type Cohort, moveTo } from '../sim/cohort.ts';
 import type { ServiceError } from '../sim/errors.ts';
 import { endpointNames } from '../sim/limits.ts';
@@ -15,6 +14,7 @@ import { type Fate, unpromptedFate } from '../sim/outcomes.ts';
 import { Account, type ApiKey, Device, type Message } from '../sim/records.ts';
 import type { MessagePast, SendEndpoint } from '../sim/stored-message.ts';
 import type { World } from '../sim/world.ts';
+import { walk } from '../simulation/invariants/walk.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { sha256 } from './digest.ts';
 import type {

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dayMs, hourMs, minuteMs, pollMs, recipient, Twin } from '../../verify/testkit/twin.ts';
-import { walk } from '../invariants/walk.ts';
+import { walk } from '../simulation/invariants/walk.ts';
 import { documentedLimitsPerMinute } from './limits.ts';
 import type { Message } from './records.ts';
 import { countedUnfinished, defaultMaxMessages, mostUnfinished, Retention } from './retention.ts';

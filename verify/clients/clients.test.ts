@@ -5,7 +5,7 @@
  */
 import { expect } from 'vitest';
 import type { createSimulator } from '../../src/simulator.ts';
-import { test } from '../../src/vitest.ts';
+import { test } from '../../src/testing/vitest.ts';
 import { type Answer, inProcess, overSockets, type Send } from './patient-clients.ts';
 
 const runs = Number(process.env['SMSTWIN_RUNS'] ?? 5);

@@ -3,7 +3,7 @@
  * found by their rule, right ones by none.
  */
 import { afterAll, expect } from 'vitest';
-import { test } from '../../src/vitest.ts';
+import { test } from '../../src/testing/vitest.ts';
 import { nodeClients } from './catalogue.ts';
 import { printMatrix } from './kill-matrix.ts';
 import { runNodeClient } from './node-run.ts';

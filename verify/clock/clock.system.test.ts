@@ -17,7 +17,7 @@ const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 // As JavaScript: threads are not given what compiles TypeScript.
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-clock-'));
 const preload = join(folder, 'clock.mjs');
-const source = readFileSync(file('../../src/clock.ts'), 'utf8');
+const source = readFileSync(file('../../src/testing/clock.ts'), 'utf8');
 writeFileSync(preload, transformSync(source, { loader: 'ts' }).code);
 afterAll(() => rmSync(folder, { recursive: true }));
 

@@ -6,9 +6,9 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { MetricsText } from '../../bench/servers/metrics-text.ts';
 import { matchRoute } from '../../src/http/service/routes.ts';
-import { metricNames } from '../../src/metrics/families.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import { statuses } from '../../src/sim/status.ts';
+import { metricNames } from '../../src/simulation/metrics/families.ts';
 import { type ApiRequest, type SettingsInput, Simulator } from '../../src/simulator.ts';
 import { plainRequest, sendBy } from '../testkit/control-fixture.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
@@ -262,7 +262,7 @@ test('promtool has nothing to say: counters alone end in _total, and every name 
 });
 
 test('prom-client is loaded by a scrape alone', () => {
-  const sources = ['simulator.ts', 'operations/metrics.ts', 'metrics/families.ts'];
+  const sources = ['simulator.ts', 'operations/metrics.ts', 'simulation/metrics/families.ts'];
   for (const source of sources) {
     const text = readFileSync(new URL(`../../src/${source}`, import.meta.url), 'utf8');
     expect(text).not.toMatch(/^import .*(prom-client|exposition)/m);
@@ -270,7 +270,7 @@ test('prom-client is loaded by a scrape alone', () => {
 });
 
 test('several worlds are labelled, one is not', async () => {
-  const { familiesOf } = await import('../../src/metrics/families.ts');
+  const { familiesOf } = await import('../../src/simulation/metrics/families.ts');
   const simulators = [start(), start()];
   sendBy(simulators[0] as Simulator, 0, {});
   const worlds = simulators.map(({ counts, simulation }, n) => ({

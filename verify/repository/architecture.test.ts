@@ -36,8 +36,9 @@ const rows = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
 
 /** `../../operations/**` and the like, as the table writes it. */
 function nameOf(pattern: string, room: string): string {
-  const bare = pattern.replace(/^!/, '').replace(/\/\*\*$/, '');
-  if (bare === 'node:*') return 'node';
+  const bare = pattern.replace(/^!/, '').replace(/\/\*\*?$/, '');
+  if (bare === '..') return room.split('/').at(-3) ?? '';
+  if (bare.startsWith('node:')) return 'node';
   if (bare === 'libphonenumber-js/max') return 'libphonenumber-js';
   const isSibling = room.startsWith('src/http/') && /^\.\.\/\w+$/.test(bare);
   const path = bare.replace(/^(\.\.\/)+|^\*\*\//, '').replace(/^conformance\/.*/, 'conformance');
@@ -49,7 +50,7 @@ const rules = overrides.flatMap(({ includes: [includes = ''], linter }) => {
   const group = linter.rules.style?.noRestrictedImports?.options.patterns[0]?.group;
   if (group === undefined) return [];
   const room = includes.replace(/(\*\*|\*\.ts)$/, '');
-  const allowed = group.filter((pattern) => pattern.startsWith('!') && pattern !== '!./**');
+  const allowed = group.filter((pattern) => /^!(?!\.\/)/.test(pattern));
   const names = (allowed.length > 0 ? allowed : group).map((pattern) => nameOf(pattern, room));
   return [{ room, names: [...new Set(names)].sort(), isDenial: allowed.length === 0 }];
 });
@@ -87,6 +88,9 @@ const forbidden = {
   'src/http/transport/planted.ts': '../../operations/clock.ts',
   'src/operations/planted.ts': '../simulator.ts',
   'src/recording/planted.ts': '../operations/clock.ts',
+  'src/simulation/planted.ts': './metrics/families.ts',
+  'src/simulation/metrics/planted.ts': '../../recording/journal.ts',
+  'src/testing/planted.ts': '../cli/serve.ts',
   'src/simulator.ts': './cli/serve.ts',
   'conformance/planted.ts': '../src/sim/limits.ts',
 };

@@ -146,7 +146,7 @@ function commandOf({ library: { file, language }, configuration }: Run): string[
   const [name = ''] = file.split('.');
   const isDefault = configuration === 'default';
   if (language === 'Node') {
-    const preloads = ['--import', 'tsx', '--import', path('../../src/clock.ts')];
+    const preloads = ['--import', 'tsx', '--import', path('../../src/testing/clock.ts')];
     const called = isDefault ? 'byDefault' : configuration;
     return [process.execPath, ...preloads, path('program.ts'), name, called];
   }

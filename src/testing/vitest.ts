@@ -11,12 +11,12 @@
  * ```
  */
 import { test as base, expect, type TestAPI, vi } from 'vitest';
+import { type PassRefereeOptions, toPassReferee } from '../referee/matcher.ts';
+import { type SettingsInput, Simulator } from '../simulator.ts';
 import { ClientClock } from './client-clock.ts';
-import { type PassRefereeOptions, toPassReferee } from './referee/matcher.ts';
-import { type SettingsInput, Simulator } from './simulator.ts';
 
+export type { PassRefereeOptions } from '../referee/matcher.ts';
 export type { ClientClock } from './client-clock.ts';
-export type { PassRefereeOptions } from './referee/matcher.ts';
 
 declare module 'vitest' {
   interface Matchers<T> {

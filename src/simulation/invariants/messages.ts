@@ -2,10 +2,10 @@
  * Checks each message by itself: its history and its owner.
  * Rules: STATE-1 to STATE-5, SVC-1, RES-2.
  */
-import { isUuid } from '../sim/ids.ts';
-import type { Message } from '../sim/records.ts';
-import type { Status } from '../sim/status.ts';
-import type { Simulation } from '../simulation/simulation.ts';
+import { isUuid } from '../../sim/ids.ts';
+import type { Message } from '../../sim/records.ts';
+import type { Status } from '../../sim/status.ts';
+import type { Simulation } from '../simulation.ts';
 import { documentedSteps } from './documented-steps.ts';
 import type { Findings } from './findings.ts';
 

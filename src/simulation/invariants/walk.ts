@@ -3,7 +3,7 @@
  * finding. It changes nothing, recounts from the records and has its own table of steps, so it
  * shares no sum, index, row or table with the code that it checks.
  */
-import type { Simulation } from '../simulation/simulation.ts';
+import type { Simulation } from '../simulation.ts';
 import { checkAccount } from './accounts.ts';
 import { checkClock } from './clock.ts';
 import { checkCohorts, checkDevices, checkRows } from './devices.ts';

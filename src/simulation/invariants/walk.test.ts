@@ -3,17 +3,17 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { outcomeOf, someCommands } from '../../verify/testkit/random-commands.ts';
-import { acmeNumber, globexNumber, recipient, Twin } from '../../verify/testkit/twin.ts';
-import { messageSteps } from '../actors/message-machine.ts';
-import { parseSettings } from '../config/settings.ts';
-import { wrongSimulation } from '../defects/all.ts';
-import { Batch } from '../sim/batch.ts';
-import { alone, moveTo } from '../sim/cohort.ts';
-import { ReplayWindow } from '../sim/idempotency.ts';
-import type { ApiKey, FirstUse, Message } from '../sim/records.ts';
-import type { MessageEvent, Status } from '../sim/status.ts';
-import { Simulator } from '../simulator.ts';
+import { outcomeOf, someCommands } from '../../../verify/testkit/random-commands.ts';
+import { acmeNumber, globexNumber, recipient, Twin } from '../../../verify/testkit/twin.ts';
+import { messageSteps } from '../../actors/message-machine.ts';
+import { parseSettings } from '../../config/settings.ts';
+import { wrongSimulation } from '../../defects/all.ts';
+import { Batch } from '../../sim/batch.ts';
+import { alone, moveTo } from '../../sim/cohort.ts';
+import { ReplayWindow } from '../../sim/idempotency.ts';
+import type { ApiKey, FirstUse, Message } from '../../sim/records.ts';
+import type { MessageEvent, Status } from '../../sim/status.ts';
+import { Simulator } from '../../simulator.ts';
 import { mostLines } from './findings.ts';
 import { walk } from './walk.ts';
 

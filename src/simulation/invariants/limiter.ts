@@ -2,9 +2,9 @@
  * Checks that no bucket holds a state that its refill could not have produced.
  * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill, refusedSpendsToken.
  */
-import type { Assumptions } from '../sim/assumptions.ts';
-import { type EndpointName, endpointNames, limitWindowMs } from '../sim/limits.ts';
-import type { Simulation } from '../simulation/simulation.ts';
+import type { Assumptions } from '../../sim/assumptions.ts';
+import { type EndpointName, endpointNames, limitWindowMs } from '../../sim/limits.ts';
+import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkLimiter(simulation: Simulation, found: Findings): void {

@@ -5,12 +5,12 @@
  * acted upon count here, and every message that is to proceed has exactly one.
  */
 
-import type { Cohort } from '../sim/cohort.ts';
-import { isStuckIn } from '../sim/device-work.ts';
-import { msPerSecond } from '../sim/limits.ts';
-import { isSameFate } from '../sim/outcomes.ts';
-import type { Device, Message } from '../sim/records.ts';
-import type { Simulation } from '../simulation/simulation.ts';
+import type { Cohort } from '../../sim/cohort.ts';
+import { isStuckIn } from '../../sim/device-work.ts';
+import { msPerSecond } from '../../sim/limits.ts';
+import { isSameFate } from '../../sim/outcomes.ts';
+import type { Device, Message } from '../../sim/records.ts';
+import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkDevices(simulation: Simulation, found: Findings): void {

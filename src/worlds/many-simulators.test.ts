@@ -1,12 +1,12 @@
 /**
- * Many simulators in one process, beside each other and one after another.
+ * Many simulators in one process, at the same time and one after another.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { sendBy } from '../verify/testkit/control-fixture.ts';
-import { kinds } from '../verify/testkit/transport-fixture.ts';
-import { createSimulator, Simulator } from './simulator.ts';
+import { sendBy } from '../../verify/testkit/control-fixture.ts';
+import { kinds } from '../../verify/testkit/transport-fixture.ts';
+import { createSimulator, Simulator } from '../simulator.ts';
 
 test('two hundred simulators have each their own clock, limits, ids and fates', async () => {
   const simulators = await Promise.all(

@@ -2,9 +2,9 @@
  * Checks that an account's counters equal a recount of its records.
  * Rules: ERR-1, STATE-1. Assumes: statsShape.
  */
-import type { Account } from '../sim/records.ts';
-import { statuses } from '../sim/status.ts';
-import type { Simulation } from '../simulation/simulation.ts';
+import type { Account } from '../../sim/records.ts';
+import { statuses } from '../../sim/status.ts';
+import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 import { noMessages, type Recount } from './recount.ts';
 

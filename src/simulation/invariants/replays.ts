@@ -2,9 +2,9 @@
  * Checks the replay window of an account: it finds every recent use, and keeps no expired one.
  * Rules: SEND-4.
  */
-import { replayWindowMs } from '../sim/limits.ts';
-import type { Account, FirstUse } from '../sim/records.ts';
-import type { Simulation } from '../simulation/simulation.ts';
+import { replayWindowMs } from '../../sim/limits.ts';
+import type { Account, FirstUse } from '../../sim/records.ts';
+import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 
 /** The scope in which a use finds no other. */

@@ -2,11 +2,11 @@
  * Counts anew, from the messages that are held, what accounts and SIMs count for themselves.
  * Rules: ERR-1, STATE-1. Assumes: quotaUnit, quotaMonth, quotaRefund.
  */
-import { msPerDay } from '../sim/limits.ts';
-import { unitsOf } from '../sim/quota.ts';
-import type { Account, Device } from '../sim/records.ts';
-import type { Status } from '../sim/status.ts';
-import type { Simulation } from '../simulation/simulation.ts';
+import { msPerDay } from '../../sim/limits.ts';
+import { unitsOf } from '../../sim/quota.ts';
+import type { Account, Device } from '../../sim/records.ts';
+import type { Status } from '../../sim/status.ts';
+import type { Simulation } from '../simulation.ts';
 
 export interface Recount {
   readonly counts: Record<Status, number>;

@@ -7,7 +7,7 @@ import { performance } from 'node:perf_hooks';
 // The real ones, whatever the test fakes.
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { vi } from 'vitest';
-import { durationMs } from './operations/duration.ts';
+import { durationMs } from '../operations/duration.ts';
 
 /** Turns of the event loop in which a client may act on what it got, before time moves on. */
 const quietTurns = 3;

@@ -2,7 +2,7 @@
  * Checks the API keys: a valid key is found by its text, a revoked one is not.
  * Rules: AUTH-2, AUTH-3.
  */
-import type { Simulation } from '../simulation/simulation.ts';
+import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkKeys({ world, clock }: Simulation, found: Findings): void {

@@ -4,7 +4,7 @@
  * one misreading cannot hide in both. The document leaves open from which states a message may
  * fail: here, from any that is not final.
  */
-import type { Status } from '../sim/status.ts';
+import type { Status } from '../../sim/status.ts';
 
 export const documentedSteps: Readonly<Record<Status, readonly Status[]>> = {
   queued: ['sending', 'failed'],

@@ -3,7 +3,7 @@
  * the one before must have given them back.
  */
 import { afterEach, beforeEach, expect, vi } from 'vitest';
-import { sendBy } from '../verify/testkit/control-fixture.ts';
+import { sendBy } from '../../verify/testkit/control-fixture.ts';
 import { test } from './vitest.ts';
 
 const stats = '/api/v1/account/stats/';

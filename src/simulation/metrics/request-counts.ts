@@ -2,8 +2,8 @@
  * Requests of the service by endpoint and status, and what they took. The hot path adds to arrays;
  * labels and texts are made when the metrics are read.
  */
-import { Histogram } from '../sim/histogram.ts';
-import { type EndpointName, endpointNames } from '../sim/limits.ts';
+import { Histogram } from '../../sim/histogram.ts';
+import { type EndpointName, endpointNames } from '../../sim/limits.ts';
 
 /** `unknown`: the path is none of the service's. */
 export type CountedEndpoint = EndpointName | 'unknown';

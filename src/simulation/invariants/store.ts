@@ -3,9 +3,9 @@
  * counts.
  * Rules: READ-1, STATE-1, SEND-4.
  */
-import { rowOf } from '../sim/message-rows.ts';
-import type { Device } from '../sim/records.ts';
-import type { Simulation } from '../simulation/simulation.ts';
+import { rowOf } from '../../sim/message-rows.ts';
+import type { Device } from '../../sim/records.ts';
+import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 import type { Recounts } from './recount.ts';
 

@@ -2,7 +2,7 @@
  * Checks the clock's timers: in heap order, none overdue, one for each device that is awake.
  * Rules: SVC-3.
  */
-import type { Simulation } from '../simulation/simulation.ts';
+import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 
 export function checkClock({ clock, fleet, world }: Simulation, found: Findings): void {
