@@ -8,7 +8,7 @@ import type { Result } from '../../conformance/result.ts';
 import { exitCodeOf } from '../explore/exploration.ts';
 import { findingView, type TimelineEntry } from '../explore/finding-view.ts';
 import { scheduleText } from '../explore/schedule.ts';
-import type { Finding, SearchResult } from '../explore/search.ts';
+import type { Finding, SearchResult } from '../explore/search-result.ts';
 import { clientRules } from '../referee/client-rules.ts';
 import { reportExchange } from './referee-summary.ts';
 import { many } from './table.ts';
@@ -24,7 +24,11 @@ export interface Explored {
 
 export function exploreSummary(explored: Explored): Summary {
   const { result, line, command, startedAt, durationMs } = explored;
-  const results = [...result.findings.map(resultOf), ...restOf(result, line)];
+  const results = [
+    ...result.findings.map((finding, at) => resultOf(finding, `finding ${at + 1}`)),
+    ...result.unconfirmed.map((finding, at) => resultOf(finding, `not confirmed ${at + 1}`)),
+    ...restOf(result, line),
+  ];
   return {
     title: 'Exploration',
     sentenceOf: (id) => sentences.get(id) ?? '',
@@ -54,13 +58,13 @@ const sentences = new Map<string, string>([
   ['explored', 'The client is sound under every fault schedule that was tried.'],
 ]);
 
-function resultOf(finding: Finding, at: number): Result {
+function resultOf(finding: Finding, title: string): Result {
   const { cause, what, timeline } = findingView(finding);
   const { seen } = finding.run;
   const first = seen[0]?.exchange;
   const startMs = startOf(timeline);
   return {
-    id: `finding ${at + 1}: ${scheduleText(finding.schedule)}`,
+    id: `${title}: ${scheduleText(finding.schedule)}`,
     subject: cause,
     kind: 'rule',
     sends: scheduleText(finding.schedule),
@@ -83,7 +87,10 @@ function startOf([first]: readonly TimelineEntry[]): number {
   return Date.parse(first?.at ?? '');
 }
 
-function restOf({ findings, problem, unstable }: SearchResult, line: string): Result[] {
+function restOf(
+  { findings, unconfirmed, problem, unstable }: SearchResult,
+  line: string,
+): Result[] {
   const common = {
     subject: 'explored',
     kind: 'rule',
@@ -101,15 +108,16 @@ function restOf({ findings, problem, unstable }: SearchResult, line: string): Re
     const seen = `${cause} under ${scheduleText(finding.schedule)}: ${what}`;
     return { ...common, id: `unstable ${at + 1}`, verdict: 'observed', seen };
   });
-  if (findings.length > 0) return apart;
+  if (findings.length + unconfirmed.length > 0) return apart;
   return [{ ...common, id: 'explored', verdict: 'passed', reason: line }, ...apart];
 }
 
 const shownExchanges = 12;
 const shownOutput = 10;
 
-export function findingText(finding: Finding, title: string, file: string | undefined): string {
-  const { cause, what, timeline, also, output } = findingView(finding);
+/** `note`: the last line, such as the file that holds the finding. */
+export function findingText(finding: Finding, title: string, note: string | undefined): string {
+  const { cause, what, timeline, also, output, shrunk } = findingView(finding);
   const lines = [`${title}  ${cause}  ${scheduleText(finding.schedule)}`, `  ${what}`];
   const startMs = startOf(timeline);
   for (const entry of timeline.slice(0, shownExchanges)) {
@@ -120,7 +128,9 @@ export function findingText(finding: Finding, title: string, file: string | unde
   const tail = output.split('\n').slice(-shownOutput);
   if (output !== '') lines.push('  its output ends with:', ...tail.map((line) => `    | ${line}`));
   if (also.length > 0) lines.push(`  also under ${many(also.length, 'other schedule')}`);
-  if (file !== undefined) lines.push(`  ${file}`);
+  if (!shrunk)
+    lines.push('  not shrunk, as the exploration ended first: fewer or weaker faults may do');
+  if (note !== undefined) lines.push(`  ${note}`);
   return `${lines.join('\n')}\n\n`;
 }
 
@@ -134,7 +144,7 @@ function entryText(entry: TimelineEntry, startMs: number): string {
 }
 
 export function exploreJson({ result, line, command, startedAt, durationMs }: Explored) {
-  const { problem, findings, unstable, runs, points, skipped, levels, stop } = result;
+  const { problem, findings, unconfirmed, unstable, runs, points, skipped, levels, stop } = result;
   return {
     command,
     started_at: startedAt,
@@ -148,6 +158,7 @@ export function exploreJson({ result, line, command, startedAt, durationMs }: Ex
     levels: levels.map(({ size, done, total }) => ({ faults: size, done, total })),
     skipped,
     findings: findings.map(findingView),
+    unconfirmed: unconfirmed.map(findingView),
     unstable: unstable.map(findingView),
   };
 }

@@ -3,7 +3,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { UsageError } from '../config/command-error.ts';
-import { Interrupted } from './run.ts';
+import { Ended } from './run.ts';
 import type { Ending } from './verdict.ts';
 
 export interface ChildOptions {
@@ -24,11 +24,11 @@ process.on('exit', () => {
   for (const child of running) endGroup(child);
 });
 
-/** Throws an Interrupted if the signal ends it, and a UsageError if the command cannot be run. */
+/** Throws an Ended if the signal interrupts it, and a UsageError if the command cannot be run. */
 export async function runChild(options: ChildOptions): Promise<Ending> {
   const { command, env, timeoutMs, signal } = options;
   const [file = '', ...argv] = command;
-  if (signal.aborted) throw new Interrupted();
+  if (signal.aborted) throw new Ended('interrupted');
   const child = spawn(file, argv, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   running.add(child);
   const output = new Tail();
@@ -45,7 +45,7 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
     const how = await endOf(child, file);
     endGroup(child);
     await drained(child);
-    if (signal.aborted) throw new Interrupted();
+    if (signal.aborted) throw new Ended('interrupted');
     if (isLate) {
       const late = `the command did not end within ${timeoutMs / 1_000} s (--timeout)`;
       return { kind: 'timeout', how: late, tail: output.text };

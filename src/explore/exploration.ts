@@ -1,7 +1,7 @@
 /**
  * What a search came to, in words and as one exit code.
  */
-import type { SearchResult, Stop } from './search.ts';
+import type { SearchResult, Stop } from './search-result.ts';
 
 const sizes = ['', 'single faults', 'pairs', 'triples'];
 
@@ -21,16 +21,16 @@ export function exploredLine(
   const all = parts.length === 0 ? last : `${parts.join(', ')} and ${last}`;
   if (problem !== undefined) return `explored ${all}`;
   const ends: Readonly<Record<Stop, string>> = {
-    budget: `the budget of ${maxRuns} runs ended first`,
+    budget: `the budget of ${maxRuns} run${maxRuns === 1 ? '' : 's'} ended first`,
     bail: 'stopped at the first finding',
     interrupted: 'interrupted',
   };
   return `explored ${all}: ${stop === undefined ? `exhaustive to depth ${depth}` : ends[stop]}`;
 }
 
-export function exitCodeOf({ stop, problem, findings }: SearchResult): number {
+export function exitCodeOf({ stop, problem, findings, unconfirmed }: SearchResult): number {
   if (stop === 'interrupted') return 130;
   if (problem !== undefined) return 4;
-  if (findings.length > 0) return 1;
+  if (findings.length + unconfirmed.length > 0) return 1;
   return stop === 'budget' ? 6 : 0;
 }

@@ -8,9 +8,10 @@ import { exitCodeOf, exploredLine } from './exploration.ts';
 import { type FaultName, faultNames } from './fault-names.ts';
 import { type FindingView, findingView } from './finding-view.ts';
 import { type Client, runInProcess } from './in-process-run.ts';
+import { replay } from './replay.ts';
 import type { RunClient } from './run.ts';
 import { type Schedule, scheduleSchema } from './schedule.ts';
-import { replay, search } from './search.ts';
+import { search } from './search.ts';
 
 export type { FaultName } from './fault-names.ts';
 export type { FindingView, TimelineEntry } from './finding-view.ts';
@@ -49,6 +50,8 @@ export interface Exploration {
   /** Why the client cannot be explored: it fails, or differs, without any fault. */
   readonly problem: string | undefined;
   readonly findings: readonly FindingView[];
+  /** Failures that were seen once when the budget ended. */
+  readonly unconfirmed: readonly FindingView[];
   /** Failures that did not repeat. */
   readonly unstable: readonly FindingView[];
   readonly runs: number;
@@ -74,6 +77,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     explored: exploredLine(result, { depth, maxRuns }),
     problem: result.problem?.line,
     findings: result.findings.map(findingView),
+    unconfirmed: result.unconfirmed.map(findingView),
     unstable: result.unstable.map(findingView),
     runs: result.runs,
     points: result.points,

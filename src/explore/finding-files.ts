@@ -9,7 +9,7 @@ import { type EndpointName, endpointNames } from '../sim/limits.ts';
 import { findingView } from './finding-view.ts';
 import type { KnownIntents } from './points.ts';
 import { type Schedule, scheduleSchema, scheduleText } from './schedule.ts';
-import type { Finding } from './search.ts';
+import type { Finding } from './search-result.ts';
 
 /** How the command is run again. */
 export interface Again {

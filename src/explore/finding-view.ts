@@ -5,7 +5,7 @@
 import type { FaultName } from './fault-names.ts';
 import type { Run } from './run.ts';
 import type { Schedule } from './schedule.ts';
-import type { Finding } from './search.ts';
+import type { Finding } from './search-result.ts';
 import type { Seen } from './watched-run.ts';
 
 /** One exchange of the run. */
@@ -27,6 +27,8 @@ export interface TimelineEntry {
 
 export interface FindingView {
   readonly schedule: Schedule;
+  /** False if the exploration ended first: fewer or weaker faults may fail too. */
+  readonly shrunk: boolean;
   /** The client rule that was broken, or `sent_twice`, `not_accepted`, `timeout`, `failed`. */
   readonly cause: string;
   readonly what: string;
@@ -37,16 +39,17 @@ export interface FindingView {
     readonly exchanges: readonly number[];
   }[];
   readonly timeline: readonly TimelineEntry[];
-  /** Other schedules that fail for the same cause, and shrink to this one or to its like. */
+  /** Other schedules that fail for the same cause and shrink to this one, or to its like. */
   readonly also: readonly Schedule[];
   /** The end of the client's output. */
   readonly output: string;
 }
 
-export function findingView({ schedule, failures, run, also }: Finding): FindingView {
+export function findingView({ schedule, failures, run, isShrunk, also }: Finding): FindingView {
   const [first] = failures;
   return {
     schedule,
+    shrunk: isShrunk,
     cause: first?.cause ?? '',
     what: first?.what ?? '',
     failures: failures.map(({ cause, what, exchanges }) => ({

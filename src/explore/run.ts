@@ -26,10 +26,18 @@ export interface Run {
   readonly seen: readonly Seen[];
 }
 
-/** Runs the client once in a fresh world. Rejects with `Interrupted` if the user ends it. */
+/** Runs the client once in a fresh world. Rejects with `Ended` if the user interrupts it. */
 export type RunClient = (schedule: Schedule, known: KnownIntents) => Promise<RawRun>;
 
-export class Interrupted extends Error {}
+/** No more runs: the user has interrupted them, or the budget has ended. */
+export class Ended extends Error {
+  readonly stop: 'interrupted' | 'budget';
+
+  constructor(stop: Ended['stop']) {
+    super(stop);
+    this.stop = stop;
+  }
+}
 
 /** `mayFail`: a client that ends with an error does not fail by that. */
 export function runOf(

@@ -170,6 +170,35 @@ test('an interrupt: 130, with what was found', async () => {
   expect(text.out).toMatch(/explored \d+ of 18 single faults.*: interrupted/);
 });
 
+test('an interrupt while a failure is run again: 130, and the failure is shown as not confirmed', async () => {
+  const file = join(folder, 'runs');
+  const out = join(folder, 'unconfirmed');
+  const report = join(folder, 'unconfirmed.json');
+  const interrupting = script(
+    'interrupting',
+    `import { appendFileSync, readFileSync } from 'node:fs';
+appendFileSync(${JSON.stringify(file)}, 'x');
+if (readFileSync(${JSON.stringify(file)}).length === 4) {
+  process.kill(process.ppid, 'SIGINT');
+  await new Promise((resolve) => setTimeout(resolve, 60_000));
+}
+const { run } = await import(${JSON.stringify(client('patient.mjs'))});
+const { SMSTWIN_BASE_URL: baseUrl, SMSTWIN_API_KEY: apiKey, SMSTWIN_FROM: from } = process.env;
+await run({ fetch, baseUrl, apiKey, from }, 'reset-taken-for-success', 1);`,
+  );
+  const { exitCode, ...text } = await runExplore([
+    ...['--depth', '1', '--faults', 'reset', '--jobs', '1', '--out', out],
+    ...['--report', `json=${report}`, '--', ...interrupting],
+  ]);
+  expect(exitCode).toBe(130);
+  expect(text.out).toContain('NOT CONFIRMED  not_accepted  reset at send 1, attempt 1');
+  expect(text.out).toContain('explored 1 of 1 single faults: interrupted');
+  expect(text.out).toContain('0 findings, 1 not confirmed, 0 unstable');
+  const { findings, unconfirmed } = JSON.parse(readFileSync(report, 'utf8'));
+  expect(findings).toEqual([]);
+  expect(unconfirmed).toMatchObject([{ cause: 'not_accepted' }]);
+});
+
 test('a finding is written, replayed by its file, and gone once the client is mended', async () => {
   const out = join(folder, 'found');
   const report = join(folder, 'explored');

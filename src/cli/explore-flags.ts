@@ -1,0 +1,143 @@
+/**
+ * The flags of `smstwin explore`.
+ */
+import { type Report, readReport } from '../../conformance/report-flag.ts';
+import { type Variable, variables } from '../explore/command-runs.ts';
+import { type FaultName, faultNames } from '../explore/fault-names.ts';
+import { durationMs } from '../operations/duration.ts';
+import { fileValue, rateValue, seedValue, wholeNumber } from './flag-values.ts';
+import { type Flag, ValueError } from './flags.ts';
+
+export interface ExploreFlags {
+  readonly depth: number;
+  readonly maxRuns: number;
+  readonly jobs: number;
+  readonly timeout: Duration;
+  readonly slow: Duration;
+  readonly faults?: readonly FaultName[];
+  readonly rate?: number;
+  readonly seed: number;
+  readonly world?: string;
+  readonly env: readonly { readonly name: string; readonly value: Variable }[];
+  readonly out: string;
+  readonly report: readonly Report[];
+  readonly schedule?: string;
+  readonly bail?: boolean;
+  readonly commandMayFail?: boolean;
+}
+
+interface Duration {
+  readonly text: string;
+  readonly ms: number;
+}
+
+export const exploreFlags: readonly Flag[] = [
+  { flag: '--depth <n>', about: 'faults per schedule', parse: wholeNumber(1, 10), fallback: 2 },
+  {
+    flag: '--max-runs <n>',
+    about: 'runs of the command at most',
+    parse: wholeNumber(1, 1_000_000),
+    fallback: 500,
+  },
+  { flag: '--jobs <n>', about: 'runs at one time', parse: wholeNumber(1, 64), fallback: 2 },
+  {
+    flag: '--timeout <duration>',
+    about: 'how long a run may take',
+    parse: durationValue,
+    fallback: { text: '60s', ms: 60_000 },
+    shown: '60s',
+  },
+  {
+    flag: '--slow <duration>',
+    about: 'how long the fault slow holds a reply',
+    parse: durationValue,
+    fallback: { text: '3s', ms: 3_000 },
+    shown: '3s',
+  },
+  {
+    flag: '--faults <list>',
+    about: `which faults to try: ${faultNames.join(', ')}`,
+    parse: faultsValue,
+    shown: 'all',
+  },
+  {
+    flag: '--rate <n>',
+    about: 'run service and Node commands at so many seconds per second',
+    parse: rateValue,
+  },
+  { flag: '--seed <n>', about: 'seed of all chance', parse: seedValue, fallback: 1 },
+  { flag: '--world <file>', about: 'world file, JSON or YAML', parse: fileValue },
+  {
+    flag: '--env <name=value>',
+    about: `sets a variable of the client to ${variables.join(', ')}`,
+    parse: variableValue,
+    repeatable: true,
+  },
+  {
+    flag: '--out <dir>',
+    about: 'where findings are written',
+    parse: fileValue,
+    fallback: 'smstwin-findings',
+  },
+  {
+    flag: '--report <kind=file>',
+    about: 'junit, json, html, tap, markdown, github',
+    parse: reportValue,
+    repeatable: true,
+  },
+  { flag: '--schedule <file>', about: 'run this one schedule or finding', parse: fileValue },
+  { flag: '--bail', about: 'stop at the first finding' },
+  { flag: '--command-may-fail', about: 'an exit code other than 0 is no failure' },
+];
+
+/** What a replay needs to be the same run. */
+export function flagsAgain({
+  timeout,
+  slow,
+  rate,
+  seed,
+  world,
+  env,
+  commandMayFail,
+}: ExploreFlags) {
+  return [
+    ...['--timeout', timeout.text, '--slow', slow.text, '--seed', String(seed)],
+    ...(rate === undefined ? [] : ['--rate', String(rate)]),
+    ...(world === undefined ? [] : ['--world', world]),
+    ...env.flatMap(({ name, value }) => ['--env', `${name}=${value}`]),
+    ...(commandMayFail === true ? ['--command-may-fail'] : []),
+  ];
+}
+
+/** The longest delay of Node's timers. */
+const longestMs = 2_147_483_647;
+
+function durationValue(text: string): Duration {
+  try {
+    const ms = durationMs(text, '');
+    if (ms > 0 && ms <= longestMs) return { text, ms };
+  } catch {
+    // Said below.
+  }
+  throw new ValueError('expected a duration above 0 and below 24 days, such as 3s, 500ms or 2m');
+}
+
+function faultsValue(text: string): FaultName[] {
+  const names = text.split(',').map((name) => name.trim());
+  const known = faultNames.filter((name) => names.includes(name));
+  if (known.length === new Set(names).size) return known;
+  throw new ValueError(`expected names of ${faultNames.join(', ')}, with commas between`);
+}
+
+function variableValue(text: string): { readonly name: string; readonly value: Variable } {
+  const [name = '', wanted] = text.split('=', 2);
+  const value = variables.find((known) => known === wanted);
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && value !== undefined) return { name, value };
+  throw new ValueError(`expected NAME=${variables.join('|')}`);
+}
+
+function reportValue(text: string): Report {
+  const read = readReport(text);
+  if (typeof read === 'string') throw new ValueError(read);
+  return read;
+}
