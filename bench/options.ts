@@ -51,7 +51,7 @@ interface BenchFlags {
 }
 
 export function addBenchFlags(command: Command): void {
-  command.argument('[base_url]', 'the service to load; default: an own simulator');
+  command.argument('[base_url]', 'the service to load; default: a simulator of its own');
   addFlags(command, [
     {
       flag: '--scenario <name>',
@@ -104,7 +104,7 @@ export function addBenchFlags(command: Command): void {
     },
     {
       flag: '--limit <endpoint=N|off>',
-      about: 'limit-audit: limits of the own simulator',
+      about: 'limit-audit: limits of its own simulator',
       parse: limitValue,
       repeatable: true,
     },
@@ -136,7 +136,9 @@ export function benchOptions(command: Command): BenchOptions {
     }
   } else {
     if (flags.limit.length > 0)
-      throw new UsageError('--limit sets limits of the own simulator; leave out the base_url');
+      throw new UsageError(
+        '--limit sets limits of the simulator that bench starts; leave out the base_url',
+      );
     const isNamed = flags.apiKey !== undefined && flags.from !== undefined;
     if (!isNamed && flags.controlUrl === undefined) {
       throw new UsageError('a base_url needs --api-key and --from, or --control-url');

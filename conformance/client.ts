@@ -148,7 +148,7 @@ export class Client {
         recipient.kind === 'other' ||
         (recipient.kind === 'one' && !allowTo.includes(recipient.to))
       )
-        throw new RecipientBlocked('the recipient is not among those of --allow-to');
+        throw new RecipientBlocked('the recipient is not in --allow-to');
     }
     if (maxSends !== undefined && this.sends >= maxSends) {
       this.budgetReached = true;

@@ -33,7 +33,7 @@ export function refuseWithoutBaseUrl(program: Command): void {
     // `serve` reads the same variable, so it does not imply a target.
     if (name === 'controlToken' && isOfEnvironment(program, name)) continue;
     throw new UsageError(
-      `${givenAs(program, name)} needs a base_url; without one a simulator of its own is checked`,
+      `${givenAs(program, name)} needs a base_url: without one, conform checks a simulator of its own`,
     );
   }
 }
@@ -65,7 +65,7 @@ export function refuseOtherRecipient(
   allowTo: readonly string[] | undefined,
 ): void {
   if (to !== undefined && allowTo !== undefined && !allowTo.includes(to))
-    throw new UsageError(`option '--to' is ${to}, which is not among those of --allow-to`);
+    throw new UsageError(`option '--to' is ${to}, which --allow-to does not include`);
 }
 
 function givenAs(program: Command, name: string): string {

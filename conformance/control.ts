@@ -111,7 +111,8 @@ export class Control {
    */
   call(operation: string, { id = '', input }: Given = {}): Promise<Reply> {
     const route = this.#operations.get(operation);
-    if (route === undefined) throw new LeverFailed(`it has no operation ${operation}`);
+    if (route === undefined)
+      throw new LeverFailed(`the control port has no operation ${operation}`);
     const { method } = route;
     const path = route.path.replace(/\{\w+\}/, encodeURIComponent(id));
     const isQuery = method === 'GET' || method === 'DELETE';

@@ -47,7 +47,7 @@ export function limitIsExact(t: Trial, flood: Flood): void {
   // Earlier requests no longer count if the bucket refills continuously, or was refilled meanwhile.
   const most = limit + back - (isContinuous || flood.mayHaveFilledBefore ? 0 : spent);
   if (through > most && flood.mayHaveFilled)
-    t.lack('a flood within one minute of the clock, which a slow connection did not allow');
+    t.lack('a flood that ends within one minute of the clock (the connection was too slow)');
   verify.that(
     through <= most && refusal !== undefined,
     `${limit} that pass in a minute, then 429`,
@@ -105,7 +105,7 @@ export function returnsAfterAMinute(t: Trial, flood: Flood): void {
   const { wait, before, replies } = flood;
   if (wait === undefined) t.lack('a wait of 60 s (--timeout 2m)');
   if (wait.seconds <= longestContinuousWait)
-    t.lack('a bucket that comes back at once, so that when it does can be seen');
+    t.lack('a bucket that refills all at once, so that the time can be seen');
   const isEarly = wait.early !== undefined && passed(wait.early);
   const backAt = isEarly ? wait.earlyAt : wait.at;
   const tookMs = backAt - (before.times[0] ?? flood.beganAt);
@@ -119,7 +119,7 @@ export function returnsAfterAMinute(t: Trial, flood: Flood): void {
   const isShort = tookMs < minuteMs - shortestMs && !isAlignedReturn(told, backAt);
   verify.that(
     !isShort,
-    'nothing back before a minute is over',
+    'no success before a minute is over',
     `a success after ${(tookMs / 1000).toFixed(1)} s, with ${flood.limit} before it`,
   );
   const spent = before.times.map((at) => ({ sentAt: at - shortestMs, answeredAt: at }));

@@ -39,7 +39,7 @@ export function ofLives(
   return {
     ...about(id, ['fresh', 'clock'], { sends: 6 }),
     alone: true,
-    sends: 'messages of every fate, read all their life',
+    sends: 'messages of every fate, read until after their end',
     demands,
     run: async (t) => judge(t, await recordedLives(t)),
     live: byLives(judge, needed),
@@ -64,7 +64,7 @@ export function wasPickedUpLate({ sightings: [, next] }: Pick<RecordedLife, 'sig
 }
 
 export function lackRoom(t: Trial): never {
-  return t.lack('a device that takes all its work at each poll (sendsPerPoll)');
+  return t.lack('a device that picks up all its messages at each poll (sendsPerPoll)');
 }
 
 /** A message's statuses and times, for reports. */

@@ -106,12 +106,12 @@ function command(): Command {
     .description(
       'Checks a target rule by rule; without a base_url it starts a simulator of its own.',
     )
-    .argument('[base_url]', 'where the service is, http:// or https://')
-    .argument('[pattern...]', 'rule ids, assumption names or parts of case ids; * for anything')
+    .argument('[base_url]', "the service's base URL (http:// or https://)")
+    .argument('[pattern...]', 'rule ids, assumption names or parts of case ids; * matches anything')
     .version(versionOfPackage())
     .addHelpText(
       'after',
-      '\nEvery flag is also SMSTWIN_<FLAG> in the environment; there commas separate the values of a repeatable flag.',
+      '\nEvery flag can also be set in the environment as SMSTWIN_<FLAG>, with commas between the values of a repeatable flag.',
     )
     .exitOverride()
     .showSuggestionAfterError(false);
@@ -125,7 +125,7 @@ function command(): Command {
     exhaustedApiKey: 'a key of an account whose quota is spent',
     deviceId: 'the id of the device behind --from',
     from: 'a number that the account may send from',
-    to: 'a recipient',
+    to: 'the recipient of messages',
     inactiveFrom: 'a number of the account whose SIM is deactivated',
     foreignFrom: 'a number that exists but that the account may not use',
     unknownFrom: 'a number that no SIM has',
@@ -136,44 +136,44 @@ function command(): Command {
     program.addOption(flag(`--${textOf(name)} <number>`, meaning[name] ?? '').argParser(e164));
   return program
     .addOption(flag('--control-url <url>', "a simulator's control port").argParser(webAddress))
-    .addOption(flag('--control-token <token>', 'what the control port asks for, if anything'))
+    .addOption(
+      flag('--control-token <token>', "the control port's bearer token, if it requires one"),
+    )
     .addOption(
       flag(
         '--profile <name>',
-        'readonly: no sends; budget: no case of more than 10; full: all (default on loopback or with --control-url; elsewhere budget)',
+        'readonly: no sends; budget: only cases of at most 10 sends; full: all cases (default on loopback or with --control-url; elsewhere budget)',
       ).choices(profiles),
     )
+    .addOption(flag('--max-sends <n>', 'the largest number of sends').argParser(wholeNumber))
     .addOption(
-      flag('--max-sends <n>', 'never more requests to send than this').argParser(wholeNumber),
+      flag('--allow-to <number>', 'send messages only to this recipient').argParser(repeated(e164)),
     )
+    .addOption(flag('--list', 'print the selected cases and exit'))
+    .addOption(flag('--dry-run', 'print what a run would cost (sends, 429s, minutes) and exit'))
     .addOption(
-      flag('--allow-to <number>', 'no message to anyone else ever leaves').argParser(
-        repeated(e164),
+      flag('--report <kind=file>', `write a report: ${reportKinds.join(', ')}`).argParser(
+        repeated(report),
       ),
     )
-    .addOption(flag('--list', 'the cases that are selected'))
-    .addOption(flag('--dry-run', 'what a run would cost: sends, 429s, minutes'))
     .addOption(
-      flag('--report <kind=file>', `${reportKinds.join(', ')}`).argParser(repeated(report)),
-    )
-    .addOption(
-      flag('--expected <file>', 'known failures, each with a reason').argParser(readExpectations),
-    )
-    .addOption(
-      flag('--discover <file>', 'writes what was observed, for serve --assumptions').argParser(
-        writable,
+      flag('--expected <file>', 'a file of known failures, each with a reason').argParser(
+        readExpectations,
       ),
     )
-    .addOption(flag('--seed <n>', 'for what is drawn').argParser(wholeNumber).default(1))
     .addOption(
       flag(
-        '--timeout <duration>',
-        'the longest wait for a reply or on a clock that cannot be moved',
-      )
+        '--discover <file>',
+        'write the observed answers to this file, for serve --assumptions',
+      ).argParser(writable),
+    )
+    .addOption(flag('--seed <n>', 'seed of random values').argParser(wholeNumber).default(1))
+    .addOption(
+      flag('--timeout <duration>', 'longest wait for a reply, or for time to pass on a real clock')
         .argParser(duration)
         .default(10_000, '10s'),
     )
-    .addOption(flag('--bail', 'stops at the first failure'));
+    .addOption(flag('--bail', 'stop at the first failure'));
 }
 
 export function parseOptions(
@@ -247,9 +247,9 @@ function splitArguments(args: readonly string[]): { baseUrl?: string; patterns: 
   if (first === undefined) return { patterns: [] };
   const late = rest.find((argument) => addressLike.test(argument));
   if (late !== undefined)
-    throw new UsageError(`base_url '${late}' has to be the first argument, before all patterns`);
+    throw new UsageError(`base_url '${late}' must be the first argument, before all patterns`);
   if (/^https?:\/\//i.test(first) && URL.canParse(first)) return { baseUrl: first, patterns: rest };
   if (addressLike.test(first))
-    throw new UsageError(`base_url '${first}' is no URL that starts with http:// or https://`);
+    throw new UsageError(`base_url '${first}' is not a URL that starts with http:// or https://`);
   return { patterns: [...args] };
 }

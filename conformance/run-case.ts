@@ -84,7 +84,10 @@ function verdictOf(error: unknown): Found {
   if (error instanceof RecipientBlocked || error instanceof SendsExhausted)
     return { verdict: 'skipped', reason: error.message };
   if (error instanceof LeverFailed)
-    return { verdict: 'error', reason: `a lever failed: ${error.message}` };
+    return {
+      verdict: 'error',
+      reason: `an operation of the control port failed: ${error.message}`,
+    };
   return {
     verdict: 'error',
     reason: error instanceof Error ? (error.stack ?? error.message) : String(error),

@@ -88,7 +88,7 @@ export function unreached(cases: readonly AnyCase[], reason: string): Run {
 
 const meaningless = {
   verdict: 'not_exercised',
-  reason: 'the target answers every request alike, so no answer of it says anything',
+  reason: 'the target gives the same answer to every request, so nothing can be judged',
 } as const;
 
 function counts(verdict: Verdict): boolean {

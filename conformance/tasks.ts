@@ -28,5 +28,5 @@ export async function untilHandedOut(
     const body = verify.message(await t.read(account, missed), 200);
     if (body['status'] === 'queued') break;
   }
-  t.lack('a device of --from that gets its work as tasks');
+  t.lack('a device of --from that gets its tasks over HTTP');
 }

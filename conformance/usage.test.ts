@@ -25,7 +25,7 @@ async function call(...argv: string[]) {
   return { code, err, started };
 }
 
-const needless = 'needs a base_url; without one a simulator of its own is checked';
+const needless = 'needs a base_url: without one, conform checks a simulator of its own';
 const number = '+12025550101';
 
 test.each([
@@ -65,7 +65,7 @@ test.each([
   [['http://127.0.0.1:1', 'http://127.0.0.1:2'], 'http://127.0.0.1:2'],
   [['http://127.0.0.1:1', 'RES-1', 'localhost:8080'], 'localhost:8080'],
 ])('%j: an address behind the first argument is no pattern', async (argv, address) => {
-  const line = `base_url '${address}' has to be the first argument, before all patterns`;
+  const line = `base_url '${address}' must be the first argument, before all patterns`;
   expect(await call(...argv)).toEqual({ code: 2, err: `smstwin conform: ${line}\n`, started: 0 });
 });
 

@@ -45,7 +45,7 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     run: async (argv, io) => (await import('./cli/rules.ts')).rules(argv, io),
   },
   assumptions: {
-    summary: 'print what the document leaves open, and every answer',
+    summary: 'print the gaps of the document, with every answer',
     run: async (argv, io) => (await import('./cli/assumptions.ts')).assumptions(argv, io),
   },
 };

@@ -28,7 +28,7 @@ export const auth1KeysCases: readonly Case[] = [
   {
     ...about('AUTH-1/bearer-key-is-accepted', ['sender'], { sends: 2 }),
     sends: 'a send and a read with `Authorization: Bearer <key>`, and without',
-    demands: '202 and 200 with, 401 without',
+    demands: '202 and 200 with the key, 401 without',
     run: async (t) => {
       const account = await t.account();
       const body = verify.accepted(await t.send(account));
@@ -50,7 +50,7 @@ export const auth1KeysCases: readonly Case[] = [
       address: 1,
     },
     sends: 'a request to each of the seven endpoints without a key, then with one',
-    demands: '401 without; anything else with',
+    demands: '401 without a key; any other status with it',
     run: async (t) => {
       const account = await t.account();
       const { messageId } = await t.queued(account);
@@ -92,8 +92,8 @@ export const auth1KeysCases: readonly Case[] = [
   },
   {
     ...about('AUTH-2/shown-once', ['fresh']),
-    sends: 'the creation of a key by the lever, then the list of keys',
-    demands: 'the chosen name in both; the full key at creation alone, and it is accepted',
+    sends: 'the creation of a key on the control port, then the list of keys',
+    demands: 'the chosen name in both; the full key only at creation, and it is accepted',
     run: async (t) => {
       const account = await goodKey(t);
       const id = account.accountId;
@@ -115,7 +115,7 @@ export const auth1KeysCases: readonly Case[] = [
   {
     ...about('AUTH-2/keys-differ', ['fresh']),
     sends: 'two more keys of one account, and a revocation of one',
-    demands: 'three different keys; the other two go on',
+    demands: 'three different keys; the other two still work',
     run: async (t) => {
       const account = await goodKey(t);
       const second = await t.secondKey(account);
@@ -137,7 +137,7 @@ export const auth1KeysCases: readonly Case[] = [
           await withHeader(t, `Bearer ${other}`),
         ];
         const isAccepted = replies.some(({ status }) => status === 200);
-        verify.given(() => verify.that(isAccepted, 'a key that is accepted', 'none of the two'));
+        verify.given(() => verify.that(isAccepted, 'a key that is accepted', 'neither of the two'));
         for (const reply of replies) verify.status(reply, 200);
         t.count();
       },

@@ -27,7 +27,7 @@ export const auth3InexactKeysCases: readonly Case[] = [
     ...about('AUTH-3/nearly-right-key-everywhere', ['sender'], { sends: 5 }),
     spends: { send: 2, dashboard_send: 2, external_send: 1, address: 5 },
     sends:
-      'the key in other case, halved, with a letter changed in its middle, to each endpoint; to one send endpoint each',
+      'the key in other case, cut in half or with one letter changed, to each endpoint (one variant for each send endpoint)',
     demands: `401 with code ${code}`,
     run: async (t) => {
       const account = await goodKey(t);

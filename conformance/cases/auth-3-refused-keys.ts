@@ -47,7 +47,7 @@ async function otherKeysGoOn(t: Trial): Promise<void> {
   const [one, two] = own.map(({ status }) => status);
   verify.that(
     one !== 401 || two !== 401,
-    'the other keys of an account to go on when one is revoked',
+    'other keys of the account that still work after one is revoked',
     'both --api-key and --other-api-key are answered 401',
   );
 }
@@ -72,7 +72,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
   },
   {
     ...about('AUTH-3/nearly-right-key', ['key']),
-    sends: 'the key with a letter changed, dropped or added, in other case, halved',
+    sends: 'the key with a letter changed, dropped or added, in other case, or cut in half',
     demands: `401 with code ${code}`,
     run: async (t) => {
       const { key } = await goodKey(t);
@@ -87,7 +87,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
     ...about('AUTH-3/revoked-key', ['key', 'revoked-key'], { sends: 2 }),
     spends: { send: 1, received: 1, address: 1 },
     sends: 'requests with a key that was accepted and has been revoked',
-    demands: `401 with code ${code}; the account's other key goes on`,
+    demands: `401 with code ${code}; the account's other key still works`,
     run: async (t) => {
       await otherKeysGoOn(t);
       const account = await goodKey(t);

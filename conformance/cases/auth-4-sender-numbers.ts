@@ -51,7 +51,7 @@ export const auth4SenderNumbersCases: readonly Case[] = [
   },
   {
     ...about('AUTH-5/not-allowed', ['fresh'], { sends: 4 }),
-    sends: 'a message from a number that the account may not use any more, then from its other one',
+    sends: 'a message from a number that the account may no longer use, then from its other number',
     demands: `403 with code ${denied}, then 202`,
     run: async (t) => {
       const account = await t.account({ sims: 2 });
@@ -74,7 +74,7 @@ export const auth4SenderNumbersCases: readonly Case[] = [
       const from = t.target.flags.foreignFrom ?? (await t.account()).from;
       const reply = await t.send(account, { from });
       foreignRefusal(reply);
-      if (verify.codeOf(reply) === notFound) t.lack('a target that admits that the number exists');
+      if (verify.codeOf(reply) === notFound) t.lack('a target that reveals that the number exists');
       t.count();
     },
   },

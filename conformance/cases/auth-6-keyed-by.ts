@@ -46,7 +46,7 @@ function addressesShare(t: Trial, flood: Flood): void {
   const second = flood.beside.find(({ name }) => name === 'second address');
   if (second === undefined) t.lack('a target that is reached from a second local address');
   if (Number(refusal?.headers['retry-after'] ?? 0) <= 2)
-    t.lack('a bucket that does not come back meanwhile');
+    t.lack('a bucket that does not refill meanwhile');
   verify.status(second.reply, 429);
   t.count();
 }
@@ -75,7 +75,7 @@ function perEndpoint(one: Limited): readonly Case[] {
         throttled: 1,
       }),
       sends: `${most} requests to ${one.name} by one account, then one by another, from one address`,
-      demands: '429 for the one, a success for the other',
+      demands: '429 for the first account, a success for the second',
       run: async (t) => {
         const [account, other] = [await t.account(), await t.account()];
         await emptied(one.limit, () => one.call(t, account));
@@ -158,7 +158,7 @@ export const auth6KeyedByCases: readonly Case[] = [
   {
     ...about('AUTH-6/users-of-the-pool-do-not-share', ['pool'], { sends: 122, throttled: 1 }),
     sends: '121 sends from the pool number by one account without a SIM, then one by another',
-    demands: '429 for the one, 202 for the other',
+    demands: '429 for the first account, 202 for the second',
     run: async (t) => {
       const from = await poolNumber(t);
       const account = await t.account({ sims: 0 });

@@ -67,7 +67,7 @@ export const err1QuotaCases: readonly Case[] = [
   {
     ...about('ERR-1/of-the-account', ['fresh'], { sends: 5 }),
     sends: 'messages from two SIMs and with two keys of one account, under a quota of two',
-    demands: 'two times 202, then 402; another account is not touched',
+    demands: 'two times 202, then 402; another account is not affected',
     run: async (t) => {
       const account = await t.account({ sims: 2, quota: 2 });
       const second = await t.secondKey(account);
@@ -117,7 +117,7 @@ export const err1QuotaCases: readonly Case[] = [
     alone: true,
     sends:
       'messages under a quota of one: on the 2nd of a month, on the 3rd, the 9th and the 27th, in the next month',
-    demands: '202, 402 each within the month, 202 when any month is over',
+    demands: '202, then 402 within the month, 202 after any kind of month is over',
     run: async (t) => {
       const account = await t.account({ quota: 1 });
       const now = new Date(await t.now());

@@ -75,7 +75,7 @@ function tight(one: Limited): Case {
       throttled: 4,
     }),
     alone: true,
-    sends: `requests to ${one.name} until 429; one after a second less than Retry-After, one after all of it`,
+    sends: `requests to ${one.name} until 429; one a second before Retry-After is over, one after it`,
     demands: 'Retry-After in whole seconds; the first is 429, the second passes',
     run: (t) => sufficientAndTight(t, one, 10_400),
     live: byFlood(one.name, waitIsRight, { waits: 62 }),
@@ -101,7 +101,8 @@ const apart: readonly Case[] = [
       throttled: 4,
     }),
     alone: true,
-    sends: 'requests a whole number of seconds apart until 429; then as above',
+    sends:
+      'requests a whole number of seconds apart until 429; then one before and one after the wait',
     demands: 'the wait is not one second too long either',
     run: (t) => sufficientAndTight(t, send, 7_000),
   },

@@ -74,7 +74,7 @@ export const err4DetailCases: readonly Case[] = [
   {
     ...about('SVC-4/throttled-is-json', ['fresh'], { throttled: 1 }),
     sends: 'requests for received messages until 429',
-    demands: 'a JSON body, declared as such',
+    demands: 'a JSON body, declared as application/json',
     run: async (t) => {
       const { key } = await t.account();
       const replies = await emptied(limits.received, () => t.get(paths.received, key));

@@ -75,7 +75,7 @@ const earlyRequest: Recording<void> = {
   inIdleTime: true,
   record: async (t) => {
     await t.get(paths.received, (await t.account()).key);
-    await t.pause(61 * second, 'tokens that might pile up');
+    await t.pause(61 * second, 'tokens to accumulate');
   },
 };
 

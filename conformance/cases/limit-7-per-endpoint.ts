@@ -17,7 +17,7 @@ function leavesTheOtherEndpoints(spent: Limited): Case {
       throttled: 1,
     }),
     sends: `${spent.limit + 1} requests to ${spent.name}, then some to every other endpoint`,
-    demands: 'a 429 at the one, none at the others',
+    demands: 'a 429 at this endpoint, successes at the others',
     run: async (t) => {
       const account = await t.account();
       await emptied(spent.limit, () => spent.call(t, account));
@@ -42,7 +42,7 @@ const wholeness: Case = {
   ...about('LIMIT-7/the-others-stay-whole', ['fresh'], { sends: 310, throttled: 1 }),
   sends:
     '30 requests to each of three endpoints, then 121 to the send endpoint; 121 by a fresh account',
-  demands: 'as many sends pass for both: what was spent elsewhere is not counted',
+  demands: 'as many sends pass for both: requests to other endpoints do not count',
   run: async (t) => {
     const account = await t.account();
     const fresh = await t.account();

@@ -240,7 +240,7 @@ export const formObservations: readonly Observation[] = [
       const half = Math.floor(longest / 2);
       const send = (character: string) =>
         t.send(account, { request_id: `${character.repeat(half)}${unique}` });
-      if (longest < 2) return { untold: 'one character is too short to tell' };
+      if (longest < 2) return { untold: 'a limit of one character is too short to tell' };
       const emoji = await send('🙂');
       // Half of the length in emoji, plus one: too long in every unit except code points.
       const isLong = half * 2 + 1 > longest;
@@ -266,7 +266,7 @@ export const formObservations: readonly Observation[] = [
       // Numbers with an unassigned country code show whether the target checks numbering plans.
       const shaped = await t.send(account, { to: '+999123456789' });
       if (shaped.status !== 202)
-        return { untold: 'short numbers are refused as those of no country' };
+        return { untold: 'short numbers are refused because they belong to no country' };
       const refused = await largestAccepted(1, 14, async (digits) => !(await takes(digits)));
       return { answer: refused + 1 };
     },

@@ -108,7 +108,7 @@ export const httpObservations: readonly Observation[] = [
     name: 'half-an-object',
     needs,
     cost: { sends: 1 },
-    sends: 'a body that is no JSON',
+    sends: 'a body that is not JSON',
     run: async (t) => {
       const account = await ready(t);
       const reply = await t.post(paths.send, account.key, '{');
@@ -246,7 +246,7 @@ export const httpObservations: readonly Observation[] = [
     name: 'prefix',
     needs: ['key'],
     cost: {},
-    sends: 'nothing: the key itself is looked at',
+    sends: 'nothing: it inspects the key itself',
     run: async (t) => {
       const { key } = await ready(t);
       const prefix = /^([A-Za-z0-9_.~-]{0,32})[A-Za-z0-9]{40}$/.exec(key)?.[1];
@@ -413,7 +413,7 @@ export const httpObservations: readonly Observation[] = [
       if (throttled) return { answer: 'then_429' };
       return (await errorsSpend(t))
         ? { answer: 'always_401' }
-        : { untold: 'refused requests spend nothing here, so the limit is never met' };
+        : { untold: 'refused requests spend nothing here, so the limit is never reached' };
     },
     live: {
       needs: ['key'],

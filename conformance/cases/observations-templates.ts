@@ -292,7 +292,7 @@ async function statsOf(t: Trial, account: Subject): Promise<Inferred | undefined
   verify.given(() => verify.status(after, 200));
   if (hasOwnFigures(after)) return ownWith(after);
   if (before.json === undefined || after.json === undefined)
-    return { template: {}, untold: ['the statistics are no JSON'] };
+    return { template: {}, untold: ['the statistics are not JSON'] };
   const untold: string[] = [];
   const body = figures(before.json, after.json, { at: '', most, untold });
   return { template: { ...headersIn(after), body: body as never }, untold };
@@ -385,7 +385,7 @@ async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined
   const id = String(Object(accepted.json)['message_id']);
   const entry = ((list ?? []) as unknown[]).find((one) => JSON.stringify(one).includes(id));
   if (entry === undefined && (list ?? []).length > 0)
-    return { template: {}, untold: ['its tasks name no message by its id'] };
+    return { template: {}, untold: ['its tasks contain no message id'] };
   const names = Object.keys(Object(entry)).toSorted().join();
   const isOwnItem = entry === undefined || names === 'from_number,message,message_id,to';
   const isOwn =
@@ -430,7 +430,7 @@ async function otherSend(
   const id = String(json['message_id'] ?? json['id'] ?? '');
   const read = await t.read(account, id);
   if (read.status !== 200 || !verify.isObject(read.json))
-    return { template: {}, untold: ['its reply names no message that can be read'] };
+    return { template: {}, untold: ['its reply contains no id of a readable message'] };
   const values = Object.fromEntries(
     Object.entries(read.json).filter(([, value]) => value !== ''),
   ) as Sample['values'];

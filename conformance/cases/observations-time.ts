@@ -77,7 +77,7 @@ async function refill(t: Trial): Promise<Seen> {
   const wait = verify.given(() => verify.retryAfter(refusal));
   if (wait <= 2) return { answer: 'continuous' };
   if (wait === 40) return { answer: 'interval_aligned' };
-  if (wait !== 50) return { untold: `a wait of ${wait} s fits none of the four` };
+  if (wait !== 50) return { untold: `a wait of ${wait}s matches none of the four refills` };
   await t.advance(50_000);
   const back = (await flood(120, () => send.call(t, account))).filter(passed).length;
   return { answer: back > 100 ? 'interval' : 'sliding' };
@@ -243,7 +243,7 @@ export const timeObservations: readonly Observation[] = [
         return (await anyFails(t))
           ? { answer: 0 }
           : { untold: 'no message ever fails here, not even a scripted one' };
-      return { untold: `a share is drawn by chance: ${failed} of ${ends.length} failed here` };
+      return { untold: `the share is random: ${failed} of ${ends.length} failed here` };
     },
   },
   {
@@ -276,7 +276,7 @@ export const timeObservations: readonly Observation[] = [
       if (told !== undefined) return { answer: told };
       for (let n = 0; n < 119; n += 1)
         if ((await t.send(account)).status === 402) return { answer: n };
-      return { untold: 'more than 118, and the statistics do not tell' };
+      return { untold: 'more than 118, and the statistics do not state it' };
     },
   },
   {
@@ -360,7 +360,7 @@ function quotaIn(t: Trial, json: unknown): unknown {
       if (typeof value === 'number') return value;
       if (name in place && (value === null || value === 'unlimited')) return 'unlimited';
     }
-  t.notes.push('the statistics name no limit');
+  t.notes.push('the statistics state no limit');
   return undefined;
 }
 

@@ -73,7 +73,7 @@ export const read2UnknownIdsCases: readonly Case[] = [
   {
     ...about('READ-2/another-accounts-id', ['sender', 'second-account'], { sends: 1 }),
     sends: "a read of another account's message, and of an unknown id",
-    demands: '404 for both, and nothing tells them apart',
+    demands: '404 for both, with replies that cannot be told apart',
     run: async (t) => {
       const account = await t.account();
       const { messageId } = await t.queued(account);

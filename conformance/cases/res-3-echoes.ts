@@ -42,7 +42,7 @@ export const res3EchoesCases: readonly Case[] = [
         (text) => `${t.controlled ? '' : t.requestId()}${text}`,
       ),
   ),
-  echoed('spaces-are-echoed', 'a request_id with a space before and behind it', (t) => [
+  echoed('spaces-are-echoed', 'a request_id with a leading and a trailing space', (t) => [
     ` ${t.requestId()} `,
   ]),
   {

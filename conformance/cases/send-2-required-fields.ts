@@ -91,17 +91,17 @@ export const send2RequiredFieldsCases: readonly Case[] = [
   ),
   refuses(
     'SEND-2/to-is-e164',
-    'recipients that are no E.164 numbers',
+    'recipients that are not E.164 numbers',
     noNumbers.map((to) => wrong('to', to)),
   ),
   refuses(
     'SEND-2/from-is-e164',
-    'senders that are no E.164 numbers',
+    'senders that are not E.164 numbers',
     noNumbers.map((from) => wrong('from', from)),
   ),
   {
     ...about('SEND-2/alias-is-e164', ['sender'], { sends: 3 }),
-    sends: 'a `from_number` that is no E.164 number',
+    sends: 'a `from_number` that is not an E.164 number',
     demands: '400 that names it',
     run: async (t) => {
       const account = await t.account();
@@ -116,7 +116,7 @@ export const send2RequiredFieldsCases: readonly Case[] = [
   {
     ...about('SEND-2/numbers-of-other-lands', ['fresh'], { sends: 3 }),
     sends: 'messages to well-formed numbers of three countries, which are reserved for fiction',
-    demands: '202 each; without levers, no 400 for the number where the sender is unknown too',
+    demands: '202 each; without a control port, no 400 for the number if the sender is unknown too',
     run: async (t) => {
       const account = await t.account();
       for (const to of abroad) {
@@ -132,8 +132,7 @@ export const send2RequiredFieldsCases: readonly Case[] = [
       run: async (t) => {
         const account = { ...(await t.account()), from: t.target.flags.unknownFrom ?? '' };
         const refused = await t.send(account, { to: 'abc' });
-        if (refused.status === 403)
-          t.lack('a target that validates before it looks for the sender');
+        if (refused.status === 403) t.lack('a target that validates before it looks up the sender');
         verify.given(() => verify.invalid(refused, 'to'));
         for (const to of abroad) {
           const reply = await t.send(account, { to });

@@ -19,7 +19,7 @@ export const send4InexactIdsCases: readonly Case[] = [
   {
     ...about('SEND-4/nearly-the-same-id', ['sender'], { sends: 10 }),
     sends:
-      'request_ids that differ in a space behind, a leading zero, an accent and how it is written, and a long one',
+      'request_ids that differ in a trailing space, a leading zero, an accent or its encoding, and a long one',
     demands: '202 for each; those that a service might change then replay their own message',
     run: async (t) => {
       const told = t.assumption('requestIdMaxLength');

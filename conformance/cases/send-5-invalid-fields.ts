@@ -47,7 +47,7 @@ const malformedBodies: Recording<{ refusals: Reply[]; after: Reply }> = {
 function malformedCase(rule: 'SEND-5' | 'SVC-4', demands: string): Case {
   return {
     ...about(`${rule}/malformed-bodies`, ['sender'], { sends: malformed.length + 1 }),
-    sends: 'bodies that are no JSON object',
+    sends: 'bodies that are not a JSON object',
     demands,
     run: async (t) => {
       const { refusals, after } = await recorded(t, malformedBodies);
@@ -65,7 +65,7 @@ function malformedCase(rule: 'SEND-5' | 'SVC-4', demands: string): Case {
 export const send5InvalidFieldsCases: readonly Case[] = [
   refuses(
     'SEND-5/wrong-types',
-    'values of the wrong type in every field, and dates that are none',
+    'values of the wrong type in every field, and invalid dates',
     wrongTypes,
   ),
   {
@@ -97,7 +97,7 @@ export const send5InvalidFieldsCases: readonly Case[] = [
   {
     ...about('SEND-5/refused-is-not-queued', ['fresh'], { sends: 4 }),
     sends: 'invalid messages with a request_id, then the list of messages',
-    demands: 'no message exists but the valid one',
+    demands: 'only the valid message exists',
     run: async (t) => {
       const account = await t.account();
       await t.queued(account);
@@ -109,6 +109,6 @@ export const send5InvalidFieldsCases: readonly Case[] = [
       t.count();
     },
   },
-  malformedCase('SEND-5', 'a 4xx with a JSON body, never a 5xx, and the service goes on'),
+  malformedCase('SEND-5', 'a 4xx with a JSON body, never a 5xx, and the service keeps running'),
   malformedCase('SVC-4', 'a 4xx whose own body is JSON'),
 ];

@@ -73,7 +73,7 @@ export const send6UnchangedTextCases: readonly Case[] = [
   {
     ...about('AUTH-4/every-digit-counts', ['sender'], { sends: 2 }),
     sends: 'a `from` of which one digit before the last seven is not that of the account',
-    demands: '403: the number is another one',
+    demands: '403: this is a different number',
     run: async (t) => {
       const account = await t.account();
       await t.queued(account);

@@ -149,7 +149,7 @@ export const send7HoldCases: readonly Case[] = [
     rule: 'SEND-7',
     name: 'tasks-keep-the-hold',
     sends: 'a send_at one hour ahead from a SIM whose device asks for its tasks before and after',
-    demands: 'not among the tasks before, among them after',
+    demands: 'not among the tasks before that time, among them after',
     run: async (t) => {
       const account = await t.account({ sim: { polling: 'external' } });
       const send_at = new Date((await t.now()) + 60 * minute).toISOString();

@@ -60,7 +60,7 @@ export const send7SendAtCases: readonly Case[] = [
   {
     ...about('SEND-7/offset-is-not-dropped', needs, { sends: 2 }),
     sends: 'a send_at that is past, written with an offset so that its digits look like the future',
-    demands: '400 that names `send_at`: it is no UTC, and it is past',
+    demands: '400 that names `send_at`: it is not UTC, and it is past',
     run: async (t) => {
       const account = await t.account();
       const now = await t.now();
@@ -72,7 +72,7 @@ export const send7SendAtCases: readonly Case[] = [
   },
   {
     ...about('SEND-7/not-a-time', needs, { sends: 4 }),
-    sends: 'texts that are no ISO 8601 time',
+    sends: 'texts that are not ISO 8601 times',
     demands: '400 that names `send_at`',
     run: async (t) => {
       const account = await t.account();

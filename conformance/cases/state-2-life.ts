@@ -137,7 +137,7 @@ export const state2LifeCases: readonly Case[] = [
   },
   ofLives(
     'STATE-3/in-order',
-    'queued, sending, sent, delivered: none skipped, none visited twice',
+    'queued, sending, sent, delivered: no state is skipped or repeated',
     (t, lives) => {
       for (const { from, to, of } of steps(lives)) {
         if (to === 'failed') continue;

@@ -38,7 +38,7 @@ export const state3NeverBackwardsCases: readonly Case[] = [
     ...about('STATE-3/never-backwards', ['sender'], { sends: 4, waits: 3 }),
     alone: true,
     sends: 'reads of a message with two keys, each twice in a row, and a replay at each new status',
-    demands: 'no read shows an older status than one before it',
+    demands: 'no read shows an older status than an earlier read',
     run: async (t) => {
       const account = await t.account();
       const fields = { request_id: t.requestId() };

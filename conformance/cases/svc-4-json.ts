@@ -10,7 +10,7 @@ export const svc4JsonCases: readonly Case[] = [
     ...about('SVC-4/successes-are-json', ['sender', 'device'], { sends: 4 }),
     spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
     sends: 'a good request to each of the seven endpoints, and a replay',
-    demands: 'JSON bodies, declared as such',
+    demands: 'JSON bodies, declared as application/json',
     run: async (t) => {
       const account = await t.account();
       const fields = t.fields(account, { request_id: t.requestId() });
@@ -35,7 +35,7 @@ export const svc4JsonCases: readonly Case[] = [
   {
     ...about('SVC-4/refusals-are-json', ['key']),
     sends: 'a good request, one without a key, one for an unknown id',
-    demands: 'JSON bodies, declared as such',
+    demands: 'JSON bodies, declared as application/json',
     run: async (t) => {
       const account = await t.account();
       const good = await withHeader(t, `Bearer ${account.key}`);
@@ -53,7 +53,7 @@ export const svc4JsonCases: readonly Case[] = [
   {
     ...about('SVC-4/refused-senders-are-json', ['fresh'], { sends: 5 }),
     sends: 'refusals with 400, 402, 403 and 503',
-    demands: 'JSON bodies, declared as such',
+    demands: 'JSON bodies, declared as application/json',
     run: async (t) => {
       const account = await t.account({ sims: 2, quota: 1 });
       await patchSim(t, account, 1, { active: false });

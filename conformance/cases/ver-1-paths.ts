@@ -28,7 +28,7 @@ export const ver1PathsCases: readonly Case[] = [
     ...about('VER-1/without-version', ['sender', 'device'], { sends: 2 }),
     spends: { dashboard_send: 1, external_send: 1, tasks: 1 },
     sends: 'dashboard send, external send and device tasks without a version prefix',
-    demands: 'they are there: neither 404 nor 405',
+    demands: 'they exist: neither 404 nor 405',
     run: async (t) => {
       const account = await t.account();
       const unknown = await t.get('/api/v1/sms/00000000-0000-4000-8000-000000000000/', account.key);
@@ -42,7 +42,7 @@ export const ver1PathsCases: readonly Case[] = [
       for (const reply of replies) {
         const there =
           reply.status >= 200 && reply.status < 500 && ![401, 404, 405].includes(reply.status);
-        verify.that(there, 'an endpoint that is there', reply);
+        verify.that(there, 'an existing endpoint', reply);
         verify.declaredJson(reply);
       }
       t.count();
@@ -52,7 +52,7 @@ export const ver1PathsCases: readonly Case[] = [
     ...about('VER-1/received-is-no-message-id', ['key']),
     spends: { received: 1 },
     sends: 'a read of received messages, and of an unknown id',
-    demands: '200 with JSON for the one, 404 for the other',
+    demands: '200 with JSON for the list, 404 for the unknown id',
     run: async (t) => {
       const account = await t.account();
       const received = await t.get(paths.received, account.key);

@@ -24,7 +24,7 @@ export function htmlReport(summary: Summary): string {
 <header>
 <h1>${text(summary.title)}</h1>
 <p>${text(summary.baseUrl)} · <time>${text(summary.startedAt)}</time> · ${(summary.durationMs / 1000).toFixed(1)} s · ${summary.sends} sends · exit code ${summary.exitCode}</p>
-${summary.interrupted ? '<p><strong>Interrupted: this is what was found so far.</strong></p>' : ''}
+${summary.interrupted ? '<p><strong>Interrupted: these are the results so far.</strong></p>' : ''}
 ${summary.reachable ? '' : '<p><strong>The target is not reachable.</strong></p>'}
 <ul class="counts">${verdicts.map((verdict) => `<li>${badge(verdict)} ${summary.counts[verdict]}</li>`).join('')}</ul>
 </header>

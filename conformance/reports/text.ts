@@ -38,7 +38,7 @@ export function textReport(summary: Summary): string {
   const untold = Object.entries(summary.discovered.untold);
   if (untold.length > 0)
     lines.push(
-      'Not told from outside:',
+      'Could not be determined:',
       ...untold.map(([name, why]) => `  ${name}: ${why.split('\n')[0]}`),
       '',
     );
@@ -52,10 +52,10 @@ export function textReport(summary: Summary): string {
   );
   for (const [failure, times] of Object.entries(summary.interruptions))
     lines.push(
-      `The connection broke ${times} times (${failure}); tried again, it counts against no rule.`,
+      `The connection broke ${times} times (${failure}) and was retried; this counts against no rule.`,
     );
   if (!summary.reachable) lines.push(`${summary.baseUrl} is not reachable.`);
-  if (summary.interrupted) lines.push('Interrupted: this is what was found so far.');
+  if (summary.interrupted) lines.push('Interrupted: these are the results so far.');
   return `${lines.join('\n')}\n`;
 }
 

@@ -8,7 +8,7 @@ import { table } from './table.ts';
 
 export async function assumptions(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('assumptions', 'Print what the document leaves open.', io);
-  addFlags(command, [{ flag: '--json', about: 'as JSON' }]);
+  addFlags(command, [{ flag: '--json', about: 'print JSON' }]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   io.out(command.opts()['json'] === true ? asJson() : asText());
   return 0;

@@ -34,8 +34,8 @@ export interface Flag {
 export class ValueError extends Error {}
 
 const environmentHelp = `
-Every flag is also SMSTWIN_<FLAG> in the environment: SMSTWIN_CONTROL_PORT=0 is --control-port 0.
-There a switch is 1 or 0, and commas separate the values of a repeatable flag.`;
+Every flag can also be set as SMSTWIN_<FLAG>: SMSTWIN_CONTROL_PORT=0 means --control-port 0.
+A switch is 1 or 0 there; separate the values of a repeatable flag with commas.`;
 
 export function newCommand(name: string, summary: string, io: CommandIo): Command {
   return new Command(`smstwin ${name}`)

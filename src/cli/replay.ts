@@ -10,7 +10,7 @@ import { type Replayed, replayJournal } from './replay-journal.ts';
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('replay', 'Replay a recorded run and compare every reply.', io);
   addArgument(command, '<journal>', 'the file that serve --journal wrote', fileValue);
-  addFlags(command, [{ flag: '--json', about: 'as JSON' }]);
+  addFlags(command, [{ flag: '--json', about: 'print JSON' }]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const [file = ''] = command.args;
   const replayed = replayJournal(file);

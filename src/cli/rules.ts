@@ -11,8 +11,8 @@ import { table } from './table.ts';
 export async function rules(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('rules', 'Print the rules that the document states.', io);
   addFlags(command, [
-    { flag: '--client', about: 'the rules for clients' },
-    { flag: '--json', about: 'as JSON' },
+    { flag: '--client', about: 'print the client rules instead' },
+    { flag: '--json', about: 'print JSON' },
   ]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   if (command.opts()['client'] === true) {

@@ -207,6 +207,6 @@ test('the help explains environment variables and the effects of a scaled clock'
   const command = newCommand('serve', '', { out, error: () => {}, env: {}, version: '1' });
   addServeFlags(command);
   expect(readFlags(command, ['--help'], {})).toBe('answered');
-  expect(help).toContain('commas separate the values of a repeatable flag');
+  expect(help).toContain('separate the values of a repeatable flag with commas');
   expect(help.replace(/\s+/g, ' ')).toContain('send_at is always compared with simulated time');
 });

@@ -173,14 +173,14 @@ export function addServeFlags(command: Command): void {
     {
       flag: '--max-messages <n>',
       about:
-        'messages that the service holds, or unlimited; beyond them it forgets the oldest final ones ' +
-        `(default: ${defaultMaxMessages.toLocaleString('en')}, and room for more that are unfinished)`,
+        'messages to hold, or unlimited; above this the oldest final ones are forgotten ' +
+        `(default: ${defaultMaxMessages.toLocaleString('en')}, plus room for unfinished ones)`,
       parse: maxMessagesValue,
     },
     file('--journal <file>', 'record every input in this file; an existing run continues'),
     {
       flag: '--journal-max <size>',
-      about: 'when the inputs since then come near this size, a checkpoint replaces them',
+      about: 'size near which a checkpoint replaces the recorded inputs',
       parse: sizeValue,
       shown: '1GiB',
     },

@@ -77,7 +77,7 @@ export const clock = {
     },
     run: (live, { mode, rate }) => {
       if (rate !== undefined && mode !== 'scaled') {
-        throw new OperationRefused('invalid', 'only a scaled clock takes a rate', 'rate');
+        throw new OperationRefused('invalid', 'rate needs a scaled clock', 'rate');
       }
       live.wallClock.setMode(mode, rate);
       return published(live);
@@ -133,7 +133,7 @@ function targetOf(how: AdvanceInput, nowMs: number): number | 'idle' {
   if (targetMs < nowMs) {
     throw new OperationRefused(
       'invalid',
-      `time does not go back: it is ${isoTime(nowMs)} already`,
+      `time cannot go back: it is already ${isoTime(nowMs)}`,
       path,
     );
   }

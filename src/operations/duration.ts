@@ -26,7 +26,7 @@ export function durationMs(duration: string | number, path: string): number {
   if (Number.isSafeInteger(ms) && ms >= 0) return ms;
   throw new OperationRefused(
     'invalid',
-    `${JSON.stringify(duration)} is no duration: expected a number with ms, s, m, h or d, such as "24h"`,
+    `${JSON.stringify(duration)} is not a duration: expected a number with ms, s, m, h or d, such as "24h"`,
     path,
   );
 }
@@ -39,5 +39,5 @@ export function timeMs(time: string | number, path: string): number {
   const reading = startTimeSchema.safeParse(time);
   if (reading.success) return reading.data;
   const why = reading.error.issues[0]?.message ?? 'expected a time';
-  throw new OperationRefused('invalid', `${JSON.stringify(time)} is no time: ${why}`, path);
+  throw new OperationRefused('invalid', `${JSON.stringify(time)} is not a time: ${why}`, path);
 }

@@ -89,6 +89,9 @@ function chooseKey(keys: readonly ApiKey[], keyId: string | undefined): ApiKey {
     throw new OperationRefused('conflict', 'the account has no key to send with; create one');
   }
   if (key.key === '')
-    throw new OperationRefused('conflict', 'the text of this key is no longer known');
+    throw new OperationRefused(
+      'conflict',
+      'the full text of this key is no longer known; create another key',
+    );
   return key;
 }

@@ -51,7 +51,7 @@ test('a wait in real time that nothing ends is a timeout, and one that is open e
   await ended;
 });
 
-test('only a manual clock is advanced by a wait', async () => {
+test('advance needs a manual clock', async () => {
   const simulator = new Simulator();
   await expect(simulator.messages.wait({ advance: true })).rejects.toMatchObject({
     code: 'invalid',

@@ -44,7 +44,7 @@ export function advanceUntil({ wallClock, simulation }: Live, given: Wait): Wait
   const { clock, world } = simulation;
   const wait = withAccountId(world, given);
   if (wallClock.mode !== 'manual') {
-    throw new OperationRefused('invalid', 'only a manual clock is advanced by a wait', 'advance');
+    throw new OperationRefused('invalid', 'advance needs a manual clock', 'advance');
   }
   const untilMs = Math.min(clock.now() + wait.timeout_ms, latestTimeMs);
   for (;;) {

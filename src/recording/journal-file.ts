@@ -180,7 +180,10 @@ function bytesOf(path: string, from: number, to: number): Buffer {
     const bytes = Buffer.allocUnsafe(to - from);
     for (let at = 0; at < bytes.length; ) {
       const read = readSync(file, bytes, at, bytes.length - at, from + at);
-      if (read === 0) throw new JournalError(`${path}: is shorter than what was written to it`);
+      if (read === 0)
+        throw new JournalError(
+          `${path}: shorter than the data written to it; another program may have changed it`,
+        );
       at += read;
     }
     return bytes;

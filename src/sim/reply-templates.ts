@@ -154,14 +154,14 @@ function check(name: TemplateName, template: Template, context: z.core.$Refineme
   }
   for (const [header, value] of Object.entries(headers)) {
     if (!headerName.test(header) || keptHeaders.includes(header))
-      mistake(['headers', header], 'no template sets this header; leave it out');
+      mistake(['headers', header], 'a template cannot set this header; leave it out');
     else checkPlaceholders(['headers', header], value, headerPlaceholders);
   }
   if (body !== undefined && text !== undefined)
     mistake([], 'expected `body`, which is JSON, or `text`, not both');
   if (name === 'message' && (body !== undefined || text !== undefined))
-    mistake([], 'the body of a message is stated by the document (RES-1); give `headers` alone');
-  if (item !== undefined && lists === undefined) mistake(['item'], 'this reply is no list');
+    mistake([], 'the document states the body of a message (RES-1); give only `headers`');
+  if (item !== undefined && lists === undefined) mistake(['item'], 'this reply is not a list');
   if (item !== undefined && !mentions(body, 'items'))
     mistake(['item'], 'put "{items}" into `body`, where the list belongs');
   checkPlaceholders(['body'], body, placeholders);
@@ -175,7 +175,7 @@ function check(name: TemplateName, template: Template, context: z.core.$Refineme
     for (const used of placeholdersIn(value)) {
       if (known.includes(used)) continue;
       const these = known.map((one) => `{${one}}`).join(', ') || 'none';
-      mistake(path, `no placeholder {${used}} here; known are ${these}`);
+      mistake(path, `unknown placeholder {${used}}; known here: ${these}`);
     }
   }
 
@@ -183,7 +183,7 @@ function check(name: TemplateName, template: Template, context: z.core.$Refineme
   function checkRules(): void {
     const isWorded = body !== undefined || text !== undefined;
     if (name === 'invalid_field' && isWorded && !mentions(body, 'field'))
-      mistake([], 'the body has to name the failing field (SEND-5): use {field}');
+      mistake([], 'the body must name the failing field (SEND-5): use {field}');
     const detail = isObject(body) ? body['detail'] : undefined;
     const statesWait = typeof detail === 'string' && detail.includes('{retry_after}');
     if (name === 'throttled' && isWorded && !statesWait)

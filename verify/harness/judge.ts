@@ -52,7 +52,7 @@ export function misjudged(assumptions: Row, judged: Judged): string[] {
     if (reason !== undefined && reason !== '') continue;
     const seen = judged.discovered[name];
     if (JSON.stringify(seen) !== JSON.stringify(answer))
-      wrong.push(`${name} is ${JSON.stringify(answer)}, told as ${JSON.stringify(seen)}`);
+      wrong.push(`${name} is ${JSON.stringify(answer)}, reported as ${JSON.stringify(seen)}`);
   }
   return wrong;
 }
