@@ -62,7 +62,7 @@ test('a request whose connection breaks every time gets no reply, which is judge
   client.close();
 });
 
-test('whether the target is there at all is asked without a second try', async () => {
+test('the check that the target is reachable does not retry', async () => {
   const { baseUrl, requests } = await breaking(100);
   const client = new Client({ baseUrl, timeoutMs: 5_000, masks: new Masks() });
   expect(await client.request({ ...stats, retried: false })).toMatchObject({ status: 0 });

@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 describe('reports', () => {
-  test('no report holds a full key, in whatever case', () => {
+  test('no report holds a full key, in any letter case', () => {
     const keys = allFlags.filter((value) => value.startsWith('smst_'));
     for (const content of [...kinds.map(text), outcome.out, outcome.err])
       for (const key of keys) expect(content.toLowerCase().includes(key.toLowerCase())).toBe(false);

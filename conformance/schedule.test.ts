@@ -42,7 +42,7 @@ describe('a case', () => {
     expect(startedAt(schedule, 61_000)).toEqual(['three']);
   });
 
-  test('counts what the cases that run now will still spend', () => {
+  test('counts the requests that running cases will still send', () => {
     const ledger = new BucketLedger();
     spend(ledger, 'tasks', 50, 0);
     const items = [item('one', { spends: { tasks: 8 } }), item('two', { spends: { tasks: 8 } })];
@@ -51,7 +51,7 @@ describe('a case', () => {
     expect(schedule.next(1).kind).toBe('wait');
   });
 
-  test('that spends nothing goes before one that has to wait', () => {
+  test('that spends nothing runs before one that has to wait', () => {
     const ledger = new BucketLedger();
     spend(ledger, 'send', 120, 0);
     const items = [item('send', { spends: { send: 1 } }), item('read')];
@@ -67,11 +67,11 @@ describe('a case', () => {
 describe('a flood', () => {
   const flood = item('flood', { full: ['send'], isLong: true });
 
-  test('comes at once where nothing else can be done meanwhile', () => {
+  test('comes at once if nothing else can run', () => {
     expect(startedAt(new Schedule([flood], new BucketLedger(), 0), 0)).toEqual(['flood']);
   });
 
-  test('comes after small cases, a minute into the run, when what others spent before is back', () => {
+  test('comes after small cases, a minute into the run, when earlier tokens have returned', () => {
     const cases = ['a', 'b'].map((id) => item(id, { spends: { send: 1 } }));
     const schedule = new Schedule([flood, ...cases], new BucketLedger(), 0);
     expect(startedAt(schedule, 0)).toEqual(['a', 'b', 'flood']);
@@ -86,7 +86,7 @@ describe('a flood', () => {
     expect(again.next(10_000)).toMatchObject({ kind: 'wait', ms: 56_000, bucket: 'send' });
   });
 
-  test('goes before the cases that wait for the same bucket', () => {
+  test('runs before the cases that wait for the same bucket', () => {
     const ledger = new BucketLedger();
     spend(ledger, 'send', 120, 0);
     const items = [flood, item('small', { spends: { send: 1 } })];
@@ -104,7 +104,7 @@ describe('a flood', () => {
   });
 });
 
-test('what depends on an item that was dropped is not waited for', () => {
+test('items that depend on a dropped item are dropped too', () => {
   const flood = item('flood', { full: ['send'] });
   const schedule = new Schedule([flood, item('case', { after: ['flood'] })], new BucketLedger(), 0);
   schedule.drop(flood);

@@ -46,14 +46,14 @@ test.each([
   expect(found).toEqual({ code: 2, err: `smstwin conform: ${flag} ${needless}\n`, started: 0 });
 });
 
-test('such a flag of the environment is called by its variable', async () => {
+test('a mistake in such a flag from the environment names its variable', async () => {
   vi.stubEnv('SMSTWIN_CONTROL_URL', 'http://127.0.0.1:1');
   const found = await call('RES-1');
   const err = `smstwin conform: SMSTWIN_CONTROL_URL ${needless}\n`;
   expect(found).toEqual({ code: 2, err, started: 0 });
 });
 
-test('what a run without a base_url does heed, or has no use for, is no mistake', async () => {
+test('flags that a run without a base_url uses or ignores are accepted', async () => {
   vi.stubEnv('SMSTWIN_CONTROL_TOKEN', 'for-serve');
   vi.stubEnv('SMSTWIN_API_KEY', '');
   expect(await call('RES-1', '--to', number, '--allow-to', number)).toMatchObject({ started: 1 });
@@ -100,7 +100,7 @@ test.each([
   expect(await call(...argv)).toEqual({ code: 2, err: `smstwin conform: ${line}\n`, started: 0 });
 });
 
-test('a bad value of the environment is called by its variable', async () => {
+test('a bad value in the environment is reported with its variable', async () => {
   vi.stubEnv('SMSTWIN_SEED', 'x');
   const line = 'SMSTWIN_SEED x: expected a whole number from 0 to 999999999';
   expect(await call()).toEqual({ code: 2, err: `smstwin conform: ${line}\n`, started: 0 });
@@ -122,13 +122,13 @@ test.each([
   },
 );
 
-test('AUTH-2 such a key on the command line is called by its flag', async () => {
+test('AUTH-2 a mistake in such a key on the command line names its flag', async () => {
   const { code, err } = await call('http://127.0.0.1:9', '--api-key', 'smst_secret\n');
   expect(code).toBe(2);
   expect(err).toMatch(/^smstwin conform: --api-key holds .*\n$/);
 });
 
-test('AUTH-2 what stands behind a flag that is not known is not repeated', async () => {
+test('AUTH-2 the value of an unknown flag is not quoted', async () => {
   const { code, err } = await call('--apikey=smst_secret');
   expect(code).toBe(2);
   expect(err).toMatch(/^smstwin conform: unknown option '--apikey'/);

@@ -1,9 +1,9 @@
 /**
  * Builds what the package ships: `dist/*.js` by esbuild, `dist/types` by the TypeScript compiler.
- * All packages are bundled, because some files start faster than some hundreds. Zod is a dependency
- * as well: the types name it. HyperExpress is bundled with our replacement of its native part: its
- * own dependency on that part is a git address, which only an `overrides` entry of the user could
- * replace. `dist/THIRD-PARTY-NOTICES.txt` holds the licences of all bundled packages.
+ * All packages are bundled, because a few files load faster than hundreds. Zod is also a
+ * dependency, because the types refer to it. HyperExpress is bundled with our replacement of its
+ * native part: it depends on that part by a git address, which only an `overrides` entry of the
+ * user could replace. `dist/THIRD-PARTY-NOTICES.txt` holds the licences of all bundled packages.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
   readonly optionalDependencies: Readonly<Record<string, string>>;
 };
 
-/** What makes the bundle smaller, or faster to read, and changes nothing else. */
+/** Makes the bundle smaller or faster to load, without other effects. */
 const lean: Plugin = {
   name: 'lean',
   setup: ({ onLoad }) => {
@@ -28,7 +28,8 @@ const lean: Plugin = {
       const text = JSON.stringify(JSON.stringify(JSON.parse(table)));
       return { contents: `export default JSON.parse(${text})`, loader: 'js' };
     });
-    // Of a namespace esbuild keeps what is used; of the object `z` all, with fifty languages.
+    // esbuild keeps only the used parts of a namespace, but the whole object `z`, with fifty
+    // languages.
     onLoad({ filter: /\/(?:src|bench|conformance)\/.*\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, 'utf8');
       const contents = source.replace("import { z } from 'zod';", "import * as z from 'zod';");
@@ -56,7 +57,7 @@ const { metafile } = await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  // Half of the start is the compilation of what is loaded. Names stay readable in stack traces.
+  // Half of the start is compiling the loaded code. Names stay readable in stack traces.
   minifySyntax: true,
   minifyWhitespace: true,
   plugins: [lean],

@@ -1,5 +1,5 @@
 /**
- * Makes `docs/screenshots/*.png`: each page of the dashboard over a small world with traffic.
+ * Makes `docs/screenshots/*.png`: each page of the dashboard, for a small world with traffic.
  */
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';

@@ -1,6 +1,6 @@
 /**
  * The command `smstwin`: finds the subcommand, runs it, and turns an error into lines and an exit
- * code. A subcommand is loaded when it is called, so that it pays for its own packages only.
+ * code. Each subcommand is loaded on demand, with only the packages that it needs.
  */
 import * as nodeModule from 'node:module';
 import type { CommandIo } from './cli/flags.ts';

@@ -1,6 +1,6 @@
 /**
- * The composition root: a simulator as a value that a test or a process holds.
- * Everything the control port can do is a method here first, in the same words and shapes.
+ * The composition root: a simulator as an object that a test or a process owns.
+ * Everything that the control port can do is first a method here, with the same names and shapes.
  */
 
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
@@ -59,11 +59,11 @@ export type { SettingsInput } from './config/settings.ts';
 export type { ApiReply, ApiRequest } from './http/service/messages.ts';
 export { ListenError, PortInUseError } from './http/transport/transport.ts';
 export { JournalError } from './recording/journal-error.ts';
-/** For Jest: `expect.extend({ toPassReferee })`; `smstwin/vitest` has done so. */
+/** For Jest: `expect.extend({ toPassReferee })`; `smstwin/vitest` does this itself. */
 export { type PassRefereeOptions, toPassReferee } from './referee/matcher.ts';
 export { OperationRefused } from './sim/operation-refused.ts';
 
-/** What `--ready-file` holds: where the simulator listens, and what to use it with. */
+/** The content of `--ready-file`: where the simulator listens, and the keys and numbers to use. */
 export interface ReadyFile extends ReadyNumbers {
   readonly base_url: string;
   readonly control_url: string | null;
@@ -73,28 +73,28 @@ export interface ReadyFile extends ReadyNumbers {
 
 export interface SimulatorOptions {
   /**
-   * A file that every input is appended to; one that exists is played first, and the run goes on
-   * from there. Without it the first inputs are kept in memory; `false` keeps none.
+   * A file to which every input is appended. If it exists, its inputs are replayed first and the
+   * run continues. Without it, memory keeps the first inputs; `false` keeps no inputs.
    */
   readonly journal?: string | false | undefined;
-  /** When this many bytes of inputs have come, a checkpoint replaces them. Default 1 GiB. */
+  /** After this many bytes of inputs, a checkpoint replaces them. Default 1 GiB. */
   readonly journalMaxBytes?: number | undefined;
-  /** Told, in one line, what the user should know of the journal and of `maxMessages`. */
+  /** Called with one line that the user should see, about the journal or `maxMessages`. */
   readonly onNotice?: ((line: string) => void) | undefined;
-  /** Where simulated time starts, whatever the clock; for playing a recorded run. */
+  /** The start of simulated time for any clock; for replaying a recorded run. */
   readonly startAtMs?: number | undefined;
-  /** What stands for the keys of a world whose text is not known; for playing a recorded run. */
+  /** The digests of keys whose text is not known; for replaying a recorded run. */
   readonly keyDigests?: ReadonlyMap<string, KeyDigest> | undefined;
   /**
-   * Makes each life of the service, at the start and after a reset: one of other parts, for a
-   * defect.
+   * Creates each simulation, at the start and after a reset; a defect passes one with replaced
+   * classes.
    */
   readonly simulation?: ((settings: Settings, startMs: number) => Simulation) | undefined;
-  /** How many requests are kept for the referee; for reading a recorded run. */
+  /** How many requests are kept for the referee; set when reading a recorded run. */
   readonly recordBound?: RecordBound | undefined;
-  /** The worlds that this one is one of; without it, this one is the first. */
+  /** The worlds that this one belongs to; without it, this is the first world. */
   readonly hosting?: Worlds<Simulator> | undefined;
-  /** Its id among them. */
+  /** Its id among these worlds. */
   readonly worldId?: string | undefined;
 }
 
@@ -102,7 +102,7 @@ type Own = Methods<typeof simulator>;
 type RefereeMethods = Methods<typeof referee>;
 type Referee = RefereeMethods['judge'] & Pick<RefereeMethods, 'restart'>;
 
-/** Replies of all worlds that a fault holds back, until they have left. */
+/** Replies of all worlds that a fault delays, until they are sent. */
 const underway = new WeakMap<
   Delivery,
   { readonly simulator: Simulator; readonly request: number }
@@ -121,24 +121,24 @@ export class Simulator implements Live, Resumed {
   readonly faults: Methods<typeof faults> = methodsOf(this, faults);
   readonly requests: Methods<typeof requests> = methodsOf(this, requests);
   readonly exchanges: Methods<typeof exchanges> = methodsOf(this, exchanges);
-  /** The report: `sim.referee({ partial: true })`; `sim.referee.restart()` begins anew. */
+  /** Reports with `sim.referee({ partial: true })`; `sim.referee.restart()` starts anew. */
   readonly referee: Referee = refereeOf(this);
   readonly snapshots: Methods<typeof snapshots> = methodsOf(this, snapshots);
   readonly worlds: Methods<typeof worlds> = methodsOf(this, worlds);
   readonly #own = methodsOf(this, simulator);
-  /** What the simulator holds, in numbers. */
+  /** Counts of what the simulator holds. */
   readonly state: Own['state'] = this.#own.state;
-  /** Whether all that must hold of the world does: what was looked at, and what is broken. */
+  /** Checks all invariants: what was checked, and what is broken. */
   readonly invariants: Own['invariants'] = this.#own.invariants;
-  /** What Prometheus reads, as values and without the metrics of the process. */
+  /** The metrics for Prometheus, as values and without those of the process. */
   readonly metrics: Own['metrics'] = this.#own.metrics;
-  /** The world as it was at start, clock included. */
+  /** Restores the start state, clock included. */
   readonly reset: Own['reset'] = this.#own.reset;
   readonly activity: Activity = new Activity(this);
   readonly requestLog = new RequestLog();
   readonly exchangeRecord: ExchangeRecord;
   readonly waits = new OpenWaits();
-  /** They outlive a reset, so that they never go back. */
+  /** They survive a reset, so that they never decrease. */
   counts = freshCounts();
   /** The worlds of this server. */
   readonly hosting: Worlds<Simulator>;
@@ -153,7 +153,7 @@ export class Simulator implements Live, Resumed {
     now: () => this.simulation.clock.now(),
   });
   #onShutdown: (() => void) | undefined;
-  /** Undefined once it has told of a lack of room. */
+  /** Undefined once it has reported a lack of room. */
   #onNotice: SimulatorOptions['onNotice'];
 
   /** Throws a SettingsError that lists every mistake, or a JournalError. */
@@ -195,7 +195,7 @@ export class Simulator implements Live, Resumed {
       if (run !== undefined) {
         const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
         this.#journal = run.resume(this, { journalMaxBytes, onNotice });
-        // What the journal played again was counted when it was recorded.
+        // Replayed inputs were counted when they were recorded.
         this.counts = freshCounts();
       } else if (journal !== false) this.#journal = new MemoryJournal(this.settings, startMs);
     } catch (error) {
@@ -265,7 +265,7 @@ export class Simulator implements Live, Resumed {
 
   /**
    * A standard `fetch` that answers in this process, without a port; the origin of a URL is
-   * ignored. An own property, so that it can be handed on as a function.
+   * ignored. An own property, so that it can be passed on as a function.
    */
   readonly fetch: typeof globalThis.fetch = (input, init) => {
     return this.#inProcess.fetch(input, init, this.baseUrl || 'http://localhost');
@@ -289,7 +289,7 @@ export class Simulator implements Live, Resumed {
         this.#journal?.lever(atMs, lever, args, resultDigest(recorded(result)));
         return result;
       } catch (error) {
-        // What is not understood has changed nothing.
+        // An input that cannot be parsed has changed nothing.
         if (error instanceof OperationRefused && error.code !== 'invalid') {
           this.#journal?.lever(atMs, lever, args, error.code);
         }
@@ -298,36 +298,39 @@ export class Simulator implements Live, Resumed {
     });
   }
 
-  /** The run since the start, or without a journal file since the last reset, as NDJSON. */
+  /** The run as NDJSON: since the start, or without a journal file since the last reset. */
   journalText(): string {
     if (this.#journal === undefined) throw new OperationRefused('conflict', 'no journal is kept');
     return this.#journal.text();
   }
 
-  /** Where the service listens; empty while it does not. */
+  /** The URL of the service; empty while it does not listen. */
   get baseUrl(): string {
     return this.#urlOf(this.hosting.first.simulator.#ports?.listening.baseUrl);
   }
 
-  /** Where the control port listens; empty while it does not. */
+  /** The URL of the control port; empty while it does not listen. */
   get controlUrl(): string {
     return this.#urlOf(this.hosting.first.simulator.#ports?.listening.controlUrl);
   }
 
-  /** Puts another simulation in the place of this one. */
+  /** Replaces the current simulation. */
   replace(simulation: Simulation): void {
     this.simulation.stop();
     this.exchangeRecord.restart();
     this.#count(simulation, this.simulation.world.messages.retention.forgottenMessages);
     this.simulation = simulation;
-    // The old anchor would pull the new clock to where the old one should be.
+    // The old anchor would move the new clock to the old clock's time.
     this.wallClock.anchor();
     this.#watchRoom();
     this.activity.attach();
     this.onReplaced?.();
   }
 
-  /** Goes on counting with another simulation; the one before has forgotten so many messages. */
+  /**
+   * Continues counting with another simulation; the previous one has forgotten `forgottenBefore`
+   * messages.
+   */
   #count({ lifecycle, world }: Simulation, forgottenBefore: number): void {
     const { messages } = this.counts;
     messages.forgottenBefore += forgottenBefore - world.messages.retention.forgottenMessages;
@@ -357,13 +360,13 @@ export class Simulator implements Live, Resumed {
     return this.activity.streams > 0 || this.waits.size > 0;
   }
 
-  /** As a SIGTERM to the process that serves; without such a process, as `close`. */
+  /** Stops the serving process as SIGTERM does; without such a process, the same as `close`. */
   shutdown(): void {
     if (this.#onShutdown === undefined) void this.close();
     else this.#onShutdown();
   }
 
-  /** Stops accepting, finishes what is in flight, and leaves nothing behind. */
+  /** Stops accepting requests, finishes those in flight, and releases everything. */
   async close(): Promise<void> {
     this.waits.close();
     this.#inProcess.close();
@@ -374,8 +377,7 @@ export class Simulator implements Live, Resumed {
   }
 
   /**
-   * A client on a scaled clock waits in real seconds. A manual clock has none: there they stay
-   * simulated.
+   * A client of a scaled clock may wait in real seconds. On a manual clock waits stay simulated.
    */
   #countWaits(rate: number): void {
     const isReal = this.settings.retryAfterSeconds === 'real' && rate > 0;
@@ -387,7 +389,7 @@ export class Simulator implements Live, Resumed {
     return this.#worldId === '' ? url : `${url}${prefixOf(this.#worldId)}`;
   }
 
-  /** Says once that sends are refused because nothing can be forgotten. */
+  /** Reports once that sends are refused because no message can be forgotten. */
   #watchRoom(): void {
     this.simulation.world.messages.retention.onOverloaded = () => {
       this.#onNotice?.(overloadedNotice);
@@ -419,7 +421,7 @@ export class Simulator implements Live, Resumed {
   }
 }
 
-/** Makes a simulator; no port is opened before `listen`. */
+/** Creates a simulator; it opens no port before `listen`. */
 export async function createSimulator(
   settings: SettingsInput = {},
   options: SimulatorOptions = {},

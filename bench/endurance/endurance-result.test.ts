@@ -40,7 +40,7 @@ const crossed = (run: Observed, ...slos: string[]) =>
     .slos.filter(({ met }) => !met)
     .map(({ slo }) => slo);
 
-test('a flat run meets every threshold, whatever the warm-up did', () => {
+test('a flat run meets every threshold, with any warm-up', () => {
   const result = enduranceResult(
     observed(
       () => 40_000,
@@ -73,7 +73,7 @@ test('memory that grows and throughput that falls cross their thresholds', () =>
   ).toEqual(['loss<10%']);
 });
 
-test('a saw of the collector is no growth', () => {
+test('the sawtooth of the garbage collector does not count as growth', () => {
   const saw = observed(
     () => 40_000,
     (share) => 4e8 * (1 + 0.1 * ((share * 13) % 1)),

@@ -62,7 +62,7 @@ function parsed(xml: string): readonly Suite[] {
   return testsuites.testsuite;
 }
 
-test('a report of hostile replies is valid against both schemas', async () => {
+test('a report about hostile replies is valid under both schemas', async () => {
   const expected = join(folder, 'expected.json');
   const entries = [{ case: 'SEND-3/new-message-is-202', reason: 'known <since> "May" & before' }];
   writeFileSync(expected, JSON.stringify({ expected: entries }));

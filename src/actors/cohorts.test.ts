@@ -26,7 +26,7 @@ function poll(twin: Twin): void {
   twin.simulation.fleet.pollNow(twin.device());
 }
 
-test('SVC-3 all that one poll picks up moves as one cohort, to its end', () => {
+test('SVC-3 all messages picked up by one poll move as one cohort until they are final', () => {
   const twin = manyTwin();
   for (let n = 0; n < count; n++) twin.accepted();
   expect(cohortsOf(twin).size).toBe(1);
@@ -82,7 +82,7 @@ test('STATE-4 a message that an operation moves leaves its cohort, and the other
   expect(walk(twin.simulation).broken).toEqual([]);
 });
 
-test('STATE-3 the changes of one poll are announced in the order of the messages, whatever their cohorts', () => {
+test('STATE-3 the changes of one poll are announced in the order of the messages, across cohorts', () => {
   const twin = manyTwin();
   for (const to of [recipient, failsAtPickup, recipient, failsAtPickup]) twin.accepted({ to });
   const heard: string[] = [];

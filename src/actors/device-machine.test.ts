@@ -121,7 +121,7 @@ const events: readonly DeviceEvent[] = [
   ...dues.map((due) => ({ type: 'polled', by: 'device', ...due }) as const),
 ];
 
-test('SVC-3 its guards are pure: what an event leads to follows from context and event alone', () => {
+test('SVC-3 its guards are pure: the result of an event depends only on context and event', () => {
   for (const state of states) {
     for (const due of dues) {
       const { actor, clock, worked } = start(state, due);

@@ -108,7 +108,7 @@ test('SVC-3 whenever it was sent, a message is picked up within 20 s, and then c
   );
 });
 
-test('SEND-7 a held message is picked up at the first poll after its hold, whatever else is going on', () => {
+test('SEND-7 a held message is picked up at the first poll after its hold, in any sequence of events', () => {
   const others = fc.array(fc.nat(5 * minuteMs), { maxLength: 5 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4 * minuteMs }), others, (holdMs, otherWaits) => {
@@ -172,7 +172,7 @@ test.each([
   },
 );
 
-test('STATE-4 a message that fails at its pickup has had its place in the poll', () => {
+test('STATE-4 a message that fails at its pickup counts for sendsPerPoll', () => {
   const twin = Twin.assuming({ sendsPerPoll: 1 });
   const failing = twin.accepted({ to: failsIn.queued });
   const next = twin.accepted();
@@ -348,7 +348,7 @@ test('STATE-3 own_delay: the messages of an external device progress by themselv
   expectQuiet(twin);
 });
 
-test('STATE-3 progressPace switched in flight, to and fro: every message still ends, and none steps twice', () => {
+test('STATE-3 progressPace switched back and forth in flight: every message ends, without repeating a step', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.nat(3 * pollMs), fc.constantFrom('per_poll', 'own_delay', 'send')), {
@@ -531,7 +531,7 @@ test('STATE-2 a device that is switched to external stops polling, and starts ag
   expect(message.status).toBe('delivered');
 });
 
-test('SVC-3 the lever "poll now" is a poll at once, for which the interval does not hold; the next one it delays', () => {
+test('SVC-3 the operation "poll now" polls at once, regardless of the interval, and delays the next poll', () => {
   const twin = new Twin();
   const { fleet } = twin.simulation;
   const message = twin.accepted();
@@ -573,7 +573,7 @@ test.each(['per_poll', 'own_delay'] as const)(
   },
 );
 
-test('STATE-3 a message that a lever moved into the state in which it stays, stays there', () => {
+test('STATE-3 a message that an operation moved into its stuck state stays there', () => {
   const twin = new Twin();
   const { fleet } = twin.simulation;
   const message = twin.accepted({ to: stuckIn.sent });
@@ -585,7 +585,7 @@ test('STATE-3 a message that a lever moved into the state in which it stays, sta
   expect(message.status).toBe('sent');
 });
 
-test('STATE-3 a message that a lever moved goes on by itself from there', () => {
+test('STATE-3 a message that an operation moved continues by itself from there', () => {
   for (const progressPace of ['per_poll', 'own_delay'] as const) {
     const twin = Twin.assuming({ progressPace });
     const [moved, unstuck] = [twin.accepted(), twin.accepted({ to: stuckIn.queued })];
@@ -790,7 +790,7 @@ test('SVC-3 advancing 60 s in one go and in sixty goes gives the same history', 
   );
 });
 
-test('STATE-3 whatever happens, every history is a way through the table, and quiet comes', () => {
+test('STATE-3 under any operations, every history follows the table, and the timers run out', () => {
   const ways = new Set([
     'queued',
     'queued sending',

@@ -7,7 +7,7 @@ import { messageSteps } from './message-machine.ts';
 
 const event = fc.constantFrom(...messageEvents);
 
-test('STATE-3 whatever events come, status moves along the table, and history and counts tell the same', () => {
+test('STATE-3 under any events, the status follows the table, and history and counts agree', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(event, fc.nat(3), fc.nat(5_000)), { maxLength: 30 }),

@@ -46,7 +46,7 @@ test.each(['delivered', 'failed'] as const)('STATE-5 %s is final', (status) => {
   for (const event of messageEvents) expect(messageSteps[status][event]).toBeUndefined();
 });
 
-test('STATE-3 no state can be reached twice on any way', () => {
+test('STATE-3 no sequence of steps reaches a state twice', () => {
   const walk = (status: Status, seen: readonly Status[]): void => {
     expect(seen).not.toContain(status);
     for (const event of messageEvents) {

@@ -80,10 +80,10 @@ const kindSchema = z.discriminatedUnion('kind', [
       .refine(isFaultBody, {
         error: `expected JSON of at most ${longestFaultBody} characters and ${deepestFaultBody} levels`,
       })
-      .describe('JSON, or a string that is sent as it is.'),
+      .describe('JSON, or a string that is sent unchanged.'),
     headers: headersSchema
       .exactOptional()
-      .describe('Sent as they are. A 429 without headers gets a right Retry-After.'),
+      .describe('Sent unchanged. A 429 without headers gets a correct Retry-After.'),
   }),
   z.strictObject({ kind: z.literal('refuse') }),
   z.strictObject({ kind: z.literal('reset') }),
@@ -103,7 +103,7 @@ export const faultInputSchema = z.strictObject({
     .meta({ id: 'FaultMatch' })
     .default({}),
   when: whenSchema.meta({ id: 'FaultTrigger' }),
-  times: ordinalSchema.exactOptional().describe('How often it acts at most.'),
+  times: ordinalSchema.exactOptional().describe('The largest number of times that it acts.'),
   fault: kindSchema.meta({ id: 'FaultAction' }),
 });
 export type FaultInput = Readonly<z.input<typeof faultInputSchema>>;

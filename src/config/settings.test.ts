@@ -130,7 +130,7 @@ test('settings take precedence over the world, and the world over the defaults',
   expect(limitsOf(settings)).toEqual({ ...documentedLimitsPerMinute, send: 20, tasks: null });
 });
 
-test('noLimits removes every limit, whatever the other settings say', () => {
+test('noLimits removes every limit, with any other settings', () => {
   const settings = parseSettings({ noLimits: true, limits: { send: 20 } });
   expect(new Set(Object.values(limitsOf(settings)))).toEqual(new Set([null]));
 });

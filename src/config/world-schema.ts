@@ -57,7 +57,7 @@ const keySchema = z.strictObject({
         'expected 1 to 200 characters that a bearer token may carry: A-Z a-z 0-9 _ . ~ + / = -',
     })
     .exactOptional()
-    .describe('Drawn from the seed where it is left out.'),
+    .describe('Default: drawn from the seed.'),
 });
 
 /** Who polls for a SIM: the simulator, or an external device over HTTP. */
@@ -73,11 +73,14 @@ export const monthlyQuotaSchema = z.union(
 
 const simSchema = z.strictObject({
   number: numberSchema,
-  connected: z.boolean().default(true).describe('A SIM that is not connected picks up nothing.'),
-  active: z.boolean().default(true).describe('Sending from one that is not active is a 503.'),
+  connected: z
+    .boolean()
+    .default(true)
+    .describe('A SIM that is not connected picks up no messages.'),
+  active: z.boolean().default(true).describe('Sending from an inactive SIM is answered 503.'),
   polling: pollingSchema
     .default('simulated')
-    .describe('Whether the SIM polls by itself, or a device of yours does, over HTTP.'),
+    .describe('Who polls: the simulated SIM, or your own device over HTTP.'),
 });
 
 const accountSchema = z.strictObject({
@@ -85,7 +88,7 @@ const accountSchema = z.strictObject({
   monthly_quota: monthlyQuotaSchema
     .nullable()
     .exactOptional()
-    .describe('Messages per month; without it or with null, the assumption monthlyQuota.'),
+    .describe('Messages per month. Absent or null: the assumption monthlyQuota.'),
   keys: z
     .array(keySchema)
     .max(mostKeys)
@@ -109,7 +112,7 @@ export const outcomeSchema = z.discriminatedUnion('ends', [
   z.strictObject({
     to: recipientSchema,
     ends: z.enum(['failed', 'stuck']),
-    in: z.enum(unfinishedStatuses).describe('Where it fails, or stays.'),
+    in: z.enum(unfinishedStatuses).describe('The status in which it fails or stays.'),
     polls: pollsSchema,
   }),
 ]);
@@ -146,7 +149,7 @@ export const worldSchema = z
       .array(outcomeSchema)
       .max(mostOutcomes)
       .default(() => [])
-      .describe('Fates by recipient; the first that fits counts.'),
+      .describe('Fates by recipient; the first match applies.'),
     assumptions: assumptionsSchema.default(() => ({})),
     limits: limitOverridesSchema.default(() => ({})),
   })

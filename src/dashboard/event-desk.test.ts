@@ -87,7 +87,7 @@ test('readers with different tokens share nothing, and a wrong token is refused'
   expect(wrong.events()).toEqual([]);
 });
 
-test('a stream that breaks is taken up where it ended', async () => {
+test('a broken stream resumes where it ended', async () => {
   const asked: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     asked.push(request.headers['last-event-id'] as string | undefined);

@@ -16,7 +16,7 @@ function traffic(lastNumber: number, counts: Readonly<Record<number, number>>): 
   };
 }
 
-test('each request counts once, whether the list or the traffic told of it first', () => {
+test('each request counts once, whether the list or the traffic reports it first', () => {
   const tally = new RequestCounts();
   const listed = { method: 'POST', endpoint: 'send', status: 202, at } as const;
   const rest = { account_id: null, key_id: null, code: null, duration_ms: 1 };

@@ -36,7 +36,7 @@ const accountViewSchema = z
     account_id: z.uuid(),
     name: z.string(),
     monthly_quota: quotaSchema,
-    quota_used: countSchema.describe('Units used in the running period.'),
+    quota_used: countSchema.describe('Units used in the current period.'),
     messages: countsSchema,
     effective_monthly_quota: monthlyQuotaSchema.describe(
       'The quota in force: its own, or the assumption monthlyQuota; unlimited with --no-limits.',

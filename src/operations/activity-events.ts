@@ -57,5 +57,5 @@ export const eventsQuerySchema = z.strictObject({
   every: z
     .enum(['0', '1'])
     .exactOptional()
-    .describe('`1`: every event, however many there are. It slows the service down.'),
+    .describe('`1`: sends every event at any rate. This slows the service.'),
 });

@@ -98,7 +98,7 @@ test('above 2,000 events a second a stream gets their counts, until a second has
   void simulator.close();
 });
 
-test('a poll that moves more messages than that reports the first ones, and counts the others', () => {
+test('a poll that moves more messages than a stream wants reports the first ones and counts the others', () => {
   const simulator = new Simulator({ clock: 'manual', noLimits: true });
   for (let n = 0; n < denseAbove + 500; n++) sendBy(simulator, 0, {});
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
@@ -129,7 +129,7 @@ test('with `every` a stream gets all events one by one, and other streams still 
   void simulator.close();
 });
 
-test('a stream that returns gets what it missed and the count of what is lost', () => {
+test('a reconnecting stream gets the events that it missed and the number of lost ones', () => {
   const { simulator } = streamFixture({}, { kinds: ['clock'] });
   for (let n = 0; n < keptEvents + 5; n++) simulator.clock.advance(1);
   const kinds = openStream(simulator, { lastSeenId: keptEvents + 2 });
@@ -144,7 +144,7 @@ test('a stream that returns gets what it missed and the count of what is lost', 
   void simulator.close();
 });
 
-test('what a dense second left out is missed by a stream that returns', () => {
+test('a reconnecting stream does not get the events that a dense second left out', () => {
   const { simulator, events } = streamFixture({}, { kinds: ['message'] });
   for (let n = 0; n < denseAbove + 500; n++) sendBy(simulator, 0, {});
   const [first] = openStream(simulator, { kinds: ['message'], lastSeenId: denseAbove - 100 });

@@ -35,7 +35,7 @@ export const assumptions = {
   patch: defineOperation({
     name: 'assumptions.patch',
     http: 'PATCH /control/assumptions',
-    summary: 'Switches assumptions, for all that happens from now on.',
+    summary: 'Switches assumptions for everything that happens from now on.',
     input: assumptionsSchema,
     output: inForceSchema,
     recorded: true,

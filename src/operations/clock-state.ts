@@ -12,10 +12,10 @@ import { timeSchema } from './duration.ts';
 export const clockStateSchema = z
   .strictObject({
     now: timeSchema,
-    mode: z.enum(shownClockModes).describe('`bound`: it follows a function of its process.'),
+    mode: z.enum(shownClockModes).describe('`bound`: follows a function of the process.'),
     rate: z.number().describe('Simulated seconds per second; 0 for a manual clock.'),
     pending: z.int().min(0).describe('Timers that have not fired.'),
-    next_at: timeSchema.nullable().describe('When the first of them falls due.'),
+    next_at: timeSchema.nullable().describe('When the first timer is due.'),
   })
   .meta({ id: 'Clock' });
 export type ClockState = Readonly<z.output<typeof clockStateSchema>>;

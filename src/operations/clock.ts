@@ -19,7 +19,7 @@ const modeSchema = z.strictObject({
     .positive({ error: 'expected a number above 0' })
     .max(largestRate)
     .exactOptional()
-    .describe('Only with `scaled`; without it, the rate it had.'),
+    .describe('Only with `scaled`. Default: the earlier rate.'),
 });
 type Mode = z.input<typeof modeSchema>;
 
@@ -48,7 +48,7 @@ export const clock = {
   /** The simulated time, in epoch milliseconds. */
   now: defineOperation({
     name: 'clock.now',
-    summary: 'Epoch milliseconds of the simulated present.',
+    summary: 'The simulated time in epoch milliseconds.',
     run: ({ simulation }) => simulation.clock.now(),
   }),
 
@@ -66,7 +66,7 @@ export const clock = {
   setMode: defineOperation({
     name: 'clock.setMode',
     http: 'PUT /control/clock',
-    summary: 'Sets what moves simulated time, which goes on from where it is.',
+    summary: 'Sets what moves simulated time. Time continues from the present.',
     input: modeSchema,
     output: clockStateSchema,
     recorded: true,
@@ -92,7 +92,7 @@ export const clock = {
   advance: defineOperation({
     name: 'clock.advance',
     http: 'POST /control/clock/advance',
-    summary: 'Moves simulated time; answers when all that fell due has happened.',
+    summary: 'Moves simulated time; answers when everything that fell due has happened.',
     input: advanceSchema,
     output: z.strictObject({
       now: timeSchema,

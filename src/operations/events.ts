@@ -17,7 +17,7 @@ export const events = {
     name: 'events.stream',
     http: 'GET /control/events',
     summary: `Server-sent events: ${defaultKinds.join(', ')}, and \`request\` if asked for.`,
-    description: `Above ${denseAbove} events a second, \`dense\` with their counts instead. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; an event \`gap\` says how many are lost.`,
+    description: `Above ${denseAbove} events a second, the stream carries counts (\`dense\`) instead. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; an event \`gap\` states how many were lost.`,
     input: eventsQuerySchema,
     contentType: 'text/event-stream',
     output: z.string(),

@@ -12,7 +12,7 @@ export const exchangeViewSchema = z
       .strictObject({
         method: z.string(),
         path: z.string(),
-        headers: headersSchema.describe('The key is cut short.'),
+        headers: headersSchema.describe('The key is shortened.'),
         body: z.string(),
       })
       .meta({ id: 'ExchangeRequest' }),
@@ -26,7 +26,7 @@ export const exchangeViewSchema = z
       })
       .meta({ id: 'ExchangeFault' })
       .nullable()
-      .describe('What an injected fault did to the reply on its way.'),
+      .describe('How an injected fault changed the delivery of the reply.'),
   })
   .meta({ id: 'Exchange' });
 export type ExchangeView = Readonly<z.output<typeof exchangeViewSchema>>;

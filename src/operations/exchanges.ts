@@ -23,14 +23,15 @@ const exchangeInputSchema = z.strictObject({
     })
     .max(65_536)
     .default('')
-    .describe('The text that is sent, JSON as a rule.'),
-  key_id: z.uuid().exactOptional().describe('Without it, the first key that is not revoked.'),
+    .describe('The text to send, usually JSON.'),
+  key_id: z.uuid().exactOptional().describe('Default: the first key that is not revoked.'),
 });
 export const exchanges = {
   perform: defineOperation({
     name: 'exchanges.perform',
     http: 'POST /control/accounts/{account_id}/requests',
-    summary: 'Makes a request of the service with a key of the account, and shows all but the key.',
+    summary:
+      'Sends a request to the service with a key of the account, and returns the exchange without the key.',
     input: exchangeInputSchema,
     output: exchangeViewSchema,
     bodyLimitBytes: 1_048_576,

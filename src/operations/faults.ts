@@ -27,7 +27,7 @@ export const faults = {
   list: defineOperation({
     name: 'faults.list',
     http: 'GET /control/faults',
-    summary: 'The faults that are set, and how often each has acted.',
+    summary: 'The faults in force, and how often each has acted.',
     output: z.strictObject({ faults: z.array(faultViewSchema) }),
     run: ({ simulation }) => simulation.faults.list.map(faultView),
     reply: (faults) => ({ faults }),
@@ -36,7 +36,7 @@ export const faults = {
   add: defineOperation({
     name: 'faults.add',
     http: 'POST /control/faults',
-    summary: 'Sets a fault.',
+    summary: 'Adds a fault.',
     status: 201,
     input: faultInputSchema,
     bodyLimitBytes: 1_048_576,

@@ -19,7 +19,7 @@ export const invariantsQuerySchema = z
     snapshot: z
       .enum(['true', 'false'])
       .default('true')
-      .describe('Whether a snapshot is also taken, restored and compared.'),
+      .describe('Also takes, restores and compares a snapshot.'),
   })
   .prefault({});
 
@@ -32,11 +32,11 @@ export const invariantsSchema = z
           Object.keys(new Findings().checked).map((name) => [name, countSchema]),
         ) as Record<keyof Findings['checked'], typeof countSchema>,
       )
-      .describe('How many of each were looked at.'),
+      .describe('How many of each were checked.'),
     broken: z
       .array(z.string())
       .max(mostLines)
-      .describe('The rule and the thing, a line each; empty where the state is sound.'),
+      .describe('One line per finding, with its rule; empty if the state is sound.'),
   })
   .meta({ id: 'Invariants' });
 type Invariants = Readonly<z.output<typeof invariantsSchema>>;

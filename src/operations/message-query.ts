@@ -13,11 +13,11 @@ const shownStatuses = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'f
 
 export const matchSchema = z.strictObject({
   account_id: z.string().exactOptional().describe('Its id or its name.'),
-  to: numberFilterSchema.exactOptional().describe('The recipient, whole.'),
-  from: numberFilterSchema.exactOptional().describe('The sender number, whole.'),
-  status: z.enum(shownStatuses).exactOptional().describe('As a read shows it.'),
+  to: numberFilterSchema.exactOptional().describe('The whole recipient number.'),
+  from: numberFilterSchema.exactOptional().describe('The whole sender number.'),
+  status: z.enum(shownStatuses).exactOptional().describe('The status that a read shows.'),
   text: z.string().exactOptional().describe('A part of the message text.'),
-  request_id: z.string().exactOptional().describe('The idempotency key, whole.'),
+  request_id: z.string().exactOptional().describe('The whole idempotency key.'),
 });
 export type MessageMatch = Readonly<z.input<typeof matchSchema>>;
 
@@ -28,7 +28,7 @@ export const querySchema = matchSchema.extend({
   search: z
     .string()
     .exactOptional()
-    .describe('A part of either number, the text, the request_id or the message_id, in any case.'),
+    .describe('A part of a number, the text, the request_id or the message_id; case is ignored.'),
   limit: limitSchema(largestPage, defaultPage),
   cursor: z
     .string()

@@ -23,7 +23,7 @@ test('a filter by account takes its id, in either case, or its name', async () =
   expect((await simulator.messages.wait({ match: { account_id: name } })).count).toBe(1);
 });
 
-test('an account that is not there, by its UUID, has no messages', async () => {
+test('the UUID of an unknown account matches no messages', async () => {
   const { call } = controlFixture();
   const path = '/control/messages?account_id=00000000-0000-4000-8000-000000000000';
   expect(await call('GET', path)).toMatchObject({ status: 200, json: { messages: [] } });

@@ -33,7 +33,7 @@ function* pageOf(
 /** `wait` with `advance`, synchronously. Journals record it as the wait. */
 const advancing = defineOperation({
   name: 'messages.advanceUntil',
-  summary: 'Moves simulated time until so many messages match.',
+  summary: 'Moves simulated time until enough messages match.',
   input: waitInputSchema,
   recorded: 'messages.wait',
   run: advanceUntil,
@@ -59,9 +59,9 @@ export const messages = {
   wait: defineOperation({
     name: 'messages.wait',
     http: 'POST /control/messages/wait',
-    summary: 'Answers when so many messages match.',
+    summary: 'Answers when enough messages match.',
     description:
-      'Answers 408 after `timeout_ms`. With a manual clock, `advance` moves simulated time forward meanwhile.',
+      'Answers 408 after `timeout_ms`. With a manual clock, `advance` moves simulated time until then.',
     input: waitInputSchema,
     output: waitedSchema,
     refusals: [408, 409],
@@ -88,7 +88,7 @@ export const messages = {
   progress: defineOperation({
     name: 'messages.progress',
     http: 'POST /control/messages/{message_id}/progress',
-    summary: 'One legal step: queued, sending, sent, delivered.',
+    summary: 'Takes one legal step: queued, sending, sent, delivered.',
     output: messageRecordSchema,
     refusals: [409],
     recorded: true,
@@ -104,7 +104,7 @@ export const messages = {
   fail: defineOperation({
     name: 'messages.fail',
     http: 'POST /control/messages/{message_id}/fail',
-    summary: 'The message fails.',
+    summary: 'Makes the message fail.',
     input: z.strictObject({ reason: z.string().min(1).max(200).default('forced') }).prefault({}),
     output: messageRecordSchema,
     refusals: [409],

@@ -8,7 +8,7 @@ import { defineOperation, WholeReply } from './define.ts';
 export const metrics = defineOperation({
   name: 'simulator.metrics',
   http: 'GET /control/metrics',
-  summary: 'Metrics: OpenMetrics where `Accept` names it, otherwise the text format of Prometheus.',
+  summary: 'Metrics: OpenMetrics if `Accept` names it, otherwise the text format of Prometheus.',
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
   output: z.string(),
   run: (live) => {

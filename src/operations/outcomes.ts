@@ -12,7 +12,7 @@ const outcomesSchema = z.strictObject({
   outcomes: z
     .array(outcomeSchema.meta({ id: 'Outcome' }))
     .max(mostOutcomes)
-    .describe('The first that fits a recipient counts.'),
+    .describe('The first one that matches a recipient applies.'),
 });
 
 export const outcomes = {
@@ -27,7 +27,8 @@ export const outcomes = {
   put: defineOperation({
     name: 'outcomes.put',
     http: 'PUT /control/outcomes',
-    summary: 'Replaces the scripted fates; those of the fixed recipients stay behind them.',
+    summary:
+      'Replaces the scripted fates. The fixed recipients stay; the given fates take precedence.',
     input: outcomesSchema,
     bodyLimitBytes: 4 * 1_048_576,
     output: outcomesSchema,
@@ -48,7 +49,7 @@ export const outcomes = {
   hits: defineOperation({
     name: 'outcomes.hits',
     http: 'GET /control/outcomes/hits',
-    summary: 'How many messages there are to the recipients of each scripted fate.',
+    summary: 'The number of messages to the recipients of each scripted fate.',
     output: z.strictObject({
       hits: z
         .array(z.int().min(0))

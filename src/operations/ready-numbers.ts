@@ -11,7 +11,7 @@ export const readyNumbersSchema = z.strictObject({
     z.strictObject({
       name: z.string(),
       account_id: z.uuid(),
-      api_key: z.string().describe('The first key; empty where the account has none.'),
+      api_key: z.string().describe('The first key; empty if the account has no key.'),
       sims: z.array(numberSchema),
     }),
   ),

@@ -353,7 +353,7 @@ test('CLIENT-16 a request_id that is a key comes back unchanged, and is known ag
   expect(again).toMatchObject({ status: 200, body: first.body });
 });
 
-test('CLIENT-16 a key of a world file is found, and what looks like one is not', () => {
+test('CLIENT-16 a key of a world file is found; a text that looks like a key is not', () => {
   const key = 'team-key-of-acme';
   const accounts = [
     { name: 'acme', keys: [{ name: 'own', key }], sims: [{ number: '+12025550101' }] },
@@ -447,7 +447,7 @@ test('one request_id on two endpoints is one intent, and two for two accounts', 
   expect(rules.flatMap(({ findings }) => findings)).toEqual([]);
 });
 
-test('a clock that jumps is the clock that counts', () => {
+test('a clock that jumps determines the reply', () => {
   const simulator = simulatorWith();
   sendBy(simulator, 0, { request_id: 'a', message: 'One' });
   sendBy(simulator, 0, { request_id: 'b', message: 'Two' });

@@ -26,7 +26,9 @@ const querySchema = z.strictObject({
   grace: z
     .union([z.string(), z.number()])
     .exactOptional()
-    .describe('Requests within this time of a 429 were in flight already (CLIENT-2); `"1s"`.'),
+    .describe(
+      'Requests within this time after a 429 count as already in flight (CLIENT-2); `"1s"`.',
+    ),
   details: flagSchema.describe('Adds the exchanges and the intents that they were grouped into.'),
 });
 const inputSchema = querySchema.prefault({});

@@ -20,11 +20,11 @@ export const requestViewSchema = z
     number: z.int().min(1).describe('Counts all requests since the start.'),
     at: timeSchema,
     method: z.string(),
-    endpoint: z.enum(endpointNames).nullable().describe('Null: no path of the service.'),
+    endpoint: z.enum(endpointNames).nullable().describe('Null: not a path of the service.'),
     account_id: z.uuid().nullable().describe('Null: the caller was not authenticated.'),
     key_id: z.uuid().nullable(),
     status: z.int(),
-    code: z.string().nullable().describe('The error code of the reply, where it has one.'),
+    code: z.string().nullable().describe('The error code of the reply, if it has one.'),
     duration_ms: z.number().describe('Real milliseconds.'),
   })
   .meta({ id: 'Request' });

@@ -11,11 +11,14 @@ export const requests = {
     name: 'requests.list',
     http: 'GET /control/requests',
     summary:
-      'The last 1,000 requests of the service since the start or a reset, newest first. Never a key.',
+      'The last 1,000 requests to the service since the start or a reset, newest first, without keys.',
     input: z
       .strictObject({
         limit: limitSchema(keptRequests, keptRequests),
-        message_id: z.uuid().exactOptional().describe('Those whose reply was this message.'),
+        message_id: z
+          .uuid()
+          .exactOptional()
+          .describe('Only requests whose reply was this message.'),
       })
       .prefault({}),
     output: z.strictObject({ requests: z.array(requestViewSchema) }),
@@ -27,7 +30,7 @@ export const requests = {
   get: defineOperation({
     name: 'requests.get',
     http: 'GET /control/requests/{number}',
-    summary: 'One of the last 1,000 requests as it went over the wire, with its reply.',
+    summary: 'One of the last 1,000 requests as sent over the wire, with its reply.',
     output: requestDetailSchema,
     run: (_, request) => request,
   }),

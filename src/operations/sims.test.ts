@@ -12,7 +12,7 @@ test('all SIMs are listed, those of the pool too, and each can be read alone', a
   expect((await call('GET', `/control/sims/${first.device_id}`)).json).toEqual(first);
 });
 
-test('STATE-4 a removed SIM fails what it had not finished, and its messages stay', async () => {
+test('STATE-4 removing a SIM fails its unfinished messages and keeps all of them', async () => {
   const { call, send, simulator } = controlFixture();
   const body = JSON.parse(send({}).body);
   expect((await call('DELETE', `/control/sims/${body.device_id}`)).status).toBe(204);
@@ -67,7 +67,7 @@ test('SVC-1 numbers join and leave the shared pool at run time', async () => {
   expect(simulator.sims.pool().map((sim) => sim.device_id)).not.toContain(id);
 });
 
-test('a SIM of an account is no number of the pool', async () => {
+test('a SIM of an account is not a pool number', async () => {
   const { call, send } = controlFixture();
   const { device_id: id } = JSON.parse(send({}).body);
   expect((await call('DELETE', `/control/pool/${id}`)).status).toBe(404);

@@ -80,7 +80,7 @@ export const sims = {
   patch: defineOperation({
     name: 'sims.patch',
     http: 'PATCH /control/sims/{device_id}',
-    summary: 'Connects, deactivates, or switches who polls; of a pool number too.',
+    summary: 'Changes a SIM or a pool number: connected, active, allowed, or who polls.',
     input: z.strictObject({
       ...stateSchemas,
       allowed: z.boolean().exactOptional().describe('False: the account may not send from it.'),
@@ -116,7 +116,7 @@ export const sims = {
   poll: defineOperation({
     name: 'sims.poll',
     http: 'POST /control/sims/{device_id}/poll',
-    summary: 'The device polls now: it reports progress and picks up work.',
+    summary: 'Makes the device poll now: it reports progress and picks up work.',
     output: z.strictObject({
       picked_up: z.array(z.uuid()).describe('Ids of the messages that became `sending`.'),
     }),
@@ -178,7 +178,7 @@ export const sims = {
   receive: defineOperation({
     name: 'sims.receive',
     http: 'POST /control/accounts/{account_id}/received',
-    summary: 'An inbound message, to a SIM of the account or to a number of the shared pool.',
+    summary: 'Adds an inbound message, to a SIM of the account or to a number of the shared pool.',
     status: 201,
     input: z.strictObject({
       from: z.string().min(1).max(100).describe('The sender: a number or a name.'),

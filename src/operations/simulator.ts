@@ -31,7 +31,7 @@ export const simulator = {
   invariants: defineOperation({
     name: 'simulator.invariants',
     http: 'GET /control/invariants',
-    summary: 'Whether all that must hold of the world does; walks its whole state.',
+    summary: 'Checks all invariants of the world; walks its whole state.',
     input: invariantsQuerySchema,
     output: invariantsSchema,
     examples: [{ snapshot: 'false' }],
@@ -46,7 +46,8 @@ export const simulator = {
   reset: defineOperation({
     name: 'simulator.reset',
     http: 'POST /control/reset',
-    summary: 'The world as it was at start, clock included. The log of requests is empty after it.',
+    summary:
+      'Restores the world as it was at the start, clock included, and empties the log of requests.',
     input: z.custom<number>(),
     inputFrom: (live) => live.startMs(),
     arguments: () => undefined as never,
@@ -64,7 +65,7 @@ export const simulator = {
   shutdown: defineOperation({
     name: 'simulator.shutdown',
     http: 'POST /control/shutdown',
-    summary: 'Stops the simulator, as SIGTERM does, once this is answered.',
+    summary: 'Stops the simulator as SIGTERM does, after this reply.',
     status: 202,
     output: z.strictObject({ status: z.literal('stopping') }),
     // Deferred, so that the reply is sent first.
@@ -76,7 +77,7 @@ export const simulator = {
     name: 'simulator.journal',
     http: 'GET /control/journal',
     summary:
-      'The run as NDJSON: seed and settings, then every input with its simulated time, since the checkpoint if the header names one. Without --journal, as far as memory keeps it.',
+      'The run as NDJSON: seed and settings, then every input with its simulated time, since the checkpoint if the header names one. Without --journal, the inputs that memory keeps.',
     contentType: 'application/x-ndjson',
     output: z.string(),
     refusals: [409],

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { controlFixture } from '../../verify/testkit/control-fixture.ts';
 
-test('a list of messages that a filter matches little lets other work in, and is the same', async () => {
+test('a filtered list of messages lets other requests run in between, and is complete', async () => {
   const { call, send, simulator } = controlFixture({ noLimits: true });
   const many = 30_000;
   const one = JSON.parse(send({ message: 'the only one' }).body) as { message_id: string };

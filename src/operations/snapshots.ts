@@ -51,7 +51,7 @@ export const snapshots = {
   take: defineOperation({
     name: 'snapshots.take',
     http: 'GET /control/snapshot',
-    summary: 'The whole state. No full key is in it.',
+    summary: 'The whole state, without full keys.',
     output: snapshotSchema.meta({ id: 'Snapshot' }),
     refusals: [409],
     run: (live) => takeSnapshot(live),
@@ -62,7 +62,7 @@ export const snapshots = {
   restore: defineOperation({
     name: 'snapshots.restore',
     http: 'PUT /control/snapshot',
-    summary: 'Goes on from a snapshot as if the simulator had never stopped.',
+    summary: 'Continues from a snapshot as if its simulator had never stopped.',
     input: inputSchema,
     bodyLimitBytes: snapshotLimitBytes,
     output: clockStateSchema,

@@ -16,9 +16,9 @@ export const stateSchema = z
     clock: clockStateSchema,
     seed: countSchema,
     accounts: countSchema,
-    sims: countSchema.describe('Those of the shared pool included.'),
+    sims: countSchema.describe('Includes numbers of the shared pool.'),
     messages: z.strictObject({
-      total: countSchema.describe('All that were accepted, forgotten ones included.'),
+      total: countSchema.describe('All accepted messages, including forgotten ones.'),
       ...(Object.fromEntries(statuses.map((status) => [status, countSchema])) as Record<
         Status,
         typeof countSchema
@@ -26,7 +26,7 @@ export const stateSchema = z
     }),
     actors: z.strictObject({
       running: countSchema,
-      awake: countSchema.describe('SIMs that wait for a poll or a step of their own.'),
+      awake: countSchema.describe('SIMs that wait for a poll or a timed step.'),
     }),
     timers: countSchema,
     retention: z.strictObject({
@@ -35,7 +35,7 @@ export const stateSchema = z
       ),
       held: countSchema,
       forgotten_messages: countSchema.describe('All since the start.'),
-      forgotten_request_ids: countSchema.describe('Those that were younger than 24 h.'),
+      forgotten_request_ids: countSchema.describe('Forgotten when younger than 24 h.'),
     }),
     requests: countSchema.describe('All since the start.'),
     faults: countSchema,

@@ -12,7 +12,7 @@ export const trafficSchema = z.strictObject({
   last_number: z.int().min(1).describe('Number of the last request counted.'),
   counts: z.array(
     z.strictObject({
-      endpoint: z.enum(endpointNames).nullable().describe('Null: no path of the service.'),
+      endpoint: z.enum(endpointNames).nullable().describe('Null: not a path of the service.'),
       status: z.int(),
       count: z.int().min(1),
     }),

@@ -40,7 +40,7 @@ test('a wait in real time ends with the send or the step that makes it match', a
   await simulator.close();
 });
 
-test('a wait in real time that nothing ends is a timeout, and one that is open ends with the simulator', async () => {
+test('an unmet wait in real time times out, and closing the simulator ends an open one', async () => {
   const simulator = new Simulator({ clock: 'manual' });
   await expect(simulator.messages.wait({ timeout_ms: 1 })).rejects.toMatchObject({
     code: 'timeout',

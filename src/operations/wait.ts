@@ -14,7 +14,7 @@ import { messageRecord, messageRecordSchema } from './message-record.ts';
 export const waitInputSchema = z
   .strictObject({
     match: matchSchema.default({}),
-    count: z.int().min(1).max(1_000_000).default(1).describe('How many must match.'),
+    count: z.int().min(1).max(1_000_000).default(1).describe('The number of messages to wait for.'),
     timeout_ms: z
       .int()
       .min(0)
@@ -24,7 +24,7 @@ export const waitInputSchema = z
     advance: z
       .boolean()
       .default(false)
-      .describe('Manual clock only: moves simulated time from one deadline to the next meanwhile.'),
+      .describe('Manual clock only: moves simulated time from deadline to deadline.'),
   })
   .prefault({});
 type Wait = Readonly<z.output<typeof waitInputSchema>>;

@@ -51,7 +51,7 @@ const viewSchema = z
   .strictObject({
     world_id: z.string(),
     name: z.string(),
-    base_url: z.string().describe('Empty while the server does not listen, as are the others.'),
+    base_url: z.string().describe('All URLs are empty while the server does not listen.'),
     host_url: z.string(),
     control_url: z.string(),
     expires_at: timeSchema.describe('ISO 8601 UTC, in real time; null: never.').nullable(),
@@ -67,7 +67,7 @@ export const worlds = {
   list: defineOperation({
     name: 'worlds.list',
     http: 'GET /control/worlds',
-    summary: 'The worlds that were created and live.',
+    summary: 'The worlds that were created and still exist.',
     output: z.strictObject({ worlds: z.array(viewSchema) }),
     run: ({ hosting }) => hosting.list.map(viewOf),
     reply: (worlds) => ({ worlds }),
@@ -78,7 +78,7 @@ export const worlds = {
     http: 'POST /control/worlds',
     summary: 'Creates an isolated world.',
     description:
-      'What is left out is as the server was started, except for explicit keys: those are drawn.',
+      'Absent settings are those of the server, except for explicit keys: keys are then drawn.',
     status: 201,
     input: createSchema.prefault({}),
     output: createdSchema,
@@ -114,7 +114,7 @@ export const worlds = {
   fork: defineOperation({
     name: 'worlds.fork',
     http: 'POST /control/worlds/{world_id}/fork',
-    summary: 'Copies a world as of this instant, clock included. The copy has keys of its own.',
+    summary: 'Copies a world at this instant, clock included. The copy has its own keys.',
     status: 201,
     input: z.strictObject(ownSchema).prefault({}),
     output: createdSchema,

@@ -128,7 +128,7 @@ test('inputs that come while a checkpoint is written are in it or in the journal
 
 const sizeOf = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size;
 
-test('whatever a process leaves behind at any moment of a checkpoint starts again', async () => {
+test('the files of a process killed at any moment of a checkpoint start again', async () => {
   const file = newFile();
   const simulator = start(file);
   const twin = new Simulator(settings);

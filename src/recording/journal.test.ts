@@ -156,7 +156,7 @@ test('an incomplete last line is reported and skipped', async () => {
   expect(replayJournal(file)).toMatchObject({ inputs: 2, differing: 0, isTruncated: false });
 });
 
-test('a journal of another seed, world or version, or none, is refused in one line', async () => {
+test('a journal of another seed, world or version, and a file that is not a journal, are refused in one line', async () => {
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();
   const open = (other: SettingsInput) => () => new Simulator(other, { journal: file });

@@ -34,7 +34,7 @@ test('a timer set by a timer is measured from its own deadline, not from the end
   expect(times).toEqual([5_000, 10_000, 15_000, 20_000]);
 });
 
-test('a timer of no delay that is set while firing fires in the same advance, behind what was due then', () => {
+test('a timer without delay set during an advance fires in the same advance, after the timers due then', () => {
   const clock = new VirtualClock(start);
   const fired: string[] = [];
   clock.setTimeout(() => {
@@ -61,7 +61,7 @@ test('a timer that is cleared while another fires does not fire', () => {
   expect(clock.pending).toBe(0);
 });
 
-test('clearing a fired timer, twice, or none at all does nothing', () => {
+test('clearing a fired timer, a cleared one or undefined does nothing', () => {
   const clock = new VirtualClock(start);
   const timer = clock.setTimeout(() => {}, 1);
   clock.advanceTo(start + 1);
@@ -202,7 +202,7 @@ test('a heap of timers, some cleared, fires as a sorted list of the others would
   );
 });
 
-test('time ends: it moves no further, and what is due later never fires', () => {
+test('time ends: it moves no further, and later timers never fire', () => {
   const clock = new VirtualClock(latestTimeMs - 10);
   const fired: string[] = [];
   clock.setTimeout(() => fired.push('at the end'), 10);

@@ -45,7 +45,7 @@ test('a table finds every handle of a tag, after any additions, replacements and
   );
 });
 
-test('tags of 32 bits keep apart what shares their lower or upper bits', () => {
+test('tags of 32 bits that share their lower or upper bits are kept apart', () => {
   const table = new HandleTable();
   const tags = [0, 1, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff];
   for (const [handle, tag] of tags.entries()) table.add(tag, handle);

@@ -57,7 +57,7 @@ test('SEND-4 where a scope is widened at run time, the oldest use counts', () =>
   expect(window.find('a', second, 'send', shared)?.body).toBe('old');
 });
 
-test('SEND-4 a refusal from when ids were burned hides no message once they are free', () => {
+test('SEND-4 a burned refusal hides no message once failedRequestId is free', () => {
   const twin = Twin.assuming({ failedRequestId: 'burned' });
   expect(twin.send({ request_id: 'a', message: '' }).status).toBe(400);
   twin.simulation.assume({ failedRequestId: 'free' });
@@ -66,7 +66,7 @@ test('SEND-4 a refusal from when ids were burned hides no message once they are 
   expect(twin.send({ request_id: 'a' })).toMatchObject({ status: 200, body: first.body });
 });
 
-test('SEND-4 a message goes before an older refusal, burned as that may be', () => {
+test('SEND-4 a message takes precedence over an older burned refusal', () => {
   const twin = Twin.assuming({ failedRequestId: 'burned' });
   expect(twin.send({ request_id: 'a', message: '' }).status).toBe(400);
   twin.simulation.assume({ failedRequestId: 'free' });
@@ -75,7 +75,7 @@ test('SEND-4 a message goes before an older refusal, burned as that may be', () 
   expect(twin.send({ request_id: 'a' })).toMatchObject({ status: 200, body: first.body });
 });
 
-test('SEND-4 a refused replay burns nothing: past its 24 h the request_id is free', () => {
+test('SEND-4 a refused replay burns no id: after 24 h the request_id is free', () => {
   const twin = Twin.assuming({ failedRequestId: 'burned', gateOrder: 'validate_first' });
   const fields = { request_id: 'a', send_at: new Date(twin.now() + 1).toISOString() };
   expect(twin.send(fields).status).toBe(202);
@@ -85,7 +85,7 @@ test('SEND-4 a refused replay burns nothing: past its 24 h the request_id is fre
   expect(twin.send({ request_id: 'a' }).status).toBe(202);
 });
 
-test('SEND-4 looking a use up does not lengthen its life', () => {
+test('SEND-4 looking up a use does not extend its 24 h', () => {
   const clock = new VirtualClock(start);
   const window = new ReplayWindow(clock.now);
   window.keep({ requestId: 'a', key, endpoint: 'send', atMs: start, body: 'x', outcome: refusal });

@@ -192,7 +192,7 @@ test('LIMIT-1 sliding: no caller is refused below N', () => {
   );
 });
 
-test('LIMIT-1 continuous: any stretch of time holds at most N and what drips meanwhile', () => {
+test('LIMIT-1 continuous: any interval passes at most N requests plus the refill during it', () => {
   fc.assert(
     fc.property(smallLimit, phase, waits, (n, phaseMs, list) => {
       const { passed } = play(n, 'continuous', 'no', phaseMs, list);
@@ -206,7 +206,7 @@ test('LIMIT-1 continuous: any stretch of time holds at most N and what drips mea
   );
 });
 
-test('LIMIT-1 interval: the minute that a first token opens holds at most N', () => {
+test('LIMIT-1 interval: at most N requests pass in the minute that the first token starts', () => {
   fc.assert(
     fc.property(smallLimit, phase, waits, (n, phaseMs, list) => {
       const { passed } = play(n, 'interval', 'no', phaseMs, list);
@@ -384,7 +384,7 @@ test('LIMIT-1 to LIMIT-6 the documented numbers', () => {
   expect(Object.keys(documentedLimitsPerMinute).sort()).toEqual([...endpointNames].sort());
 });
 
-test('AUTH-6 however many addresses come, those beyond the bound share one bucket, and accounts none', () => {
+test('AUTH-6 addresses beyond the bound share one bucket; accounts keep their own', () => {
   const { clock, limiter } = setUp(2, 'sliding', 'no');
   limiter.take('send', 'an early account');
   for (let n = 1; n < mostAddresses; n++) limiter.take('send', addressCaller(`forged ${n}`));
@@ -403,7 +403,7 @@ test('AUTH-6 however many addresses come, those beyond the bound share one bucke
   expect(limiter.size).toBe(1);
 });
 
-test('AUTH-6 of an address no more than 64 characters are kept', () => {
+test('AUTH-6 at most 64 characters of an address are kept', () => {
   expect(addressCaller('x'.repeat(16_000))).toBe(`ip ${'x'.repeat(64)}`);
   expect(addressCaller('2001:0db8:0000:0000:0000:0000:0000:0001')).toHaveLength(42);
 });

@@ -6,7 +6,7 @@ import { Rng } from './rng.ts';
 
 const rng = () => Rng.stream(1, 'fates');
 
-test('STATE-3 a recipient whom no outcome names has no fate of its own', () => {
+test('STATE-3 a recipient without a matching outcome has no scripted fate', () => {
   const outcomes = new Outcomes([{ to: '+12025550160', ends: 'failed', in: 'queued' }]);
   expect(outcomes.fateOf('+12025550161', defaultAssumptions, rng())).toBeUndefined();
 });

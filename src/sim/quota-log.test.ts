@@ -6,7 +6,7 @@ const minuteMs = 60_000;
 const spanMs = 30 * dayMs;
 const start = Date.parse('2026-01-01T00:00:00.000Z');
 
-test('a log of more rows than its bound merges the messages of a minute, and loses none', () => {
+test('a log with more rows than its bound merges messages by minute, without losing any', () => {
   const log = new QuotaLog(spanMs);
   const count = 3 * mostQuotaRows;
   const stepMs = 7_000;
@@ -20,7 +20,7 @@ test('a log of more rows than its bound merges the messages of a minute, and los
   expect(log.sum(lastMs + spanMs + minuteMs).slice(1)).toEqual([0, 0, 0, 0]);
 });
 
-test('a restored log goes on as the one that it was taken of', () => {
+test('a restored log continues as the original would', () => {
   const log = new QuotaLog(spanMs);
   for (let n = 0; n < 100; n++) log.add(start + n * dayMs, 1, start + n * dayMs);
   const nowMs = start + 99 * dayMs;

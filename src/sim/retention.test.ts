@@ -34,7 +34,7 @@ test('READ-1 at the bound the oldest final message is forgotten for the next one
   expect(walk(twin.simulation).broken).toEqual([]);
 });
 
-test('READ-2 a forgotten message reads as one that never was', () => {
+test('READ-2 a forgotten message reads like one that never existed', () => {
   const twin = twinOf(1);
   const forgotten = delivered(twin);
   delivered(twin);
@@ -58,7 +58,7 @@ test('an unfinished message stays, and is the next to go when it has ended', () 
   expect(held(twin)).toEqual([others[1]?.messageId, fourth, fifth]);
 });
 
-test('where all are unfinished, a send is 503 overloaded, commits nothing, and passes later', () => {
+test('if all messages are unfinished, a send is 503 overloaded, changes nothing, and passes later', () => {
   const twin = twinOf(2);
   twin.accepted({ request_id: 'first' });
   twin.accepted();
@@ -72,7 +72,7 @@ test('where all are unfinished, a send is 503 overloaded, commits nothing, and p
   expect(walk(twin.simulation).broken).toEqual([]);
 });
 
-test('a refusal for want of room burns no request_id', () => {
+test('a refusal for lack of room burns no request_id', () => {
   const twin = new Twin({ maxMessages: 1, assumptions: { failedRequestId: 'burned' } });
   twin.accepted();
   expect(twin.send({ request_id: 'a' }).status).toBe(503);
@@ -124,7 +124,7 @@ test('one account at its documented rates fills half of the default in 24 h', ()
   expect(perDay).toBeLessThan(defaultMaxMessages);
 });
 
-test('few that never end keep their chunks small, and chunks are used again', () => {
+test('a few messages that never end keep their chunks small, and chunks are reused', () => {
   const twin = twinOf(500);
   const stuckIds: string[] = [];
   for (let n = 0; n < 40_000; n++) {
@@ -153,7 +153,7 @@ const sends = fc.array(
   { maxLength: 60 },
 );
 
-test('the first in order of acceptance that is final goes, whatever ended when', () => {
+test('the first accepted final message is forgotten first, in any order of ending', () => {
   fc.assert(
     fc.property(sends, fc.integer({ min: 1, max: 8 }), (list, most) => {
       const twin = twinOf(most);

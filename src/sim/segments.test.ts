@@ -39,7 +39,7 @@ test('the basic table has 127 characters and the escape', () => {
   expect(inBasic).toHaveLength(127);
 });
 
-test('a longer text never takes fewer segments, and none is emptier than its characters force', () => {
+test('a longer text never takes fewer segments, and every segment is as full as its characters allow', () => {
   const character = fc.constantFrom('a', '€', 'я', '😀');
   fc.assert(
     fc.property(fc.array(character, { maxLength: 400 }), character, (characters, more) => {

@@ -27,7 +27,7 @@ test.each([
   ['2000-02-29T00:00:00Z', '2000-02-29T00:00:00.000Z'],
   ['0100-01-01T00:00:00Z', '0100-01-01T00:00:00.000Z'],
   ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
-])('SEND-7 %s is read whatever the format and the zone', (text, instant) => {
+])('SEND-7 %s is accepted under every format and zone', (text, instant) => {
   for (const assumptions of everywhere) expect(instantOf(text, assumptions)).toBe(instant);
 });
 
@@ -94,7 +94,7 @@ test.each([
   '2026-000T00:00:00Z',
   '2026-366T00:00:00Z',
   '2028-367T00:00:00Z',
-])('SEND-7 %j is refused whatever the format and the zone, with a reason', (text) => {
+])('SEND-7 %j is refused under every format and zone, with a reason', (text) => {
   for (const assumptions of everywhere) {
     expect(parseSendAt(text, assumptions)).toEqual({ why: expect.stringMatching(/\.$/) });
   }
@@ -153,7 +153,7 @@ const instant = fc.date({
   noInvalidDate: true,
 });
 
-test('SEND-7 every time that we write ourselves is read back, whatever the format and the zone', () => {
+test('SEND-7 every time that the service writes is accepted again, under every format and zone', () => {
   fc.assert(
     fc.property(instant, (date) => {
       for (const assumptions of everywhere) {
@@ -204,7 +204,7 @@ test('SEND-7 any_offset: a time written in any zone is the same instant', () => 
   );
 });
 
-test('SEND-7 whatever else is read names the instant that the platform reads', () => {
+test('SEND-7 every other accepted text means the same instant as to the platform’s parser', () => {
   const digits = (length: number) =>
     fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: length, maxLength: length });
   const shaped = fc
@@ -230,7 +230,7 @@ const spelling = fc
   )
   .map((parts) => parts.join(''));
 
-test('SEND-7 the pattern of the schema takes what is read, and nothing that is not but for 24:00', () => {
+test('SEND-7 the schema’s pattern matches exactly the accepted texts, except for 24:00', () => {
   fc.assert(
     fc.property(spelling, fc.constantFrom(...everywhere), (text, assumptions) => {
       const isTaken = new RegExp(sendAtPattern(assumptions), 'u').test(text);

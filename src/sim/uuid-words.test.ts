@@ -13,7 +13,7 @@ test('RES-2 a UUID becomes words and the same text again', () => {
   );
 });
 
-test('READ-2 exactly what is a UUID in lower case is read as one', () => {
+test('READ-2 exactly the lower-case UUIDs are read as ids', () => {
   const almost = fc
     .tuple(fc.uuid(), fc.nat(36), fc.constantFrom('', '-', 'g', 'A', '0', 'é', 'x0'))
     .map(([uuid, at, put]) => uuid.slice(0, at) + put + uuid.slice(at + 1));

@@ -20,7 +20,7 @@ test('AUTH-2 keyFormat: the prefix of the keys made from now on; those made befo
   expect(twin.simulation.world.validKey(before)?.key).toBe(before);
 });
 
-test('AUTH-2 of a short key that a world file gives, at most half is shown', () => {
+test('AUTH-2 at most half of a short key from a world file is shown', () => {
   const twin = new Twin({
     world: { accounts: [{ name: 'acme', keys: [{ name: 'k', key: 'secret' }] }] },
   });
@@ -93,7 +93,7 @@ test('RES-2 no name, used again, draws the ids of another name', () => {
   expect(ids.size).toBe(18);
 });
 
-test('SVC-1 one account of the same seed and name is the same in every world, whatever other accounts it has', () => {
+test('SVC-1 an account with the same seed and name is the same in every world, next to any other accounts', () => {
   const alone = new Twin({
     world: { accounts: [{ name: 'globex', sims: [{ number: unknownNumber }] }] },
   });

@@ -36,7 +36,7 @@ function accepted(simulator: Simulator, body: Readonly<Record<string, unknown>> 
   return JSON.parse(sendBy(simulator, 0, body).body).message_id as string;
 }
 
-test('simulated time is what the function says, whenever it is asked for', () => {
+test('simulated time always equals the function’s time', () => {
   let nowMs = startMs;
   const simulator = bound({ clock: { now: () => nowMs } });
   expect(simulator.clock.now()).toBe(startMs);
@@ -118,7 +118,7 @@ test('in the next-timer mode a wait ends by itself', async () => {
   expect(messages).toHaveLength(1);
 });
 
-test('running all timers ends: deadlines of the service are armed one after the other', async () => {
+test('running all timers terminates: the service sets one deadline at a time', async () => {
   const simulator = bound();
   accepted(simulator);
   const stop = simulator.activity.listen('message', () => {});
@@ -176,7 +176,7 @@ test('a journal of a bound run replays, and another process goes on from it', as
   expect(second.messages.get(messageId).status).toBe('delivered');
 });
 
-test('a snapshot goes on bound where there is a function, and stands still where there is none', () => {
+test('a restored bound clock follows the function if there is one, and otherwise stands still', () => {
   const simulator = bound();
   accepted(simulator);
   vi.advanceTimersByTime(7_000);

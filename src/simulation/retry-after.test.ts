@@ -56,7 +56,7 @@ test('ERR-4 in real seconds, header and detail state the same number', async () 
   await simulator.close();
 });
 
-test('ERR-3 a wait of so many real seconds is enough, and one second less is not', () => {
+test('ERR-3 waiting the stated real seconds is enough, and one second less is not', () => {
   const rates = fc.oneof(
     fc.integer({ min: 1, max: 1_000_000 }),
     fc.double({ min: 0.01, max: 1_000, noNaN: true }),

@@ -22,7 +22,7 @@ function linesWith(pattern: RegExp): string[] {
   );
 }
 
-test('one object holds the assumptions in force: what was replaced is kept nowhere', async () => {
+test('one object holds the assumptions in force, and replaced ones are kept nowhere', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const twin = new Twin();

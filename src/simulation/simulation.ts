@@ -1,7 +1,6 @@
 /**
- * One life of the simulated service, from its start to a reset: clock, world, limiter and devices
- * joined. Everything in it is virtual time and seeded chance, so the same settings and calls give
- * the same bytes.
+ * The simulated service from its start to a reset: clock, world, limiter and devices. It uses only
+ * virtual time and seeded random numbers, so the same settings and calls give the same bytes.
  */
 import { Fleet } from '../actors/fleet.ts';
 import { Lifecycle } from '../actors/lifecycle.ts';
@@ -17,10 +16,7 @@ import { Limiter } from '../sim/limiter.ts';
 import { Outcomes } from '../sim/outcomes.ts';
 import { World } from '../sim/world.ts';
 
-/**
- * The classes that a simulation is put together from; each may give way to one that behaves
- * otherwise.
- */
+/** The classes of a simulation; a defect replaces one of them. */
 export interface Parts {
   readonly Fleet: typeof Fleet;
   readonly Lifecycle: typeof Lifecycle;
@@ -39,7 +35,7 @@ export class Simulation {
   readonly faults: Faults;
   readonly #assumptions: SwitchableAssumptions;
 
-  /** `startMs`: epoch milliseconds at which the virtual clock starts. */
+  /** `startMs`: the start of the virtual clock, in epoch milliseconds. */
   constructor(settings: Settings, startMs: number, parts: Partial<Parts> = {}) {
     const made = { ...soundParts, ...parts };
     this.#assumptions = new SwitchableAssumptions(assumptionsOf(settings));
@@ -61,14 +57,14 @@ export class Simulation {
     this.#populate(settings.world);
   }
 
-  /** Answers one request at the present simulated time. */
+  /** Answers one request at the current simulated time. */
   handle(request: ApiRequest): Handled {
     return this.faults.isEmpty
       ? handle(this.world, this.limiter, request)
       : this.faults.handle(this.world, this.limiter, request);
   }
 
-  /** Switches assumptions, for all that happens from now on. */
+  /** Switches assumptions for everything that happens from now on. */
   assume(overrides: Partial<Assumptions>): void {
     const before = this.#assumptions.answers;
     this.#assumptions.switch(overrides);

@@ -1,15 +1,15 @@
 /**
- * One timer of the process that pulls all simulated clocks along: a thousand worlds would each need
- * one otherwise. It does not keep the process running.
+ * One real timer that advances all simulated clocks, because a thousand worlds would otherwise need
+ * a timer each. It does not keep the process running.
  */
-// Not the global ones, which a test may fake: this timer outlasts the test.
+// Not the global ones, which a test may fake: this timer outlives the test.
 import { clearInterval, setInterval } from 'node:timers';
 
 const intervalMs = 25;
 const listeners = new Set<() => void>();
 let timer: NodeJS.Timeout | undefined;
 
-/** Calls `listener` about every 25 ms. Returns the function that ends it. */
+/** Calls `listener` about every 25 ms. Returns the function that stops it. */
 export function eachTick(listener: () => void): () => void {
   listeners.add(listener);
   timer ??= setInterval(tick, intervalMs).unref();

@@ -1,7 +1,8 @@
 /**
- * What moves virtual time: the wall clock, a function of the user's (a *bound* clock), or only the
- * user (a manual clock). A running clock is pulled along from a short interval and before each
- * request; a bound one is read only when it is used, so fake timers see no timer of ours.
+ * Drives virtual time: by the wall clock, by a function of the user (a *bound* clock), or only by
+ * the user (a manual clock). A running clock is advanced every few milliseconds and before each
+ * request. A bound one is read only when it is used, so fake timers contain no timer of the
+ * simulator.
  */
 // Not the global of the same name, which is behind a getter: this is read twice a request.
 import { performance } from 'node:perf_hooks';
@@ -9,7 +10,7 @@ import { type ClockMode, readBound, type Settings } from '../config/settings.ts'
 import { latestTimeMs, type VirtualClock } from '../sim/clock.ts';
 import { eachTick } from './ticks.ts';
 
-/** A longer delay would make the process' own timers fire at once. */
+/** A longer delay would make the process's own timers fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
 type ClockSettings = Pick<Settings, 'clock' | 'rate' | 'startTimeMs' | 'boundTo'>;
@@ -26,12 +27,12 @@ export class WallClock {
   #isHeld = false;
   #stopTicks: (() => void) | undefined;
   #isWatched = false;
-  /** The deadline that a timer waits for while there is a reader, and what ends that timer. */
+  /** The timer for the next deadline, set while there is a reader, and its deadline. */
   #wake: { readonly atMs: number; readonly cancel: () => void } | undefined;
 
   /**
-   * `onAnchor` hears the rate in force whenever that, or the virtual clock, may be another than
-   * before.
+   * Calls `onAnchor` with the rate in force whenever the rate or the virtual clock may have
+   * changed.
    */
   constructor(
     clock: () => VirtualClock,
@@ -52,12 +53,12 @@ export class WallClock {
     return Date.now();
   }
 
-  /** Milliseconds of a clock that is never set: for what something takes, never for when it is. */
+  /** Milliseconds of a monotonic clock, for measuring durations. */
   static ticksMs(): number {
     return performance.now();
   }
 
-  /** Where simulated time starts now. */
+  /** The start of simulated time, if it started now. */
   static startMs({ clock, startTimeMs, boundTo }: ClockSettings): number {
     if (boundTo !== undefined) return readBound(boundTo);
     return clock === 'manual' ? startTimeMs : WallClock.nowMs();
@@ -67,19 +68,19 @@ export class WallClock {
     return this.#mode;
   }
 
-  /** Simulated seconds per second: 0 for a manual clock, 1 for one that keeps step. */
+  /** Simulated seconds per second: 0 for a manual clock, 1 for a real one. */
   get rate(): number {
     return this.#mode === 'manual' ? 0 : this.#mode === 'scaled' ? this.#rate : 1;
   }
 
-  /** The rate it has when it is scaled. */
+  /** The rate in scaled mode. */
   get scaledRate(): number {
     return this.#rate;
   }
 
   /**
-   * Virtual time goes on from where it is, at the new pace. Without a function to follow, as after
-   * a restore in another process, a bound clock is a manual one.
+   * Changes the mode; virtual time continues from the present at the new rate. Without a function
+   * to follow, as after a restore in another process, a bound clock acts as a manual one.
    */
   setMode(mode: ClockMode, rate: number | undefined): void {
     this.pump();
@@ -89,24 +90,24 @@ export class WallClock {
     this.anchor();
   }
 
-  /** Virtual time goes on from where it is and follows `now`, also after a reset. */
+  /** Virtual time continues from the present and follows `now`, also after a reset. */
   follow(now: () => number): void {
     this.#boundTo = now;
     this.setMode('bound', undefined);
   }
 
-  /** Where simulated time starts after a reset. */
+  /** The start of simulated time after a reset. */
   startMs(): number {
     return WallClock.startMs({ ...this.#settings, boundTo: this.#boundTo });
   }
 
-  /** Back to the mode of the start. */
+  /** Returns to the mode of the start. */
   restart(): void {
     const { clock, rate } = this.#settings;
     this.setMode(this.#boundTo === undefined ? clock : 'bound', rate);
   }
 
-  /** Binds the present of the virtual clock to the present; after a jump or a reset. */
+  /** Ties the current virtual time to the current real time; called after a jump or a reset. */
   anchor(): void {
     this.#anchorWallMs = this.#readMs();
     this.#anchorVirtualMs = this.#clock().now();
@@ -115,19 +116,20 @@ export class WallClock {
   }
 
   /**
-   * Advances virtual time to where the wall clock wants it. A wall clock set back moves nothing.
+   * Advances virtual time to match the wall clock. If the wall clock goes back, virtual time does
+   * not.
    */
   pump(): void {
     if (this.#mode === 'manual' || this.#isHeld) return;
     const readMs = this.#readMs();
-    // An earlier time of a bound clock counts as no time passed; later ones count from there.
+    // An earlier time of a bound clock counts as no time passed; later times count from there.
     if (this.#mode === 'bound' && readMs < this.#anchorWallMs) this.anchor();
     const elapsedMs = readMs - this.#anchorWallMs;
     this.#clock().advanceTo(this.#anchorVirtualMs + Math.floor(elapsedMs * this.rate));
     if (this.#isWatched) this.arm();
   }
 
-  /** Virtual time is pulled to the present first, and stands while `act` runs. */
+  /** Advances virtual time to the present, and stops it while `act` runs. */
   atOneMoment<T>(act: () => T): T {
     this.pump();
     const wasHeld = this.#isHeld;
@@ -140,12 +142,12 @@ export class WallClock {
     }
   }
 
-  /** Virtual time is not pulled until `release`: a recorded run brings its own. */
+  /** Stops advancing virtual time until `release`: a recorded run has its own times. */
   hold(): void {
     this.#isHeld = true;
   }
 
-  /** Time goes on from where it is; a real or bound clock from the present, if that is later. */
+  /** Time continues from where it is; a real or bound clock from the present, if that is later. */
   release(): void {
     this.#isHeld = false;
     if (this.#mode === 'real' || this.#mode === 'bound') this.#clock().advanceTo(this.#readMs());
@@ -159,8 +161,8 @@ export class WallClock {
   }
 
   /**
-   * On a bound clock with a reader: sets a timer for the next deadline, on the timers that the
-   * process has now, so that fake ones wake the reader. Called when that deadline may be another.
+   * On a bound clock with a reader, sets a timer for the next deadline. Uses the process's current
+   * timers, so that fake ones wake the reader. Called whenever that deadline may change.
    */
   arm(): void {
     const isNeeded = this.#mode === 'bound' && this.#isWatched && !this.#isHeld;
@@ -184,7 +186,7 @@ export class WallClock {
     this.watch(false);
   }
 
-  /** Only time that runs by itself needs to be pulled along. */
+  /** Only time that runs by itself needs a periodic advance. */
   #run(): void {
     this.#stopTicks?.();
     const runs = this.#mode === 'real' || this.#mode === 'scaled';

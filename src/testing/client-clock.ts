@@ -1,30 +1,30 @@
 /**
- * Moves Vitest's fake timers for a client that may use real connections: time stands still while
- * a request is on its way, so that no timeout of the client runs out during it.
+ * Moves Vitest's fake timers for a client that may use real connections. Time stands still during a
+ * request, so that the client's timeouts do not expire during it.
  */
 import { channel } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
-// The real ones, whatever the test fakes.
+// The real timers, even if the test fakes the global ones.
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { durationMs } from '../operations/duration.ts';
 
-/** Turns of the event loop in which a client may act on what it got, before time moves on. */
+/** Turns of the event loop in which a client may react before time moves on. */
 const quietTurns = 3;
-/** Real time after which a reply that does not come is one that waits for time itself. */
+/** If a reply takes longer than this real time, it probably waits for simulated time. */
 const mostStandstillMs = 250;
-/** Real time between two looks at work that waits for no timer. */
+/** Real time between two checks of work that waits for no timer. */
 const idleMs = 1;
 
 export class ClientClock {
   readonly #requests = new OpenRequests();
 
-  /** Epoch milliseconds, of client and service. */
+  /** The time of client and service, in epoch milliseconds. */
   now(): number {
     return Date.now();
   }
 
-  /** Moves time by `'24h'` or milliseconds, and runs what falls due on the way. */
+  /** Moves time by `'24h'` or milliseconds, and runs everything that falls due. */
   async advance(by: string | number): Promise<void> {
     const delayMs = typeof by === 'number' ? by : durationMs(by, 'by');
     let isOver = false;
@@ -36,7 +36,7 @@ export class ClientClock {
     await this.#settle();
   }
 
-  /** Moves time from timer to timer until `work` has ended; resolves or rejects as it does. */
+  /** Moves time from timer to timer until `work` has ended; resolves or rejects with it. */
   async until<T>(work: Promise<T> | (() => Promise<T>)): Promise<T> {
     const started = typeof work === 'function' ? work() : work;
     let isOver = false;
@@ -70,7 +70,7 @@ export class ClientClock {
   }
 }
 
-/** Requests of this process that have no reply yet, of `node:http` and of undici. */
+/** Requests of this process without a reply yet, of `node:http` and of undici. */
 class OpenRequests {
   readonly #open = new Set<unknown>();
   #changedAtMs = 0;

@@ -1,8 +1,9 @@
 /**
- * `smstwin/clock`: makes a Node process live at `SMSTWIN_RATE` times the speed of the wall clock,
- * to go with `smstwin serve --clock scaled --rate N`. `node --import smstwin/clock app.js`.
- * Timers fire up to two real milliseconds late and never early: a client that waits `Retry-After`
- * seconds here has waited them on the server's clock. It stands alone, because it runs first.
+ * `smstwin/clock`: makes a Node process run at `SMSTWIN_RATE` times the speed of the wall clock, to
+ * go with `smstwin serve --clock scaled --rate N`: `node --import smstwin/clock app.js`. Timers
+ * fire up to two real milliseconds late and never early, so a client that waits `Retry-After`
+ * seconds has also waited them on the server's clock. Imports nothing of the project, because it is
+ * loaded first.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
@@ -13,9 +14,11 @@ import { promisify } from 'node:util';
 
 const defaultRate = 60;
 const largestRate = 1_000_000;
-/** A longer delay makes Node's timers fire at once; that stays so. */
+/** A longer delay makes Node's timers fire at once, here too. */
 const longestTimerMs = 2 ** 31 - 1;
-/** Where this process' time began to run at the rate; threads and child processes go on from it. */
+/**
+ * When this process's time began to run at the rate; threads and child processes continue from it.
+ */
 const sinceName = 'SMSTWIN_CLOCK_SINCE';
 
 const rate = rateOf(process.env['SMSTWIN_RATE']);
@@ -41,8 +44,8 @@ function nowMs(): number {
 }
 
 /**
- * Real milliseconds of a wait. One more than its share, because Node's timers may fire up to a
- * millisecond early. What is no such number is left to Node.
+ * Real milliseconds of a wait: its share plus one, because Node's timers may fire up to a
+ * millisecond early. Any other value is passed to Node unchanged.
  */
 function realMs<T>(ms: T): T | number {
   if (typeof ms !== 'number' || !(ms > 0 && ms <= longestTimerMs)) return ms;
@@ -63,7 +66,7 @@ function scaledHrtime(since?: readonly [number, number]): [number, number] {
   return [Number(ns / 1_000_000_000n), Number(ns % 1_000_000_000n)];
 }
 
-/** The function with its argument `index`, a wait in milliseconds, shortened. */
+/** The function, with its wait in milliseconds (the argument at `index`) shortened. */
 function sooner<F>(original: F, index: number): F {
   const call = original as (...args: unknown[]) => unknown;
   function scaled(this: unknown, ...args: unknown[]): unknown {
@@ -110,5 +113,5 @@ function patchTicks(): void {
 patchDate();
 patchTimers();
 patchTicks();
-// So that `import { setTimeout } from 'node:timers'` gets them too.
+// Makes `import { setTimeout } from 'node:timers'` return them too.
 syncBuiltinESMExports();

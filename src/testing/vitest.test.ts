@@ -31,9 +31,7 @@ test('client and service start at one time and move together', async ({
   expect(clientClock.now()).toBe(Date.parse('2026-01-01T00:02:00Z'));
 });
 
-test('time moves by exactly as much as is asked, whatever timers there are', async ({
-  clientClock,
-}) => {
+test('time moves by exactly the requested duration, with any timers', async ({ clientClock }) => {
   const fired: number[] = [];
   const startMs = clientClock.now();
   for (const ms of [999, 1_000, 1_001]) setTimeout(() => fired.push(ms), ms);
@@ -89,7 +87,7 @@ test.extend({ simulatorSettings: { clock: 'scaled', rate: 60 } as const })(
   },
 );
 
-test('toPassReferee fails with what the client did wrong, in plain words', ({ simulator }) => {
+test('toPassReferee fails with the client’s mistakes, in plain words', ({ simulator }) => {
   simulator.limits.patch({ send: 1 });
   sendBy(simulator, 0, { request_id: 'a', message: 'One' });
   expect(simulator).toPassReferee();

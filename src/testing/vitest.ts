@@ -20,7 +20,7 @@ export type { ClientClock } from './client-clock.ts';
 
 declare module 'vitest' {
   interface Matchers<T> {
-    /** Fails with what the client did wrong: `expect(simulator).toPassReferee()`. */
+    /** Fails with the client's mistakes: `expect(simulator).toPassReferee()`. */
     toPassReferee(options?: PassRefereeOptions): T;
   }
 }
@@ -28,9 +28,9 @@ declare module 'vitest' {
 expect.extend({ toPassReferee });
 
 export interface SimulatorFixtures {
-  /** What the simulator is made with; override with `test.extend({ simulatorSettings: … })`. */
+  /** The settings of the simulator; override with `test.extend({ simulatorSettings: … })`. */
   readonly simulatorSettings: SettingsInput;
-  /** Nothing listens before `simulator.listen()`; `simulator.fetch` needs no port. */
+  /** It opens no port before `simulator.listen()`; `simulator.fetch` needs no port. */
   readonly simulator: Simulator;
   /**
    * Fakes the timers and `Date` of the test and binds the simulator to them, so that client and
@@ -39,7 +39,7 @@ export interface SimulatorFixtures {
   readonly clientClock: ClientClock;
 }
 
-/** Vitest's `test` with a simulator whose clock only moves when the test moves it. */
+/** Vitest's `test` with a simulator whose clock moves only when the test moves it. */
 export const test: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>({
   simulatorSettings: [{ clock: 'manual' }, { injected: false }],
   simulator: async ({ simulatorSettings }, use) => {
@@ -49,7 +49,8 @@ export const test: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>({
   },
   clientClock: async ({ simulator }, use) => {
     const isOurs = !vi.isFakeTimers();
-    // At one moment: a scaled clock would run on between the two, and the client start behind it.
+    // In one step: a scaled clock would otherwise advance in between, and the client would start
+    // late.
     simulator.wallClock.atOneMoment(() => {
       if (isOurs) vi.useFakeTimers({ now: simulator.clock.now(), toFake: [...clientTimers] });
       simulator.wallClock.follow(() => Date.now());
@@ -61,7 +62,7 @@ export const test: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>({
   },
 });
 
-/** Not `setImmediate`: it waits for no time, and connections of Node's clients need it. */
+/** Not `setImmediate`: it does not wait for time, and connections of Node's clients need it. */
 const clientTimers = [
   'setTimeout',
   'clearTimeout',

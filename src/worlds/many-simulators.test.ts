@@ -35,7 +35,7 @@ test('two hundred simulators have each their own clock, limits, ids and fates', 
   await Promise.all(simulators.map((simulator) => simulator.close()));
 });
 
-test('a thousand lives of a simulator leave nothing behind', async () => {
+test('a thousand simulators, started and closed, leave nothing behind', async () => {
   const live = async () => {
     const simulator = new Simulator();
     simulator.activity.stream(() => {});

@@ -50,7 +50,7 @@ test('AUTH-3 a key is unknown in every world but its own', () => {
   expect(sendIn(server, own).status).toBe(202);
 });
 
-test('an unknown world is a 404 that says so, whatever the key', () => {
+test('an unknown world is a 404 that says so, with any key', () => {
   const server = new Simulator();
   const own = server.readyFile();
   for (const at of [{ path: `/w/nowhere${sendPath}` }, { host: 'nowhere.localhost' }]) {
@@ -157,7 +157,7 @@ test('a created, a rotated and a restored key lead to their world, a deleted acc
   expect(server.requestLog.total).toBe(total + 1);
 });
 
-test('a page of inbound messages, and a redirect, lead back to the world by its prefix', () => {
+test('the links of inbound messages and redirects keep the prefix of the world', () => {
   const server = new Simulator({ clock: 'manual', assumptions: { trailingSlash: 'redirect' } });
   const world = server.worlds.create({});
   const { simulator } = server.hosting.get(world.world_id) ?? {};

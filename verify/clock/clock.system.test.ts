@@ -55,7 +55,7 @@ test('every wait lasts its time on every clock, and a fraction of it in real tim
   expect(Math.abs(ahead.worker)).toBeLessThan(rate * 1_000);
 });
 
-test('ERR-3 a client at the rate of the server waits long enough each time: ten 429s, no more', async () => {
+test('ERR-3 a client at the server’s rate waits long enough each time: it gets exactly ten 429s', async () => {
   const simulator = new Simulator({ clock: 'scaled', rate, limits: { send: 1 } });
   running.push(simulator);
   const { baseUrl } = await simulator.listen();

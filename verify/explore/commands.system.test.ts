@@ -76,7 +76,7 @@ test('a command that hangs by itself: 4, and its processes end', async () => {
   expect(error).toContain('does not end without any fault: the command did not end within 0.5 s');
 });
 
-test('a command that there is not: 2', async () => {
+test('a command that does not exist: 2', async () => {
   const { exitCode, error } = await runExplore(['--', 'no-such-program-here']);
   expect(exitCode).toBe(2);
   expect(error).toBe(

@@ -65,7 +65,7 @@ test.each([
   expect(() => replyOf(bytes)).toThrow();
 });
 
-test('a reply is whole once its body is there; what is interim is passed over', () => {
+test('a reply is complete once its body has arrived; interim replies are skipped', () => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n';
   expect(replyOf(`HTTP/1.1 100 Continue\r\n\r\n${head}{`)).toBeUndefined();
   expect(replyOf(`HTTP/1.1 100 Continue\r\n\r\n${head}{}`)).toMatchObject({ body: '{}' });
@@ -98,7 +98,7 @@ test.each<[string, RawReply, Partial<Expectation>]>([
   expect(() => checkReply(reply, { ...whole, ...differing })).toThrow();
 });
 
-test('ERR-2 503 may be, and the page of the native parser for what is no HTTP', () => {
+test('ERR-2 a 503 is permitted, and the native parser’s page for bytes that are not HTTP', () => {
   const inactive = { status: 503, headers: json, body: '{"code":"device_inactive"}' };
   expect(() => checkReply(inactive, whole)).not.toThrow();
   expect(() => checkReply(html, { ...whole, isWhole: false })).not.toThrow();

@@ -9,7 +9,7 @@ import { killAndRestart } from './kills.ts';
 
 const quick = { kills: 1, afterSends: 60, unfinishedBody: false };
 
-test('a killed process loses no acknowledged message and duplicates none', async () => {
+test('a killed process neither loses nor duplicates an acknowledged message', async () => {
   const plan = { ...quick, ending: 'SIGKILL', transport: 'hyperexpress' } as const;
   const { acknowledged, complaints } = await killAndRestart(plan);
   expect(complaints).toEqual([]);

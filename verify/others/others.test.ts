@@ -75,7 +75,7 @@ test('CPU is user and system time, ended children included, for any process name
   expect(parseStat(stat)).toEqual({ parent: 7, cpuMicros: 1_800_000 });
 });
 
-test('resident memory is read in bytes; an ended process has none', () => {
+test('resident memory is read in bytes; it is 0 for an ended process', () => {
   expect(residentBytes('Name:\tnode\nVmHWM:\t 9 kB\nVmRSS:\t   2048 kB\n')).toBe(2_097_152);
   expect(residentBytes('Name:\tnode\nState:\tZ (zombie)\n')).toBe(0);
 });

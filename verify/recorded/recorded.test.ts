@@ -16,7 +16,7 @@ test('an old journal plays, and every input is answered as it was', () => {
   expect(replayJournal(journal)).toMatchObject({ inputs: 46, differing: 0, differences: [] });
 });
 
-test('it holds every recorded operation but those that came later', () => {
+test('it holds every recorded operation except later ones', () => {
   const lines = readFileSync(journal, 'utf8').trim().split('\n').slice(1);
   const held = lines.map((line) => (JSON.parse(line) as { lever?: string }).lever);
   const known = operations.filter(({ recorded }) => recorded).map(recordedName);

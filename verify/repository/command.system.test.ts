@@ -61,7 +61,7 @@ function run(...argv: readonly string[]): Promise<Ended> {
 
 const anyPorts = ['--port', '0', '--control-port', '0'];
 
-test('what cannot be carried out as typed ends with 2 and a line that names it', async () => {
+test('a command line that cannot be carried out ends with 2 and a line that names the mistake', async () => {
   const world = join(folder, 'world.json');
   writeFileSync(world, '{"accounts":[{"name":"a","sims":[{"number":"1"}]}],"pol":[]}');
   const journal = join(folder, 'run.ndjson');
@@ -167,7 +167,7 @@ test('where the native server cannot be loaded, both ports are served all the sa
   });
 });
 
-test('what the banner says to paste works as pasted, and the log has a line for each request', async () => {
+test('the commands of the banner work as pasted, and the log has a line for each request', async () => {
   const { child, ended, banner } = start([
     'serve',
     ...anyPorts,

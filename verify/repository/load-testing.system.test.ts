@@ -72,7 +72,7 @@ test('the script for k6 parses', () => {
   expect(script?.text).toContain('/api/v1/sms/send/');
 });
 
-test('what the page watches is there, and after the load the state is sound', async () => {
+test('the pages to watch are served, and after the load the state is sound', async () => {
   const watched = recipes.filter((line) => line.startsWith('curl '));
   const replies = await Promise.all(watched.map((line) => shell(lineFor(server, line))));
   const [state, requests, buckets, invariants] = replies.map((text) => JSON.parse(text));

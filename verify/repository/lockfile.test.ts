@@ -32,7 +32,7 @@ test('every package is pinned by a SHA-512 digest', () => {
   expect(loose.map(([path]) => path)).toEqual([]);
 });
 
-test('no package is tied to the host it was fetched from, and none is fetched from elsewhere than a registry', () => {
+test('no package is tied to the host it was fetched from, and all come from a registry', () => {
   const tied = Object.entries(packages).filter(
     ([path, { resolved, link }]) =>
       resolved !== undefined &&
@@ -45,7 +45,7 @@ test('no package is tied to the host it was fetched from, and none is fetched fr
   expect(JSON.stringify(packages)).not.toMatch(/git\+|https?:\/\/[^"]*\.tgz/);
 });
 
-test('what is installed with the package runs nothing when it is installed', () => {
+test('packages installed with this one run no install scripts', () => {
   const scripted = foreign.filter(
     ([, { dev, hasInstallScript }]) => dev !== true && hasInstallScript,
   );
@@ -76,7 +76,7 @@ const lookedAt =
 const installed =
   '@uwsjs/linux-x64-20 @uwsjs/linux-x64-22 @uwsjs/linux-x64-24 @uwsjs/linux-x64-26 zod';
 
-test('what is bundled into the package, and what is installed with it, is what was looked at', () => {
+test('only reviewed packages are bundled or installed with the package', () => {
   const found = new Set<string>();
   for (const name of bundled) collect(name, '', found);
   const names = [...found].map((path) => path.replace(/^.*node_modules\//, ''));

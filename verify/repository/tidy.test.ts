@@ -171,7 +171,7 @@ test('every assumption that a header cites is an assumption', () => {
   expect(unknown).toEqual([]);
 });
 
-test('every assumption that has several answers is read by name somewhere beside its ledger', () => {
+test('every assumption that has several answers is read by name outside its ledger', () => {
   const isOpen = (name: (typeof assumptionNames)[number]) =>
     assumptionLedger[name].answers.length > 1 || 'alsoAccepts' in assumptionLedger[name];
   const readers = code

@@ -14,7 +14,7 @@ async function program(argv: string[]): Promise<number> {
   return 0;
 }
 
-test('what is not given has its default', () => {
+test('an absent flag has its default', () => {
   expect(readFlags([], flags, arguments_)).toEqual({
     minutes: 5,
     days: 30,
@@ -46,7 +46,7 @@ test.each<[string[], number, string[]]>([
   expect(said).toEqual(lines);
 });
 
-test('what is no matter of flags is thrown on', async () => {
+test('an exception that is not about flags is rethrown', async () => {
   const failing = () => Promise.reject(new Error('bug'));
   await expect(exitCodeOf('soak', failing, [], () => {})).rejects.toThrow('bug');
 });

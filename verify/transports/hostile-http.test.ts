@@ -44,7 +44,7 @@ both('a chunked body is put together', async (kind) => {
 });
 
 both(
-  'a body at the limit is served, one byte more is 413, and the connection lives on',
+  'a body at the limit is served, one byte more is 413, and the connection stays open',
   async (kind) => {
     const { port } = await start(kind, service);
     const socket = await dial(port);
@@ -83,7 +83,7 @@ both(
   },
 );
 
-both('two megabytes announced are refused at once, before any of them came', async (kind) => {
+both('a body announced as two megabytes is refused at once, before it arrives', async (kind) => {
   const { port } = await start(kind, service);
   for (const length of ['2097152', '99999999999']) {
     const socket = await dial(port);
@@ -122,24 +122,27 @@ async function startSeeing(kind: TransportKind) {
   return { port, seen };
 }
 
-both('two lengths that differ are 400, and nothing of it reaches the service', async (kind) => {
-  const { port, seen } = await startSeeing(kind);
-  for (const [first, second] of [
-    [1, 50],
-    [50, 1],
-    [0, 7],
-  ]) {
-    const socket = await dial(port);
-    await socket.write(
-      `POST /two HTTP/1.1\r\nHost: x\r\nContent-Length: ${first}\r\nContent-Length: ${second}\r\n\r\n{"a":1}`,
-    );
-    const reply = await socket.rest();
-    expect(reply).toMatch(/^HTTP\/1.1 400 /);
-    expect(reply).toContain('"code":"bad_request"');
-  }
-  await alive(port);
-  expect(seen).toEqual(['/alive']);
-});
+both(
+  'two different Content-Lengths are 400, and the request does not reach the service',
+  async (kind) => {
+    const { port, seen } = await startSeeing(kind);
+    for (const [first, second] of [
+      [1, 50],
+      [50, 1],
+      [0, 7],
+    ]) {
+      const socket = await dial(port);
+      await socket.write(
+        `POST /two HTTP/1.1\r\nHost: x\r\nContent-Length: ${first}\r\nContent-Length: ${second}\r\n\r\n{"a":1}`,
+      );
+      const reply = await socket.rest();
+      expect(reply).toMatch(/^HTTP\/1.1 400 /);
+      expect(reply).toContain('"code":"bad_request"');
+    }
+    await alive(port);
+    expect(seen).toEqual(['/alive']);
+  },
+);
 
 const malformed: readonly (readonly [string, string])[] = [
   ['length and chunked', 'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
@@ -169,7 +172,7 @@ both('broken framing is 400 and ends the connection, never the server', async (k
   await alive(port);
 });
 
-both('CONNECT is refused, and said so', async (kind) => {
+both('CONNECT is refused with a reply', async (kind) => {
   const { port } = await start(kind, service);
   const socket = await dial(port);
   await socket.write('CONNECT x:443 HTTP/1.1\r\nHost: x:443\r\n\r\n');
@@ -197,7 +200,7 @@ both('headers of 15 KiB are served, of 20 KiB are 431', async (kind) => {
   await alive(port);
 });
 
-both('bytes that are no HTTP at all are refused', async (kind) => {
+both('bytes that are not HTTP are refused', async (kind) => {
   const { port } = await start(kind, service);
   for (const bytes of [
     Uint8Array.of(0x16, 3, 1, 0, 200, 1, 0, 0, 196, 3, 3, 13, 10, 13, 10),
@@ -234,7 +237,7 @@ both(
   },
 );
 
-both('a client that closes its half while its answer waits gets none', async (kind) => {
+both('a client that half-closes while its reply is delayed gets no reply', async (kind) => {
   const { port } = await start(kind, {
     service: (request: ApiRequest) => ({ ...echo(request), delivery: { delayMs: 20 } }),
   });
@@ -294,7 +297,7 @@ both(
   },
 );
 
-both('requests in one breath are answered in order, and their bodies reach them', async (kind) => {
+both('requests sent in one packet are answered in order, each with its own body', async (kind) => {
   const { port } = await start(kind, service);
   const socket = await dial(port);
   const numbers = Array.from({ length: 500 }, (_, n) => n);
@@ -307,7 +310,7 @@ both('requests in one breath are answered in order, and their bodies reach them'
   }
 });
 
-both('behind an empty length nothing is served', async (kind) => {
+both('after an empty Content-Length no further request is served', async (kind) => {
   const { port, seen } = await startSeeing(kind);
   const names = ['Content-Length', ...(kind === 'hyperexpress' ? ['Transfer-Encoding'] : [])];
   for (const name of names) {

@@ -161,7 +161,7 @@ function idsOf(page: { messages: { request_id: string }[] }): string[] {
   return page.messages.map(({ request_id: id }) => id);
 }
 
-test('a number of the pool cannot be polled from outside, as it is no account whose key could', async () => {
+test('a pool number cannot poll externally, because it has no account whose key could', async () => {
   const { call, simulator } = controlFixture();
   const [{ device_id: id } = { device_id: '' }] = simulator.sims.pool();
   const reply = await call('PATCH', `/control/sims/${id}`, { polling: 'external' });

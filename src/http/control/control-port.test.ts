@@ -66,7 +66,7 @@ both('a reply that is promised to a client that left is dropped', async (kind) =
   await transport.close();
 });
 
-both('a file has its type and etag, and is 304 to who has it', async (kind) => {
+both('a file has its type and etag, and is answered 304 if the client has it', async (kind) => {
   const { port } = await start(kind, {
     control: () => ({
       status: 200,

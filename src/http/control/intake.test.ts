@@ -73,7 +73,7 @@ test.each(kinds)('%s: a path takes no more than its own limit', async (kind) => 
   ]);
 });
 
-test('what each path takes of a body, and nothing of it for who is refused', () => {
+test('each path has its body limit, and a refused caller has none', () => {
   const simulator = new Simulator({ clock: 'manual' });
   open.push(simulator);
   const { intake } = controlApi(simulator, { host: '127.0.0.1', token: 'secret' });

@@ -139,7 +139,7 @@ export function throttled(limitPerMinute: number, assumptions: Assumptions): Ref
       `More than ${limitPerMinute} requests per minute. The wait of \`Retry-After\` ` +
       'is authoritative (ERR-3, ERR-4).',
     schema: z.strictObject({
-      detail: z.string().describe('States the wait in seconds, the number of the header.'),
+      detail: z.string().describe('States the wait in seconds, the same number as the header.'),
     }),
     headers: {
       'Retry-After': header('Seconds until a request would succeed (ERR-3).', z.int().min(1)),

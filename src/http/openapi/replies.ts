@@ -85,7 +85,7 @@ const accountStats = z.strictObject({
     failed: count,
   }),
   quota: z.strictObject({
-    used: count.describe('Messages counted in the present period.'),
+    used: count.describe('Messages counted in the current period.'),
     limit: count.nullable().describe('Null if unlimited.'),
   }),
   sims_connected: count,

@@ -98,7 +98,7 @@ test('LIMIT-7 spending one limit leaves the others whole', () => {
   expect(twin.read(unknownId).status).toBe(404);
 });
 
-test('LIMIT-1 the limit is the account’s, whatever the number of its keys and SIMs', () => {
+test('LIMIT-1 the limit is per account, for any number of keys and SIMs', () => {
   const twin = new Twin();
   const second = twin.simulation.world.createKey(twin.account(), 'second');
   for (let i = 0; i < 60; i++) {
@@ -192,7 +192,7 @@ test.each([
   },
 );
 
-test('AUTH-6 a 429 gives nothing back, even where errors spend no token', () => {
+test('AUTH-6 a 429 returns no token, even if errors spend no token', () => {
   const twin = new Twin({ limits: { send: 1 }, assumptions: { errorsSpendToken: 'no' } });
   twin.send();
   for (let i = 0; i < 5; i++) expect(twin.send().status).toBe(429);
@@ -229,7 +229,7 @@ test.each([
   expect(reply.headers).toEqual({ 'www-authenticate': 'Bearer' });
 });
 
-test('AUTH-3 a key in another case is another key, and a revoked one is none', () => {
+test('AUTH-3 a key in another letter case and a revoked key are not valid', () => {
   const twin = new Twin();
   const second = twin.simulation.world.createKey(twin.account(), 'second');
   const authorization = `Bearer ${second.key}`;
@@ -380,7 +380,7 @@ test('AUTH-1 LIMIT-4 a HEAD needs the key and spends the token of the GET', () =
   expect(twin.request('HEAD', received).status).toBe(429);
 });
 
-test('AUTH-6 LIMIT-5 the 60 of the tasks are the account’s, whichever of its devices polls', () => {
+test('AUTH-6 LIMIT-5 the 60 polls a minute count per account, over all its devices', () => {
   const twin = new Twin();
   const poll = (number: string) =>
     twin.request('GET', `/api/devices/${twin.device(number).deviceId}/tasks/`).status;

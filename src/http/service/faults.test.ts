@@ -34,7 +34,7 @@ test.each<[string, Omit<FaultInput, 'fault'>, number[]]>([
   expect(victims(simulatorWith({ ...fault, fault: broken }), 10)).toEqual(expected);
 });
 
-test('the same seed has the same victims, whatever other faults there are', () => {
+test('the same seed affects the same requests, with any other faults', () => {
   fc.assert(
     fc.property(fc.double({ min: 0, max: 1, noNaN: true }), (probability) => {
       const chance: FaultInput = { when: { probability }, fault: broken };

@@ -61,7 +61,7 @@ test('SEND-1 from_number is an equivalent alias of from', () => {
   expect(reply.json['from_number']).toBe(acmeOtherNumber);
 });
 
-test('SEND-4 a replay answers 200 with the first body, byte for byte, whatever became of the message', () => {
+test('SEND-4 a replay answers 200 with the first body, byte for byte, for any later status of the message', () => {
   const twin = new Twin();
   const first = twin.send({ request_id: 'ä "1"\n' });
   for (const wait of [0, 30_000, 30_000, hourMs, 22 * hourMs]) {
@@ -444,7 +444,7 @@ test('SVC-1 RES-6 disconnectedSim pool: a message goes out through the pool, and
   expect(twin.sendAs('globex', { from: globexNumber }).json['from_number']).toBe(globexNumber);
 });
 
-test('SVC-1 disconnectedSim pool: beside another SIM that is connected a message waits for its own', () => {
+test('SVC-1 disconnectedSim pool: if another SIM is connected, a message waits for its own SIM', () => {
   const twin = Twin.assuming({ disconnectedSim: 'pool' });
   twin.simulation.world.patchDevice(twin.device(), { connected: false });
   expect(twin.send().json['from_number']).toBe(acmeNumber);
@@ -452,7 +452,7 @@ test('SVC-1 disconnectedSim pool: beside another SIM that is connected a message
   expect(twin.send().json['from_number']).toBe(poolNumber);
 });
 
-test("SVC-1 the pool is no account's own SIM: disconnectedSim does not apply to its numbers", () => {
+test("SVC-1 a pool number is not an account's own SIM: disconnectedSim does not apply to it", () => {
   const twin = Twin.assuming({ disconnectedSim: 'device_inactive' });
   twin.simulation.world.patchDevice(twin.device(poolNumber), { connected: false });
   expect(outcome(twin.sendAs('initech', { from: poolNumber }))).toBe('202');
@@ -487,7 +487,7 @@ test('SEND-4 typeCoercion coerce: a request_id of 42 is "42", and a message of t
   expect(outcome(twin.send({ message: {} }))).toBe('400 message');
 });
 
-test('SEND-4 replayDifferentBody conflict: a send_at of 0 is not the same as none', () => {
+test('SEND-4 replayDifferentBody conflict: a send_at of 0 differs from an absent one', () => {
   const twin = Twin.assuming({ replayDifferentBody: 'conflict' });
   twin.send({ request_id: 'a' });
   expect(outcome(twin.send({ request_id: 'a', send_at: 0 }))).toBe('409 request_id_conflict');

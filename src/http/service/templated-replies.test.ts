@@ -106,7 +106,7 @@ test.each([
   ['a body and a text', { not_found: { body: 1, text: 'a' } }, 'not both'],
   ['a body for a message', { message: { body: {} } }, 'RES-1'],
   ['an entry without a list', { tasks: { body: {}, item: {} } }, '{items}'],
-  ['a Retry-After', { throttled: { headers: { 'retry-after': '1' } } }, 'no template sets'],
+  ['a Retry-After', { throttled: { headers: { 'retry-after': '1' } } }, 'a template cannot set'],
   ['too long a template', { not_found: { text: 'x'.repeat(20_000) } }, 'at most 16384'],
 ])('refuses %s', (_, templates, why) => {
   const reading = replyTemplatesSchema.safeParse(templates);

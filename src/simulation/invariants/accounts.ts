@@ -29,7 +29,7 @@ export function checkAccount(
   }
 }
 
-/** Forgotten messages count as well, so the recount is exact only where none are. */
+/** Forgotten messages count too, so a recount is exact only if no message was forgotten. */
 function checkQuota(
   { world, clock }: Simulation,
   { name, quota, forgotten }: Account,

@@ -1,5 +1,5 @@
 /**
- * Checks the clock's timers: in heap order, none overdue, one for each device that is awake.
+ * Checks the clock's timers: they are in heap order, not overdue, and each awake device has one.
  * Rules: SVC-3.
  */
 import type { Simulation } from '../simulation.ts';

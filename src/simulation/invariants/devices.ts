@@ -1,8 +1,8 @@
 /**
  * Checks the SIMs: where they are listed, the rows of their work, and that they wake in time.
  * Rules: SVC-1, SVC-3, STATE-2, STATE-5, SEND-7. Assumes: progressPace, pollIntervalSeconds.
- * A row may outlast its purpose, since its reader checks the status. So only rows that would be
- * acted upon count here, and every message that is to proceed has exactly one.
+ * Readers check a message's status, so a row may be out of date. Only current rows count here, and
+ * every message that can proceed must be in exactly one.
  */
 
 import type { Cohort } from '../../sim/cohort.ts';
@@ -36,7 +36,7 @@ export function checkDevices(simulation: Simulation, found: Findings): void {
   }
 }
 
-/** SVC-3: work that proceeds by itself does so within one poll interval, on a timer that is set. */
+/** SVC-3: work that proceeds by itself must do so within one poll interval, with a timer set. */
 function checkWake({ world, fleet, clock }: Simulation, device: Device, found: Findings): void {
   const wakeAtMs = fleet.wakeAtMs(device);
   const isAble = device.connected && device.active;
@@ -73,7 +73,7 @@ function latestWakeMs(
   return Number.isFinite(dueMs) ? dueMs : undefined;
 }
 
-/** Checks that cohorts count their messages, and that only messages that move alike share one. */
+/** Checks that cohorts count their messages, and that the messages of a cohort all move alike. */
 export function checkCohorts({ world }: Simulation, found: Findings): void {
   const sizes = new Map<Cohort, number>();
   for (const { unbatched } of world.accounts.values()) sizes.set(unbatched, 1);
@@ -109,7 +109,7 @@ export function checkRows(simulation: Simulation, found: Findings): void {
   }
 }
 
-/** The rows of one device that would be acted upon, by message. */
+/** The current rows of one device, by message. */
 function collectRows(
   { world, clock }: Simulation,
   device: Device,

@@ -1,8 +1,8 @@
 /**
  * The steps of a message, transcribed from the document a second time. Rules: STATE-1 to STATE-5.
  * `src/actors/message-machine.ts` is the first transcription. Neither imports the other, so that
- * one misreading cannot hide in both. The document leaves open from which states a message may
- * fail: here, from any that is not final.
+ * one misreading cannot hide in both. The document does not say from which states a message may
+ * fail; here, any state that is not final.
  */
 import type { Status } from '../../sim/status.ts';
 

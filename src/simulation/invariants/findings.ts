@@ -1,5 +1,5 @@
 /**
- * Collects what a walk over a simulation has looked at and found broken.
+ * Collects the results of a walk over a simulation: what was checked, and what is broken.
  */
 
 /**

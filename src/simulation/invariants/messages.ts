@@ -39,7 +39,7 @@ export function checkMessages({ world, clock }: Simulation, found: Findings): vo
   }
 }
 
-/** The history must follow the table of steps, forward in time, and end in the present status. */
+/** The history must follow the table of steps, forward in time, and end in the current status. */
 function checkHistory(message: Message, nowMs: number, found: Findings): void {
   const { messageId: id, status, createdAtMs, sendingAtMs, sentAtMs, endedAtMs } = message;
   const isFinal = status === 'delivered' || status === 'failed';
@@ -71,7 +71,7 @@ function checkStep(message: Message, from: Status, to: Status, found: Findings):
   return to;
 }
 
-/** SVC-1: its SIM is the account's own, or one of the pool. */
+/** SVC-1: its SIM must belong to the account or to the pool. */
 function checkOwner({ messageId, account, device }: Message, found: Findings): void {
   if (device.account !== undefined && device.account !== account) {
     found.report('SVC-1', `message ${messageId} of ${account.name} is on another's SIM`);

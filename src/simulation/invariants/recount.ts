@@ -1,5 +1,5 @@
 /**
- * Counts anew, from the messages that are held, what accounts and SIMs count for themselves.
+ * Recounts, from the held messages, the numbers that accounts and SIMs keep.
  * Rules: ERR-1, STATE-1. Assumes: quotaUnit, quotaMonth, quotaRefund.
  */
 import { msPerDay } from '../../sim/limits.ts';

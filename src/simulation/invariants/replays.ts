@@ -1,5 +1,5 @@
 /**
- * Checks the replay window of an account: it finds every recent use, and keeps no expired one.
+ * Checks the replay window of an account: it finds every recent use and keeps no expired ones.
  * Rules: SEND-4.
  */
 import { replayWindowMs } from '../../sim/limits.ts';
@@ -7,14 +7,14 @@ import type { Account, FirstUse } from '../../sim/records.ts';
 import type { Simulation } from '../simulation.ts';
 import type { Findings } from './findings.ts';
 
-/** The scope in which a use finds no other. */
+/** The scope in which a use finds only itself. */
 const narrowest = {
   replayScope: 'api_key',
   replayAcrossEndpoints: 'separate',
   failedRequestId: 'free',
 } as const;
 
-/** Each recent message with a `request_id` is what a repetition of its send would find. */
+/** Repeating the send of a recent message with a `request_id` must find that message. */
 export function checkAcceptedUses({ world, clock }: Simulation, found: Findings): void {
   const oldestMs = clock.now() - replayWindowMs;
   for (const message of world.messages.values()) {
@@ -31,7 +31,7 @@ export function checkAcceptedUses({ world, clock }: Simulation, found: Findings)
   }
 }
 
-/** What the window keeps itself, such as refusals. */
+/** Checks the uses that the window stores itself, such as refusals. */
 export function checkKeptUses({ clock }: Simulation, account: Account, found: Findings): void {
   const oldestMs = clock.now() - replayWindowMs;
   let count = 0;

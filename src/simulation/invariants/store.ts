@@ -1,5 +1,5 @@
 /**
- * Checks the store of messages against a walk over its rows: the tables that find them, and what it
+ * Checks the store of messages against a walk over its rows: the tables that find them, and its
  * counts.
  * Rules: READ-1, STATE-1, SEND-4.
  */
@@ -39,7 +39,7 @@ export function checkStore({ world }: Simulation, recounts: Recounts, found: Fin
   }
 }
 
-/** Every entry leads to a message with a `request_id` of its own. */
+/** Every entry must lead to a message with its own `request_id`. */
 function checkUses(messages: Simulation['world']['messages'], found: Findings): void {
   const seen = new Set<number>();
   for (const handle of messages.useHandles) {

@@ -1,6 +1,6 @@
 /**
  * Walks the whole state of a simulation and reports violations, one line each: the rule, then the
- * finding. It changes nothing, recounts from the records and has its own table of steps, so it
+ * finding. Changes nothing. It recounts from the records and has its own table of steps, so it
  * shares no sum, index, row or table with the code that it checks.
  */
 import type { Simulation } from '../simulation.ts';

@@ -1,7 +1,7 @@
 /**
- * Metrics as the text that Prometheus reads, by prom-client, with the metrics of this process.
- * Loaded with the first scrape. From then on prom-client observes the event loop and the garbage
- * collector until the process ends.
+ * Writes metrics as the text that Prometheus reads, with prom-client, including the metrics of this
+ * process. Loaded at the first scrape. From then on prom-client observes the event loop and the
+ * garbage collector until the process ends.
  */
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type { Family } from './families.ts';
@@ -22,13 +22,13 @@ export async function exposition(
   const registry = new Registry<typeof contentType>();
   registry.setContentType(contentType);
   for (const family of [...families, ...(await processMetrics())]) {
-    // For OpenMetrics the registry renames counters in place: it gets a copy that lives as long.
+    // For OpenMetrics the registry renames counters in place, so it gets a copy.
     const copy = { ...family, get: async () => copy };
     registry.registerMetric(copy as unknown as Metric);
   }
   const content = await registry.metrics();
   const isEnded = content.endsWith(endOfMetrics);
-  // A comment in the older format. It shows that the text is whole.
+  // A comment in the older format, which shows that the text is complete.
   return { content: isEnded ? content : `${content}${endOfMetrics}`, contentType };
 }
 

@@ -17,7 +17,7 @@ export interface Counts {
 }
 
 export interface MeasuredWorld {
-  /** The value of the label `world`, where there are several. */
+  /** The value of the label `world`, if there are several worlds. */
   readonly worldId: string;
   readonly counts: Counts;
   readonly simulation: Simulation;
@@ -28,7 +28,7 @@ type Labels = Readonly<Record<string, string | number>>;
 export interface Sample {
   readonly labels: Labels;
   readonly value: number;
-  /** The name of a histogram's series. */
+  /** The name of one series of a histogram. */
   readonly metricName?: string;
 }
 
@@ -142,7 +142,7 @@ export const metricNames: readonly string[] = [
   'smstwin_worlds',
 ];
 
-/** The metrics of these worlds, each sample labelled with its world where there are several. */
+/** The metrics of these worlds, each sample labelled with its world if there are several. */
 export function familiesOf(worlds: readonly MeasuredWorld[]): Family[] {
   const labelled = (world: MeasuredWorld, samples: readonly Sample[]): readonly Sample[] =>
     worlds.length === 1
@@ -171,7 +171,7 @@ function one(value: number): readonly Sample[] {
   return [{ labels: withoutLabels, value }];
 }
 
-/** A histogram as Prometheus reads it: each bucket includes the ones before it. */
+/** A histogram as Prometheus reads it: each bucket includes the previous ones. */
 function seriesOf(name: string, labels: Labels, histogram: Histogram, divisor: number): Sample[] {
   const { bounds, counts, sum } = histogram;
   let count = 0;

@@ -1,11 +1,11 @@
 /**
- * Requests of the service by endpoint and status, and what they took. The hot path adds to arrays;
- * labels and texts are made when the metrics are read.
+ * Counts requests to the service by endpoint and status, with their durations. The hot path only
+ * adds to arrays; labels and texts are made when the metrics are read.
  */
 import { Histogram } from '../../sim/histogram.ts';
 import { type EndpointName, endpointNames } from '../../sim/limits.ts';
 
-/** `unknown`: the path is none of the service's. */
+/** `unknown`: a path that the service does not have. */
 export type CountedEndpoint = EndpointName | 'unknown';
 
 /** In milliseconds: most requests take some microseconds. */
@@ -23,20 +23,20 @@ class EndpointCounts {
 export class RequestCounts {
   readonly #endpoints: Partial<Record<CountedEndpoint, EndpointCounts>> = {};
 
-  /** The service answered a request. */
+  /** Counts a request that the service answered. */
   answered(endpoint: EndpointName | undefined, status: number, tookMs: number): void {
     const counts = this.#of(endpoint);
     counts.byStatus[status] = (counts.byStatus[status] ?? 0) + 1;
     counts.durationsMs.observe(tookMs);
   }
 
-  /** The transport answered a request itself, before it reached the service. */
+  /** Counts a request that the transport answered itself, before it reached the service. */
   refused(endpoint: EndpointName | undefined, status: number): void {
     const { byStatus } = this.#of(endpoint);
     byStatus[status] = (byStatus[status] ?? 0) + 1;
   }
 
-  /** Every endpoint with its statuses that have occurred, in ascending order. */
+  /** Every endpoint with the statuses that have occurred, in ascending order. */
   *byStatus(): Iterable<{ endpoint: CountedEndpoint; status: number; count: number }> {
     for (const [endpoint, { byStatus }] of this.#entries()) {
       for (const [status, count] of byStatus.entries()) {
