@@ -2,7 +2,7 @@
  * The flags of `smstwin explore`.
  */
 import { type Report, readReport } from '../../conformance/report-flag.ts';
-import { type Variable, variables } from '../explore/command-runs.ts';
+import { reservedVariables, type Variable, variables } from '../explore/command-runs.ts';
 import { type FaultName, faultNames } from '../explore/fault-names.ts';
 import { durationMs } from '../operations/duration.ts';
 import { fileValue, rateValue, seedValue, wholeNumber } from './flag-values.ts';
@@ -131,6 +131,9 @@ function faultsValue(text: string): FaultName[] {
 
 function variableValue(text: string): { readonly name: string; readonly value: Variable } {
   const [name = '', wanted] = text.split('=', 2);
+  if (reservedVariables.includes(name)) {
+    throw new ValueError(`each run sets ${name} itself; name a variable of the client's own`);
+  }
   const value = variables.find((known) => known === wanted);
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && value !== undefined) return { name, value };
   throw new ValueError(`expected NAME=${variables.join('|')}`);

@@ -84,10 +84,8 @@ function report(
   io: CommandIo,
 ): number {
   const { findings, unconfirmed, unstable, problem, intents } = result;
-  const files =
-    isSingle || findings.length === 0
-      ? []
-      : writeFindings(flags.out, findings, { command, flags: flagsAgain(flags), intents });
+  const again = { command, flags: flagsAgain(flags), intents };
+  const files = result.levels.length === 0 ? [] : writeFindings(flags.out, findings, again);
   for (const [at, finding] of findings.entries()) {
     io.out(findingText(finding, isSingle ? 'FAILED' : 'FOUND', files[at]));
   }

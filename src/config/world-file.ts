@@ -45,7 +45,8 @@ async function readChecked<Schema extends z.ZodType>(
   );
 }
 
-function readText(path: string, flag: string): string {
+/** Throws a UsageError that names the flag and the file. */
+export function readText(path: string, flag: string): string {
   try {
     return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
@@ -53,7 +54,8 @@ function readText(path: string, flag: string): string {
   }
 }
 
-function parseJson(file: string, text: string): unknown {
+/** Throws a UsageError that names the file and quotes none of the text. */
+export function parseJson(file: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -12,6 +12,7 @@ import { Simulation } from '../simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
 import { runChild } from './child-run.ts';
 import { nodeOptionsOfClock } from './clock-option.ts';
+import { credentialsOf } from './credentials.ts';
 import type { KnownIntents } from './points.ts';
 import type { RawRun } from './run.ts';
 import type { Schedule } from './schedule.ts';
@@ -20,6 +21,12 @@ import { WatchedRun } from './watched-run.ts';
 
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
 export type Variable = (typeof variables)[number];
+
+/** Variables that each run sets itself. */
+export const reservedVariables: readonly string[] = [
+  ...['SMSTWIN_BASE_URL', 'SMSTWIN_CONTROL_URL', 'SMSTWIN_API_KEY', 'SMSTWIN_FROM'],
+  ...['SMSTWIN_INTENTS', 'SMSTWIN_EXPLORE', 'SMSTWIN_RATE', 'NODE_OPTIONS'],
+];
 
 export interface CommandOptions {
   readonly command: readonly string[];
@@ -59,8 +66,12 @@ export class CommandRuns {
     );
   }
 
-  /** Node's own server, since it can reset a connection. */
+  /**
+   * Listens on Node's own server, since it can reset a connection. Throws a UsageError if a client
+   * could not use the world.
+   */
   async start(): Promise<void> {
+    credentialsOf(this.#simulator.readyFile());
     await this.#simulator.listen({ control: {}, transport: 'node' });
   }
 
@@ -99,12 +110,11 @@ export class CommandRuns {
 
   #environment(world: Simulator, intentsFile: string) {
     const { env, ownVariables, rate } = this.#options;
-    const { accounts, pool } = world.readyFile();
-    const account = accounts.find(({ sims }) => sims.length > 0) ?? accounts[0];
+    const { apiKey, from } = credentialsOf(world.readyFile());
     const values: Readonly<Record<Variable, string>> = {
       base_url: world.baseUrl,
-      api_key: account?.api_key ?? '',
-      from: account?.sims[0]?.number ?? pool[0]?.number ?? '',
+      api_key: apiKey,
+      from,
       control_url: world.controlUrl,
     };
     return {
@@ -114,6 +124,8 @@ export class CommandRuns {
       SMSTWIN_API_KEY: values.api_key,
       SMSTWIN_FROM: values.from,
       SMSTWIN_INTENTS: intentsFile,
+      // The tests that are written of a finding do not run inside an exploration.
+      SMSTWIN_EXPLORE: '1',
       ...Object.fromEntries(ownVariables.map(({ name, value }) => [name, values[value]])),
       ...(rate !== undefined && {
         SMSTWIN_RATE: String(rate),

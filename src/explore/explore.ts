@@ -10,7 +10,7 @@ import { type FindingView, findingView } from './finding-view.ts';
 import { type Client, runInProcess } from './in-process-run.ts';
 import { replay } from './replay.ts';
 import type { RunClient } from './run.ts';
-import { type Schedule, scheduleSchema } from './schedule.ts';
+import { parsed, type Schedule, scheduleSchema } from './schedule.ts';
 import { search } from './search.ts';
 
 export type { FaultName } from './fault-names.ts';
@@ -71,7 +71,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const result =
     options.schedule === undefined
       ? await search({ runClient, faults, depth, maxRuns, jobs: 1, seed, bail, mayFail })
-      : await replay({ runClient, mayFail }, scheduleSchema.parse(options.schedule));
+      : await replay({ runClient, mayFail }, parsed(scheduleSchema, options.schedule, 'schedule'));
   return {
     exitCode: exitCodeOf(result),
     explored: exploredLine(result, { depth, maxRuns }),

@@ -4,6 +4,7 @@
 import type { Report } from '../referee/intents-file.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
+import { credentialsOf } from './credentials.ts';
 import type { KnownIntents } from './points.ts';
 import type { RawRun } from './run.ts';
 import type { Schedule } from './schedule.ts';
@@ -71,13 +72,10 @@ class ClientRun {
   #ending: Ending | undefined;
 
   constructor(client: Client, simulator: Simulator) {
-    const { accounts } = simulator.readyFile();
-    const [account] = accounts;
     const tools: ClientTools = {
       fetch: (input, init) => this.#fetch(simulator, input, init),
       baseUrl,
-      apiKey: account?.api_key ?? '',
-      from: account?.sims[0]?.number ?? '',
+      ...credentialsOf(simulator.readyFile()),
       intent: (line) => {
         this.#reports.set(line.intent, { ...this.#reports.get(line.intent), ...line });
       },

@@ -2,6 +2,8 @@
  * Fault schedules: which attempt at which intent meets which fault.
  */
 import { z } from 'zod';
+import { UsageError } from '../config/command-error.ts';
+import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 import { type EndpointName, endpointNames } from '../sim/limits.ts';
 import { type FaultName, faultNames } from './fault-names.ts';
 
@@ -34,7 +36,29 @@ export const scheduleSchema = z
       fault: z.enum(faultNames),
     }),
   )
-  .max(100);
+  .max(100)
+  .superRefine((schedule, context) => {
+    const keys = schedule.map(({ at }) => pointKey(at));
+    for (const [place, key] of keys.entries()) {
+      const first = keys.indexOf(key);
+      if (first === place) continue;
+      const message = `has a fault already, by [${first}]: remove one of the two`;
+      context.addIssue({ code: 'custom', path: [place, 'at'], message });
+    }
+  });
+
+/** Throws a UsageError that lists every mistake, each with its path after the place. */
+export function parsed<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  place: string,
+): z.output<Schema> {
+  const reading = schema.safeParse(value, { reportInput: true });
+  if (reading.success) return reading.data;
+  throw new UsageError(
+    ...mistakesOf(reading.error).map((mistake) => `${place}: ${mistakeLine(mistake)}`),
+  );
+}
 
 export function pointKey({ endpoint, intent, attempt }: Point): string {
   return `${endpoint} ${intent}.${attempt}`;

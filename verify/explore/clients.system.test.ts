@@ -97,7 +97,7 @@ test('--rate makes a Node command live as fast as the service', async () => {
   expect(exitCode).toBe(0);
 });
 
-test('the tests that come with a finding fail for the client that has it', async () => {
+test('the tests of a finding fail for its client, and are skipped while it is explored', async () => {
   const out = join(folder, 'ready');
   const faulty = [...languages.node, 'reset-taken-for-success', '1'];
   await runExplore(['--depth', '1', '--faults', 'reset', '--out', out, '--', ...faulty]);
@@ -109,9 +109,14 @@ test('the tests that come with a finding fail for the client that has it', async
   expect(byVitest.stdout + byVitest.stderr).toContain(
     'FAILED  not_accepted  reset at send 1, attempt 1',
   );
+  const nested = await runExplore(['--', 'node', vitest, 'run', '--root', out]);
+  expect(nested.exitCode).toBe(4);
+  expect(nested.error).toContain('the command made no request to the service');
   const byPytest = spawnSync('python3', ['-c', pytestByHand], own);
   expect(byPytest.status).toBe(1);
   expect(byPytest.stderr).toContain('FAILED  not_accepted  reset at send 1, attempt 1');
+  const explored = { ...own, env: { ...env, SMSTWIN_EXPLORE: '1' } };
+  expect(spawnSync('python3', ['-c', pytestByHand], explored).status).toBe(0);
 });
 
 /** As pytest calls it, which a machine may not have. */

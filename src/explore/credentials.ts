@@ -1,0 +1,31 @@
+/**
+ * What each run gives the client of its world: a key, and a number to send from.
+ */
+import { UsageError } from '../config/command-error.ts';
+import type { ReadyNumbers } from '../operations/ready-numbers.ts';
+
+export interface Credentials {
+  readonly apiKey: string;
+  readonly from: string;
+}
+
+/**
+ * Prefers an account with a SIM of its own. Throws a UsageError if the world has no account with a
+ * key, or no number to send from.
+ */
+export function credentialsOf({ accounts, pool }: ReadyNumbers): Credentials {
+  const usable = accounts.filter(({ api_key }) => api_key !== '');
+  const account = usable.find(({ sims }) => sims.length > 0) ?? usable[0];
+  if (account === undefined) {
+    throw new UsageError(
+      'the world has no account with a key: add { "name": "acme" } to accounts, or a key to one of them',
+    );
+  }
+  const from = account.sims[0]?.number ?? pool[0]?.number;
+  if (from === undefined) {
+    throw new UsageError(
+      'the world has no number to send from: add a SIM to an account, or a number to pool',
+    );
+  }
+  return { apiKey: account.api_key, from };
+}
