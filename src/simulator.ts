@@ -13,7 +13,6 @@ import {
 } from './http/ports.ts';
 import type { Handled } from './http/service/api.ts';
 import { addressOf } from './http/service/api.ts';
-import { hideKeys } from './http/service/hidden-keys.ts';
 import type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
 import { InProcessFetch } from './http/transport/in-process-fetch.ts';
 import { accounts } from './operations/accounts.ts';
@@ -208,7 +207,7 @@ export class Simulator implements Live, Resumed {
 
   /** Answers one request of the service, without a socket. */
   handle(request: ApiRequest): ApiReply {
-    const hiding = hideKeys(this.simulation.world.keyRing, request);
+    const hiding = this.hosting.hideKeys(this, request);
     return hiding === undefined
       ? this.#answer(request, false)
       : hiding.revealed(this.#answer(hiding, true));

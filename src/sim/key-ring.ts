@@ -5,34 +5,19 @@
  */
 
 import { assert } from './errors.ts';
+import { KeyTexts } from './key-texts.ts';
 import type { ApiKey, KeyDigest } from './records.ts';
 
 type DigestOf = (text: string) => string;
 
 /** Is notified which headers and digests belong to a key of this ring. */
 export interface KeyWatcher {
-  added(headerOrDigest: string): void;
+  added(headerOrDigest: string, key: ApiKey): void;
   removed(headerOrDigest: string): void;
 }
 
-/** Properties that a text must have to contain a key: a quick test for every request. */
-export interface KeyTexts {
-  /** The shortest length of all keys, including keys known by their digest. */
-  shortest: number;
-  /** 1 for each character that occurs in a key or in a key's replacement in a journal. */
-  readonly codes: Uint8Array;
-  /** 1 for each character that is the first one of a known key. */
-  readonly firsts: Uint8Array;
-  readonly lengths: Set<number>;
-  /** The prefixes of keys that are known by their digest. */
-  readonly prefixes: Set<string>;
-}
-
-/** Shorter keys are not searched for: any word could be one. */
-const shortestSought = 12;
-const tokenCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-';
-/** Longer than any body. */
-const longestText = 2 ** 30;
+/** Removed keys that are still searched for. */
+export const mostFormerKeys = 10_000;
 
 /** The header in the form that nearly every client uses. */
 const headerOf = (text: string): string => `Bearer ${text}`;
@@ -41,7 +26,9 @@ export class KeyRing {
   /** Keys by their whole header, so that a request need not extract the text. */
   readonly #byHeader = new Map<string, ApiKey>();
   readonly #byDigest = new Map<string, ApiKey>();
-  readonly texts: KeyTexts = noTexts();
+  /** Headers and digests of removed keys: a reset can bring a key back. */
+  readonly #former = new Set<string>();
+  readonly texts = new KeyTexts();
   #digestOf: DigestOf | undefined;
   #watcher: KeyWatcher | undefined;
 
@@ -63,6 +50,14 @@ export class KeyRing {
     return this.#byHeader.has(headerOf(text));
   }
 
+  /** True for the text of a present key, and of one that was removed. */
+  knows(text: string): boolean {
+    if (this.has(text) || this.#former.has(headerOf(text))) return true;
+    if (this.#digestOf === undefined || !this.texts.startsLike(text)) return false;
+    const digest = this.#digestOf(text);
+    return this.#byDigest.has(digest) || this.#former.has(digest);
+  }
+
   /** True if the ring finds this very key by its text or digest. */
   holds(key: ApiKey): boolean {
     return key.digest === undefined
@@ -78,31 +73,18 @@ export class KeyRing {
   add(key: ApiKey): void {
     if (key.digest === undefined) this.#byHeader.set(headerOf(key.key), key);
     else this.#byDigest.set(key.digest.sha256, key);
-    this.#note(key);
-    this.#watcher?.added(knownBy(key));
-  }
-
-  /**
-   * Notes are not removed with a key: the quick test then only passes more texts than necessary.
-   */
-  #note({ key: text, digest }: ApiKey): void {
-    const { texts } = this;
-    const known = digest === undefined ? text : digest.prefix;
-    // A digest's prefix is at most half of its key, so twice the prefix is a lower bound.
-    const length = digest === undefined ? text.length : 2 * known.length;
-    if (length < shortestSought) return;
-    texts.shortest = Math.min(texts.shortest, length);
-    for (let at = 0; at < known.length; at++) texts.codes[known.charCodeAt(at)] = 1;
-    if (digest === undefined) {
-      texts.lengths.add(length);
-      texts.firsts[text.charCodeAt(0)] = 1;
-    } else {
-      texts.prefixes.add(known);
-      for (const character of tokenCharacters) texts.codes[character.charCodeAt(0)] = 1;
-    }
+    this.texts.note(key);
+    this.#watcher?.added(knownBy(key), key);
   }
 
   delete(key: ApiKey): void {
+    this.#remove(key);
+    this.#former.add(knownBy(key));
+    const [oldest] = this.#former;
+    if (this.#former.size > mostFormerKeys && oldest !== undefined) this.#former.delete(oldest);
+  }
+
+  #remove(key: ApiKey): void {
     if (key.digest === undefined) this.#byHeader.delete(headerOf(key.key));
     else this.#byDigest.delete(key.digest.sha256);
     this.#watcher?.removed(knownBy(key));
@@ -111,7 +93,7 @@ export class KeyRing {
   /** Notifies `watcher` of all present keys, and of each key that is added or removed later. */
   watch(watcher: KeyWatcher): void {
     this.#watcher = watcher;
-    for (const known of [...this.#byHeader.keys(), ...this.#byDigest.keys()]) watcher.added(known);
+    for (const [known, key] of [...this.#byHeader, ...this.#byDigest]) watcher.added(known, key);
   }
 
   /** Sets the digest function; needed once a key is known by its digest. */
@@ -121,7 +103,7 @@ export class KeyRing {
 
   /** Drops the full text of a key; from then on it is known by its digest. */
   forgetText(key: ApiKey, digest: KeyDigest): void {
-    this.delete(key);
+    this.#remove(key);
     key.key = '';
     key.digest = digest;
     this.add(key);
@@ -136,18 +118,6 @@ export class KeyRing {
   dropAlias(alias: string): void {
     this.#byHeader.delete(headerOf(alias));
   }
-}
-
-function noTexts(): KeyTexts {
-  const codes = new Uint8Array(128);
-  for (const character of 'hidKey0123456789abcdef') codes[character.charCodeAt(0)] = 1;
-  return {
-    shortest: longestText,
-    codes,
-    firsts: new Uint8Array(128),
-    lengths: new Set(),
-    prefixes: new Set(),
-  };
 }
 
 function knownBy(key: ApiKey): string {

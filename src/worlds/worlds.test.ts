@@ -256,3 +256,33 @@ test('metrics of the server carry a label for each world; those of a world are i
     { labels: {}, value: 1 },
   ]);
 });
+
+test('CLIENT-16 a key of another world is found in each world, and not recorded', () => {
+  const server = new Simulator({ clock: 'manual' });
+  const [one, other] = [server.worlds.create({}), server.worlds.create({})];
+  const keyOf = ({ accounts: [account] }: World) => account?.api_key ?? '';
+  const shown = { query: `?api_key=${keyOf(one)}`, path: '/api/v1/sms/received/', method: 'GET' };
+  const bare = { ...plainRequest, ...shown };
+  expect(server.hosting.handle(bare).status).toBe(401);
+  sendIn(server, other, shown);
+  const body = JSON.stringify({ message: `${keyOf(other)} and ${keyOf(server.readyFile())}` });
+  sendIn(server, one, { body });
+  const simulators = server.hosting.list.map(({ simulator }) => simulator);
+  for (const simulator of [server, ...simulators]) {
+    const rule = simulator.referee().rules.find(({ id }) => id === 'CLIENT-16');
+    expect(rule?.verdict).toBe('failed');
+    for (const world of [one, other, server.readyFile()]) {
+      expect(simulator.journalText()).not.toContain(keyOf(world));
+    }
+  }
+});
+
+test('CLIENT-16 a key of a deleted account is found, as a reset brings it back', () => {
+  const server = new Simulator({ clock: 'manual' });
+  const { accounts } = server.readyFile();
+  const [, globex] = accounts;
+  server.accounts.delete('globex');
+  sendIn(server, { accounts }, { query: `?api_key=${globex?.api_key}` });
+  expect(server.referee().rules.find(({ id }) => id === 'CLIENT-16')?.verdict).toBe('failed');
+  expect(server.journalText()).not.toContain(globex?.api_key);
+});

@@ -5,6 +5,7 @@
  * a look-up of its key.
  */
 import { inheritedSettings, type Settings, type SettingsInput } from '../config/settings.ts';
+import { type Hiding, hideKeys } from '../http/service/hidden-keys.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { routes } from '../http/service/routes.ts';
 import { isoTime } from '../sim/iso-time.ts';
@@ -98,6 +99,20 @@ export class Worlds<S extends WorldSimulator> {
 
   isFirst(simulator: WorldSimulator): boolean {
     return simulator === this.#first;
+  }
+
+  /**
+   * A request to one world without the keys of any world of this server; undefined if it shows
+   * none.
+   */
+  hideKeys({ simulation }: WorldSimulator, request: ApiRequest): Hiding | undefined {
+    const { keyRing } = simulation.world;
+    const hiding = hideKeys(keyRing, request);
+    if (this.#byId.size === 0) return hiding;
+    return [this.#first.simulation.world.keyRing, this.#keys].reduce(
+      (hidden, keys) => hideKeys(keys, hidden ?? request) ?? hidden,
+      hiding,
+    );
   }
 
   get lastAnswered(): S {

@@ -4,12 +4,15 @@
  * The replacement has the key's length and a key's characters, and is always the same for the same
  * key. So a journal replays to the same replies, and `request_id` keeps its meaning.
  */
-import type { KeyRing, KeyTexts } from '../../sim/key-ring.ts';
+import { type KeyTexts, shortestSoughtKey } from '../../sim/key-texts.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
 import { plainAddress, plainJson } from './plain-spelling.ts';
 
-/** A shorter key could be an ordinary word, so it is not searched for. */
-export const shortestHiddenKey = 12;
+/** The keys to look for: those of a world, or of all other worlds of a server. */
+export interface SoughtKeys {
+  readonly texts: KeyTexts;
+  knows(text: string): boolean;
+}
 
 const standInMark = 'hidKey';
 const standIn = /hidKey[0-9a-f]{6}/;
@@ -59,13 +62,14 @@ export class Hiding implements ApiRequest {
   /** The reply for the client, with the original keys put back. */
   revealed(reply: ApiReply): ApiReply {
     const location = reply.headers?.['location'];
-    return {
+    const own = {
       ...reply,
       body: this.#with(reply.body),
       ...(location !== undefined && {
         headers: { ...reply.headers, location: this.#with(location) },
       }),
     };
+    return this.#request instanceof Hiding ? this.#request.revealed(own) : own;
   }
 
   #without(text: string): string {
@@ -77,9 +81,9 @@ export class Hiding implements ApiRequest {
   }
 }
 
-/** The request with its keys replaced; undefined if it shows none. */
-export function hideKeys(ring: KeyRing, request: ApiRequest): Hiding | undefined {
-  const { texts } = ring;
+/** The request with these keys replaced; undefined if it shows none of them. */
+export function hideKeys(sought: SoughtKeys, request: ApiRequest): Hiding | undefined {
+  const { texts } = sought;
   const { body, path, query } = request;
   const isPossible =
     (typeof body === 'string' ? isRunIn(body, texts) : isRunInBytes(body, texts)) ||
@@ -93,7 +97,7 @@ export function hideKeys(ring: KeyRing, request: ApiRequest): Hiding | undefined
     text: plainJson(textOf(body)),
   };
   const text = `${spelled.path}\n${spelled.query}\n${spelled.text}`;
-  const keys = keysIn(text, ring, tokenOf(request.authorization));
+  const keys = keysIn(text, sought, tokenOf(request.authorization));
   return keys.length === 0 && !standIn.test(text) ? undefined : new Hiding(request, spelled, keys);
 }
 
@@ -142,35 +146,28 @@ function isRunInBytes(bytes: Uint8Array, { shortest, codes }: KeyTexts): boolean
 
 const runs = /[A-Za-z0-9_.~+/=-]+/g;
 
-function keysIn(text: string, ring: KeyRing, own: string | undefined): string[] {
+function keysIn(text: string, sought: SoughtKeys, own: string | undefined): string[] {
   const found = new Set<string>();
   if (own !== undefined && text.includes(own)) found.add(own);
-  const { lengths, firsts, prefixes } = ring.texts;
+  const { texts } = sought;
+  const { lengths, firsts } = texts;
   for (const [run] of text.matchAll(runs)) {
-    if (prefixes.size > 0 && startsLike(run, prefixes) && ring.find(run) !== undefined) {
-      found.add(run);
-    }
+    if (texts.startsLike(run) && sought.knows(run)) found.add(run);
     for (const length of lengths) {
       for (let at = 0; at + length <= run.length; at++) {
         if (firsts[run.charCodeAt(at)] !== 1) continue;
         const part = run.slice(at, at + length);
-        if (ring.has(part)) found.add(part);
+        if (sought.knows(part)) found.add(part);
       }
     }
   }
   return [...found];
 }
 
-/** A cheap test before the digest, which is expensive. */
-function startsLike(run: string, prefixes: ReadonlySet<string>): boolean {
-  for (let length = 6; length <= 9; length++) if (prefixes.has(run.slice(0, length))) return true;
-  return false;
-}
-
 /** The key of a header, known or not; undefined if it is too short to be searched for. */
 function tokenOf(authorization: string | undefined): string | undefined {
   const token = /\S+$/.exec(authorization ?? '')?.[0];
-  return token !== undefined && token.length >= shortestHiddenKey ? token : undefined;
+  return token !== undefined && token.length >= shortestSoughtKey ? token : undefined;
 }
 
 /** Keys are ASCII, so Latin-1 finds them and preserves every other byte. */
