@@ -90,7 +90,7 @@ export const exploreFlags: readonly Flag[] = [
   { flag: '--command-may-fail', about: 'an exit code other than 0 is no failure' },
 ];
 
-/** What a replay needs to be the same run. */
+/** The flags that a replay needs to run the command in the same way. */
 export function flagsAgain({
   timeout,
   slow,
@@ -117,7 +117,7 @@ function durationValue(text: string): Duration {
     const ms = durationMs(text, '');
     if (ms > 0 && ms <= longestMs) return { text, ms };
   } catch {
-    // Said below.
+    // Reported below, with the other unusable values.
   }
   throw new ValueError('expected a duration above 0 and below 24 days, such as 3s, 500ms or 2m');
 }

@@ -1,6 +1,6 @@
 /**
- * The explorer's report for people at a terminal, and in the shape that the harness's report kinds
- * take: a result for each finding, or one for an exploration without any.
+ * The explorer's reports: text for a terminal, JSON, and the summary that the harness's report
+ * kinds take, with one result per finding.
  */
 import { counts, ruleVerdicts } from '../../conformance/outcome.ts';
 import type { Summary } from '../../conformance/reports/summary.ts';
@@ -52,10 +52,10 @@ export function exploreSummary(explored: Explored): Summary {
 const sentences = new Map<string, string>([
   ...clientRules.map(({ id, sentence }) => [id, `The client ${sentence}`] as const),
   ['sent_twice', 'A message was accepted more often than without faults.'],
-  ['not_accepted', 'The client ended well, but a message was not accepted.'],
-  ['timeout', 'The client did not end.'],
+  ['not_accepted', 'The client ended without an error, but a message was not accepted.'],
+  ['timeout', 'The client did not end in time.'],
   ['failed', 'The client ended with an error.'],
-  ['explored', 'The client is sound under every fault schedule that was tried.'],
+  ['explored', 'The client passes under every fault schedule that was tried.'],
 ]);
 
 function resultOf(finding: Finding, title: string): Result {
@@ -129,7 +129,9 @@ export function findingText(finding: Finding, title: string, note: string | unde
   if (output !== '') lines.push('  its output ends with:', ...tail.map((line) => `    | ${line}`));
   if (also.length > 0) lines.push(`  also under ${many(also.length, 'other schedule')}`);
   if (!shrunk)
-    lines.push('  not shrunk, as the exploration ended first: fewer or weaker faults may do');
+    lines.push(
+      '  not shrunk: the exploration ended first, and fewer or weaker faults may be enough',
+    );
   if (note !== undefined) lines.push(`  ${note}`);
   return `${lines.join('\n')}\n\n`;
 }

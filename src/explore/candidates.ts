@@ -1,7 +1,7 @@
 /**
- * The schedules to try next: each run with one more fault at a point that it has reached. A
- * schedule whose last fault is never reached, or leaves client and service as another fault does,
- * cannot differ from one that was run; it is skipped and counted.
+ * The schedules to try next: those of each run plus one more fault at a point that it reached. A
+ * schedule is skipped and counted if it cannot differ from one that was run: its last fault is
+ * never reached, or has the same effect on client and service as another fault.
  */
 import { Rng } from '../sim/rng.ts';
 import { equalFault, type FaultName, faultsAt } from './fault-names.ts';
@@ -11,11 +11,11 @@ import { type Point, pointKey, type Schedule, scheduleKey } from './schedule.ts'
 /** The runs so far, by schedule. */
 export class RunBook {
   readonly #runs = new Map<string, Run>();
-  /** Skipped schedules, each with the one that it equals. */
+  /** From each skipped schedule to the equal one that was run. */
   readonly #equal = new Map<string, string>();
 
   add(run: Run): void {
-    // What a passed run has exchanged is not needed again.
+    // The exchanges of a passed run are never read again, so they are not kept.
     const kept = run.failures.length > 0 ? run : { ...run, seen: [] };
     this.#runs.set(scheduleKey(run.schedule), kept);
   }
@@ -30,7 +30,7 @@ export class RunBook {
     this.#equal.set(scheduleKey(schedule), this.#equal.get(key) ?? key);
   }
 
-  /** A schedule with one fault less that the client cannot tell from this one. */
+  /** The schedule without a fault that its run never reaches; undefined if all may be reached. */
   equalOf(schedule: Schedule): Schedule | undefined {
     for (const [dropped, { at }] of schedule.entries()) {
       const rest = schedule.filter((_, place) => place !== dropped);
@@ -51,7 +51,7 @@ export interface Candidates {
   readonly skipped: number;
 }
 
-/** `runs`: all of one size. Adds what is skipped to the book. */
+/** `runs` have schedules of the same size. Adds the skipped schedules to the book. */
 export function candidatesAfter(
   runs: readonly Run[],
   faults: readonly FaultName[],
@@ -79,7 +79,7 @@ export function candidatesAfter(
   return { schedules: [...schedules.values()], skipped: skipped.size };
 }
 
-/** Where one more fault may strike: first what the client does next with the intent just hit. */
+/** Where one more fault may strike: first the other attempts at the intent of the last fault. */
 function pointsOf({ schedule, trace }: Run): Point[] {
   const hit = new Set(schedule.map(({ at }) => pointKey(at)));
   const last = schedule.at(-1)?.at;
@@ -89,7 +89,7 @@ function pointsOf({ schedule, trace }: Run): Point[] {
   return [...free.filter(isNext), ...free.filter((point) => !isNext(point))];
 }
 
-/** In an order of chance: a budget that ends early is then spent all over. */
+/** In random order, so that a budget that ends early is spread over all schedules. */
 export function shuffled(schedules: readonly Schedule[], seed: number): Schedule[] {
   const rng = Rng.stream(seed, 'explore');
   const order = [...schedules];

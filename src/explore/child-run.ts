@@ -1,5 +1,6 @@
 /**
- * One run of the client's command: a process group of its own, which ends with it.
+ * Runs the client's command once, in its own process group, and kills what is left of the group
+ * when the command ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { UsageError } from '../config/command-error.ts';
@@ -13,10 +14,10 @@ export interface ChildOptions {
   readonly signal: AbortSignal;
 }
 
-/** Bytes of the output that are kept; lines of it that are shown. */
+/** Bytes of the output that are kept, and lines that are shown. */
 const keptBytes = 8_192;
 const shownLines = 20;
-/** After the process has ended: how long its output may take to arrive. */
+/** How long the rest of the output may take to arrive after the process has exited. */
 const mostDrainMs = 500;
 
 const running = new Set<ChildProcess>();
@@ -58,7 +59,7 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   }
 }
 
-/** Empty where the process ended well. */
+/** How the process ended; empty for exit code 0. */
 function endOf(child: ChildProcess, file: string): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
@@ -72,17 +73,17 @@ function endOf(child: ChildProcess, file: string): Promise<string> {
   });
 }
 
-/** What the process left behind in its group ends too. */
+/** Kills every process that is still in the child's group. */
 function endGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // All of it has ended.
+    // No process is left in the group.
   }
 }
 
-/** A process that left the group may keep the pipes open for ever. */
+/** Waits for the pipes to close, but not long: a process that left the group may keep them open. */
 function drained(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(done, mostDrainMs);
@@ -96,7 +97,7 @@ function drained(child: ChildProcess): Promise<void> {
   });
 }
 
-/** The end of an output of any length. */
+/** Keeps the end of an output of any length. */
 class Tail {
   #bytes = Buffer.alloc(0);
 

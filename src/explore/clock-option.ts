@@ -1,5 +1,5 @@
 /**
- * What makes a Node command live on the scaled clock: `smstwin/clock`, loaded before it.
+ * Puts a Node command on the scaled clock, by loading `smstwin/clock` before it.
  */
 
 /** For `NODE_OPTIONS`. In a checkout the clock is TypeScript, which needs `tsx`. */

@@ -1,6 +1,6 @@
 /**
- * Runs a command against a server of this process: each run has a world of its own, which it finds
- * in its environment.
+ * Runs a command against a server in this process. Each run has its own world, whose address and
+ * key are in the command's environment.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,11 +34,11 @@ export interface CommandOptions {
   /** The client's own variables, and what each is set to. */
   readonly ownVariables: readonly { readonly name: string; readonly value: Variable }[];
   readonly settings: Pick<SettingsInput, 'seed' | 'world'>;
-  /** Simulated seconds for each second; undefined: a real clock. */
+  /** Simulated seconds per second; undefined for a real clock. */
   readonly rate: number | undefined;
-  /** Of the client's time. */
+  /** On the client's clock. */
   readonly slowMs: number;
-  /** Real. */
+  /** On the real clock. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
@@ -89,7 +89,7 @@ export class CommandRuns {
       const ending = await runChild({ command, env, timeoutMs, signal });
       const read = reportsIn(intentsFile);
       return {
-        // Of a client that was ended, the last line may be cut.
+        // A client that was killed may have written half a line.
         ending:
           typeof read === 'string' && ending.kind !== 'timeout' ? badFile(read, ending) : ending,
         seen: watched.seen,
@@ -124,7 +124,7 @@ export class CommandRuns {
       SMSTWIN_API_KEY: values.api_key,
       SMSTWIN_FROM: values.from,
       SMSTWIN_INTENTS: intentsFile,
-      // The tests that are written of a finding do not run inside an exploration.
+      // Tells the generated tests not to start an exploration inside this one.
       SMSTWIN_EXPLORE: '1',
       ...Object.fromEntries(ownVariables.map(({ name, value }) => [name, values[value]])),
       ...(rate !== undefined && {
@@ -135,7 +135,7 @@ export class CommandRuns {
   }
 }
 
-/** Undefined if the client wrote nothing; a text says what is wrong with what it wrote. */
+/** Undefined if the client wrote nothing; a text if what it wrote is wrong. */
 function reportsIn(file: string): readonly Report[] | string | undefined {
   if (!existsSync(file)) return undefined;
   try {

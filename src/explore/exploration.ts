@@ -1,5 +1,5 @@
 /**
- * What a search came to, in words and as one exit code.
+ * Summarises a search in one line and one exit code.
  */
 import type { SearchResult, Stop } from './search-result.ts';
 

@@ -21,9 +21,9 @@ export type { Point, Schedule, ScheduledFault } from './schedule.ts';
 export interface ExploreOptions {
   /** Called once for each run, each time with a fresh world. It passes if it resolves. */
   readonly client: Client;
-  /** Faults in a schedule, at most. Default 2. */
+  /** Faults per schedule, at most. Default 2. */
   readonly depth?: number;
-  /** Default 500. */
+  /** Runs of the client, at most; those that confirm and shrink included. Default 500. */
   readonly maxRuns?: number;
   /** Default: all. */
   readonly faults?: readonly FaultName[];
@@ -32,22 +32,24 @@ export interface ExploreOptions {
   /** Simulated time that a run may take. Default `'10m'`. */
   readonly timeout?: string | number;
   readonly seed?: number;
-  /** What the simulator is made with; the clock is the explorer's own. */
+  /** Settings of the simulator, without the clock and the seed. */
   readonly settings?: Omit<SettingsInput, 'clock' | 'seed'>;
-  /** Runs this one alone. */
+  /** Run only this schedule. */
   readonly schedule?: Schedule;
   /** Stop at the first finding. */
   readonly bail?: boolean;
-  /** A client that rejects does not fail by that. */
+  /** True if a run does not fail only because the client rejects. */
   readonly clientMayFail?: boolean;
 }
 
 export interface Exploration {
-  /** As the command's: 0 nothing found, 1 found, 4 cannot be explored, 6 the budget ended first. */
+  /**
+   * The same codes as the command: 0 nothing found, 1 found, 4 cannot be explored, 6 budget ended.
+   */
   readonly exitCode: number;
   /** How far it got: `explored 34 of 34 single faults and …`. */
   readonly explored: string;
-  /** Why the client cannot be explored: it fails, or differs, without any fault. */
+  /** Why the client cannot be explored: it fails, or differs between runs, without any fault. */
   readonly problem: string | undefined;
   readonly findings: readonly FindingView[];
   /** Failures that were seen once when the budget ended. */
@@ -60,7 +62,9 @@ export interface Exploration {
   readonly skipped: number;
 }
 
-/** Resolves when the depth is exhausted or the budget has ended; one at a time in a process. */
+/**
+ * Resolves when the depth is exhausted or the budget has ended. A process can run one at a time.
+ */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const { depth = 2, maxRuns = 500, seed = 1, faults = faultNames } = options;
   const { client, settings = {}, clientMayFail: mayFail = false, bail = false } = options;

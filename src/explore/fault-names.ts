@@ -4,7 +4,7 @@
 import type { FaultKind } from '../http/service/fault.ts';
 import type { EndpointName } from '../sim/limits.ts';
 
-/** From the weakest to the strongest: a finding is shown with the weakest that fails alike. */
+/** From the weakest to the strongest: a finding shows the weakest that fails for the same cause. */
 export const faultNames = [
   'slow',
   'throttle',
@@ -45,8 +45,8 @@ export function faultsAt(endpoint: EndpointName, names: readonly FaultName[]): F
 }
 
 /**
- * A fault that leaves client and service as another one does: where a request changes nothing, a
- * reply that is lost equals a request that is refused.
+ * Another fault with the same effect on client and service: where a request changes nothing, a lost
+ * reply equals a refused request.
  */
 export function equalFault(
   endpoint: EndpointName,

@@ -1,5 +1,6 @@
 /**
- * What is written of each finding: `finding-N.json`, and tests for Vitest and pytest that replay it.
+ * The files of each finding: `finding-N.json`, and tests for Vitest and pytest that replay it.
+ * Reads schedules and findings back.
  */
 import {
   accessSync,
@@ -20,7 +21,7 @@ import type { KnownIntents } from './points.ts';
 import { parsed, type Schedule, scheduleSchema, scheduleText } from './schedule.ts';
 import type { Finding } from './search-result.ts';
 
-/** How the command is run again. */
+/** What a replay needs to run the command in the same way. */
 export interface Again {
   readonly command: readonly string[];
   readonly flags: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * A finding as files, reports and `explore()` show it: the schedule, what it breaks, and every
- * exchange of the run in order.
+ * A finding in the shape that files, reports and `explore()` share: the schedule, what it breaks,
+ * and every exchange of the run in order.
  */
 import type { FaultName } from './fault-names.ts';
 import type { Run } from './run.ts';
@@ -11,7 +11,7 @@ import type { Seen } from './watched-run.ts';
 /** One exchange of the run. */
 export interface TimelineEntry {
   readonly number: number;
-  /** Of the service's clock. */
+  /** On the service's clock. */
   readonly at: string;
   readonly method: string;
   readonly target: string;
@@ -32,7 +32,7 @@ export interface FindingView {
   /** The client rule that was broken, or `sent_twice`, `not_accepted`, `timeout`, `failed`. */
   readonly cause: string;
   readonly what: string;
-  /** All that went wrong, with the numbers of the exchanges that prove it. */
+  /** All failures of the run, with the numbers of the exchanges that prove them. */
   readonly failures: readonly {
     readonly cause: string;
     readonly what: string;

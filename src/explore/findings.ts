@@ -1,6 +1,6 @@
 /**
- * The findings of a search, each with the schedules that fail for the same cause: those with more or
- * stronger faults, and those with the same faults at other messages.
+ * The findings of a search, each with the schedules that fail for the same cause: those with more
+ * or stronger faults, and those with the same faults at other messages.
  */
 import type { FaultName } from './fault-names.ts';
 import { type Schedule, scheduleKey, shapeOf } from './schedule.ts';
@@ -21,7 +21,9 @@ export class Findings {
     return [...this.#byShape.values()].sort((a, b) => a.schedule.length - b.schedule.length);
   }
 
-  /** The finding of a simpler schedule that fails alike, or of the same faults at another message. */
+  /**
+   * The finding of a simpler schedule that fails alike, or of the same faults at another message.
+   */
   like(schedule: Schedule, kind: string): Finding | undefined {
     const same = this.#byShape.get(`${kind}; ${shapeOf(schedule)}`);
     if (same !== undefined) return same;

@@ -1,5 +1,5 @@
 /**
- * One run of a client in this process, against a simulator of its own on virtual time.
+ * Runs a client function once in this process, against its own simulator on virtual time.
  */
 import type { Report } from '../referee/intents-file.ts';
 import { Simulation } from '../simulation/simulation.ts';
@@ -19,7 +19,7 @@ export interface ClientTools {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly from: string;
-  /** Says what a message is and, later, what the client told its caller of it. */
+  /** Reports a message that the client means to send and, later, what it told its caller. */
   readonly intent: (line: Report) => void;
 }
 
@@ -29,7 +29,7 @@ export interface InProcessOptions {
   readonly client: Client;
   readonly settings: SettingsInput;
   readonly slowMs: number;
-  /** Of simulated time. */
+  /** On the simulated clock. */
   readonly timeoutMs: number;
 }
 
@@ -98,7 +98,7 @@ class ClientRun {
   readonly isOver = (): boolean => this.#ending !== undefined;
   readonly isWaiting = (): boolean => this.#open > 0;
 
-  /** Later requests are never answered: the client belongs to a run that is over. */
+  /** Ends the run: requests that the client still makes are never answered. */
   end(isOver: boolean, timeoutMs: number): Ending {
     const how = `the client did not end within ${timeoutMs / 1_000} s of simulated time`;
     this.#ending ??= { kind: 'timeout', how, tail: '' };

@@ -1,6 +1,6 @@
 /**
- * Learns from runs without faults where the client calls the service, and what it achieves there.
- * A client that fails or differs by itself cannot be explored.
+ * Learns from two runs without faults where the client calls the service, and which messages it
+ * gets accepted. A client that fails or differs without faults cannot be explored.
  */
 import { agreedIntents, type KnownIntents } from './points.ts';
 import { type RawRun, type Run, type RunClient, runOf } from './run.ts';
@@ -13,13 +13,13 @@ export interface Learned {
   readonly run: Run;
 }
 
-/** Why the client cannot be explored: one line, and what else helps to see why. */
+/** Why the client cannot be explored: one line, and the end of the client's output. */
 export interface Problem {
   readonly line: string;
   readonly tail: string;
 }
 
-/** `intents`: those of an earlier learning, whose numbers are kept. */
+/** `intents` come from an earlier learning and keep their numbers. */
 export async function learn(
   runClient: RunClient,
   intents: KnownIntents = {},
@@ -41,7 +41,7 @@ export async function learn(
   };
 }
 
-/** A later run without faults: undefined if it is as sound as the first ones. */
+/** Judges a later run without faults; undefined if it passes like the first two. */
 export function controlProblem(raw: RawRun, { expected }: Learned): Problem | undefined {
   const run = judged(raw, expected);
   return isProblem(run) ? differing(`passed, then did not: ${run.line}`, run.tail) : undefined;
@@ -78,7 +78,7 @@ function differing(how: string, tail: string): Problem {
 }
 
 /**
- * Sends must be the same, attempt by attempt. How often something is read may depend on time.
+ * Sends must be equal, attempt by attempt. How often a client reads may depend on time.
  */
 function differenceOf(one: readonly Point[], other: readonly Point[]): string | undefined {
   const [ours, theirs] = [keysOf(one), keysOf(other)];

@@ -1,8 +1,8 @@
 /**
  * Names each request of a run as it arrives: the n-th intent of its endpoint, the n-th attempt at
  * it. Sends are grouped by the referee; any other request is an attempt at its target.
- * Numbers follow the order of arrival in the run without faults: an intent that is known from there
- * keeps its number, so that a client that sends several at once meets the same fault again.
+ * Intents are numbered in the order of arrival in the run without faults and keep these numbers, so
+ * that a client that sends several at once meets the same fault again.
  */
 import { contentOf, type Exchange, isSend, messageIdOf } from '../referee/exchange.ts';
 import { type Intent, intentsOf } from '../referee/intents.ts';
@@ -21,7 +21,7 @@ export class Points {
     this.#known = known;
   }
 
-  /** The point of a request without a reply; undefined where it has no endpoint. */
+  /** The point of a request that has no reply yet; undefined if it has no endpoint. */
   arrive(exchange: Exchange, earlier: readonly Exchange[]): Point | undefined {
     const { endpoint } = exchange;
     if (endpoint === undefined) return undefined;
@@ -64,7 +64,7 @@ function sendName(send: Exchange, earlier: readonly Exchange[]): string {
   return `${contentName(own?.attempts[0] ?? send)} ${equal.findIndex(holds) + 1}`;
 }
 
-/** The message that is read is known by the send that made it. */
+/** A read of a message is named after the send that created the message. */
 function targetName(
   { method, target, accountName }: Exchange,
   earlier: readonly Exchange[],
@@ -75,14 +75,14 @@ function targetName(
   return `${accountName ?? ''} ${method} ${name}`;
 }
 
-/** Without the ids that each world draws anew. */
+/** The content of a send, without the ids that differ in each world. */
 export function contentName(exchange: Exchange): string {
   return contentOf({ ...exchange, caller: exchange.accountName ?? '' });
 }
 
 /**
- * What two runs without faults agree on. An endpoint whose intents are others in each run, as where
- * a text holds the time, is left out: there the order of arrival counts.
+ * The intents that two runs without faults share. An endpoint whose intents differ between runs,
+ * for example because a text holds the time, is left out: there the order of arrival counts.
  */
 export function agreedIntents(one: KnownIntents, other: KnownIntents): KnownIntents {
   return Object.fromEntries(

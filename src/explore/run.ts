@@ -1,5 +1,5 @@
 /**
- * What the search knows of one run of the client, and how it asks for one.
+ * One run of the client, before and after it is judged, and the function that starts one.
  */
 import type { Report } from '../referee/intents-file.ts';
 import type { KnownIntents } from './points.ts';
@@ -7,7 +7,7 @@ import type { Point, Schedule } from './schedule.ts';
 import { type Ending, type Expected, type Failure, failuresOf } from './verdict.ts';
 import type { Seen } from './watched-run.ts';
 
-/** A run as it was, before it is judged. */
+/** A run that is not judged yet. */
 export interface RawRun {
   readonly ending: Ending;
   readonly seen: readonly Seen[];
@@ -15,7 +15,7 @@ export interface RawRun {
   readonly reports: readonly Report[] | undefined;
 }
 
-/** A run that was judged. */
+/** A judged run. */
 export interface Run {
   readonly schedule: Schedule;
   /** The points that it reached, in order. */
@@ -39,7 +39,7 @@ export class Ended extends Error {
   }
 }
 
-/** `mayFail`: a client that ends with an error does not fail by that. */
+/** Judges a run. `mayFail`: the run does not fail only because the client ends with an error. */
 export function runOf(
   { ending, seen, reports }: RawRun,
   schedule: Schedule,

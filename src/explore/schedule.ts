@@ -7,7 +7,7 @@ import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 import { type EndpointName, endpointNames } from '../sim/limits.ts';
 import { type FaultName, faultNames } from './fault-names.ts';
 
-/** One request that a client makes, named so that concurrency does not shift it. */
+/** One request of a client, named so that concurrency does not shift it. */
 export interface Point {
   readonly endpoint: EndpointName;
   /** The n-th message that is sent there, or the n-th target that is read. From 1. */
@@ -81,12 +81,12 @@ export function scheduleText(schedule: Schedule): string {
     .join('; then ');
 }
 
-/** All schedules with one fault less. */
+/** Every schedule that lacks one of the faults. */
 export function withoutOne(schedule: Schedule): Schedule[] {
   return schedule.map((_, dropped) => schedule.filter((_, at) => at !== dropped));
 }
 
-/** The schedule with each intent counted anew, so that the same fault of other intents is equal. */
+/** The schedule with its intents renumbered from 1, so that the same faults at others are equal. */
 export function shapeOf(schedule: Schedule): string {
   const seen = new Map<string, number>();
   return schedule

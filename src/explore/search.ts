@@ -147,7 +147,9 @@ class Search {
     for (const point of run.trace) this.#points.add(pointKey(point));
   }
 
-  /** Confirms a failure, shrinks it, and adds it to the findings, or to those that did not repeat. */
+  /**
+   * Confirms a failure, shrinks it, and adds it to the findings, or to those that did not repeat.
+   */
   async #explain(run: Run, kind: string, learned: Learned): Promise<void> {
     const known = this.#findings.like(run.schedule, kind);
     if (known !== undefined) {

@@ -1,10 +1,10 @@
 /**
- * Shrinks a failing schedule: faults are dropped and weakened until each is needed.
+ * Shrinks a failing schedule: drops and weakens faults until every one is needed.
  */
 import { type FaultName, faultNames, faultsAt } from './fault-names.ts';
 import { type Schedule, scheduleKey, withoutOne } from './schedule.ts';
 
-/** `fails`: whether a schedule fails for the same cause. */
+/** `fails` is true for a schedule that fails for the same cause. */
 export async function shrink(
   schedule: Schedule,
   faults: readonly FaultName[],
@@ -24,7 +24,7 @@ export async function shrink(
   }
 }
 
-/** First those with one fault less, then those with a weaker one, the weakest first. */
+/** First the schedules that lack one fault, then those with a weaker one, the weakest first. */
 export function simpler(schedule: Schedule, faults: readonly FaultName[]): Schedule[] {
   const weaker = schedule.flatMap(({ at, fault }, place) =>
     faultsAt(at.endpoint, faultNames.slice(0, faultNames.indexOf(fault)))
@@ -35,7 +35,7 @@ export function simpler(schedule: Schedule, faults: readonly FaultName[]): Sched
   return [...withoutOne(schedule), ...shifted, ...weaker];
 }
 
-/** With one fault less, as if its attempt had not been: later ones of the intent come earlier. */
+/** Without a fault and its attempt: faults at later attempts of the intent move up by one. */
 function withoutAttempt(schedule: Schedule, dropped: number): Schedule {
   const gone = schedule[dropped]?.at;
   return schedule

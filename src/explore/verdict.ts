@@ -1,6 +1,6 @@
 /**
- * What is wrong with one run of the client: how it ended, the client rules that it broke, and the
- * messages that were sent twice or not at all, compared with the run without faults.
+ * Judges one run of the client: how it ended, the client rules that it broke, and the messages that
+ * were sent twice or not at all, compared with the run without faults.
  */
 import type { ClientRuleId } from '../referee/client-rules.ts';
 import { type Exchange, isAccepted, isSend } from '../referee/exchange.ts';
@@ -17,7 +17,7 @@ export interface Ending {
   readonly tail: string;
 }
 
-/** Why a run failed; `cause` is equal for failures of the same kind. */
+/** One reason why a run failed. */
 export interface Failure {
   readonly cause: ClientRuleId | 'sent_twice' | 'not_accepted' | 'timeout' | 'failed';
   readonly what: string;
@@ -39,13 +39,13 @@ export interface Judged {
   readonly exchanges: readonly Exchange[];
   /** Undefined without an intents file. */
   readonly reports: readonly Report[] | undefined;
-  /** What a run without faults has achieved; undefined for that run itself. */
+  /** What was accepted without faults; undefined for the run without faults itself. */
   readonly expected: Expected | undefined;
-  /** True if a client that ends otherwise than well does not fail by that. */
+  /** True if a run does not fail only because the client ends with an error. */
   readonly mayFail: boolean;
 }
 
-/** All that failed, the gravest first. */
+/** All failures, the gravest first. */
 export function failuresOf(run: Judged): Failure[] {
   const { ending } = run;
   const rules = brokenRules(run);
@@ -104,7 +104,7 @@ function miscounted({ ending, exchanges, reports, expected }: Judged): Failure[]
   if (expected.accepted === undefined) {
     const total = totalOf(accepted);
     if (!mustSucceed || total >= expected.total) return [];
-    const what = `the client ended well, but ${total} messages were accepted, and ${expected.total} without faults: retry them, or fail`;
+    const what = `the client ended without an error, but ${total} messages were accepted, and ${expected.total} without faults: retry them, or fail`;
     return [{ cause: 'not_accepted', what, exchanges: exchanges.filter(isSend) }];
   }
   const of = (content: string) =>
@@ -121,7 +121,7 @@ function miscounted({ ending, exchanges, reports, expected }: Judged): Failure[]
     if (found < times && mustSucceed) {
       failures.push({
         cause: 'not_accepted',
-        what: 'the client ended well, but a message that it sends without faults was not accepted: retry it, or fail',
+        what: 'the client ended without an error, but a message that it sends without faults was not accepted: retry it, or fail',
         exchanges: of(content),
       });
     }

@@ -1,22 +1,22 @@
 /**
- * Time that only this module moves: the timers and `Date` of the process, so that a client that
- * waits a minute costs no time. A step is taken when the client has nothing else to do.
+ * Virtual time: replaces the timers and `Date` of the process, so that a client that waits a minute
+ * costs no time. Moves to the next timer when the client has nothing else to do.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import realTimers from 'node:timers';
 import fakeTimers from '@sinonjs/fake-timers';
 
-// Read now, as the module's functions are replaced too while time is virtual.
+// Read at load time, because the module's functions are replaced while time is virtual.
 const { setImmediate, setTimeout } = realTimers;
 const platformTimeout = AbortSignal.timeout;
 
 /** Turns of the event loop in which a client may act on what it got, before time moves on. */
 const quietTurns = 3;
-/** Real milliseconds between two looks at a client that waits for no timer. */
+/** Real milliseconds between two checks of a client that waits for no timer. */
 const idleMs = 1;
-/** Real time without a timer after which a client hangs that waits for a reply. */
+/** A client that waits for a reply without a timer counts as hung after this real time. */
 const mostHungMs = 20;
-/** The same for a client that waits for something else, such as a file. */
+/** The same for a client that waits for something else, for example a file. */
 const mostIdleMs = 5_000;
 
 export interface Work {
@@ -51,8 +51,8 @@ export class VirtualTime {
   }
 
   /**
-   * Moves time from timer to timer until the work is over: true. False if it is not over
-   * `timeoutMs` later, or waits for nothing that will come.
+   * Moves time from timer to timer. Resolves to true when the work is over, and to false if it is
+   * not over after `timeoutMs`, or waits for something that cannot happen.
    */
   async run({ isOver, isWaiting }: Work, timeoutMs: number): Promise<boolean> {
     const endMs = this.#clock.now + timeoutMs;
@@ -76,7 +76,7 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-/** As Node's own, which counts real time whatever the timers are. */
+/** Replaces `AbortSignal.timeout`, which counts real time even when timers are replaced. */
 function timeoutSignal(delayMs: number): AbortSignal {
   const controller = new AbortController();
   const reason = new DOMException('The operation was aborted due to timeout', 'TimeoutError');

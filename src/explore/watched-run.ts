@@ -1,5 +1,5 @@
 /**
- * Directs the faults of one run by its schedule, and tells which point each of its exchanges is.
+ * Injects the faults of one run's schedule, and records the point of each exchange.
  */
 import type { Handled } from '../http/service/api.ts';
 import { authenticate } from '../http/service/authenticate.ts';
@@ -24,7 +24,7 @@ export interface Seen {
 type Arrival = Pick<Seen, 'point' | 'fault'>;
 
 export class WatchedRun {
-  /** The referee's record of the world; set once that is made. */
+  /** The referee's record of the world; set once the world exists. */
   record: Pick<ExchangeRecord, 'exchanges'> = new ExchangeRecord();
   readonly #arrivals: Arrival[] = [];
   readonly #points: Points;
@@ -42,7 +42,7 @@ export class WatchedRun {
     return this.#points.intents;
   }
 
-  /** What the record holds: a client that resets its world has begun anew. */
+  /** The exchanges in the record, which starts again when the client resets its world. */
   get seen(): Seen[] {
     const exchanges = this.record.exchanges();
     const arrivals = this.#arrivals.slice(this.#arrivals.length - exchanges.length);
@@ -62,7 +62,7 @@ export class WatchedRun {
   };
 }
 
-/** A request that has no reply yet, as the record will show it. */
+/** A request that has no reply yet, in the shape that the record will have. */
 function arriving(world: World, request: ApiRequest, number: number): Exchange {
   const handled: Handled = {
     endpoint: endpointOf(request.path),

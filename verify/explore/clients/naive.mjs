@@ -1,5 +1,5 @@
 /**
- * The client of docs/explore.md: it looks right but sends two messages. With `mended` it is
+ * The client of docs/explore.md: it sends two messages and looks correct. With `mended` it is
  * correct.
  */
 const { SMSTWIN_BASE_URL, SMSTWIN_API_KEY, SMSTWIN_FROM } = process.env;
