@@ -29,9 +29,9 @@ test.each<[string, Tried, string, string]>([
     'ELSEWHERE',
     'ELSEWHERE',
   ],
-])('%s is shown as such, without levers and with them', (_, tried, without, withLevers) => {
+])('%s is shown as such, without a control port and with one', (_, tried, without, withControl) => {
   expect(verdictOf(tried, false)).toBe(without);
-  expect(verdictOf(tried, true)).toBe(withLevers);
+  expect(verdictOf(tried, true)).toBe(withControl);
 });
 
 test('a survivor is printed with the reason of its entry', () => {
@@ -44,9 +44,9 @@ const unseenDefects = defects.filter((one) => one.unseen !== undefined);
 test('docs/conformance.md states how many defects each matrix catches', () => {
   const [all, hidden] = [defects.length, unseenDefects.length];
   expect(page).toContain(`each of the ${all} defects`);
-  expect(page).toMatch(new RegExp(`\\| with levers \\|[^|]*\\| ${all} \\| 0 \\|`));
+  expect(page).toMatch(new RegExp(`\\| with a control port \\|[^|]*\\| ${all} \\| 0 \\|`));
   expect(page).toMatch(
-    new RegExp(`\\| without levers \\|[^|]*\\| ${all - hidden} \\| ${hidden} \\|`),
+    new RegExp(`\\| without a control port \\|[^|]*\\| ${all - hidden} \\| ${hidden} \\|`),
   );
 });
 
