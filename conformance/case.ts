@@ -96,8 +96,8 @@ export function subjectOf(one: AnyCase): string {
 }
 
 /** The case as it runs with or without a control port. */
-export function variantOf(one: AnyCase, hasLevers: boolean): AnyCase {
-  if (hasLevers || one.live === undefined) return one;
+export function variantOf(one: AnyCase, hasControl: boolean): AnyCase {
+  if (hasControl || one.live === undefined) return one;
   return { ...one, cost: {}, ...one.live } as AnyCase;
 }
 

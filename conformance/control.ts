@@ -18,7 +18,7 @@ export interface ApiKey {
 }
 
 /** An operation of the control port failed. This says nothing about the rules. */
-export class LeverFailed extends Error {}
+export class ControlFailed extends Error {}
 
 interface Route {
   readonly method: string;
@@ -112,7 +112,7 @@ export class Control {
   call(operation: string, { id = '', input }: Given = {}): Promise<Reply> {
     const route = this.#operations.get(operation);
     if (route === undefined)
-      throw new LeverFailed(`the control port has no operation ${operation}`);
+      throw new ControlFailed(`the control port has no operation ${operation}`);
     const { method } = route;
     const path = route.path.replace(/\{\w+\}/, encodeURIComponent(id));
     const isQuery = method === 'GET' || method === 'DELETE';
@@ -129,7 +129,7 @@ export class Control {
   async must(operation: string, given: Given = {}): Promise<Record<string, unknown>> {
     const reply = await this.call(operation, given);
     if (reply.status < 200 || reply.status > 299)
-      throw new LeverFailed(`${operation}: ${this.#masks.clean(describe(reply))}`);
+      throw new ControlFailed(`${operation}: ${this.#masks.clean(describe(reply))}`);
     return isObject(reply.json) ? reply.json : {};
   }
 
@@ -142,7 +142,7 @@ export class Control {
     });
     const paths = isObject(reply.json) ? reply.json['paths'] : undefined;
     if (!isObject(paths))
-      throw new LeverFailed(`GET ${documentPath}: ${this.#masks.clean(describe(reply))}`);
+      throw new ControlFailed(`GET ${documentPath}: ${this.#masks.clean(describe(reply))}`);
     const found = Object.entries(paths).flatMap(([path, item]) =>
       Object.entries(isObject(item) ? item : {}).flatMap(([method, operation]) => {
         const id = isObject(operation) ? operation['operationId'] : undefined;
@@ -183,7 +183,7 @@ export class Control {
         return { number, deviceId: String(reply.json['device_id']) };
       // Skips numbers left by an earlier run.
       if (attempt > 1_600 || ![400, 409, 422].includes(reply.status))
-        throw new LeverFailed(`sims.create: ${this.#masks.clean(describe(reply))}`);
+        throw new ControlFailed(`sims.create: ${this.#masks.clean(describe(reply))}`);
     }
   }
 

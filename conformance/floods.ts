@@ -36,7 +36,7 @@ export interface Flood {
   /** The bodies of refused requests; each message text contains its `request_id`. */
   readonly refused: readonly Fields[];
   /** Replies of other endpoints and users directly after the flood, while the bucket is empty. */
-  readonly beside: readonly { readonly name: string; readonly reply: Reply }[];
+  readonly otherReplies: readonly { readonly name: string; readonly reply: Reply }[];
   readonly reads: readonly Reply[];
   readonly wait: Wait | undefined;
 }
@@ -153,7 +153,10 @@ async function spend(t: Trial, bucket: Bucket) {
     mayHaveFilledBefore: mayFill(spent.times[0] ?? beganAt, endedAt),
     first: { fields: sent[0]?.body ?? {}, reply: first },
     refused,
-    beside: [...revoked, ...(refusals.length > 0 ? await besides(t, bucket, account) : [])],
+    otherReplies: [
+      ...revoked,
+      ...(refusals.length > 0 ? await requestOthers(t, bucket, account) : []),
+    ],
     reads: refusals.length > 0 ? await readsOf(t, account, first) : [],
     call: () => call(limit),
   };
@@ -213,8 +216,8 @@ async function revokedCalls(t: Trial) {
 }
 
 /** One request to everything that the empty bucket must not affect. */
-async function besides(t: Trial, bucket: Bucket, account: Subject) {
-  const beside: { name: string; reply: Reply }[] = [];
+async function requestOthers(t: Trial, bucket: Bucket, account: Subject) {
+  const otherReplies: { name: string; reply: Reply }[] = [];
   const now = t.target.clock.now();
   const isSend = limited.some(({ name, isSend: sends }) => name === bucket && sends);
   for (const one of limited) {
@@ -224,7 +227,7 @@ async function besides(t: Trial, bucket: Bucket, account: Subject) {
     if (one.name === 'tasks' && account.sims.length === 0) continue;
     // An endpoint that was flooded earlier is empty because of its own limit.
     if (t.target.ledger.spent(one.name, now).throttled > 0) continue;
-    beside.push({ name: one.name, reply: await one.call(t, account) });
+    otherReplies.push({ name: one.name, reply: await one.call(t, account) });
   }
   const one = limited.find(({ name }) => name === bucket);
   if (t.target.flags.secondApiKey !== undefined && one !== undefined) {
@@ -232,18 +235,18 @@ async function besides(t: Trial, bucket: Bucket, account: Subject) {
     const reply = one.isSend
       ? await t.post(one.path(account), other.key, t.fields(other))
       : await t.get(one.path(account), other.key);
-    beside.push({ name: 'other account', reply });
+    otherReplies.push({ name: 'other account', reply });
   }
   if (bucket === 'received') {
     const reply = await fromSecondAddress(t, account);
-    if (reply !== undefined) beside.push({ name: 'second address', reply });
+    if (reply !== undefined) otherReplies.push({ name: 'second address', reply });
   }
   if (bucket === 'address') {
     const headers = { 'x-forwarded-for': '203.0.113.9' };
     const reply = await t.request({ method: 'GET', path: paths.received, headers });
-    beside.push({ name: 'forwarded', reply });
+    otherReplies.push({ name: 'forwarded', reply });
   }
-  return beside;
+  return otherReplies;
 }
 
 /** The same user from another address, if the target is on this machine. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAlignedReturn, toldReturn } from './judge-flood.ts';
+import { isAlignedReturn, returnTime } from './judge-flood.ts';
 
 const minuteMs = 60_000;
 
@@ -16,5 +16,5 @@ test.each([
   ['a window of 50 s ends', [refusal(10_200, 40), refusal(48_100, 3)], 50_500, false],
   ['the same, asked as the minute ends', [refusal(10_200, 40)], minuteMs - 3_000, false],
 ])('LIMIT-1 a bucket is full again when %s', (_, refusals, backAt, isAligned) => {
-  expect(isAlignedReturn(toldReturn(refusals), backAt)).toBe(isAligned);
+  expect(isAlignedReturn(returnTime(refusals), backAt)).toBe(isAligned);
 });

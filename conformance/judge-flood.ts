@@ -115,8 +115,8 @@ export function returnsAfterAMinute(t: Trial, flood: Flood): void {
   const waits = refusals
     .filter(({ status }) => status === 429)
     .map((reply) => ({ ...reply, seconds: verify.given(() => verify.retryAfter(reply)) }));
-  const told = toldReturn(waits);
-  const isShort = tookMs < minuteMs - shortestMs && !isAlignedReturn(told, backAt);
+  const stated = returnTime(waits);
+  const isShort = tookMs < minuteMs - shortestMs && !isAlignedReturn(stated, backAt);
   verify.that(
     !isShort,
     'no success before a minute is over',
@@ -124,19 +124,19 @@ export function returnsAfterAMinute(t: Trial, flood: Flood): void {
   );
   const spent = before.times.map((at) => ({ sentAt: at - shortestMs, answeredAt: at }));
   spent.push(...replies);
-  toldInAMinute(told, spent);
+  returnsInAMinute(stated, spent);
   t.count();
 }
 
 const shortestMs = 200;
 const slackMs = 100;
 
-interface Told {
+interface ReturnTime {
   readonly from: number;
   readonly until: number;
 }
 
-interface ToldWait extends Pick<Reply, 'sentAt' | 'answeredAt'> {
+interface StatedWait extends Pick<Reply, 'sentAt' | 'answeredAt'> {
   readonly seconds: number;
 }
 
@@ -144,7 +144,7 @@ interface ToldWait extends Pick<Reply, 'sentAt' | 'answeredAt'> {
  * When a token returns, narrowed to a fraction of a second by combining the waits of several
  * refusals.
  */
-export function toldReturn(waits: readonly ToldWait[]): Told {
+export function returnTime(waits: readonly StatedWait[]): ReturnTime {
   let [from, until] = [0, Number.POSITIVE_INFINITY];
   for (const { sentAt, answeredAt, seconds } of waits) {
     from = Math.max(from, sentAt + (seconds - 1) * 1_000);
@@ -157,7 +157,7 @@ export function toldReturn(waits: readonly ToldWait[]): Told {
  * True if the bucket was refilled by a minute of the clock (`limiterRefill`). A delayed run notices
  * this late; the 429s then give the time.
  */
-export function isAlignedReturn({ from, until }: Told, backAt: number): boolean {
+export function isAlignedReturn({ from, until }: ReturnTime, backAt: number): boolean {
   return mayBeAligned(Math.min(from, backAt), Math.min(until, backAt));
 }
 
@@ -165,8 +165,8 @@ export function isAlignedReturn({ from, until }: Told, backAt: number): boolean 
  * Requires that a token returns a minute after a request: the first one, or a later one if refusals
  * count too (`refusedSpendsToken`).
  */
-function toldInAMinute(
-  { from, until }: Told,
+function returnsInAMinute(
+  { from, until }: ReturnTime,
   spent: readonly Pick<Reply, 'sentAt' | 'answeredAt'>[],
 ): void {
   const [first] = spent;
@@ -210,7 +210,7 @@ function secondsIn(text: string): number[] {
 export function leavesAlone(name: string): (t: Trial, flood: Flood) => void {
   return (t, flood) => {
     refusalsOf(t, flood);
-    for (const { reply } of flood.beside.filter((one) => one.name === name)) {
+    for (const { reply } of flood.otherReplies.filter((one) => one.name === name)) {
       const expected = `no 429 for ${name} after a flood of ${flood.bucket}`;
       verify.that(reply.status !== 429, expected, reply);
       t.count();
@@ -228,7 +228,7 @@ export function ifStrangersAreThrottled(judge: (t: Trial, flood: Flood) => void)
 
 /** The same for all other endpoints that were not flooded themselves. */
 export function leavesTheOthers(t: Trial, flood: Flood): void {
-  for (const { name } of flood.beside)
+  for (const { name } of flood.otherReplies)
     if (limited.some((one) => one.name === name)) leavesAlone(name)(t, flood);
   for (const reply of flood.reads) verify.that(reply.status !== 429, 'no 429 for a read', reply);
   t.count();

@@ -9,7 +9,7 @@ import { type AnyCase, idOf, subjectOf } from './case.ts';
 import { allCases } from './cases/all.ts';
 import { Client } from './client.ts';
 import { type Clock, wallClock } from './clock.ts';
-import { Control, LeverFailed } from './control.ts';
+import { Control, ControlFailed } from './control.ts';
 import { discovered, writeDiscovered } from './discover.ts';
 import { Masks } from './exchange.ts';
 import { weigh } from './expected.ts';
@@ -109,14 +109,14 @@ async function run(
   for (const key of secretsOf(options)) masks.hide(key);
   const clock = io.clock ?? wallClock;
   const ledger = new BucketLedger();
-  const hasLevers = meansOf(options).hasLevers;
+  const hasControl = meansOf(options).hasControl;
   const client = new Client({
     baseUrl,
     ...options,
     masks,
     signal,
     clock,
-    ...(hasLevers ? {} : { own: { keys: ownKeys(options), ledger } }),
+    ...(hasControl ? {} : { own: { keys: ownKeys(options), ledger } }),
   });
   const control = await reachControl(options, masks);
   const ran =
@@ -149,9 +149,9 @@ async function runWith(
   means: Pick<Target, 'client' | 'signal' | 'clock' | 'ledger'>,
 ): Promise<Run> {
   const { client, signal, clock } = means;
-  const levers = control === undefined ? {} : { control };
+  const controlled = control === undefined ? {} : { control };
   const fresh = { startedAt: clock.now(), waits: new Set<never>() };
-  const target: Target = { ...meansOf(options), ...means, ...fresh, ...levers };
+  const target: Target = { ...meansOf(options), ...means, ...fresh, ...controlled };
   try {
     return await runSuite(cases, target, {
       bail: options.bail,
@@ -205,7 +205,7 @@ async function reachControl(
     await control.begin(fates);
     return control;
   } catch (error) {
-    if (!(error instanceof LeverFailed)) throw error;
+    if (!(error instanceof ControlFailed)) throw error;
     return `the control port ${controlUrl} cannot be used: ${error.message}`;
   }
 }
@@ -219,7 +219,7 @@ function meansOf(options: ConformOptions): Means {
     ...(maxSends === undefined ? {} : { maxSends }),
     discovers: options.discover !== undefined,
     isOwn: options.baseUrl === undefined,
-    hasLevers: options.controlUrl !== undefined || options.baseUrl === undefined,
+    hasControl: options.controlUrl !== undefined || options.baseUrl === undefined,
   };
 }
 

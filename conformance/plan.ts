@@ -79,7 +79,7 @@ function whatIsMissing(one: AnyCase, means: Means, profile: Profile): string | u
     return `costs ${sends} sends, more than --profile ${profile} allows`;
   const missing = one.needs.map((need) => lacks(means, need)).filter((lack) => lack !== undefined);
   if (missing.length > 0) return `needs ${[...new Set(missing)].join(', ')}`;
-  if (means.hasLevers) return undefined;
+  if (means.hasControl) return undefined;
   const waits = Math.max(
     one.cost.waits ?? 0,
     ...(one.judges ?? []).map((recording) => recording.waits),
@@ -99,10 +99,10 @@ interface Estimate {
 
 /** The costs of a run. Refused sends count as sends: a target might accept them. */
 export function dryRun(all: readonly AnyCase[], means: Means, profile: Profile): string {
-  const cases = all.map((one) => variantOf(one, means.hasLevers));
+  const cases = all.map((one) => variantOf(one, means.hasControl));
   const reasons = new Map(unaffordable(cases, means, profile));
-  const found = means.hasLevers
-    ? withLevers(cases.filter((one) => !reasons.has(one)))
+  const found = means.hasControl
+    ? withControl(cases.filter((one) => !reasons.has(one)))
     : simulateSchedule(cases, reasons, means);
   const capped = means.maxSends === undefined ? '' : ` (--max-sends ${means.maxSends})`;
   const minutes = found.seconds / 60;
@@ -122,7 +122,7 @@ export function dryRun(all: readonly AnyCase[], means: Means, profile: Profile):
 /** With a control port, time is moved, and the target is near. */
 const secondsPerRequest = 0.0005;
 
-function withLevers(cases: readonly AnyCase[]): Estimate {
+function withControl(cases: readonly AnyCase[]): Estimate {
   const sum = (cost: (one: AnyCase) => number | undefined) =>
     cases.reduce((total, one) => total + (cost(one) ?? 0), 0);
   const sends = sum((one) => one.cost.sends);

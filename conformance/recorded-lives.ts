@@ -78,8 +78,8 @@ const liveMs = 110_000;
 
 /** The device's poll interval, as far as it is known. */
 export function pollIntervalMs(t: Trial): number {
-  const told = t.assumption('pollIntervalSeconds');
-  return (typeof told === 'number' ? told : 20) * 1000;
+  const stated = t.assumption('pollIntervalSeconds');
+  return (typeof stated === 'number' ? stated : 20) * 1000;
 }
 
 /** Queues a message and returns the data needed to watch it. */

@@ -3,7 +3,7 @@
  */
 import { type AnyCase, idOf, type Seen, spendsOf, subjectOf } from './case.ts';
 import { RecipientBlocked, SendsExhausted } from './client.ts';
-import { LeverFailed } from './control.ts';
+import { ControlFailed } from './control.ts';
 import type { Exchange } from './exchange.ts';
 import { isFailure, type Result, type Verdict } from './result.ts';
 import type { Target } from './target.ts';
@@ -83,7 +83,7 @@ function verdictOf(error: unknown): Found {
   if (error instanceof Lacking) return { verdict: 'skipped', reason: `needs ${error.message}` };
   if (error instanceof RecipientBlocked || error instanceof SendsExhausted)
     return { verdict: 'skipped', reason: error.message };
-  if (error instanceof LeverFailed)
+  if (error instanceof ControlFailed)
     return {
       verdict: 'error',
       reason: `an operation of the control port failed: ${error.message}`,

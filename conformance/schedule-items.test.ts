@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { allCases } from './cases/all.ts';
 import { itemsOf } from './schedule-items.ts';
 
-const means = { flags: {}, hasLevers: false, isOwn: false, discovers: false, timeoutMs: 120_000 };
+const means = { flags: {}, hasControl: false, isOwn: false, discovers: false, timeoutMs: 120_000 };
 
-/** The recordings that a case judges, without levers. */
+/** The recordings that a case judges, without a control port. */
 function recordingsOf(id: string) {
   const one = allCases.find((each) => 'rule' in each && `${each.rule}/${each.name}` === id);
   return [...(one?.live?.judges ?? [])];

@@ -4,7 +4,7 @@
  * one account, and the schedule decides the order.
  */
 import { type AnyCase, idOf, variantOf } from './case.ts';
-import { LeverFailed } from './control.ts';
+import { ControlFailed } from './control.ts';
 import { unaffordable } from './plan.ts';
 import { isFailure, type Result, type Verdict } from './result.ts';
 import { notRun, runCase, skipped } from './run-case.ts';
@@ -39,7 +39,7 @@ export async function runSuite(
   options: RunOptions,
 ): Promise<Run> {
   const run: Run = { results: [], reachable: true, interrupted: false, budgetReached: false };
-  const variants = cases.map((one) => variantOf(one, target.hasLevers));
+  const variants = cases.map((one) => variantOf(one, target.hasControl));
   const missing = unaffordable(variants, target, options.profile);
   const byId = new Map<string, Result>();
   let stopped: string | undefined;
@@ -66,7 +66,7 @@ export async function runSuite(
     return unreached(cases, `${target.client.baseUrl} is not reachable: ${failure}`);
   }
   const alike = failure === undefined && (await answersAllAlike(target));
-  if (target.hasLevers) {
+  if (target.hasControl) {
     const { together, alone } = arrange(variants);
     await inTurn(together, casesAtOnce, execute);
     await inTurn(alone, 1, execute);
@@ -111,7 +111,7 @@ async function answersAllAlike(target: Target): Promise<boolean> {
     ];
     return new Set(replies.map(({ status }) => status)).size === 1;
   } catch (error) {
-    if (error instanceof Lacking || error instanceof LeverFailed) return false;
+    if (error instanceof Lacking || error instanceof ControlFailed) return false;
     throw error;
   }
 }

@@ -21,7 +21,7 @@ export type Need =
   | 'exhausted-key'
   | 'device' // the id of a device of the account
   | 'pool' // a pool number and an account without a SIM
-  | 'fresh' // an account of the case's own, made by levers
+  | 'fresh' // an account of the case's own, made on the control port
   | 'discover' // `--discover`, which costs requests of its own
   | 'clock'; // time that can be moved
 
@@ -49,7 +49,7 @@ export interface Means {
   /** `--discover`: also observes assumptions that only matter for a simulator. */
   readonly discovers: boolean;
   /** True if a control port creates accounts and moves time. */
-  readonly hasLevers: boolean;
+  readonly hasControl: boolean;
   /** True if the harness started the target itself, so that there is no proxy in between. */
   readonly isOwn: boolean;
   /** The longest wait on a clock that cannot be moved. */
@@ -94,12 +94,12 @@ export const defaultPoolNumber = '+12025550190';
 export function recipientOf(target: Means): string | undefined {
   if (target.flags.to !== undefined) return target.flags.to;
   if (target.allowTo?.[0] !== undefined) return target.allowTo[0];
-  return target.hasLevers ? recipients.delivered : undefined;
+  return target.hasControl ? recipients.delivered : undefined;
 }
 
 /** Why a need cannot be met; undefined if it can. */
 export function lacks(target: Means, need: Need): string | undefined {
-  if (target.hasLevers) return undefined;
+  if (target.hasControl) return undefined;
   const { flags } = target;
   const flag = (value: string | undefined, name: string) =>
     value === undefined ? `${name} or --control-url` : undefined;

@@ -285,12 +285,12 @@ export class Simulator implements Live, Resumed {
       const atMs = this.simulation.clock.now();
       try {
         const result = act();
-        this.#journal?.lever(atMs, lever, args, resultDigest(recorded(result)));
+        this.#journal?.operation(atMs, lever, args, resultDigest(recorded(result)));
         return result;
       } catch (error) {
         // An input that cannot be parsed has changed nothing.
         if (error instanceof OperationRefused && error.code !== 'invalid') {
-          this.#journal?.lever(atMs, lever, args, error.code);
+          this.#journal?.operation(atMs, lever, args, error.code);
         }
         throw error;
       }

@@ -43,7 +43,7 @@ function strangersAreCounted(t: Trial, flood: Flood): void {
 
 function addressesShare(t: Trial, flood: Flood): void {
   const [refusal] = refusalsOf(t, flood);
-  const second = flood.beside.find(({ name }) => name === 'second address');
+  const second = flood.otherReplies.find(({ name }) => name === 'second address');
   if (second === undefined) t.lack('a target that is reached from a second local address');
   if (Number(refusal?.headers['retry-after'] ?? 0) <= 2)
     t.lack('a bucket that does not refill meanwhile');
@@ -187,8 +187,9 @@ export const auth6KeyedByCases: readonly Case[] = [
       needs: ['key', 'revoked-key'],
       judges: [floodOf.address, floodOf.received],
       run: async (t) => {
-        const { beside } = await recorded(t, floodOf.address);
-        for (const { name, reply } of beside) if (name === 'revoked') verify.status(reply, 401);
+        const { otherReplies } = await recorded(t, floodOf.address);
+        for (const { name, reply } of otherReplies)
+          if (name === 'revoked') verify.status(reply, 401);
         limitIsExact(t, await recorded(t, floodOf.received));
       },
     },

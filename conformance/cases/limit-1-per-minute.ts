@@ -126,7 +126,7 @@ const refused: Case = {
     run: async (t) => {
       const flood = await recorded(t, floodOf.send);
       refusalsOf(t, flood);
-      const tasks = flood.beside.find(({ name }) => name === 'tasks')?.reply;
+      const tasks = flood.otherReplies.find(({ name }) => name === 'tasks')?.reply;
       for (const { message } of flood.refused)
         if (tasks !== undefined)
           verify.that(!tasks.text.includes(String(message)), 'no task for a refused send', tasks);

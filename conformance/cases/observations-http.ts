@@ -446,8 +446,8 @@ export const httpObservations: readonly Observation[] = [
       needs: ['key'],
       judges: [floodOf.address],
       run: async (t) => {
-        const { beside } = await recorded(t, floodOf.address);
-        const forwarded = beside.find(({ name }) => name === 'forwarded');
+        const { otherReplies } = await recorded(t, floodOf.address);
+        const forwarded = otherReplies.find(({ name }) => name === 'forwarded');
         if (forwarded === undefined)
           return { untold: 'calls without a key are never throttled here' };
         return byStatus(forwarded.reply, { 429: 'peer', 401: 'x_forwarded_for' });

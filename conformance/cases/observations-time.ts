@@ -272,8 +272,8 @@ export const timeObservations: readonly Observation[] = [
     sends: 'messages of an account with the plan of the target, and its statistics',
     run: async (t) => {
       const account = await t.account({ quota: 'plan' });
-      const told = quotaIn(t, (await t.get(paths.stats, account.key)).json);
-      if (told !== undefined) return { answer: told };
+      const stated = quotaIn(t, (await t.get(paths.stats, account.key)).json);
+      if (stated !== undefined) return { answer: stated };
       for (let n = 0; n < 119; n += 1)
         if ((await t.send(account)).status === 402) return { answer: n };
       return { untold: 'more than 118, and the statistics do not state it' };

@@ -19,8 +19,8 @@ function echoed(name: string, sends: string, requestIds: (t: Trial) => readonly 
     demands: 'the same request_id in the 202 and in a read of the message',
     run: async (t) => {
       const account = await t.account();
-      const told = t.assumption('requestIdMaxLength');
-      const longest = typeof told === 'number' ? told : 255;
+      const stated = t.assumption('requestIdMaxLength');
+      const longest = typeof stated === 'number' ? stated : 255;
       for (const request_id of requestIds(t)) {
         if (request_id.length > longest) continue;
         await inBoth(t, account, { request_id }, { request_id });

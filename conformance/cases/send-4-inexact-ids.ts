@@ -22,8 +22,8 @@ export const send4InexactIdsCases: readonly Case[] = [
       'request_ids that differ in a trailing space, a leading zero, an accent or its encoding, and a long one',
     demands: '202 for each; those that a service might change then replay their own message',
     run: async (t) => {
-      const told = t.assumption('requestIdMaxLength');
-      const longest = typeof told === 'number' ? Math.min(told, longestId) : longestId;
+      const stated = t.assumption('requestIdMaxLength');
+      const longest = typeof stated === 'number' ? Math.min(stated, longestId) : longestId;
       const id = digits(t);
       if (longest < id.length + 2)
         t.lack('a target that takes request_ids of a few characters (requestIdMaxLength)');

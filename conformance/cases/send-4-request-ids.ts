@@ -117,8 +117,8 @@ export const send4RequestIdsCases: readonly Case[] = [
     demands: '202 for both, two messages; each replays its own',
     run: async (t) => {
       const account = await t.account();
-      const told = t.assumption('requestIdMaxLength');
-      const length = Math.min(64, typeof told === 'number' ? told : 64);
+      const stated = t.assumption('requestIdMaxLength');
+      const length = Math.min(64, typeof stated === 'number' ? stated : 64);
       const id = t
         .requestId()
         .padEnd(length - 1, 'p')
@@ -133,8 +133,8 @@ export const send4RequestIdsCases: readonly Case[] = [
     run: async (t) => {
       const account = await t.account();
       const fields = { request_id: `${t.controlled ? '' : t.requestId()}Жé短😀` };
-      const told = t.assumption('requestIdMaxLength');
-      if (typeof told === 'number' && told < 4)
+      const stated = t.assumption('requestIdMaxLength');
+      if (typeof stated === 'number' && stated < 4)
         t.lack('a target that takes request_ids of 4 characters (requestIdMaxLength)');
       const { reply: first } = await t.queued(account, fields);
       replayed(await t.send(account, fields), first);

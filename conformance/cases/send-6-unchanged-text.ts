@@ -29,8 +29,8 @@ function inArabicDigits(number: string): string {
 }
 
 async function countsGraphemes(t: Trial): Promise<boolean> {
-  const told = t.assumption('characterUnit');
-  if (told !== undefined) return told === 'graphemes';
+  const stated = t.assumption('characterUnit');
+  if (stated !== undefined) return stated === 'graphemes';
   return (await t.send(await t.account(), { message: seenAsOne })).status === 202;
 }
 

@@ -169,17 +169,17 @@ export class ReferenceModel {
   }
 
   /** Learns the fate that the simulator drew for the accepted message, which must be possible. */
-  learnFate(message: ReferenceMessage, told: Fate): void {
+  learnFate(message: ReferenceMessage, drawn: Fate): void {
     const { failureRate, failsFrom } = this.assumptions;
     if (this.#scriptFor(message.to) !== undefined) return;
     const states: readonly string[] = failsFrom;
-    const isFailure = told.ends === 'failed' && told.polls === 1 && states.includes(told.in);
-    const isDelivery = told.ends === 'delivered' && told.polls === 1;
+    const isFailure = drawn.ends === 'failed' && drawn.polls === 1 && states.includes(drawn.in);
+    const isDelivery = drawn.ends === 'delivered' && drawn.polls === 1;
     const mayBeDelivered = failureRate !== 1 || states.length === 0;
     if (!isFailure && !(isDelivery && mayBeDelivered)) {
-      throw new Error(`a fate that cannot be drawn: ${JSON.stringify(told)}`);
+      throw new Error(`a fate that cannot be drawn: ${JSON.stringify(drawn)}`);
     }
-    message.fate = told;
+    message.fate = drawn;
   }
 
   /** Learns the steps that a message took at its own pace: legal steps, 1 to 10 s apart. */

@@ -548,7 +548,7 @@ test('SVC-3 the operation "poll now" polls at once, regardless of the interval, 
 });
 
 test.each([{ connected: false }, { active: false }])(
-  'the lever "poll now" is refused with %j',
+  'the operation "poll now" is refused with %j',
   (state) => {
     const twin = new Twin();
     twin.simulation.world.patchDevice(twin.device(), state);
@@ -557,7 +557,7 @@ test.each([{ connected: false }, { active: false }])(
 );
 
 test.each(['per_poll', 'own_delay'] as const)(
-  'STATE-3 the lever "one legal step" goes all the way, and %s leaves nothing behind',
+  'STATE-3 the operation "one legal step" leads to the end, and %s leaves nothing behind',
   (progressPace) => {
     const twin = Twin.assuming({ progressPace });
     const { fleet } = twin.simulation;
@@ -602,14 +602,17 @@ test.each([
   ['queued', ['queued', 'sending', 'sent'], true],
   ['queued', ['sending'], false],
   ['queued', [], false],
-] as const)('STATE-4 the lever "fail" of a %s message, failsFrom %j: %s', (_, failsFrom, fails) => {
-  const twin = Twin.assuming({ failsFrom });
-  const message = twin.accepted();
-  expect(twin.simulation.fleet.fail(message, 'mine')).toBe(fails);
-  expect(message.failureReason).toBe(fails ? 'mine' : undefined);
-  twin.advanceToQuiet();
-  expect(message.status).toBe(fails ? 'failed' : 'delivered');
-});
+] as const)(
+  'STATE-4 the operation "fail" of a %s message, failsFrom %j: %s',
+  (_, failsFrom, fails) => {
+    const twin = Twin.assuming({ failsFrom });
+    const message = twin.accepted();
+    expect(twin.simulation.fleet.fail(message, 'mine')).toBe(fails);
+    expect(message.failureReason).toBe(fails ? 'mine' : undefined);
+    twin.advanceToQuiet();
+    expect(message.status).toBe(fails ? 'failed' : 'delivered');
+  },
+);
 
 test('SVC-3 a device without work costs no timer; one with work costs one, however much it is', () => {
   const twin = new Twin();
@@ -654,12 +657,12 @@ test('a deleted account takes its devices and their timers with it', () => {
 });
 
 test.each(['progress', 'fail'] as const)(
-  'a held message that the lever %s ended holds no timer until its send_at',
-  (lever) => {
+  'a held message that the operation %s ended holds no timer until its send_at',
+  (operation) => {
     const twin = new Twin();
     const message = twin.accepted({ send_at: new Date(twin.now() + 365 * dayMs).toISOString() });
     const { fleet } = twin.simulation;
-    if (lever === 'fail') fleet.fail(message, 'told to');
+    if (operation === 'fail') fleet.fail(message, 'by hand');
     else while (fleet.progress(message));
     twin.advance(hourMs);
     expect(twin.simulation.clock.pending).toBe(0);

@@ -16,7 +16,7 @@ export interface RequestEntry {
   readonly reply: RecordedReply;
 }
 
-export interface LeverEntry {
+export interface OperationEntry {
   readonly at: string;
   readonly lever: string;
   readonly args: readonly unknown[];
@@ -33,7 +33,7 @@ export interface EndedEntry {
   readonly seen?: false;
 }
 
-export type Entry = RequestEntry | LeverEntry | EndedEntry;
+export type Entry = RequestEntry | OperationEntry | EndedEntry;
 
 export interface RecordedRequest {
   readonly method: string;

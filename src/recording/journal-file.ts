@@ -19,7 +19,7 @@ import {
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Journal } from './journal.ts';
-import type { EndedEntry, Entry, LeverEntry, RequestEntry } from './journal-entry.ts';
+import type { EndedEntry, Entry, OperationEntry, RequestEntry } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
 import type { JournalHeader } from './journal-header.ts';
 
@@ -89,8 +89,8 @@ export class FileJournal implements Journal {
     this.#append(entry);
   }
 
-  lever(atMs: number, lever: string, args: readonly unknown[], result: string): void {
-    this.#record({ at: isoTime(atMs), lever, args, result } satisfies LeverEntry);
+  operation(atMs: number, lever: string, args: readonly unknown[], result: string): void {
+    this.#record({ at: isoTime(atMs), lever, args, result } satisfies OperationEntry);
   }
 
   text(): string {

@@ -347,7 +347,7 @@ test.runIf(existsSync('/dev/full'))(
   'an input that cannot be recorded is not answered, and neither is any later one',
   () => {
     const journal = new FileJournal('/dev/full', () => {});
-    const record = (name: string) => () => journal.lever(1, name, [], '');
+    const record = (name: string) => () => journal.operation(1, name, [], '');
     expect(record('first')).toThrow(/^\/dev\/full: cannot be written: .*ENOSPC/);
     expect(record('second')).toThrow('cannot be written');
     journal.close();

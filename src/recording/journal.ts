@@ -18,7 +18,7 @@ export interface Journal {
   readonly isRecording: boolean;
   request(entry: RequestEntry): void;
   ended(entry: EndedEntry): void;
-  lever(atMs: number, lever: string, args: readonly unknown[], result: string): void;
+  operation(atMs: number, lever: string, args: readonly unknown[], result: string): void;
   /** The run as NDJSON: from the start, or from the last checkpoint. */
   text(): string;
   close(): Promise<void>;
@@ -54,7 +54,7 @@ export class MemoryJournal implements Journal {
     if (this.isRecording) this.#keep(entry, 0);
   }
 
-  lever(atMs: number, lever: string, args: readonly unknown[], result: string): void {
+  operation(atMs: number, lever: string, args: readonly unknown[], result: string): void {
     if (lever === 'reset') this.#startAgain(Number(args[0]));
     else if (this.isRecording) {
       const text = JSON.stringify(args);

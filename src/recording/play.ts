@@ -9,7 +9,7 @@ import type { Simulation } from '../simulation/simulation.ts';
 import {
   type EndedEntry,
   type Entry,
-  type LeverEntry,
+  type OperationEntry,
   type RecordedRequest,
   type RequestEntry,
   recordedReply,
@@ -101,7 +101,7 @@ function playEnded({ exchangeRecord }: Player, { at, ended, seen }: EndedEntry):
 
 function playEntry(simulator: Player, entry: Input): Found {
   simulator.simulation.clock.advanceTo(Date.parse(entry.at));
-  return 'request' in entry ? playRequest(simulator, entry) : playLever(simulator, entry);
+  return 'request' in entry ? playRequest(simulator, entry) : playOperation(simulator, entry);
 }
 
 type Found = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;
@@ -114,7 +114,7 @@ function playRequest(simulator: Player, { request, reply }: RequestEntry): Found
   return { input: `${request.method} ${request.path}`, expected, actual };
 }
 
-function playLever(simulator: Player, { lever, args, result }: LeverEntry): Found {
+function playOperation(simulator: Player, { lever, args, result }: OperationEntry): Found {
   const actual = outcome(simulator, lever, args);
   return actual === result ? undefined : { input: lever, expected: result, actual };
 }

@@ -10,7 +10,7 @@ import { serveForeign } from './server.ts';
 import { variations } from './variation.ts';
 
 test.concurrent.each(Object.entries(variations))(
-  'a whole run without levers finds a sound foreign server (%s) sound',
+  'a whole run without a control port finds a correct foreign server (%s) sound',
   async (_, variation) => {
     const server = await serveForeign(variation);
     try {

@@ -11,12 +11,12 @@ import { parseArgs } from 'node:util';
 import { type Defect, defects } from '../../src/defects/catalogue.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
-import { levers, type Means, tryDefect } from './kill.ts';
+import { type Means, tryDefect, withControl } from './kill.ts';
 import { isAsItShouldBe, rowOf, type Tried, verdictOf } from './matrix.ts';
 
 /** With a control port the CPU limits the harness; without one it mostly waits. */
 const processes = 2;
-const eachWithoutLevers = 24;
+const eachWithoutControl = 24;
 
 interface Task {
   readonly defect: Defect;
@@ -46,7 +46,7 @@ async function printMatrix(argv: string[]): Promise<number> {
       seed: { type: 'string', default: String(randomInt(1_000_000)) },
     },
   });
-  const hasLevers = !values['without-levers'];
+  const hasControl = !values['without-levers'];
   const rate = Number(values.rate);
   const isNamed = ({ name, rule }: Defect) => parts.some((p) => name.includes(p) || rule === p);
   const named = parts.length === 0 ? defects : defects.filter(isNamed);
@@ -61,14 +61,14 @@ async function printMatrix(argv: string[]): Promise<number> {
       each,
       tasks: some.map((defect) => ({ defect, means, looksElsewhere })),
       lost: ({ defect }) => ({ defect, error: 'its process ended' }),
-      onDone: (one) => console.log(rowOf(one, hasLevers)),
+      onDone: (one) => console.log(rowOf(one, hasControl)),
     });
-  let tried = hasLevers
-    ? await run(chosen, 1, levers, true)
-    : await run(chosen, eachWithoutLevers, { rate }, false);
-  const wrong = () => tried.filter((one) => !isAsItShouldBe(one, hasLevers));
+  let tried = hasControl
+    ? await run(chosen, 1, withControl, true)
+    : await run(chosen, eachWithoutControl, { rate }, false);
+  const wrong = () => tried.filter((one) => !isAsItShouldBe(one, hasControl));
   const again = wrong().map(({ defect }) => defect);
-  if (!hasLevers && again.length > 0) {
+  if (!hasControl && again.length > 0) {
     // A busy machine delays requests, so fewer cases can judge. Repeats only these, in real time.
     console.log(`\nonce more, in real time: ${again.map(({ name }) => name).join(', ')}`);
     const second = await run(again, 8, {}, true);
@@ -83,9 +83,9 @@ async function printMatrix(argv: string[]): Promise<number> {
       console.log(`  elsewhere: ${kill?.elsewhere.join(', ')}`);
   }
   const count = (verdict: string) =>
-    tried.filter((one) => verdictOf(one, hasLevers) === verdict).length;
+    tried.filter((one) => verdictOf(one, hasControl) === verdict).length;
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
-  const unseen = hasLevers ? '' : ` without levers, ${count('unseen')} cannot be seen so`;
+  const unseen = hasControl ? '' : ` without a control port, ${count('unseen')} cannot be seen so`;
   console.log(
     `\n${count('caught')} of ${chosen.length} defects caught by a case of their rule${unseen}, ${wrong().length} wrong; ${seconds} s`,
   );

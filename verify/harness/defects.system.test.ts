@@ -1,5 +1,5 @@
 /**
- * Both kill matrices: the harness against every planted defect with levers, and without them
+ * Both kill matrices: the harness against every planted defect with a control port, and without one
  * against a sample that another seed draws each time.
  */
 import { execFile } from 'node:child_process';
@@ -11,8 +11,12 @@ const program = fileURLToPath(new URL('./conform-defects.ts', import.meta.url));
 const withinMs = 600_000;
 
 test.each([
-  ['with levers', 'defects caught', []],
-  ['without levers', 'cannot be seen so', ['--without-levers', '--rate', '4', '--sample', '60']],
+  ['with a control port', 'defects caught', []],
+  [
+    'without a control port',
+    'cannot be seen so',
+    ['--without-levers', '--rate', '4', '--sample', '60'],
+  ],
 ])(
   'the harness %s catches every planted defect that can be seen',
   async (_, summary, flags) => {

@@ -1,6 +1,6 @@
 /**
  * The harness with flags alone: what it spends, and that it alarms falsely on no sound service.
- * What it catches is in the kill matrix without levers.
+ * What it catches is in the kill matrix without a control port.
  */
 import { expect, test } from 'vitest';
 import { estimateWithFlags, runWithFlags, testRate } from './flags-only.ts';

@@ -16,9 +16,9 @@ import { runWithFlags } from './flags-only.ts';
 import type { FlagsWorldPlan } from './flags-world.ts';
 
 /** With a control port, or with flags only at a given speed. */
-export type Means = { readonly levers: true } | Pick<FlagsWorldPlan, 'rate' | 'asksForTasks'>;
+export type Means = { readonly control: true } | Pick<FlagsWorldPlan, 'rate' | 'asksForTasks'>;
 
-export const levers: Means = { levers: true };
+export const withControl: Means = { control: true };
 
 export interface Kill {
   readonly name: string;
@@ -35,20 +35,20 @@ export interface Kill {
 /** Throws if there is no defect of this name. */
 export async function tryDefect(
   { name, rule, unseen }: Pick<Defect, 'name' | 'rule' | 'unseen'>,
-  means: Means = levers,
+  means: Means = withControl,
   looksElsewhere = true,
 ): Promise<Kill> {
   const startedMs = performance.now();
   let own: readonly CaseResult[] = [];
   let caughtBy: string[] = [];
   // Tries a device that the service polls, and one that polls for tasks itself.
-  for (const one of 'levers' in means ? [means] : [means, { ...means, asksForTasks: true }]) {
+  for (const one of 'control' in means ? [means] : [means, { ...means, asksForTasks: true }]) {
     own = await resultsOn(name, [rule], one);
     caughtBy = idsOfFailures(own);
     if (caughtBy.length > 0) break;
   }
   let elsewhere: string[] = [];
-  if (looksElsewhere && caughtBy.length === 0 && ('levers' in means || unseen === undefined)) {
+  if (looksElsewhere && caughtBy.length === 0 && ('control' in means || unseen === undefined)) {
     const others = rules.map(({ id }) => id).filter((id) => id !== rule);
     elsewhere = idsOfFailures(await resultsOn(name, others, means));
   }
@@ -69,13 +69,13 @@ export async function tryDefect(
 export async function resultsOn(
   name: string | undefined,
   patterns: readonly string[],
-  means: Means = levers,
+  means: Means = withControl,
 ): Promise<readonly CaseResult[]> {
   const simulation = name === undefined ? undefined : wrongSimulation(name);
   if (name !== undefined && simulation === undefined)
     throw new Error(`no defect is called ${name}`);
   const { results } =
-    'levers' in means
+    'control' in means
       ? await runConform(patterns, {
           startOwn: () => startOwnSimulator({ clock: 'manual' }, { simulation }),
         })

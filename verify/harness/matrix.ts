@@ -19,21 +19,21 @@ export interface Tried {
   readonly error?: string;
 }
 
-export function verdictOf({ defect, kill }: Tried, hasLevers: boolean): RowVerdict {
+export function verdictOf({ defect, kill }: Tried, hasControl: boolean): RowVerdict {
   const isCaught = (kill?.caughtBy.length ?? 0) > 0;
-  const mayBeUnseen = !hasLevers && defect.unseen !== undefined;
+  const mayBeUnseen = !hasControl && defect.unseen !== undefined;
   if (isCaught) return mayBeUnseen ? 'SEEN' : 'caught';
   if (mayBeUnseen && kill !== undefined) return 'unseen';
   return (kill?.elsewhere.length ?? 0) > 0 ? 'ELSEWHERE' : 'ALIVE';
 }
 
-export function isAsItShouldBe(tried: Tried, hasLevers: boolean): boolean {
-  return ['caught', 'unseen'].includes(verdictOf(tried, hasLevers));
+export function isAsItShouldBe(tried: Tried, hasControl: boolean): boolean {
+  return ['caught', 'unseen'].includes(verdictOf(tried, hasControl));
 }
 
-export function rowOf(tried: Tried, hasLevers: boolean): string {
+export function rowOf(tried: Tried, hasControl: boolean): string {
   const { defect, kill, error } = tried;
-  const verdict = verdictOf(tried, hasLevers);
+  const verdict = verdictOf(tried, hasControl);
   const cases = kill?.caughtBy.map((id) => id.split('/')[1]).join(', ');
   const shown = error ?? (verdict === 'unseen' ? defect.unseen : cases) ?? '';
   const took = String(kill?.tookMs ?? 0).padStart(6);

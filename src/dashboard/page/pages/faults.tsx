@@ -77,7 +77,7 @@ function FaultTable({ faults, refresh }: FaultTableProps) {
       kind: 'number',
     },
     {
-      head: 'Levers',
+      head: 'Operations',
       cell: ({ fault_id: id, fault }) => (
         <Action act={remove(id)} label={`Remove fault ${fault.kind}`}>
           Remove

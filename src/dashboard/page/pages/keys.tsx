@@ -115,7 +115,7 @@ function KeyTable({ account, changes }: { readonly account: Account; readonly ch
     { head: 'Created', cell: (key) => <Time at={key.created_at} /> },
     { head: 'State', cell: stateOf },
     {
-      head: 'Levers',
+      head: 'Operations',
       cell: (key) =>
         key.revoked_at === null && (
           <ConfirmedAction act={revoke(key)} what={key.name}>

@@ -53,7 +53,7 @@ function OutcomeTable({ outcomes, hits, put }: OutcomeTableProps) {
     { head: 'Fate', cell: fateText },
     { head: 'Messages', cell: (one) => hits[outcomes.indexOf(one)] ?? 0, kind: 'number' },
     {
-      head: 'Levers',
+      head: 'Operations',
       cell: (outcome) =>
         isFixed(outcome.to) ? (
           <span class="dim">fixed</span>

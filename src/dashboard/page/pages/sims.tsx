@@ -62,7 +62,7 @@ function SimTable({ title, sims, refresh }: SimTableProps) {
       kind: 'wide',
       cellKind: 'mono dim wide',
     },
-    { head: 'Levers', cell: (sim) => <SimActions sim={sim} refresh={refresh} /> },
+    { head: 'Operations', cell: (sim) => <SimActions sim={sim} refresh={refresh} /> },
   ];
   return (
     <section class="card" aria-label={`SIMs of ${title}`}>
