@@ -7,7 +7,7 @@ import { run } from '../verify/harness/fake-servers.ts';
 const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What the command says of such a file, line by line. */
+/** The lines that the command prints for such a file. */
 async function complaints(path: string): Promise<readonly string[]> {
   const { code, err } = await run('http://127.0.0.1:9', '--expected', path);
   expect(code).toBe(2);

@@ -15,7 +15,7 @@ function spend(ledger: BucketLedger, bucket: Bucket, times: number, at: number):
   for (let i = 0; i < times; i += 1) ledger.note(bucket, at, 'passed');
 }
 
-/** Starts whatever can start, finishes it at once, and returns the order. */
+/** Starts every item that can start, finishes it at once, and returns the order. */
 function startedAt(schedule: Schedule<Item>, now: number): string[] {
   const ids: string[] = [];
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * JUnit as others see it: the two schemas in use (Ant's and Jenkins'), by libxml2, and a parser
- * that is not ours.
+ * JUnit reports checked independently: against the two schemas in use (Ant's and Jenkins'), by
+ * libxml2, and with a third-party parser.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

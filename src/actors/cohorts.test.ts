@@ -1,6 +1,6 @@
 /**
- * Messages that move together, and those that leave the others. `verify/model/` and the tests of
- * the fleet hold what each message does; these hold that it costs nothing for each message.
+ * Messages that move together, and messages that leave the others. `verify/model/` and the tests of
+ * the fleet check what each message does; these check that a step costs nothing per message.
  */
 import { expect, test } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';

@@ -20,7 +20,7 @@ async function started(options: { readonly token?: string } = {}) {
   return { simulator, desk: new EventDesk(`${controlUrl}/control/events`) };
 }
 
-/** A reader that keeps what it hears. */
+/** A reader that keeps all events. */
 function reader(desk: EventDesk, token: string | null = null) {
   const heard: News[] = [];
   const say = desk.join((news) => heard.push(news));

@@ -1,5 +1,5 @@
 /**
- * Filters of messages: what they accept, and what they refuse because it cannot match.
+ * Filters of messages: which values they accept, and which they refuse because they cannot match.
  */
 import { expect, test } from 'vitest';
 import { controlFixture } from '../../verify/testkit/control-fixture.ts';

@@ -1,5 +1,5 @@
 /**
- * The log of requests, and requests made by hand.
+ * The log of requests, and requests that a user makes through the control port.
  */
 import { expect, test } from 'vitest';
 import { controlFixture } from '../../verify/testkit/control-fixture.ts';

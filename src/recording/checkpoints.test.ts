@@ -192,7 +192,7 @@ test('messages that change while a checkpoint is written are in it as they were'
   expect(again.simulation.world.messages.retention.forgottenMessages).toBeGreaterThan(100);
   expect(stateOf(again)).toBe(stateOf(twin));
   expect(again.invariants().broken).toEqual([]);
-  // What the metrics count by at the next poll.
+  // The metrics that change at the next poll.
   expect(createdIn(again)).toEqual(createdIn(twin));
   await Promise.all([again.close(), twin.close()]);
 }, 60_000);
@@ -252,7 +252,7 @@ test.each([
   const damaged = damage(Buffer.from(intact));
   if (damaged === undefined) rmSync(checkpoint);
   else writeFileSync(checkpoint, damaged);
-  // What a start from the intact checkpoint would remove.
+  // The files that a start from the intact checkpoint would remove.
   writeFileSync(`${file}.next`, 'left behind');
   const left = readdirSync(folder);
   const refusal = new RegExp(`^${checkpoint}: the checkpoint of ${file} ${state}; put [^\n]*$`);
@@ -320,7 +320,7 @@ test.runIf(existsSync('/dev/full'))('a checkpoint that fills the disk is given u
   await simulator.close();
 });
 
-test('a journal behind a symbolic link stays there, its checkpoint beside it', async () => {
+test('a journal behind a symbolic link stays there, with its checkpoint next to it', async () => {
   const file = newFile();
   const link = join(folder, `link-${files}`);
   writeFileSync(file, '', { mode: 0o640 });

@@ -1,6 +1,6 @@
 /**
- * A clock that follows a function: by hand, and with Vitest's fake timers, which then move client
- * and service together.
+ * A clock that follows a function: called by hand, and with Vitest's fake timers, which then move
+ * client and service together.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * The fixtures as tests use them. The order of these tests counts: each starts on real timers, as
- * the one before must have given them back.
+ * The fixtures as tests use them. The order of these tests matters: each starts on real timers,
+ * which the previous one must have restored.
  */
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';

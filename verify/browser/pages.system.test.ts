@@ -1,6 +1,6 @@
 /**
- * Long looks at the page: much to show, every page of it in little room and without sight, eight
- * tabs, no connection, no token, no mouse.
+ * Longer tests of the page: much data, small screens and screen readers, eight tabs, no connection,
+ * no token, no mouse.
  */
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
@@ -249,7 +249,7 @@ pageTest(
     const token = page.getByLabel('Control token', { exact: true }).last();
     await token.fill('wrong');
     await page.getByRole('button', { name: 'Continue' }).click();
-    await seen(page.getByText('That was not the token.'));
+    await seen(page.getByText('This token is wrong.'));
     await token.fill('open-sesame');
     await page.getByRole('button', { name: 'Continue' }).click();
     await seen(page.getByText('live', { exact: true }));

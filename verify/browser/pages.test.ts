@@ -1,5 +1,5 @@
 /**
- * Every page, driven in a real browser by what people see.
+ * Every page in a real browser, operated by its visible text.
  */
 
 import type { Response } from 'playwright-core';
@@ -71,7 +71,7 @@ pageTest(
     await page.getByRole('combobox', { name: 'Account' }).selectOption('globex');
     await expect.poll(() => rows.count()).toBe(1);
     await search.fill('nothing of the kind');
-    await seen(page.getByText('No message fits.'));
+    await seen(page.getByText('No message matches.'));
   },
 );
 

@@ -1,5 +1,5 @@
 /**
- * A long look at the page: what it owes to readers who see little, in light and in dark.
+ * A longer test of the HTML report: accessibility, in light and dark mode.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

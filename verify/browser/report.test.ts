@@ -1,5 +1,5 @@
 /**
- * The page in a real browser, as who reads it finds things: by role and by visible text.
+ * The HTML report in a real browser, tested as its readers use it: by role and by visible text.
  */
 import { expect, test } from 'vitest';
 import { allFlags } from '../harness/fake-servers.ts';

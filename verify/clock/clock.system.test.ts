@@ -1,6 +1,6 @@
 /**
- * The preload `smstwin/clock`, in processes of its own: every clock and every wait of Node runs at
- * the rate, no wait ends early, and a client lives on the same time as a scaled server.
+ * The preload `smstwin/clock` in child processes: every clock and every wait of Node runs at the
+ * rate, no wait ends early, and a client runs at the speed of a scaled server.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Many idle and short connections: other callers are served meanwhile, and nothing leaks.
+ * Many idle and short connections: other callers are still served, and nothing leaks.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * A simulator that is started from what was discovered of a foreign server answers as that server
- * does: of 100 requests that the harness did not send, at most eight are answered otherwise.
+ * A simulator started from the discovery of a foreign server answers like that server: of 100
+ * requests that the harness did not send, at most eight differ.
  */
 import { expect, test } from 'vitest';
 import { variations } from '../foreign/variation.ts';

@@ -1,6 +1,6 @@
 /**
- * What is pruned loses nothing: the explorer finds what a run of every schedule of up to two faults
- * finds, at all points that any of them reaches.
+ * Pruning loses no finding: the explorer finds the same as a run of every schedule of up to two
+ * faults, at all points that any run reaches.
  */
 import { expect, test } from 'vitest';
 import { type Client, explore, type Schedule } from '../../src/explore/explore.ts';

@@ -1,6 +1,6 @@
 /**
- * The command with clients in Node and in Python: right ones are exhausted to depth 2, planted bugs
- * are found with as many faults as they need, and their files replay them.
+ * The command with clients in Node and in Python: correct ones are explored exhaustively to depth
+ * 2; planted bugs are found with the fewest faults, and their files replay them.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { client, main, runExplore, tsx } from './explore-process.ts';
 
-// Whole processes, on whatever machine runs the tests.
+// Whole processes, also on a slow machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 let folder = '';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { client, runExplore } from './explore-process.ts';
 
-// Whole processes, on whatever machine runs the tests.
+// Whole processes, also on a slow machine.
 vi.setConfig({ testTimeout: 120_000 });
 
 let folder = '';

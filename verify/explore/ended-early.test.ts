@@ -1,6 +1,6 @@
 /**
- * A search that is interrupted, or whose budget ends: what it has seen is reported, and it never
- * runs the client more often than its budget allows.
+ * A search that is interrupted or runs out of budget: it reports what it found, and never runs the
+ * client more often than its budget allows.
  */
 import { expect, test } from 'vitest';
 import { exitCodeOf } from '../../src/explore/exploration.ts';

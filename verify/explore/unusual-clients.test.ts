@@ -1,6 +1,5 @@
 /**
- * Clients that look unusual: those that are right are left alone, and what a wrong one loses is
- * found.
+ * Clients that look unusual: correct ones pass, and the mistakes of a wrong one are found.
  */
 import { expect, test } from 'vitest';
 import { type ClientTools, explore, type FaultName } from '../../src/explore/explore.ts';

@@ -1,7 +1,7 @@
 /**
- * The whole run against a sound foreign server, with every flag and two minutes for a wait: it ends
- * with exit 0, exercises every rule that it selects, stays within the promised cost, and is never
- * silent for long.
+ * A whole run against a correct foreign server, with every flag and two minutes for a wait: it ends
+ * with exit 0, exercises every selected rule, stays within the announced cost, and prints
+ * regularly.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, test } from 'vitest';

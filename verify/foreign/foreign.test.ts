@@ -1,6 +1,6 @@
 /**
- * A sound server that shares no code with us and answers otherwise wherever the document is silent:
- * the harness fails no rule on it. The whole run, with waits, is in `foreign.system.test.ts`.
+ * A correct server that shares no code with the simulator and differs wherever the document is
+ * silent: the harness fails no rule on it. `foreign.system.test.ts` does the whole run, with waits.
  */
 import { expect, test } from 'vitest';
 import { failures, runConform } from '../testkit/conform-run.ts';

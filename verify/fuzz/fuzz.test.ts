@@ -1,7 +1,7 @@
 /**
- * A short fuzz run on both transports, and that what must be seen is seen.
- * Rules: SVC-4, SEND-5. `npm run test:deep` runs any number of requests against a server in a
- * process of its own.
+ * A short fuzz run on both transports, and checks that planted problems are detected.
+ * Rules: SVC-4, SEND-5. `npm run test:deep` runs any number of requests against a server in a child
+ * process.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

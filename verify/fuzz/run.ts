@@ -133,7 +133,7 @@ class Run {
     chunk: number,
     error: unknown,
     failed: Conversation,
-    beside: readonly Conversation[],
+    simultaneous: readonly Conversation[],
   ): FuzzFailure {
     const { seed, transport } = this.#plan;
     const why = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
@@ -142,7 +142,7 @@ class Run {
         this.#served.complaint() ?? '',
         why,
         describe(failed),
-        ...beside.map((each) => `at the same time ${describe(each)}`),
+        ...simultaneous.map((each) => `at the same time ${describe(each)}`),
         `seed ${seed}, chunk ${chunk}; again with: npm run test:deep -- 0 ${seed} --fuzz 1 --transport ${transport} --chunk ${chunk}`,
       ]
         .filter(Boolean)

@@ -1,7 +1,7 @@
 /**
- * The loop of discovery: a simulator with drawn assumptions is discovered from outside, another is
- * started from the file as `serve --assumptions` does, and both answer the requests of all examples
- * with the same bytes. `SMSTWIN_LOOPS=20 npx vitest run verify/harness/conformance-loop.test.ts` draws more of
+ * The loop of discovery: discovers a simulator with random assumptions from outside, starts another
+ * from the file as `serve --assumptions` does, and requires the same bytes for the requests of all
+ * examples. `SMSTWIN_LOOPS=20 npx vitest run verify/harness/conformance-loop.test.ts` runs more of
  * them.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Both kill matrices: the harness against every planted defect with a control port, and without one
- * against a sample that another seed draws each time.
+ * Both kill matrices: the harness with a control port against every planted defect, and without one
+ * against a new random sample each time.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

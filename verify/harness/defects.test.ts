@@ -1,5 +1,5 @@
 /**
- * The wrong servers against the harness: a dozen here, all of them by `npm run conform:defects`.
+ * The harness against a dozen wrong servers; `npm run conform:defects` runs it against all of them.
  */
 import { expect, test } from 'vitest';
 import { rules } from '../../conformance/rules.ts';

@@ -1,6 +1,6 @@
 /**
- * The harness with flags alone: what it spends, and that it alarms falsely on no sound service.
- * What it catches is in the kill matrix without a control port.
+ * The harness with flags only: its costs, and that it fails no correct service. The kill matrix
+ * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
 import { estimateWithFlags, runWithFlags, testRate } from './flags-only.ts';

@@ -1,4 +1,6 @@
-/** The kill matrix holds only where each defect dies, or survives for the reason it states. */
+/**
+ * The kill matrix passes only if each defect is caught, or survives for the reason that it states.
+ */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { defects } from '../../src/defects/catalogue.ts';

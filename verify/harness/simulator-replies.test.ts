@@ -1,4 +1,7 @@
-/** The harness knows how the simulator words its refusals, so that discovery names differences. */
+/**
+ * The harness's table of the simulator's refusals matches the simulator, so that discovery names
+ * only differences.
+ */
 import { expect, test } from 'vitest';
 import { simulatorRefusals } from '../../conformance/simulator-replies.ts';
 import { errorReplies } from '../../src/http/service/error-replies.ts';

@@ -1,5 +1,5 @@
 /**
- * `GET /control/metrics` against counts made from the replies and from the message histories.
+ * Compares `GET /control/metrics` with counts made from the replies and the message histories.
  */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Holds the table of `docs/architecture.md` to the linter's rules, and shows that the linter
- * refuses what they forbid.
+ * Compares the table of `docs/architecture.md` with the linter's rules, and shows that the linter
+ * refuses forbidden imports.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Holds `docs/bounds.md` to the code: each test that it names is there, and each number is the
- * constant's.
+ * Compares `docs/bounds.md` with the code: each named test exists, and each number equals the
+ * constant.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

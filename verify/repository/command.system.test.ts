@@ -12,7 +12,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { lockJournal } from '../../src/recording/journal-lock.ts';
 import type { ReadyFile } from '../../src/simulator.ts';
 
-// Several processes start at once, on whatever machine runs the tests.
+// Several processes start at once, also on a slow machine.
 vi.setConfig({ testTimeout: 20_000 });
 
 const bin = fileURLToPath(new URL('../../bin/smstwin.js', import.meta.url));

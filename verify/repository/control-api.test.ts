@@ -1,6 +1,6 @@
 /**
- * Holds the table of `docs/control-api.md` to the operations; `npx vitest run
- * verify/repository/control-api.test.ts -u` writes it anew.
+ * Compares the table of `docs/control-api.md` with the operations; `npx vitest run
+ * verify/repository/control-api.test.ts -u` rewrites it.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

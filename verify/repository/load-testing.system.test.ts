@@ -1,7 +1,7 @@
 /**
- * Runs the recipes of `docs/load-testing.md`. Debian has wrk and hey; where one is missing its
- * recipe is skipped and says so, and in CI, which installs them, that is a failure. k6 is not in
- * Debian: its script is only parsed.
+ * Runs the recipes of `docs/load-testing.md`. Debian has wrk and hey. If one is missing, its recipe
+ * is skipped with a message; in CI, which installs them, that is a failure. k6 is not in Debian, so
+ * its script is only parsed.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

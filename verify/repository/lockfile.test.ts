@@ -1,7 +1,6 @@
 /**
- * The lockfile pins every package by its digest, and names no registry: whichever one a machine
- * uses, what comes from it must be these bytes. What is bundled into the package is listed here, so
- * that no other joins it unseen.
+ * The lockfile pins every package by its digest and names no registry: every registry must deliver
+ * these bytes. The bundled packages are listed here, so that a new one needs a review.
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
@@ -98,7 +97,7 @@ function collect(name: string, from: string, found: Set<string>): void {
   }
 }
 
-/** Undefined for what is optional, and not there. */
+/** Undefined for an absent optional value. */
 function nearest(name: string, from: string): string | undefined {
   const path = `${from === '' ? '' : `${from}/`}node_modules/${name}`;
   if (packages[path] !== undefined) return path;

@@ -1,5 +1,5 @@
 /**
- * Holds `docs/observability.md` and the Grafana dashboard to the metrics that are served.
+ * Compares `docs/observability.md` and the Grafana dashboard with the served metrics.
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

@@ -1,6 +1,5 @@
 /**
- * Holds the operations to one declaration each: the path of an operation is written in one source
- * file.
+ * Checks that each operation is declared once: its path is written in one source file.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

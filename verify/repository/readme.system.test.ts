@@ -1,5 +1,5 @@
 /**
- * Every command and snippet of the README and of the pages in `docs/` is executed: here, or where a
+ * Runs every command and snippet of the README and of the pages in `docs/`: here, or where a
  * comment says. Only ports and file names differ. A command that no test runs fails the first test.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import {
   shell,
 } from '../testkit/doc-commands.ts';
 
-// Whole commands, several at once, on whatever machine runs the tests.
+// Whole commands, several at once, also on a slow machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const servers = new DocServers();

@@ -1,6 +1,6 @@
 /**
- * Checks the tree itself: who may import whom, words that may not be said, the rules and
- * assumptions that headers cite, the ledger in `docs/rules.md`, and unused files.
+ * Checks the source tree: permitted imports, forbidden words, the rules and assumptions that
+ * headers cite, the ledger in `docs/rules.md`, and unused files.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

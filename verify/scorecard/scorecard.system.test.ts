@@ -1,5 +1,6 @@
 /**
- * Runs two of the scorecard's clients, one of each language, and finds what the page says of them.
+ * Runs two of the scorecard's clients, one in each language, and compares the results with the
+ * page.
  */
 import { expect, test } from 'vitest';
 import { libraries } from './catalogue.ts';

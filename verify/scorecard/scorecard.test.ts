@@ -1,6 +1,6 @@
 /**
- * Holds `docs/scorecard.md` to the results of the last run, to the clients as they are written, and
- * to the packages that are pinned.
+ * Compares `docs/scorecard.md` with the results of the last run, the sources of the clients, and
+ * the pinned packages.
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 /**
- * A key leaves the process in the reply that creates it, in the start banner and in the ready file.
- * This plants keys, runs a session with everything on, and looks for them in every byte that left
- * otherwise.
+ * A key leaves the process only in the reply that creates it, in the start banner and in the ready
+ * file. This plants keys, runs a session with everything on, and searches every other byte that
+ * left.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 /**
- * What broken, slow and hostile clients send, byte for byte, to both transports.
+ * Sends the bytes of broken, slow and hostile clients to both transports.
  * Each test ends by showing that the server still serves, or why it closed the connection.
  */
 import { expect, test } from 'vitest';

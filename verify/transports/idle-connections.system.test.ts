@@ -1,5 +1,5 @@
 /**
- * The real limits: every idle connection ends within 15 s, and none before the time that replies
+ * The real limits: every idle connection ends within 15 s, and not before the time that replies
  * announce.
  */
 import { expect, test } from 'vitest';

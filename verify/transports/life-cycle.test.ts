@@ -1,5 +1,5 @@
 /**
- * Taking and giving back a port, and what happens to clients while a transport closes.
+ * Opening and releasing a port, and the effect on clients while a transport closes.
  */
 import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * docs/proxies.md is true: nginx with the page's own lines, and ApacheBench on Node's server.
- * Runs where the programs are installed, and says so where they are not.
+ * Checks docs/proxies.md: nginx with the page's own lines, and ApacheBench on Node's server.
+ * Skipped with a message where the programs are not installed.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,6 @@
 /**
- * A thousand worlds of one server under interleaved random traffic, against each of them alone.
+ * A thousand worlds of one server under interleaved random traffic, each compared with the same
+ * world alone.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

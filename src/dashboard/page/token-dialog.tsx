@@ -32,7 +32,7 @@ export function TokenDialog() {
           type="password"
           of={token}
           hint="Kept in this tab until it is closed."
-          problem={wasWrong ? 'That was not the token.' : undefined}
+          problem={wasWrong ? 'This token is wrong.' : undefined}
         />
         <div class="actions">
           <Submit>Continue</Submit>

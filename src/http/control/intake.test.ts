@@ -1,5 +1,5 @@
 /**
- * Before any of a body is read, the control port knows whether it is wanted, and how much of it.
+ * Before it reads a body, the control port knows whether to accept it, and up to which size.
  */
 import { afterEach, expect, test } from 'vitest';
 import { plainRequest } from '../../../verify/testkit/control-fixture.ts';

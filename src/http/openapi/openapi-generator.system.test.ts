@@ -1,6 +1,6 @@
 /**
- * orval, a common generator, makes zod schemas and a client of both documents: without a warning,
- * and what it makes compiles and accepts the examples.
+ * orval, a common generator, makes zod schemas and a client from both documents without a warning;
+ * the result compiles and accepts the examples.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

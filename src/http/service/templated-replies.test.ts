@@ -1,4 +1,7 @@
-/** Replies worded by templates: what they fill in, and what rules keep. Assumes: replyTemplates. */
+/**
+ * Replies worded by templates: what they may fill in, and what rules keep fixed. Assumes:
+ * replyTemplates.
+ */
 import { expect, test } from 'vitest';
 import { recipient, Twin, unknownNumber } from '../../../verify/testkit/twin.ts';
 import { parseSettings } from '../../config/settings.ts';

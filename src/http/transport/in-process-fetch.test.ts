@@ -1,6 +1,6 @@
 /**
  * The same requests over a socket with Node's `fetch` and in process with `sim.fetch`: one table,
- * whose rows must answer, fail and redirect alike.
+ * whose rows must answer, fail and redirect in the same way.
  */
 import { afterEach, expect, test, vi } from 'vitest';
 import type { FaultInput } from '../../config/fault-schema.ts';

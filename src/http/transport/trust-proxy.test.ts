@@ -1,5 +1,5 @@
 /**
- * Which address counts: headers about it are ignored unless the proxy is trusted.
+ * Which address counts: headers about the address are ignored unless the proxy is trusted.
  */
 import { afterEach, expect, test } from 'vitest';
 import { kinds } from '../../../verify/testkit/transport-fixture.ts';

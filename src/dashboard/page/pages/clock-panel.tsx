@@ -155,7 +155,7 @@ function Jumps({ now }: { readonly now: ClockState }) {
           label="To"
           of={to}
           placeholder={now.now}
-          hint="ISO 8601; time does not go back."
+          hint="ISO 8601; time cannot go back."
           problem={toForm.problem('to')}
         />
         <Submit kind="plain">Advance to</Submit>

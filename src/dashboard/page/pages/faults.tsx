@@ -41,7 +41,7 @@ export function FaultsPanel() {
       <Loaded of={faults} what="faults">
         {({ faults: all }) =>
           all.length === 0 ? (
-            <p class="dim">Nothing goes wrong that you did not ask for.</p>
+            <p class="dim">No faults are set.</p>
           ) : (
             <FaultTable faults={all} refresh={faults.refresh} />
           )

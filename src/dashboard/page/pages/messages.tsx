@@ -102,8 +102,8 @@ function Rows({ list, world, isFiltered }: RowsProps) {
     if (list.error.value !== undefined) return <Failure error={list.error.value} />;
     if (list.isLoading.value) return <Loading what="messages" />;
     return isFiltered ? (
-      <Empty title="No message fits.">
-        <p>The search looks at both numbers, the text, the request_id and the message_id.</p>
+      <Empty title="No message matches.">
+        <p>The search covers both numbers, the text, the request_id and the message_id.</p>
       </Empty>
     ) : (
       <Empty title="No messages yet.">

@@ -46,7 +46,7 @@ function Inbox({ world }: { readonly world: World }) {
           {(entries) =>
             entries.length === 0 ? (
               <Empty title="Nothing received yet.">
-                <p>Inject a message, as if somebody had written to one of the numbers.</p>
+                <p>Inject a message, as if a phone had sent it to one of the numbers.</p>
               </Empty>
             ) : (
               <Entries entries={entries} world={world} />

@@ -71,7 +71,7 @@ function Report({ report, world }: ReportProps) {
   if (exchanges === 0) {
     return (
       <Empty title="No request yet.">
-        <p>Once a client asks the service for something, its requests are judged here.</p>
+        <p>The requests of clients are judged here as soon as they arrive.</p>
       </Empty>
     );
   }

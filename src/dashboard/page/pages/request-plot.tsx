@@ -60,7 +60,7 @@ export function RequestPlot() {
         <Loading what="requests" />
       ) : shown.total === 0 ? (
         <Empty title="No request yet.">
-          <p>All of them are counted here, from the last 1,000 on.</p>
+          <p>This plot counts the last 1,000 requests and all later ones.</p>
         </Empty>
       ) : (
         <Plot counts={shown} />

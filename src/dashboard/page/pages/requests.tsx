@@ -73,7 +73,7 @@ export function RequestsPage() {
         {(rows) =>
           rows.length === 0 ? (
             <Empty title={requests.value?.length === 0 ? 'No request yet.' : 'No request fits.'}>
-              <p>Everything that is asked of the service shows here as it happens.</p>
+              <p>Requests to the service appear here as they arrive.</p>
             </Empty>
           ) : (
             <>

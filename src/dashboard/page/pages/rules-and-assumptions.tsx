@@ -79,7 +79,7 @@ function AssumptionList({ search }: { readonly search: string }) {
           </li>
         ))}
       </ul>
-      {shown.length === 0 && <p class="dim">No assumption fits.</p>}
+      {shown.length === 0 && <p class="dim">No assumption matches.</p>}
     </section>
   );
 }

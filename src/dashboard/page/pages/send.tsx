@@ -52,7 +52,7 @@ export function SendPage() {
       <section class="card" aria-label="Exchange" aria-live="polite">
         {exchange.value === undefined ? (
           <Empty title="The exchange appears here.">
-            <p>What went over the wire: headers, bodies and errors, but never the key.</p>
+            <p>Shows what was sent over the wire: headers, bodies and errors, without the key.</p>
           </Empty>
         ) : (
           <Outcome exchange={exchange.value} />
@@ -141,7 +141,7 @@ function SendForm({ world, onExchange }: SendFormProps) {
         label="Account"
         of={accountId}
         choices={accountChoices(world)}
-        hint="Sent with its first key that is not revoked."
+        hint="Uses the account's first key that is not revoked."
       />
       <Select label="Endpoint" of={path} choices={endpointChoices} hint={`POST ${path.value}`} />
       <Select
@@ -152,12 +152,7 @@ function SendForm({ world, onExchange }: SendFormProps) {
         hint={senderHint(world, accountId.value)}
       />
       {isOther && (
-        <TextField
-          label="Sender number"
-          type="tel"
-          of={otherFrom}
-          hint="Whatever is typed is sent as it is."
-        />
+        <TextField label="Sender number" type="tel" of={otherFrom} hint="Sent unchanged." />
       )}
       <TextField
         label="To"

@@ -72,7 +72,7 @@ function WorldForm({ onCreated }: { readonly onCreated: () => void }) {
         <TextField
           label="Time to live"
           placeholder="10m"
-          hint="Real time without a request; empty: for ever"
+          hint="Deleted after this real time without a request; empty: never"
           of={ttl}
           problem={problems.ttl}
         />
