@@ -12,6 +12,8 @@ export interface RecordedTraffic {
   readonly exchanges: readonly Exchange[];
   /** Why they are not all of the run; undefined where they are. */
   readonly lack: string | undefined;
+  /** True if exchanges may be missing before the first one. */
+  readonly isCutAtStart: boolean;
   readonly hasFailed: ((messageId: string) => boolean) | undefined;
   /** Whether the service has an account of this name or id, with requests or without. */
   readonly hasAccount: (nameOrId: string) => boolean;
@@ -28,6 +30,7 @@ export function exchangesOfJournalFile(path: string): RecordedTraffic {
     'the file was edited, or another version wrote it';
   return {
     exchanges: exchangeRecord.exchanges(),
+    isCutAtStart: exchangeRecord.isCutAtStart,
     lack: exchangeRecord.lack ?? (isTruncated ? cut : undefined),
     hasFailed: (id) => world.messages.get(id)?.status === 'failed',
     hasAccount: (wanted) =>

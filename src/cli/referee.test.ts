@@ -121,6 +121,24 @@ test('a HAR file with a byte order mark is read', async () => {
   );
 });
 
+test('a journal and an intents file with a byte order mark are read', async () => {
+  const journal = fileNamed('bom.ndjson', `\uFEFF${readFileSync(rightJournal, 'utf8')}`);
+  const said = { intent: 'one', to: '+12025550123', from: '+12025550101', message: 'One' };
+  const line = JSON.stringify({ ...said, request_id: 'first', reported: 'accepted' });
+  const intents = fileNamed('intents.ndjson', `\uFEFF${line}\n`);
+  expect(await run(journal, '--intents', intents)).toMatchObject({ code: 0, errors: '' });
+});
+
+test('--partial judges a HAR file as one whose recording started late', async () => {
+  const early = [
+    { atMs: 0, status: 429, id: '' },
+    { atMs: 9_000, status: 202, id: '' },
+  ];
+  const file = fileNamed('late.har', harOf(...early));
+  expect((await run(file)).out).toContain('FAILED  CLIENT-1');
+  expect((await run(file, '--partial')).out).not.toContain('FAILED  CLIENT-1');
+});
+
 test('--strict makes advice a failure', async () => {
   const bare = journalOf((simulator) => sendBy(simulator, 0, {}));
   expect((await run(bare)).out).toContain('ADVICE  CLIENT-4');

@@ -83,10 +83,10 @@ export async function referee(argv: readonly string[], io: CommandIo): Promise<n
 }
 
 function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
+  const { strict = false, partial = false, grace, account } = flags;
   const expected = flags.expected === undefined ? [] : readExpected(flags.expected);
   const reports = flags.intents === undefined ? undefined : readIntentsFile(flags.intents);
-  const { exchanges, lack, hasFailed, hasAccount } = trafficOf(file, io);
-  const { strict = false, partial = false, grace, account } = flags;
+  const { exchanges, lack, isCutAtStart, hasFailed, hasAccount } = trafficOf(file, io, partial);
   for (const name of account) {
     if (hasAccount(name)) continue;
     throw new CommandError(2, `--account ${name}: the record has no such account`);
@@ -94,6 +94,7 @@ function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
   const report = judge(exchanges, {
     isPartial: partial,
     isStrict: strict,
+    isCutAtStart,
     lack,
     hasFailed,
     graceMs: grace,
@@ -108,7 +109,11 @@ function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
   return summary.exitCode;
 }
 
-function trafficOf(file: string, io: CommandIo): Omit<RecordedTraffic, 'notices'> {
+function trafficOf(
+  file: string,
+  io: CommandIo,
+  isPartial: boolean,
+): Omit<RecordedTraffic, 'notices'> {
   if (!file.endsWith('.har')) {
     const traffic = exchangesOfJournalFile(file);
     for (const notice of traffic.notices) io.error(`smstwin referee: ${notice}\n`);
@@ -118,7 +123,14 @@ function trafficOf(file: string, io: CommandIo): Omit<RecordedTraffic, 'notices'
     const text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
     const exchanges = exchangesOfHar(text, file);
     const hasAccount = (name: string) => exchanges.some((one) => isOfAccount(one, name));
-    return { exchanges, lack: undefined, hasFailed: undefined, hasAccount };
+    // A recorder may have started late.
+    return {
+      exchanges,
+      lack: undefined,
+      isCutAtStart: isPartial,
+      hasFailed: undefined,
+      hasAccount,
+    };
   } catch (error) {
     if (error instanceof CommandError) throw error;
     const { code = String(error) } = error as NodeJS.ErrnoException;

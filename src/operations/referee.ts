@@ -173,6 +173,7 @@ function reportOn(
     accounts: known && [known.accountId],
     reports: intents.length > 0 ? latestReports(intents) : undefined,
     lack: exchangeRecord.lack,
+    isCutAtStart: exchangeRecord.isCutAtStart,
     hasFailed: (id) => simulation.world.messages.get(id)?.status === 'failed',
   });
   return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };

@@ -39,7 +39,8 @@ export function readJournal(path: string): JournalLines | undefined {
     if (wholeBytes === 0 && !canBeHeader(openingOf(file, size))) throw notAJournal(path);
     const [header] = linesOf(file, wholeBytes);
     return {
-      header,
+      // Some editors put a byte order mark before it.
+      header: header?.replace(/^\uFEFF/, ''),
       entries: { [Symbol.iterator]: () => entriesOf(path, wholeBytes, ino) },
       wholeBytes,
       isTruncated: wholeBytes < size,

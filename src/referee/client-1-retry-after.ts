@@ -1,5 +1,6 @@
 /** CLIENT-1, CLIENT-2: what a client does while a 429 holds. */
 import { contentOf, type Exchange, isSend, wasKnownTo } from './exchange.ts';
+import { clearAttempts } from './intents.ts';
 import {
   type ClientRecord,
   type Finding,
@@ -24,7 +25,7 @@ function endOf({ atMs, retryAfterMs = 0 }: Exchange): number {
 function retriesInTime({ exchanges, intents }: ClientRecord): Judgement {
   const gets = exchanges.filter(({ method }) => method === 'GET');
   const series = [
-    ...intents.all.filter(({ isAttributable }) => isAttributable).map(({ attempts }) => attempts),
+    ...intents.all.map(clearAttempts),
     ...grouped(gets, ({ caller, credential, target }) =>
       [caller, credential, target].join('\n'),
     ).values(),
@@ -61,7 +62,10 @@ function retriesOf(series: readonly Exchange[]): (readonly [refused: Exchange, E
   return found;
 }
 
-function keepsQuiet({ exchanges, intents, graceMs, isPartial }: ClientRecord): Judgement {
+function keepsQuiet(record: ClientRecord): Judgement {
+  const { exchanges, intents, graceMs, isPartial, isCutAtStart } = record;
+  // A request may retry what came before the record.
+  if (isCutAtStart) return { exercised: 0, findings: [] };
   const intentOf = new Map(
     intents.all.flatMap((intent) => intent.attempts.map((attempt) => [attempt, intent] as const)),
   );

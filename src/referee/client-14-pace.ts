@@ -1,6 +1,6 @@
 /** CLIENT-14: how many attempts a client makes, and how it spreads them. */
 import type { Exchange } from './exchange.ts';
-import type { Intent } from './intents.ts';
+import { clearAttempts } from './intents.ts';
 import { type ClientRecord, finding, grouped, type Judgement, type Judges } from './record.ts';
 
 export const pace: Judges = { 'CLIENT-14': spreadsAttempts };
@@ -11,8 +11,8 @@ const fewestIntents = 10;
 const burstMs = 100;
 
 function spreadsAttempts({ intents, isPartial }: ClientRecord): Judgement {
-  const retried = intents.all.filter((one) => one.isAttributable && one.attempts.length > 1);
-  const byCaller = grouped(retried, ({ attempts: [first] }) => first?.caller ?? '');
+  const retried = intents.all.map(clearAttempts).filter(({ length }) => length > 1);
+  const byCaller = grouped(retried, ([first]) => first?.caller ?? '');
   return {
     exercised: retried.length,
     findings: [
@@ -23,7 +23,7 @@ function spreadsAttempts({ intents, isPartial }: ClientRecord): Judgement {
   };
 }
 
-function tooManyAttempts({ attempts }: Intent) {
+function tooManyAttempts(attempts: readonly Exchange[]) {
   const at = attempts.findIndex((one, n) => {
     const sixth = attempts[n + mostAttempts];
     return sixth !== undefined && sixth.atMs - one.atMs < attemptsWithinMs;
@@ -37,11 +37,9 @@ function tooManyAttempts({ attempts }: Intent) {
   return [finding(what, ...within)];
 }
 
-function bursts(retried: readonly Intent[]) {
+function bursts(retried: readonly (readonly Exchange[])[]) {
   if (retried.length < fewestIntents) return [];
-  const retries = retried
-    .flatMap(({ attempts }) => attempts.slice(1))
-    .sort((a, b) => a.atMs - b.atMs);
+  const retries = retried.flatMap((attempts) => attempts.slice(1)).sort((a, b) => a.atMs - b.atMs);
   const densest = densestWindow(retries);
   if (densest.length * 2 <= retries.length) return [];
   const what = `${densest.length} of ${retries.length} retries of ${retried.length} messages arrived within 100 ms: add random jitter to each wait`;

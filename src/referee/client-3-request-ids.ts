@@ -2,12 +2,14 @@
 import {
   type Exchange,
   isAccepted,
+  isInFlight,
   isSend,
   isUnresolved,
+  messageOf,
   refusedForGood,
   requestIdOf,
 } from './exchange.ts';
-import { dayMs } from './intents.ts';
+import { dayMs, type Intent } from './intents.ts';
 import {
   type ClientRecord,
   consecutive,
@@ -26,16 +28,17 @@ export const requestIds: Judges = {
 };
 
 function keepsItsId({ intents }: ClientRecord): Judgement {
-  const retried = intents.all.flatMap(({ attempts, renamed }) =>
-    [...consecutive(attempts, () => '')]
-      .filter(([earlier]) => isUnresolved(earlier) && requestIdOf(earlier) !== undefined)
-      .map((pair) => ({ pair, isRenamed: renamed.has(pair[1]) })),
+  const retried = intents.all.flatMap(({ attempts }) =>
+    [...consecutive(attempts, messageOf)].filter(
+      ([earlier, later]) =>
+        isUnresolved(earlier) && requestIdOf(earlier) !== undefined && !isInFlight(earlier, later),
+    ),
   );
   return {
     exercised: retried.length,
     findings: retried
-      .filter(({ isRenamed }) => isRenamed)
-      .map(({ pair: [earlier, retry] }) => {
+      .filter(([earlier, retry]) => requestIdOf(earlier) !== requestIdOf(retry))
+      .map(([earlier, retry]) => {
         const id = requestIdOf(retry);
         const change =
           id === undefined ? 'carries no request_id' : `carries the new request_id ${id}`;
@@ -79,17 +82,7 @@ function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
 }
 
 function retriesWithinADay({ intents }: ClientRecord): Judgement {
-  const retries = intents.all.flatMap(({ attempts, renamed }) => {
-    const withId = attempts.filter((one) => requestIdOf(one) !== undefined);
-    // A refusal says that the service holds no message under the id.
-    const from = withId.findLastIndex(({ status }) => refusedForGood.includes(status));
-    const first = withId.slice(from + 1).find(isHeld);
-    if (first === undefined) return [];
-    return attempts
-      .filter((one) => one.number > first.number && !renamed.has(one))
-      .filter((one) => requestIdOf(one) === requestIdOf(first))
-      .map((retry) => ({ first, retry }));
-  });
+  const retries = intents.all.flatMap(retriesOfHeld);
   return {
     exercised: retries.length,
     findings: retries
@@ -102,6 +95,22 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
         ),
       ),
   };
+}
+
+/** Each attempt under an id that the service may hold, with the first such attempt. */
+function retriesOfHeld({ attempts }: Intent) {
+  const retries: { readonly first: Exchange; readonly retry: Exchange }[] = [];
+  const held = new Map<string, Exchange>();
+  for (const one of attempts) {
+    const id = requestIdOf(one);
+    if (id === undefined) continue;
+    const first = held.get(id);
+    if (first !== undefined) retries.push({ first, retry: one });
+    // A refusal says that the service holds no message under the id.
+    if (refusedForGood.includes(one.status)) held.delete(id);
+    else if (first === undefined && isHeld(one)) held.set(id, one);
+  }
+  return retries;
 }
 
 /** The service accepted it, or may have, as far as the client knows. */

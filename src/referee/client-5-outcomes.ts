@@ -9,7 +9,7 @@ import {
   senderOf,
   wasKnownTo,
 } from './exchange.ts';
-import { type Intent, lastOf } from './intents.ts';
+import { clearAttempts, type Intent, isAttributable, lastOf } from './intents.ts';
 import type { Report } from './intents-file.ts';
 import {
   type ClientRecord,
@@ -29,8 +29,8 @@ export const outcomes: Judges = {
 };
 
 function sendsOnce({ intents }: ClientRecord): Judgement {
-  const judged = intents.all.filter(({ isAttributable }) => isAttributable);
-  const findings = judged.flatMap(({ attempts }) => {
+  const judged = intents.all.map(clearAttempts).filter(({ length }) => length > 0);
+  const findings = judged.flatMap((attempts) => {
     const accepted = messagesOf(attempts);
     if (accepted.length < 2) return [];
     const ids = accepted.map((one) => messageIdOf(one) ?? 'no message_id').join(', ');
@@ -41,20 +41,22 @@ function sendsOnce({ intents }: ClientRecord): Judgement {
 }
 
 /**
- * The first acceptance of each message: each 202, and a 200 that shows a message which no 202 made. A
- * garbled 202 does not say which message it made; it may be that one.
+ * The first acceptance of each message: each 202, and a 200 that shows a message which no 202 made.
+ * A garbled 202 does not say which message it made; it may be that one.
  */
 function messagesOf(attempts: readonly Exchange[]): readonly Exchange[] {
-  const ids = attempts.map((one) => (isAccepted(one) ? messageIdOf(one) : undefined));
-  const isFirst = (id: string | undefined, at: number) =>
-    id === undefined || ids.indexOf(id) === at;
-  const created = attempts.filter((one, at) => one.status === 202 && isFirst(ids[at], at));
-  let unknown = created.filter((one) => messageIdOf(one) === undefined).length;
-  const others = attempts.filter(
-    (one, at) =>
-      one.status === 200 && ids[at] !== undefined && isFirst(ids[at], at) && --unknown < 0,
-  );
-  return [...created, ...others];
+  const created = firstOfEach(attempts.filter(({ status }) => status === 202));
+  const known = new Set(created.map(messageIdOf));
+  const unknown = created.filter((one) => messageIdOf(one) === undefined).length;
+  const replays = attempts.filter((one) => one.status === 200 && messageIdOf(one) !== undefined);
+  const shown = firstOfEach(replays).filter((one) => !known.has(messageIdOf(one)));
+  return [...created, ...shown.slice(unknown)];
+}
+
+/** The first of each `message_id`, and all that have none. */
+function firstOfEach(accepted: readonly Exchange[]): readonly Exchange[] {
+  const ids = accepted.map(messageIdOf);
+  return accepted.filter((_, at) => ids[at] === undefined || ids.indexOf(ids[at]) === at);
 }
 
 function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
@@ -91,7 +93,7 @@ function isNextMonth(refused: Exchange, later: Exchange): boolean {
 
 function givesNothingUp({ intents, isPartial, reports }: ClientRecord): Judgement {
   if (isPartial) return { exercised: 0, findings: [] };
-  const met = intents.all.filter((one) => one.isAttributable && one.attempts.some(isUnresolved));
+  const met = intents.all.filter((one) => isAttributable(one) && one.attempts.some(isUnresolved));
   const open = met.filter((intent) => !isSettled(intent) && !isReported(intent, reports));
   return {
     exercised: met.length,

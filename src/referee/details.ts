@@ -1,7 +1,7 @@
 /** What a report was made from, for those who draw it: the exchanges, and the intents they form. */
 import { isoTime } from '../sim/iso-time.ts';
 import { type Exchange, isAccepted, messageIdOf, requestIdOf } from './exchange.ts';
-import type { Intent } from './intents.ts';
+import { type Intent, isAttributable } from './intents.ts';
 import type { ClientRecord } from './record.ts';
 
 export function detailsOf({ exchanges, intents }: Pick<ClientRecord, 'exchanges' | 'intents'>) {
@@ -29,7 +29,8 @@ function exchangeDetails(one: Exchange) {
   };
 }
 
-function intentDetails({ attempts, requestId, isAttributable }: Intent) {
+function intentDetails(intent: Intent) {
+  const { attempts, requestId } = intent;
   const [first] = attempts;
   const accepted = attempts.filter(isAccepted).map((one) => messageIdOf(one) ?? one.number);
   const to = first?.body?.['to'];
@@ -38,7 +39,7 @@ function intentDetails({ attempts, requestId, isAttributable }: Intent) {
     endpoint: first?.endpoint ?? null,
     to: typeof to === 'string' ? to : null,
     request_id: requestId ?? null,
-    attributable: isAttributable,
+    attributable: isAttributable(intent),
     accepted: new Set(accepted).size,
     exchanges: attempts.map(({ number }) => number),
   };

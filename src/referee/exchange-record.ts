@@ -69,6 +69,11 @@ export class ExchangeRecord {
       : undefined;
   }
 
+  /** True if it does not hold the first requests of its run. */
+  get isCutAtStart(): boolean {
+    return this.#isCutAtStart;
+  }
+
   /** How many requests it was given: the number of the last one. */
   get requests(): number {
     return this.#requests;
@@ -148,6 +153,7 @@ function exchangeOf(
     atMs,
     answeredAtMs: end?.atMs ?? atMs + (reply.delivery?.delayMs ?? 0),
     openUntil: end?.openUntil ?? at + 1,
+    isOpenAtEnd: end === undefined && reply.delivery?.delayMs !== undefined,
     caller: accountId ?? address,
     credential: request.key_id ?? request.credential,
     accountId,

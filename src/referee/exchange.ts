@@ -13,6 +13,8 @@ export interface Exchange {
   readonly answeredAtMs: number;
   /** The last exchange whose request came before this reply left; usually its own number. */
   readonly openUntil: number;
+  /** True if the record ends before it shows that this reply left. */
+  readonly isOpenAtEnd: boolean;
   /** The account, or for a HAR file the key's digest; an unauthenticated call has its address. */
   readonly caller: string;
   /** The key or the unknown credential of the request. */
@@ -95,6 +97,11 @@ export function contentOf(send: Exchange): string {
 export function isSameMessage({ body: a, text }: Exchange, { body: b, text: other }: Exchange) {
   if (a === undefined || b === undefined) return text === other;
   return a['to'] === b['to'] && a['message'] === b['message'];
+}
+
+/** Equal for sends that say the same to the same recipient. */
+export function messageOf({ body, text }: Exchange): string {
+  return body === undefined ? text : JSON.stringify([body['to'], body['message']]);
 }
 
 export function senderOf({ body }: Exchange): unknown {

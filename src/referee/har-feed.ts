@@ -44,7 +44,9 @@ export function exchangesOfHar(text: string, name: string): Exchange[] {
     .map((entry) => ({ entry, atMs: Date.parse(entry.startedDateTime) }))
     .sort((a, b) => a.atMs - b.atMs)
     .map(({ entry, atMs }, at) => exchangeOf(entry, atMs, at + 1, keys));
+  const lastMs = exchanges.at(-1)?.atMs ?? 0;
   for (const one of exchanges) {
+    one.isOpenAtEnd = one.answeredAtMs > lastMs;
     while ((exchanges[one.openUntil]?.atMs ?? Number.POSITIVE_INFINITY) < one.answeredAtMs) {
       one.openUntil++;
     }
@@ -88,7 +90,7 @@ function pathOf({ pathname }: URL): string {
   return starts.find((path) => matchRoute(path) !== undefined) ?? starts[0] ?? pathname;
 }
 
-type Made = Exchange & { openUntil: number };
+type Made = Exchange & { openUntil: number; isOpenAtEnd: boolean };
 
 function exchangeOf(
   entry: HarEntry,
@@ -115,6 +117,7 @@ function exchangeOf(
     atMs,
     answeredAtMs: atMs + Math.max(0, time),
     openUntil: number,
+    isOpenAtEnd: false,
     caller,
     credential: caller,
     accountId: key === '' || response.status === 401 ? undefined : caller,

@@ -15,13 +15,16 @@ export const reportSchema = z.strictObject({
   request_id: z.string().exactOptional(),
   reported: z.enum(['accepted', 'failed']).exactOptional(),
 });
-export type Report = z.output<typeof reportSchema>;
+export type Report = z.output<typeof reportSchema> & {
+  /** All ids that the lines of the intent name. */
+  readonly requestIds?: readonly string[];
+};
 
 /** Throws a CommandError that names the line. */
 export function readIntentsFile(path: string): Report[] {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     const { code = String(error) } = error as NodeJS.ErrnoException;
     throw new CommandError(2, `--intents ${path}: cannot be read (${code})`);
@@ -30,11 +33,14 @@ export function readIntentsFile(path: string): Report[] {
   return latestReports(lines.map(([at, line]) => lineOf(line, `${path}: line ${at + 1}`)));
 }
 
-/** One report of each intent: what was said last counts. */
+/** One report of each intent: its last line counts, and it keeps all ids. */
 export function latestReports(reports: readonly Report[]): Report[] {
   const byIntent = new Map<string, Report>();
   for (const report of reports) {
-    byIntent.set(report.intent, { ...byIntent.get(report.intent), ...report });
+    const earlier = byIntent.get(report.intent);
+    const ids = new Set(earlier?.requestIds);
+    if (report.request_id !== undefined) ids.add(report.request_id);
+    byIntent.set(report.intent, { ...earlier, ...report, requestIds: [...ids] });
   }
   return [...byIntent.values()];
 }

@@ -1,9 +1,10 @@
 /**
  * Groups the sends of a record into intents: messages that the client means to send once.
- * Two sends belong to one intent if they carry the same `request_id`, or, where one has none, if
- * their contents are the same and the earlier one was not confirmed before the later one arrived. A
- * new `request_id` continues an earlier intent of the same content that was left unresolved, if the
- * earlier id is never used again (CLIENT-3). One pass; each send looks at few intents.
+ * Two sends belong to one intent if they carry the same `request_id`, if the intents file gives
+ * their ids one name, or, where one has no id, if their contents are the same and the earlier one
+ * was not confirmed before the later one arrived. A new `request_id` continues an earlier intent of
+ * the same content that was left unresolved, if the earlier id is never used again (CLIENT-3).
+ * Runs in one pass; each send looks at few intents.
  */
 import {
   contentOf,
@@ -15,19 +16,22 @@ import {
   isSend,
   isUnresolved,
   requestIdOf,
+  wasKnownTo,
 } from './exchange.ts';
 import type { Report } from './intents-file.ts';
 
 export interface Intent {
+  /** Of its first attempt. */
   readonly content: string;
   /** In order of arrival; never empty. */
   readonly attempts: Exchange[];
-  /** The one it had last; undefined while no attempt had one. */
+  /** The latest one; undefined while no attempt has one. */
   requestId: string | undefined;
-  /** The attempts that lost or changed the intent's `request_id`. */
-  readonly renamed: Set<Exchange>;
-  /** False where the record does not show which of several equal messages an attempt belongs to. */
-  isAttributable: boolean;
+  /**
+   * The first attempt of which the record does not show which of several equal messages it belongs
+   * to, as an index; Infinity without one. What follows it is as unclear.
+   */
+  unclearFrom: number;
 }
 
 /** One `request_id` that carries two messages. */
@@ -44,8 +48,10 @@ export interface Intents {
 }
 
 export interface Knowledge {
-  /** What depends on what did not come yet is left open. */
+  /** More exchanges may follow: only what they cannot change is decided. */
   readonly isPartial: boolean;
+  /** Exchanges may be missing before the first one: only equal ids prove one intent. */
+  readonly isCutAtStart?: boolean;
   readonly reports: readonly Report[] | undefined;
 }
 
@@ -58,8 +64,9 @@ export function intentsOf(exchanges: readonly Exchange[], knowledge: Knowledge):
 class Grouping {
   readonly #sends: readonly Exchange[];
   readonly #isPartial: boolean;
-  /** The client's own names of its intents, by `request_id`. */
-  readonly #named: ReadonlyMap<string, string>;
+  readonly #isCutAtStart: boolean;
+  /** All ids of the intent that the client's own file gives an id to. */
+  readonly #named: ReadonlyMap<string, readonly string[]>;
   readonly #all: Intent[] = [];
   readonly #reuses: Reuse[] = [];
   readonly #byId = new Map<string, Intent[]>();
@@ -71,11 +78,17 @@ class Grouping {
   readonly #strangers = new Map<string, Intent[]>();
   readonly #lastUse = new Map<string, number>();
 
-  constructor(sends: readonly Exchange[], { isPartial, reports = [] }: Knowledge) {
+  constructor(
+    sends: readonly Exchange[],
+    { isPartial, isCutAtStart = false, reports = [] }: Knowledge,
+  ) {
     this.#sends = sends;
     this.#isPartial = isPartial;
+    this.#isCutAtStart = isCutAtStart;
     this.#named = new Map(
-      reports.flatMap(({ intent, request_id: id }) => (id === undefined ? [] : [[id, intent]])),
+      reports.flatMap(({ request_id: id, requestIds = id === undefined ? [] : [id] }) =>
+        requestIds.map((one) => [one, requestIds] as const),
+      ),
     );
     for (const send of sends) {
       const id = requestIdOf(send);
@@ -85,46 +98,71 @@ class Grouping {
 
   run(): Intents {
     for (const send of this.#sends) this.#place(send);
-    const unattributable = this.#all
-      .filter(({ isAttributable }) => !isAttributable)
-      .reduce((sum, { attempts }) => sum + attempts.length, 0);
+    if (this.#isPartial) {
+      for (const intent of this.#all) {
+        // An equal send that comes next could be open at the same time.
+        const isOpen = lastOf(intent).openUntil === Number.POSITIVE_INFINITY;
+        if (intent.requestId === undefined && isOpen) blurLast(intent);
+      }
+    }
+    const unattributable = this.#all.reduce(
+      (sum, intent) => sum + intent.attempts.length - clearAttempts(intent).length,
+      0,
+    );
     return { all: this.#all, reuses: this.#reuses, unattributable };
   }
 
   #place(send: Exchange): void {
     const content = contentOf(send);
     const id = requestIdOf(send);
-    const known = id === undefined ? undefined : this.#knownBy(send, id);
     const intent =
-      known === undefined ? this.#ofContent(send, content, id) : this.#sameId(send, known);
+      id === undefined ? this.#ofContent(send, content, id) : this.#ofId(send, content, id);
     if (intent === undefined) this.#begin(send, content, id);
     else intent.attempts.push(send);
-    this.#noteIfLeft(intent ?? this.#all.at(-1), send);
+    this.#noteIfLeft(intent ?? this.#all.at(-1), send, content);
+  }
+
+  /** First what is certain: the same message under this id, or under one of the same name. */
+  #ofId(send: Exchange, content: string, id: string): Intent | undefined {
+    const known = this.#byId.get(idKey(send, id));
+    const held = known === undefined ? undefined : heldUnder(id, known, send);
+    const same = known === undefined ? undefined : this.#sameId(send, id, known, held);
+    if (same !== undefined) return same;
+    const other = this.#namedAlike(send, id);
+    if (other !== undefined) return this.#giveId(other, send, id);
+    if (known === undefined) return this.#moved(send, id) ?? this.#ofContent(send, content, id);
+    if (held !== undefined || this.#isCutAtStart) return undefined;
+    // What was refused for good comes again, corrected.
+    const refused = known.at(-1);
+    return refused !== undefined && isRefusedBefore(send, lastOf(refused)) ? refused : undefined;
   }
 
   /**
-   * The intents of a `request_id`; also one of a caller whose key the service did not know, if nothing
-   * came of it yet: the client has another key by now.
+   * The intent of a caller whose key the service did not know, if it was not accepted yet: the
+   * client has another key by now.
    */
-  #knownBy(send: Exchange, id: string): readonly Intent[] | undefined {
-    const known = this.#byId.get(idKey(send, id));
-    if (known !== undefined) return known;
+  #moved(send: Exchange, id: string): Intent | undefined {
+    if (this.#isCutAtStart) return undefined;
     const moved = (this.#strangers.get(id) ?? []).find(
-      (one) => !one.attempts.some(isAccepted) && isSameMessage(lastOf(one), send),
+      (one) => one.attempts.every(isStrangers) && isSameMessage(lastOf(one), send),
     );
-    if (moved === undefined) return undefined;
-    push(this.#byId, idKey(send, id), moved);
-    return [moved];
+    return moved && this.#giveId(moved, send, id);
+  }
+
+  /** The intent of another id that the client's file gives to the same intent. */
+  #namedAlike(send: Exchange, id: string): Intent | undefined {
+    return (this.#named.get(id) ?? [])
+      .flatMap((other) => this.#byId.get(idKey(send, other)) ?? [])
+      .findLast(({ attempts }) => attempts.some((one) => isSameMessage(one, send)));
   }
 
   #begin(send: Exchange, content: string, requestId: string | undefined): void {
-    const isAttributable = send.text !== '';
     const intent = {
       content,
       attempts: [send],
       requestId,
-      renamed: new Set<Exchange>(),
-      isAttributable,
+      unclearFrom:
+        this.#isClear(content, requestId) && send.text !== '' ? Number.POSITIVE_INFINITY : 0,
     };
     this.#all.push(intent);
     if (requestId === undefined) push(this.#bare, content, intent);
@@ -134,23 +172,30 @@ class Grouping {
     }
   }
 
-  /** After its last use, an unresolved intent may go on under another `request_id`. */
-  #noteIfLeft(intent: Intent | undefined, send: Exchange): void {
-    if (intent?.requestId === undefined || !isUnresolved(send)) return;
-    const lastUse = this.#lastUse.get(idKey(send, intent.requestId)) ?? 0;
-    if (lastUse <= send.number) push(this.#left, intent.content, intent);
+  /** False if what the record lacks could show that the send continues an earlier intent. */
+  #isClear(content: string, requestId: string | undefined): boolean {
+    if (requestId !== undefined) return true;
+    return !this.#isCutAtStart && !(this.#isPartial && this.#left.has(content));
   }
 
-  /** The intent of a send whose `request_id` is new, or that has none. */
+  /** After its last use, an unresolved intent may go on under another `request_id`. */
+  #noteIfLeft(intent: Intent | undefined, send: Exchange, content: string): void {
+    if (intent?.requestId === undefined || !isUnresolved(send)) return;
+    const lastUse = this.#lastUse.get(idKey(send, intent.requestId)) ?? 0;
+    if (lastUse <= send.number) push(this.#left, content, intent);
+  }
+
   #ofContent(send: Exchange, content: string, id: string | undefined): Intent | undefined {
     const bare = this.#openBare(send, content);
     const inFlight = bare.filter((one) => isInFlight(lastOf(one), send));
     if (inFlight.length > 0 && id === undefined) {
       // Equal sends that were open at the same time: either may be the other's retry, or its own.
-      for (const one of inFlight) one.isAttributable = false;
+      for (const one of inFlight) blurLast(one);
       return inFlight[0];
     }
-    const open = bare.find((one) => !isInFlight(lastOf(one), send));
+    const open = bare.find(
+      (one) => !isInFlight(lastOf(one), send) && (id === undefined || isAttributable(one)),
+    );
     if (open !== undefined) return id === undefined ? open : this.#giveId(open, send, id);
     // A partial record may still show the earlier id's own retry.
     return this.#isPartial ? undefined : this.#renamed(send, content, id);
@@ -164,7 +209,6 @@ class Grouping {
     return open;
   }
 
-  /** A first `request_id` for an intent that had none. */
   #giveId(intent: Intent, send: Exchange, id: string): Intent {
     intent.requestId = id;
     push(this.#byId, idKey(send, id), intent);
@@ -177,30 +221,44 @@ class Grouping {
       (one) => !isInFlight(lastOf(one), send) && !this.#areNamedApart(one.requestId, id),
     );
     const [intent] = at < 0 ? [] : left.splice(at, 1);
-    if (intent === undefined) return undefined;
-    intent.renamed.add(send);
-    return id === undefined ? intent : this.#giveId(intent, send, id);
+    return intent === undefined || id === undefined ? intent : this.#giveId(intent, send, id);
   }
 
-  /** The client itself says that they are two. */
+  /** True if the client's file gives the two ids to two intents. */
   #areNamedApart(a: string | undefined, b: string | undefined): boolean {
     const [first, second] = [this.#named.get(a ?? ''), this.#named.get(b ?? '')];
     return first !== undefined && second !== undefined && first !== second;
   }
 
-  #sameId(send: Exchange, known: readonly Intent[]): Intent | undefined {
-    const same = known.findLast(({ attempts: [first] }) => first && isSameMessage(first, send));
-    if (same !== undefined) return same;
-    const held = known.flatMap(({ attempts }) => attempts).findLast(isAccepted);
-    if (held === undefined) {
-      // What was refused for good comes again, corrected.
-      const refused = known.at(-1);
-      return refused !== undefined && !isUnresolved(lastOf(refused)) ? refused : undefined;
-    }
-    // After a day the id is free for another one.
-    if (send.atMs - held.atMs <= dayMs) this.#reuses.push({ first: held, second: send });
-    return undefined;
+  #sameId(
+    send: Exchange,
+    id: string,
+    known: readonly Intent[],
+    held: Exchange | undefined,
+  ): Intent | undefined {
+    const isReuse = held !== undefined && !isSameMessage(held, send);
+    const same = known.findLast(
+      ({ attempts: [first], attempts }) =>
+        // An intent from before the held message is another message's.
+        (!isReuse || (first?.number ?? 0) > held.number) &&
+        attempts.some((one) => requestIdOf(one) === id && isSameMessage(one, send)),
+    );
+    if (same === undefined && isReuse) this.#reuses.push({ first: held, second: send });
+    return same;
   }
+}
+
+export function isAttributable({ unclearFrom }: Intent): boolean {
+  return unclearFrom === Number.POSITIVE_INFINITY;
+}
+
+/** The attempts that certainly belong to the intent. */
+export function clearAttempts({ attempts, unclearFrom }: Intent): readonly Exchange[] {
+  return attempts.slice(0, unclearFrom);
+}
+
+function blurLast(intent: Intent): void {
+  intent.unclearFrom = Math.min(intent.unclearFrom, intent.attempts.length - 1);
 }
 
 export function lastOf({ attempts }: Intent): Exchange {
@@ -209,9 +267,29 @@ export function lastOf({ attempts }: Intent): Exchange {
   return last;
 }
 
+/**
+ * The send whose message the service holds under the id when the later one arrives: the 202 of the
+ * last day. Where the record lacks it, a replay with the same reply shows the same.
+ */
+function heldUnder(id: string, known: readonly Intent[], send: Exchange): Exchange | undefined {
+  const accepted = known
+    .flatMap(({ attempts }) => attempts)
+    .filter((one) => isAccepted(one) && requestIdOf(one) === id && send.atMs - one.atMs <= dayMs);
+  const created = accepted.findLast(({ status }) => status === 202);
+  return created ?? (send.status === 200 ? accepted.at(-1) : undefined);
+}
+
 /** Confirmed before the send arrived: an equal send is another message. */
 function isOver({ attempts }: Intent, send: Exchange): boolean {
   return attempts.some((one) => isConfirmed(one) && !isInFlight(one, send));
+}
+
+function isStrangers(one: Exchange): boolean {
+  return one.accountId === undefined && !isAccepted(one);
+}
+
+function isRefusedBefore(send: Exchange, last: Exchange): boolean {
+  return last.status >= 400 && !isUnresolved(last) && wasKnownTo(send, last);
 }
 
 function idKey({ caller }: Exchange, id: string): string {

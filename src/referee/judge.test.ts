@@ -4,6 +4,7 @@
 import { expect, test } from 'vitest';
 import type { ClientRuleId } from './client-rules.ts';
 import type { Exchange } from './exchange.ts';
+import { latestReports } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
 
 interface Line {
@@ -15,6 +16,7 @@ interface Line {
   readonly messageId?: string;
   readonly tookMs?: number;
   readonly account?: string;
+  readonly isOpenAtEnd?: true;
 }
 
 const dayMs = 86_400_000;
@@ -30,6 +32,7 @@ function send(atMs: number, line: Line = {}): Exchange {
     atMs: startMs + atMs,
     answeredAtMs: startMs + atMs + tookMs,
     openUntil: 0,
+    isOpenAtEnd: line.isOpenAtEnd === true,
     caller: account,
     credential: account,
     accountId: account,
@@ -354,4 +357,144 @@ test('CLIENT-1 the wait holds across a 5xx in between', () => {
 test('CLIENT-11 a parameter that changes each time does not hide a poll', () => {
   const poll = (atMs: number) => get(atMs, 'read', { target: `/api/v1/sms/m-1/?t=${atMs}` });
   expect(verdicts([poll(0), poll(1_000)]).broken).toEqual(['CLIENT-11']);
+});
+
+test('CLIENT-5 a reply that may not have left at the end of a partial record is in flight', () => {
+  const lines = [
+    send(0, { messageId: '1', lost: true, tookMs: 9_000, isOpenAtEnd: true }),
+    send(20_000, { messageId: '2' }),
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-4', 'CLIENT-5']);
+  expect(verdicts(lines, { isPartial: true }).broken).toEqual(['CLIENT-4']);
+});
+
+test('CLIENT-1 equal sends that overlap later do not excuse an early retry before them', () => {
+  const lines = [
+    send(0, { status: 429, after: 30 }),
+    send(1_000, { status: 503 }),
+    send(40_000, { messageId: '1', tookMs: 9_000 }),
+    send(41_000, { messageId: '2' }),
+  ];
+  const { broken, report } = verdicts(lines);
+  expect(broken).toEqual(['CLIENT-1', 'CLIENT-4']);
+  expect(report.intents.unattributable).toBe(2);
+});
+
+test('a record that is cut at its start attributes no send without a request_id', () => {
+  const lines = [
+    send(0, { messageId: '1', lost: true }),
+    send(1_000, { messageId: '2' }),
+    send(2_000, { id: 'a', status: 429, after: 9 }),
+    send(3_000, { id: 'a' }),
+  ];
+  const { broken, report } = verdicts(lines, { isCutAtStart: true });
+  expect(broken).toEqual(['CLIENT-1', 'CLIENT-4']);
+  expect(report.intents.unattributable).toBe(2);
+});
+
+test('CLIENT-2 is not judged where a 429 may be missing before the record', () => {
+  const lines = [
+    send(0, { id: 'a', status: 429, after: 30 }),
+    send(9_000, { id: 'b', message: 'Bye' }),
+  ];
+  expect(verdicts(lines, { isPartial: true }).broken).toEqual(['CLIENT-2']);
+  expect(verdicts(lines, { isCutAtStart: true }).of('CLIENT-2').verdict).toBe('not_exercised');
+});
+
+test('CLIENT-6 a corrected message that is retried is one message', () => {
+  const lines = [
+    send(0, { id: 'a', status: 400 }),
+    send(1_000, { id: 'a', message: 'Bye', messageId: '1', lost: true }),
+    { ...send(2_000, { id: 'a', message: 'Bye', messageId: '1' }), status: 200 },
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-15']);
+});
+
+test('CLIENT-6 a first message comes back under its id while the id carries a second one', () => {
+  const lines = [
+    send(0, { id: 'a' }),
+    send(dayMs + 1, { id: 'a', message: 'Bye' }),
+    send(dayMs + 2, { id: 'a' }),
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-6']);
+});
+
+test('CLIENT-6 a replay does not keep an id for longer than a day', () => {
+  const lines = [
+    send(0, { id: 'a' }),
+    { ...send(dayMs - 1, { id: 'a' }), status: 200 },
+    send(dayMs + 1, { id: 'a', message: 'Bye' }),
+  ];
+  expect(verdicts(lines).broken).toEqual([]);
+});
+
+test('CLIENT-7 a late retry is late whatever is refused after it', () => {
+  const lines = [
+    send(0, { id: 'a', lost: true }),
+    send(dayMs + 1, { id: 'a', status: 503 }),
+    send(dayMs + 9_000, { id: 'a', status: 403 }),
+  ];
+  expect(verdicts(lines).broken).toContain('CLIENT-7');
+});
+
+test('CLIENT-5 a garbled 202 and another 202 are two acceptances, replayed before or not', () => {
+  const lines = [
+    { ...send(0, { id: 'a', messageId: '1' }), status: 200 },
+    { ...send(1_000, { id: 'a' }), reply: undefined, isSeen: false },
+    send(2_000, { id: 'a', messageId: '1' }),
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-5']);
+});
+
+const ofOrder = { intent: 'order-17', to: '+12025550123', from: '+12025550101', message: 'Hello' };
+const bothIds = latestReports([
+  { ...ofOrder, request_id: 'a' },
+  { ...ofOrder, request_id: 'b', reported: 'accepted' },
+]);
+
+test('CLIENT-5 two ids that the client gives one intent are one message', () => {
+  const lines = [send(0, { id: 'a', messageId: '1' }), send(1_000, { id: 'b', messageId: '2' })];
+  expect(verdicts(lines).broken).toEqual([]);
+  expect(verdicts(lines, { reports: bothIds }).broken).toEqual(['CLIENT-5']);
+});
+
+test('CLIENT-3 two ids that the client gives one intent prove a rename, in a part too', () => {
+  const lines = [send(0, { id: 'a', status: 503 }), send(1_000, { id: 'b' })];
+  expect(verdicts(lines, { isPartial: true }).broken).toEqual([]);
+  const named = { isPartial: true, reports: bothIds };
+  expect(verdicts(lines, named).broken).toEqual(['CLIENT-3']);
+  const refused = [send(0, { id: 'a', status: 400 }), send(1_000, { id: 'b' })];
+  expect(verdicts(refused, named).broken).toEqual(['CLIENT-15']);
+});
+
+test('a send that may have dropped its id cannot be attributed in a part', () => {
+  const lines = [
+    send(0, { id: 'b', message: 'Bye' }),
+    send(1_000, { id: 'a', lost: true }),
+    send(2_000, { id: 'b', status: 503 }),
+    send(3_000, { status: 429, after: 30 }),
+    send(4_000, { status: 429, after: 29 }),
+  ];
+  expect(verdicts(lines).of('CLIENT-1').verdict).toBe('not_exercised');
+  const { of, report } = verdicts(lines, { isPartial: true });
+  expect(of('CLIENT-1').verdict).toBe('not_exercised');
+  expect(report.intents.unattributable).toBe(2);
+});
+
+test('CLIENT-9 a caller that had an account is no stranger whose retry another key makes', () => {
+  const unknown = { ...send(0, { id: 'a', status: 401 }), accountId: undefined, caller: 'one' };
+  const lost = { ...send(1_000, { id: 'a', lost: true, status: 503 }), caller: 'one' };
+  const { broken } = verdicts([unknown, lost, send(2_000, { id: 'a', account: 'two' })]);
+  expect(broken).toContain('CLIENT-9');
+});
+
+test('CLIENT-3 the retry of a message is compared with its last attempt, not with a correction', () => {
+  const lines = [
+    send(0, { id: 'a', status: 400 }),
+    send(1_000, { id: 'a', message: 'Bye', status: 503 }),
+    send(2_000, { id: 'a' }),
+    send(3_000, { id: 'b', message: 'Bye' }),
+  ];
+  const said = bothIds.map((one) => ({ ...one, message: 'Bye' }));
+  expect(verdicts(lines, { reports: said }).broken).toContain('CLIENT-3');
 });

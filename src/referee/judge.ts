@@ -35,7 +35,10 @@ export interface RefereeReport {
 }
 
 export interface JudgeOptions {
+  /** The client has not finished: more exchanges may follow. */
   readonly isPartial?: boolean | undefined;
+  /** Exchanges may be missing before the first: it is then judged as a partial record. */
+  readonly isCutAtStart?: boolean | undefined;
   /** Advice counts as failure. */
   readonly isStrict?: boolean | undefined;
   /** Default 1,000. */
@@ -62,12 +65,19 @@ export const defaultGraceMs = 1_000;
 
 export function judge(exchanges: readonly Exchange[], options: JudgeOptions = {}): RefereeReport {
   const { graceMs = defaultGraceMs, accounts, reports, lack, hasFailed } = options;
-  const isPartial = options.isPartial === true || lack !== undefined;
+  const isCutAtStart = options.isCutAtStart === true;
+  const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
   const isJudged = (one: Exchange) =>
     accounts === undefined || accounts.some((account) => isOfAccount(one, account));
-  const own = exchanges.filter(isJudged);
-  const intents = intentsOf(own, { isPartial, reports });
-  const record: ClientRecord = { exchanges: own, intents, isPartial, graceMs, reports, hasFailed };
+  const own = exchanges.filter(isJudged).map((one) => (isPartial ? leftOpen(one) : one));
+  const knowledge = { isPartial, isCutAtStart, reports };
+  const record: ClientRecord = {
+    ...knowledge,
+    exchanges: own,
+    intents: intentsOf(own, knowledge),
+    graceMs,
+    hasFailed,
+  };
   return {
     rules: clientRules.map(({ id, level }) => {
       const { exercised, findings } = (judges[id] as Judge)(record);
@@ -75,9 +85,14 @@ export function judge(exchanges: readonly Exchange[], options: JudgeOptions = {}
       return { id, level, verdict: verdictOf(demanded, exercised, findings), exercised, findings };
     }),
     exchanges: own,
-    intents,
+    intents: record.intents,
     notice: lack,
   };
+}
+
+/** A reply that may not have left yet is in flight for all that follows. */
+function leftOpen(one: Exchange): Exchange {
+  return one.isOpenAtEnd ? { ...one, openUntil: Number.POSITIVE_INFINITY } : one;
 }
 
 export function isOfAccount({ accountId, accountName }: Exchange, idOrName: string): boolean {

@@ -25,7 +25,7 @@ const step = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({
-      fault: few('status', 'refuse', 'lost_response', 'truncate', 'malformed', 'delay'),
+      fault: few('status', 'refuse', 'lost_response', 'truncate', 'malformed', 'delay', 'delay'),
     }),
   },
   { weight: 2, arbitrary: fc.record({ left: fc.boolean() }) },

@@ -12,6 +12,8 @@ export interface ClientRecord {
   readonly intents: Intents;
   /** True if the client has not finished: what depends on what did not come yet is not judged. */
   readonly isPartial: boolean;
+  /** True if exchanges may be missing before the first one. */
+  readonly isCutAtStart: boolean;
   /** How long after a 429 a request still counts as sent before it (CLIENT-2). */
   readonly graceMs: number;
   /** What the client reported of its intents; undefined without an intents file. */
