@@ -79,7 +79,7 @@ export function templateOfInvalid(samples: readonly Sample[], both: Sample): Inf
     return headers === undefined ? undefined : { template: { headers }, untold: [] };
   if (body === undefined || !JSON.stringify(body).includes('{field}'))
     return { template: {}, untold: ['its 400 does not name the failing field as such'] };
-  const untold = isCovered ? [] : ['two mistakes are worded otherwise than one'];
+  const untold = isCovered ? [] : ['two mistakes are worded differently from one'];
   const template = { body, ...(headers !== undefined && { headers }) };
   return { template, untold: [...found.untold, ...untold] };
 }
@@ -195,7 +195,7 @@ export function templateOfList(
 ): Inferred | { readonly untold: string } {
   const json = reply.json as Json;
   if (Array.isArray(json)) return withItem({ body: '{items}' }, item);
-  if (!isObject(json)) return { untold: 'no JSON list' };
+  if (!isObject(json)) return { untold: 'not a JSON list' };
   const lists = Object.entries(json).filter(([, value]) => Array.isArray(value));
   const [list] = lists;
   if (list === undefined || lists.length > 1) return { untold: `${lists.length} lists in it` };

@@ -221,7 +221,7 @@ export const sendObservations: readonly Observation[] = [
       const account = await ready(t);
       const first = await t.send(account, { request_id: '' });
       if (first.status === 202 && (await t.send(account, { request_id: '' })).status !== 202)
-        return { untold: 'an empty request_id is taken for a key' };
+        return { untold: 'an empty request_id is treated as an id' };
       return byStatus(first, { 202: 'none_supplied', 400: 'reject' });
     },
   },

@@ -66,7 +66,7 @@ async function anyFails(t: Trial): Promise<boolean> {
 const [send] = limited;
 
 async function refill(t: Trial): Promise<Seen> {
-  if (send === undefined) return { untold: 'no endpoint to look at' };
+  if (send === undefined) return { untold: 'no endpoint could be flooded' };
   const account = await t.account();
   await justAfterTheMinute(t);
   await t.advance(9_500);

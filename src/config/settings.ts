@@ -73,7 +73,7 @@ export const maxMessagesSchema = z.union([z.int().min(1), z.literal('unlimited')
 
 /** The name of one world among several. Its keys and ids are drawn from the name and the seed. */
 export const worldNameSchema = z.string().regex(/^[ -~\u00A0-\uFFFF]{1,200}$/, {
-  error: 'expected 1 to 200 characters, none a control character',
+  error: 'expected 1 to 200 characters, without control characters',
 });
 
 export const rateSchema = z

@@ -258,13 +258,9 @@ export const defects: readonly Defect[] = [
   defect(
     'read-by-creating-key-only',
     'READ-1',
-    'a message can be read with the key that sent it alone',
+    'a message can only be read with the key that sent it',
   ),
-  defect(
-    'read-other-message',
-    'READ-1',
-    "a read shows the account's latest message, whatever the id",
-  ),
+  defect('read-other-message', 'READ-1', "a read shows the account's latest message, for any id"),
   defect('right-spelling-invalid-key', 'AUTH-3', 'the code is auth_invalid_key'),
   defect('right-spelling-access-denied', 'AUTH-5', 'the code is from_number_access_denied'),
   defect('wrong-spelling-not-found', 'AUTH-4', 'the code is from_number_not_foundd'),
@@ -500,10 +496,10 @@ export const defects: readonly Defect[] = [
   defect(
     'from-number-other-sim',
     'RES-2',
-    "from_number is the account's first number, whichever was named",
+    "from_number is the account's first number, not the named one",
   ),
   defect('request-id-null', 'RES-3', 'request_id is null when none was supplied'),
-  defect('request-id-generated', 'RES-3', 'request_id is made up when none was supplied'),
+  defect('request-id-generated', 'RES-3', 'request_id is invented when the caller gave none'),
   defect('request-id-lower-case', 'RES-3', 'request_id is echoed in small letters'),
   defect('request-id-lost-on-read', 'RES-3', 'a read shows no request_id'),
   defect('request-id-trimmed', 'RES-3', 'request_id is echoed without the spaces around it'),
@@ -526,7 +522,7 @@ export const defects: readonly Defect[] = [
   defect(
     'version-prefix-everywhere',
     'VER-1',
-    'dashboard send, external send and tasks are under /api/v1/ alone',
+    'dashboard send, external send and tasks are only under /api/v1/',
   ),
-  defect('no-version-prefix', 'VER-1', 'send is under /api/sms/ alone'),
+  defect('no-version-prefix', 'VER-1', 'send is only under /api/sms/'),
 ];

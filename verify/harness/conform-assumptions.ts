@@ -95,6 +95,6 @@ function switchedIn(row: Row): Row {
 
 function printOne({ title, complaints, untold, tookMs }: Tried): void {
   const verdict = complaints.length === 0 ? 'sound' : 'WRONG';
-  const named = untold.length === 0 ? '' : `  untold: ${untold.join(', ')}`;
+  const named = untold.length === 0 ? '' : `  not determined: ${untold.join(', ')}`;
   console.log(`${title.padEnd(48)} ${verdict} ${String(tookMs).padStart(6)} ms${named}`);
 }
