@@ -85,9 +85,17 @@ const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 function abstractLeaf(value: string | number, values: Sample['values']): string | number {
   for (const [name, known] of Object.entries(values)) if (value === known) return `{${name}}`;
-  if (typeof value === 'number') return value;
-  if (uuid.test(value)) return '{uuid}';
-  return time.test(value) ? '{now}' : withPlaceholders(value, values);
+  if (isUuid(value)) return '{uuid}';
+  if (isTime(value)) return '{now}';
+  return typeof value === 'number' ? value : withPlaceholders(value, values);
+}
+
+export function isUuid(value: Json): boolean {
+  return typeof value === 'string' && uuid.test(value);
+}
+
+export function isTime(value: Json): boolean {
+  return typeof value === 'string' && time.test(value);
 }
 
 /** Replaces values inside a longer text, but only values too long to occur by chance. */

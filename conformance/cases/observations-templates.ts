@@ -15,6 +15,8 @@ import {
 } from '../discovered-templates.ts';
 import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
+import { inferReceived } from '../infer-received.ts';
+import { figures } from '../infer-stats.ts';
 import { type Inferred, inferBody, type Sample, type Template } from '../infer-template.ts';
 import { recorded } from '../recording.ts';
 import type { Refusal } from '../simulator-replies.ts';
@@ -312,41 +314,11 @@ export function hasOwnFigures({ json }: Reply): boolean {
   );
 }
 
-interface Place {
-  readonly at: string;
-  /** The largest number of messages that can have been accepted in between. */
-  readonly most: number;
-  readonly untold: string[];
-}
-
-function figures(before: unknown, after: unknown, place: Place): unknown {
-  const { at, most, untold } = place;
-  if (verify.isObject(before) && verify.isObject(after))
-    return Object.fromEntries(
-      Object.entries(after).map(([name, value]) => [
-        name,
-        figures(before[name], value, { ...place, at: `${at}.${name}` }),
-      ]),
-    );
-  if (typeof before === 'number' && typeof after === 'number' && before !== after) {
-    const isQueued = /\.queued$/.test(at);
-    const change = after - before;
-    if (change > 0 && change <= most) return isQueued ? '{queued}' : '{accepted}';
-    if (change < 0 && -change <= most) return '{quota_left}';
-  }
-  if (JSON.stringify(before) === JSON.stringify(after)) {
-    const status = /\.(sending|delivered|failed)$/.exec(at)?.[1];
-    if (typeof after === 'number' && status !== undefined) return `{${status}}`;
-    return after;
-  }
-  untold.push(`${at} changed from ${JSON.stringify(before)} to ${JSON.stringify(after)}`);
-  return after;
-}
-
 const receivedNames = ['count', 'next', 'previous', 'results'];
 const receivedItem = ['device_id', 'from_number', 'message', 'message_id', 'received_at', 'to'];
 
 async function receivedOf(t: Trial, account: Subject): Promise<Inferred | undefined> {
+  if (t.controlled) await receiveTwo(t, account);
   const reply = await t.get(paths.received, account.key);
   verify.given(() => verify.status(reply, 200));
   const { json } = reply;
@@ -362,11 +334,21 @@ async function receivedOf(t: Trial, account: Subject): Promise<Inferred | undefi
     entry === undefined ||
     (verify.isObject(entry) && Object.keys(entry).toSorted().join() === receivedItem.join());
   if ((isPage || Array.isArray(json)) && isOwnItem) return ownWith(reply);
-  const found = templateOfList({ reply, values: {} }, ['next', 'previous'], undefined);
+  const recipient = { number: account.from, deviceId: account.sims[0]?.deviceId };
+  const item = isOwnItem ? undefined : inferReceived(list ?? [], recipient);
+  const found = templateOfList({ reply, values: {} }, ['next', 'previous'], item);
   if (typeof found.untold === 'string') return { template: {}, untold: [found.untold] };
-  const other = isOwnItem ? [] : [`its entries have other fields: ${Object.keys(Object(entry))}`];
-  const { template } = found as Inferred;
-  return { template: { ...headersIn(reply), ...template }, untold: other };
+  const { template, untold } = found as Inferred;
+  return { template: { ...headersIn(reply), ...template }, untold };
+}
+
+/** Two, because the members of entries are told apart by what differs between entries. */
+async function receiveTwo(t: Trial, { accountId = '', from }: Subject): Promise<void> {
+  for (const message of ['first', 'second'])
+    await t.control.must('sims.receive', {
+      id: accountId,
+      input: { to: from, from: t.control.unusedNumber(), message },
+    });
 }
 
 async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined> {

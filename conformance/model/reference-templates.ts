@@ -88,7 +88,7 @@ function namesOf({ status, body, failing }: Reply, context: Context): readonly s
     return [`unsupported_${kind}`, 'error'];
   }
   const name = byStatus[status];
-  if (name === undefined) return [];
+  if (name === undefined) return status === 413 ? ['error'] : [];
   return name === 'redirect' || name === 'throttled' ? [name] : [name, 'error'];
 }
 
@@ -115,8 +115,9 @@ function valuesOf(reply: Reply, template: Template, context: Context): Values {
   const shared = {
     now: new Date(nowMs).toISOString(),
     uuid: isUuidText,
-    path: request.path,
-    method: request.method,
+    // The transport refuses a body that is too long before the request is read.
+    path: reply.status === 413 ? '' : request.path,
+    method: reply.status === 413 ? '' : request.method,
   };
   return {
     ...shared,

@@ -1,0 +1,101 @@
+/**
+ * Infers the shape of an entry in the list of received messages from the entries of one reply.
+ * The values decide what a member is: the account's own number and device, other numbers, times and
+ * ids. Its name decides only where values do not.
+ */
+import { type Inferred, isTime, isUuid, type Json } from './infer-template.ts';
+import { isObject } from './verify.ts';
+
+/** What is known of the account whose messages are listed. */
+export interface Recipient {
+  readonly number: string;
+  /** Undefined: no device of the account is known. */
+  readonly deviceId: string | undefined;
+}
+
+interface Role {
+  readonly placeholder: string;
+  /** True if a member with these values, one from each entry, can have this role. */
+  readonly fits: (values: readonly Json[], recipient: Recipient) => boolean;
+  /** A member of this name is preferred over others that fit. */
+  readonly named: RegExp;
+  /** True: a member that fits has another role unless it is named so. */
+  readonly needsName?: boolean;
+}
+
+const isNumber = (value: Json) => typeof value === 'string' && /^\+[1-9]\d{6,14}$/.test(value);
+const isText = (value: Json) => typeof value === 'string';
+const areDistinct = (values: readonly Json[]) => new Set(values).size === values.length;
+
+/** In the order in which members are assigned; each member has one role. */
+const roles: readonly Role[] = [
+  {
+    placeholder: 'to',
+    fits: (values, { number }) => values.every(isNumber) && values.includes(number),
+    named: /to|recipient|dest/i,
+  },
+  {
+    placeholder: 'from_number',
+    fits: (values, { number }) => values.every(isNumber) && !values.includes(number),
+    named: /from|sender|source|origin/i,
+  },
+  {
+    placeholder: 'device_id',
+    fits: (values, { deviceId }) => values.every(isUuid) && values.includes(deviceId ?? ''),
+    named: /device|sim/i,
+  },
+  {
+    placeholder: 'device_id',
+    fits: (values) => values.every(isUuid),
+    named: /device|sim/i,
+    needsName: true,
+  },
+  {
+    placeholder: 'message_id',
+    fits: (values) => values.every(isUuid) && areDistinct(values),
+    named: /^(message_?)?id$/i,
+  },
+  {
+    placeholder: 'received_at',
+    fits: (values) => values.every(isTime),
+    named: /receive|arriv|date|time|_at$/i,
+  },
+  {
+    placeholder: 'message',
+    fits: (values) => values.every(isText) && values.length > 1 && new Set(values).size > 1,
+    named: /text|message|body|content/i,
+  },
+  {
+    placeholder: 'message',
+    fits: (values) => values.every(isText),
+    named: /text|message|body|content/i,
+    needsName: true,
+  },
+];
+
+export function inferReceived(entries: readonly unknown[], recipient: Recipient): Inferred {
+  const rows = entries.filter(isObject);
+  const [first] = rows;
+  const names = Object.keys(first ?? {});
+  const isUniform = rows.every((row) => Object.keys(row).join() === names.join());
+  if (first === undefined || rows.length < entries.length || !isUniform)
+    return { template: {}, untold: ['its entries have different fields'] };
+  const columns = new Map(names.map((name) => [name, rows.map((row) => row[name] as Json)]));
+  const shown = new Map<string, string>();
+  for (const { placeholder, fits, named, needsName = false } of roles) {
+    if ([...shown.values()].includes(`{${placeholder}}`)) continue;
+    const fitting = names.filter(
+      (name) => !shown.has(name) && fits(columns.get(name) ?? [], recipient),
+    );
+    const member = fitting.find((name) => named.test(name)) ?? (needsName ? undefined : fitting[0]);
+    if (member !== undefined) shown.set(member, `{${placeholder}}`);
+  }
+  const untold: string[] = [];
+  const item = names.map((name) => {
+    const [value = null, ...others] = columns.get(name) ?? [];
+    const isConstant = others.every((other) => JSON.stringify(other) === JSON.stringify(value));
+    if (!shown.has(name) && !isConstant) untold.push(`.${name} differs between entries`);
+    return [name, shown.get(name) ?? value];
+  });
+  return { template: { body: Object.fromEntries(item) as Json }, untold };
+}
