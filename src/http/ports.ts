@@ -4,6 +4,7 @@
 
 import type { Live } from '../operations/live.ts';
 import { matchRoute } from './service/routes.ts';
+import { refuseUnread } from './service/templated-replies.ts';
 import { openTransport, type TransportKind } from './transport/open-transport.ts';
 import type { ServiceHandler, Transport } from './transport/transport.ts';
 
@@ -95,7 +96,8 @@ export function serviceHandler(simulator: Live): ServiceHandler {
       const { hosting } = simulator;
       return hosting.isFirst(simulator) ? hosting.handle(request) : simulator.handle(request);
     },
-    nestsErrors: () => simulator.simulation.world.assumptions.errorBody === 'nested',
+    wordRefusal: (status, code, detail) =>
+      refuseUnread(simulator.simulation.world, status, code, detail),
     onOwnReply: (path, status) =>
       simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),
     onLeft: (delivery, isSeen) => simulator.left(delivery, isSeen),

@@ -204,14 +204,19 @@ test.each(kinds)('%s: a status fault sends its headers, over any of ours', async
   expect([throttled.status, throttled.headers.get('retry-after')]).toEqual([429, '1']);
 });
 
-test.each(kinds)('%s: a 413 has the shape of errorBody, as it is switched', async (kind) => {
-  const simulator = start();
-  const { baseUrl } = await simulator.listen({ transport: kind });
-  const tooLarge = async () => {
-    const init = { method: 'POST', body: 'x'.repeat(65_537) };
-    return (await fetch(`${baseUrl}/api/v1/sms/send/`, init)).json();
-  };
-  expect(await tooLarge()).toMatchObject({ code: 'request_too_large' });
-  simulator.assumptions.patch({ errorBody: 'nested' });
-  expect(await tooLarge()).toMatchObject({ error: { code: 'request_too_large' } });
-});
+test.each(kinds)(
+  '%s: a 413 has the shape of errorBody or of the template `error`, as they are switched',
+  async (kind) => {
+    const simulator = start();
+    const { baseUrl } = await simulator.listen({ transport: kind });
+    const tooLarge = async () => {
+      const init = { method: 'POST', body: 'x'.repeat(65_537) };
+      return (await fetch(`${baseUrl}/api/v1/sms/send/`, init)).json();
+    };
+    expect(await tooLarge()).toMatchObject({ code: 'request_too_large' });
+    simulator.assumptions.patch({ errorBody: 'nested' });
+    expect(await tooLarge()).toMatchObject({ error: { code: 'request_too_large' } });
+    simulator.assumptions.patch({ replyTemplates: { error: { body: ['{code}', '{status}'] } } });
+    expect(await tooLarge()).toEqual(['request_too_large', 413]);
+  },
+);

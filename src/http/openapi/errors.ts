@@ -11,10 +11,13 @@ import { receivedParameters } from '../../sim/received.ts';
 import { documentedFields } from '../../sim/send-request.ts';
 import { errorReplies, errorReply } from '../service/error-replies.ts';
 import type { ApiReply } from '../service/messages.ts';
+import { refuseUnread } from '../service/templated-replies.ts';
+import type { WordRefusal } from '../transport/transport.ts';
 import { transportReplies } from '../transport/transport-replies.ts';
 import { componentRef, type Json } from './json-schema.ts';
 import { header, type Refusal } from './refusal.ts';
-import { worded } from './worded.ts';
+import { anyWording } from './replies.ts';
+import { asExample, worded } from './worded.ts';
 
 type Kind = ServiceError['kind'];
 type PlainKind = Exclude<Kind, 'invalid_field' | 'not_found' | 'throttled' | 'malformed_json'>;
@@ -151,15 +154,17 @@ export function throttled(limitPerMinute: number, assumptions: Assumptions): Ref
 
 /** The transport sends this reply before any handler runs. */
 export function tooLarge(limitBytes: number, assumptions: Assumptions): Refusal {
-  const nestsErrors = () => assumptions.errorBody === 'nested';
-  const serve = { service: (): ApiReply => reply, nestsErrors };
+  const setting = { seed: 0, now: () => 0, assumptions };
+  const wordRefusal: WordRefusal = (...refusal) => refuseUnread(setting, ...refusal);
+  const serve = { service: (): ApiReply => reply, wordRefusal };
   const { tooLarge: reply } = transportReplies(serve, limitBytes)();
+  const hasTemplate = assumptions.replyTemplates.error !== undefined;
   return {
     name: 'TooLarge',
     status: reply.status,
     description: `The body is longer than ${limitBytes} bytes.`,
-    schema: coded(z.literal('request_too_large'), assumptions),
-    reply,
+    schema: hasTemplate ? anyWording : coded(z.literal('request_too_large'), assumptions),
+    reply: asExample(reply),
   };
 }
 

@@ -10,10 +10,13 @@ import {
   recipient,
   unknownNumber,
 } from '../../../verify/testkit/twin.ts';
+import { defaultAssumptions } from '../../sim/assumptions.ts';
 import { documentedLimitsPerMinute, type EndpointName, endpointNames } from '../../sim/limits.ts';
 import { sendEndpoints } from '../../sim/stored-message.ts';
 import { type ApiReply, type ApiRequest, Simulator } from '../../simulator.ts';
 import { routes } from '../service/routes.ts';
+import { refuseUnread } from '../service/templated-replies.ts';
+import type { WordRefusal } from '../transport/transport.ts';
 import { transportReplies } from '../transport/transport-replies.ts';
 import { openApiText } from './service-document.ts';
 
@@ -174,7 +177,9 @@ test.each(mixtures.map((each) => [named(each), each] as const))(
 test.each(['code_detail', 'field_map', 'nested'] as const)(
   'the refusals of the transport match the document under errorBody %s',
   (errorBody) => {
-    const serve = { service: () => tooLarge, nestsErrors: () => errorBody === 'nested' };
+    const setting = { seed: 0, now: () => 0, assumptions: { ...defaultAssumptions, errorBody } };
+    const wordRefusal: WordRefusal = (...refusal) => refuseUnread(setting, ...refusal);
+    const serve = { service: () => tooLarge, wordRefusal };
     const { tooLarge } = transportReplies(serve, 65_536)();
     for (const endpoint of ['send', 'dashboard_send', 'external_send'] as const) {
       const service = new DescribedService({ errorBody });

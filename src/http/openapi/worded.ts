@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
-import type { ApiRequest } from '../service/messages.ts';
+import type { ApiReply, ApiRequest } from '../service/messages.ts';
 import { refuse } from '../service/templated-replies.ts';
 import { header, type Refusal } from './refusal.ts';
 import { anyWording } from './replies.ts';
@@ -36,8 +36,13 @@ export function worded(
         refusal.headers?.[titled(name)] ?? header('Set by `replyTemplates`.', z.string()),
       ]),
     ),
-    reply: isJson(reply.body) ? reply : { ...reply, body: JSON.stringify(reply.body) },
+    reply: asExample(reply),
   };
+}
+
+/** The reply with a body that is JSON, as examples in the document must be. */
+export function asExample(reply: ApiReply): ApiReply {
+  return isJson(reply.body) ? reply : { ...reply, body: JSON.stringify(reply.body) };
 }
 
 const exampleRequest: ApiRequest = {

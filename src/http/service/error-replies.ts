@@ -196,7 +196,11 @@ function plain(kind: PlainKind, assumptions: Assumptions): ApiReply {
   return reply;
 }
 
-function codedBody(code: string, detail: string, { errorBody }: Assumptions): string {
+export function codedBody(
+  code: string,
+  detail: string,
+  { errorBody }: Pick<Assumptions, 'errorBody'>,
+): string {
   return errorBody === 'nested'
     ? JSON.stringify({ error: { code, message: detail } })
     : JSON.stringify({ code, detail });

@@ -14,7 +14,7 @@ import {
 } from '../../sim/reply-templates.ts';
 import { Rng } from '../../sim/rng.ts';
 import type { World } from '../../sim/world.ts';
-import { errorReplies, errorReply } from './error-replies.ts';
+import { codedBody, errorReplies, errorReply } from './error-replies.ts';
 import { fillBody, fillText, RawJson, type Values } from './fill-template.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
 import { matchOtherSpelling, matchRoute } from './routes.ts';
@@ -40,6 +40,20 @@ export function refuse(world: Setting, request: ApiRequest, error: ServiceError)
   };
   const failures = error.kind === 'invalid_field' ? namedFailures(error, assumptions) : [];
   return worded(reply, template, values, failures);
+}
+
+/** The reply to a request that the transport refuses unread: its path and method are unknown. */
+export function refuseUnread(
+  world: Setting,
+  status: number,
+  code: string,
+  detail: string,
+): ApiReply {
+  const reply = { status, body: codedBody(code, detail, world.assumptions) };
+  const template = world.assumptions.replyTemplates.error;
+  if (template === undefined) return reply;
+  const values = valuesOf(world, { path: '', method: '', body: '' });
+  return worded(reply, template, { ...values, status, code, detail });
 }
 
 /** Rewords a reply; calls `values` only if a template is in force. */
@@ -163,7 +177,10 @@ function namedFailures(
   return validationScope === 'first' ? failures.slice(0, 1) : failures;
 }
 
-function valuesOf(world: Setting, { path, method, body }: ApiRequest): Values {
+function valuesOf(
+  world: Setting,
+  { path, method, body }: Pick<ApiRequest, 'path' | 'method' | 'body'>,
+): Values {
   const nowMs = world.now();
   // Drawn from the request alone, so that there is no stream to save and restore.
   const ids = Rng.stream(world.seed, `${method} ${path} ${body.length}`);

@@ -1,8 +1,7 @@
 /**
  * Replies of the transport itself, for requests that reached no handler or whose handler threw.
- * Built once per transport. The control port nests its errors; the service does so under
- * `errorBody: nested`.
- * Assumes: errorBody.
+ * The control port nests its errors; the service words them by the assumptions in force.
+ * Assumes: errorBody, replyTemplates.
  */
 import type { ApiReply } from '../service/messages.ts';
 import type {
@@ -11,6 +10,7 @@ import type {
   ControlRequest,
   EventsReply,
   Serve,
+  WordRefusal,
 } from './transport.ts';
 
 export interface TransportReplies {
@@ -23,24 +23,29 @@ export interface TransportReplies {
 }
 
 /**
- * Reads the replies in force: on the service port their shape is an assumption that may be switched
+ * The replies as worded now: on the service port their shape is an assumption that may be switched
  * at any time.
  */
 export function transportReplies(serve: Serve, limitBytes: number): () => TransportReplies {
-  const flat = repliesOf(limitBytes, (code, detail) => ({ code, detail }));
-  const nested = repliesOf(limitBytes, (code, message) => ({ error: { code, message } }));
-  if ('control' in serve) return () => nested;
-  return () => (serve.nestsErrors?.() === true ? nested : flat);
+  if ('service' in serve && serve.wordRefusal !== undefined) {
+    const { wordRefusal } = serve;
+    return () => repliesOf(limitBytes, wordRefusal);
+  }
+  const replies = repliesOf(limitBytes, 'control' in serve ? nested : flat);
+  return () => replies;
 }
 
-function repliesOf(
-  limitBytes: number,
-  shape: (code: string, text: string) => unknown,
-): TransportReplies {
-  const reply = (status: number, code: string, text: string): ApiReply => ({
-    status,
-    body: JSON.stringify(shape(code, text)),
-  });
+const flat: WordRefusal = (status, code, detail) => ({
+  status,
+  body: JSON.stringify({ code, detail }),
+});
+
+const nested: WordRefusal = (status, code, message) => ({
+  status,
+  body: JSON.stringify({ error: { code, message } }),
+});
+
+function repliesOf(limitBytes: number, reply: WordRefusal): TransportReplies {
   return {
     tooLarge: reply(413, 'request_too_large', `Request body exceeds ${limitBytes} bytes.`),
     busy: reply(503, 'busy', 'Too many request bodies are arriving at once.'),

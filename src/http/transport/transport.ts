@@ -66,12 +66,13 @@ export interface ControlService {
 /** The two kinds of port. */
 export type Serve = ServiceHandler | ControlService;
 
+/** The reply to a refusal, in the shape that is in force now. */
+export type WordRefusal = (status: number, code: string, detail: string) => ApiReply;
+
 export interface ServiceHandler {
   readonly service: Handle;
-  /**
-   * True if the transport's own refusals use the nested shape now (`errorBody`). Default: false.
-   */
-  readonly nestsErrors?: () => boolean;
+  /** Words the transport's own refusals. Default: `{"code", "detail"}`. */
+  readonly wordRefusal?: WordRefusal;
   /**
    * Called when the transport answers in place of the service; the path is empty where none was
    * read. It must not throw.
