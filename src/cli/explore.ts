@@ -90,7 +90,8 @@ function report(
     io.out(findingText(finding, isSingle ? 'FAILED' : 'FOUND', files[at]));
   }
   for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
-  for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', undefined));
+  const note = flags.jobs > 1 ? `${passedAgain}; ${tryOneJob}` : passedAgain;
+  for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
   if (problem !== undefined) {
     io.error(`smstwin explore: ${problem.line}\n`);
     if (problem.tail !== '') io.error(`${problem.tail.replace(/^/gm, '  | ')}\n`);
@@ -116,6 +117,9 @@ function report(
 }
 
 const seenOnce = 'seen once: the exploration ended before this schedule was run again';
+
+const passedAgain = 'did not repeat when this schedule was run again';
+const tryOneJob = 'if two runs at one time share a port or a file, use --jobs 1';
 
 function countsLine(result: SearchResult): string {
   const { runs, points, findings, unconfirmed, unstable, skipped } = result;

@@ -8,16 +8,18 @@ import { equalFault, type FaultName, faultsAt } from './fault-names.ts';
 import type { Run } from './run.ts';
 import { type Point, pointKey, type Schedule, scheduleKey } from './schedule.ts';
 
-/** The runs so far, by schedule. */
+/** The last run of each schedule, with the points that any run of this schedule reached. */
 export class RunBook {
   readonly #runs = new Map<string, Run>();
   /** From each skipped schedule to the equal one that was run. */
   readonly #equal = new Map<string, string>();
 
   add(run: Run): void {
+    const key = scheduleKey(run.schedule);
+    const earlier = this.#runs.get(key)?.trace ?? [];
+    const trace = [...run.trace, ...earlier.filter((point) => !reaches(run, point))];
     // The exchanges of a passed run are never read again, so they are not kept.
-    const kept = run.failures.length > 0 ? run : { ...run, seen: [] };
-    this.#runs.set(scheduleKey(run.schedule), kept);
+    this.#runs.set(key, { ...run, trace, seen: run.failures.length > 0 ? run.seen : [] });
   }
 
   get(schedule: Schedule): Run | undefined {

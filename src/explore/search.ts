@@ -98,16 +98,15 @@ class Search {
   }
 
   async #tryAll(schedules: readonly Schedule[], level: Level, learned: Learned): Promise<Run[]> {
-    const runs: Run[] = [];
+    const tried: Schedule[] = [];
     const waiting = schedules.values();
     const work = async (): Promise<void> => {
       for (const schedule of waiting) {
         if (this.#isOver) return;
         const run = await this.#try(schedule, learned);
-        runs.push(run);
+        tried.push(schedule);
         level.done++;
-        const kind = kindOfRun(run);
-        if (kind !== undefined) await this.#explain(run, kind, learned);
+        await this.#explain(run, learned);
         this.#options.onProgress?.(this.#progress());
       }
     };
@@ -115,7 +114,8 @@ class Search {
       Array.from({ length: this.#options.jobs }, () => work()),
     );
     for (const end of ended) if (end.status === 'rejected') this.#endBy(end.reason);
-    return runs;
+    // From the book: a run that confirms a failure may pass, and reach points that the first hid.
+    return tried.flatMap((schedule) => this.#book.get(schedule) ?? []);
   }
 
   get #isOver(): boolean {
@@ -148,27 +148,39 @@ class Search {
   }
 
   /**
-   * Confirms a failure, shrinks it, and adds it to the findings, or to those that did not repeat.
+   * Runs a failing schedule again until it passes or fails for the second time for the same cause.
+   * Such a failure is shrunk and added to the findings; those seen once did not repeat.
    */
-  async #explain(run: Run, kind: string, learned: Learned): Promise<void> {
-    const known = this.#findings.like(run.schedule, kind);
-    if (known !== undefined) {
-      this.#findings.addSchedule(known, run.schedule, kind);
-      return;
+  async #explain(first: Run, learned: Learned): Promise<void> {
+    const once = new Map<string, Finding>();
+    let run = first;
+    let kind = kindOfRun(run);
+    while (kind !== undefined && !this.#isKnown(run.schedule, kind) && !once.has(kind)) {
+      const failure = findingOf(run);
+      once.set(kind, failure);
+      this.#unconfirmed.set(failure, kind);
+      run = await this.#try(run.schedule, learned);
+      kind = kindOfRun(run);
     }
-    const failure = findingOf(run);
-    this.#unconfirmed.set(failure, kind);
-    const repeats = kindOfRun(await this.#try(run.schedule, learned)) === kind;
-    if (repeats) {
+    const isConfirmed = kind !== undefined && once.has(kind);
+    if (isConfirmed) {
       this.#problem ??= controlProblem(await this.#runClient([], learned.known), learned);
-    } else {
-      this.#unstable.push(failure);
     }
-    this.#unconfirmed.delete(failure);
-    if (!repeats || this.#problem !== undefined) return;
+    for (const [cause, failure] of once) {
+      if (!isConfirmed || cause !== kind) this.#unstable.push(failure);
+      this.#unconfirmed.delete(failure);
+    }
+    if (kind === undefined || !isConfirmed || this.#problem !== undefined) return;
     const finding = this.#findings.add(await this.#shrunk(run, kind, learned), kind);
     this.#findings.addSchedule(finding, run.schedule, kind);
     if (this.#options.bail) this.#stop ??= 'bail';
+  }
+
+  /** Counts the schedule with the finding that has the same cause, if there is one. */
+  #isKnown(schedule: Schedule, kind: string): boolean {
+    const known = this.#findings.like(schedule, kind);
+    if (known !== undefined) this.#findings.addSchedule(known, schedule, kind);
+    return known !== undefined;
   }
 
   /** The smallest schedule that fails alike; that of the run if the search ends first. */

@@ -70,6 +70,26 @@ if (readFileSync(${JSON.stringify(file)}).length % 2 === 0) process.exitCode = 1
   expect(error).toContain('the command differs between runs without any fault');
 });
 
+test('a failure that does not repeat: UNSTABLE, with a hint at --jobs 1', async () => {
+  const file = join(folder, 'crashes');
+  const crashing = script(
+    'crashing',
+    `import { appendFileSync, readFileSync } from 'node:fs';
+appendFileSync(${JSON.stringify(file)}, 'x');
+if (readFileSync(${JSON.stringify(file)}).length === 3) process.exit(3);
+const { run } = await import(${JSON.stringify(client('patient.mjs'))});
+const { SMSTWIN_BASE_URL: baseUrl, SMSTWIN_API_KEY: apiKey, SMSTWIN_FROM: from } = process.env;
+await run({ fetch, baseUrl, apiKey, from }, 'none', 1);`,
+  );
+  const { exitCode, out } = await runExplore(['--faults', 'throttle', '--', ...crashing]);
+  expect(exitCode).toBe(0);
+  expect(out).toContain('UNSTABLE  failed  throttle at send 1, attempt 1');
+  expect(out).toContain(
+    'did not repeat when this schedule was run again; if two runs at one time share a port or a file, use --jobs 1',
+  );
+  expect(out).toContain('explored 1 of 1 single faults and 1 of 1 pairs: exhaustive to depth 2');
+});
+
 test('a command that hangs by itself: 4, and its processes end', async () => {
   const { exitCode, error } = await runExplore(['--timeout', '500ms', '--', 'sleep', '600']);
   expect(exitCode).toBe(4);
