@@ -11,7 +11,7 @@ import { exitCodeOf, exploredLine } from '../explore/exploration.ts';
 import { faultNames } from '../explore/fault-names.ts';
 import { checkFolder, readSchedule, writeFindings } from '../explore/finding-files.ts';
 import { replay } from '../explore/replay.ts';
-import { search } from '../explore/search.ts';
+import { type SearchOptions, search } from '../explore/search.ts';
 import type { Progress, SearchResult } from '../explore/search-result.ts';
 import { type ExploreFlags, exploreFlags, flagsAgain } from './explore-flags.ts';
 import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
@@ -49,7 +49,7 @@ async function run(command: readonly string[], flags: ExploreFlags, io: CommandI
   const startMs = Date.now();
   try {
     await runs.start();
-    const options = {
+    const options: SearchOptions = {
       runClient: runs.run.bind(runs),
       faults: flags.faults ?? faultNames,
       depth,
@@ -58,6 +58,7 @@ async function run(command: readonly string[], flags: ExploreFlags, io: CommandI
       seed,
       bail: flags.bail ?? false,
       mayFail: flags.commandMayFail ?? false,
+      subject: 'command',
       onProgress: progressTo(io),
     };
     const result =

@@ -2,54 +2,31 @@
  * `smstwin/explore`: tries every fault at every call of a client function, in this process and on
  * virtual time, and shrinks what makes it lose a message, send one twice, retry too early or hang.
  */
-import { durationMs } from '../operations/duration.ts';
-import type { SettingsInput } from '../simulator.ts';
 import { exitCodeOf, exploredLine } from './exploration.ts';
-import { type FaultName, faultNames } from './fault-names.ts';
+import { checkedOptions, type ExploreOptions } from './explore-options.ts';
 import { type FindingView, findingView } from './finding-view.ts';
-import { type Client, runInProcess } from './in-process-run.ts';
+import { runInProcess } from './in-process-run.ts';
 import { replay } from './replay.ts';
 import type { RunClient } from './run.ts';
-import { parsed, type Schedule, scheduleSchema } from './schedule.ts';
 import { search } from './search.ts';
 
+export type { ExploreOptions } from './explore-options.ts';
 export type { FaultName } from './fault-names.ts';
 export type { FindingView, TimelineEntry } from './finding-view.ts';
 export type { Client, ClientTools } from './in-process-run.ts';
 export type { Point, Schedule, ScheduledFault } from './schedule.ts';
 
-export interface ExploreOptions {
-  /** Called once for each run, each time with a fresh world. It passes if it resolves. */
-  readonly client: Client;
-  /** Faults per schedule, at most. Default 2. */
-  readonly depth?: number;
-  /** Runs of the client, at most; those that confirm and shrink included. Default 500. */
-  readonly maxRuns?: number;
-  /** Default: all. */
-  readonly faults?: readonly FaultName[];
-  /** How long `slow` holds a reply. Default `'3s'`. */
-  readonly slow?: string | number;
-  /** Simulated time that a run may take. Default `'10m'`. */
-  readonly timeout?: string | number;
-  readonly seed?: number;
-  /** Settings of the simulator, without the clock and the seed. */
-  readonly settings?: Omit<SettingsInput, 'clock' | 'seed'>;
-  /** Run only this schedule. */
-  readonly schedule?: Schedule;
-  /** Stop at the first finding. */
-  readonly bail?: boolean;
-  /** True if a run does not fail only because the client rejects. */
-  readonly clientMayFail?: boolean;
-}
-
 export interface Exploration {
   /**
-   * The same codes as the command: 0 nothing found, 1 found, 4 cannot be explored, 6 budget ended.
+   * The same codes as the command: 0 nothing found and exhausted, 1 found, 6 the budget ended, and
+   * 4 the client cannot be explored, for which `explore` rejects.
    */
   readonly exitCode: number;
   /** How far it got: `explored 34 of 34 single faults and …`. */
   readonly explored: string;
-  /** Why the client cannot be explored: it fails, or differs between runs, without any fault. */
+  /**
+   * Set for exit code 4: the client makes no request, or fails or differs without any fault.
+   */
   readonly problem: string | undefined;
   readonly findings: readonly FindingView[];
   /** Failures that were seen once when the budget ended. */
@@ -62,23 +39,38 @@ export interface Exploration {
   readonly skipped: number;
 }
 
+/** The client cannot be explored, so that an empty list of findings would mean nothing. */
+export class NotExploredError extends Error {
+  override readonly name = 'NotExploredError';
+  /** What was seen before. */
+  readonly exploration: Exploration;
+
+  constructor(message: string, exploration: Exploration) {
+    super(message);
+    this.exploration = exploration;
+  }
+}
+
 /**
- * Resolves when the depth is exhausted or the budget has ended. A process can run one at a time.
+ * Resolves when the depth is exhausted or the budget has ended. Rejects with a UsageError for
+ * unusable options, and with a NotExploredError where the command would exit with 4. A process can
+ * run one at a time.
  */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
-  const { depth = 2, maxRuns = 500, seed = 1, faults = faultNames } = options;
-  const { client, settings = {}, clientMayFail: mayFail = false, bail = false } = options;
-  const slowMs = durationMs(options.slow ?? '3s', 'slow');
-  const timeoutMs = durationMs(options.timeout ?? '10m', 'timeout');
-  const runClient: RunClient = (schedule, known) =>
-    runInProcess({ client, settings: { seed, ...settings }, slowMs, timeoutMs }, schedule, known);
+  const { client, settings, slow, timeout, schedule, ...rest } = checkedOptions(options);
+  const { clientMayFail: mayFail, seed } = rest;
+  const inProcess = {
+    ...{ client, settings: { seed, ...settings } },
+    ...{ slowMs: slow, timeoutMs: timeout },
+  };
+  const runClient: RunClient = (...run) => runInProcess(inProcess, ...run);
   const result =
-    options.schedule === undefined
-      ? await search({ runClient, faults, depth, maxRuns, jobs: 1, seed, bail, mayFail })
-      : await replay({ runClient, mayFail }, parsed(scheduleSchema, options.schedule, 'schedule'));
-  return {
+    schedule === undefined
+      ? await search({ ...rest, runClient, jobs: 1, mayFail })
+      : await replay({ runClient, mayFail }, schedule);
+  const exploration = {
     exitCode: exitCodeOf(result),
-    explored: exploredLine(result, { depth, maxRuns }),
+    explored: exploredLine(result, rest),
     problem: result.problem?.line,
     findings: result.findings.map(findingView),
     unconfirmed: result.unconfirmed.map(findingView),
@@ -87,4 +79,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
     points: result.points,
     skipped: result.skipped,
   };
+  if (result.problem === undefined) return exploration;
+  const { line, tail } = result.problem;
+  throw new NotExploredError(tail === '' ? line : `${line}\n${tail}`, exploration);
 }

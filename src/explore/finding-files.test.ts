@@ -37,6 +37,7 @@ const at = { endpoint: 'send', intent: 1, attempt: 1 };
 
 test.each([
   ['{"foo": 1}', ['schedule: is missing: expected a list']],
+  ['[]', ['expected at least one fault; got a list of 0']],
   ['"hang"', ['expected a schedule, which is a list of faults, or a finding; got "hang"']],
   [
     JSON.stringify([{ at: { ...at, endpoint: 'sned', attempt: 0 }, fault: 'hang', when: 1 }]),

@@ -117,7 +117,7 @@ class ClientRun {
 }
 
 function messageOf(error: unknown): string {
-  return `the client failed: ${error instanceof Error ? error.message : String(error)}`;
+  return `it threw: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 function stackOf(error: unknown): string {

@@ -1,7 +1,7 @@
 /**
  * Runs one schedule, after runs without faults that show what the client achieves by itself.
  */
-import { isProblem, learn } from './learn.ts';
+import { isProblem, learn, type Subject } from './learn.ts';
 import type { KnownIntents } from './points.ts';
 import { Ended, type RunClient, runOf } from './run.ts';
 import type { Schedule } from './schedule.ts';
@@ -10,10 +10,12 @@ import { findingOf, type SearchResult } from './search-result.ts';
 export interface ReplayOptions {
   readonly runClient: RunClient;
   readonly mayFail: boolean;
+  /** Default `client`. */
+  readonly subject?: Subject;
 }
 
 export async function replay(
-  { runClient, mayFail }: ReplayOptions,
+  { runClient, mayFail, subject }: ReplayOptions,
   schedule: Schedule,
   intents: KnownIntents = {},
 ): Promise<SearchResult> {
@@ -27,7 +29,7 @@ export async function replay(
     ...{ stop: undefined, problem: undefined },
   };
   try {
-    const learned = await learn(counted, intents);
+    const learned = await learn(counted, { subject, intents });
     if (isProblem(learned)) return { ...empty, runs, problem: learned };
     const raw = await counted(schedule, learned.known);
     const run = runOf(raw, schedule, learned.expected, mayFail);

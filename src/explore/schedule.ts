@@ -36,6 +36,7 @@ export const scheduleSchema = z
       fault: z.enum(faultNames),
     }),
   )
+  .min(1, { error: 'expected at least one fault' })
   .max(100)
   .superRefine((schedule, context) => {
     const keys = schedule.map(({ at }) => pointKey(at));
@@ -64,6 +65,10 @@ export function pointKey({ endpoint, intent, attempt }: Point): string {
   return `${endpoint} ${intent}.${attempt}`;
 }
 
+export function pointText({ endpoint, intent, attempt }: Point): string {
+  return `${endpoint} ${intent}, attempt ${attempt}`;
+}
+
 export function faultKey({ at, fault }: ScheduledFault): string {
   return `${pointKey(at)} ${fault}`;
 }
@@ -76,9 +81,7 @@ export function scheduleKey(schedule: Schedule): string {
 /** `lost_response at send 1, attempt 2`. */
 export function scheduleText(schedule: Schedule): string {
   if (schedule.length === 0) return 'no fault';
-  return schedule
-    .map(({ at, fault }) => `${fault} at ${at.endpoint} ${at.intent}, attempt ${at.attempt}`)
-    .join('; then ');
+  return schedule.map(({ at, fault }) => `${fault} at ${pointText(at)}`).join('; then ');
 }
 
 /** Every schedule that lacks one of the faults. */

@@ -5,7 +5,14 @@
 import { candidatesAfter, RunBook, shuffled } from './candidates.ts';
 import type { FaultName } from './fault-names.ts';
 import { Findings } from './findings.ts';
-import { controlProblem, isProblem, type Learned, learn, type Problem } from './learn.ts';
+import {
+  controlProblem,
+  isProblem,
+  type Learned,
+  learn,
+  type Problem,
+  type Subject,
+} from './learn.ts';
 import { Ended, type Run, type RunClient, runOf } from './run.ts';
 import { pointKey, type Schedule, scheduleKey } from './schedule.ts';
 import {
@@ -32,6 +39,8 @@ export interface SearchOptions {
   /** Stop at the first finding. */
   readonly bail: boolean;
   readonly mayFail: boolean;
+  /** Default `client`. */
+  readonly subject?: Subject;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -61,7 +70,8 @@ class Search {
 
   async run(): Promise<SearchResult> {
     try {
-      const learned = await learn((schedule, known) => this.#runClient(schedule, known));
+      const { subject } = this.#options;
+      const learned = await learn((...run) => this.#runClient(...run), { subject });
       if (isProblem(learned)) this.#problem = learned;
       else {
         this.#learned = learned;

@@ -36,8 +36,7 @@ test('a correct client whose texts differ in each run passes', async () => {
     await send(tools, `one of run ${run}`);
     await send(tools, `two of run ${run}`);
   };
-  const { findings, explored, problem } = await explore({ client, faults });
-  expect(problem).toBeUndefined();
+  const { findings, explored } = await explore({ client, faults });
   expect(findings).toEqual([]);
   expect(explored).toBe('explored 6 of 6 single faults and 27 of 27 pairs: exhaustive to depth 2');
 });
