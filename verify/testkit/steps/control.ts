@@ -27,7 +27,7 @@ export const revokeKey = stepKind(
   },
 );
 
-interface SimChanges {
+export interface SimChanges {
   readonly active?: boolean;
   readonly connected?: boolean;
   readonly allowed?: boolean;
