@@ -25,7 +25,7 @@ let outcome: Outcome;
 beforeAll(async () => {
   server = await hostile();
   const reports = kinds.flatMap((kind) => ['--report', `${kind}=${file(kind)}`]);
-  outcome = await run(server.url, ...allFlags, '--timeout', '1s', ...reports);
+  outcome = await run(server.url, ...allFlags, '--timeout', '20s', ...reports);
 }, 30_000);
 
 afterAll(async () => {
@@ -181,7 +181,7 @@ describe('usage', () => {
 
   test('--profile readonly sends nothing', async () => {
     const silent = await hostile();
-    await run(silent.url, ...allFlags, '--profile', 'readonly', '--timeout', '1s');
+    await run(silent.url, ...allFlags, '--profile', 'readonly', '--timeout', '20s');
     expect(silent.posts).toEqual([]);
     await silent.close();
   });
@@ -212,7 +212,7 @@ describe('usage', () => {
   });
 
   test('--bail stops at the first failure', async () => {
-    const { out, code } = await run(server.url, ...allFlags, '--bail', '--timeout', '1s');
+    const { out, code } = await run(server.url, ...allFlags, '--bail', '--timeout', '20s');
     expect(code).toBe(1);
     expect(out).toContain('stopped by --bail');
   });

@@ -20,7 +20,8 @@ export class RawSocket {
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => {
       this.#reader.add(chunk.toString('latin1'));
-      this.#wake();
+      // Once for all that arrives in one turn: each look for an end reads everything that arrived.
+      setImmediate(() => this.#wake());
     });
     // A reset also closes the connection.
     socket.on('error', () => {});

@@ -234,7 +234,7 @@ both(
     expect(calls).toBe(1);
     const before = performance.now();
     await transport.close(60_000);
-    expect(performance.now() - before).toBeLessThan(5_000);
+    expect(performance.now() - before).toBeLessThan(20_000);
   },
 );
 
@@ -268,11 +268,10 @@ both(
       const block = request.repeat(200);
       for (let n = 0; n < count / 200; n++) void socket.write(block);
       let before = -1;
-      while (answered !== before) {
+      while (answered === 0 || answered !== before) {
         before = answered;
         await new Promise((resolve) => setTimeout(resolve, 30));
       }
-      expect(answered).toBeGreaterThan(0);
       expect(answered).toBeLessThan(count);
     }
   },
@@ -292,8 +291,8 @@ both(
     socket.stall();
     // Small enough to arrive in one piece, and to be read in one.
     await socket.write(get().repeat(100));
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(answered).toBeGreaterThan(0);
+    await expect.poll(() => answered).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 100));
     expect(answered).toBeLessThan(5);
   },
 );
