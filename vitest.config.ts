@@ -8,7 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  */
 const alone = ['src/http/transport/open-transport.test.ts'];
 /**
- * Starts, loads and kills whole processes, or looks long at whole pages: left out of `npm test`,
+ * Starts, loads and kills whole processes, drives a browser, or takes long: left out of `npm test`,
  * part of `npm run test:all`.
  */
 const system = ['src', 'conformance', 'bench', 'verify'].map(
@@ -24,10 +24,11 @@ const longest = [
   'verify/explore/clients.system.test.ts',
   'verify/clients/foreign-clients.system.test.ts',
   'verify/harness/defects.system.test.ts',
-  'verify/browser/pages.test.ts',
-  'verify/model/model.test.ts',
-  'verify/browser/report.test.ts',
+  'verify/browser/pages-in-use.system.test.ts',
   'verify/browser/pages.system.test.ts',
+  'verify/model/model.test.ts',
+  'verify/model/assumptions.test.ts',
+  'src/recording/checkpoints.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -47,8 +48,9 @@ const shared = {
   // tests wait rather than compute.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // A test that hangs shall end; one that others on the machine slow down shall not fail.
-  testTimeout: 30_000,
+  testTimeout: 60_000,
   hookTimeout: 60_000,
+  expect: { poll: { timeout: 20_000 } },
 };
 
 export default defineConfig({

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createSimulator } from '../src/simulator.ts';
 import { newIo } from './io-fixture.ts';
 import { bench } from './main.ts';
 import type { BenchResult } from './report/result.ts';
@@ -94,6 +95,28 @@ test.each([
     } finally {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+    }
+  },
+  30_000,
+);
+
+test.each([
+  [{}, 0, 'every limit held'],
+  [{ send: 121 }, 7, 'OVER-ADMISSION'],
+  [{ send: 119 }, 7, 'UNDER-ADMISSION'],
+])(
+  'a running simulator with limits %j is audited over its control port',
+  async (limits, code, text) => {
+    const simulator = await createSimulator({ limits });
+    try {
+      const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
+      const { io, texts } = newIo();
+      const flags = ['--scenario', 'limit-audit', '--duration', '500ms'];
+      expect(await bench([baseUrl, '--control-url', controlUrl ?? '', ...flags], io)).toBe(code);
+      expect(texts.out).toContain(text);
+      expect(simulator.accounts.list()).toHaveLength(3);
+    } finally {
+      await simulator.close();
     }
   },
   30_000,

@@ -34,28 +34,6 @@ test.each([
   await expect(bench(argv, newIo().io)).rejects.toThrow(why);
 });
 
-test.each([
-  [{}, 0, 'every limit held'],
-  [{ send: 121 }, 7, 'OVER-ADMISSION'],
-  [{ send: 119 }, 7, 'UNDER-ADMISSION'],
-])(
-  'a running simulator with limits %j is audited over its control port',
-  async (limits, code, text) => {
-    const simulator = await createSimulator({ limits });
-    try {
-      const { baseUrl, controlUrl } = await simulator.listen({ control: {} });
-      const { io, texts } = newIo();
-      const flags = ['--scenario', 'limit-audit', '--duration', '500ms'];
-      expect(await bench([baseUrl, '--control-url', controlUrl ?? '', ...flags], io)).toBe(code);
-      expect(texts.out).toContain(text);
-      expect(simulator.accounts.list()).toHaveLength(3);
-    } finally {
-      await simulator.close();
-    }
-  },
-  30_000,
-);
-
 /** The address of a server that has closed. */
 async function closedAddress(): Promise<string> {
   const server = createServer();

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../verify/testkit/runs.ts';
 import {
   acmeNumber,
   acmeOtherNumber,
@@ -382,7 +383,7 @@ test('STATE-3 progressPace switched back and forth in flight: every message ends
         expectQuiet(twin);
       },
     ),
-    { numRuns: 40 },
+    { numRuns: runs(8) },
   );
 });
 
@@ -774,7 +775,7 @@ test('SVC-3 advancing in one go and in many gives the same history', () => {
       });
       expect(inMany.histories()).toEqual(inOne.histories());
     }),
-    { numRuns: 60 },
+    { numRuns: runs(12) },
   );
 });
 
@@ -789,7 +790,7 @@ test('SVC-3 advancing 60 s in one go and in sixty goes gives the same history', 
       };
       expect(run(60)).toEqual(run(1));
     }),
-    { numRuns: 30 },
+    { numRuns: runs(6) },
   );
 });
 
@@ -814,7 +815,7 @@ test('STATE-3 under any operations, every history follows the table, and the tim
         if (message.sendingAtMs > 0) expect(message.sendingAtMs).toBeGreaterThanOrEqual(sendable);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: runs(12) },
   );
 });
 

@@ -26,6 +26,7 @@ import {
   nextTurn,
 } from '../../verify/testkit/journal-files.ts';
 import { outcomeOf, someCommands } from '../../verify/testkit/random-commands.ts';
+import { runs } from '../../verify/testkit/runs.ts';
 import { replayJournal } from '../cli/replay-journal.ts';
 import { wrongSimulation } from '../defects/all.ts';
 import { type SettingsInput, Simulator, type SimulatorOptions } from '../simulator.ts';
@@ -87,7 +88,7 @@ test('SEND-4 a run that goes on from checkpoints answers like one that never sto
       }
       await Promise.all([stopped.close(), stayed.close()]);
     }),
-    { numRuns: 8 },
+    { numRuns: runs(2) },
   );
 }, 180_000);
 

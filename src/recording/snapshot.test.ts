@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
 import { type Command, outcomeOf, someCommands } from '../../verify/testkit/random-commands.ts';
+import { runs } from '../../verify/testkit/runs.ts';
 import { snapshotText } from '../operations/snapshots.ts';
 import { Simulator } from '../simulator.ts';
 
@@ -34,7 +35,7 @@ test('STATE-3 a restored simulator behaves like one that never stopped', () => {
       void stayed.close();
       void restored.close();
     }),
-    { numRuns: 40 },
+    { numRuns: runs(8) },
   );
 });
 

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../verify/testkit/runs.ts';
 import { exchangesOfHar } from './har-feed.ts';
 import { latestReports } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
@@ -57,7 +58,7 @@ const bothIds = latestReports([
   { ...order, request_id: 'b', reported: 'accepted' },
 ]);
 
-const numRuns = Number(process.env['SMSTWIN_RUNS'] ?? 100);
+const numRuns = runs(20);
 
 test.each([
   ['without an intents file', undefined],

@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
 import { bearer, requestTo } from '../../verify/testkit/request.ts';
+import { runs } from '../../verify/testkit/runs.ts';
 import { exchangesOfJournalFile } from '../cli/referee-journal.ts';
 import type { Delivery } from '../http/service/messages.ts';
 import { Simulator } from '../simulator.ts';
@@ -73,7 +74,7 @@ function broken({ rules }: RefereeReport): string[] {
   return rules.filter(({ findings }) => findings.length > 0).map(({ id }) => id);
 }
 
-const numRuns = Number(process.env['SMSTWIN_RUNS'] ?? 60);
+const numRuns = runs(12);
 
 test('the verdicts on a journal are those of the simulator that wrote it', () => {
   fc.assert(

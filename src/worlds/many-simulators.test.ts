@@ -1,11 +1,8 @@
 /**
- * Many simulators in one process, at the same time and one after another.
+ * Many simulators in one process.
  */
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
-import { kinds } from '../../verify/testkit/transport-fixture.ts';
 import { createSimulator, Simulator } from '../simulator.ts';
 
 test('two hundred simulators have each their own clock, limits, ids and fates', async () => {
@@ -34,43 +31,6 @@ test('two hundred simulators have each their own clock, limits, ids and fates', 
   expect(bodies[0]?.[0]).not.toBe(bodies[1]?.[0]);
   await Promise.all(simulators.map((simulator) => simulator.close()));
 });
-
-test('a thousand simulators, started and closed, leave nothing behind', async () => {
-  const live = async () => {
-    const simulator = new Simulator();
-    simulator.activity.stream(() => {});
-    sendBy(simulator, 0, { send_at: '2999-01-01T00:00:00Z' });
-    await simulator.close();
-  };
-  for (let n = 0; n < 200; n++) await live();
-  const before = { heap: heapBytes(), resources: process.getActiveResourcesInfo().length };
-  for (let n = 0; n < 1_000; n++) await live();
-  expect(process.getActiveResourcesInfo()).toHaveLength(before.resources);
-  // A single simulator holds more than this divided by the thousand.
-  expect(heapBytes() - before.heap).toBeLessThan(3_000_000);
-}, 60_000);
-
-test.each(kinds)(
-  '%s: ports opened and closed a hundred times are free again',
-  async (transport) => {
-    let port = 0;
-    for (let n = 0; n < 100; n++) {
-      const simulator = new Simulator();
-      const { baseUrl } = await simulator.listen({ transport, port, control: {} });
-      port = Number(new URL(baseUrl).port);
-      await simulator.close();
-    }
-    expect(port).toBeGreaterThan(0);
-  },
-);
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-
-function heapBytes(): number {
-  collect();
-  return process.memoryUsage().heapUsed;
-}
 
 test('a transport that is not one is refused by name', async () => {
   const simulator = new Simulator({ clock: 'manual' });

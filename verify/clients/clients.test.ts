@@ -6,9 +6,9 @@
 import { expect } from 'vitest';
 import type { createSimulator } from '../../src/simulator.ts';
 import { test } from '../../src/testing/vitest.ts';
+import { runs } from '../testkit/runs.ts';
 import { type Answer, inProcess, overSockets, type Send } from './patient-clients.ts';
 
-const runs = Number(process.env['SMSTWIN_RUNS'] ?? 5);
 const secondMs = 1_000;
 const dayMs = 86_400 * secondMs;
 
@@ -60,7 +60,7 @@ const cases: [string, string, Send][] = [
 /** What the first run of the first client saw. */
 let recorded: unknown;
 for (const [name, way, send] of cases) {
-  perMinute.for(Array.from({ length: runs }, (_, run) => run + 1))(
+  perMinute.for(Array.from({ length: runs(1) }, (_, run) => run + 1))(
     `ERR-3 ${name} ${way} waits out ten 429s and comes back after a day: run %i`,
     async (_run, { simulator, clientClock }) => {
       if (way === 'over a socket') await simulator.listen();

@@ -4,16 +4,16 @@
  */
 import { afterAll, expect } from 'vitest';
 import { test } from '../../src/testing/vitest.ts';
-import { nodeClients } from './catalogue.ts';
+import type { NodeClient } from './client.ts';
 import { printMatrix } from './kill-matrix.ts';
 import { runNodeClient } from './node-run.ts';
 import { type Seeds, seedsOf } from './seeds.ts';
 import { complaints } from './trial.ts';
 
-export function testNodeClients(seeds: Seeds): void {
-  const found = new Map(nodeClients.map((client) => [client, [] as string[][]]));
+export function testNodeClients(clients: readonly NodeClient[], seeds: Seeds): void {
+  const found = new Map(clients.map((client) => [client, [] as string[][]]));
   test.for(
-    nodeClients.flatMap((client) =>
+    clients.flatMap((client) =>
       seedsOf(client, seeds).map((seed) => ({
         verdict: client.rule === undefined ? 'no rule finds' : `${client.rule} finds`,
         name: client.name,

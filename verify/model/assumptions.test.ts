@@ -10,6 +10,7 @@ import {
   assumptionNames,
 } from '../../src/sim/assumptions.ts';
 import { examples, randomAnswers } from '../testkit/examples/examples.ts';
+import { runs } from '../testkit/runs.ts';
 import { Scene } from '../testkit/scene.ts';
 import type { TraceLine } from '../testkit/session.ts';
 import type { Step } from '../testkit/steps/steps.ts';
@@ -116,7 +117,7 @@ test.each(withChoice)('flipping %s changes only the replies that its row covers'
         `${before.request.body}\n${textOf(before)}\n${textOf(after)}`,
     ).toBe(true);
   });
-  fc.assert(property, { numRuns: 12 });
+  fc.assert(property, { numRuns: runs(3) });
 });
 
 /** Steps that switch the assumption again, or whose meaning depends on it. */

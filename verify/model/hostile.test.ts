@@ -6,6 +6,7 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
+import { runs } from '../testkit/runs.ts';
 import { numbers, Scene } from '../testkit/scene.ts';
 import { assumptionsArbitrary } from './commands.ts';
 
@@ -221,7 +222,7 @@ test('RES-3 any accepted text is returned unchanged', () => {
         expect(JSON.parse(tasks.body).tasks[0].message).toBe(message);
       },
     ),
-    { numRuns: 100 },
+    { numRuns: runs(20) },
   );
   scene.stop();
 });
@@ -262,6 +263,6 @@ test('any JSON, under any answers, gets the reply that the model expects', () =>
         }
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(40) },
   );
 });

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
+import { runs } from '../testkit/runs.ts';
 import type { Session, Setup } from '../testkit/session.ts';
 import { playStep, type Step } from '../testkit/steps/steps.ts';
 import { setupArbitrary } from './commands.ts';
@@ -11,7 +12,7 @@ import { digestOf, historiesOf, play, repliesOf, stepsArbitrary } from './trace.
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const runs = { numRuns: 40 };
+const parameters = { numRuns: runs(8) };
 
 function withAssumptions(setup: Setup, assumptions: Setup['assumptions']): Setup {
   return { ...setup, assumptions: { ...setup.assumptions, ...assumptions } };
@@ -42,7 +43,7 @@ test('an advance in several pieces equals one advance', () => {
         expect(historiesOf(inPieces)).toEqual(historiesOf(whole));
       },
     ),
-    runs,
+    parameters,
   );
 });
 
@@ -69,7 +70,7 @@ test('a later start only shifts the times of a run', () => {
         );
       },
     ),
-    runs,
+    parameters,
   );
 });
 
@@ -97,7 +98,7 @@ test('AUTH-6 other accounts never change the replies to an account', () => {
       );
       expect(repliesTo(0, alone)).toEqual(repliesTo(0, together));
     }),
-    runs,
+    parameters,
   );
 });
 
@@ -136,7 +137,7 @@ function expectUnchangedBy(
         expect(historiesOf(busy)).toEqual(historiesOf(plain));
       },
     ),
-    runs,
+    parameters,
   );
 }
 
@@ -205,7 +206,7 @@ test('SEND-1 `from_number` equals `from`', () => {
       expect(asFrom(b)).toEqual(asFrom(a));
       expect(historiesOf(b)).toEqual(historiesOf(a));
     }),
-    runs,
+    parameters,
   );
 });
 
@@ -238,7 +239,7 @@ test('STATE-3 STATE-5 a status only follows the table, and no history is rewritt
         },
       });
     }),
-    runs,
+    parameters,
   );
 });
 

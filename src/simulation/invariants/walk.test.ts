@@ -4,6 +4,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { outcomeOf, someCommands } from '../../../verify/testkit/random-commands.ts';
+import { runs } from '../../../verify/testkit/runs.ts';
 import { acmeNumber, globexNumber, recipient, Twin } from '../../../verify/testkit/twin.ts';
 import { messageSteps } from '../../actors/message-machine.ts';
 import { parseSettings } from '../../config/settings.ts';
@@ -496,7 +497,7 @@ test('after any operations the world is sound and its snapshot restores identica
       simulator.wallClock.stop();
       simulator.simulation.stop();
     }),
-    { numRuns: 25 },
+    { numRuns: runs(5) },
   );
 });
 

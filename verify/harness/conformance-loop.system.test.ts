@@ -1,8 +1,7 @@
 /**
  * The loop of discovery: discovers a simulator with random assumptions from outside, starts another
  * from the file as `serve --assumptions` does, and requires the same bytes for the requests of all
- * examples. `SMSTWIN_LOOPS=20 npx vitest run verify/harness/conformance-loop.test.ts` runs more of
- * them.
+ * examples.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,9 +16,8 @@ import {
 } from '../../src/sim/assumptions.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import { judgedAnswers, repliesOfExamples } from '../testkit/examples/examples.ts';
+import { runs } from '../testkit/runs.ts';
 import { judge, singles } from './judge.ts';
-
-const loops = Number(process.env['SMSTWIN_LOOPS'] ?? 1);
 
 function drawn(seed: number): Partial<Assumptions> {
   const rng = Rng.stream(seed, 'assumptions');
@@ -44,7 +42,7 @@ async function assumptionsFrom(file: string): Promise<Partial<Assumptions>> {
   return (await serveOptions(command)).settings.assumptions ?? {};
 }
 
-test.each(Array.from({ length: loops }, (_, n) => n + 1))(
+test.each(Array.from({ length: runs(1) }, (_, n) => n + 1))(
   'what was discovered of a service behaves as that service did (seed %d)',
   async (seed) => {
     const original = drawn(seed);
