@@ -17,7 +17,7 @@ import type { Step } from '../testkit/steps/steps.ts';
 import { setupArbitrary } from './commands.ts';
 import { play, stepsArbitrary } from './trace.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const shown = assumptionNames.flatMap((name) =>
   (examples[name].shows ?? []).map(([answer, shown]) => ({

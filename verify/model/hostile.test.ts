@@ -10,7 +10,7 @@ import { runs } from '../testkit/runs.ts';
 import { numbers, Scene } from '../testkit/scene.ts';
 import { assumptionsArbitrary } from './commands.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const texts: readonly string[] = [
   ...['', ' ', '\0', '\n', '\r\n', '\t', '\u007f', '\u200b', '\u202e', '\ufeff', '\uffff'],

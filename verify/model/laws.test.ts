@@ -10,7 +10,7 @@ import { playStep, type Step } from '../testkit/steps/steps.ts';
 import { setupArbitrary } from './commands.ts';
 import { digestOf, historiesOf, play, repliesOf, stepsArbitrary } from './trace.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const parameters = { numRuns: runs(8) };
 

@@ -8,7 +8,7 @@ import { runs } from '../testkit/runs.ts';
 import { numbers, Scene } from '../testkit/scene.ts';
 import { checkSequences } from './commands.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 test('simulator and model agree over random sequences', () => {
   // `npm run test:deep` plays more and longer ones, and checks the whole state after every step.
