@@ -9,6 +9,7 @@ import type { Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { everyBody, inBoth } from './res-1-message-body.ts';
 
+const longLength = 100;
 const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** A case that sends each request_id and requires it unchanged in the 202 and in a read. */
@@ -36,15 +37,31 @@ export const res3EchoesCases: readonly Case[] = [
   echoed('request-id-echoed', 'a send with a request_id, and a read of it', (t) => [t.requestId()]),
   echoed(
     'request-id-echoed-as-it-is',
-    'request_ids with letter case, quotes, spaces within and letters of other scripts',
+    'request_ids with letter case, quotes, spaces within, letters of other scripts and a combining accent',
     (t) =>
-      ['MiXed "quoted" a\\b', 'Ж é 短 😀'].map(
+      ['MiXed "quoted" a\\b', 'Ж e\u0301 短 😀'].map(
         (text) => `${t.controlled ? '' : t.requestId()}${text}`,
       ),
   ),
   echoed('spaces-are-echoed', 'a request_id with a leading and a trailing space', (t) => [
     ` ${t.requestId()} `,
   ]),
+  {
+    ...about('RES-3/long-id-is-echoed', ['sender'], { sends: 1 }),
+    sends: 'a send with a request_id of 100 characters, and a read of it',
+    demands: 'the whole request_id in the 202 and in a read of the message',
+    run: async (t) => {
+      const account = await t.account();
+      const request_id = t.requestId().padEnd(longLength, 'p');
+      const reply = await t.send(account, { request_id });
+      if (reply.status === 400)
+        t.lack(`a target that takes request_ids of ${longLength} characters (requestIdMaxLength)`);
+      const body = verify.given(() => verify.accepted(reply));
+      const read = verify.message(await t.read(account, String(body['message_id'])), 200);
+      for (const one of [body, read]) verify.equal('request_id', one['request_id'], request_id);
+      t.count();
+    },
+  },
   {
     ...about('RES-3/empty-when-none', ['sender'], { sends: 1 }),
     sends: 'a send without a request_id, and a read of it',

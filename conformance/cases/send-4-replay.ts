@@ -1,6 +1,6 @@
 /**
- * The same request with the same `request_id` again. Rule: SEND-4. Other cases observe another body
- * (`replayDifferentBody`), another key (`replayScope`) and another endpoint
+ * The same `request_id` again. Rule: SEND-4. Other cases observe which permitted reply another body
+ * gets (`replayDifferentBody`), another key (`replayScope`) and another endpoint
  * (`replayAcrossEndpoints`).
  */
 import { about, type Case } from '../case.ts';
@@ -108,6 +108,23 @@ export const send4ReplayCases: readonly Case[] = [
       const account = await t.account();
       const [fields, first] = await firstOf(t, account);
       for (let i = 0; i < 2; i += 1) replayed(await t.send(account, fields), first);
+      t.count();
+    },
+  },
+  {
+    ...about('SEND-4/another-body-is-no-new-message', ['sender'], { sends: 4 }),
+    sends: 'the same request_id with another text, with a send_at, and as at first',
+    demands:
+      '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
+    run: async (t) => {
+      const account = await t.account();
+      const [fields, first] = await firstOf(t, account);
+      const send_at = new Date((await t.now()) + 3_600_000).toISOString();
+      for (const other of [{ message: 'another text' }, { send_at }]) {
+        const reply = await t.send(account, { ...fields, ...other });
+        if (reply.status !== 409) replayed(reply, first);
+      }
+      replayed(await t.send(account, fields), first);
       t.count();
     },
   },

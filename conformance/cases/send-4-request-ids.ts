@@ -3,24 +3,11 @@ import { about, type Case } from '../case.ts';
 import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
 import { recorded } from '../recording.ts';
-import type { Fields, Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { firstOf, replayed } from './send-4-replay.ts';
 
 const needs = ['sender'] as const;
 const fresh = ['fresh'] as const;
-
-/** Requires that two slightly different ids create two messages, and that each replays its own. */
-async function twoMessages(t: Trial, account: Subject, ids: readonly [string, string]) {
-  const [one, two]: [Fields, Fields] = [{ request_id: ids[0] }, { request_id: ids[1] }];
-  const first = await t.send(account, one);
-  verify.given(() => verify.accepted(first));
-  const second = await t.send(account, two);
-  verify.accepted(second);
-  replayed(await t.send(account, one), first);
-  replayed(await t.send(account, two), second);
-  t.count();
-}
 
 export const send4RequestIdsCases: readonly Case[] = [
   {
@@ -99,31 +86,6 @@ export const send4RequestIdsCases: readonly Case[] = [
         replayed(await t.send(await t.account(), first.fields), first.reply);
         t.count();
       },
-    },
-  },
-  {
-    ...about('SEND-4/letter-case-tells-ids-apart', ['sender'], { sends: 4 }),
-    sends: 'two request_ids that differ in letter case alone, each twice',
-    demands: '202 for both, two messages; each replays its own',
-    run: async (t) => {
-      const account = await t.account();
-      const id = t.controlled ? '' : t.requestId();
-      await twoMessages(t, account, [`${id}q`, `${id}Q`]);
-    },
-  },
-  {
-    ...about('SEND-4/last-letter-tells-ids-apart', ['sender'], { sends: 4 }),
-    sends: 'two request_ids of 64 characters that differ in the last alone, each twice',
-    demands: '202 for both, two messages; each replays its own',
-    run: async (t) => {
-      const account = await t.account();
-      const stated = t.assumption('requestIdMaxLength');
-      const length = Math.min(64, typeof stated === 'number' ? stated : 64);
-      const id = t
-        .requestId()
-        .padEnd(length - 1, 'p')
-        .slice(0, length - 1);
-      await twoMessages(t, account, [`${id}1`, `${id}2`]);
     },
   },
   {

@@ -79,6 +79,10 @@ export const bodyDefects: Defects = {
     request_id: String(id).toLowerCase(),
   })),
   'request-id-lost-on-read': describing(() => ({ request_id: '' }), isRead),
+  'request-id-cut': describing(({ request_id: id }) => ({ request_id: String(id).slice(0, 64) })),
+  'request-id-composed': describing(({ request_id: id }) => ({
+    request_id: String(id).normalize('NFC'),
+  })),
   'request-id-trimmed': describing(({ request_id: id }) => ({ request_id: String(id).trim() })),
   'created-at-no-z': createdAt((created) => created.slice(0, -1)),
   'created-at-offset': createdAt((created) => created.replace('Z', '+00:00')),

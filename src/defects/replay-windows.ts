@@ -5,6 +5,7 @@
 import { ReplayWindow } from '../sim/idempotency.ts';
 import { type ApiKey, type FirstUse, Message } from '../sim/records.ts';
 import { World } from '../sim/world.ts';
+import { fieldsOf } from './edge.ts';
 import type { Defects, Planted } from './planted.ts';
 
 /** The window of an account, which the defects extend. */
@@ -15,6 +16,7 @@ type Find = Parameters<AccountWindow['find']>;
 type Kept = Parameters<AccountWindow['keep']>[0];
 
 const hourMs = 3_600_000;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const rememberedIds = 50;
 /**
  * Real milliseconds: less than the gap between two polite sends, more than a burst takes to arrive.
@@ -135,6 +137,44 @@ function asNumber(requestId: string): string {
   return /^\d{1,18}$/.test(requestId) ? String(BigInt(requestId)) : requestId;
 }
 
+/** Compares as SQL's LIKE does with the wildcard `_`. */
+function isLike(pattern: string, requestId: string): boolean {
+  const signs = [...requestId];
+  const parts = [...pattern];
+  return (
+    parts.length === signs.length && parts.every((part, i) => part === '_' || part === signs[i])
+  );
+}
+
+/** Finds an id by pattern if no id is equal. */
+class PatternWindow extends AccountWindow {
+  readonly #ids: string[] = [];
+
+  override find(...[requestId, ...scope]: Find): FirstUse | undefined {
+    const equal = super.find(requestId, ...scope);
+    const similar = this.#ids.find((id) => isLike(requestId, id));
+    return equal ?? (similar === undefined ? undefined : super.find(similar, ...scope));
+  }
+
+  override keep(use: Kept): void {
+    this.#ids.push(use.requestId);
+    super.keep(use);
+  }
+}
+
+/** The id and the text together identify a use. */
+function perText(): Planted {
+  let text = '';
+  const { parts } = folding((requestId) => `${requestId} ${text}`);
+  return {
+    ...(parts !== undefined && { parts }),
+    around: (next) => (request) => {
+      text = String(fieldsOf(request)?.['message'] ?? '');
+      return next(request);
+    },
+  };
+}
+
 /** Remembers uses only while their message satisfies `isKept`. */
 function keepingWhile(isKept: (message: Message) => boolean): Planted {
   class PickyWindow extends AccountWindow {
@@ -186,7 +226,17 @@ export const replayWindowDefects: Defects = {
   'replay-any-letter-case': folding((requestId) => requestId.toLowerCase()),
   'replay-ascii-only': window((now) => new AsciiWindow(now)),
   'replay-window-from-send-at': window((now) => new HeldWindow(now)),
-  'replay-id-cut': folding((requestId) => requestId.slice(0, 32)),
+  'replay-per-text': perText(),
+  'replay-id-cut': folding((requestId) => requestId.slice(0, 128)),
+  'replay-id-pattern': window((now) => new PatternWindow(now)),
+  'replay-id-as-uuid': folding((requestId) =>
+    uuid.test(requestId) ? requestId.toLowerCase() : requestId,
+  ),
+  'replay-id-question-marks': folding((requestId) => requestId.replace(/[^ -~\s\0]/gu, '?')),
+  'replay-id-single-spaced': folding((requestId) => requestId.replace(/\s+/g, ' ')),
+  'replay-id-decoded': folding((requestId) => requestId.replaceAll('%20', ' ')),
+  'replay-id-visible-only': folding((requestId) => requestId.replace(/\p{Cf}/gu, '')),
+  'replay-id-without-controls': folding((requestId) => requestId.replace(/[\0\n\r]/g, '')),
   'replay-id-trimmed': folding((requestId) => requestId.trim()),
   'replay-id-without-accents': folding(withoutAccents),
   'replay-id-as-number': folding(asNumber),
