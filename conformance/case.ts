@@ -42,6 +42,8 @@ export interface Plan {
   readonly spends?: Spends;
   /** Recordings that this case judges. */
   readonly judges?: readonly Recording[];
+  /** Judges what other cases have recorded, so it runs after all of them. */
+  readonly isLast?: boolean;
   /** What it sends, as a phrase without a subject. */
   readonly sends: string;
 }

@@ -20,6 +20,7 @@ import type { Summary } from './reports/summary.ts';
 import { progressLine, textReport } from './reports/text.ts';
 import { writeReports } from './reports/write.ts';
 import { sentenceOf } from './rules.ts';
+import { SeenBodies } from './seen-bodies.ts';
 import { select } from './select.ts';
 import { type Run, runSuite, unreached } from './suite.ts';
 import { fates, type Means, type Profile, type Target } from './target.ts';
@@ -150,7 +151,8 @@ async function runWith(
 ): Promise<Run> {
   const { client, signal, clock } = means;
   const controlled = control === undefined ? {} : { control };
-  const fresh = { startedAt: clock.now(), waits: new Set<never>() };
+  const seen = new SeenBodies(meansOf(options).hasControl);
+  const fresh = { startedAt: clock.now(), waits: new Set<never>(), seen };
   const target: Target = { ...meansOf(options), ...means, ...fresh, ...controlled };
   try {
     return await runSuite(cases, target, {

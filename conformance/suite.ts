@@ -66,14 +66,17 @@ export async function runSuite(
     return unreached(cases, `${target.client.baseUrl} is not reachable: ${failure}`);
   }
   const alike = failure === undefined && (await answersAllAlike(target));
+  const first = variants.filter((one) => one.isLast !== true);
+  const last = variants.filter((one) => one.isLast === true);
   if (target.hasControl) {
-    const { together, alone } = arrange(variants);
+    const { together, alone } = arrange(first);
     await inTurn(together, casesAtOnce, execute);
     await inTurn(alone, 1, execute);
   } else {
     const isStopped = () => stopped !== undefined || options.signal.aborted;
-    await runScheduled(variants, missing, target, { execute, isStopped, say: options.onWait });
+    await runScheduled(first, missing, target, { execute, isStopped, say: options.onWait });
   }
+  await inTurn(last, 1, execute);
   run.results.push(...cases.flatMap((one) => byId.get(idOf(one)) ?? []));
   run.interrupted = options.signal.aborted;
   run.budgetReached = target.client.budgetReached;

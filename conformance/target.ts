@@ -6,6 +6,7 @@ import type { BucketLedger } from './buckets.ts';
 import type { Client } from './client.ts';
 import type { Clock } from './clock.ts';
 import type { Control } from './control.ts';
+import type { SeenBodies } from './seen-bodies.ts';
 
 /** Things that a case may need beyond a base URL. */
 export type Need =
@@ -64,6 +65,8 @@ export interface Target extends Means {
   /** When the run began, in that clock. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
+  /** Every Message body of the run. */
+  readonly seen: SeenBodies;
   /** Current waits, for display. */
   readonly waits: Set<{ readonly what: string; readonly until: number }>;
 }

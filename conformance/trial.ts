@@ -175,6 +175,7 @@ export class Trial {
   async #once(options: RequestOptions): Promise<Reply> {
     const reply = await this.target.client.request(options);
     this.exchanges.push(reply.exchange);
+    this.target.seen.note(options, reply);
     this.interruptions += reply.interruptions;
     return reply;
   }

@@ -4,22 +4,16 @@
  */
 import { about, type Case } from '../case.ts';
 import type { RuleId } from '../rules.ts';
+import {
+  idsAndNumbers,
+  knownStatus,
+  rulesOfBodies,
+  sevenFields,
+  sevenNames,
+  states,
+} from '../seen-bodies.ts';
 import type { Fields, Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
-
-export const sevenFields = [
-  'created_at',
-  'device_id',
-  'from_number',
-  'message_id',
-  'request_id',
-  'status',
-  'to',
-].join(', ');
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const e164 = /^\+[1-9]\d{1,14}$/;
-const states = ['queued', 'sending', 'sent', 'delivered', 'failed'];
 
 interface Facts {
   readonly t: Trial;
@@ -74,10 +68,23 @@ export async function inBoth(
   }
 }
 
+/** Judges what the whole run received, so it sends nothing itself. */
+const everyBodyOfTheRun: readonly Case[] = rulesOfBodies.map((rule) => ({
+  ...about(`${rule}/every-body-of-the-run`, ['sender']),
+  isLast: true,
+  sends: 'nothing more: judges every reply to a send and to a read of the run',
+  demands: `${rule} holds for each Message body`,
+  run: async (t) => {
+    const { seen } = t.target;
+    seen.judge(rule);
+    if (seen.count === 0) t.lack('other cases that send or read a message');
+    t.count(seen.count);
+  },
+}));
+
 export const res1MessageBodyCases: readonly Case[] = [
-  everyBody('RES-1/seven-fields', 'exactly the seven fields, each time', (where, body) =>
-    verify.equal(`field names of ${where}`, Object.keys(body).sort().join(', '), sevenFields),
-  ),
+  ...everyBodyOfTheRun,
+  everyBody('RES-1/seven-fields', 'exactly the seven fields, each time', sevenNames),
   everyBody('RES-1/seven-strings', 'every field is a string', (where, body) => {
     for (const name of sevenFields.split(', '))
       verify.equal(`type of ${name} in ${where}`, typeof body[name], 'string');
@@ -86,21 +93,15 @@ export const res1MessageBodyCases: readonly Case[] = [
     'RES-2/uuids-and-numbers',
     'message_id and device_id are UUIDs; from_number and to are E.164 and those that were sent',
     (where, body, { account, t }) => {
-      const fits = (name: string, form: RegExp, what: string) =>
-        verify.that(
-          form.test(String(body[name])),
-          `${what} as ${name} of ${where}`,
-          verify.show(body[name]),
-        );
-      for (const name of ['message_id', 'device_id']) fits(name, uuid, 'a UUID');
-      for (const name of ['from_number', 'to']) fits(name, e164, 'an E.164 number');
+      idsAndNumbers(where, body);
       verify.equal(`from_number of ${where}`, body['from_number'], account.from);
       verify.equal(`to of ${where}`, body['to'], t.recipient);
     },
   ),
   {
     ...about('RES-2/numbers-of-this-message', ['fresh'], { sends: 2 }),
-    sends: 'a message from each of two SIMs, and a read of each',
+    sends:
+      'a message from each of two SIMs, without a control port from another account, and a read of each',
     demands: 'from_number is the number that was named, to is the recipient',
     run: async (t) => {
       const account = await t.account({ sims: 2 });
@@ -108,24 +109,23 @@ export const res1MessageBodyCases: readonly Case[] = [
         await inBoth(t, account, { from: number }, { from_number: number, to: t.recipient });
       t.count();
     },
+    live: {
+      needs: ['sender', 'second-sender'],
+      cost: { sends: 1 },
+      run: async (t) => {
+        const other = await t.otherAccount();
+        await inBoth(t, other, {}, { from_number: other.from, to: t.recipient });
+        t.count();
+      },
+    },
   },
-  everyBody(
-    'RES-5/status-is-a-state',
-    `status is one of ${states.join(', ')}`,
-    (where, { status }) =>
-      verify.that(
-        states.includes(String(status)),
-        `one of ${states.join(', ')} as status of ${where}`,
-        verify.show(status),
-      ),
-  ),
+  everyBody('RES-5/status-is-a-state', `status is one of ${states.join(', ')}`, knownStatus),
   {
     ...about('RES-6/device-is-the-sim', ['sender'], { sends: 2 }),
     sends: 'a message from each SIM of an account',
     demands: 'device_id is that of the SIM behind `from`',
     run: async (t) => {
       const account = await t.account({ sims: t.controlled ? 2 : 1 });
-      if (account.sims.length === 0) t.lack('--device-id or --control-url');
       for (const sim of account.sims) {
         const { body, messageId } = await t.queued(account, { from: sim.number });
         verify.sameUuid('device_id of the 202', body['device_id'], sim.deviceId);
@@ -134,6 +134,24 @@ export const res1MessageBodyCases: readonly Case[] = [
         t.count();
       }
     },
-    live: { needs: ['sender'], cost: { sends: 1 } },
+    live: { needs: ['sender', 'device'], cost: { sends: 1 } },
+  },
+  {
+    ...about('RES-6/another-accounts-sim', ['sender', 'second-sender'], { sends: 2 }),
+    sends: 'a message from a number of each of two accounts',
+    demands: 'two device_ids: a SIM belongs to one account',
+    run: async (t) => {
+      const [own, other] = [await t.account(), await t.otherAccount()];
+      if (own.from === other.from) t.lack('a number of each account (--from, --second-from)');
+      const first = await t.queued(own);
+      const second = await t.queued(other);
+      const id = ({ body }: typeof first) => String(body['device_id']).toLowerCase();
+      verify.that(
+        id(first) !== id(second),
+        `another device_id for ${other.from} than for ${own.from}`,
+        id(second),
+      );
+      t.count();
+    },
   },
 ];

@@ -5,12 +5,12 @@
 import { about, type Case } from '../case.ts';
 import { aPickup, byLives } from '../judge-lives.ts';
 import { pollIntervalMs } from '../recorded-lives.ts';
-import type { Trial } from '../trial.ts';
+import { wellFormedTime } from '../seen-bodies.ts';
+import type { Queued, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { everyBody, inBoth } from './res-1-message-body.ts';
 
 const longLength = 100;
-const utcMilliseconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** A case that sends each request_id and requires it unchanged in the 202 and in a read. */
 function echoed(name: string, sends: string, requestIds: (t: Trial) => readonly string[]): Case {
@@ -31,6 +31,13 @@ function echoed(name: string, sends: string, requestIds: (t: Trial) => readonly 
         t.lack(`a target that takes request_ids of more than ${longest} characters`);
     },
   };
+}
+
+const soonMs = 40;
+
+/** The time from this reply until the target's clock is early in its next second. */
+function untilEarly({ body }: Queued): number {
+  return 1_000 + soonMs - (Date.parse(String(body['created_at'])) % 1_000);
 }
 
 export const res3EchoesCases: readonly Case[] = [
@@ -74,13 +81,9 @@ export const res3EchoesCases: readonly Case[] = [
   everyBody(
     'RES-4/created-at-utc-milliseconds',
     'created_at with milliseconds and a trailing Z, about now',
-    (where, { created_at: value }, { t, now }) => {
-      const createdAt = String(value);
-      verify.that(
-        utcMilliseconds.test(createdAt) && !Number.isNaN(Date.parse(createdAt)),
-        `created_at of ${where} as YYYY-MM-DDTHH:MM:SS.mmmZ`,
-        verify.show(value),
-      );
+    (where, body, { t, now }) => {
+      wellFormedTime(where, body);
+      const createdAt = String(body['created_at']);
       // A target's clock may differ, but not by a time zone.
       verify.that(
         Math.abs(Date.parse(createdAt) - now) <= (t.controlled ? 10_000 : 15 * 60_000),
@@ -89,6 +92,20 @@ export const res3EchoesCases: readonly Case[] = [
       );
     },
   ),
+  {
+    ...about('RES-4/early-in-a-second', ['sender'], { sends: 2 }),
+    alone: true,
+    sends: 'a message in the first tenth of a second',
+    demands: 'milliseconds with their leading zeros',
+    run: async (t) => {
+      const account = await t.account();
+      const first = await t.queued(account);
+      wellFormedTime('the 202', first.body);
+      await t.advance(untilEarly(first));
+      wellFormedTime('the 202', (await t.queued(account)).body);
+      t.count();
+    },
+  },
   {
     ...about('RES-4/created-at-stays', ['sender'], { sends: 1 }),
     alone: true,

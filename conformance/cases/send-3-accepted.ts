@@ -1,8 +1,8 @@
 /** Which messages are accepted, and with which status. Rules: SEND-1, SEND-3, STATE-1, SVC-2. */
 import { about, type Case } from '../case.ts';
+import { sevenFields } from '../seen-bodies.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
-import { sevenFields } from './res-1-message-body.ts';
 
 const base = { needs: ['sender'], cost: { sends: 2 } } as const;
 

@@ -90,6 +90,7 @@ export const bodyDefects: Defects = {
   'created-at-epoch': createdAt((created) => Date.parse(created)),
   'created-at-microseconds': createdAt((created) => created.replace('Z', '000Z')),
   'created-at-local': createdAt((created) => isoTime(Date.parse(created) + twoHoursMs)),
+  'created-at-unpadded': createdAt((created) => created.replace(/\.0+(?=\d)/, '.')),
   'created-at-of-last-change': describing((_, exchange) => {
     const changedAtMs = messageOf(exchange)?.changedAtMs ?? 0;
     return { created_at: isoTime(changedAtMs) };
@@ -100,6 +101,9 @@ export const bodyDefects: Defects = {
   ),
   'device-id-of-first-sim': describing(({ device_id: id }, exchange) => ({
     device_id: firstSim(exchange)?.deviceId ?? id,
+  })),
+  'device-id-same-for-all': describing((_, { simulation: { world } }) => ({
+    device_id: [...world.devices.keys()][0],
   })),
   'device-id-random': drifting,
 };
