@@ -243,6 +243,11 @@ export const assumptions = [
     answers: '`exact` (404) · `any`',
   },
   {
+    name: 'bearerSpace',
+    open: 'what may stand between `Bearer` and the key',
+    answers: '`any` (spaces and tabs) · `one` (space)',
+  },
+  {
     name: 'methodNotAllowed',
     open: 'another method on a known path',
     answers: '`405` with `Allow` · `404`',
@@ -453,6 +458,11 @@ export const assumptions = [
     open: '`page` or `page_size` of another value',
     answers:
       '`reject` (400) · `not_found`: 404 for a page, the default for a size · `ignore`: neither is read',
+  },
+  {
+    name: 'queryForms',
+    open: 'how a query may be written',
+    answers: '`lenient` · `strict` · a list of forms',
   },
   {
     name: 'tasksShape',

@@ -5,7 +5,7 @@
  */
 import type { Observation, Seen } from '../case.ts';
 import { largestAccepted } from '../largest-accepted.ts';
-import type { Subject, Trial } from '../trial.ts';
+import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { byStatus, day, ready } from './observations-send.ts';
 
@@ -35,10 +35,11 @@ function named(
   return { answer: same === undefined ? found : same[0] };
 }
 
-const rfc3339 = ['lower_case', 'no_seconds', 'long_decimals'];
+const rfc3339 = ['lower_case', 'no_seconds', 'nine_decimals', 'long_decimals'];
 const iso8601 = [
   ...['lower_case', 'no_seconds', 'no_minutes', 'basic', 'week_date', 'ordinal_date'],
-  ...['decimal_comma', 'decimals_of_any_unit', 'long_decimals', 'hour_24', 'short_offset'],
+  ...['decimal_comma', 'decimals_of_any_unit', 'nine_decimals', 'long_decimals', 'hour_24'],
+  'short_offset',
 ];
 
 /** A time less than a day ahead in each form, because a target may allow no more. */
@@ -59,6 +60,7 @@ function timesOf(nowMs: number): (readonly [string, { readonly send_at: string }
     ['ordinal_date', `${ordinalDate(ahead)}T${time}Z`],
     ['decimal_comma', `${date}T${time},5Z`],
     ['decimals_of_any_unit', `${date}T${time.slice(0, 5)}.5Z`],
+    ['nine_decimals', `${date}T${time}.1234567Z`],
     ['long_decimals', `${date}T${time}.1234567891Z`],
     ['hour_24', `${lastDay}T24:00:00Z`],
     ['leap_second', `${lastDay}T23:59:60Z`],
@@ -97,8 +99,15 @@ const blank: readonly (readonly [string, string])[] = [
   ['byte_order_mark', '\ufeff'],
   ['next_line', '\u0085'],
   ['zero_width', '\u200b'],
+  ['separator', '\u001f'],
 ];
 const whiteSpace = blank.slice(0, 6).map(([name]) => name);
+
+const pageOne = [
+  ['leading_zeros', 'page=01'],
+  ['escaped', 'page=%31'],
+  ['last', 'page=0&page=1'],
+] as const;
 
 const fields = ['to', 'from', 'message', 'request_id', 'send_at'] as const;
 
@@ -132,8 +141,8 @@ export const formObservations: readonly Observation[] = [
     assumption: 'sendAtFormats',
     name: 'each-form',
     needs,
-    cost: { sends: 16 },
-    sends: 'a send_at in each of fourteen forms',
+    cost: { sends: 17 },
+    sends: 'a send_at in each of fifteen forms',
     run: async (t) => {
       const account = await ready(t);
       const nowMs = await t.now();
@@ -148,7 +157,7 @@ export const formObservations: readonly Observation[] = [
     assumption: 'blankMessage',
     name: 'each-kind',
     needs,
-    cost: { sends: 9 },
+    cost: { sends: 10 },
     sends: 'messages of one kind of white space each',
     run: async (t) => {
       const account = await ready(t);
@@ -156,6 +165,23 @@ export const formObservations: readonly Observation[] = [
       const sent = await accepted(t, account, tried);
       const refused = blank.map(([name]) => name).filter((name) => !sent.includes(name));
       return named(refused, { reject: whiteSpace, accept: [] });
+    },
+  },
+  {
+    assumption: 'queryForms',
+    name: 'spellings-of-page-1',
+    needs: ['key'],
+    cost: {},
+    spends: { received: 4 },
+    sends: 'reads of received messages with page 0, and with page 1 in three spellings',
+    run: async (t) => {
+      const { key } = await t.account();
+      const status = async (query: string) =>
+        (await t.get(`${paths.received}?${query}`, key)).status;
+      if ((await status('page=0')) === 200) return { untold: 'the page has no effect' };
+      const found: string[] = [];
+      for (const [name, query] of pageOne) if ((await status(query)) === 200) found.push(name);
+      return named(found, { lenient: ['leading_zeros', 'escaped'], strict: [] });
     },
   },
   {

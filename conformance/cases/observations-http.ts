@@ -155,6 +155,19 @@ export const httpObservations: readonly Observation[] = [
     },
   },
   {
+    assumption: 'bearerSpace',
+    name: 'two-spaces',
+    needs: ['key'],
+    cost: {},
+    sends: 'a request with two spaces between Bearer and the key',
+    run: async (t) => {
+      const { key } = await ready(t);
+      const headers = { authorization: `Bearer  ${key}` };
+      const reply = await t.request({ method: 'GET', path: paths.stats, headers });
+      return byStatus(reply, { 200: 'any', 401: 'one' });
+    },
+  },
+  {
     assumption: 'keyCheck',
     name: 'without-a-key',
     needs: ['key'],

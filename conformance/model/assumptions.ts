@@ -21,6 +21,7 @@ export interface Assumptions {
   readonly contentType: 'reject_415' | 'ignore';
   readonly trailingSlash: 'not_found' | 'redirect' | 'served';
   readonly pathCase: 'exact' | 'any';
+  readonly bearerSpace: 'any' | 'one';
   readonly methodNotAllowed: '405' | '404';
   readonly headMethod: 'as_get' | 'refused';
   readonly keyCheck: 'after_method' | 'before_method' | 'first';
@@ -61,6 +62,7 @@ export interface Assumptions {
   readonly dashboardSendShape: 'same_as_v1';
   readonly externalSendShape: 'same_as_v1';
   readonly receivedShape: 'page' | 'array';
+  readonly queryForms: 'lenient' | 'strict' | readonly string[];
   readonly receivedQuery: 'reject' | 'not_found' | 'ignore';
   readonly tasksShape: 'tasks' | 'array';
   readonly tasksAccess: 'owner';

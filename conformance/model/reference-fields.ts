@@ -148,6 +148,7 @@ const blankCharacters: Readonly<Record<string, readonly number[]>> = {
   byte_order_mark: [0xfeff],
   next_line: [0x85],
   zero_width: [0x200b, 0x200c, 0x200d, 0x2060],
+  separator: [0x1c, 0x1d, 0x1e, 0x1f],
 };
 
 function isBlank(text: string, blankMessage: Assumptions['blankMessage']): boolean {

@@ -24,6 +24,7 @@ import {
   type ReferenceSim,
   type Status,
 } from './reference-phone.ts';
+import { parametersOf } from './reference-query.ts';
 import { reworded } from './reference-templates.ts';
 import { instantOf } from './reference-time.ts';
 
@@ -278,7 +279,8 @@ export class ReferenceModel {
   }
 
   #keyOf(authorization: string | undefined): ReferenceKey | undefined {
-    const token = /^bearer[ \t]+(\S+)$/i.exec(authorization ?? '')?.[1];
+    const [, space, token] = /^bearer([ \t]+)(\S+)$/i.exec(authorization ?? '') ?? [];
+    if (this.assumptions.bearerSpace === 'one' && space !== ' ') return undefined;
     return this.keys.find((each) => each.key === token && !each.revoked);
   }
 
@@ -584,13 +586,16 @@ export class ReferenceModel {
   }
 
   #received(query: string, key: ReferenceKey): Expected {
-    const asked = new URLSearchParams(query);
-    const { receivedQuery } = this.assumptions;
+    const { receivedQuery, queryForms } = this.assumptions;
+    const asked = parametersOf(query, queryForms);
     const isIgnored = receivedQuery === 'ignore';
+    const hasZeros = queryForms === 'lenient' || queryForms.includes('leading_zeros');
     const page = (isIgnored ? null : asked.get('page')) ?? '1';
     let pageSize = (isIgnored ? null : asked.get('page_size')) ?? '50';
     const isCount = (text: string) =>
-      /^[0-9]+$/.test(text) && Number(text) >= 1 && Number.isSafeInteger(Number(text));
+      (hasZeros ? /^[0-9]+$/ : /^[1-9][0-9]*$/).test(text) &&
+      Number(text) >= 1 &&
+      Number.isSafeInteger(Number(text));
     const failing: string[] = [];
     if (!isCount(page)) failing.push('page');
     const isSize = isCount(pageSize) && Number(pageSize) <= 200;

@@ -6,10 +6,11 @@ import type { Assumptions } from './assumptions.ts';
 const dayMs = 86_400_000;
 
 const named: Readonly<Record<string, readonly string[]>> = {
-  rfc3339: ['lower_case', 'no_seconds', 'long_decimals'],
+  rfc3339: ['lower_case', 'no_seconds', 'nine_decimals', 'long_decimals'],
   iso8601: [
     ...['lower_case', 'no_seconds', 'no_minutes', 'basic', 'week_date', 'ordinal_date'],
-    ...['decimal_comma', 'decimals_of_any_unit', 'long_decimals', 'hour_24', 'short_offset'],
+    ...['decimal_comma', 'decimals_of_any_unit', 'nine_decimals', 'long_decimals', 'hour_24'],
+    'short_offset',
   ],
 };
 
@@ -42,7 +43,8 @@ export function instantOf(
   if (digits.length === 2 && !has('no_minutes')) return undefined;
   if (decimals !== '') {
     if (point === ',' && !has('decimal_comma')) return undefined;
-    if (decimals.length > 9 && !has('long_decimals')) return undefined;
+    const most = has('long_decimals') ? decimals.length : has('nine_decimals') ? 9 : 6;
+    if (decimals.length > most) return undefined;
     if (digits.length < 6 && !has('decimals_of_any_unit')) return undefined;
   }
   const clock = clockOf(digits, decimals || '0', has);

@@ -81,6 +81,8 @@ const later: readonly string[] = [
   'requestIdUnit',
   'numberMinDigits',
   'receivedQuery',
+  'queryForms',
+  'bearerSpace',
 ];
 
 /** Journals compare only the answers that the first version had, so older ones still replay. */

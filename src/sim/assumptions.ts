@@ -81,7 +81,7 @@ const failsFromSchema = z
 /** The fields for which `null` may count as absent. */
 const nullableFields = ['from', 'from_number', 'request_id', 'send_at'] as const;
 
-/** Forms of `send_at` besides `YYYY-MM-DDThh:mm:ss`; seconds have up to nine decimals. */
+/** Forms of `send_at` besides `YYYY-MM-DDThh:mm:ss`; seconds have up to six decimals. */
 export const sendAtForms = [
   'lower_case',
   'space',
@@ -93,6 +93,7 @@ export const sendAtForms = [
   'ordinal_date',
   'decimal_comma',
   'decimals_of_any_unit',
+  'nine_decimals',
   'long_decimals',
   'hour_24',
   'leap_second',
@@ -110,8 +111,13 @@ export const blankKinds = [
   'byte_order_mark',
   'next_line',
   'zero_width',
+  'separator',
 ] as const;
 export type BlankKind = (typeof blankKinds)[number];
+
+/** What is read in a query: `007` as 7, `%37` as 7, and the last of two parameters of one name. */
+export const queryForms = ['leading_zeros', 'escaped', 'last'] as const;
+export type QueryForm = (typeof queryForms)[number];
 
 /** The fields of a send, in the order of the document's table; `unknown`: those beyond it. */
 export const checkedFields = ['to', 'from', 'message', 'request_id', 'send_at', 'unknown'] as const;
@@ -167,6 +173,7 @@ export const assumptionLedger = {
   contentType: choice('body not declared as JSON', ['reject_415', 'ignore']),
   trailingSlash: choice('path without the last slash', ['not_found', 'redirect', 'served']),
   pathCase: choice('capitals in a path', ['exact', 'any']),
+  bearerSpace: choice('what may stand between `Bearer` and the key', ['any', 'one']),
   methodNotAllowed: choice('another method on a known path', ['405', '404']),
   headMethod: choice('HEAD where GET is known', ['as_get', 'refused']),
   keyCheck: choice('what is looked at before the key', ['after_method', 'before_method', 'first']),
@@ -278,6 +285,7 @@ export const assumptionLedger = {
     'not_found',
     'ignore',
   ]),
+  queryForms: choiceOrList('how a query may be written', ['lenient', 'strict'], queryForms),
   tasksShape: choice('what a polling device gets', ['tasks', 'array']),
   tasksAccess: choice("who may poll a device's tasks", ['owner']),
   statsShape: choice('account statistics', ['counts']),

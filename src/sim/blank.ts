@@ -13,6 +13,7 @@ const characters: Readonly<Record<BlankKind, string>> = {
   byte_order_mark: String.raw`\ufeff`,
   next_line: String.raw`\u0085`,
   zero_width: String.raw`\u200b-\u200d\u2060`,
+  separator: String.raw`\u001c-\u001f`,
 };
 
 /**

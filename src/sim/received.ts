@@ -1,9 +1,9 @@
 /**
  * The inbound messages of one account, newest first. The document names the endpoint but no shape.
- * Assumes: receivedShape, receivedQuery.
+ * Assumes: receivedShape, receivedQuery, queryForms.
  */
 import { z } from 'zod';
-import type { Assumptions } from './assumptions.ts';
+import type { Assumptions, QueryForm } from './assumptions.ts';
 import type { FieldFailure, ServiceError } from './errors.ts';
 import { isoTime } from './iso-time.ts';
 import type { Account, ReceivedMessage } from './records.ts';
@@ -48,9 +48,9 @@ export function listReceived(
   account: Account,
   path: string,
   query: ReceivedQuery,
-  receivedQuery: Assumptions['receivedQuery'],
+  assumptions: Pick<Assumptions, 'receivedQuery' | 'queryForms'>,
 ): ReceivedDecision {
-  const read = readUnder(receivedQuery, query);
+  const read = readUnder(assumptions, query);
   if (read.kind === 'invalid_field') return read;
   if (read.kind === 'not_found') return read;
   const { page, size } = read;
@@ -91,29 +91,42 @@ type ReadQuery =
 const nothingAsked: ReceivedQuery = { page: null, page_size: null };
 
 function readUnder(
-  receivedQuery: Assumptions['receivedQuery'],
+  { receivedQuery, queryForms }: Pick<Assumptions, 'receivedQuery' | 'queryForms'>,
   query: ReceivedQuery,
 ): ReadQuery | { readonly kind: 'not_found' } {
   if (receivedQuery === 'ignore') return readReceivedQuery(nothingAsked);
-  const read = readReceivedQuery(query);
+  const digits = hasQueryForm(queryForms, 'leading_zeros') ? anyDigits : plainDigits;
+  const read = readReceivedQuery(query, digits);
   if (read.kind === 'query' || receivedQuery === 'reject') return read;
   // An unusable page size means the default size; an unusable page is not found.
-  const again = readReceivedQuery({ ...query, page_size: null });
+  const again = readReceivedQuery({ ...query, page_size: null }, digits);
   return again.kind === 'query' ? again : { kind: 'not_found' };
 }
 
-export function readReceivedQuery(query: ReceivedQuery): ReadQuery {
-  const page = readParameter(query, 'page');
-  const size = readParameter(query, 'page_size');
+/** True if this form of a query is read; `lenient` has all but `last`. */
+export function hasQueryForm(forms: Assumptions['queryForms'], form: QueryForm): boolean {
+  return forms === 'lenient' ? form !== 'last' : forms.includes(form);
+}
+
+const anyDigits = /^[0-9]+$/;
+const plainDigits = /^(0|[1-9][0-9]*)$/;
+
+export function readReceivedQuery(query: ReceivedQuery, digits = anyDigits): ReadQuery {
+  const page = readParameter(query, 'page', digits);
+  const size = readParameter(query, 'page_size', digits);
   if (typeof page === 'number' && typeof size === 'number') return { kind: 'query', page, size };
   const [first, ...others] = [page, size].filter((value) => typeof value !== 'number');
   if (first === undefined) throw new Error('no failure, no number');
   return { kind: 'invalid_field', failures: [first, ...others] };
 }
 
-function readParameter(query: ReceivedQuery, field: Parameter): number | FieldFailure {
+function readParameter(
+  query: ReceivedQuery,
+  field: Parameter,
+  digits: RegExp,
+): number | FieldFailure {
   const text = query[field];
-  const given = text === null ? undefined : /^[0-9]+$/.test(text) ? Number(text) : text;
+  const given = text === null ? undefined : digits.test(text) ? Number(text) : text;
   const reading = receivedParameters[field].safeParse(given);
   return reading.success
     ? reading.data

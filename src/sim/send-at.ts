@@ -13,7 +13,7 @@ const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 /** The forms that each name includes. */
 const namedForms: Readonly<Record<'rfc3339' | 'iso8601', readonly SendAtForm[]>> = {
-  rfc3339: ['lower_case', 'no_seconds', 'long_decimals'],
+  rfc3339: ['lower_case', 'no_seconds', 'nine_decimals', 'long_decimals'],
   iso8601: [
     'lower_case',
     'no_seconds',
@@ -23,6 +23,7 @@ const namedForms: Readonly<Record<'rfc3339' | 'iso8601', readonly SendAtForm[]>>
     'ordinal_date',
     'decimal_comma',
     'decimals_of_any_unit',
+    'nine_decimals',
     'long_decimals',
     'hour_24',
     'short_offset',
@@ -78,7 +79,8 @@ type Forms = ReadonlySet<SendAtForm>;
 
 /** Calendar, week and ordinal dates; the extended format has separators, the basic one has none. */
 function source(forms: Forms, dash: '-' | '', colon: ':' | ''): string {
-  const digits = forms.has('long_decimals') ? String.raw`\d+` : String.raw`\d{1,9}`;
+  const most = forms.has('nine_decimals') ? 9 : 6;
+  const digits = forms.has('long_decimals') ? String.raw`\d+` : String.raw`\d{1,${most}}`;
   const point = forms.has('decimal_comma') ? '[.,]' : String.raw`\.`;
   const fraction = `(?:${point}(?<fraction>${digits}))?`;
   const isAnyUnit = forms.has('decimals_of_any_unit');

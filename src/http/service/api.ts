@@ -22,6 +22,7 @@ import { pollTasks, taskDetails } from '../../sim/tasks.ts';
 import type { World } from '../../sim/world.ts';
 import { authenticate } from './authenticate.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
+import { receivedQueryOf } from './received-query.ts';
 import {
   allowedMethods,
   matchOtherSpelling,
@@ -106,14 +107,8 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
       return isWorded ? reword(world, request, 'message', reply, () => ({})) : reply;
     }
     case 'received': {
-      const parameters = new URLSearchParams(request.query);
-      const query = { page: parameters.get('page'), page_size: parameters.get('page_size') };
-      const decision = listReceived(
-        account,
-        routes.received.pattern,
-        query,
-        assumptions.receivedQuery,
-      );
+      const query = receivedQueryOf(request.query, assumptions);
+      const decision = listReceived(account, routes.received.pattern, query, assumptions);
       if (decision.kind !== 'received') return refuse(world, request, decision);
       const { page } = decision;
       const reply = json(assumptions.receivedShape === 'page' ? page : page.results);

@@ -32,6 +32,17 @@ export const spellings = {
     shows: answers(['exact', '404,404,404'], ['any', '200,200,404']),
     reaches: (a) => /[A-Z]/.test(a.request.path),
   },
+  bearerSpace: {
+    scene: (scene) =>
+      [' ', '  ', '\t']
+        .map((space) => {
+          const authorization = `bearer${space}${scene.session.keysOf(0)[0]?.key}`;
+          return scene.get('/api/v1/account/stats/', { changes: { authorization } }).status;
+        })
+        .join(),
+    shows: answers(['any', '200,200,200'], ['one', '200,401,401']),
+    reaches: (a) => /^bearer(?! \S)/i.test(a.request.authorization ?? ''),
+  },
   headMethod: {
     scene: (scene) => {
       const call = (path: string) => scene.get(path, { changes: { method: 'HEAD' } });
@@ -89,19 +100,20 @@ export const spellings = {
   },
   blankMessage: {
     scene: (scene) =>
-      ['', ' ', ' \n', '\u00a0\u3000', '\ufeff', '\u0085', '\u200b']
+      ['', ' ', ' \n', '\u00a0\u3000', '\ufeff', '\u0085', '\u200b', '\u001f']
         .map((message) => scene.send({ message }).status)
         .join(),
     shows: answers(
-      ['reject', '400,400,400,400,400,202,202'],
-      ['accept', '202,202,202,202,202,202,202'],
-      [['empty'], '400,202,202,202,202,202,202'],
-      [['space', 'control'], '202,400,400,202,202,202,202'],
-      [['no_break', 'unicode', 'next_line', 'zero_width'], '202,202,202,400,202,400,400'],
+      ['reject', '400,400,400,400,400,202,202,202'],
+      ['accept', '202,202,202,202,202,202,202,202'],
+      [['empty'], '400,202,202,202,202,202,202,202'],
+      [['space', 'control'], '202,400,400,202,202,202,202,202'],
+      [['no_break', 'unicode', 'next_line', 'zero_width'], '202,202,202,400,202,400,400,202'],
+      [['separator'], '202,202,202,202,202,202,202,400'],
     ),
-    judged: ['reject', 'accept', ['empty'], ['space', 'next_line', 'zero_width']],
+    judged: ['reject', 'accept', ['empty'], ['space', 'next_line', 'zero_width', 'separator']],
     reaches: (a, b) =>
-      invalid(a, b) && /^[\s\u0085\u200b-\u200d\u2060]*$/.test(String(bodyOf(a)['message'])),
+      invalid(a, b) && /^[\s\p{Cc}\u200b-\u200d\u2060]*$/u.test(String(bodyOf(a)['message'])),
   },
   numberMinDigits: {
     scene: (scene) => {
@@ -111,6 +123,19 @@ export const spellings = {
     shows: answers([2, '202,202,202'], [4, '400,202,202'], [8, '400,400,202']),
     judged: [2, 7, 11],
     reaches: invalid,
+  },
+  queryForms: {
+    scene: (scene) =>
+      ['page=01', 'page=%31', 'page=0&page=1', 'page=1&page=0']
+        .map((query) => scene.get('/api/v1/sms/received/', { changes: { query } }).status)
+        .join(),
+    shows: answers(
+      ['lenient', '200,200,400,200'],
+      ['strict', '400,400,400,200'],
+      [['leading_zeros', 'last'], '200,400,200,400'],
+      [['escaped'], '400,200,400,200'],
+    ),
+    reaches: isReceived,
   },
   receivedQuery: {
     scene: (scene) =>
