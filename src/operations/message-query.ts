@@ -3,11 +3,11 @@
  * message shown, so a page never repeats or skips messages that arrived meanwhile.
  */
 import { z } from 'zod';
+import { atOnce } from '../sim/at-once.ts';
 import { isReadable, shownStatus } from '../sim/message.ts';
 import type { Account, Message } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 import { accountIdOf, limitSchema, numberFilterSchema } from './query.ts';
-import { atOnce } from './slices.ts';
 
 const shownStatuses = ['queued', 'scheduled', 'sending', 'sent', 'delivered', 'failed'] as const;
 

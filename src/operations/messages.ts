@@ -3,12 +3,12 @@
  * Rules: STATE-1 to STATE-5. Assumes: failsFrom.
  */
 import { z } from 'zod';
+import { atOnce } from '../sim/at-once.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation, perform } from './define.ts';
 import type { Live } from './live.ts';
 import { matchIn, querySchema, searchMessages } from './message-query.ts';
 import { type MessageRecord, messageRecord, messageRecordSchema } from './message-record.ts';
-import { atOnce } from './slices.ts';
 import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait.ts';
 
 /** Records built before other requests get a turn. */

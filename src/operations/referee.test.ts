@@ -61,6 +61,21 @@ test('GET /control/referee judges the run so far', async () => {
   expect(json).toEqual(JSON.parse(JSON.stringify(simulator.referee())));
 });
 
+test('a long report lets other requests in between, and leaves them out', async () => {
+  const { simulator, call } = controlFixture({ limits: {} });
+  for (let n = 0; n < 3_000; n++) sendBy(simulator, 0, { request_id: `id-${n}` });
+  const alone = simulator.referee();
+  let turns = 0;
+  let next = setImmediate(function turn() {
+    if (++turns === 2) sendBy(simulator, 0, { request_id: 'meanwhile' });
+    next = setImmediate(turn);
+  });
+  const { json } = await call('GET', '/control/referee');
+  clearImmediate(next);
+  expect(turns).toBeGreaterThan(2);
+  expect(json).toEqual(alone);
+});
+
 test('the report of the journal is the live report', async () => {
   const simulator = simulatorWith();
   earlyRetry(simulator);

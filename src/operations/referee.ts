@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { clientRules } from '../referee/client-rules.ts';
 import { detailsOf } from '../referee/details.ts';
 import { latestReports, reportSchema } from '../referee/intents-file.ts';
-import { defaultGraceMs, judge, reportJson } from '../referee/judge.ts';
+import { defaultGraceMs, judging, reportJson } from '../referee/judge.ts';
+import { atOnce } from '../sim/at-once.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation } from './define.ts';
 import { durationMs, timeSchema } from './duration.ts';
@@ -113,7 +114,8 @@ export const referee = {
     input: inputSchema,
     output: reportJsonSchema,
     examples: [{ partial: 'true' }, { grace: '2s', details: 'true' }],
-    run: (live, input): RefereeReportJson => reportOn(live, { ...input, intents: [] }),
+    run: (live, input) => atOnce(reportOn(live, { ...input, intents: [] })),
+    slices: (live, input) => reportOn(live, { ...input, intents: [] }),
   }),
 
   judge: defineOperation({
@@ -137,7 +139,8 @@ export const referee = {
         ],
       },
     ],
-    run: (live, input): RefereeReportJson => reportOn(live, input),
+    run: (live, input) => atOnce(reportOn(live, input)),
+    slices: reportOn,
   }),
 
   restart: defineOperation({
@@ -153,10 +156,10 @@ function isOn(flag: boolean | 'true' | 'false'): boolean {
   return flag === true || flag === 'true';
 }
 
-function reportOn(
+function* reportOn(
   { exchangeRecord, simulation }: Live,
   input: z.output<typeof withIntentsSchema>,
-): RefereeReportJson {
+): Generator<undefined, RefereeReportJson> {
   const { account, partial, strict, grace = defaultGraceMs, details, intents } = input;
   const known = account === undefined ? undefined : accountCalled(simulation.world, account);
   if (account !== undefined && known === undefined) {
@@ -166,15 +169,17 @@ function reportOn(
       'account',
     );
   }
-  const report = judge(exchangeRecord.exchanges(), {
+  const { lack, isCutAtStart } = exchangeRecord;
+  const { world } = simulation;
+  const report = yield* judging(yield* exchangeRecord.reading(), {
     isPartial: isOn(partial),
     isStrict: isOn(strict),
     graceMs: durationMs(grace, 'grace'),
     accounts: known && [known.accountId],
     reports: intents.length > 0 ? latestReports(intents) : undefined,
-    lack: exchangeRecord.lack,
-    isCutAtStart: exchangeRecord.isCutAtStart,
-    hasFailed: (id) => simulation.world.messages.get(id)?.status === 'failed',
+    lack,
+    isCutAtStart,
+    hasFailed: (id) => world.messages.get(id)?.status === 'failed',
   });
   return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };
 }

@@ -1,15 +1,8 @@
 /**
- * Long work as a generator that yields every few hundred microseconds. In process it runs without a
- * pause; a port runs it in slices, so that other requests are answered in between.
+ * Long work is a generator that yields every few hundred microseconds. In process it runs at once; a
+ * port runs it in slices, so that other requests are answered in between.
  */
 const longestSliceMs = 2;
-
-export function atOnce<T>(work: Generator<undefined, T>): T {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
-}
 
 export async function inSlices<T>(work: Generator<undefined, T>): Promise<T> {
   for (;;) {

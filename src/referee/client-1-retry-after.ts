@@ -65,7 +65,7 @@ function retriesOf(series: readonly Exchange[]): (readonly [refused: Exchange, E
 function keepsQuiet(record: ClientRecord): Judgement {
   const { exchanges, intents, graceMs, isPartial, isCutAtStart } = record;
   // A request may retry what came before the record.
-  if (isCutAtStart) return { exercised: 0, findings: [] };
+  if (isCutAtStart || !exchanges.some(holds)) return { exercised: 0, findings: [] };
   const intentOf = new Map(
     intents.all.flatMap((intent) => intent.attempts.map((attempt) => [attempt, intent] as const)),
   );

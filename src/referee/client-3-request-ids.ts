@@ -28,7 +28,8 @@ export const requestIds: Judges = {
 };
 
 function keepsItsId({ intents }: ClientRecord): Judgement {
-  const retried = intents.all.flatMap(({ attempts }) =>
+  const several = intents.all.filter(({ attempts }) => attempts.length > 1);
+  const retried = several.flatMap(({ attempts }) =>
     [...consecutive(attempts, messageOf)].filter(
       ([earlier, later]) =>
         isUnresolved(earlier) && requestIdOf(earlier) !== undefined && !isInFlight(earlier, later),
@@ -101,9 +102,11 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
 function retriesOfHeld({ attempts }: Intent) {
   const retries: { readonly first: Exchange; readonly retry: Exchange }[] = [];
   const held = new Map<string, Exchange>();
+  if (attempts.length < 2) return retries;
   for (const one of attempts) {
-    const id = requestIdOf(one);
-    if (id === undefined) continue;
+    const requestId = requestIdOf(one);
+    if (requestId === undefined) continue;
+    const id = `${requestId}\n${messageOf(one)}`;
     const first = held.get(id);
     if (first !== undefined) retries.push({ first, retry: one });
     // A refusal says that the service holds no message under the id.

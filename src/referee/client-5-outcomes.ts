@@ -61,6 +61,8 @@ function firstOfEach(accepted: readonly Exchange[]): readonly Exchange[] {
 
 function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
   const isFinal = ({ status, isSeen }: Exchange) => isSeen && refusedForGood.includes(status);
+  const exercised = exchanges.filter(isFinal).length;
+  if (exercised === 0) return { exercised, findings: [] };
   const repeats = [
     ...consecutive(exchanges, ({ caller, credential, method, target, text }) =>
       [caller, credential, method, target, text].join('\n'),
@@ -74,7 +76,7 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
       !(later.status >= 200 && later.status < 300),
   );
   return {
-    exercised: exchanges.filter(isFinal).length,
+    exercised,
     findings: repeats.map(([refused, again]) =>
       finding(
         `the same request came again after a ${refused.status}, which is final: correct the request, or stop`,

@@ -5,6 +5,7 @@
  */
 import type { Handled } from '../http/service/api.ts';
 import type { RequestEntry } from '../recording/journal-entry.ts';
+import { atOnce } from '../sim/at-once.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import type { Exchange } from './exchange.ts';
 import { isGarbled, objectIn, waitMs } from './traffic.ts';
@@ -12,6 +13,8 @@ import { isGarbled, objectIn, waitMs } from './traffic.ts';
 /** Bounds of a running simulator's record. */
 export const recordedExchanges = 10_000;
 export const recordedCharacters = 16 * 1024 * 1024;
+
+const exchangesPerSlice = 50;
 
 export interface RecordBound {
   readonly exchanges: number;
@@ -121,10 +124,20 @@ export class ExchangeRecord {
   }
 
   exchanges(): Exchange[] {
-    const exchanges = this.#kept.map(exchangeOf);
+    return atOnce(this.reading());
+  }
+
+  /** The same in slices; what comes meanwhile is left out. */
+  *reading(): Generator<undefined, Exchange[]> {
+    const kept = [...this.#kept];
+    const exchanges: Made[] = [];
+    for (const [at, one] of kept.entries()) {
+      exchanges.push(exchangeOf(one, at));
+      if (at % exchangesPerSlice === 0) yield;
+    }
     // Where nothing says when a delayed reply left, it did so after its delay.
     for (const [at, one] of exchanges.entries()) {
-      if (this.#kept[at]?.end !== undefined || one.answeredAtMs === one.atMs) continue;
+      if (kept[at]?.end !== undefined || one.answeredAtMs === one.atMs) continue;
       while (exchanges[one.openUntil] && isBefore(exchanges[one.openUntil], one)) one.openUntil++;
     }
     return exchanges;

@@ -6,6 +6,7 @@
  * the same content that was left unresolved, if the earlier id is never used again (CLIENT-3).
  * Runs in one pass; each send looks at few intents.
  */
+import { atOnce } from '../sim/at-once.ts';
 import {
   contentOf,
   type Exchange,
@@ -57,7 +58,17 @@ export interface Knowledge {
 
 export const dayMs = 86_400_000;
 
+const sendsPerSlice = 50;
+
 export function intentsOf(exchanges: readonly Exchange[], knowledge: Knowledge): Intents {
+  return atOnce(groupingOf(exchanges, knowledge));
+}
+
+/** The same in slices. */
+export function groupingOf(
+  exchanges: readonly Exchange[],
+  knowledge: Knowledge,
+): Generator<undefined, Intents> {
   return new Grouping(exchanges.filter(isSend), knowledge).run();
 }
 
@@ -96,8 +107,11 @@ class Grouping {
     }
   }
 
-  run(): Intents {
-    for (const send of this.#sends) this.#place(send);
+  *run(): Generator<undefined, Intents> {
+    for (const [at, send] of this.#sends.entries()) {
+      this.#place(send);
+      if (at % sendsPerSlice === 0) yield;
+    }
     if (this.#isPartial) {
       for (const intent of this.#all) {
         // An equal send that comes next could be open at the same time.

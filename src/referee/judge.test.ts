@@ -481,6 +481,16 @@ test('a send that may have dropped its id cannot be attributed in a part', () =>
   expect(report.intents.unattributable).toBe(2);
 });
 
+test('CLIENT-7 a refused message does not excuse a late retry of another one', () => {
+  const lines = [
+    send(0, { id: 'a', status: 403 }),
+    send(1_000, { id: 'a', message: 'Bye', messageId: '1' }),
+    send(2_000, { id: 'a', status: 400 }),
+    send(dayMs + 9_000, { id: 'a', message: 'Bye', messageId: '2' }),
+  ];
+  expect(verdicts(lines).broken).toContain('CLIENT-7');
+});
+
 test('CLIENT-9 a caller that had an account is no stranger whose retry another key makes', () => {
   const unknown = { ...send(0, { id: 'a', status: 401 }), accountId: undefined, caller: 'one' };
   const lost = { ...send(1_000, { id: 'a', lost: true, status: 503 }), caller: 'one' };

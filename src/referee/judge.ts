@@ -3,6 +3,7 @@
  * the same, as both come from this function.
  */
 
+import { atOnce } from '../sim/at-once.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requestIds } from './client-3-request-ids.ts';
 import { outcomes } from './client-5-outcomes.ts';
@@ -11,7 +12,7 @@ import { pace } from './client-14-pace.ts';
 import { bodies } from './client-15-bodies.ts';
 import { type ClientRuleId, clientRules, type Level } from './client-rules.ts';
 import type { Exchange } from './exchange.ts';
-import { type Intents, intentsOf } from './intents.ts';
+import { groupingOf, type Intents } from './intents.ts';
 import type { Report } from './intents-file.ts';
 import type { ClientRecord, Finding, Judge, Judges } from './record.ts';
 
@@ -64,6 +65,14 @@ const judges: Judges = {
 export const defaultGraceMs = 1_000;
 
 export function judge(exchanges: readonly Exchange[], options: JudgeOptions = {}): RefereeReport {
+  return atOnce(judging(exchanges, options));
+}
+
+/** The same in slices. */
+export function* judging(
+  exchanges: readonly Exchange[],
+  options: JudgeOptions,
+): Generator<undefined, RefereeReport> {
   const { graceMs = defaultGraceMs, accounts, reports, lack, hasFailed } = options;
   const isCutAtStart = options.isCutAtStart === true;
   const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
@@ -74,16 +83,20 @@ export function judge(exchanges: readonly Exchange[], options: JudgeOptions = {}
   const record: ClientRecord = {
     ...knowledge,
     exchanges: own,
-    intents: intentsOf(own, knowledge),
+    intents: yield* groupingOf(own, knowledge),
     graceMs,
     hasFailed,
   };
+  const rules: RuleJudgement[] = [];
+  for (const { id, level } of clientRules) {
+    const { exercised, findings } = (judges[id] as Judge)(record);
+    const demanded = options.isStrict === true ? 'must' : level;
+    const verdict = verdictOf(demanded, exercised, findings);
+    rules.push({ id, level, verdict, exercised, findings });
+    yield;
+  }
   return {
-    rules: clientRules.map(({ id, level }) => {
-      const { exercised, findings } = (judges[id] as Judge)(record);
-      const demanded = options.isStrict === true ? 'must' : level;
-      return { id, level, verdict: verdictOf(demanded, exercised, findings), exercised, findings };
-    }),
+    rules,
     exchanges: own,
     intents: record.intents,
     notice: lack,
