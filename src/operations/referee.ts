@@ -115,7 +115,7 @@ export const referee = {
     output: reportJsonSchema,
     examples: [{ partial: 'true' }, { grace: '2s', details: 'true' }],
     run: (live, input) => atOnce(reportOn(live, { ...input, intents: [] })),
-    slices: (live, input) => reportOn(live, { ...input, intents: [] }),
+    slices: (live, input) => slicesOf(live, { ...input, intents: [] }),
   }),
 
   judge: defineOperation({
@@ -140,7 +140,7 @@ export const referee = {
       },
     ],
     run: (live, input) => atOnce(reportOn(live, input)),
-    slices: reportOn,
+    slices: slicesOf,
   }),
 
   restart: defineOperation({
@@ -154,6 +154,17 @@ export const referee = {
 
 function isOn(flag: boolean | 'true' | 'false'): boolean {
   return flag === true || flag === 'true';
+}
+
+const shortRecord = 1_000;
+
+/** A short record is judged in one slice, so that its report is answered in order. */
+function* slicesOf(
+  live: Live,
+  input: z.output<typeof withIntentsSchema>,
+): Generator<undefined, RefereeReportJson> {
+  const work = reportOn(live, input);
+  return live.exchangeRecord.size < shortRecord ? atOnce(work) : yield* work;
 }
 
 function* reportOn(

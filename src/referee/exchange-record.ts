@@ -72,6 +72,10 @@ export class ExchangeRecord {
       : undefined;
   }
 
+  get size(): number {
+    return this.#kept.length;
+  }
+
   /** True if it does not hold the first requests of its run. */
   get isCutAtStart(): boolean {
     return this.#isCutAtStart;
