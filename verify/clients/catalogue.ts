@@ -8,8 +8,10 @@ import { earlyRetries } from './node/early-retries.ts';
 import { identity } from './node/identity.ts';
 import { outcomes } from './node/outcomes.ts';
 import { pace } from './node/pace.ts';
-import { rightByHand } from './node/right-by-hand.ts';
 import { rightLibraries } from './node/right-libraries.ts';
+import { rightReaders } from './node/right-readers.ts';
+import { rightSenders } from './node/right-senders.ts';
+import { rightWorkers } from './node/right-workers.ts';
 import { pythonClients } from './python-clients.ts';
 import { shellClients } from './shell-clients.ts';
 
@@ -19,7 +21,9 @@ export const nodeClients: readonly NodeClient[] = [
   ...outcomes,
   ...pace,
   ...bodies,
-  ...rightByHand,
+  ...rightSenders,
+  ...rightWorkers,
+  ...rightReaders,
   ...rightLibraries,
 ];
 
