@@ -49,12 +49,19 @@ export interface Spent {
   /** Answered with an error other than 429. */
   readonly refused: number;
   readonly throttled: number;
-  /** When each of them was answered. */
-  readonly times: readonly number[];
+  /** When each of them was sent and answered: its token was spent in between. */
+  readonly times: readonly Span[];
+}
+
+/** A request's time, in the run's clock. */
+export interface Span {
+  readonly sentAt: number;
+  readonly answeredAt: number;
 }
 
 interface Entry {
   readonly at: number;
+  readonly sentAt: number;
   readonly kind: Kind;
 }
 
@@ -63,9 +70,9 @@ export class BucketLedger {
   readonly accepted: string[] = [];
   readonly #entries = new Map<Bucket, Entry[]>();
 
-  note(bucket: Bucket, at: number, kind: Kind): void {
+  note(bucket: Bucket, at: number, kind: Kind, sentAt = at): void {
     const entries = this.#recent(bucket, at);
-    entries.push({ at, kind });
+    entries.push({ at, sentAt, kind });
     this.#entries.set(bucket, entries);
   }
 
@@ -73,7 +80,7 @@ export class BucketLedger {
     const spent = { passed: 0, replayed: 0, refused: 0, throttled: 0 };
     const entries = this.#recent(bucket, now);
     for (const { kind } of entries) spent[kind] += 1;
-    return { ...spent, times: entries.map(({ at }) => at) };
+    return { ...spent, times: entries.map(({ at, sentAt }) => ({ sentAt, answeredAt: at })) };
   }
 
   /** Milliseconds to wait until `count` requests fit. */

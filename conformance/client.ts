@@ -116,7 +116,8 @@ export class Client {
     return reply;
   }
 
-  #note({ method, path, headers }: RequestOptions, { status, json }: Reply): void {
+  #note({ method, path, headers }: RequestOptions, reply: Reply): void {
+    const { status, json, sentAt, answeredAt } = reply;
     const { own } = this.#settings;
     const endpoint = endpointOf(path);
     if (own === undefined || endpoint === undefined) return;
@@ -132,7 +133,7 @@ export class Client {
           : status >= 200 && status < 300
             ? 'passed'
             : 'refused';
-    own.ledger.note(isOwn ? endpoint : 'address', this.#clock.now(), kind);
+    own.ledger.note(isOwn ? endpoint : 'address', answeredAt, kind, sentAt);
     if (isOwn && status === 202) own.ledger.accepted.push(String(Object(json).message_id));
   }
 

@@ -150,7 +150,7 @@ async function spend(t: Trial, bucket: Bucket) {
     beganAt,
     tookMs: endedAt - beganAt,
     mayHaveFilled: mayFill(beganAt, endedAt),
-    mayHaveFilledBefore: mayFill(spent.times[0] ?? beganAt, endedAt),
+    mayHaveFilledBefore: mayFill(spent.times[0]?.sentAt ?? beganAt, endedAt),
     first: { fields: sent[0]?.body ?? {}, reply: first },
     refused,
     otherReplies: [

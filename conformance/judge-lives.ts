@@ -64,7 +64,9 @@ export function wasPickedUpLate({ sightings: [, next] }: Pick<RecordedLife, 'sig
 }
 
 export function lackRoom(t: Trial): never {
-  return t.lack('a device that picks up all its messages at each poll (sendsPerPoll)');
+  return t.lack(
+    'a device that polls by itself and picks up all its messages at each poll (sendsPerPoll)',
+  );
 }
 
 /** A message's statuses and times, for reports. */

@@ -116,6 +116,12 @@ test('a ledger counts replays, refusals and successes of the last minute apart',
   ledger.note('send', 0, 'passed');
   ledger.note('send', 30_000, 'replayed');
   ledger.note('send', 62_000, 'refused');
-  const one = { passed: 0, replayed: 1, refused: 1, throttled: 0, times: [30_000, 62_000] };
+  const one = {
+    passed: 0,
+    replayed: 1,
+    refused: 1,
+    throttled: 0,
+    times: [30_000, 62_000].map((at) => ({ sentAt: at, answeredAt: at })),
+  };
   expect(ledger.spent('send', 62_000)).toEqual(one);
 });

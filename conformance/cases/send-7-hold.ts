@@ -4,7 +4,7 @@
  */
 import { about, type Case } from '../case.ts';
 import { byLives, lackRoom, pickedUpInTime } from '../judge-lives.ts';
-import { isPassedOver, latestPickupMs, pollIntervalMs } from '../recorded-lives.ts';
+import { isPassedOver, latestPickupMs, pollForTasks, pollIntervalMs } from '../recorded-lives.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { iso } from './send-7-send-at.ts';
@@ -55,6 +55,8 @@ async function holdsBriefly(t: Trial): Promise<void> {
       return t.count();
     }
     if (askedAt >= until + latestPickupMs) {
+      await pollForTasks(t);
+      if (gone.includes(await statusOf(t, account, messageId))) return t.count();
       if (await isPassedOver(t, messageId, account.key)) lackRoom(t);
       t.fail('pickup within about 20 s of send_at', status);
     }

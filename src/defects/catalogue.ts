@@ -407,6 +407,7 @@ export const defects: readonly Defect[] = [
   defect('send-at-minutes-only', 'SEND-7', 'the seconds of send_at are dropped'),
   defect('send-at-day-dropped', 'SEND-7', 'a hold of more than a day ends on the first day'),
   defect('tasks-ignore-hold', 'SEND-7', 'a device that asks for tasks is handed held messages'),
+  defect('send-at-timer-overflow', 'SEND-7', 'a hold of more than 24.8 days ends at once'),
   defect('send-at-absent-held', 'SEND-7', 'a message without send_at waits five minutes'),
   defect('send-at-picked-up-at-once', 'SEND-7', 'a held message is sending from the start'),
   defect('dashboard-forgets-hold', 'SEND-7', 'the dashboard send checks send_at and ignores it'),

@@ -28,6 +28,7 @@ import {
 
 const msPerMinute = 60_000;
 const fiveMinutesMs = 5 * msPerMinute;
+const longestTimerMs = 2 ** 31 - 1;
 const msPerHour = 60 * msPerMinute;
 
 /** Reads `send_at` as the text that `change` returns; undefined means no hold. */
@@ -95,6 +96,7 @@ export const holdDefects: Defects = {
   'send-at-late': moved((at) => at + fiveMinutesMs),
   'send-at-minutes-only': moved((at) => at - (at % msPerMinute)),
   'send-at-day-dropped': moved((at, nowMs) => nowMs + ((at - nowMs) % msPerDay)),
+  'send-at-timer-overflow': moved((at, nowMs) => (at - nowMs > longestTimerMs ? nowMs : at)),
   'send-at-absent-held': reading((request, simulation) =>
     isSend(request) && fieldsOf(request)?.['send_at'] === undefined
       ? withFields(request, { send_at: isoTime(simulation.clock.now() + fiveMinutesMs) })

@@ -3,6 +3,8 @@
  * without a control port shows what it catches.
  */
 import { expect, test } from 'vitest';
+import { fieldsOf, invalid } from '../../src/defects/edge.ts';
+import { answering, WrongSimulation } from '../../src/defects/planted.ts';
 import { estimateWithFlags, runWithFlags, testRate } from './flags-only.ts';
 
 const rate = testRate;
@@ -46,3 +48,23 @@ test.each([
   },
   240_000,
 );
+
+test('SEND-7 no hold fails where only the harness polls for the tasks of a device', async () => {
+  const cases = ['SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
+  const { results, out } = await runWithFlags(cases, { rate, isUnattended: true });
+  expect(results.map(({ verdict }) => verdict).sort(), out).toEqual(['passed', 'skipped']);
+}, 60_000);
+
+test('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {
+  const slow = answering((request, simulation) => {
+    const sendAt = fieldsOf(request)?.['send_at'];
+    if (typeof sendAt !== 'string') return undefined;
+    const aheadMs = Date.parse(sendAt) - simulation.clock.now();
+    return aheadMs > 0 && aheadMs < 5_000 ? invalid('send_at', simulation) : undefined;
+  });
+  const { exitCode, out } = await runWithFlags(['SEND-4/send-at-has-passed'], {
+    rate,
+    simulation: (settings, startMs) => new WrongSimulation(settings, startMs, slow),
+  });
+  expect(exitCode, out).toBe(0);
+}, 60_000);

@@ -42,6 +42,8 @@ export interface FlagsWorldPlan extends Pick<SimulatorOptions, 'simulation'> {
   readonly rate?: number;
   /** The device of `--from` polls for tasks over HTTP every second, as a paired telephone does. */
   readonly asksForTasks?: boolean;
+  /** The device of `--from` gets its work as tasks, and only the harness polls for it. */
+  readonly isUnattended?: boolean;
 }
 
 /** Starts it on a free port. */
@@ -49,6 +51,7 @@ export async function serveWithFlags({
   assumptions = {},
   rate = 1,
   asksForTasks = false,
+  isUnattended = false,
   ...options
 }: FlagsWorldPlan = {}): Promise<ServedWithFlags> {
   const simulator = await createSimulator(
@@ -69,7 +72,7 @@ export async function serveWithFlags({
   const [revoked, key, other] = keysOf('main');
   if (revoked !== undefined) simulator.accounts.revokeKey(revoked.keyId);
   const device = simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '';
-  if (asksForTasks) simulator.sims.patch(device, { polling: 'external' });
+  if (asksForTasks || isUnattended) simulator.sims.patch(device, { polling: 'external' });
   const asking = setInterval(() => simulator.sims.poll(device), 1_000 / rate).unref();
   if (!asksForTasks) clearInterval(asking);
   const values: Readonly<Record<string, string | undefined>> = {
