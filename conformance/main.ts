@@ -135,11 +135,14 @@ async function run(
   });
   if (ran.unreached === undefined) io.stdout(textReport(summary));
   else io.stderr(`smstwin conform: ${masks.clean(ran.unreached)}\n`);
-  writeReports(options.reports, summary, io.stdout);
+  const exitCode = writeReports(options.reports, summary, {
+    out: io.stdout,
+    error: (line) => io.stderr(`smstwin conform: ${line}\n`),
+  });
   if (options.discover !== undefined && ran.unreached === undefined) {
     writeDiscovered(options.discover, summary.discovered);
   }
-  return summary.exitCode;
+  return exitCode;
 }
 
 async function runWith(

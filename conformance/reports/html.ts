@@ -23,7 +23,7 @@ export function htmlReport(summary: Summary): string {
 <body>
 <header>
 <h1>${text(summary.title)}</h1>
-<p>${text(summary.baseUrl)} · <time>${text(summary.startedAt)}</time> · ${(summary.durationMs / 1000).toFixed(1)} s · ${summary.sends} sends · exit code ${summary.exitCode}</p>
+<p>${text(summary.baseUrl)} · <time>${text(summary.startedAt)}</time> · ${(summary.durationMs / 1000).toFixed(1)} s · ${summary.sends} ${summary.sendsAre ?? 'sends'} · exit code ${summary.exitCode}</p>
 ${summary.interrupted ? '<p><strong>Interrupted: these are the results so far.</strong></p>' : ''}
 ${summary.reachable ? '' : '<p><strong>The target is not reachable.</strong></p>'}
 <ul class="counts">${verdicts.map((verdict) => `<li>${badge(verdict)} ${summary.counts[verdict]}</li>`).join('')}</ul>

@@ -7,7 +7,7 @@ export function markdownReport(summary: Summary): string {
   const lines = [
     `# ${summary.title}`,
     '',
-    `Target: ${cell(summary.baseUrl)} · ${summary.startedAt} · ${summary.sends} sends · exit code ${summary.exitCode}`,
+    `Target: ${cell(summary.baseUrl)} · ${summary.startedAt} · ${summary.sends} ${summary.sendsAre ?? 'sends'} · exit code ${summary.exitCode}`,
     '',
     `| ${verdicts.join(' | ')} |`,
     `|${verdicts.map(() => '---:').join('|')}|`,

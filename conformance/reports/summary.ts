@@ -16,6 +16,8 @@ export interface Summary {
   readonly interrupted: boolean;
   readonly reachable: boolean;
   readonly sends: number;
+  /** What `sends` counts, where it is something else. */
+  readonly sendsAre?: string;
   readonly throttled: number;
   /** Connections that broke and were retried, by error. */
   readonly interruptions: Readonly<Record<string, number>>;

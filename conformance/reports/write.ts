@@ -18,16 +18,36 @@ const makers: Readonly<Record<ReportKind, (summary: Summary) => string>> = {
   github: githubReport,
 };
 
-/** `own`: kinds that the caller renders in its own way. */
+export interface ReportStreams {
+  readonly out: (text: string) => void;
+  /** Takes one line without its end. */
+  readonly error: (line: string) => void;
+}
+
+/**
+ * Returns the exit code of the command: that of the run, or 2 if the run was a success and a report
+ * cannot be written. `own`: kinds that the caller renders in its own way.
+ */
 export function writeReports(
   reports: readonly Report[],
   summary: Summary,
-  write: (text: string) => void,
+  { out, error }: ReportStreams,
   own: Partial<typeof makers> = {},
-): void {
+): number {
+  let { exitCode } = summary;
   for (const { kind, file } of reports) {
     const content = (own[kind] ?? makers[kind])(summary);
-    if (file === undefined) write(content);
-    else writeFileSync(file, content);
+    if (file === undefined) {
+      out(content);
+      continue;
+    }
+    try {
+      writeFileSync(file, content);
+    } catch (failure) {
+      const { code = String(failure) } = failure as NodeJS.ErrnoException;
+      error(`--report ${kind}=${file}: cannot be written (${code}); name another file`);
+      if (exitCode === 0) exitCode = 2;
+    }
   }
+  return exitCode;
 }

@@ -39,6 +39,7 @@ export function exploreSummary(explored: Explored): Summary {
     interrupted: result.stop === 'interrupted',
     reachable: true,
     sends: result.runs,
+    sendsAre: 'runs',
     throttled: 0,
     interruptions: {},
     counts: counts(results),
@@ -105,8 +106,9 @@ function restOf(
   }
   const apart = unstable.map((finding, at): Result => {
     const { cause, what } = findingView(finding);
-    const seen = `${cause} under ${scheduleText(finding.schedule)}: ${what}`;
-    return { ...common, id: `unstable ${at + 1}`, verdict: 'observed', seen };
+    const schedule = scheduleText(finding.schedule);
+    const reason = `${cause} under ${schedule} did not repeat when this schedule was run again: ${what}`;
+    return { ...common, id: `unstable ${at + 1}: ${schedule}`, verdict: 'skipped', reason };
   });
   if (findings.length + unconfirmed.length > 0) return apart;
   return [{ ...common, id: 'explored', verdict: 'passed', reason: line }, ...apart];
@@ -117,8 +119,11 @@ const shownOutput = 10;
 
 /** `note`: the last line, such as the file that holds the finding. */
 export function findingText(finding: Finding, title: string, note: string | undefined): string {
-  const { cause, what, timeline, also, output, shrunk } = findingView(finding);
+  const { cause, what, failures, timeline, also, output, shrunk } = findingView(finding);
   const lines = [`${title}  ${cause}  ${scheduleText(finding.schedule)}`, `  ${what}`];
+  const causes = new Map(failures.map((failure) => [failure.cause, failure.what]));
+  causes.delete(cause);
+  for (const [other, why] of causes) lines.push(`  and ${other}: ${why}`);
   const startMs = startOf(timeline);
   for (const entry of timeline.slice(0, shownExchanges)) {
     lines.push(`    ${entryText(entry, startMs)}`);
@@ -140,9 +145,15 @@ function entryText(entry: TimelineEntry, startMs: number): string {
   const { number, at, method, target, endpoint, intent, attempt, status, fault, seen } = entry;
   const seconds = ((Date.parse(at) - startMs) / 1_000).toFixed(3);
   const place = intent === null ? '' : ` (${endpoint} ${intent}, attempt ${attempt})`;
-  const reply = seen ? `${status}` : `${status}, not seen by the client`;
+  const reply = seen ? `${status}` : unseenReply(entry);
   const met = fault === null ? '' : `  ← ${fault}`;
   return `${number}  ${seconds} s  ${method} ${target}${place} → ${reply}${met}`;
+}
+
+/** `refuse` and `reset` close the connection before anything is answered. */
+function unseenReply({ status, fault }: TimelineEntry): string {
+  if (fault === 'refuse' || fault === 'reset') return 'closed';
+  return `${status}, not seen by the client`;
 }
 
 export function exploreJson({ result, line, command, startedAt, durationMs }: Explored) {

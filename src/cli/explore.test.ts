@@ -41,3 +41,16 @@ test.each(['SMSTWIN_BASE_URL', 'SMSTWIN_INTENTS', 'NODE_OPTIONS'])(
     await expect(refusalOf('--env', `${name}=from`)).rejects.toEqual(new UsageError(line));
   },
 );
+
+test.each([
+  [
+    ['--env', 'URL=base_url', '--env', 'URL=api_key'],
+    '--env URL: the variable is set twice; remove one of the two',
+  ],
+  [
+    ['--report', 'json=/tmp/r', '--report', 'html=/tmp/../tmp/r'],
+    '--report: two reports would be written to /tmp/r; name another file',
+  ],
+])('%j is refused', async (flags, line) => {
+  await expect(refusalOf(...flags)).rejects.toEqual(new UsageError(line));
+});

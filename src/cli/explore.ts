@@ -3,14 +3,16 @@
  * fails. Exit codes: 0 nothing found, 1 found, 2 usage, 4 the command cannot be explored, 6 the
  * budget ended first, 130 interrupted.
  */
+import { resolve } from 'node:path';
 import { writeReports } from '../../conformance/reports/write.ts';
 import { UsageError } from '../config/command-error.ts';
 import { readWorldFile } from '../config/world-file.ts';
 import { CommandRuns } from '../explore/command-runs.ts';
-import { exitCodeOf, exploredLine } from '../explore/exploration.ts';
+import { exploredLine } from '../explore/exploration.ts';
 import { faultNames } from '../explore/fault-names.ts';
 import { checkFolder, readSchedule, writeFindings } from '../explore/finding-files.ts';
 import { replay } from '../explore/replay.ts';
+import { type Schedule, scheduleText } from '../explore/schedule.ts';
 import { type SearchOptions, search } from '../explore/search.ts';
 import type { Progress, SearchResult } from '../explore/search-result.ts';
 import { type ExploreFlags, exploreFlags, flagsAgain } from './explore-flags.ts';
@@ -23,7 +25,7 @@ export async function explore(argv: readonly string[], io: CommandIo): Promise<n
   command.argument('[command...]', 'the command, after --');
   addFlags(command, exploreFlags);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
-  if (command.args.length === 0) {
+  if (command.args.length === 0 || command.args[0] === '') {
     throw new UsageError('name the command to run: smstwin explore -- npm test');
   }
   return run(command.args, command.opts<ExploreFlags>(), io);
@@ -31,6 +33,7 @@ export async function explore(argv: readonly string[], io: CommandIo): Promise<n
 
 async function run(command: readonly string[], flags: ExploreFlags, io: CommandIo) {
   const { seed, world, rate, env: ownVariables, depth, maxRuns } = flags;
+  refuseTwice(flags);
   const single = flags.schedule === undefined ? undefined : readSchedule(flags.schedule);
   if (single === undefined) checkFolder(flags.out);
   const interrupt = new AbortController();
@@ -65,45 +68,66 @@ async function run(command: readonly string[], flags: ExploreFlags, io: CommandI
       single === undefined
         ? await search(options)
         : await replay(options, single.schedule, single.intents);
-    return report(result, { command, flags, startMs, isSingle: single !== undefined }, io);
+    return report(result, { command, flags, startMs, single: single?.schedule }, io);
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop);
     await runs.close();
   }
 }
 
+/** Throws a UsageError for a variable that is set twice, or a file that two reports share. */
+function refuseTwice({ env, report }: ExploreFlags): void {
+  const variable = repeated(env.map(({ name }) => name));
+  if (variable !== undefined) {
+    throw new UsageError(`--env ${variable}: the variable is set twice; remove one of the two`);
+  }
+  const file = repeated(report.flatMap(({ file: path }) => (path ? [resolve(path)] : [])));
+  if (file !== undefined) {
+    throw new UsageError(`--report: two reports would be written to ${file}; name another file`);
+  }
+}
+
+function repeated(names: readonly string[]): string | undefined {
+  return names.find((name, at) => names.indexOf(name) !== at);
+}
+
 interface Context {
   readonly command: readonly string[];
   readonly flags: ExploreFlags;
   readonly startMs: number;
-  readonly isSingle: boolean;
+  /** The schedule of `--schedule`. */
+  readonly single: Schedule | undefined;
 }
 
 function report(
   result: SearchResult,
-  { command, flags, startMs, isSingle }: Context,
+  { command, flags, startMs, single }: Context,
   io: CommandIo,
 ): number {
-  const { findings, unconfirmed, unstable, problem, intents } = result;
+  const { findings, unconfirmed, unstable, problem, intents, levels } = result;
+  const complain = (line: string) => io.error(`smstwin explore: ${line}\n`);
   const again = { command, flags: flagsAgain(flags), intents };
-  const files = result.levels.length === 0 ? [] : writeFindings(flags.out, findings, again);
+  const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, again, complain);
   for (const [at, finding] of findings.entries()) {
-    io.out(findingText(finding, isSingle ? 'FAILED' : 'FOUND', files[at]));
+    io.out(findingText(finding, single ? 'FAILED' : 'FOUND', files[at]));
   }
   for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
   const note = flags.jobs > 1 ? `${passedAgain}; ${tryOneJob}` : passedAgain;
   for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
   if (problem !== undefined) {
-    io.error(`smstwin explore: ${problem.line}\n`);
+    complain(problem.line);
     if (problem.tail !== '') io.error(`${problem.tail.replace(/^/gm, '  | ')}\n`);
   }
   if ((result.unmet ?? 0) > 0) {
     const met = `${many(result.unmet ?? 0, 'fault')} of the schedule met no call of the client`;
-    io.error(`smstwin explore: ${met}: if its calls have changed, explore it again\n`);
+    complain(`${met}: if its calls have changed, explore it again`);
+  }
+  if (single !== undefined && findings.length === 0 && problem === undefined && !result.stop) {
+    io.out(`PASSED  ${scheduleText(single)}\n`);
   }
   const line = exploredLine(result, flags);
   io.out(`${line}\n`);
-  if (!isSingle) io.out(`${countsLine(result)}\n`);
+  if (single === undefined) io.out(`${countsLine(result)}\n`);
   const explored = {
     result,
     line,
@@ -111,10 +135,14 @@ function report(
     startedAt: new Date(startMs).toISOString(),
     durationMs: Date.now() - startMs,
   };
-  writeReports(flags.report, exploreSummary(explored), io.out, {
-    json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
-  });
-  return exitCodeOf(result);
+  return writeReports(
+    flags.report,
+    exploreSummary(explored),
+    { out: io.out, error: complain },
+    {
+      json: () => `${JSON.stringify(exploreJson(explored), null, 2)}\n`,
+    },
+  );
 }
 
 const seenOnce = 'seen once: the exploration ended before this schedule was run again';

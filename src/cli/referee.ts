@@ -103,10 +103,13 @@ function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
   });
   const summary = refereeSummary(report, { file: basename(file), expected });
   io.out(refereeText(report, summary));
-  writeReports(flags.report, summary, io.out, {
+  const streams = {
+    out: io.out,
+    error: (line: string) => io.error(`smstwin referee: ${line}\n`),
+  };
+  return writeReports(flags.report, summary, streams, {
     json: () => `${JSON.stringify(reportJson(report), null, 2)}\n`,
   });
-  return summary.exitCode;
 }
 
 function trafficOf(

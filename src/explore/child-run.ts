@@ -3,7 +3,8 @@
  * when the command ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { UsageError } from '../config/command-error.ts';
+import { stripVTControlCharacters } from 'node:util';
+import { firstLine, UsageError } from '../config/command-error.ts';
 import { Ended } from './run.ts';
 import type { Ending } from './verdict.ts';
 
@@ -30,7 +31,7 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   const { command, env, timeoutMs, signal } = options;
   const [file = '', ...argv] = command;
   if (signal.aborted) throw new Ended('interrupted');
-  const child = spawn(file, argv, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = started(file, argv, env);
   running.add(child);
   const output = new Tail();
   child.stdout.on('data', (bytes: Buffer) => output.add(bytes));
@@ -59,13 +60,24 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
   }
 }
 
+/** Most errors come as an event; some, such as E2BIG, are thrown. */
+function started(file: string, argv: readonly string[], env: ChildOptions['env']) {
+  try {
+    return spawn(file, argv, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  } catch (error) {
+    throw cannotRun(file, error as NodeJS.ErrnoException);
+  }
+}
+
+function cannotRun(file: string, { code = '', message }: NodeJS.ErrnoException): UsageError {
+  const why = code === 'ENOENT' ? 'there is no such program' : code || firstLine(message);
+  return new UsageError(`cannot run ${file}: ${why}`);
+}
+
 /** How the process ended; empty for exit code 0. */
 function endOf(child: ChildProcess, file: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    child.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
-      const why = code === 'ENOENT' ? 'there is no such program' : code;
-      reject(new UsageError(`cannot run ${file}: ${why}`));
-    });
+    child.once('error', (error: NodeJS.ErrnoException) => reject(cannotRun(file, error)));
     child.once('exit', (code, signal) => {
       if (code === 0) resolve('');
       else resolve(code === null ? `ended by ${signal}` : `exit code ${code}`);
@@ -97,7 +109,7 @@ function drained(child: ChildProcess): Promise<void> {
   });
 }
 
-/** Keeps the end of an output of any length. */
+/** Keeps the end of an output of any length, without colours and other control characters. */
 class Tail {
   #bytes = Buffer.alloc(0);
 
@@ -107,7 +119,8 @@ class Tail {
   }
 
   get text(): string {
-    const lines = this.#bytes.toString('utf8').trimEnd().split('\n');
-    return lines.slice(-shownLines).join('\n');
+    const text = stripVTControlCharacters(this.#bytes.toString('utf8')).replaceAll('\r\n', '\n');
+    const shown = text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');
+    return shown.trimEnd().split('\n').slice(-shownLines).join('\n');
   }
 }

@@ -142,9 +142,10 @@ function reportsIn(file: string): readonly Report[] | string | undefined {
     const reports = readIntentsFile(file);
     return reports.length === 0 ? undefined : reports;
   } catch (error) {
-    if (error instanceof CommandError)
-      return error.message.replace(`--intents ${file}`, 'it').replace(`${file}: `, '');
-    throw error;
+    if (!(error instanceof CommandError)) throw error;
+    return error.lines
+      .map((line) => line.replace(`--intents ${file}`, 'it').replace(`${file}: `, ''))
+      .join('; ');
   }
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { UsageError } from '../config/command-error.ts';
-import { readSchedule, writeFindings } from './finding-files.ts';
+import { checkFolder, readSchedule, writeFindings } from './finding-files.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -11,6 +11,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const complain = (line: string) => expect.unreachable(line);
 const again = { command: ['true'], flags: [], intents: {} };
 
 test('an exploration removes the findings of an earlier one, and no other file', () => {
@@ -24,13 +25,32 @@ test('an exploration removes the findings of an earlier one, and no other file',
   const earlier = ['finding-1.json', 'finding-1.test.ts', 'test_finding_1.py', 'finding-12.json'];
   mkdirSync(join(out, 'finding-3.json'), { recursive: true });
   for (const name of [...others, ...earlier]) writeFileSync(join(out, name), '');
-  expect(writeFindings(out, [], again)).toEqual([]);
+  expect(writeFindings(out, [], again, complain)).toEqual([]);
   expect(readdirSync(out).sort()).toEqual([...others, 'finding-3.json'].sort());
 });
 
 test('an exploration without findings creates no folder', () => {
-  writeFindings(join(folder, 'none'), [], again);
+  writeFindings(join(folder, 'none'), [], again, complain);
   expect(readdirSync(folder)).not.toContain('none');
+});
+
+test('a folder that cannot be made is refused, also in /proc', () => {
+  const file = join(folder, 'a-file');
+  writeFileSync(file, '');
+  for (const [out, code] of [
+    ['/proc/x/y', 'ENOENT'],
+    [file, 'ENOTDIR'],
+    [join(file, 'x'), 'ENOTDIR'],
+  ]) {
+    expect(() => checkFolder(out ?? '')).toThrow(
+      new UsageError(`--out ${out}: cannot be written (${code}); name another folder`),
+    );
+  }
+});
+
+test('a folder that can be made is left as it was', () => {
+  checkFolder(join(folder, 'new', 'findings'));
+  expect(readdirSync(folder)).not.toContain('new');
 });
 
 const at = { endpoint: 'send', intent: 1, attempt: 1 };

@@ -11,7 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
 import { UsageError } from '../config/command-error.ts';
 import { parseJson, readText } from '../config/world-file.ts';
@@ -31,7 +31,8 @@ export interface Again {
 /** Throws a UsageError if findings cannot be written to the folder; creates nothing. */
 export function checkFolder(folder: string): void {
   try {
-    const made = mkdirSync(folder, { recursive: true });
+    const [made] = makeFolder(folder);
+    readdirSync(folder);
     accessSync(folder, constants.W_OK);
     if (made !== undefined) rmSync(made, { recursive: true });
   } catch (error) {
@@ -40,33 +41,55 @@ export function checkFolder(folder: string): void {
   }
 }
 
+/**
+ * Creates the folder and its missing parents; returns those it created, the outermost first.
+ * `mkdirSync` with `recursive` never returns in a file system like /proc.
+ */
+function makeFolder(folder: string): string[] {
+  if (existsSync(folder)) return [];
+  const made = makeFolder(dirname(folder));
+  mkdirSync(folder);
+  return [...made, folder];
+}
+
 /** The names of the files that `writeFindings` writes. */
 const writtenName = /^(?:finding-[1-9][0-9]*\.(?:json|test\.ts)|test_finding_[1-9][0-9]*\.py)$/;
 
 /**
  * Replaces the findings of an earlier exploration in the folder, which it creates if there are
- * findings. Other files stay. Returns the names of the JSON files.
+ * findings. Other files stay. Returns the names of the JSON files: fewer than findings if one cannot
+ * be written, which `complain` reports.
  */
 export function writeFindings(
   folder: string,
   findings: readonly Finding[],
   again: Again,
+  complain: (line: string) => void,
 ): readonly string[] {
-  removeFindings(folder);
-  if (findings.length === 0) return [];
-  mkdirSync(folder, { recursive: true });
-  return findings.map((finding, at) => {
-    const name = `finding-${at + 1}`;
-    const file = join(folder, `${name}.json`);
-    const title = scheduleText(finding.schedule);
-    writeFileSync(file, `${JSON.stringify({ ...findingView(finding), ...again }, null, 2)}\n`);
-    writeFileSync(join(folder, `${name}.test.ts`), vitestOf(basename(file), title));
-    writeFileSync(
-      join(folder, `test_finding_${at + 1}.py`),
-      pytestOf(basename(file), at + 1, title),
-    );
-    return file;
-  });
+  const files: string[] = [];
+  // Relative, so that the folder can be moved with its project.
+  const cwd = relative(folder, '') || '.';
+  try {
+    removeFindings(folder);
+    if (findings.length > 0) makeFolder(folder);
+    for (const [at, finding] of findings.entries()) {
+      const name = `finding-${at + 1}`;
+      const file = join(folder, `${name}.json`);
+      const title = scheduleText(finding.schedule);
+      const json = { ...findingView(finding), ...again, cwd };
+      writeFileSync(file, `${JSON.stringify(json, null, 2)}\n`);
+      files.push(file);
+      writeFileSync(join(folder, `${name}.test.ts`), vitestOf(basename(file), title));
+      writeFileSync(
+        join(folder, `test_finding_${at + 1}.py`),
+        pytestOf(basename(file), at + 1, title),
+      );
+    }
+  } catch (error) {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    complain(`--out ${folder}: cannot be written (${code}); name another folder`);
+  }
+  return files;
 }
 
 function removeFindings(folder: string): void {
@@ -84,16 +107,18 @@ function vitestOf(file: string, title: string): string {
   return `// Replays a finding of smstwin explore: fails until the client is mended.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const file = fileURLToPath(new URL('./${file}', import.meta.url));
-const { command, flags } = JSON.parse(readFileSync(file, 'utf8'));
+const { command, flags, cwd } = JSON.parse(readFileSync(file, 'utf8'));
 const [program, ...argv] = (process.env['SMSTWIN'] ?? 'npx smstwin').split(' ');
 
 test.skipIf('SMSTWIN_EXPLORE' in process.env)('the client is sound under ${title}', { timeout: 300_000 }, () => {
   const explore = ['explore', '--schedule', file, ...flags, '--', ...command];
-  const { status, stdout, stderr } = spawnSync(program, [...argv, ...explore], { encoding: 'utf8' });
+  const options = { cwd: resolve(dirname(file), cwd), encoding: 'utf8' } as const;
+  const { status, stdout, stderr } = spawnSync(program, [...argv, ...explore], options);
   expect(status, stdout + stderr).toBe(0);
 });
 `;
@@ -106,7 +131,7 @@ import os
 import pathlib
 import subprocess
 
-FILE = pathlib.Path(__file__).with_name("${file}")
+FILE = pathlib.Path(__file__).resolve().with_name("${file}")
 PROGRAM = os.environ.get("SMSTWIN", "npx smstwin").split()
 
 
@@ -116,7 +141,8 @@ def test_the_client_is_sound_under_finding_${number}():
         return
     finding = json.loads(FILE.read_text())
     explore = ["explore", "--schedule", str(FILE), *finding["flags"], "--", *finding["command"]]
-    run = subprocess.run([*PROGRAM, *explore], capture_output=True, text=True, check=False)
+    cwd = FILE.parent / finding["cwd"]
+    run = subprocess.run([*PROGRAM, *explore], cwd=cwd, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 `;
 }

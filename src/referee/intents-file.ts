@@ -2,9 +2,10 @@
  * The intents file: one JSON object per line, written by the client under test. It says which
  * messages the client meant to send, and what it told its own caller about each.
  */
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { CommandError } from '../config/command-error.ts';
+import { UsageError } from '../config/command-error.ts';
+import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
+import { readText } from '../config/world-file.ts';
 
 /** What a client meant to send, and what it told its own caller. */
 export const reportSchema = z.strictObject({
@@ -20,15 +21,9 @@ export type Report = z.output<typeof reportSchema> & {
   readonly requestIds?: readonly string[];
 };
 
-/** Throws a CommandError that names the line. */
+/** Throws a UsageError that names the line, and every mistake in it. */
 export function readIntentsFile(path: string): Report[] {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
-  } catch (error) {
-    const { code = String(error) } = error as NodeJS.ErrnoException;
-    throw new CommandError(2, `--intents ${path}: cannot be read (${code})`);
-  }
+  const text = readText(path, '--intents');
   const lines = [...text.split('\n').entries()].filter(([, line]) => line.trim() !== '');
   return latestReports(lines.map(([at, line]) => lineOf(line, `${path}: line ${at + 1}`)));
 }
@@ -50,11 +45,10 @@ function lineOf(line: string, place: string): Report {
   try {
     value = JSON.parse(line);
   } catch {
-    throw new CommandError(2, `${place}: not a JSON object`);
+    throw new UsageError(`${place}: not a JSON object`);
   }
-  const reading = reportSchema.safeParse(value);
+  const reading = reportSchema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
-  const [issue] = reading.error.issues;
-  const path = issue?.path.join('.') ?? '';
-  throw new CommandError(2, `${place}: ${path === '' ? '' : `${path}: `}${issue?.message ?? ''}`);
+  const mistakes = mistakesOf(reading.error).map((mistake) => `${place}: ${mistakeLine(mistake)}`);
+  throw new UsageError(...mistakes);
 }

@@ -4,7 +4,7 @@
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { client, runExplore } from './explore-process.ts';
 
@@ -46,11 +46,14 @@ test('a command that ignores the variables: 4', async () => {
 });
 
 test('a command that fails by itself: 4, with the end of its output', async () => {
-  const failing = script('failing', "console.log('no database'); process.exitCode = 3;");
+  const failing = script(
+    'failing',
+    "console.log('\\u0007\\u001b[31mno database\\u001b[0m'); process.exitCode = 3;",
+  );
   const { exitCode, error } = await runExplore(['--', ...failing]);
   expect(exitCode).toBe(4);
   expect(error).toContain('the command fails without any fault: exit code 3');
-  expect(error).toContain('  | no database');
+  expect(error).toContain('  | \uFFFDno database\n');
 });
 
 test('a command that is flaky by itself: 4', async () => {
@@ -102,6 +105,23 @@ test('a command that does not exist: 2', async () => {
   expect(error).toBe(
     'smstwin explore: cannot run no-such-program-here: there is no such program\n',
   );
+});
+
+test('an empty command: 2', async () => {
+  const { exitCode, error } = await runExplore(['--', '']);
+  expect(exitCode).toBe(2);
+  expect(error).toBe('smstwin explore: name the command to run: smstwin explore -- npm test\n');
+});
+
+test('a report that cannot be written after a clean run: 2, and one line', async () => {
+  const flags = [...quick, '--report', 'json=/dev/full'];
+  const { exitCode, out, error } = await runExplore([...flags, '--', ...patient, 'none', '1']);
+  expect(exitCode).toBe(2);
+  expect(out).toContain('exhaustive to depth 1');
+  expect(error).toMatch(
+    /^smstwin explore: --report json=\/dev\/full: cannot be written \(ENOSPC\); name another file$/m,
+  );
+  expect(error).not.toContain('    at ');
 });
 
 test('no command: 2', async () => {
@@ -241,6 +261,7 @@ test('a finding is written, replayed by its file, and gone once the client is me
     schedule: [{ at: { endpoint: 'send', intent: 1, attempt: 1 }, fault: 'reset' }],
     cause: 'not_accepted',
     command: faulty,
+    cwd: relative(out, process.cwd()),
   });
   expect(finding.timeline).toHaveLength(1);
   const json = JSON.parse(readFileSync(`${report}.json`, 'utf8'));
@@ -248,11 +269,12 @@ test('a finding is written, replayed by its file, and gone once the client is me
   expect(readFileSync(`${report}.xml`, 'utf8')).toContain('reset at send 1, attempt 1');
   const html = readFileSync(`${report}.html`, 'utf8');
   expect(html).toContain('reset at send 1, attempt 1');
-  expect(html).toContain('(send 1, attempt 1) → 503, not seen by the client  ← reset</li>');
+  expect(html).toContain('(send 1, attempt 1) → closed  ← reset</li>');
   const again = await runExplore(['--schedule', file, '--', ...faulty]);
   expect(again.exitCode).toBe(1);
   const mended = await runExplore(['--schedule', file, '--', ...patient, 'none', '1']);
   expect(mended.exitCode).toBe(0);
+  expect(mended.out).toContain('PASSED  reset at send 1, attempt 1\n');
 });
 
 test('--env sets the variables of a client that has names of its own', async () => {
