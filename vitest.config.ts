@@ -48,7 +48,7 @@ const shared = {
   // tests wait rather than compute.
   maxWorkers: Math.ceil(availableParallelism() * 1.5),
   // A test that hangs shall end; one that others on the machine slow down shall not fail.
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 20_000 } },
 };

@@ -26,7 +26,7 @@ beforeAll(async () => {
   server = await hostile();
   const reports = kinds.flatMap((kind) => ['--report', `${kind}=${file(kind)}`]);
   outcome = await run(server.url, ...allFlags, '--timeout', '20s', ...reports);
-}, 30_000);
+});
 
 afterAll(async () => {
   await server.close();

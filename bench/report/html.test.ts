@@ -142,5 +142,4 @@ test.skipIf(withoutBrowser !== '')(
       rmSync(folder, { recursive: true });
     }
   },
-  30_000,
 );

@@ -38,7 +38,7 @@ for (const [name, answer] of wrongServers)
     } finally {
       await server.close();
     }
-  }, 30_000);
+  });
 
 /** One line on stderr and nothing else. */
 function saidOnce({ code, out, err }: Outcome, line: string): void {
@@ -128,7 +128,7 @@ test('no message to a recipient outside --allow-to ever leaves', async () => {
   } finally {
     await server.close();
   }
-}, 30_000);
+});
 
 test('never more than --max-sends requests to send leave, and the exit code is 6 or 1', async () => {
   const server = await fake((_, response) => {
@@ -142,4 +142,4 @@ test('never more than --max-sends requests to send leave, and the exit code is 6
   } finally {
     await server.close();
   }
-}, 30_000);
+});

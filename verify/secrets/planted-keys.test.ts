@@ -94,7 +94,7 @@ beforeAll(async () => {
   await simulator.close();
   for (const name of readdirSync(folder))
     note(`file ${name}`, readFileSync(join(folder, name), 'utf8'));
-}, 30_000);
+});
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

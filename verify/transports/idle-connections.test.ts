@@ -9,7 +9,7 @@ import { dial, echo, start } from '../testkit/transport-fixture.ts';
 import { idleTimes, ports } from './idle-connections.ts';
 
 /** Long enough for a request on a busy machine. */
-const idleTimeoutMs = 500;
+const idleTimeoutMs = 1_000;
 
 test('node: idle connections of both ports are closed after the limit', async () => {
   const both = await Promise.all(
@@ -29,7 +29,7 @@ test('node: a request that waits longer than the limit keeps its connection', as
     {
       service: (request: ApiRequest) => ({
         ...echo(request),
-        delivery: { delayMs: 2 * idleTimeoutMs },
+        delivery: { delayMs: 1.5 * idleTimeoutMs },
       }),
     },
     { idleTimeoutMs },
@@ -57,7 +57,7 @@ test('node: a silent event stream keeps its connection beyond the limit', async 
   const socket = await dial(port);
   await socket.write(get());
   await socket.until(': open');
-  await new Promise((resolve) => setTimeout(resolve, 2 * idleTimeoutMs));
+  await new Promise((resolve) => setTimeout(resolve, 1.5 * idleTimeoutMs));
   expect(send('late', 1)).toBe(true);
   expect(await socket.until('data: 1')).toContain('event: late');
 });
