@@ -13,6 +13,7 @@ import { type AssumptionName, assumptionNames } from '../../src/sim/assumptions.
 import { createSimulator } from '../../src/simulator.ts';
 import { type ForeignServer, serveForeign } from '../foreign/server.ts';
 import type { Variation } from '../foreign/variation.ts';
+import { inboundTexts } from '../foreign/world.ts';
 import { type ConformReport, runConform, startOwnSimulator } from '../testkit/conform-run.ts';
 import { ask, type Difference, differences, type Side } from './compare.ts';
 import { probes, type Scene, throttledProbe } from './probes.ts';
@@ -108,6 +109,8 @@ async function compareWithTwin(
   try {
     const { baseUrl } = await simulator.listen();
     const [sim] = simulator.sims.list('main');
+    for (const message of inboundTexts)
+      simulator.sims.receive('main', { from: '+12025550180', to: sim?.number ?? '', message });
     const scene = await sceneWith(baseUrl, flags, sim?.device_id ?? '', foreign.scene.nowMs);
     const twin = { baseUrl, scene, passMinute: () => simulator.clock.advance('61s') };
     return await differences(all, foreign, twin);

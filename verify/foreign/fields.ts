@@ -72,8 +72,13 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 function isMessage(value: unknown, { acceptsBlank, countsGraphemes }: Variation): boolean {
   if (typeof value !== 'string') return false;
   if (value.trim() === '' && !acceptsBlank) return false;
-  const characters = countsGraphemes ? [...graphemes.segment(value)] : [...value];
-  return characters.length <= 1_600;
+  let characters = 0;
+  // Stops early, because each segment holds the whole text.
+  for (const _ of countsGraphemes ? graphemes.segment(value) : value) {
+    characters += 1;
+    if (characters > 1_600) return false;
+  }
+  return true;
 }
 
 /** Epoch milliseconds, rounded up; NaN for an invalid time. */
@@ -82,7 +87,10 @@ function timeOf(value: unknown, { acceptsOffsets, readsSpaceInTime }: Variation)
   const known = acceptsOffsets ? anyTime : readsSpaceInTime ? spacedTime : utcTime;
   if (!known.test(value)) return Number.NaN;
   const [day = ''] = value.split(/[T ]/);
-  const isRealDay = new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
+  const midnightMs = Date.parse(`${day}T00:00:00Z`);
+  // Month 13 is no time at all; 30 February is read as 2 March.
+  if (Number.isNaN(midnightMs)) return Number.NaN;
+  const isRealDay = new Date(midnightMs).toISOString().startsWith(day);
   const beyond = /\.\d{3}(\d+)/.exec(value)?.[1] ?? '0';
   return isRealDay ? Date.parse(value) + (Number(beyond) > 0 ? 1 : 0) : Number.NaN;
 }

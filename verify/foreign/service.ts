@@ -76,7 +76,11 @@ export class ForeignService {
         method: 'GET',
         path: /^\/api\/v1\/sms\/received\/$/,
         limit: 120,
-        run: () => this.#wording.list('results', []),
+        run: ({ account }) =>
+          this.#wording.list(
+            'results',
+            account.inbound.map((each) => this.#wording.received(each)),
+          ),
       },
       tasks: {
         method: 'GET',

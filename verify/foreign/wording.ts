@@ -5,6 +5,7 @@
 import type { Answer } from './answer.ts';
 import type { Mistake } from './fields.ts';
 import type { Variation } from './variation.ts';
+import type { Inbound } from './world.ts';
 
 const html = { 'content-type': 'text/html; charset=utf-8' };
 
@@ -91,6 +92,28 @@ export class Wording {
     if (this.#variation.arrays) return { status: 200, body: items };
     const body = this.#isFramework ? { items, total: items.length } : { [name]: items };
     return { status: 200, body };
+  }
+
+  received({ id, sim, from, text, receivedAtMs }: Inbound): object {
+    const at = new Date(receivedAtMs).toISOString();
+    return this.#isFramework
+      ? {
+          uid: id,
+          line: sim.id,
+          sender: from,
+          recipient: sim.number,
+          body: text,
+          at,
+          channel: 'sms',
+        }
+      : {
+          message_id: id,
+          device_id: sim.id,
+          from_number: from,
+          to: sim.number,
+          message: text,
+          received_at: at,
+        };
   }
 
   task(id: string, to: string, from: string, text: string): object {

@@ -22,6 +22,16 @@ export interface Account {
   readonly quota: number;
   used: number;
   readonly messages: Message[];
+  /** Received messages, newest first. */
+  readonly inbound: readonly Inbound[];
+}
+
+export interface Inbound {
+  readonly id: string;
+  readonly sim: Sim;
+  readonly from: string;
+  readonly text: string;
+  readonly receivedAtMs: number;
 }
 
 export interface Message {
@@ -50,8 +60,19 @@ function sim(number: string, options: Partial<Sim> = {}): Sim {
   };
 }
 
+export const inboundTexts = ['Yes', 'Please call'];
+
 function account(keys: readonly string[], sims: readonly Sim[], quota = 1_000_000): Account {
-  return { id: randomUUID(), keys, sims, quota, used: 0, messages: [] };
+  const inbound = sims.slice(0, 1).flatMap((sim) =>
+    inboundTexts.map((text, at) => ({
+      id: randomUUID(),
+      sim,
+      from: `+1202555018${at}`,
+      text,
+      receivedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5) - at,
+    })),
+  );
+  return { id: randomUUID(), keys, sims, quota, used: 0, messages: [], inbound };
 }
 
 const key = (name: string): string => `key-${name}-${randomUUID().replaceAll('-', '')}`;
