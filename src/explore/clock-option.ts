@@ -5,7 +5,7 @@
 /** For `NODE_OPTIONS`. In a checkout the clock is TypeScript, which needs `tsx`. */
 export function nodeOptionsOfClock(): string {
   const isCheckout = import.meta.url.endsWith('.ts');
-  const clock = new URL(isCheckout ? '../clock.ts' : './clock.js', import.meta.url).href;
+  const clock = new URL(isCheckout ? '../testing/clock.ts' : './clock.js', import.meta.url).href;
   const compiler = isCheckout ? `--import=${import.meta.resolve('tsx')} ` : '';
   return `${compiler}--import=${clock}`;
 }
