@@ -32,7 +32,8 @@ export function ruleVerdicts(results: readonly Result[]): RuleVerdict[] {
 function worst(all: readonly Verdict[]): Verdict {
   for (const verdict of severity) if (all.includes(verdict)) return verdict;
   if (all.includes('not_exercised')) return 'not_exercised';
-  return all.includes('passed') ? 'passed' : 'skipped';
+  if (all.includes('passed')) return 'passed';
+  return all.includes('observed') ? 'observed' : 'skipped';
 }
 
 export function counts(results: readonly Result[]): Record<Verdict, number> {

@@ -2,7 +2,7 @@
  * Workflow commands: one annotation for each case that did not pass, and a notice with the counts.
  */
 import { isFailure, verdicts } from '../result.ts';
-import { because, type Summary } from './summary.ts';
+import { because, type Summary, verdictName } from './summary.ts';
 
 export function githubReport(summary: Summary): string {
   const lines: string[] = [];
@@ -23,7 +23,7 @@ export function githubReport(summary: Summary): string {
     lines.push(annotation('error', 'stale expectation', line));
   const counts = verdicts
     .filter((verdict) => summary.counts[verdict] > 0)
-    .map((verdict) => `${summary.counts[verdict]} ${verdict.replace('_', ' ')}`);
+    .map((one) => `${summary.counts[one]} ${verdictName(one, summary).replace('_', ' ')}`);
   lines.push(annotation('notice', summary.title, `${summary.baseUrl}: ${counts.join(', ')}`));
   return `${lines.join('\n')}\n`;
 }

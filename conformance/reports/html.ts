@@ -4,7 +4,7 @@
  */
 import { curlOf, type Exchange } from '../exchange.ts';
 import { isFailure, type Result, type Verdict, verdicts } from '../result.ts';
-import { because, bySubject, type Summary, escapeMarkup as text } from './summary.ts';
+import { because, bySubject, type Summary, escapeMarkup as text, verdictName } from './summary.ts';
 
 export function htmlReport(summary: Summary): string {
   const subjects = [...bySubject(summary.results)];
@@ -26,7 +26,7 @@ export function htmlReport(summary: Summary): string {
 <p>${text(summary.baseUrl)} · <time>${text(summary.startedAt)}</time> · ${(summary.durationMs / 1000).toFixed(1)} s · ${summary.sends} ${summary.sendsAre ?? 'sends'} · exit code ${summary.exitCode}</p>
 ${summary.interrupted ? '<p><strong>Interrupted: these are the results so far.</strong></p>' : ''}
 ${summary.reachable ? '' : '<p><strong>The target is not reachable.</strong></p>'}
-<ul class="counts">${verdicts.map((verdict) => `<li>${badge(verdict)} ${summary.counts[verdict]}</li>`).join('')}</ul>
+<ul class="counts">${verdicts.map((verdict) => `<li>${badge(verdict, summary)} ${summary.counts[verdict]}</li>`).join('')}</ul>
 </header>
 <main>
 <h2>Rules</h2>
@@ -40,14 +40,14 @@ ${summary.weighed.stale.map((line) => `<p>Stale expectation: ${text(line)}</p>`)
 `;
 }
 
-function badge(verdict: Verdict): string {
-  return `<span class="badge ${verdict}">${verdict.replace('_', ' ')}</span>`;
+function badge(verdict: Verdict, summary: Summary): string {
+  return `<span class="badge ${verdict}">${verdictName(verdict, summary).replace('_', ' ')}</span>`;
 }
 
 function section(id: string, its: readonly Result[], verdict: Verdict, summary: Summary): string {
   const open = isFailure(verdict) ? ' open' : '';
   return `<details class="subject" id="${text(id)}"${open}>
-<summary>${badge(verdict)} <strong>${text(id)}</strong> <span>${prose(summary.sentenceOf(id))}</span></summary>
+<summary>${badge(verdict, summary)} <strong>${text(id)}</strong> <span>${prose(summary.sentenceOf(id))}</span></summary>
 ${its.map((result) => caseOf(result, summary)).join('\n')}
 </details>`;
 }
@@ -68,7 +68,7 @@ function caseOf(result: Result, summary: Summary): string {
   );
   const omitted =
     result.omitted > 0 ? `<p>${result.omitted} exchanges in between are left out.</p>` : '';
-  return `<article><h3>${badge(result.verdict)} ${text(result.id)}</h3>
+  return `<article><h3>${badge(result.verdict, summary)} ${text(result.id)}</h3>
 <dl>${rows.join('')}</dl>
 ${timelineOf(result)}
 ${result.exchanges.length > 0 ? `<details><summary>${result.exchanges.length} exchanges</summary>${omitted}${result.exchanges.map(exchangeOf).join('\n')}</details>` : ''}

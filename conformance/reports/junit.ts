@@ -29,7 +29,7 @@ function suite(
   const seconds = its.reduce((sum, { durationMs }) => sum + durationMs, 0) / 1000;
   const attributes = [
     `name="${escapeMarkup(subject)}"`,
-    'package="conformance"',
+    `package="${packageOf(summary)}"`,
     `id="${id}"`,
     `timestamp="${timestamp}"`,
     'hostname="localhost"',
@@ -44,7 +44,7 @@ function suite(
 }
 
 function testCase(result: Result, summary: Summary): string {
-  const head = `    <testcase name="${escapeMarkup(result.id)}" classname="conformance.${escapeMarkup(result.subject)}" time="${(result.durationMs / 1000).toFixed(3)}"`;
+  const head = `    <testcase name="${escapeMarkup(result.id)}" classname="${packageOf(summary)}.${escapeMarkup(result.subject)}" time="${(result.durationMs / 1000).toFixed(3)}"`;
   const kind = kindOf(result, summary);
   if (kind === undefined) return `${head}/>\n`;
   const reason = summary.weighed.expected.get(result.id);
@@ -52,6 +52,10 @@ function testCase(result: Result, summary: Summary): string {
   if (kind === 'skipped')
     return `${head}><skipped message="${escapeMarkup(message)}"/></testcase>\n`;
   return `${head}><${kind} message="${escapeMarkup(message)}" type="${result.verdict}">${escapeMarkup(because(result))}</${kind}></testcase>\n`;
+}
+
+function packageOf({ title }: Summary): string {
+  return escapeMarkup(title.toLowerCase());
 }
 
 function kindOf(result: Result, summary: Summary): 'failure' | 'error' | 'skipped' | undefined {

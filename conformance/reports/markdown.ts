@@ -1,7 +1,7 @@
 /** For a pull request or a wiki: the rules in a table, then the failures. */
 
 import { isFailure, verdicts } from '../result.ts';
-import { because, type Summary } from './summary.ts';
+import { because, type Summary, verdictName } from './summary.ts';
 
 export function markdownReport(summary: Summary): string {
   const lines = [
@@ -9,7 +9,7 @@ export function markdownReport(summary: Summary): string {
     '',
     `Target: ${cell(summary.baseUrl)} · ${summary.startedAt} · ${summary.sends} ${summary.sendsAre ?? 'sends'} · exit code ${summary.exitCode}`,
     '',
-    `| ${verdicts.join(' | ')} |`,
+    `| ${verdicts.map((verdict) => verdictName(verdict, summary)).join(' | ')} |`,
     `|${verdicts.map(() => '---:').join('|')}|`,
     `| ${verdicts.map((verdict) => summary.counts[verdict]).join(' | ')} |`,
     '',
@@ -19,7 +19,7 @@ export function markdownReport(summary: Summary): string {
     '|---|---|---:|---|',
     ...summary.rules.map(
       ({ id, verdict, passed, cases }) =>
-        `| ${id} | ${verdict} | ${passed} of ${cases} | ${summary.sentenceOf(id).replaceAll('|', '\\|')} |`,
+        `| ${id} | ${verdictName(verdict, summary)} | ${passed} of ${cases} | ${summary.sentenceOf(id).replaceAll('|', '\\|')} |`,
     ),
     '',
   ];

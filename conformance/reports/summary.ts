@@ -5,8 +5,10 @@ import type { RuleVerdict } from '../outcome.ts';
 import type { Result, Verdict } from '../result.ts';
 
 export interface Summary {
-  /** The title of the reports. */
+  /** The title of the reports; in lower case, the package of JUnit. */
   readonly title: string;
+  /** The word for the verdict `observed`, if not that. */
+  readonly observedName?: string;
   /** The sentence of a rule; empty for an unknown id. */
   readonly sentenceOf: (id: string) => string;
   readonly baseUrl: string;
@@ -26,6 +28,11 @@ export interface Summary {
   readonly results: readonly Result[];
   readonly weighed: Weighed;
   readonly discovered: Discovered;
+}
+
+/** A verdict as reports for people name it. */
+export function verdictName(verdict: Verdict, { observedName }: Summary): string {
+  return verdict === 'observed' && observedName !== undefined ? observedName : verdict;
 }
 
 /** The reason for a verdict, in one line. */

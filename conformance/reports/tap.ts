@@ -1,6 +1,6 @@
 /** TAP version 14. A case that was not exercised is `not ok`; an expected failure is a TODO. */
 import { isFailure, type Result } from '../result.ts';
-import { because, type Summary } from './summary.ts';
+import { because, type Summary, verdictName } from './summary.ts';
 
 export function tapReport(summary: Summary): string {
   const lines = ['TAP version 14', `1..${summary.results.length}`];
@@ -21,7 +21,7 @@ function test(result: Result, number: number, summary: Summary): string[] {
   const head = `${ok ? 'ok' : 'not ok'} ${number} - ${plain(result.id)}${directive}`;
   if (result.verdict === 'passed' || directive !== '') return [head];
   const facts: [string, string | undefined][] = [
-    ['verdict', result.verdict],
+    ['verdict', verdictName(result.verdict, summary)],
     ['message', because(result)],
     ['expected', result.expected],
     ['actual', result.actual],

@@ -1,6 +1,6 @@
 /**
- * The exchanges of a journal file. Its run is played again on a simulator, which keeps the same
- * record of them as the one that wrote the journal.
+ * Reads the exchanges of a journal file: replays its run on a simulator, which keeps the same record
+ * as the simulator that wrote the journal.
  */
 import type { Exchange } from '../referee/exchange.ts';
 import { replayJournal } from './replay-journal.ts';

@@ -1,6 +1,6 @@
 /**
- * The referee's report for people at a terminal, and in the shape that the harness's report kinds
- * take: a result for each finding, or one for a rule without any.
+ * The referee's report as text for a terminal, and as the summary that the report writers of the
+ * harness take: one result per finding, or one for a rule without findings.
  */
 
 import { weigh } from '../../conformance/expected.ts';
@@ -33,6 +33,7 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
   const isExercised = report.rules.some(({ exercised }) => exercised > 0);
   return {
     title: 'Referee',
+    observedName: 'advice',
     sentenceOf: (id) => sentences.get(id) ?? '',
     baseUrl: file,
     startedAt: new Date().toISOString(),

@@ -278,6 +278,20 @@ test('--report html shows the timeline of the intent, the attempts beside the fi
   ]);
 });
 
+test.each([
+  ['html', '<span class="badge observed">advice</span> CLIENT-4'],
+  ['tap', 'verdict: "advice"'],
+  ['markdown', '| CLIENT-4 | advice |'],
+  ['github', '1 advice'],
+  ['junit', 'package="referee"'],
+])('--report %s names the verdicts and the package of the referee', async (kind, text) => {
+  const bare = journalOf((simulator) => sendBy(simulator, 0, {}));
+  const file = join(folder, `advice.${kind}`);
+  await run(bare, '--report', `${kind}=${file}`);
+  expect(readFileSync(file, 'utf8')).toContain(text);
+  expect(readFileSync(file, 'utf8')).not.toContain('conformance');
+});
+
 test.each(['junit', 'html', 'tap', 'markdown', 'github'])(
   '--report %s names the broken rule and what happened',
   async (kind) => {

@@ -1,4 +1,4 @@
-/** CLIENT-1, CLIENT-2: what a client does while a 429 holds. */
+/** CLIENT-1, CLIENT-2: requests during the wait that a 429 asks for. */
 import { contentOf, type Exchange, isSend, wasKnownTo } from './exchange.ts';
 import { clearAttempts } from './intents.ts';
 import {

@@ -1,4 +1,4 @@
-/** CLIENT-11 to CLIENT-13: how often a client asks for what has not changed. */
+/** CLIENT-11 to CLIENT-13: how often a client polls. */
 import { type Exchange, wasKnownTo } from './exchange.ts';
 import {
   type ClientRecord,

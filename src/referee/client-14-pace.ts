@@ -1,4 +1,4 @@
-/** CLIENT-14: how many attempts a client makes, and how it spreads them. */
+/** CLIENT-14: the number of attempts at one intent, and how retries are spread in time. */
 import type { Exchange } from './exchange.ts';
 import { clearAttempts } from './intents.ts';
 import { type ClientRecord, finding, grouped, type Judgement, type Judges } from './record.ts';

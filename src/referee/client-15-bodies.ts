@@ -1,4 +1,4 @@
-/** CLIENT-15, CLIENT-16: what a client puts into its requests. */
+/** CLIENT-15, CLIENT-16: the content of requests: valid bodies, and no keys. */
 import { isSend } from './exchange.ts';
 import { type ClientRecord, finding, type Judgement, type Judges } from './record.ts';
 
@@ -31,7 +31,7 @@ function keepsItsKey({ exchanges }: ClientRecord): Judgement {
       .filter(({ showsKey }) => showsKey)
       .map((one) =>
         finding(
-          'an API key stands in the path, the query or the body, where logs keep it: send it in the Authorization header alone',
+          'an API key is in the path, the query or the body, where logs record it: send it in the Authorization header alone',
           one,
         ),
       ),

@@ -1,4 +1,4 @@
-/** CLIENT-5, CLIENT-8, CLIENT-9, CLIENT-10: what becomes of an intent, and what is said of it. */
+/** CLIENT-5, CLIENT-8, CLIENT-9, CLIENT-10: the outcome of an intent, and the client's report of it. */
 import {
   type Exchange,
   isAccepted,
@@ -110,14 +110,14 @@ function givesNothingUp({ intents, isPartial, reports }: ClientRecord): Judgemen
   };
 }
 
-/** The client knows what became of it: it saw an acceptance, or a refusal for good. */
+/** True if the client saw an acceptance or a final refusal. */
 function isSettled(intent: Intent): boolean {
   return (
     intent.attempts.some((one) => one.isSeen && isAccepted(one)) || !isUnresolved(lastOf(intent))
   );
 }
 
-/** The client said what became of it; whether that is true is CLIENT-10's matter. */
+/** True if the client reported an outcome; CLIENT-10 judges whether it is the right one. */
 function isReported(intent: Intent, reports: ClientRecord['reports']): boolean {
   return (reports ?? []).some(
     ({ reported, ...own }) => reported !== undefined && isOf(own, intent),

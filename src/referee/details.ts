@@ -1,4 +1,4 @@
-/** What a report was made from, for those who draw it: the exchanges, and the intents they form. */
+/** The exchanges and intents of a report, for the dashboard and other views. */
 import { isoTime } from '../sim/iso-time.ts';
 import { type Exchange, isAccepted, messageIdOf, requestIdOf } from './exchange.ts';
 import { type Intent, isAttributable } from './intents.ts';

@@ -1,7 +1,7 @@
 /**
- * The record of a client's requests that a simulator keeps: the first ones since the start, a reset
- * or a restart of the record, up to a bound. A full record keeps nothing more and costs nothing. It
- * holds journal entries, so a journal that is played again fills the same record.
+ * A simulator's record of client requests: the first ones since the start, a reset or a restart of
+ * the record, up to a bound. A full record ignores further requests. It holds journal entries, so
+ * replaying a journal fills the same record.
  */
 import type { Handled } from '../http/service/api.ts';
 import type { RequestEntry } from '../recording/journal-entry.ts';

@@ -1,6 +1,6 @@
 /**
- * One request of a client and its reply, as the referee sees them. Both feeds make these: the record
- * that a simulator keeps (`exchange-record.ts`) and HAR files (`har-feed.ts`).
+ * One client request and its reply, as the referee judges them. Two feeds produce exchanges: the
+ * simulator's record (`exchange-record.ts`) and HAR files (`har-feed.ts`).
  */
 import type { EndpointName } from '../sim/limits.ts';
 
@@ -26,12 +26,12 @@ export interface Exchange {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
-  /** The body as sent; empty where there is none. */
+  /** The body as sent; empty if there is none. */
   readonly text: string;
   /** The body where it is a JSON object. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   readonly status: number;
-  /** A fault chose the status: it says nothing of the request. A HAR file cannot tell. */
+  /** True if a fault chose the status, whatever the request was. Unknown in a HAR file. */
   readonly isForced?: boolean;
   /** `Retry-After` of a 429, in milliseconds of the service's clock. */
   readonly retryAfterMs: number | undefined;
@@ -39,9 +39,9 @@ export interface Exchange {
   readonly retryAfter: string | undefined;
   /** The reply's body where it is a JSON object. */
   readonly reply: Readonly<Record<string, unknown>> | undefined;
-  /** False where a fault cut or garbled the reply, or the client closed the connection first. */
+  /** False if a fault cut or garbled the reply, or the client closed the connection first. */
   readonly isSeen: boolean;
-  /** True where a key stands in the path, the query or the body. */
+  /** True if the path, the query or the body holds a key. */
   readonly showsKey: boolean;
 }
 
@@ -69,7 +69,7 @@ export function isUnresolved({ status, isSeen }: Exchange): boolean {
   return !isSeen || status === 429 || status >= 500;
 }
 
-/** The caller's idempotency key; undefined where it sent none. */
+/** The caller's idempotency key; undefined if it sent no key. */
 export function requestIdOf({ body }: Exchange): string | undefined {
   const id = body?.['request_id'];
   return typeof id === 'string' && id !== '' ? id : undefined;

@@ -1,6 +1,6 @@
 /**
- * Exchanges from a HAR 1.2 file, as browsers and proxies write it. Times are those of the recorder,
- * and a caller is known by its key alone. Other hosts and other paths are left out.
+ * Reads exchanges from a HAR 1.2 file, as browsers and proxies write it. Times are the recorder's.
+ * The key identifies the caller. Skips other hosts and other paths.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';

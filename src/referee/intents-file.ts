@@ -1,13 +1,13 @@
 /**
- * The intents file: one JSON object per line, written by the client under test. It says which
- * messages the client meant to send, and what it told its own caller about each.
+ * The intents file: one JSON object per line, written by the client under test. It lists the messages
+ * that the client meant to send, and the outcome of each that it reported.
  */
 import { z } from 'zod';
 import { UsageError } from '../config/command-error.ts';
 import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 import { readText } from '../config/world-file.ts';
 
-/** What a client meant to send, and what it told its own caller. */
+/** A message that the client meant to send, and the outcome that it reported. */
 export const reportSchema = z.strictObject({
   intent: z.string().min(1),
   to: z.string(),

@@ -1,6 +1,6 @@
 /**
- * Judges a client by its record: one verdict for each client rule. Live and offline judgements are
- * the same, as both come from this function.
+ * Judges a client by its record: one verdict per client rule. Live and offline reports both use it,
+ * so their verdicts are equal.
  */
 
 import { atOnce } from '../sim/at-once.ts';
@@ -117,7 +117,7 @@ function verdictOf(level: Level, exercised: number, findings: readonly Finding[]
   return exercised > 0 ? 'passed' : 'not_exercised';
 }
 
-/** The report as JSON has it: exchanges by their number in the record. */
+/** The report as JSON: exchanges are their numbers in the record. */
 export function reportJson({ rules, exchanges, intents, notice }: RefereeReport) {
   return {
     ...(notice !== undefined && { notice }),

@@ -1,5 +1,5 @@
 /**
- * What the rules judge: all exchanges of a record, its intents, and what the client reported.
+ * The input of the rules: the exchanges of a record, its intents and the client's own reports.
  */
 import { isoTime } from '../sim/iso-time.ts';
 import type { ClientRuleId } from './client-rules.ts';

@@ -1,11 +1,11 @@
 /**
- * Parts that both feeds read the same way: JSON objects, endpoints and waits.
+ * Parsing that both feeds share: JSON objects, endpoints and waits.
  */
 import { matchRoute } from '../http/service/routes.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import type { Exchange } from './exchange.ts';
 
-/** A text as a JSON object; undefined where it is none. */
+/** Parses a JSON object; undefined for any other text. */
 export function objectIn(text: string): Exchange['body'] {
   try {
     const value: unknown = JSON.parse(text);

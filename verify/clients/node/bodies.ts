@@ -1,4 +1,4 @@
-/** Clients that send what validation refuses, or their key where it does not belong. */
+/** Clients that send invalid bodies, or their key outside the Authorization header. */
 import { headersOf, type Job, type Message, type NodeClient, sendPath } from '../client.ts';
 import { get, inTurn, post } from './deliver.ts';
 import { axiosOn, bodyOf, eachBy, gotOn, kyOn } from './library.ts';

@@ -1,4 +1,4 @@
-/** What clients on a library share: their connection to the service, and one send per message. */
+/** Code that clients on a library share: the connection to the service, and one send per message. */
 import axios, { type AxiosInstance } from 'axios';
 import got, { type RetryOptions as GotRetry } from 'got';
 import ky, { type Options as KyOptions } from 'ky';

@@ -1,4 +1,4 @@
-/** Clients that repeat a refusal, give up in silence, or tell their users what is not so. */
+/** Clients that repeat a refusal, give up silently, or report a wrong outcome. */
 import axiosRetry from 'axios-retry';
 import pRetry from 'p-retry';
 import { type NodeClient, sendPath, sleep } from '../client.ts';
