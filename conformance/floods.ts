@@ -8,7 +8,7 @@
 import { type Bucket, limitOf, minuteMs, type Spent } from './buckets.ts';
 import { type Reply, SendsExhausted } from './client.ts';
 import { flood } from './flood.ts';
-import { limited, passed } from './limited.ts';
+import { agentOf, limited, passed, queriesOf } from './limited.ts';
 import type { Recording } from './recording.ts';
 import type { Need } from './target.ts';
 import { type Fields, paths, type Subject, type Trial } from './trial.ts';
@@ -104,14 +104,16 @@ async function spend(t: Trial, bucket: Bucket) {
   const limit = limitOf(bucket);
   const keys = [account.key, t.target.flags.otherApiKey ?? account.key];
   const sent: { readonly body: Fields; readonly reply: Promise<Reply> }[] = [];
+  let queryOf = (_: number) => '';
   const call = (i: number): Promise<Reply> => {
-    if (one === undefined) return t.get(paths.received, undefined);
+    const headers = agentOf(i);
+    if (one === undefined) return t.get(paths.received, undefined, headers);
     const key = keys[i % 2];
-    if (!one.isSend) return one.call(t, account, key);
+    if (!one.isSend) return one.call(t, account, key, { headers, query: queryOf(i) });
     // New ids, so that each later replay has the same number of messages after it.
     const request_id = t.requestId();
     const body = t.fields(account, { request_id, message: `conformance ${request_id}` });
-    const reply = t.post(one.path(account), key, body);
+    const reply = t.post(one.path(account), key, body, headers);
     sent.push({ body, reply });
     return reply;
   };
@@ -122,6 +124,8 @@ async function spend(t: Trial, bucket: Bucket) {
   const revoked = bucket === 'address' ? await revokedCalls(t) : [];
   // A user's requests do not spend from the address's bucket (AUTH-6).
   if (bucket === 'address') await flood(userTimes, () => t.get(paths.received, account.key));
+  // The probe counts as one of the run's earlier requests.
+  if (one !== undefined) queryOf = await queriesOf(t, one, account);
   const beganAt = clock.now();
   const spent = t.target.ledger.spent(bucket, beganAt);
   const first = await call(0);

@@ -9,7 +9,18 @@ import * as verify from './verify.ts';
 
 const minute = 60_000;
 
-export type Call = (t: Trial, account: Subject, key?: string) => Promise<Reply>;
+export type Call = (
+  t: Trial,
+  account: Subject,
+  key?: string,
+  variation?: Variation,
+) => Promise<Reply>;
+
+/** Parts of a request that a limit must not depend on. */
+export interface Variation {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: string;
+}
 
 export interface Limited {
   readonly name: 'send' | 'dashboard_send' | 'external_send' | 'received' | 'tasks';
@@ -25,7 +36,8 @@ function posting(path: string): Pick<Limited, 'call' | 'path' | 'isSend'> {
   return {
     isSend: true,
     path: () => path,
-    call: (t, account, key = account.key) => t.post(path, key, t.fields(account)),
+    call: (t, account, key = account.key, { headers } = {}) =>
+      t.post(path, key, t.fields(account), headers),
   };
 }
 
@@ -33,7 +45,8 @@ function getting(path: Limited['path']): Pick<Limited, 'call' | 'path' | 'isSend
   return {
     isSend: false,
     path,
-    call: (t, account, key = account.key) => t.get(path(account), key),
+    call: (t, account, key = account.key, { headers, query = '' } = {}) =>
+      t.get(path(account) + query, key, headers),
   };
 }
 
@@ -49,6 +62,25 @@ export const limited: readonly [Limited, ...Limited[]] = [
     ...getting(({ sims }) => paths.tasks(sims[0]?.deviceId ?? '')),
   },
 ];
+
+/** Two clients that take turns, as a load balancer or an update of one would show them. */
+export function agentOf(index: number): Readonly<Record<string, string>> {
+  return { 'user-agent': `smstwin-conformance/${1 + (index % 2)}` };
+}
+
+const pageSizes = 100;
+
+/** Another query for each request, if the list of received messages takes one. */
+export async function queriesOf(
+  t: Trial,
+  one: Limited,
+  account: Subject,
+): Promise<(index: number) => string> {
+  const query = (index: number) => `?page_size=${1 + (index % pageSizes)}`;
+  if (one.name !== 'received') return () => '';
+  const probe = await one.call(t, account, account.key, { query: query(0) });
+  return passed(probe) ? query : () => '';
+}
 
 export function passed(reply: Reply): boolean {
   return reply.status >= 200 && reply.status < 300;

@@ -31,6 +31,8 @@ export interface RecordedLife {
   readonly bodies: Record<string, unknown>[];
   /** The status in the 202, then each change. */
   readonly sightings: Sighting[];
+  /** The 404 of a read, after which it is not watched further. */
+  lost?: Reply;
   /** True if it was late and the device meanwhile picked up other messages. */
   isPassedOver?: boolean;
 }
@@ -132,11 +134,16 @@ export async function watch(
   for (let round = 0; now < end && round < mostReads; round += 1) {
     now = await nextRead(t, start, now, end);
     for (const one of lives) {
+      if (one.lost !== undefined) continue;
       const askedAt = t.controlled ? now : await t.now();
       const reply = await t.get(paths.read(one.messageId), one.key);
       const answeredAt = t.controlled ? now : await t.now();
       const within = answeredAt - one.readAt;
       one.readAt = askedAt;
+      if (reply.status === 404) {
+        one.lost = reply;
+        continue;
+      }
       const body = verify.given(() => verify.message(reply, 200));
       const status = String(body['status']);
       if (status === one.sightings.at(-1)?.status) {
@@ -154,7 +161,8 @@ export async function watch(
       start = await t.now();
       lives.push(open(message));
     }
-    if (!isAwaited && lives.every(hasEnded)) end = Math.min(end, now + afterEndMs);
+    if (!isAwaited && lives.every((life) => life.lost !== undefined || hasEnded(life)))
+      end = Math.min(end, now + afterEndMs);
   }
   return lives.map(({ key: _, start: __, readAt: ___, ...life }) => life);
 }

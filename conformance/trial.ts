@@ -29,6 +29,12 @@ export interface AccountPlan {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+type Headers = Readonly<Record<string, string>>;
+
+function bearing(key: string | undefined): Headers {
+  return key === undefined ? {} : { authorization: `Bearer ${key}` };
+}
+
 const json = { 'content-type': 'application/json' };
 export const paths = {
   send: '/api/v1/sms/send/',
@@ -144,20 +150,20 @@ export class Trial {
     return { reply, body, messageId: String(body['message_id']) };
   }
 
-  post(path: string, key: string | undefined, body: unknown): Promise<Reply> {
+  post(path: string, key: string | undefined, body: unknown, more: Headers = {}): Promise<Reply> {
     return this.request({
       method: 'POST',
       path,
-      headers: key === undefined ? json : { ...json, authorization: `Bearer ${key}` },
+      headers: { ...json, ...more, ...bearing(key) },
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
   }
 
-  get(path: string, key: string | undefined): Promise<Reply> {
+  get(path: string, key: string | undefined, more: Headers = {}): Promise<Reply> {
     return this.request({
       method: 'GET',
       path,
-      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+      headers: { ...more, ...bearing(key) },
     });
   }
 

@@ -7,27 +7,40 @@ import { goodKey } from './auth-1-keys.ts';
 const code = 'auth_invalid_keyy';
 const lookalikes: Readonly<Record<string, string>> = { '0': 'O', O: '0', '1': 'l', l: '1', I: '1' };
 
-const posts = [paths.send, paths.dashboard_send, paths.external_send];
+const { send, dashboard_send, external_send } = paths;
 
-/** One variant for each way in which a comparison may be inexact. */
-function nearly(key: string): string[] {
+/**
+ * One variant for each way in which a comparison may be inexact, and the sends to try it on: in
+ * other case on all of them, the others on one.
+ */
+function nearly(key: string): { readonly wrong: string; readonly posts: readonly string[] }[] {
   const middle = Math.floor(key.length / 2);
   const near = [
-    key.toLowerCase(),
-    key.toUpperCase(),
-    key.slice(0, middle + 1),
-    `${key.slice(0, middle)}${key[middle] === 'x' ? 'y' : 'x'}${key.slice(middle + 1)}`,
-    key.replace(/[0O1lI]/, (letter) => lookalikes[letter] ?? letter),
+    { wrong: swapCase(key), posts: [send, dashboard_send, external_send] },
+    { wrong: key.toLowerCase(), posts: [] },
+    { wrong: key.slice(0, middle + 1), posts: [external_send] },
+    {
+      wrong: `${key.slice(0, middle)}${key[middle] === 'x' ? 'y' : 'x'}${key.slice(middle + 1)}`,
+      posts: [send],
+    },
+    { wrong: key.replace(/[0O1lI]/, (letter) => lookalikes[letter] ?? letter), posts: [] },
+    { wrong: `${key}.`, posts: [dashboard_send] },
   ];
-  return near.filter((one) => one !== key);
+  return near.filter(({ wrong }) => wrong !== key);
+}
+
+export function swapCase(text: string): string {
+  return text.replace(/[a-z]/gi, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
 }
 
 export const auth3InexactKeysCases: readonly Case[] = [
   {
-    ...about('AUTH-3/nearly-right-key-everywhere', ['sender'], { sends: 5 }),
-    spends: { send: 2, dashboard_send: 2, external_send: 1, address: 5 },
+    ...about('AUTH-3/nearly-right-key-everywhere', ['sender'], { sends: 6 }),
+    spends: { send: 2, dashboard_send: 2, external_send: 2, address: 6 },
     sends:
-      'the key in other case, cut in half or with one letter changed, to each endpoint (one variant for each send endpoint)',
+      'the key in other case, cut in half, with one letter changed or a dot added, to each endpoint (on sends: other case on each, the others on one)',
     demands: `401 with code ${code}`,
     run: async (t) => {
       const account = await goodKey(t);
@@ -38,11 +51,11 @@ export const auth3InexactKeysCases: readonly Case[] = [
         paths.read('00000000-0000-4000-8000-000000000000'),
       ];
       if (sim !== undefined) gets.push(paths.tasks(sim.deviceId));
-      for (const [index, wrong] of nearly(account.key).entries()) {
+      for (const { wrong, posts } of nearly(account.key)) {
         t.target.client.masks.hide(wrong);
         for (const path of gets) verify.refused(await t.get(path, wrong), 401, code);
-        const path = posts[index % posts.length] ?? paths.send;
-        verify.refused(await t.post(path, wrong, t.fields(account)), 401, code);
+        for (const path of posts)
+          verify.refused(await t.post(path, wrong, t.fields(account)), 401, code);
         t.count();
       }
     },

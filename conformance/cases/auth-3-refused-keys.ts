@@ -6,6 +6,7 @@ import { about, type Case } from '../case.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 import { goodKey, withHeader } from './auth-1-keys.ts';
+import { swapCase } from './auth-3-inexact-keys.ts';
 
 const code = 'auth_invalid_keyy';
 
@@ -18,19 +19,32 @@ function nearlyRight(key: string): string[] {
     `${key}x`,
     key.toLowerCase(),
     key.toUpperCase(),
+    swapCase(key),
+    `${key}.`,
     key.slice(0, Math.ceil(key.length / 2)),
     'wrong',
   ];
   return [...new Set(wrong)].filter((one) => one !== key && one !== '');
 }
 
-async function refusesOn(t: Trial, key: string | undefined, account: Subject): Promise<void> {
+/** Requires a refusal on each path. Without a key the sends are also invalid: the key comes first. */
+async function refusesOn(
+  t: Trial,
+  key: string | undefined,
+  account: Subject,
+  posts: readonly string[] = [paths.send],
+): Promise<void> {
   const ownRead = paths.read('00000000-0000-4000-8000-000000000000');
   verify.refused(await t.get(paths.stats, key), 401, code);
   verify.refused(await t.get(ownRead, key), 401, code);
   verify.refused(await t.get(paths.received, key), 401, code);
+  const [sim] = account.sims;
+  if (sim !== undefined) verify.refused(await t.get(paths.tasks(sim.deviceId), key), 401, code);
   if (account.from !== '')
-    verify.refused(await t.post(paths.send, key, t.fields(account)), 401, code);
+    for (const path of posts) {
+      const reply = await t.post(path, key, key === undefined ? {} : t.fields(account));
+      verify.refused(reply, 401, code);
+    }
   t.count();
 }
 
@@ -56,7 +70,7 @@ export const auth3RefusedKeysCases: readonly Case[] = [
   {
     ...about('AUTH-3/missing-key', ['key'], { sends: 1 }),
     spends: { send: 1, address: 1 },
-    sends: 'requests without a key',
+    sends: 'requests without a key; the send is invalid too',
     demands: `401 with code ${code}`,
     run: async (t) => refusesOn(t, undefined, await goodKey(t)),
   },
@@ -84,9 +98,9 @@ export const auth3RefusedKeysCases: readonly Case[] = [
     },
   },
   {
-    ...about('AUTH-3/revoked-key', ['key', 'revoked-key'], { sends: 2 }),
-    spends: { send: 1, received: 1, address: 1 },
-    sends: 'requests with a key that was accepted and has been revoked',
+    ...about('AUTH-3/revoked-key', ['key', 'revoked-key'], { sends: 3 }),
+    spends: { send: 1, dashboard_send: 1, external_send: 1, received: 1, address: 1 },
+    sends: 'requests to each endpoint with a key that was accepted and has been revoked',
     demands: `401 with code ${code}; the account's other key still works`,
     run: async (t) => {
       await otherKeysGoOn(t);
@@ -103,7 +117,8 @@ export const auth3RefusedKeysCases: readonly Case[] = [
         await t.control.must('accounts.revokeKey', { id: second.keyId });
         revoked = second.key;
       }
-      await refusesOn(t, revoked, account);
+      const posts = [paths.send, paths.dashboard_send, paths.external_send];
+      await refusesOn(t, revoked, account, posts);
       verify.status(await withHeader(t, `Bearer ${account.key}`), 200);
     },
   },

@@ -16,12 +16,14 @@ import {
   returnsAfterAMinute,
 } from '../judge-flood.ts';
 import {
+  agentOf,
   allButOnePass,
   emptied,
   howMany,
   justAfterTheMinute,
   type Limited,
   limited,
+  queriesOf,
   sendsOf,
 } from '../limited.ts';
 import { recorded } from '../recording.ts';
@@ -36,11 +38,14 @@ function exactly(one: Limited): Case {
       throttled: 1,
     }),
     alone: true,
-    sends: `${one.limit + 1} requests within a minute`,
+    sends: `${one.limit + 1} requests within a minute, from two user agents and with other queries`,
     demands: `${one.limit} pass, one is 429`,
     run: async (t) => {
       const account = await t.account();
-      await allButOnePass(t, one.limit, () => one.call(t, account));
+      const queryOf = await queriesOf(t, one, await t.account());
+      await allButOnePass(t, one.limit, (i) =>
+        one.call(t, account, account.key, { headers: agentOf(i), query: queryOf(i) }),
+      );
     },
     live: byFlood(one.name, limitIsExact),
   };

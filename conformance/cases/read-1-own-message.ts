@@ -76,6 +76,8 @@ export const read1OwnMessageCases: readonly Case[] = [
       t.count();
     },
     live: byLives((t, lives) => {
+      // The shortest permitted `messageRetention` is a day.
+      for (const { lost } of lives) if (lost !== undefined) verify.message(lost, 200);
       // A device picks up within about 20 s (SVC-3), so a read must show another status by then.
       const isStale = lives.every(({ sightings }) => sightings.length === 1);
       if (isStale && lives.some((life) => life.isPassedOver)) lackRoom(t);

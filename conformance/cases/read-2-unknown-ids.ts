@@ -72,8 +72,8 @@ export const read2UnknownIdsCases: readonly Case[] = [
   },
   {
     ...about('READ-2/another-accounts-id', ['sender', 'second-account'], { sends: 1 }),
-    sends: "a read of another account's message, and of an unknown id",
-    demands: '404 for both, with replies that cannot be told apart',
+    sends: "a read and a HEAD of another account's message, and of unknown ids",
+    demands: '404 for each read, and replies that do not show which message exists',
     run: async (t) => {
       const account = await t.account();
       const { messageId } = await t.queued(account);
@@ -86,7 +86,16 @@ export const read2UnknownIdsCases: readonly Case[] = [
       const alive = await t.get(paths.stats, other.key);
       verify.given(() => verify.that(alive.status !== 401, 'a key that is accepted', alive));
       for (const { reply } of [foreign, ...unknown]) verify.status(reply, 404);
-      indistinguishable([...unknown], foreign);
+      indistinguishable(unknown, foreign);
+      const headers = { authorization: `Bearer ${other.key}` };
+      const head = async (id: string) => ({
+        id,
+        reply: await t.request({ method: 'HEAD', path: paths.read(id), headers }),
+      });
+      indistinguishable(
+        [await head(unknownIds[0]), await head(unknownIds[1])],
+        await head(messageId),
+      );
       // The owner can still read it.
       verify.message(await t.read(account, messageId), 200);
       t.count();

@@ -10,15 +10,22 @@ import * as verify from '../verify.ts';
 export const sender = ['from', 'from_number'];
 
 /** Not E.164 under any answer of `numberCheck`. */
-const noNumbers = [
-  '+1 202 555 0123',
-  '12025550123',
-  'abc',
-  '',
-  '+',
-  '+0202555012',
-  '+12345678901234567',
-];
+const noNumbers = ['+12345678901234567', 'abc', '', '+', '+1 202 555 0123', '+0202555012'];
+
+/** A good number in forms that people write or dial, and that a lax check would turn into it. */
+function dialled(number: string): string[] {
+  const digits = number.slice(1);
+  return [digits, `00${digits}`, `+0${digits}`];
+}
+
+const keypad = ['', '', 'A', 'D', 'G', 'J', 'M', 'P', 'T', 'W'];
+
+/** A good number as a link, as a word on a keypad, and in groups. */
+function written(number: string): string[] {
+  const [country, rest] = [number.slice(0, 4), number.slice(4)];
+  const vanity = country + rest.replace(/[2-9]/g, (digit) => keypad[Number(digit)] ?? digit);
+  return [`tel:${number}`, vanity, `${country} ${rest}`].filter((one) => one !== number);
+}
 
 /** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
 const abroad = ['+33199001234', '+4915228817386', '+61491570156'];
@@ -35,8 +42,8 @@ export interface Wrong {
 /** The number of tries if all cases share an account and its limits. */
 export const fewTries = 3;
 
-export function few<T>(t: Trial, list: readonly T[]): readonly T[] {
-  return t.controlled ? list : list.slice(0, fewTries);
+export function few<T>(t: Trial, list: readonly T[], tries = fewTries): readonly T[] {
+  return t.controlled ? list : list.slice(0, tries);
 }
 
 /**
@@ -48,14 +55,16 @@ export function refuses(
   sends: string,
   table: readonly Wrong[] | ((t: Trial) => Promise<readonly Wrong[]>),
   most = table.length,
+  tries = fewTries,
 ): Case {
   const needs = ['sender'] as const;
   return {
     ...about(id, needs, { sends: most + 1 }),
     sends,
     demands: '400 that names the failing field; then 202 for a valid message',
-    run: async (t) => allInvalid(t, few(t, typeof table === 'function' ? await table(t) : table)),
-    live: { needs, cost: { sends: Math.min(most, fewTries) + 1 } },
+    run: async (t) =>
+      allInvalid(t, few(t, typeof table === 'function' ? await table(t) : table, tries)),
+    live: { needs, cost: { sends: Math.min(most, tries) + 1 } },
   };
 }
 
@@ -92,12 +101,19 @@ export const send2RequiredFieldsCases: readonly Case[] = [
   refuses(
     'SEND-2/to-is-e164',
     'recipients that are not E.164 numbers',
-    noNumbers.map((to) => wrong('to', to)),
+    async (t) => [...dialled(t.recipient), ...noNumbers].map((to) => wrong('to', to)),
+    noNumbers.length + 3,
+    4,
   ),
   refuses(
     'SEND-2/from-is-e164',
     'senders that are not E.164 numbers',
-    noNumbers.map((from) => wrong('from', from)),
+    async (t) => {
+      const { from } = await t.account();
+      return ['abc', ...written(from), ...noNumbers].map((one) => wrong('from', one));
+    },
+    noNumbers.length + 4,
+    4,
   ),
   {
     ...about('SEND-2/alias-is-e164', ['sender'], { sends: 3 }),

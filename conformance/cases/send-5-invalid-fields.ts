@@ -23,7 +23,7 @@ const wrongTypes: readonly Wrong[] = [
 ];
 
 /** Malformed bodies never contain a recipient, so that no message can be sent. */
-const malformed = ['{', '{"message": ', 'not json', '[]', '"text"', '42', 'null', ''];
+const malformed = ['{', '[]', 'null', '"text"', '42', '{"message": ', 'not json', ''];
 
 /**
  * The replies to malformed bodies, and to a valid body afterwards. Two rules judge the same

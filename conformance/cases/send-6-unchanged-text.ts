@@ -22,10 +22,12 @@ const tooLong = `${full} `;
 const tooLongUnlessSeen = [`${full.slice(1)}\r\n`, `${full.slice(1)}e\u0301`];
 const seenAsOne = `${full.slice(1)}👍🏽`;
 
-const arabicZero = 0x660;
+const wideZero = 0xff10;
 
-function inArabicDigits(number: string): string {
-  return number.replace(/\d/g, (digit) => String.fromCharCode(arabicZero + Number(digit)));
+/** All digits but the first: many checks want a first digit of 1 to 9, and any digits after it. */
+function inWideDigits(number: string): string {
+  const wide = (digit: string) => String.fromCharCode(wideZero + Number(digit));
+  return number.slice(0, 2) + number.slice(2).replace(/\d/g, wide);
 }
 
 async function countsGraphemes(t: Trial): Promise<boolean> {
@@ -57,17 +59,18 @@ export const send6UnchangedTextCases: readonly Case[] = [
   },
   refuses(
     'SEND-2/numbers-are-not-tidied',
-    'good numbers with spaces, a line end, digits of another script',
+    'good numbers with a line end, a null byte, full-width digits, a space that does not break',
     async (t) => {
       const { from } = await t.account();
-      const grouped = `${from.slice(0, 5)} ${from.slice(5)}`;
       return [
         { fields: { to: `${t.recipient}\n` }, names: ['to'] },
-        { fields: { to: inArabicDigits(t.recipient) }, names: ['to'] },
-        { fields: { from: grouped }, names: sender },
+        { fields: { to: inWideDigits(t.recipient) }, names: ['to'] },
+        { fields: { to: `${t.recipient}\u0000` }, names: ['to'] },
+        { fields: { from: `${from}\u00a0` }, names: sender },
         { fields: { from: `${from}\n` }, names: sender },
       ];
     },
+    5,
     4,
   ),
   {

@@ -80,6 +80,7 @@ const sends: readonly EndpointName[] = ['send', 'dashboard_send', 'external_send
 export const bucketDefects: Defects = {
   'limit-per-key': countingOn('send', perKey),
   'limit-per-key-received': countingOn('received', perKey),
+  'limit-received-by-url': countingOn('received', ({ caller, request }) => caller + request.query),
   'limit-dashboard-per-key': countingOn('dashboard_send', perKey),
   'limit-tasks-per-key': countingOn('tasks', perKey),
   'limit-per-sim': countingOn('send', ({ caller, request }) => caller + String(senderOf(request))),

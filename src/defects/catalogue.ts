@@ -45,6 +45,7 @@ export const defects: readonly Defect[] = [
   defect('limit-external-121', 'LIMIT-3', 'the external send passes 121 a minute'),
   defect('limit-external-missing', 'LIMIT-3', 'the external send is not limited'),
   defect('limit-received-60', 'LIMIT-4', 'received messages are limited to 60 a minute'),
+  defect('limit-received-by-url', 'LIMIT-4', 'each query of the list has 120 requests of its own'),
   defect('limit-received-missing', 'LIMIT-4', 'received messages are not limited'),
   defect('limit-tasks-120', 'LIMIT-5', 'device tasks are limited to 120 a minute'),
   defect(
@@ -250,6 +251,7 @@ export const defects: readonly Defect[] = [
     'READ-2',
     "another account's message is a 404 with another text",
   ),
+  defect('head-foreign-200', 'READ-2', 'HEAD of a foreign message is 200'),
   defect(
     'read-foreign-404-header',
     'READ-2',
@@ -279,6 +281,8 @@ export const defects: readonly Defect[] = [
   defect('auth-missing-code', 'AUTH-3', 'a 401 has no code'),
   defect('revoked-key-works', 'AUTH-3', 'a revoked key still works'),
   defect('revoked-key-cached', 'AUTH-3', 'a revoked key still works for a minute'),
+  defect('revoked-key-sends-externally', 'AUTH-3', 'a revoked key still sends externally'),
+  defect('validated-before-key', 'AUTH-3', 'an invalid send without a key is 400'),
   defect('revoked-key-reads', 'AUTH-3', 'a revoked key still reads'),
   defect('key-any-case', 'AUTH-3', 'keys are compared without regard to letter case'),
   defect('key-prefix-enough', 'AUTH-3', 'the first half of a key is enough'),
@@ -396,6 +400,7 @@ export const defects: readonly Defect[] = [
     'no request can be timed to the millisecond of its send_at',
   ),
   defect('send-at-past-accepted', 'SEND-7', 'a send_at in the past is accepted'),
+  defect('send-at-grace', 'SEND-7', 'a send_at of less than five minutes ago is accepted'),
   defect(
     'send-at-offset-dropped',
     'SEND-7',
@@ -487,6 +492,8 @@ export const defects: readonly Defect[] = [
     'a message without a sender is sent from the first SIM',
   ),
   defect('to-not-checked', 'SEND-2', 'any text is a recipient'),
+  defect('to-dialled', 'SEND-2', 'a recipient that begins with 00 is read as one with +'),
+  defect('array-500', 'SEND-5', 'a body that is an array fails with 500'),
   defect('to-without-plus', 'SEND-2', 'a number without + is accepted'),
   defect('from-not-checked', 'SEND-2', 'a malformed sender is answered 403'),
   defect('to-any-digits', 'SEND-2', 'digits of other scripts are digits of a number'),

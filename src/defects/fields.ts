@@ -131,6 +131,16 @@ export const fieldDefects: Defects = {
   'apostrophe-500': broken(/'/),
   'send-deduplicated': deduplicated,
   'to-not-checked': unchecked,
+  'to-dialled': understanding(({ to }) =>
+    typeof to === 'string' ? { to: to.replace(/^00/, '+') } : {},
+  ),
+  'array-500': answering((request, simulation) =>
+    isSend(request) &&
+    callerOf(request, simulation) !== undefined &&
+    String(request.body).trim().startsWith('[')
+      ? { status: 500, body: JSON.stringify({ detail: 'Internal server error.' }) }
+      : undefined,
+  ),
   'to-without-plus': understanding(({ to }) =>
     typeof to === 'string' && /^\d{8,15}$/.test(to) ? { to: `+${to}` } : {},
   ),

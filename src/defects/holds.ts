@@ -76,6 +76,8 @@ function releasing(released: (exchange: Exchange) => readonly (Message | undefin
   });
 }
 
+const graceMs = 300_000;
+
 export const holdDefects: Defects = {
   'send-at-ignored': held(() => undefined),
   'send-at-now-accepted': held((sendAt, nowMs) =>
@@ -84,6 +86,10 @@ export const holdDefects: Defects = {
   'send-at-past-accepted': held((sendAt, nowMs) =>
     (instantOf(sendAt) ?? nowMs) < nowMs ? undefined : sendAt,
   ),
+  'send-at-grace': held((sendAt, nowMs) => {
+    const lateMs = nowMs - (instantOf(sendAt) ?? nowMs);
+    return lateMs > 0 && lateMs < graceMs ? undefined : sendAt;
+  }),
   'send-at-offset-dropped': held((sendAt) => sendAt.replace(/[+-]\d\d:\d\d$/, 'Z')),
   'send-at-seconds-only': answering((request, simulation) => {
     const sendAt = isSend(request) ? fieldsOf(request)?.['send_at'] : undefined;

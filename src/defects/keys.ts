@@ -7,8 +7,8 @@ import type { EndpointName } from '../sim/limits.ts';
 import type { ApiKey } from '../sim/records.ts';
 import { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
-import { namedDevice, namedMessage } from './edge.ts';
-import { type Defects, endpointOf, type Planted, reading } from './planted.ts';
+import { fieldsOf, invalid, isSend, namedDevice, namedMessage } from './edge.ts';
+import { answering, type Defects, endpointOf, type Planted, reading } from './planted.ts';
 
 /** Also accepts every text for which `opens` returns true. */
 function accepting(opens: (given: string, key: ApiKey, nowMs: number) => boolean): Planted {
@@ -71,13 +71,21 @@ function withoutLookalikes(key: string): string {
   return key.replace(/[oO]/g, '0').replace(/[lI]/g, '1');
 }
 
-/** Revoked keys still read. */
-const revokedReads: Planted = reading((request, { world }) => {
-  if (endpointOf(request) !== 'read') return request;
-  const text = request.authorization?.slice('Bearer '.length);
-  const key = [...world.keys.values()].find((one) => one.key === text);
-  const other = key === undefined || isLive(key) ? undefined : key.account.keys.find(isLive);
-  return other === undefined ? request : { ...request, authorization: `Bearer ${other.key}` };
+/** One endpoint still accepts revoked keys. */
+function revokedWorksOn(endpoint: EndpointName): Planted {
+  return reading((request, { world }) => {
+    if (endpointOf(request) !== endpoint) return request;
+    const text = request.authorization?.slice('Bearer '.length);
+    const key = [...world.keys.values()].find((one) => one.key === text);
+    const other = key === undefined || isLive(key) ? undefined : key.account.keys.find(isLive);
+    return other === undefined ? request : { ...request, authorization: `Bearer ${other.key}` };
+  });
+}
+
+/** Fields are checked before the key. */
+const validatedFirst: Planted = answering((request, simulation) => {
+  const fields = isSend(request) ? fieldsOf(request) : undefined;
+  return fields !== undefined && fields['to'] === undefined ? invalid('to', simulation) : undefined;
 });
 
 /** Shows the full key in place of its prefix. */
@@ -115,7 +123,9 @@ export const keyDefects: Defects = {
   'revoked-key-cached': accepting(
     (given, { key, revokedAtMs = 0 }, nowMs) => key === given && nowMs - revokedAtMs < cacheMs,
   ),
-  'revoked-key-reads': revokedReads,
+  'revoked-key-reads': revokedWorksOn('read'),
+  'revoked-key-sends-externally': revokedWorksOn('external_send'),
+  'validated-before-key': validatedFirst,
   'key-any-case': accepting(
     (given, key) => isLive(key) && key.key.toLowerCase() === given.toLowerCase(),
   ),

@@ -49,6 +49,9 @@ export const readDefects: Defects = {
     ...reply,
     body: JSON.stringify({ code: 'not_found', detail: 'No such message on this account.' }),
   })),
+  'head-foreign-200': foreign(({ request, reply }) =>
+    request.method === 'HEAD' ? { ...reply, status: 200 } : reply,
+  ),
   'read-foreign-404-header': foreign(({ reply }) => ({
     ...reply,
     headers: { ...reply.headers, 'cache-control': 'private' },
