@@ -1,5 +1,12 @@
 /** CLIENT-1, CLIENT-2: requests during the wait that a 429 asks for. */
-import { contentOf, type Exchange, isSend, wasKnownTo } from './exchange.ts';
+import {
+  contentOf,
+  type Exchange,
+  isSameMessage,
+  isSend,
+  requestIdOf,
+  wasKnownTo,
+} from './exchange.ts';
 import { clearAttempts } from './intents.ts';
 import {
   type ClientRecord,
@@ -69,14 +76,24 @@ function keepsQuiet(record: ClientRecord): Judgement {
   const intentOf = new Map(
     intents.all.flatMap((intent) => intent.attempts.map((attempt) => [attempt, intent] as const)),
   );
-  // In a partial record, the same content under another id may turn out to be its retry.
+  // In a partial record, the same content, or another message under a known id, may be its retry.
   const isRetry = (one: Exchange, refused: Exchange) =>
     isSend(one)
       ? intentOf.get(one) === intentOf.get(refused) ||
-        (isPartial && (isLike(one, refused) || isLike(refused, one)))
+        (isPartial && (isKnown(one) || isLike(one, refused) || isLike(refused, one)))
       : one.target === refused.target && one.credential === refused.credential;
   const isLike = (one: Exchange, other: Exchange) =>
     intentOf.get(one)?.attempts.some((attempt) => contentOf(attempt) === contentOf(other)) === true;
+  const firstUse = new Map<string, Exchange>();
+  for (const one of exchanges) {
+    const id = isSend(one) ? requestIdOf(one) : undefined;
+    const key = `${one.caller}\n${id}`;
+    if (id !== undefined && !firstUse.has(key)) firstUse.set(key, one);
+  }
+  const isKnown = (one: Exchange) => {
+    const first = firstUse.get(`${one.caller}\n${requestIdOf(one)}`);
+    return first !== undefined && !isSameMessage(first, one);
+  };
   const held = new Map<string, Exchange>();
   const findings: Finding[] = [];
   let exercised = 0;

@@ -30,7 +30,7 @@ export const requestIds: Judges = {
 function keepsItsId({ intents }: ClientRecord): Judgement {
   const several = intents.all.filter(({ attempts }) => attempts.length > 1);
   const retried = several.flatMap(({ attempts }) =>
-    [...consecutive(attempts, messageOf)].filter(
+    [...consecutive(attempts, (one) => `${one.caller}\n${messageOf(one)}`)].filter(
       ([earlier, later]) =>
         isUnresolved(earlier) && requestIdOf(earlier) !== undefined && !isInFlight(earlier, later),
     ),

@@ -491,6 +491,15 @@ test('CLIENT-7 a refused message does not excuse a late retry of another one', (
   expect(verdicts(lines).broken).toContain('CLIENT-7');
 });
 
+test('CLIENT-2 in a part, another message under a known id may be a correction', () => {
+  const lines = [
+    send(0, { id: 'a', lost: true }),
+    send(1_000, { id: 'b', message: 'Other', status: 429, after: 30 }),
+    send(9_000, { id: 'a', message: 'Bye' }),
+  ];
+  expect(verdicts(lines, { isPartial: true }).of('CLIENT-2').findings).toEqual([]);
+});
+
 test('CLIENT-9 a caller that had an account is no stranger whose retry another key makes', () => {
   const unknown = { ...send(0, { id: 'a', status: 401 }), accountId: undefined, caller: 'one' };
   const lost = { ...send(1_000, { id: 'a', lost: true, status: 503 }), caller: 'one' };
