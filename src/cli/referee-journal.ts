@@ -3,6 +3,7 @@
  * as the simulator that wrote the journal.
  */
 import type { Exchange } from '../referee/exchange.ts';
+import { isUndelivered } from '../sim/outcomes.ts';
 import { replayJournal } from './replay-journal.ts';
 
 /** About a gigabyte. */
@@ -14,7 +15,7 @@ export interface RecordedTraffic {
   readonly lack: string | undefined;
   /** True if exchanges may be missing before the first one. */
   readonly isCutAtStart: boolean;
-  readonly hasFailed: ((messageId: string) => boolean) | undefined;
+  readonly endsUndelivered: ((messageId: string) => boolean) | undefined;
   /** Whether the service has an account of this name or id, with requests or without. */
   readonly hasAccount: (nameOrId: string) => boolean;
   /** What the reader should know of the file. */
@@ -32,7 +33,7 @@ export function exchangesOfJournalFile(path: string): RecordedTraffic {
     exchanges: exchangeRecord.exchanges(),
     isCutAtStart: exchangeRecord.isCutAtStart,
     lack: exchangeRecord.lack ?? (isTruncated ? cut : undefined),
-    hasFailed: (id) => world.messages.get(id)?.status === 'failed',
+    endsUndelivered: (id) => isUndelivered(world.messages.get(id)),
     hasAccount: (wanted) =>
       [...world.accounts.values()].some(
         ({ accountId, name }) => accountId === wanted || name === wanted,

@@ -86,7 +86,11 @@ function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
   const { strict = false, partial = false, grace, account } = flags;
   const expected = flags.expected === undefined ? [] : readExpected(flags.expected);
   const reports = flags.intents === undefined ? undefined : readIntentsFile(flags.intents);
-  const { exchanges, lack, isCutAtStart, hasFailed, hasAccount } = trafficOf(file, io, partial);
+  const { exchanges, lack, isCutAtStart, endsUndelivered, hasAccount } = trafficOf(
+    file,
+    io,
+    partial,
+  );
   for (const name of account) {
     if (hasAccount(name)) continue;
     throw new CommandError(2, `--account ${name}: the record has no such account`);
@@ -96,7 +100,7 @@ function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
     isStrict: strict,
     isCutAtStart,
     lack,
-    hasFailed,
+    endsUndelivered,
     graceMs: grace,
     reports,
     ...(account.length > 0 && { accounts: account }),
@@ -131,7 +135,7 @@ function trafficOf(
       exchanges,
       lack: undefined,
       isCutAtStart: isPartial,
-      hasFailed: undefined,
+      endsUndelivered: undefined,
       hasAccount,
     };
   } catch (error) {

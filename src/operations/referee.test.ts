@@ -462,6 +462,33 @@ test('one request_id on two endpoints is one intent, and two for two accounts', 
   expect(rules.flatMap(({ findings }) => findings)).toEqual([]);
 });
 
+test.each([
+  ['+12025550161', 'passed'],
+  ['+12025550163', 'passed'],
+  ['+12025550123', 'failed'],
+])(
+  'CLIENT-10 a message to %s that was reported as failed: %s, at any time, live and offline',
+  async (to, verdict) => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const simulator = simulatorWith({ clock: 'scaled', rate: 60 });
+    onTestFinished(() => simulator.close());
+    const from = simulator.readyFile().accounts[0]?.sims[0]?.number ?? '';
+    sendBy(simulator, 0, { to, from, request_id: 'a', message: 'One' });
+    const report = { intent: 'one', to, from, message: 'One', request_id: 'a', reported: 'failed' };
+    const file = join(temporaryFolder(), 'intents.jsonl');
+    writeFileSync(file, JSON.stringify(report));
+    for (const seconds of [0, 10]) {
+      vi.setSystemTime(Date.now() + seconds * 1_000);
+      const live = simulator.referee({ intents: [{ ...report, reported: 'failed' }] });
+      expect(verdictsOf(live)['CLIENT-10']).toBe(verdict);
+      expect(await offline(simulator, '--intents', file)).toEqual(live);
+    }
+  },
+);
+
 test('a clock that jumps determines the reply', () => {
   const simulator = simulatorWith();
   sendBy(simulator, 0, { request_id: 'a', message: 'One' });

@@ -8,6 +8,7 @@ import { latestReports, reportSchema } from '../referee/intents-file.ts';
 import { defaultGraceMs, judging, reportJson } from '../referee/judge.ts';
 import { atOnce } from '../sim/at-once.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
+import { isUndelivered } from '../sim/outcomes.ts';
 import { defineOperation } from './define.ts';
 import { durationMs, timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
@@ -190,7 +191,7 @@ function* reportOn(
     reports: intents.length > 0 ? latestReports(intents) : undefined,
     lack,
     isCutAtStart,
-    hasFailed: (id) => world.messages.get(id)?.status === 'failed',
+    endsUndelivered: (id) => isUndelivered(world.messages.get(id)),
   });
   return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };
 }

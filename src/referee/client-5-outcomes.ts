@@ -133,28 +133,28 @@ function reportsTruthfully({
   intents,
   isPartial,
   reports = [],
-  hasFailed,
+  endsUndelivered,
 }: ClientRecord): Judgement {
   if (isPartial) return { exercised: 0, findings: [] };
-  const isFailed = (id: string | undefined) =>
-    id !== undefined && (hasFailed?.(id) === true || wasReadAsFailed(id, exchanges));
+  const isLost = (id: string | undefined) =>
+    id !== undefined && (endsUndelivered?.(id) === true || wasReadAsFailed(id, exchanges));
   const groups = grouped(reports, (report) => report.request_id ?? contentOfReport(report));
   return {
     exercised: reports.filter(({ reported }) => reported !== undefined).length,
-    findings: [...groups.values()].flatMap((group) => untruths(group, intents.all, isFailed)),
+    findings: [...groups.values()].flatMap((group) => untruths(group, intents.all, isLost)),
   };
 }
 
 function untruths(
   group: readonly Report[],
   all: readonly Intent[],
-  isFailed: (messageId: string | undefined) => boolean,
+  isLost: (messageId: string | undefined) => boolean,
 ): readonly Finding[] {
   const attempts = all
     .filter((intent) => group.some((report) => isOf(report, intent)))
     .flatMap((one) => one.attempts);
   const accepted = messagesOf(attempts);
-  const living = accepted.filter((one) => !isFailed(messageIdOf(one)));
+  const living = accepted.filter((one) => !isLost(messageIdOf(one)));
   const saidAccepted = group.filter(({ reported }) => reported === 'accepted');
   const saidFailed = group.filter(({ reported }) => reported === 'failed');
   const findings: Finding[] = [];

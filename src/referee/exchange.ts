@@ -99,6 +99,11 @@ export function isSameMessage({ body: a, text }: Exchange, { body: b, text: othe
   return a['to'] === b['to'] && a['message'] === b['message'];
 }
 
+/** True if both have the same sender and `send_at`. */
+export function isSentAlike(one: Exchange, other: Exchange): boolean {
+  return senderOf(one) === senderOf(other) && one.body?.['send_at'] === other.body?.['send_at'];
+}
+
 /** Equal for sends that say the same to the same recipient. */
 export function messageOf({ body, text }: Exchange): string {
   return body === undefined ? text : JSON.stringify([body['to'], body['message']]);

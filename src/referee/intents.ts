@@ -15,6 +15,7 @@ import {
   isInFlight,
   isSameMessage,
   isSend,
+  isSentAlike,
   isUnresolved,
   requestIdOf,
   wasKnownTo,
@@ -145,10 +146,12 @@ class Grouping {
     const other = this.#namedAlike(send, id);
     if (other !== undefined) return this.#giveId(other, send, id);
     if (known === undefined) return this.#moved(send, id) ?? this.#ofContent(send, content, id);
-    if (held !== undefined || this.#isCutAtStart) return undefined;
-    // What was refused for good comes again, corrected.
-    const refused = known.at(-1);
-    return refused !== undefined && isRefusedBefore(send, lastOf(refused)) ? refused : undefined;
+    if (this.#isCutAtStart) return undefined;
+    // The id is free for another message a day after one was accepted. A client that has seen the
+    // acceptance begins another message, too (CLIENT-6).
+    const earlier = known.findLast(({ attempts }) => held === undefined || attempts.includes(held));
+    const isOver = held === undefined ? earlier?.attempts.some(isAccepted) : wasKnownTo(send, held);
+    return isOver === true ? undefined : earlier;
   }
 
   /**
@@ -250,7 +253,7 @@ class Grouping {
     known: readonly Intent[],
     held: Exchange | undefined,
   ): Intent | undefined {
-    const isReuse = held !== undefined && !isSameMessage(held, send);
+    const isReuse = held !== undefined && isOther(held, send);
     const same = known.findLast(
       ({ attempts: [first], attempts }) =>
         // An intent from before the held message is another message's.
@@ -260,6 +263,15 @@ class Grouping {
     if (same === undefined && isReuse) this.#reuses.push({ first: held, second: send });
     return same;
   }
+}
+
+/**
+ * True if the send is another message than the one held under its id. A retry may word its message,
+ * its time or its sender anew only if the client did not see the message accepted.
+ */
+function isOther(held: Exchange, send: Exchange): boolean {
+  if (!isSameMessage(held, send)) return true;
+  return wasKnownTo(send, held) && !isSentAlike(held, send);
 }
 
 export function isAttributable({ unclearFrom }: Intent): boolean {
@@ -300,10 +312,6 @@ function isOver({ attempts }: Intent, send: Exchange): boolean {
 
 function isStrangers(one: Exchange): boolean {
   return one.accountId === undefined && !isAccepted(one);
-}
-
-function isRefusedBefore(send: Exchange, last: Exchange): boolean {
-  return last.status >= 400 && !isUnresolved(last) && wasKnownTo(send, last);
 }
 
 function idKey({ caller }: Exchange, id: string): string {

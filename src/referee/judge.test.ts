@@ -255,7 +255,7 @@ test('CLIENT-10 a message that failed was rightly reported as failed', () => {
   const reports = [{ ...report, request_id: 'a', reported: 'failed' as const }];
   const sent = [send(0, { id: 'a' })];
   expect(verdicts(sent, { reports }).broken).toEqual(['CLIENT-10']);
-  expect(verdicts(sent, { reports, hasFailed: (id) => id === 'm-a' }).broken).toEqual([]);
+  expect(verdicts(sent, { reports, endsUndelivered: (id) => id === 'm-a' }).broken).toEqual([]);
 });
 
 test('CLIENT-16 a key stands in the Authorization header alone', () => {
@@ -301,12 +301,29 @@ test('one id is one intent though its send_at moves with each retry', () => {
   expect(verdicts(lines).report.intents.all).toHaveLength(1);
 });
 
-test('CLIENT-9 an id that is given to another message leaves the first one behind', () => {
-  const lines = [
-    send(0, { id: 'a', status: 429, after: 1 }),
-    send(5_000, { id: 'a', message: 'Bye' }),
-  ];
-  expect(verdicts(lines).broken).toEqual(['CLIENT-9']);
+test('CLIENT-1 a retry under the same id is one, whatever its text says by now', () => {
+  const refused = send(0, { id: 'a', status: 429, after: 60 });
+  const rewordedAt = (atMs: number) => send(atMs, { id: 'a', message: 'Bye' });
+  expect(verdicts([refused, rewordedAt(60_000)]).broken).toEqual([]);
+  expect(verdicts([refused, rewordedAt(5_000)]).broken).toEqual(['CLIENT-1']);
+  expect(verdicts([send(0, { id: 'a', status: 503 }), rewordedAt(9_000)]).broken).toEqual([]);
+});
+
+test('CLIENT-6 a reworded retry of what was accepted unseen is not given up, too', () => {
+  const lost = send(0, { id: 'a', lost: true });
+  const conflict = send(5_000, { id: 'a', message: 'Bye', status: 409 });
+  expect(verdicts([lost, conflict]).broken).toEqual(['CLIENT-6']);
+});
+
+test('CLIENT-6 an accepted message whose id comes with another send_at or sender', () => {
+  const first = send(0, { id: 'a' });
+  const later = { ...first.body, send_at: '2026-01-02T09:00:00Z' };
+  const other = { ...first.body, from: '+12025550102' };
+  for (const body of [later, other]) {
+    const second = { ...send(5_000, { id: 'a', status: 200 }), body };
+    expect(verdicts([first, second]).broken).toEqual(['CLIENT-6']);
+    expect(verdicts([{ ...first, isSeen: false }, second]).broken).toEqual([]);
+  }
 });
 
 test('CLIENT-5 a garbled 202 and the replay that shows its message are one acceptance', () => {

@@ -49,8 +49,10 @@ export interface JudgeOptions {
   /** Why the record is not whole: it is then judged as a partial one. */
   readonly lack?: string | undefined;
   readonly reports?: readonly Report[] | undefined;
-  /** Whether a message ended as `failed`; without it, what the client read counts. */
-  readonly hasFailed?: ((messageId: string) => boolean) | undefined;
+  /**
+   * Whether a message fails, or stays before `delivered`; without it, what the client read counts.
+   */
+  readonly endsUndelivered?: ((messageId: string) => boolean) | undefined;
 }
 
 const judges: Judges = {
@@ -73,7 +75,7 @@ export function* judging(
   exchanges: readonly Exchange[],
   options: JudgeOptions,
 ): Generator<undefined, RefereeReport> {
-  const { graceMs = defaultGraceMs, accounts, reports, lack, hasFailed } = options;
+  const { graceMs = defaultGraceMs, accounts, reports, lack, endsUndelivered } = options;
   const isCutAtStart = options.isCutAtStart === true;
   const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
   const isJudged = (one: Exchange) =>
@@ -85,7 +87,7 @@ export function* judging(
     exchanges: own,
     intents: yield* groupingOf(own, knowledge),
     graceMs,
-    hasFailed,
+    endsUndelivered,
   };
   const rules: RuleJudgement[] = [];
   for (const { id, level } of clientRules) {

@@ -18,8 +18,8 @@ export interface ClientRecord {
   readonly graceMs: number;
   /** What the client reported of its intents; undefined without an intents file. */
   readonly reports: readonly Report[] | undefined;
-  /** Whether a message ended as `failed`; undefined where only its client's reads say so. */
-  readonly hasFailed: ((messageId: string) => boolean) | undefined;
+  /** Whether a message is never delivered; undefined where only its client's reads say so. */
+  readonly endsUndelivered: ((messageId: string) => boolean) | undefined;
 }
 
 export interface Finding {

@@ -5,6 +5,7 @@
  */
 import { type Assumptions, type UnfinishedStatus, unfinishedStatuses } from './assumptions.ts';
 import type { Rng } from './rng.ts';
+import type { Status } from './status.ts';
 
 /** A rule as world files and the control port write it; `*` in `to` stands for any digits. */
 export interface Outcome {
@@ -45,6 +46,19 @@ export function isSameFate(a: Fate | undefined, b: Fate | undefined): boolean {
   if (a === b) return true;
   if (a === undefined || b === undefined || isUnprompted(a) || isUnprompted(b)) return false;
   return a.ends === b.ends && a.in === b.in && a.polls === b.polls;
+}
+
+/** True if the message failed, or if its fate ends before `delivered`. */
+export function isUndelivered(message: Destined | undefined): boolean {
+  if (message === undefined) return false;
+  const { status, fate } = message;
+  if (status === 'failed' || status === 'delivered') return status === 'failed';
+  return fate !== undefined && fate.ends !== 'delivered';
+}
+
+interface Destined {
+  readonly status: Status;
+  readonly fate: Fate | undefined;
 }
 
 export class Outcomes {
