@@ -45,7 +45,7 @@ function run(simulator: Simulator): void {
   const { key } = simulator.accounts.createKey(account.account_id, { name: 'second' });
   const sim = simulator.sims.create(account.account_id, { number: '+12025550177' });
   call(simulator, `Bearer ${key}`, { from: '+12025550177' });
-  call(simulator, 'Bearer nobody', {});
+  call(simulator, 'Bearer unknown', {});
   call(simulator, undefined, {});
   call(simulator, `Bearer ${key}`, { from: '+12025550177' }, 'gzip');
   simulator.faults.add({ when: { probability: 0.5 }, fault: { kind: 'status', status: 500 } });
