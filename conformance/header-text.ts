@@ -1,6 +1,6 @@
 /**
- * Checks that a text may be sent in a header. A key with other characters was probably pasted with
- * surrounding text.
+ * True if an HTTP header can carry the text. A key that cannot was probably pasted with a line
+ * break.
  */
 export function fitsHeader(text: string): boolean {
   return /^[ -~\u00a0-\u00ff]*$/.test(text);

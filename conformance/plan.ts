@@ -1,5 +1,5 @@
 /**
- * Computes what can be judged with the given flags, and what a run costs, before any request.
+ * Before any request: which cases the flags allow, and what they cost in sends and time.
  */
 import { type Bucket, limitOf, type Spends } from './buckets.ts';
 import { type AnyCase, idOf, spendsOf, subjectOf, variantOf } from './case.ts';

@@ -1,4 +1,4 @@
-/** Selects the cases to run. */
+/** Selects cases by the patterns of the command line. */
 import { type AnyCase, idOf, subjectOf } from './case.ts';
 import { rules } from './rules.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Moves messages by the steps of their machine, alone or as a cohort. Updates the counts of their
- * account and notifies the status reader. Rules: STATE-1 to STATE-5.
+ * Moves a message or a cohort to its next status, as `message-machine.ts` allows. Updates the counts
+ * by status and notifies the status reader. Rules: STATE-1 to STATE-5.
  */
 import type { Batch } from '../sim/batch.ts';
 import { alone, type Cohort, sizeOf } from '../sim/cohort.ts';
@@ -10,7 +10,7 @@ import type { Message } from '../sim/records.ts';
 import type { MessageEvent, Status } from '../sim/status.ts';
 import { messageSteps } from './message-machine.ts';
 
-/** Receives status changes; set while an event stream is open. */
+/** Receives status changes; set while a stream, a wait or a listener reads them. */
 export interface StatusReader {
   accepted(message: Message): void;
   /** The message has just left the status `from`. */

@@ -1,6 +1,6 @@
 /**
  * `smstwin referee`: judges the client by the requests of a journal or a HAR file.
- * Exit codes: 0 no rule that a client must keep was broken, 1 one was, 2 usage, 4 nothing was
+ * Exit codes: 0 passed, 1 a rule was broken that a client must keep, 2 usage, 4 nothing was
  * exercised, 5 an expectation is stale.
  */
 import { readFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * Serves the page's files on the control port. A checkout builds them on the first request; a
- * package has them in `dist/dashboard/`. They hold no secrets and need no token; the page asks for
- * it afterwards. The guard's other checks apply to them too.
+ * Serves the dashboard's files on the control port. A checkout builds them on the first request; a
+ * package has them in `dist/dashboard/`. They need no token, since the page asks for it. The guard
+ * still checks `Host` and `Origin`.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';

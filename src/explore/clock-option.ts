@@ -1,8 +1,9 @@
-/**
- * Puts a Node command on the scaled clock, by loading `smstwin/clock` before it.
- */
+/** Makes a Node command run on the scaled clock (`--rate`). */
 
-/** For `NODE_OPTIONS`. In a checkout the clock is TypeScript, which needs `tsx`. */
+/**
+ * The `NODE_OPTIONS` that load `smstwin/clock` first. In a checkout the clock is TypeScript, which
+ * needs `tsx`.
+ */
 export function nodeOptionsOfClock(): string {
   const isCheckout = import.meta.url.endsWith('.ts');
   const clock = new URL(isCheckout ? '../testing/clock.ts' : './clock.js', import.meta.url).href;

@@ -1,5 +1,5 @@
 /**
- * What each run gives the client of its world: a key, and a number to send from.
+ * The API key and the sender's number that each run gives its client.
  */
 import { UsageError } from '../config/command-error.ts';
 import type { ReadyNumbers } from '../operations/ready-numbers.ts';

@@ -1,6 +1,6 @@
 /**
- * The files of each finding: `finding-N.json`, and tests for Vitest and pytest that replay it.
- * Reads schedules and findings back.
+ * Writes each finding as `finding-N.json`, with Vitest and pytest tests that replay it. Reads
+ * findings, and plain schedules.
  */
 import {
   accessSync,

@@ -1,8 +1,8 @@
 /**
- * Names each request of a run as it arrives: the n-th intent of its endpoint, the n-th attempt at
- * it. Sends are grouped by the referee; any other request is an attempt at its target.
- * Intents are numbered in the order of arrival in the run without faults and keep these numbers, so
- * that a client that sends several at once meets the same fault again.
+ * Names each request as it arrives, such as the second attempt at the first intent to send.
+ * The referee groups sends into intents; other requests with the same target are one intent.
+ * Intents keep their numbers from the run without faults, so that a fault hits the same intent
+ * again even if the client's requests come in another order.
  */
 import { contentOf, type Exchange, isSend, messageIdOf } from '../referee/exchange.ts';
 import { type Intent, intentsOf } from '../referee/intents.ts';

@@ -1,6 +1,6 @@
 /**
- * The search: learns the client's decision points, tries every fault at each, then adds one more
- * fault at each point of those runs, down to the depth. A failure is run again, shrunk and grouped.
+ * The search: learns the client's decision points, tries every fault at each, then one more at each
+ * point that those runs reached, to `depth` faults. A failure is run again, shrunk and grouped.
  */
 import { candidatesAfter, RunBook, shuffled } from './candidates.ts';
 import type { FaultName } from './fault-names.ts';

@@ -1,4 +1,4 @@
-/** CLIENT-15, CLIENT-16: the content of requests: valid bodies, and no keys. */
+/** CLIENT-15: no body causes a 400. CLIENT-16: a key is in the `Authorization` header alone. */
 import { isSend } from './exchange.ts';
 import { type ClientRecord, finding, type Judgement, type Judges } from './record.ts';
 

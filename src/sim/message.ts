@@ -1,5 +1,5 @@
 /**
- * The seven wire fields of a message and its history.
+ * The seven fields of a message that the service shows, and its history for the control port.
  * Rules: RES-1 to RES-6. Assumes: heldStatus, messageRetention.
  */
 

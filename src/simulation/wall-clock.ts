@@ -1,8 +1,7 @@
 /**
  * Drives virtual time: by the wall clock, by a function of the user (a *bound* clock), or only by
- * the user (a manual clock). A running clock is advanced every few milliseconds and before each
- * request. A bound one is read only when it is used, so fake timers contain no timer of the
- * simulator.
+ * the user (a manual clock). A running clock is advanced every 25 ms and before each request. A
+ * bound one is read when it is used, and sets a (fake) timer only while something waits for events.
  */
 // Not the global of the same name, which is behind a getter: this is read twice a request.
 import { performance } from 'node:perf_hooks';

@@ -1,6 +1,6 @@
 /**
- * More than a hundred hand-written requests that the harness does not send when it discovers a
- * target. Both servers get the same ones; `compare.ts` compares their replies.
+ * More than a hundred hand-written requests that discovery does not send. The discovered server and
+ * a simulator that was set up from the discovery get them; `compare.ts` compares the replies.
  */
 
 /** Objects that exist on both servers, each with its own ids. */
