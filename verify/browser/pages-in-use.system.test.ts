@@ -248,7 +248,7 @@ pageTest(
     await shows('2026-01-02 00:00:00.000');
     await page.getByRole('textbox', { name: 'By' }).fill('soon');
     await page.getByRole('button', { name: 'Advance by' }).click();
-    await seen(page.getByText(/is no duration/));
+    await seen(page.getByText(/is not a duration/));
     await page.getByRole('textbox', { name: 'By' }).fill('90s');
     await page.getByRole('button', { name: 'Advance by' }).click();
     await shows('2026-01-02 00:01:30.000');
@@ -276,7 +276,7 @@ pageTest(
   async ({ page, controlUrl, send }) => {
     await page.goto(`${controlUrl}/#/clock`);
     const faults = page.getByRole('region', { name: 'Faults' });
-    await seen(faults.getByText('Nothing goes wrong'));
+    await seen(faults.getByText('No faults are set.'));
     await faults.getByRole('combobox', { name: 'Fault' }).selectOption('status');
     await faults.getByRole('textbox', { name: 'HTTP status' }).fill('502');
     await faults.getByRole('button', { name: 'Add fault' }).click();
@@ -285,7 +285,7 @@ pageTest(
     send();
     await seen(fault.getByRole('cell', { name: '1 of 1' }));
     await fault.getByRole('button', { name: 'Remove' }).click();
-    await seen(faults.getByText('Nothing goes wrong'));
+    await seen(faults.getByText('No faults are set.'));
 
     const scripts = page.getByRole('region', { name: 'Scripted recipients' });
     await scripts.getByRole('textbox', { name: 'Recipient' }).fill('+1202555017*');
