@@ -1,5 +1,5 @@
 /**
- * Reads the text of a server's `/control/metrics`, in the format of Prometheus.
+ * Reads a server's metrics in the text format of Prometheus.
  */
 
 export type Labels = Readonly<Record<string, string>>;
