@@ -7,7 +7,7 @@ const recipient = {
   deviceId: '3c5a0000-0000-4000-8000-000001000001',
 };
 
-test('members are told apart by what they hold, whatever their names', () => {
+test('members are identified by their values, whatever their names', () => {
   const entry = (n: number) => ({
     a: `0c2f7a51-5b0e-4f0b-9c1a-66d3a9e0f7b${n}`,
     b: recipient.deviceId,

@@ -342,7 +342,7 @@ async function receivedOf(t: Trial, account: Subject): Promise<Inferred | undefi
   return { template: { ...headersIn(reply), ...template }, untold };
 }
 
-/** Two, because the members of entries are told apart by what differs between entries. */
+/** Two, because what differs between two entries identifies their members. */
 async function receiveTwo(t: Trial, { accountId = '', from }: Subject): Promise<void> {
   for (const message of ['first', 'second'])
     await t.control.must('sims.receive', {

@@ -147,11 +147,11 @@ class Grouping {
     if (other !== undefined) return this.#giveId(other, send, id);
     if (known === undefined) return this.#moved(send, id) ?? this.#ofContent(send, content, id);
     if (this.#isCutAtStart) return undefined;
-    // The id is free for another message a day after one was accepted. A client that has seen the
-    // acceptance begins another message, too (CLIENT-6).
+    // The id is free a day after a message was accepted under it. A client that has seen the
+    // acceptance begins another message at once (CLIENT-6).
     const earlier = known.findLast(({ attempts }) => held === undefined || attempts.includes(held));
-    const isOver = held === undefined ? earlier?.attempts.some(isAccepted) : wasKnownTo(send, held);
-    return isOver === true ? undefined : earlier;
+    const isFree = held === undefined ? earlier?.attempts.some(isAccepted) : wasKnownTo(send, held);
+    return isFree === true ? undefined : earlier;
   }
 
   /**

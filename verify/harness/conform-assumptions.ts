@@ -78,7 +78,7 @@ async function printAll(parts: readonly string[]): Promise<number> {
   const seconds = Math.round((performance.now() - startedMs) / 1_000);
   const many = tasks.filter(({ title }) => title.startsWith('pairs')).length;
   console.log(
-    `\n${tried.length - bad.length} of ${tasks.length} sound simulators found sound and told rightly: ` +
+    `\n${tried.length - bad.length} of ${tasks.length} sound simulators found sound, with the right assumptions: ` +
       `${tasks.length - many} with one switched assumption, ${many} that cover all pairs; ${seconds} s`,
   );
   return bad.length === 0 && tasks.length > 0 ? 0 : 1;
