@@ -75,7 +75,11 @@ test('without a native server the service is measured alone and the reason is pr
 
 test.each([
   [401, 'throttled', 'throttled: the API key was refused (401)'],
-  [403, 'read', /^http\S+ answered a send from \+12025550101 with 403$/],
+  [
+    403,
+    'read',
+    /^http\S+ answered a send from \+12025550101 with 403 \{\}; expected 202 with a message_id$/,
+  ],
 ] as const)(
   'sends answered %i in the scenario %s are a usage error',
   async (status, name, line) => {

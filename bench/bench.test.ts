@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { createSimulator } from '../src/simulator.ts';
+import { hostileServers, serveHostile } from '../verify/hostile/hostile-servers.ts';
 import { newIo } from './io-fixture.ts';
 import { bench } from './main.ts';
 import { scenarioNames } from './scenarios/bench-case.ts';
@@ -26,7 +27,7 @@ test.each([
   [['--api-key', 'k'], '--api-key needs a base_url'],
   [
     ['http://127.0.0.1:1', '--api-key', 'k\n', '--from', '+1'],
-    '--api-key holds a character that a header cannot carry',
+    '--api-key: holds a character that no header can carry',
   ],
   [['http://192.0.2.1/', '--api-key', 'k', '--from', '+1'], 'is not this machine'],
   [['http://127.0.0.1:1'], 'needs --api-key and --from, or --control-url'],
@@ -89,4 +90,19 @@ test.each(scenarioNames)('AUTH-3 a wrong key is a usage error in the scenario %s
   } finally {
     await simulator.close();
   }
+});
+
+test.each([
+  ['body of 600 MB', 'a body of more than 131072 bytes'],
+  ['endless body', 'a body of more than 131072 bytes'],
+  ['nested brackets', 'nests deeper than 64 levels'],
+  ['body cut short', 'the reply broke off'],
+  ['redirect to itself', 'with 302'],
+  ['ids with control characters', 'expected 202 with a message_id'],
+  ['fields of another type', 'expected 202 with a message_id'],
+])('a server with %s is refused in one line', async (name, why) => {
+  const server = await serveHostile(hostileServers[name] ?? (() => {}));
+  const argv = [server.baseUrl, '--api-key', 'k', '--from', '+12025550101', '--scenario', 'read'];
+  await expect(bench(argv, newIo().io)).rejects.toThrow(why);
+  server.close();
 });

@@ -4,7 +4,7 @@
  * valid.
  */
 import { writeFileSync } from 'node:fs';
-import { type CommandIo, newCommand, readFlags } from '../src/cli/flags.ts';
+import { type CommandIo, newCommand, readFlags } from '../src/commands/flags.ts';
 import { type AuditRun, isBroken } from './audit/audit-run.ts';
 import { ownAudit } from './audit/own-audit.ts';
 import { remoteAudit } from './audit/remote-audit.ts';

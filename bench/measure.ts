@@ -3,7 +3,7 @@
  * in turn in short rounds whose order alternates. Only medians of rounds and ratios within a run
  * count: other work on the machine affects all three alike.
  */
-import { UsageError } from '../src/config/command-error.ts';
+import { UsageError } from '../src/commands/command-error.ts';
 import { whyNoNativeServer } from '../src/http/transport/open-transport.ts';
 import type { LoadResult } from './load/load-result.ts';
 import { openLoop } from './load/open-loop.ts';

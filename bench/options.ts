@@ -2,11 +2,17 @@
  * The flags of `smstwin bench`.
  */
 import type { Command } from 'commander';
-import { fitsHeader } from '../conformance/header-text.ts';
-import { isWritable } from '../conformance/writable.ts';
-import { isLoopback, limitValue, oneOf, wholeNumber } from '../src/cli/flag-values.ts';
-import { addFlags, ValueError } from '../src/cli/flags.ts';
-import { UsageError } from '../src/config/command-error.ts';
+import { limitValue } from '../src/cli/flag-values.ts';
+import { UsageError } from '../src/commands/command-error.ts';
+import {
+  duration,
+  headerValue,
+  isLoopback,
+  oneOf,
+  wholeNumber,
+} from '../src/commands/flag-values.ts';
+import { addFlags, ValueError } from '../src/commands/flags.ts';
+import { isWritable } from '../src/commands/writable.ts';
 import type { LimitOverrides } from '../src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames, shortScenarios } from './scenarios/bench-case.ts';
 import { isEnduranceOnly, type Slo, sloValue } from './slo.ts';
@@ -63,7 +69,11 @@ export function addBenchFlags(command: Command): void {
     {
       flag: '--duration <time>',
       about: 'duration of load for each case, over all rounds; give endurance 10m',
-      parse: timeValue,
+      parse: duration({
+        leastMs: 100,
+        mostMs: 24 * 3_600_000,
+        expected: 'a time from 100ms to 24h, such as 10s',
+      }),
       fallback: 10_000,
       shown: '10s',
     },
@@ -108,7 +118,11 @@ export function addBenchFlags(command: Command): void {
       parse: limitValue,
       repeatable: true,
     },
-    { flag: '--api-key <key>', about: 'with a base_url: API key of the sender' },
+    {
+      flag: '--api-key <key>',
+      about: 'with a base_url: API key of the sender',
+      parse: headerValue,
+    },
     { flag: '--from <number>', about: 'with a base_url: the sender number' },
     { flag: '--to <number>', about: 'recipient number', fallback: '+12025550199' },
     {
@@ -125,10 +139,6 @@ export function benchOptions(command: Command): BenchOptions {
   const baseUrl = address === undefined ? undefined : baseUrlOf(address);
   const scenarios = flags.scenario.length === 0 ? shortScenarios : [...new Set(flags.scenario)];
   refuseIdleThresholds(flags.slo, scenarios);
-  // Checked here because a parser's error would quote the key.
-  if (!fitsHeader(flags.apiKey ?? '')) {
-    throw new UsageError('--api-key holds a character that a header cannot carry');
-  }
   if (baseUrl === undefined) {
     for (const name of ['apiKey', 'from', 'controlUrl'] as const) {
       if (flags[name] !== undefined)
@@ -183,16 +193,6 @@ function refuseIdleThresholds(slos: readonly Slo[], scenarios: readonly Scenario
     `--slo ${idle.text}: no case of this run measures it; add a --scenario that does`,
   );
 }
-
-function timeValue(text: string): number {
-  const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text) ?? [];
-  const ms = Number(digits ?? 0) * (msPerUnit[unit] ?? 0);
-  if (ms >= 100 && ms <= longestMs) return ms;
-  throw new ValueError('expected a time from 100ms to 24h, such as 10s');
-}
-
-const msPerUnit: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-const longestMs = 24 * 3_600_000;
 
 const countValue = wholeNumber(1, 9_999_999);
 

@@ -3,14 +3,12 @@
  * Exit code 3: no answer; 2: the key is refused.
  */
 
-import { get } from 'node:http';
-import { CommandError, UsageError } from '../src/config/command-error.ts';
+import { CommandError, UsageError } from '../src/commands/command-error.ts';
 import { routeOf } from '../src/operations/table.ts';
 import type { BenchOptions } from './options.ts';
+import { boundedClient, patienceMs } from './servers/bounded-client.ts';
 
 const notReachable = 3;
-
-const patienceMs = 10_000;
 
 export async function reach({ baseUrl, controlUrl, apiKey }: BenchOptions): Promise<void> {
   if (baseUrl === undefined) return;
@@ -30,19 +28,13 @@ export async function reach({ baseUrl, controlUrl, apiKey }: BenchOptions): Prom
   }
 }
 
-/** Uses Node's own client: `fetch` refuses several ports that a service may use. */
-function statusOf(url: URL, headers: Readonly<Record<string, string>>): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const request = get(url, { headers, agent: false, timeout: patienceMs }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
-    const refuse = (why: string): void =>
-      reject(new CommandError(notReachable, `${url.origin} is not reachable: ${why}`));
-    request.on('timeout', () => {
-      refuse(`no answer within ${patienceMs / 1_000} s`);
-      request.destroy();
-    });
-    request.on('error', (error: NodeJS.ErrnoException) => refuse(error.code ?? error.message));
-  });
+/** Not by `fetch`, which refuses several ports that a service may use. */
+async function statusOf(url: URL, headers: Readonly<Record<string, string>>): Promise<number> {
+  const client = boundedClient(url);
+  const reply = await client.request({ method: 'GET', path: url.pathname, headers });
+  client.close();
+  if (reply.status !== 0) return reply.status;
+  const { failure = 'no reply' } = reply;
+  const why = failure === 'timed out' ? `no answer within ${patienceMs / 1_000} s` : failure;
+  throw new CommandError(notReachable, `${url.origin} is not reachable: ${why}`);
 }

@@ -1,7 +1,7 @@
 /**
  * Thresholds of a run, as given to `--slo`: `p99<50ms`, `cpu<=1.3x`, `rps>20000`, `errors<1`.
  */
-import { ValueError } from '../src/cli/flags.ts';
+import { ValueError } from '../src/commands/flags.ts';
 
 /** The figures of one case that a threshold may name. */
 export interface Figures {

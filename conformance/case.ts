@@ -1,10 +1,12 @@
 /**
- * A case is data: its rule or assumption, its needs and costs, what it sends and expects, and one
- * `run`.
+ * A case is data: its rule or assumption, its needs and costs, what it sends, and steps that make
+ * exchanges. The judges of its rules decide; an observation maps what it saw to an answer itself.
  */
+
+import type { AssumptionName } from '../src/ledger/assumptions.ts';
+import type { RuleId } from '../src/ledger/rules.ts';
 import type { Spends } from './buckets.ts';
 import type { Recording } from './recording.ts';
-import type { AssumptionName, RuleId } from './rules.ts';
 import type { Need } from './target.ts';
 import type { Trial } from './trial.ts';
 
@@ -21,12 +23,12 @@ export interface Cost {
  * Overrides for runs without a control port: flags and real time only. Absent fields stay
  * unchanged.
  */
-export interface Live<Found> {
+interface Live {
   readonly needs: readonly Need[];
   readonly cost?: Cost;
   readonly spends?: Spends;
-  readonly judges?: readonly Recording[];
-  readonly run?: (t: Trial) => Promise<Found>;
+  readonly recordings?: readonly Recording[];
+  readonly run?: (t: Trial) => Promise<Seen>;
 }
 
 /** The fields of every case, whether it judges or observes. */
@@ -41,7 +43,7 @@ export interface Plan {
    */
   readonly spends?: Spends;
   /** Recordings that this case judges. */
-  readonly judges?: readonly Recording[];
+  readonly recordings?: readonly Recording[];
   /** Judges what other cases have recorded, so it runs after all of them. */
   readonly isLast?: boolean;
   /** What it sends, as a phrase without a subject. */
@@ -54,8 +56,10 @@ export interface Case extends Plan {
   readonly demands: string;
   /** Moves time, or empties a bucket that other cases share: it runs alone. */
   readonly alone?: boolean;
-  readonly live?: Live<void>;
-  readonly run: (t: Trial) => Promise<void>;
+  /** Rules whose judges look at its exchanges too. */
+  readonly also?: readonly RuleId[];
+  /** Makes exchanges, which the judges of its rules look at. */
+  readonly steps?: (t: Trial) => Promise<void>;
 }
 
 /** An observation: the target's behaviour where the document is silent. */
@@ -72,7 +76,7 @@ export type Seen =
 export interface Observation extends Plan {
   readonly assumption: AssumptionName;
   readonly alone?: boolean;
-  readonly live?: Live<Seen>;
+  readonly live?: Live;
   readonly run: (t: Trial) => Promise<Seen>;
 }
 
@@ -99,7 +103,7 @@ export function subjectOf(one: AnyCase): string {
 
 /** The case as it runs with or without a control port. */
 export function variantOf(one: AnyCase, hasControl: boolean): AnyCase {
-  if (hasControl || one.live === undefined) return one;
+  if (hasControl || 'rule' in one || one.live === undefined) return one;
   return { ...one, cost: {}, ...one.live } as AnyCase;
 }
 

@@ -69,3 +69,62 @@ test('the check that the target is reachable does not retry', async () => {
   expect(requests()).toBe(1);
   client.close();
 });
+
+/** A target that answers every request with these bytes. */
+async function answering(bytes: string): Promise<Client> {
+  const listening = createServer((socket: Socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.write(bytes));
+  });
+  server = listening;
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+  const address = listening.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  const baseUrl = `http://127.0.0.1:${port}`;
+  return new Client({ baseUrl, timeoutMs: 5_000, masks: new Masks(), clock: instantClock() });
+}
+
+function withBody(body: string): string {
+  return `HTTP/1.1 202 Accepted\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+const tooMuch = [
+  ['a long body', withBody('x'.repeat(131_073)), '202 with a body of more than 131072 bytes'],
+  ['nested JSON', withBody('{"a":'.repeat(65)), '202 with a body that nests deeper than 64 levels'],
+  [
+    'long headers',
+    `HTTP/1.1 200 OK\r\na: ${'x'.repeat(70_000)}`,
+    'headers of more than 65536 bytes',
+  ],
+] as const;
+
+test.each(tooMuch)(
+  '%s makes a reply unusable, and is not tried again',
+  async (_, bytes, failure) => {
+    const client = await answering(bytes);
+    const reply = await client.request(stats);
+    expect(reply).toMatchObject({ status: 0, unusable: true, failure, interruptions: 0 });
+    client.close();
+  },
+);
+
+test('brackets within texts do not nest', async () => {
+  const body = JSON.stringify({ text: `\\"${'[{'.repeat(99)}` });
+  const client = await answering(withBody(body));
+  expect(await client.request(stats)).toMatchObject({ status: 202, text: body });
+  client.close();
+});
+
+test('a field called toString does not keep a value from being printed', async () => {
+  const client = await answering(withBody('{"message_id":{"toString":null}}'));
+  const { json } = await client.request(stats);
+  expect(`${(json as { message_id: unknown }).message_id}`).toBe('{"toString":null}');
+  client.close();
+});
+
+test('an id that a request line cannot carry is escaped', async () => {
+  const client = await answering(withBody('{}'));
+  const path = '/api/v1/sms/a b\r\n\ud800/';
+  expect(await client.request({ method: 'GET', path })).toMatchObject({ status: 202 });
+  client.close();
+});

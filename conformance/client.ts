@@ -1,27 +1,32 @@
 /**
  * The only way to the target: requests over node:http(s), all of them recorded.
+ * Replies are bounded in time, size and nesting; one that exceeds a bound is `unusable`.
  * This file alone enforces both spending limits, before a byte is sent: it never sends to a
  * recipient that is not allowed, and never exceeds the budget of sends.
  * After a broken connection it pauses and retries on a new one, because a restart of the target
  * takes a second. A request that still has no reply is reported with `status` 0 and a `failure`,
  * and cases judge it.
  */
-import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { createHash } from 'node:crypto';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type BucketLedger, endpointOf } from './buckets.ts';
 import { type Clock, wallClock } from './clock.ts';
 import type { Exchange, Masks } from './exchange.ts';
 
 export interface Reply {
-  /** 0 if no reply came. */
+  /** 0 if no usable reply came. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: Buffer;
+  /** The SHA-256 of the body: equal bytes have equal ones. A run keeps most replies, so not the bytes. */
+  readonly digest: string;
   readonly text: string;
   /** Undefined if the body is not JSON. */
   readonly json: unknown;
-  /** The reason if no reply came. */
+  /** The reason if no usable reply came. */
   readonly failure?: string;
+  /** True if a reply came, but exceeded a bound. */
+  readonly unusable?: boolean;
   /** How often the connection broke before this reply. */
   readonly interruptions: number;
   /** In the run's clock. */
@@ -52,6 +57,8 @@ export interface ClientSettings {
   readonly clock?: Clock;
   /** False: broken connections are never retried. */
   readonly retries?: boolean;
+  /** The largest body that is read. */
+  readonly maxBodyBytes?: number;
   /** Set if all cases share one account: its keys, and the ledger of its requests. */
   readonly own?: { readonly keys: readonly string[]; readonly ledger: BucketLedger };
 }
@@ -63,6 +70,13 @@ export class RecipientBlocked extends Error {}
 export class SendsExhausted extends Error {}
 
 const sendPaths = /\/api(?:\/v1)?\/(?:sms|external)\/send\/?(?:\?|$)/;
+
+/** The list of received messages is the only long reply; a run keeps most replies in memory. */
+const maxBodyBytes = 131_072;
+const maxListBytes = 1_048_576;
+const maxHeaderBytes = 65_536;
+/** The deepest JSON of the service has three levels. */
+const maxNesting = 64;
 
 /** After this many consecutive requests without a reply, later ones are given less time. */
 const patienceStrikes = 3;
@@ -110,7 +124,7 @@ export class Client {
     this.#strikes = outcome.failure === 'timed out' ? this.#strikes + 1 : 0;
     if (outcome.status === 429) this.throttled += 1;
     const answeredAt = this.#clock.now();
-    const reply = { ...outcome, json: parse(outcome.text), exchange, sentAt, answeredAt };
+    const reply = { ...outcome, exchange, sentAt, answeredAt };
     this.#note(options, reply);
     this.#settings.masks.finish(exchange, reply);
     return reply;
@@ -134,7 +148,7 @@ export class Client {
             ? 'passed'
             : 'refused';
     own.ledger.note(isOwn ? endpoint : 'address', answeredAt, kind, sentAt);
-    if (isOwn && status === 202) own.ledger.accepted.push(String(Object(json).message_id));
+    if (isOwn && status === 202) own.ledger.accepted.push(messageIdOf(json));
   }
 
   close(): void {
@@ -171,7 +185,10 @@ export class Client {
       if (outcome.stale === true) outcome = await this.#once(options);
       const { failure } = outcome;
       const isBroken =
-        failure !== undefined && failure !== 'timed out' && !this.#settings.signal?.aborted;
+        failure !== undefined &&
+        failure !== 'timed out' &&
+        outcome.unusable !== true &&
+        !this.#settings.signal?.aborted;
       if (!isBroken) this.#broken = 0;
       if (!isBroken || pause === undefined) {
         if (isBroken) this.#broken += 1;
@@ -189,10 +206,12 @@ export class Client {
       this.#strikes >= patienceStrikes
         ? Math.min(this.#settings.timeoutMs, shortPatienceMs)
         : this.#settings.timeoutMs;
+    const isList = endpointOf(options.path) === 'received';
+    const bodyLimit = this.#settings.maxBodyBytes ?? (isList ? maxListBytes : maxBodyBytes);
     return new Promise((resolve) => {
       const send = this.#base.protocol === 'https:' ? httpsRequest : httpRequest;
-      const failed = (failure: string, stale = false) =>
-        resolve({ status: 0, headers: {}, bytes: Buffer.alloc(0), text: '', failure, stale });
+      const failed = (failure: string, more: Pick<Outcome, 'stale' | 'unusable'> = {}) =>
+        resolve({ ...noReply, failure, ...more });
       const prefix = this.#base.pathname.replace(/\/$/, '');
       const request = send(
         {
@@ -200,34 +219,32 @@ export class Client {
           hostname: this.#base.hostname.replace(/^\[|\]$/g, ''),
           port: this.#base.port,
           method: options.method,
-          path: prefix + options.path,
+          path: prefix + sendable(options.path),
           headers: {
             ...options.headers,
             ...(options.body === undefined
               ? {}
               : { 'content-length': String(Buffer.byteLength(options.body)) }),
           },
+          maxHeaderSize: maxHeaderBytes,
           agent: options.localAddress === undefined ? this.#agent : false,
           ...(options.localAddress === undefined ? {} : { localAddress: options.localAddress }),
           ...(this.#settings.signal === undefined ? {} : { signal: this.#settings.signal }),
         },
         (response) => {
           const chunks: Buffer[] = [];
-          response.on('data', (chunk: Buffer) => chunks.push(chunk));
-          response.on('error', (error) => failed(`the reply broke off: ${error.message}`));
-          response.on('end', () => {
-            const bytes = Buffer.concat(chunks);
-            const headers: Record<string, string> = {};
-            for (const [name, value] of Object.entries(response.headers))
-              if (value !== undefined)
-                headers[name] = Array.isArray(value) ? value.join(', ') : value;
-            resolve({
-              status: response.statusCode ?? 0,
-              headers,
-              bytes,
-              text: bytes.toString('utf8'),
-            });
+          let size = 0;
+          response.on('data', (chunk: Buffer) => {
+            size += chunk.length;
+            if (size <= bodyLimit) chunks.push(chunk);
+            else {
+              const status = response.statusCode ?? 0;
+              failed(`${status} with a body of more than ${bodyLimit} bytes`, { unusable: true });
+              request.destroy();
+            }
           });
+          response.on('error', (error) => failed(`the reply broke off: ${error.message}`));
+          response.on('end', () => resolve(outcomeOf(response, Buffer.concat(chunks))));
         },
       );
       const timer = setTimeout(() => {
@@ -235,12 +252,15 @@ export class Client {
         request.destroy();
       }, patience);
       request.on('close', () => clearTimeout(timer));
-      request.on('error', (error: NodeJS.ErrnoException) =>
-        failed(
-          error.code ?? error.message,
-          request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE'),
-        ),
-      );
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        const { code } = error;
+        if (code === 'HPE_HEADER_OVERFLOW')
+          failed(`headers of more than ${maxHeaderBytes} bytes`, { unusable: true });
+        else
+          failed(code ?? error.message, {
+            stale: request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE'),
+          });
+      });
       request.end(options.body);
     });
   }
@@ -249,10 +269,55 @@ export class Client {
 interface Outcome {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly bytes: Buffer;
+  readonly digest: string;
   readonly text: string;
+  readonly json: unknown;
   readonly failure?: string;
+  /** The connection was closed before the target received the request. */
   readonly stale?: boolean;
+  readonly unusable?: boolean;
+}
+
+const noReply = { status: 0, headers: {}, digest: '', text: '', json: undefined };
+
+function outcomeOf(response: IncomingMessage, bytes: Buffer): Outcome {
+  const status = response.statusCode ?? 0;
+  const text = bytes.toString('utf8');
+  if (isDeeplyNested(text)) {
+    const failure = `${status} with a body that nests deeper than ${maxNesting} levels`;
+    return { ...noReply, failure, unusable: true };
+  }
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(response.headers))
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  const digest = createHash('sha256').update(bytes).digest('base64');
+  return { status, headers, digest, text, json: parse(text) };
+}
+
+/** True if brackets outside strings nest deeper than any reply of the service. */
+function isDeeplyNested(text: string): boolean {
+  let depth = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (isInString && character === '\\') at += 1;
+    else if (character === '"') isInString = !isInString;
+    else if (!isInString && (character === '[' || character === '{')) depth += 1;
+    else if (!isInString && (character === ']' || character === '}')) depth -= 1;
+    if (depth > maxNesting) return true;
+  }
+  return false;
+}
+
+/** Escapes what a request line cannot carry: an id may come from the target. */
+function sendable(path: string): string {
+  return path.replace(/\p{Surrogate}/gu, '\ufffd').replace(/[^\x21-\x7e]/gu, encodeURIComponent);
+}
+
+/** Empty if the body has no such text. */
+function messageIdOf(json: unknown): string {
+  const id: unknown = Object(json).message_id;
+  return typeof id === 'string' ? id : '';
 }
 
 type Recipient = { kind: 'none' } | { kind: 'one'; to: string } | { kind: 'other' };
@@ -270,8 +335,16 @@ function recipientIn(body: string): Recipient {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, printable);
   } catch {
     return undefined;
   }
+}
+
+/** Fields called `toString` or `valueOf` would make `String(value)` throw. */
+function printable(_name: string, value: unknown): unknown {
+  const isMasked = (name: string) => Object.hasOwn(Object(value), name);
+  if (isMasked('toString') || isMasked('valueOf'))
+    Object.defineProperty(value, Symbol.toPrimitive, { value: () => JSON.stringify(value) });
+  return value;
 }

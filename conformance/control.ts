@@ -4,7 +4,9 @@
  * knows operations by name and reads their paths from the control port's OpenAPI document.
  */
 import { Client, type Reply } from './client.ts';
+import type { Clock } from './clock.ts';
 import type { Masks } from './exchange.ts';
+import type { Known } from './known.ts';
 import { describe, isObject } from './verify.ts';
 
 export interface Sim {
@@ -34,12 +36,16 @@ interface Given {
 /** The only path of a control port that is fixed here. */
 const documentPath = '/control/openapi.json';
 
+/** The pool number of a simulator's default world. */
+const defaultPoolNumber = '+12025550190';
+
 /** Area codes whose numbers 555-0100 to 555-0199 are reserved for fiction, but well-formed. */
 const areaCodes = [205, 206, 207, 208, 209, 210, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228];
 
 export class Control {
   readonly #client: Client;
   readonly #masks: Masks;
+  readonly #known: Known;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #made: string[] = [];
   /** Makes names unique, also across two simultaneous runs. */
@@ -47,6 +53,7 @@ export class Control {
   #accounts = 0;
   #operations: ReadonlyMap<string, Route> = new Map();
   #nextNumber: number;
+  #now = Date.now();
   assumptions: Readonly<Record<string, unknown>> = {};
   #clockBefore: { readonly mode?: unknown; readonly rate?: unknown } = {};
   #outcomesBefore: unknown;
@@ -57,15 +64,18 @@ export class Control {
     readonly timeoutMs: number;
     readonly masks: Masks;
     readonly seed: number;
+    readonly known: Known;
   }) {
-    const { url, token, timeoutMs, masks, seed } = settings;
+    const { url, token, timeoutMs, masks, seed, known } = settings;
     this.#client = new Client({
       baseUrl: url,
       timeoutMs: Math.max(timeoutMs, 30_000),
       masks,
       retries: false,
+      maxBodyBytes: 16_777_216,
     });
     this.#masks = masks;
+    this.#known = known;
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     this.#nextNumber = seed * 97;
   }
@@ -118,6 +128,8 @@ export class Control {
     const isQuery = method === 'GET' || method === 'DELETE';
     const query = isQuery && isObject(input) ? `?${new URLSearchParams(input as never)}` : '';
     const hasBody = !isQuery && input !== undefined;
+    if (operation === 'accounts.revokeKey') this.#known.revoke(id);
+    if (operation === 'sims.patch' && isObject(input)) this.#known.changeSim(id, input);
     return this.#client.request({
       method,
       path: `${path}${query}`,
@@ -164,14 +176,18 @@ export class Control {
     });
     const accountId = String(made['account_id']);
     this.#made.push(accountId);
+    const quota = monthlyQuota === undefined ? {} : { quota: monthlyQuota };
+    this.#known.addAccount(accountId, { isNew: true, ...quota });
     return accountId;
   }
 
-  async createKey(accountId: string, name: string): Promise<ApiKey> {
+  async createKey(accountId: string, name: string): Promise<ApiKey & { made: unknown }> {
     const made = await this.must('accounts.createKey', { id: accountId, input: { name } });
     const key = String(made['key']);
+    const keyId = String(made['key_id']);
     this.#masks.hide(key);
-    return { keyId: String(made['key_id']), key };
+    this.#known.addKey(key, accountId, { keyId });
+    return { keyId, key, made };
   }
 
   async createSim(accountId: string, settings: Record<string, unknown> = {}): Promise<Sim> {
@@ -180,11 +196,26 @@ export class Control {
       const input = { number, ...settings };
       const reply = await this.call('sims.create', { id: accountId, input });
       if (reply.status === 201 && isObject(reply.json))
-        return { number, deviceId: String(reply.json['device_id']) };
+        return this.#sim(accountId, number, String(reply.json['device_id']));
       // Skips numbers left by an earlier run.
       if (attempt > 1_600 || ![400, 409, 422].includes(reply.status))
         throw new ControlFailed(`sims.create: ${this.#masks.clean(describe(reply))}`);
     }
+  }
+
+  #sim(account: string, number: string, deviceId: string): Sim {
+    this.#known.addNumber(number, { account, is: 'own', deviceId });
+    return { number, deviceId };
+  }
+
+  /** The first number of the pool. */
+  async poolNumber(): Promise<string> {
+    const { sims } = await this.must('sims.pool');
+    const first: unknown = Array.isArray(sims) ? sims[0] : undefined;
+    const number = isObject(first) ? first['number'] : undefined;
+    const pool = typeof number === 'string' ? number : defaultPoolNumber;
+    this.#known.addNumber(pool, { is: 'pool' });
+    return pool;
   }
 
   /** A well-formed number that the harness has not given to a SIM. */
@@ -192,21 +223,34 @@ export class Control {
     const n = this.#nextNumber;
     this.#nextNumber += 1;
     const area = areaCodes[Math.floor(n / 100) % areaCodes.length] ?? 205;
-    return `+1${area}55501${String(n % 100).padStart(2, '0')}`;
+    const number = `+1${area}55501${String(n % 100).padStart(2, '0')}`;
+    this.#known.addNumber(number, { is: 'unknown' });
+    return number;
   }
 
-  async now(): Promise<number> {
-    return instant((await this.must('clock.state'))['now']) ?? Date.now();
+  /** Simulated time, which only the harness moves. */
+  get now(): number {
+    return this.#now;
   }
 
   async advance(ms: number): Promise<void> {
-    if (ms > 0)
-      await this.must('clock.advance', { input: { by: `${Math.max(1, Math.round(ms))}ms` } });
+    if (ms <= 0) return;
+    this.#read(
+      await this.must('clock.advance', { input: { by: `${Math.max(1, Math.round(ms))}ms` } }),
+    );
   }
 
   async advanceTo(epochMs: number): Promise<void> {
-    const ahead = epochMs - (await this.now());
-    await this.advance(ahead);
+    await this.advance(epochMs - this.#now);
+  }
+
+  /** Advances until nothing is left to happen. */
+  async advanceToTheEnd(): Promise<void> {
+    this.#read(await this.must('clock.advance', { input: { until_idle: true } }));
+  }
+
+  #read(state: Readonly<Record<string, unknown>>): void {
+    this.#now = instant(state['now']) ?? this.#now;
   }
 
   /** When the next timer is due, if the simulator says so. */
@@ -233,4 +277,9 @@ function instant(value: unknown): number | undefined {
 
 function wrapLike(shape: unknown, list: readonly unknown[]): unknown {
   return isObject(shape) ? { outcomes: list } : list;
+}
+
+/** The clock of a run with a control port: to wait means to move simulated time. */
+export function controlledClock(control: Control): Clock {
+  return { now: () => control.now, sleep: (ms) => control.advance(ms) };
 }

@@ -2,14 +2,13 @@
  * Decides which templates a target needs: those for replies that no other assumption's answer
  * produces.
  */
+import type { Json, ReplyTemplate } from '../src/ledger/reply-template.ts';
 import {
   abstracted,
   coversFields,
   type Inferred,
   inferBody,
-  type Json,
   type Sample,
-  type Template,
 } from './infer-template.ts';
 import { ownBodies, type Refusal, simulatorRefusals } from './simulator-replies.ts';
 import { codeOf, isObject } from './verify.ts';
@@ -103,7 +102,7 @@ export function templateOfRefusal(
   const isOwn = same(found.template.body, own);
   const hasStatus = first.reply.status !== status && !isDocumented;
   if (isOwn && headers === undefined && !hasStatus) return undefined;
-  const template: Template = {
+  const template: ReplyTemplate = {
     ...(hasStatus && { status: first.reply.status }),
     ...(headers !== undefined && { headers }),
     ...(!isOwn && found.template),
@@ -133,7 +132,7 @@ const shown = ['content-type', 'www-authenticate', 'allow', 'location'];
 export function headersOf(
   samples: readonly Sample[],
   own: OwnHeaders,
-): Template['headers'] | undefined {
+): ReplyTemplate['headers'] | undefined {
   const ours: OwnHeaders = { 'content-type': jsonType, ...own };
   const headers: Record<string, string | null> = {};
   for (const name of shown) {
@@ -168,9 +167,9 @@ function sharedHeader(name: string, samples: readonly Sample[]): string | null |
 
 /** The shape for refusals that were not seen, if all seen ones share a shape. */
 export function templateOfOthers(
-  seen: readonly (readonly [Refusal, Template])[],
+  seen: readonly (readonly [Refusal, ReplyTemplate])[],
   shape: Shape | undefined,
-): Template | undefined {
+): ReplyTemplate | undefined {
   const bodies = seen.flatMap(([kind, { body }]) => {
     if (body === undefined || !documented.includes(kind) || kind === 'not_found') return [];
     const [status, code] = simulatorRefusals[kind];
@@ -210,7 +209,7 @@ export function templateOfList(
   return withItem({ body }, item);
 }
 
-function withItem(template: Template, item: Inferred | undefined): Inferred {
+function withItem(template: ReplyTemplate, item: Inferred | undefined): Inferred {
   if (item === undefined) return { template, untold: [] };
   const { body } = item.template;
   return {

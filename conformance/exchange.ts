@@ -85,8 +85,10 @@ function maskCredential(value: string): string {
   return `${scheme}${rest.slice(0, Math.min(6, Math.floor(rest.length / 4)))}…`;
 }
 
+/** A copy: a slice would keep the whole text in memory. */
 function cut(text: string): string {
-  return text.length <= longestBody ? text : `${text.slice(0, longestBody)}… (cut)`;
+  if (text.length <= longestBody) return text;
+  return `${Buffer.from(text.slice(0, longestBody)).toString()}… (cut)`;
 }
 
 /** The request as a shell command that reads the key from the environment. */

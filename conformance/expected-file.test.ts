@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -61,6 +61,20 @@ test.each([
 test('a file that cannot be read is named, and so is the flag', async () => {
   const missing = join(folder, 'none.json');
   const start = 'smstwin conform: --expected';
-  expect(await complaints(missing)).toEqual([`${start} ${missing}: there is no such file`]);
-  expect(await complaints(folder)).toEqual([`${start} ${folder}: it is a folder`]);
+  expect(await complaints(missing)).toEqual([
+    `${start} ${missing}: there is no such file; check the path`,
+  ]);
+  expect(await complaints(folder)).toEqual([
+    `${start} ${folder}: it is a folder, not a plain file`,
+  ]);
+  if (existsSync('/dev/zero')) {
+    const refusal = `${start} /dev/zero: it is a pipe or a device, not a plain file`;
+    expect(await complaints('/dev/zero')).toEqual([refusal]);
+  }
+  const file = join(folder, 'large.yaml');
+  writeFileSync(file, '');
+  truncateSync(file, 2 ** 20 + 1);
+  expect(await complaints(file)).toEqual([
+    `${start} ${file}: it has 1048577 bytes, and at most 1 MiB are read`,
+  ]);
 });

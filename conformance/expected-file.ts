@@ -2,11 +2,11 @@
  * Reads the file of `--expected`, JSON or YAML: known failures, each with a reason. Reports every
  * mistake in one line with its path in the file, worded as for a world file.
  */
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { UsageError } from './usage-error.ts';
+import { UsageError } from '../src/commands/command-error.ts';
+import { readText, reasonOf } from '../src/config/plain-file.ts';
+import { mostYamlBytes, parseYaml } from '../src/config/yaml-text.ts';
 
 /** A pattern and not a minimum length, which zod would also apply to a list here. */
 const someText = z.string().trim().regex(/./, 'expected at least one character');
@@ -29,43 +29,19 @@ export type Expectation = z.infer<typeof entrySchema>;
 
 export function readExpectations(path: string): readonly Expectation[] {
   const file = basename(path);
-  const reading = fileSchema.safeParse(parsed(file, textOf(path)), { reportInput: true });
+  const reading = fileSchema.safeParse(parseYaml(file, textOf(path)), { reportInput: true });
   if (reading.success) return reading.data.expected;
   throw new UsageError(
     ...reading.error.issues.flatMap(mistakesOf).map((mistake) => `${file}: ${mistake}`),
   );
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'it may not be read',
-  EISDIR: 'it is a folder',
-};
-
 function textOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    return readText(path, mostYamlBytes);
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    throw new UsageError(`--expected ${path}: ${reasons[code] ?? firstLine(message)}`);
+    throw new UsageError(`--expected ${path}: ${reasonOf(error)}`);
   }
-}
-
-function parsed(file: string, text: string): unknown {
-  const document = parseDocument(text);
-  if (document.errors.length > 0)
-    throw new UsageError(...document.errors.map((error) => `${file}: ${firstLine(error.message)}`));
-  try {
-    return document.toJS();
-  } catch (error) {
-    // Endlessly expanding aliases are only detected here.
-    throw new UsageError(`${file}: ${firstLine((error as Error).message)}`);
-  }
-}
-
-/** The parser's further lines quote the file. */
-function firstLine(text: string): string {
-  return (text.split('\n', 1)[0] ?? '').replace(/:$/, '');
 }
 
 function mistakesOf(issue: z.core.$ZodIssue): string[] {

@@ -1,13 +1,14 @@
 /**
- * Floods one endpoint, for runs without a control port: all rules about a limit are judged on the
- * same requests.
- * Rules: LIMIT-1 to LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4. Opens connections first, so that
- * requests arrive together. Sends one request well before the others, so that the kind of refill
- * shows (`limiterRefill`).
+ * Floods one endpoint: all rules about a limit are judged on the same requests. Rules: LIMIT-1 to
+ * LIMIT-7, READ-3, AUTH-6, ERR-3, ERR-4.
+ * Opens connections first, so that requests arrive together. Sends one request well before the
+ * others, so that the kind of refill shows (`limiterRefill`). Everything that the empty bucket must
+ * not affect is asked directly after it.
  */
-import { type Bucket, limitOf, minuteMs, type Spent } from './buckets.ts';
+import { type Bucket, limitOf, minuteMs } from './buckets.ts';
 import { type Reply, SendsExhausted } from './client.ts';
 import { flood } from './flood.ts';
+import type { Exchange } from './judges/exchange.ts';
 import { agentOf, limited, passed, queriesOf } from './limited.ts';
 import type { Recording } from './recording.ts';
 import type { Need } from './target.ts';
@@ -16,28 +17,16 @@ import * as verify from './verify.ts';
 import { type Wait, waitOut } from './wait-out.ts';
 
 export interface Flood {
-  readonly bucket: Bucket;
-  readonly limit: number;
-  /** Requests of this run to the bucket within the minute before the flood. */
-  readonly before: Spent;
-  /** True if the run sent few or no requests to it for a minute, so that the bucket was full. */
-  readonly wasFull: boolean;
+  readonly account: Subject;
   readonly replies: readonly Reply[];
   readonly refusals: readonly Reply[];
-  /** When the first request was sent, in the run's clock. */
-  readonly beganAt: number;
   readonly tookMs: number;
-  /** True if a minute of the clock began during the flood, which may have refilled the bucket. */
-  readonly mayHaveFilled: boolean;
-  /** The same, counted from the run's earlier requests. */
-  readonly mayHaveFilledBefore: boolean;
   /** The first request and its reply. */
   readonly first: { readonly fields: Fields; readonly reply: Reply };
   /** The bodies of refused requests; each message text contains its `request_id`. */
   readonly refused: readonly Fields[];
-  /** Replies of other endpoints and users directly after the flood, while the bucket is empty. */
-  readonly otherReplies: readonly { readonly name: string; readonly reply: Reply }[];
-  readonly reads: readonly Reply[];
+  /** The reply to a call that claims to be forwarded from another address. */
+  readonly forwarded: Reply | undefined;
   readonly wait: Wait | undefined;
 }
 
@@ -45,7 +34,10 @@ export interface Flood {
 const surplus = 4;
 const mostSurplus = 20;
 const atOnce = 16;
-const apartMs = 1_600;
+/** Not a whole number of seconds from any wait, so that it shows whose token comes back. */
+const apartMs = 1_850;
+/** By then every permitted bucket is full. */
+const fullAgainMs = 2 * minuteMs + 1_000;
 
 type Shared = (typeof limited)[number]['name'];
 
@@ -81,95 +73,101 @@ async function record(t: Trial, bucket: Bucket): Promise<Flood> {
     t.target,
     burst.catch(() => {}),
   );
-  let { call, ...flood } = await burst;
-  if (hadTooFew(flood) && t.target.timeoutMs > minuteMs + fullAgainMs) {
+  let { call, hadTooFew, ...one } = await burst;
+  if (hadTooFew && t.target.timeoutMs > minuteMs + apartMs) {
     // The bucket may not have been full. It is full a minute after this run has emptied it.
-    await t.pause(minuteMs + fullAgainMs, `the limit of ${bucket}`);
-    ({ call, ...flood } = await spend(t, bucket));
+    await t.pause(minuteMs + apartMs, `the limit of ${bucket}`);
+    ({ call, hadTooFew, ...one } = await spend(t, bucket));
   }
-  return { ...flood, wait: await waitOut(t, call, flood) };
-}
-
-const fullAgainMs = 1_500;
-
-function hadTooFew({ wasFull, refusals, replies, before, limit }: Omit<Flood, 'wait'>): boolean {
-  const through = replies.length - refusals.length;
-  return !wasFull && refusals.length > 0 && through + before.passed + before.refused < limit;
+  return { ...one, wait: await waitOut(t, call, { bucket, ...one }) };
 }
 
 async function spend(t: Trial, bucket: Bucket) {
   const { clock, startedAt } = t.target;
-  const account = await t.account();
+  const account = await t.account({ sims: 2 });
   const one = limited.find(({ name }) => name === bucket);
   const limit = limitOf(bucket);
-  const keys = [account.key, t.target.flags.otherApiKey ?? account.key];
+  const hasOther = t.controlled || t.target.flags.otherApiKey !== undefined;
+  const keys = [account.key, hasOther ? (await t.secondKey(account)).key : account.key];
   const sent: { readonly body: Fields; readonly reply: Promise<Reply> }[] = [];
   let queryOf = (_: number) => '';
   const call = (i: number): Promise<Reply> => {
     const headers = agentOf(i);
     if (one === undefined) return t.get(paths.received, undefined, headers);
     const key = keys[i % 2];
-    if (!one.isSend) return one.call(t, account, key, { headers, query: queryOf(i) });
+    const ofSim = { ...account, sims: account.sims.slice((i >> 1) % account.sims.length) };
+    if (!one.isSend) return one.call(t, ofSim, key, { headers, query: queryOf(i) });
     // New ids, so that each later replay has the same number of messages after it.
     const request_id = t.requestId();
-    const body = t.fields(account, { request_id, message: `conformance ${request_id}` });
+    const from = ofSim.sims[0]?.number ?? account.from;
+    const message = `conformance ${request_id}`;
+    const body = t.fields(account, { request_id, from, message });
     const reply = t.post(one.path(account), key, body, headers);
     sent.push({ body, reply });
     return reply;
   };
   if (one?.isSend) refuseBeyondBudget(t, limit + surplus);
+  if (t.controlled) await t.pause(fullAgainMs, 'a full bucket');
   await inTheMiddleOfAMinute(t);
   await warmUp(t, account);
-  // Both come from this address, but each must be counted by its own limit.
-  const revoked = bucket === 'address' ? await revokedCalls(t) : [];
-  // A user's requests do not spend from the address's bucket (AUTH-6).
-  if (bucket === 'address') await flood(userTimes, () => t.get(paths.received, account.key));
+  // Both come from this address, but each must be counted by its own limit: a user's requests do
+  // not spend from the address's bucket, and a revoked key does not count for its user (AUTH-6).
+  if (bucket === 'address') {
+    await revokedCalls(t, account);
+    await flood(userTimes, () => t.get(paths.received, account.key));
+  }
   // The probe counts as one of the run's earlier requests.
   if (one !== undefined) queryOf = await queriesOf(t, one, account);
   const beganAt = clock.now();
-  const spent = t.target.ledger.spent(bucket, beganAt);
+  const known = spentBefore(t, bucket, account);
   const first = await call(0);
   const isAnswered = passed(first) || (bucket === 'address' && first.status === 401);
   if (isAnswered && bucket === 'send') {
     await readOften(t, account, first);
     await t.pause(apartMs, 'time to pass');
   }
-  const known = spent.passed + spent.replayed + spent.refused;
   const times = isAnswered ? Math.max(0, limit - known - 1) + surplus : 0;
   const replies = [first, ...(await flood(times, (i) => call(i + 1)))];
   const most = () => limit + mostSurplus + ((clock.now() - beganAt) / minuteMs) * limit;
   while (isAnswered && replies.every(({ status }) => status !== 429) && replies.length < most())
     replies.push(...(await flood(surplus, (i) => call(i + 1))));
-  const endedAt = clock.now();
+  const tookMs = clock.now() - beganAt;
   const refusals = replies.filter(({ status }) => status === 429);
   const refused: Fields[] = [];
   for (const { body, reply } of sent) if ((await reply).status === 429) refused.push(body);
+  const wasFull = t.controlled || beganAt - startedAt >= minuteMs;
+  let forwarded: Reply | undefined;
+  if (refusals.length > 0) {
+    await requestOthers(t, bucket, account);
+    if (bucket === 'address')
+      forwarded = await t.get(paths.received, undefined, { 'x-forwarded-for': '203.0.113.9' });
+    await readsOf(t, account, first);
+  }
   return {
-    bucket,
-    limit,
-    before: spent,
-    wasFull: beganAt - startedAt >= minuteMs,
+    account,
+    hadTooFew: !wasFull && refusals.length > 0 && replies.length - refusals.length + known < limit,
     replies,
     refusals,
-    beganAt,
-    tookMs: endedAt - beganAt,
-    mayHaveFilled: mayFill(beganAt, endedAt),
-    mayHaveFilledBefore: mayFill(spent.times[0]?.sentAt ?? beganAt, endedAt),
+    tookMs,
     first: { fields: sent[0]?.body ?? {}, reply: first },
     refused,
-    otherReplies: [
-      ...revoked,
-      ...(refusals.length > 0 ? await requestOthers(t, bucket, account) : []),
-    ],
-    reads: refusals.length > 0 ? await readsOf(t, account, first) : [],
+    forwarded,
     call: () => call(limit),
   };
 }
 
-/** True if a minute of the clock began during the flood, or may have. */
-function mayFill(from: number, to: number): boolean {
-  const isLong = to - from > minuteMs - 2_000;
-  return isLong || Math.floor(from / minuteMs) !== Math.floor(to / minuteMs);
+/** The run's own requests to this bucket within the last minute that may have spent a token. */
+function spentBefore(t: Trial, bucket: Bucket, account: Subject): number {
+  return recent(t, bucket, account).filter(({ reply }) => reply.status !== 429).length;
+}
+
+function recent(t: Trial, bucket: Bucket, account: Subject): Exchange[] {
+  const since = t.target.clock.now() - minuteMs;
+  const owner = bucket === 'address' ? undefined : (account.accountId ?? 'own');
+  const endpoint = bucket === 'address' ? 'received' : bucket;
+  return t.target.log.filter(
+    (one) => one.endpoint === endpoint && one.caller.account === owner && one.answeredAt > since,
+  );
 }
 
 /** Skips the flood if the budget does not cover it: a part would cost sends and prove nothing. */
@@ -180,15 +178,18 @@ function refuseBeyondBudget(t: Trial, sends: number): void {
   throw new SendsExhausted(`the flood needs ${sends} sends, more than --max-sends leaves`);
 }
 
+/** So late that the request before the end of a wait of 59 s comes in the next minute. */
+const middleMs = 5_000;
+
 /**
  * Waits for the middle of a minute, because a bucket that refills with each full minute would
  * otherwise let twice as many pass.
  */
 async function inTheMiddleOfAMinute(t: Trial): Promise<void> {
   const intoMs = t.target.clock.now() % minuteMs;
-  if (intoMs < 1_000) await t.pause(1_000 - intoMs, 'the next minute');
-  else if (intoMs > 48_000 && t.target.timeoutMs > 15_000)
-    await t.pause(minuteMs + 1_000 - intoMs, 'the next minute');
+  if (intoMs < middleMs) await t.pause(middleMs - intoMs, 'the next minute');
+  else if (intoMs > 48_000 && t.target.timeoutMs > 20_000)
+    await t.pause(minuteMs + middleMs - intoMs, 'the next minute');
 }
 
 /**
@@ -211,69 +212,46 @@ async function readOften(t: Trial, account: Subject, { json }: Reply): Promise<v
 const userTimes = 20;
 const revokedTimes = 30;
 
-/** Sends requests with a revoked key, which must not count for the key's user (AUTH-6). */
-async function revokedCalls(t: Trial) {
-  const key = t.target.flags.revokedKey;
-  if (key === undefined) return [];
-  const replies = await flood(revokedTimes, () => t.get(paths.received, key));
-  return replies.map((reply) => ({ name: 'revoked', reply }));
+async function revokedCalls(t: Trial, account: Subject): Promise<void> {
+  let key = t.target.flags.revokedKey;
+  if (t.controlled) {
+    const revoked = await t.secondKey(account);
+    await t.revoke(revoked);
+    key = revoked.key;
+  }
+  if (key !== undefined) await flood(revokedTimes, () => t.get(paths.received, key));
 }
 
 /** One request to everything that the empty bucket must not affect. */
-async function requestOthers(t: Trial, bucket: Bucket, account: Subject) {
-  const otherReplies: { name: string; reply: Reply }[] = [];
-  const now = t.target.clock.now();
-  const isSend = limited.some(({ name, isSend: sends }) => name === bucket && sends);
+async function requestOthers(t: Trial, bucket: Bucket, account: Subject): Promise<void> {
+  const flooded = limited.find(({ name }) => name === bucket);
   for (const one of limited) {
     // Skipped, so that a flood of other requests costs no send; the floods of sends test this pair
     // from the other side.
-    if (one.name === bucket || (one.isSend && !isSend)) continue;
+    if (one === flooded || (one.isSend && flooded?.isSend !== true && !t.controlled)) continue;
     if (one.name === 'tasks' && account.sims.length === 0) continue;
     // An endpoint that was flooded earlier is empty because of its own limit.
-    if (t.target.ledger.spent(one.name, now).throttled > 0) continue;
-    otherReplies.push({ name: one.name, reply: await one.call(t, account) });
+    if (recent(t, one.name, account).some(({ reply }) => reply.status === 429)) continue;
+    await one.call(t, account);
   }
-  const one = limited.find(({ name }) => name === bucket);
-  if (t.target.flags.secondApiKey !== undefined && one !== undefined) {
+  if (flooded !== undefined && (t.controlled || t.target.flags.secondApiKey !== undefined)) {
     const other = await t.otherAccount();
-    const reply = one.isSend
-      ? await t.post(one.path(account), other.key, t.fields(other))
-      : await t.get(one.path(account), other.key);
-    otherReplies.push({ name: 'other account', reply });
+    if (flooded.isSend || flooded.name === 'received') await flooded.call(t, other);
+    else await t.get(flooded.path(account), other.key);
   }
-  if (bucket === 'received') {
-    const reply = await fromSecondAddress(t, account);
-    if (reply !== undefined) otherReplies.push({ name: 'second address', reply });
-  }
-  if (bucket === 'address') {
-    const headers = { 'x-forwarded-for': '203.0.113.9' };
-    const reply = await t.request({ method: 'GET', path: paths.received, headers });
-    otherReplies.push({ name: 'forwarded', reply });
-  }
-  return otherReplies;
+  if (bucket === 'received') await fromSecondAddress(t, { authorization: `Bearer ${account.key}` });
+  if (bucket === 'address') await fromSecondAddress(t, {});
 }
 
-/** The same user from another address, if the target is on this machine. */
-async function fromSecondAddress(t: Trial, { key }: Subject): Promise<Reply | undefined> {
-  if (!/^(localhost|127\.)/.test(new URL(t.target.client.baseUrl).hostname)) return undefined;
-  const reply = await t.request({
-    method: 'GET',
-    path: paths.received,
-    headers: { authorization: `Bearer ${key}` },
-    localAddress: '127.0.0.2',
-    retried: false,
-  });
-  return reply.status === 0 ? undefined : reply;
+/** The same caller from another address, if the target is on this machine. */
+async function fromSecondAddress(t: Trial, headers: Readonly<Record<string, string>>) {
+  if (!/^(localhost|127\.)/.test(new URL(t.target.client.baseUrl).hostname)) return;
+  const localAddress = '127.0.0.2';
+  await t.request({ method: 'GET', path: paths.received, headers, localAddress, retried: false });
 }
 
-async function readsOf(t: Trial, account: Subject, first: Reply): Promise<Reply[]> {
-  const replies = [await t.get(paths.stats, account.key)];
+async function readsOf(t: Trial, account: Subject, first: Reply): Promise<void> {
+  await t.get(paths.stats, account.key);
   const id = verify.isObject(first.json) ? first.json['message_id'] : undefined;
-  if (typeof id !== 'string') return replies;
-  return [...replies, ...(await flood(5, () => t.read(account, id)))];
-}
-
-/** The number of requests that passed, including the run's earlier ones. */
-export function howManyPassed({ replies, before }: Flood): number {
-  return replies.filter(passed).length + before.passed;
+  if (typeof id === 'string') await flood(5, () => t.read(account, id));
 }

@@ -3,7 +3,8 @@
  * The values decide what a member is: the account's own number and device, other numbers, times and
  * ids. Its name decides only where values do not.
  */
-import { type Inferred, isTime, isUuid, type Json } from './infer-template.ts';
+import type { Json } from '../src/ledger/reply-template.ts';
+import { type Inferred, isTime, isUuid } from './infer-template.ts';
 import { isObject } from './verify.ts';
 
 /** What is known of the account whose messages are listed. */

@@ -2,33 +2,18 @@
  * Infers a template from replies of one kind: known values become placeholders, equal parts stay.
  * Other differences are reported, never guessed.
  */
+import type { Json, ReplyTemplate } from '../src/ledger/reply-template.ts';
 import type { Reply } from './client.ts';
 import { isObject } from './verify.ts';
 
-export type Json =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly Json[]
-  | { readonly [name: string]: Json };
-
-export interface Template {
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string | null>>;
-  readonly body?: Json;
-  readonly text?: string;
-  readonly item?: Json;
-}
-
 export interface Sample {
-  readonly reply: Reply;
+  readonly reply: Pick<Reply, 'status' | 'headers' | 'text' | 'json'>;
   /** The known values that a reply may contain, by placeholder. */
   readonly values: Readonly<Record<string, string | number>>;
 }
 
 export interface Inferred {
-  readonly template: Template;
+  readonly template: ReplyTemplate;
   /** The parts that the template cannot express, by path. */
   readonly untold: readonly string[];
 }

@@ -1,23 +1,15 @@
 /**
  * The limited endpoints, in the form that cases use. Rules: LIMIT-1 to LIMIT-5.
  */
-import { limits } from './buckets.ts';
 import type { Reply } from './client.ts';
-import { flood } from './flood.ts';
 import { paths, type Subject, type Trial } from './trial.ts';
-import * as verify from './verify.ts';
 
 const minute = 60_000;
 
-export type Call = (
-  t: Trial,
-  account: Subject,
-  key?: string,
-  variation?: Variation,
-) => Promise<Reply>;
+type Call = (t: Trial, account: Subject, key?: string, variation?: Variation) => Promise<Reply>;
 
 /** Parts of a request that a limit must not depend on. */
-export interface Variation {
+interface Variation {
   readonly headers?: Readonly<Record<string, string>>;
   readonly query?: string;
 }
@@ -86,80 +78,13 @@ export function passed(reply: Reply): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
-export function howMany(replies: readonly Reply[]): number {
-  return replies.filter(passed).length;
-}
-
-/** Sends one request more than the limit; all but one must pass. Needs an account of its own. */
-export async function allButOnePass(
-  t: Trial,
-  limit: number,
-  call: (index: number) => Promise<Reply>,
-): Promise<void> {
-  const replies = await flood(limit + 1, call);
-  for (const reply of replies)
-    verify.that(passed(reply) || reply.status === 429, 'a success or 429', reply);
-  verify.equal('requests that passed', howMany(replies), limit);
-  t.count();
-}
-
-/** Empties a bucket; the case does not judge its exact size. */
-export async function emptied(
-  limit: number,
-  call: (index: number) => Promise<Reply>,
-): Promise<readonly Reply[]> {
-  const replies = await flood(limit + 1, call);
-  const isEmpty = replies.some(({ status }) => status === 429);
-  verify.given(() => verify.that(isEmpty, 'a 429', `none in ${replies.length} requests`));
-  return replies;
-}
-
 /** The name of its case, for cases that exist for each endpoint. */
 export function caseName(one: Limited): string {
   return one.name.replace('_', '-');
 }
 
-/** The number of sends in this many requests. */
-export function sendsOf(one: Limited, requests: number): { readonly sends?: number } {
-  return one.isSend ? { sends: requests } : {};
-}
-
 /** Waits until every bucket is full and no full minute of the clock begins within the next 59 s. */
 export async function justAfterTheMinute(t: Trial): Promise<void> {
   const now = await t.now();
-  await t.control.advanceTo(Math.ceil((now + 2 * minute) / minute) * minute + 500);
-}
-
-const bothBucketsFullMs = 2 * minute + 1_000;
-
-/**
- * Runs with full buckets of the account and its address, before and after. Needs a control port.
- */
-export async function withFullBuckets(t: Trial, run: () => Promise<void>): Promise<void> {
-  await t.advance(bothBucketsFullMs);
-  try {
-    await run();
-  } finally {
-    await t.advance(bothBucketsFullMs);
-  }
-}
-
-/** 429s to calls without a key. Needs a control port. */
-export function throttledWithoutKey(
-  t: Trial,
-  check: (refusals: readonly Reply[]) => Promise<void>,
-): Promise<void> {
-  return withFullBuckets(t, async () => {
-    const replies = await flood(limits.received + 2, () => t.get(paths.received, undefined));
-    const refusals = replies.filter(({ status }) => status === 429);
-    if (refusals.length === 0) lackThrottledStrangers(t);
-    await check(refusals);
-    t.count();
-  });
-}
-
-export function lackThrottledStrangers(t: Trial): never {
-  return t.lack(
-    'a target that throttles calls without a key (unauthenticatedThrottle, errorsSpendToken)',
-  );
+  await t.advance(Math.ceil((now + 2 * minute) / minute) * minute + 500 - now);
 }

@@ -4,27 +4,30 @@
  * starts a simulator.
  */
 import { setMaxListeners } from 'node:events';
+import { CommandError, printedError, UsageError } from '../src/commands/command-error.ts';
+import type { CommandIo } from '../src/commands/flags.ts';
+import { foreignText } from '../src/commands/foreign-text.ts';
+import { smstwinVersion } from '../src/commands/version.ts';
+import { sentenceOf } from '../src/ledger/assumptions.ts';
 import { BucketLedger } from './buckets.ts';
 import { type AnyCase, idOf, subjectOf } from './case.ts';
 import { allCases } from './cases/all.ts';
 import { Client } from './client.ts';
 import { type Clock, wallClock } from './clock.ts';
-import { Control, ControlFailed } from './control.ts';
+import { Control, ControlFailed, controlledClock } from './control.ts';
 import { discovered, writeDiscovered } from './discover.ts';
 import { Masks } from './exchange.ts';
 import { weigh } from './expected.ts';
+import { Known } from './known.ts';
 import { type ConformOptions, parseOptions } from './options.ts';
 import { counts, exitCode, ruleVerdicts } from './outcome.ts';
 import { dryRun, listing } from './plan.ts';
 import type { Summary } from './reports/summary.ts';
 import { progressLine, textReport } from './reports/text.ts';
 import { writeReports } from './reports/write.ts';
-import { sentenceOf } from './rules.ts';
-import { SeenBodies } from './seen-bodies.ts';
 import { select } from './select.ts';
 import { type Run, runSuite, unreached } from './suite.ts';
 import { fates, type Means, type Profile, type Target } from './target.ts';
-import { CommandError, UsageError } from './usage-error.ts';
 
 export interface OwnSimulator {
   readonly baseUrl: string;
@@ -35,6 +38,7 @@ export interface OwnSimulator {
 export interface ConformIo {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
+  readonly env?: CommandIo['env'];
   /** Starts a simulator for a run without a base_url; its clock may be in any mode. */
   readonly startOwn?: () => Promise<OwnSimulator>;
   /** Default: the wall clock. */
@@ -45,10 +49,12 @@ export interface ConformIo {
 
 export async function conform(argv: readonly string[], io: ConformIo): Promise<number> {
   try {
-    return await prepared(parseOptions(argv, io.stdout), io);
+    const { stdout: out, stderr: error, env = process.env } = io;
+    const options = parseOptions(argv, { out, error, env, version: smstwinVersion() });
+    return options === undefined ? 0 : await prepared(options, io);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    for (const line of error.lines) io.stderr(`smstwin conform: ${line}\n`);
+    io.stderr(printedError('conform', error));
     return error.exitCode;
   }
 }
@@ -108,22 +114,23 @@ async function run(
   const startedAt = new Date();
   const masks = new Masks();
   for (const key of secretsOf(options)) masks.hide(key);
-  const clock = io.clock ?? wallClock;
   const ledger = new BucketLedger();
   const hasControl = meansOf(options).hasControl;
+  const known = new Known(options.flags, meansOf(options).isOwn);
+  const control = await reachControl(options, masks, known);
+  const clock = control instanceof Control ? controlledClock(control) : (io.clock ?? wallClock);
   const client = new Client({
     baseUrl,
     ...options,
     masks,
     signal,
-    clock,
+    clock: { now: clock.now, sleep: (io.clock ?? wallClock).sleep },
     ...(hasControl ? {} : { own: { keys: ownKeys(options), ledger } }),
   });
-  const control = await reachControl(options, masks);
   const ran =
     typeof control === 'string'
       ? unreached(cases, control)
-      : await runWith(control, cases, options, io, { client, signal, clock, ledger });
+      : await runWith(control, cases, options, io, { client, signal, clock, ledger, known });
   client.close();
   const summary = summarise(ran, options, {
     baseUrl: masks.clean(baseUrl),
@@ -134,7 +141,7 @@ async function run(
     interruptions: Object.fromEntries(client.interruptions),
   });
   if (ran.unreached === undefined) io.stdout(textReport(summary));
-  else io.stderr(`smstwin conform: ${masks.clean(ran.unreached)}\n`);
+  else io.stderr(`smstwin conform: ${foreignText(masks.clean(ran.unreached))}\n`);
   const exitCode = writeReports(options.reports, summary, {
     out: io.stdout,
     error: (line) => io.stderr(`smstwin conform: ${line}\n`),
@@ -150,12 +157,11 @@ async function runWith(
   cases: readonly AnyCase[],
   options: ConformOptions,
   io: ConformIo,
-  means: Pick<Target, 'client' | 'signal' | 'clock' | 'ledger'>,
+  means: Pick<Target, 'client' | 'signal' | 'clock' | 'ledger' | 'known'>,
 ): Promise<Run> {
   const { client, signal, clock } = means;
   const controlled = control === undefined ? {} : { control };
-  const seen = new SeenBodies(meansOf(options).hasControl);
-  const fresh = { startedAt: clock.now(), waits: new Set<never>(), seen };
+  const fresh = { startedAt: clock.now(), waits: new Set<never>(), log: [] };
   const target: Target = { ...meansOf(options), ...means, ...fresh, ...controlled };
   try {
     return await runSuite(cases, target, {
@@ -201,11 +207,12 @@ function summarise(ran: Run, options: ConformOptions, facts: Facts): Summary {
 async function reachControl(
   options: ConformOptions,
   masks: Masks,
+  known: Known,
 ): Promise<Control | undefined | string> {
   const { controlUrl, controlToken, timeoutMs, seed } = options;
   if (controlUrl === undefined) return undefined;
   const token = controlToken === undefined ? {} : { token: controlToken };
-  const control = new Control({ url: controlUrl, ...token, timeoutMs, masks, seed });
+  const control = new Control({ url: controlUrl, ...token, timeoutMs, masks, seed, known });
   try {
     await control.begin(fates);
     return control;

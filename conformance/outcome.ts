@@ -2,7 +2,7 @@
  * The result of a whole run: a verdict for each rule, counts, one exit code.
  */
 import type { Weighed } from './expected.ts';
-import { isFailure, type Result, type Verdict, verdicts } from './result.ts';
+import { bySubject, isFailure, type Result, type Verdict, verdicts } from './result.ts';
 import type { Run } from './suite.ts';
 
 export interface RuleVerdict {
@@ -16,11 +16,7 @@ export interface RuleVerdict {
 const severity: readonly Verdict[] = ['failed', 'error', 'spelling'];
 
 export function ruleVerdicts(results: readonly Result[]): RuleVerdict[] {
-  const byRule = new Map<string, Result[]>();
-  for (const result of results) {
-    if (result.kind !== 'rule') continue;
-    byRule.set(result.subject, [...(byRule.get(result.subject) ?? []), result]);
-  }
+  const byRule = bySubject(results.filter(({ kind }) => kind === 'rule'));
   return [...byRule].map(([id, its]) => ({
     id,
     verdict: worst(its.map(({ verdict }) => verdict)),

@@ -43,7 +43,7 @@ export function unaffordable(
       continue;
     }
     spent += cost;
-    for (const recording of one.judges ?? []) chosen.add(recording);
+    for (const recording of one.recordings ?? []) chosen.add(recording);
   }
   return reasons;
 }
@@ -65,7 +65,7 @@ function byWorth(cases: readonly AnyCase[]): AnyCase[] {
 /** The sends of a case, plus those of recordings that it is the first to judge. */
 function sendsOf(one: AnyCase, made: ReadonlySet<Recording> = new Set()): number {
   const own = one.spends === undefined ? (one.cost.sends ?? 0) : sendsIn(one.spends);
-  const recordings = (one.judges ?? []).filter((recording) => !made.has(recording));
+  const recordings = (one.recordings ?? []).filter((recording) => !made.has(recording));
   return recordings.reduce((sum, { spends }) => sum + sendsIn(spends), own);
 }
 
@@ -82,7 +82,7 @@ function whatIsMissing(one: AnyCase, means: Means, profile: Profile): string | u
   if (means.hasControl) return undefined;
   const waits = Math.max(
     one.cost.waits ?? 0,
-    ...(one.judges ?? []).map((recording) => recording.waits),
+    ...(one.recordings ?? []).map((recording) => recording.waits),
   );
   if (waits * 1000 > means.timeoutMs)
     return `needs a wait of ${waits} s, longer than --timeout allows`;

@@ -42,7 +42,7 @@ export async function recorded<T>(t: Trial, recording: Recording<T>): Promise<T>
   try {
     return (await one.result) as T;
   } finally {
-    t.exchanges.push(...one.trial.exchanges);
+    t.join(one.trial);
   }
 }
 

@@ -40,3 +40,14 @@ export interface Result {
 export function isFailure(verdict: Verdict): boolean {
   return verdict === 'failed' || verdict === 'spelling' || verdict === 'error';
 }
+
+/** The results of each rule and assumption, in the order of the run. */
+export function bySubject(results: readonly Result[]): Map<string, Result[]> {
+  const groups = new Map<string, Result[]>();
+  for (const result of results) {
+    const group = groups.get(result.subject);
+    if (group === undefined) groups.set(result.subject, [result]);
+    else group.push(result);
+  }
+  return groups;
+}

@@ -1,14 +1,17 @@
 /**
  * Runs one case and gives it a verdict: `passed` only if the case's precondition came true.
  */
-import { type AnyCase, idOf, type Seen, spendsOf, subjectOf } from './case.ts';
-import { RecipientBlocked, SendsExhausted } from './client.ts';
+import { type AnyCase, type Case, idOf, type Seen, spendsOf, subjectOf } from './case.ts';
+import { RecipientBlocked, type Reply, SendsExhausted } from './client.ts';
 import { ControlFailed } from './control.ts';
 import type { Exchange } from './exchange.ts';
+import { judges } from './judges/all.ts';
+import { Findings } from './judges/judge.ts';
+import { recorded } from './recording.ts';
 import { isFailure, type Result, type Verdict } from './result.ts';
 import type { Target } from './target.ts';
 import { Trial } from './trial.ts';
-import { Lacking, PreconditionMissing, RuleBroken } from './verify.ts';
+import { describe, Lacking, PreconditionMissing, RuleBroken } from './verify.ts';
 
 const keptFirst = 10;
 const keptLast = 20;
@@ -33,7 +36,7 @@ async function runOnce(one: AnyCase, target: Target) {
   let found: Found;
   try {
     if ('rule' in one) {
-      await one.run(trial);
+      await judgeExchanges(one, trial);
       found = judged(trial);
     } else found = sighted(await one.run(trial));
   } catch (error) {
@@ -41,8 +44,32 @@ async function runOnce(one: AnyCase, target: Target) {
       ? { verdict: 'not_exercised', reason: 'the run was interrupted' }
       : verdictOf(error);
   }
+  if ('rule' in one && !isFailure(found.verdict) && trial.unusable !== undefined)
+    found = brokenBy(trial.unusable);
   const result = resultOf(one, found, trial, performance.now() - started);
   return { result, interruptions: trial.interruptions };
+}
+
+/** Makes the exchanges of a case and lets the judges of its rules look at them. */
+async function judgeExchanges(one: Case, trial: Trial): Promise<void> {
+  let failure: unknown;
+  try {
+    for (const recording of one.recordings ?? []) await recorded(trial, recording);
+    await one.steps?.(trial);
+  } catch (error) {
+    // What came before may show why the steps could not go on.
+    failure = error;
+  }
+  const judgements = [one.rule, ...(one.also ?? [])].map((rule) => {
+    const findings = new Findings();
+    judges[rule](trial.trace(), findings);
+    return findings;
+  });
+  const error = judgements.find(({ broken }) => broken !== undefined)?.broken ?? failure;
+  if (error !== undefined) throw error;
+  trial.exercised = judgements[0]?.exercised ?? 0;
+  const missing = judgements[0]?.missing;
+  if (trial.exercised === 0 && missing !== undefined) throw missing;
 }
 
 interface Found {
@@ -53,6 +80,16 @@ interface Found {
   readonly broken?: Exchange;
   readonly seen?: unknown;
   readonly parts?: Readonly<Record<string, string>>;
+}
+
+/** No rule holds for a reply that no client can read. */
+function brokenBy(reply: Reply): Found {
+  return {
+    verdict: 'failed',
+    expected: 'replies that a client can read',
+    actual: describe(reply),
+    broken: reply.exchange,
+  };
 }
 
 function judged(trial: Trial): Found {
@@ -103,7 +140,7 @@ export function skipped(one: AnyCase, reason: string): Result {
 }
 
 function resultOf(one: AnyCase, found: Found, trial?: Trial, durationMs = 0): Result {
-  const all = trial?.exchanges ?? [];
+  const all = trial?.shown ?? [];
   const kept =
     all.length <= keptFirst + keptLast
       ? all

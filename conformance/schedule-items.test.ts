@@ -7,12 +7,15 @@ const means = { flags: {}, hasControl: false, isOwn: false, discovers: false, ti
 /** The recordings that a case judges, without a control port. */
 function recordingsOf(id: string) {
   const one = allCases.find((each) => 'rule' in each && `${each.rule}/${each.name}` === id);
-  return [...(one?.live?.judges ?? [])];
+  return [...(one?.recordings ?? [])];
 }
 
-const judges = [...recordingsOf('LIMIT-4/many-minutes'), ...recordingsOf('LIMIT-5/many-minutes')];
+const recordings = [
+  ...recordingsOf('LIMIT-4/many-minutes'),
+  ...recordingsOf('LIMIT-5/many-minutes'),
+];
 const [anyCase] = allCases;
-const items = anyCase === undefined ? [] : itemsOf([{ ...anyCase, judges }], means);
+const items = anyCase === undefined ? [] : itemsOf([{ ...anyCase, recordings }], means);
 
 function itemWith(name: string) {
   return items.find(

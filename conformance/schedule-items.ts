@@ -22,7 +22,7 @@ export interface RecordingItem extends Item {
 export type RunItem = CaseItem | RecordingItem;
 
 export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
-  const recordings = [...new Set(cases.flatMap(({ judges = [] }) => judges))];
+  const recordings = [...new Set(cases.flatMap(({ recordings: own = [] }) => own))];
   // The address's flood comes first: its 429s must not affect calls with a key.
   const rank = ({ full }: Recording) => Number(full?.[0] !== 'address');
   const floods = recordings
@@ -57,7 +57,7 @@ export function itemsOf(cases: readonly AnyCase[], means: Means): RunItem[] {
       id: idOf(one),
       spends: spendsOf(one),
       full: [],
-      after: [...new Set((one.judges ?? []).flatMap((recording) => itemWith(recording) ?? []))],
+      after: [...new Set((one.recordings ?? []).flatMap((recording) => itemWith(recording) ?? []))],
       isLong: isLong(one),
     });
   return [...items, ...last];

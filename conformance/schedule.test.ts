@@ -59,8 +59,8 @@ describe('a case', () => {
   });
 
   test('that judges a recording comes after it', () => {
-    const items = [item('case', { after: ['lives'] }), item('lives', { isLong: true })];
-    expect(startedAt(new Schedule(items, new BucketLedger(), 0), 0)).toEqual(['lives', 'case']);
+    const items = [item('case', { after: ['watch'] }), item('watch', { isLong: true })];
+    expect(startedAt(new Schedule(items, new BucketLedger(), 0), 0)).toEqual(['watch', 'case']);
   });
 });
 

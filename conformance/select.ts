@@ -1,6 +1,7 @@
 /** Selects cases by the patterns of the command line. */
+
+import { rules } from '../src/ledger/rules.ts';
 import { type AnyCase, idOf, subjectOf } from './case.ts';
-import { rules } from './rules.ts';
 
 /**
  * Selects cases by rule id, assumption name, group (`SEND`), case id, or a part of it; `*` matches

@@ -2,7 +2,7 @@
  * The simulator's wording of refusals, so that a discovered file names only differences. A test
  * compares this table with the simulator.
  */
-import type { Json } from './infer-template.ts';
+import type { Json } from '../src/ledger/reply-template.ts';
 
 /** Status, code and text of each refusal that never varies. */
 export const simulatorRefusals = {

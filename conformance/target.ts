@@ -6,7 +6,8 @@ import type { BucketLedger } from './buckets.ts';
 import type { Client } from './client.ts';
 import type { Clock } from './clock.ts';
 import type { Control } from './control.ts';
-import type { SeenBodies } from './seen-bodies.ts';
+import type { Exchange } from './judges/exchange.ts';
+import type { Known, TargetFlags } from './known.ts';
 
 /** Things that a case may need beyond a base URL. */
 export type Need =
@@ -25,22 +26,6 @@ export type Need =
   | 'fresh' // an account of the case's own, made on the control port
   | 'discover' // `--discover`, which costs requests of its own
   | 'clock'; // time that can be moved
-
-export interface TargetFlags {
-  readonly apiKey?: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly otherApiKey?: string;
-  readonly secondApiKey?: string;
-  readonly secondFrom?: string;
-  readonly revokedKey?: string;
-  readonly inactiveFrom?: string;
-  readonly foreignFrom?: string;
-  readonly unknownFrom?: string;
-  readonly exhaustedApiKey?: string;
-  readonly exhaustedFrom?: string;
-  readonly deviceId?: string;
-}
 
 /** What is known of a target before the first request. */
 export interface Means {
@@ -62,11 +47,12 @@ export interface Target extends Means {
   readonly control?: Control;
   readonly clock: Clock;
   readonly ledger: BucketLedger;
+  readonly known: Known;
+  /** All exchanges of the run. */
+  readonly log: Exchange[];
   /** When the run began, in that clock. */
   readonly startedAt: number;
   readonly signal: AbortSignal;
-  /** Every Message body of the run. */
-  readonly seen: SeenBodies;
   /** Current waits, for display. */
   readonly waits: Set<{ readonly what: string; readonly until: number }>;
 }
@@ -89,9 +75,6 @@ export const fates = [
   { to: recipients.failsSending, ends: 'failed', in: 'sending' },
   { to: recipients.failsSent, ends: 'failed', in: 'sent' },
 ] as const;
-
-/** The pool number of a simulator's default world. */
-export const defaultPoolNumber = '+12025550190';
 
 /** The default recipient of sends; undefined if none is allowed. */
 export function recipientOf(target: Means): string | undefined {

@@ -6,9 +6,12 @@
 import { endpointOf, type Spends } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
 import type { ApiKey, Control, Sim } from './control.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange as ShownExchange } from './exchange.ts';
+import type { Exchange } from './judges/exchange.ts';
+import type { CreatedKey, Listing, Trace } from './judges/judge.ts';
+import { exchangeOf } from './known.ts';
 import { recipientOf, type Target } from './target.ts';
-import { accepted, fail, given, Lacking } from './verify.ts';
+import { accepted, given, Lacking, textOf } from './verify.ts';
 
 /** A usable account: its key and its numbers. */
 export interface Subject {
@@ -26,6 +29,8 @@ export interface AccountPlan {
   readonly quota?: number | 'plan';
   readonly sim?: Readonly<Record<string, unknown>>;
 }
+
+type SimChange = Readonly<Partial<Record<'active' | 'allowed' | 'connected', boolean>>>;
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -51,27 +56,29 @@ const ampleQuota = 1_000_000;
 
 export class Trial {
   readonly target: Target;
+  /** As reports show them. */
+  readonly shown: ShownExchange[] = [];
+  /** As judges see them. */
   readonly exchanges: Exchange[] = [];
+  readonly listings: Listing[] = [];
+  readonly createdKeys: CreatedKey[] = [];
   /** How often the case's precondition came true. */
   exercised = 0;
   /** Connections that broke and were retried. */
   interruptions = 0;
-  notes: string[] = [];
+  /** The first reply that exceeded a bound. */
+  unusable: Reply | undefined;
   /**
    * Buckets for which the case waits out a 429 that it did not provoke, as a documented client
    * does.
    */
   readonly #patientAt: Spends;
+  readonly #joined = new Set<Trial>();
   #requestIds = 0;
 
   constructor(target: Target, patientAt: Spends = {}) {
     this.target = target;
     this.#patientAt = patientAt;
-  }
-
-  /** Counts that the precondition came true and the rule was tested. */
-  count(times = 1): void {
-    this.exercised += times;
   }
 
   get controlled(): boolean {
@@ -94,7 +101,6 @@ export class Trial {
   async account(plan: AccountPlan = {}): Promise<Subject> {
     const { control, flags } = this.target;
     if (control === undefined) {
-      if ((plan.sims ?? 1) > 1) this.lack('a second SIM (--control-url)');
       if (plan.quota !== undefined) this.lack('an account with a quota of its own (--control-url)');
       const from = flags.from ?? '';
       const sims = flags.deviceId === undefined ? [] : [{ number: from, deviceId: flags.deviceId }];
@@ -123,6 +129,39 @@ export class Trial {
     return this.control.createKey(subject.accountId ?? '', 'conformance-second');
   }
 
+  async revoke({ keyId }: ApiKey): Promise<void> {
+    await this.control.must('accounts.revokeKey', { id: keyId });
+  }
+
+  /** Changes a SIM of the account on the control port. */
+  async patchSim({ sims }: Subject, index: number, input: SimChange): Promise<void> {
+    await this.control.must('sims.patch', { id: sims[index]?.deviceId, input });
+  }
+
+  /** A number that no SIM has. */
+  unusedNumber(): string {
+    return this.target.flags.unknownFrom ?? this.control.unusedNumber();
+  }
+
+  /** Creates a key on the control port, and looks wherever keys are shown later. */
+  async createdKey({ accountId: id = '' }: Subject, name: string): Promise<string> {
+    const { key, made } = await this.control.createKey(id, name);
+    const shown = [
+      await this.control.call('accounts.keys', { id }),
+      await this.control.call('accounts.get', { id }),
+    ];
+    this.createdKeys.push({ key, name, made, shown });
+    return key;
+  }
+
+  /** Asks a control port how many messages the account has; without one, judges do not know. */
+  async list({ accountId: account }: Subject): Promise<void> {
+    if (this.target.control === undefined || account === undefined) return;
+    const messages = await this.control.messageCount(account);
+    if (messages === undefined) this.lack('a list of messages on the control port');
+    this.listings.push({ account, messages, after: this.target.log.length });
+  }
+
   /** A new id. Short, because the target's limit may be low. */
   requestId(): string {
     this.#requestIds += 1;
@@ -147,7 +186,7 @@ export class Trial {
   async queued(subject: Subject, fields: Fields = {}): Promise<Queued> {
     const reply = await this.send(subject, fields);
     const body = given(() => accepted(reply));
-    return { reply, body, messageId: String(body['message_id']) };
+    return { reply, body, messageId: textOf(body['message_id']) };
   }
 
   post(path: string, key: string | undefined, body: unknown, more: Headers = {}): Promise<Reply> {
@@ -180,9 +219,12 @@ export class Trial {
 
   async #once(options: RequestOptions): Promise<Reply> {
     const reply = await this.target.client.request(options);
-    this.exchanges.push(reply.exchange);
-    this.target.seen.note(options, reply);
+    this.shown.push(reply.exchange);
+    const exchange = exchangeOf(options, reply, this.target.known);
+    this.exchanges.push(exchange);
+    this.target.log.push(exchange);
     this.interruptions += reply.interruptions;
+    if (reply.unusable === true) this.unusable ??= reply;
     return reply;
   }
 
@@ -195,13 +237,12 @@ export class Trial {
 
   /** The target's time, as far as it is known. */
   async now(): Promise<number> {
-    return this.target.control === undefined ? this.target.clock.now() : this.target.control.now();
+    return this.target.clock.now();
   }
 
-  /** Lets time pass: moves the simulator's clock, or waits if `--timeout` allows it. */
+  /** Lets time pass: the run's clock moves a simulator's, or waits if `--timeout` allows it. */
   async advance(ms: number): Promise<void> {
-    if (this.target.control !== undefined) return this.target.control.advance(ms);
-    if (ms > this.target.timeoutMs)
+    if (!this.controlled && ms > this.target.timeoutMs)
       this.lack(`a wait of ${Math.ceil(ms / 1000)} s, longer than --timeout allows`);
     await this.pause(ms, 'time to pass');
   }
@@ -219,9 +260,27 @@ export class Trial {
     }
   }
 
-  /** Fails as a rule check does, with the case's own wording. */
-  fail(expected: string, actual: string): never {
-    return fail(expected, actual);
+  /** Adds what another trial recorded, once. */
+  join(other: Trial): void {
+    if (this.#joined.has(other)) return;
+    this.#joined.add(other);
+    this.shown.push(...other.shown);
+    this.exchanges.push(...other.exchanges);
+    this.listings.push(...other.listings);
+  }
+
+  /** What the judges look at. */
+  trace(): Trace {
+    const { log, startedAt } = this.target;
+    return {
+      exchanges: this.exchanges.toSorted((a, b) => a.sentAt - b.sentAt),
+      log,
+      listings: this.listings,
+      createdKeys: this.createdKeys,
+      knownSince: this.controlled ? Number.NEGATIVE_INFINITY : startedAt,
+      isExact: this.controlled,
+      assumption: (name) => this.assumption(name),
+    };
   }
 }
 

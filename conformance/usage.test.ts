@@ -91,7 +91,7 @@ test.each(['--seed', '--max-sends'])('%s beyond its bound names the bound', asyn
 });
 
 test.each([
-  [['--profile', 'all'], '--profile all: expected readonly, budget, full'],
+  [['--profile', 'all'], '--profile all: expected readonly, budget or full'],
   [
     ['--report', 'pdf=x'],
     '--report pdf=x: expected one of junit, json, html, tap, markdown, github',
@@ -116,7 +116,7 @@ test.each([
   'AUTH-2 SMSTWIN_%s that no header can carry is refused and not repeated',
   async (name, value) => {
     vi.stubEnv(`SMSTWIN_${name}`, value);
-    const line = `SMSTWIN_${name} holds a character that no header can carry, such as a line break`;
+    const line = `SMSTWIN_${name}: holds a character that no header can carry, such as a line break`;
     const err = `smstwin conform: ${line}\n`;
     expect(await call('http://127.0.0.1:9', 'AUTH-2')).toEqual({ code: 2, err, started: 0 });
   },
@@ -125,7 +125,7 @@ test.each([
 test('AUTH-2 a mistake in such a key on the command line names its flag', async () => {
   const { code, err } = await call('http://127.0.0.1:9', '--api-key', 'smst_secret\n');
   expect(code).toBe(2);
-  expect(err).toMatch(/^smstwin conform: --api-key holds .*\n$/);
+  expect(err).toMatch(/^smstwin conform: --api-key: holds .*\n$/);
 });
 
 test('AUTH-2 the value of an unknown flag is not quoted', async () => {

@@ -44,14 +44,17 @@ export function given<T>(check: () => T): T {
 }
 
 export function describe(reply: Reply): string {
-  if (reply.status === 0) return `no reply (${reply.failure ?? 'unknown'})`;
-  const body = reply.text.length > 200 ? `${reply.text.slice(0, 200)}…` : reply.text;
-  return `${reply.status} ${body}`;
+  const { status, text, failure = 'unknown' } = reply;
+  if (reply.unusable === true) return `an unusable reply (${failure})`;
+  if (status === 0) return `no reply (${failure})`;
+  // A copy: a slice would keep the whole text in memory.
+  const body = text.length > 200 ? `${Buffer.from(text.slice(0, 200)).toString()}…` : text;
+  return `${status} ${body}`;
 }
 
 /** Requires that two replies are equal byte for byte; a failure shows where they differ. */
 export function identical(reply: Reply, original: Reply, what: string): void {
-  if (reply.bytes.equals(original.bytes)) return;
+  if (reply.digest === original.digest) return;
   const [expected, actual] = difference(original.text, reply.text);
   fail(`${what}, which has ${expected}`, actual, reply.exchange);
 }
@@ -85,6 +88,11 @@ export function that(holds: boolean, expected: string, actual: string | Reply): 
   if (holds) return;
   if (typeof actual === 'string') fail(expected, actual);
   fail(expected, describe(actual), actual.exchange);
+}
+
+/** A text as it is, anything else as JSON: a target may send any value. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : show(value);
 }
 
 export function show(value: unknown): string {
@@ -125,7 +133,7 @@ export function accepted(reply: Reply): Record<string, unknown> {
 }
 
 /** The code of an error body, wherever it is: `errorBody` leaves the shape open. */
-export function codeOf(reply: Reply): string | undefined {
+export function codeOf(reply: Pick<Reply, 'json'>): string | undefined {
   if (!isObject(reply.json)) return undefined;
   const { code, error, errors } = reply.json;
   if (typeof code === 'string') return code;
@@ -158,7 +166,7 @@ export function refused(reply: Reply, expectedStatus: number, code: string): voi
 }
 
 /** The fields that a 400 names: its code, the keys of a field map, or the entries of a list. */
-export function fieldsNamed(reply: Reply): readonly string[] {
+export function fieldsNamed(reply: Pick<Reply, 'json'>): readonly string[] {
   if (!isObject(reply.json)) return [];
   const code = codeOf(reply);
   const { error, errors, detail, details, fields } = reply.json;

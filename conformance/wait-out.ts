@@ -1,29 +1,15 @@
 /**
- * After a flood, in real time: one second less than `Retry-After` must be too early, and the full
- * time enough. Rule: ERR-3. Judges only if network delay cannot explain the result.
+ * After a flood: one request a second before `Retry-After` is over, and one after it. Rule: ERR-3.
  */
 import type { Reply } from './client.ts';
 import type { Trial } from './trial.ts';
 import * as verify from './verify.ts';
 
 export interface Wait {
-  readonly refusal: Reply;
   readonly seconds: number;
   /**
-   * The reply one second before the wait is over; undefined if there was no wait, or if the request
-   * arrived too late.
-   */
-  readonly early: Reply | undefined;
-  /** When it was answered, in the run's clock. */
-  readonly earlyAt: number;
-  /** The wait of the last refusal, and the reply after it. */
-  readonly lastSeconds: number;
-  readonly after: Reply;
-  /** When that request was sent, in the run's clock. */
-  readonly at: number;
-  /**
-   * The reply directly after that: shows whether the whole bucket is back or one token
-   * (`limiterRefill`).
+   * The reply directly after the first that passed: shows whether the whole bucket is back or one
+   * token (`limiterRefill`).
    */
   readonly next: Reply;
 }
@@ -48,7 +34,8 @@ export async function waitOut(
 ): Promise<Wait | undefined> {
   const { clock, timeoutMs } = t.target;
   const what = `the limit of ${flood.bucket}`;
-  if (flood.refusals.length === 0 || timeoutMs < longestWaitSeconds * 1000) return undefined;
+  const canWait = t.controlled || timeoutMs >= longestWaitSeconds * 1000;
+  if (flood.refusals.length === 0 || !canWait) return undefined;
   await t.pause((fractionMs + 2_000 - (flood.tookMs % 1_000)) % 1_000, what);
   let sentAt = clock.now();
   let refusal = await call();
@@ -56,42 +43,22 @@ export async function waitOut(
     sentAt = clock.now();
     refusal = await call();
   }
-  const answeredAt = clock.now();
   const seconds = secondsOf(refusal);
   if (seconds === undefined || seconds < 1 || seconds > longestWaitSeconds) return undefined;
-  let early: Reply | undefined;
-  let earlyAt = answeredAt;
-  let from = answeredAt;
-  let lastSeconds = seconds;
+  let from = clock.now();
+  let wait = seconds;
   if (seconds >= 2) {
-    const tooEarlyUntil = sentAt + (seconds - 1) * 1_000;
-    await t.pause(tooEarlyUntil - leadMs - clock.now(), what);
-    early = await call();
-    earlyAt = clock.now();
-    const isLate = earlyAt > tooEarlyUntil;
-    const again = secondsOf(early);
+    const lead = t.controlled ? 0 : leadMs;
+    await t.pause(sentAt + (seconds - 1) * 1_000 - lead - clock.now(), what);
+    const again = secondsOf(await call());
     if (again !== undefined) {
       from = clock.now();
-      lastSeconds = Math.min(again, longestWaitSeconds);
+      wait = Math.min(again, longestWaitSeconds);
     }
-    // The early request arrived after the wait and spent the returned token; only its success can
-    // be judged.
-    if (isLate && early.status !== 429)
-      return {
-        refusal,
-        seconds,
-        early: undefined,
-        earlyAt,
-        lastSeconds,
-        after: early,
-        at: clock.now(),
-        next: await call(),
-      };
   }
-  await t.pause(from + lastSeconds * 1_000 - clock.now() + 20, what);
-  const at = clock.now();
-  const after = await call();
-  return { refusal, seconds, early, earlyAt, lastSeconds, after, at, next: await call() };
+  await t.pause(from + wait * 1_000 - clock.now() + (t.controlled ? 0 : 20), what);
+  await call();
+  return { seconds, next: await call() };
 }
 
 function secondsOf(reply: Reply): number | undefined {

@@ -78,7 +78,10 @@ const shots: readonly {
     path: 'limits',
     prepare: (page) => page.locator('.plot canvas').waitFor(),
   },
-  { name: 'clock-and-faults', path: 'clock' },
+  { name: 'clock', path: 'clock' },
+  { name: 'faults', path: 'faults' },
+  { name: 'accounts', path: 'accounts' },
+  { name: 'worlds', path: 'worlds' },
   { name: 'requests', path: 'requests' },
   {
     name: 'referee',
@@ -94,6 +97,7 @@ const shots: readonly {
 
 const simulator = await createSimulator({ clock: 'manual' });
 populate(simulator);
+simulator.worlds.create({ name: 'checkout' });
 const { controlUrl } = await simulator.listen({ control: {} });
 const browser = await launchBrowser();
 mkdirSync(folder, { recursive: true });
@@ -116,6 +120,6 @@ async function shoot(name: string, scheme: 'light' | 'dark', width: number): Pro
 
 for (const { name } of shots) await shoot(name, 'light', 1280);
 for (const name of ['message', 'limits']) await shoot(name, 'dark', 1280);
-for (const name of ['messages', 'message', 'clock-and-faults']) await shoot(name, 'dark', 390);
+for (const name of ['messages', 'message', 'faults']) await shoot(name, 'dark', 390);
 await browser.close();
 await simulator.close();

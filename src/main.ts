@@ -1,21 +1,14 @@
 /**
- * The command `smstwin`: finds the subcommand, runs it, and turns an error into lines and an exit
- * code. Each subcommand is loaded on demand, with only the packages that it needs.
+ * The command `smstwin`: finds the subcommand and runs it. Each subcommand is loaded on demand,
+ * with only the packages that it needs.
  */
-import * as nodeModule from 'node:module';
-import type { CommandIo } from './cli/flags.ts';
-import { CommandError } from './config/command-error.ts';
-import { smstwinVersion } from './config/version.ts';
 
-// Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
-(nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
+import { processIo, runSubcommand, type Subcommand } from './cli/process.ts';
+import type { CommandIo } from './commands/flags.ts';
 
-interface Subcommand {
-  readonly summary: string;
-  readonly run: (argv: readonly string[], io: CommandIo) => Promise<number>;
-}
-
-const subcommands: Readonly<Record<string, Subcommand>> = {
+const subcommands: Readonly<
+  Record<string, { readonly summary: string; readonly run: Subcommand }>
+> = {
   serve: {
     summary: 'run the simulator',
     run: async (argv, io) => (await import('./cli/serve.ts')).serve(argv, io),
@@ -67,20 +60,7 @@ async function main(argv: readonly string[], io: CommandIo): Promise<number> {
     io.error(`smstwin: ${problem}; there are ${Object.keys(subcommands).join(', ')} (--help)\n`);
     return 2;
   }
-  try {
-    return await subcommand.run(rest, io);
-  } catch (error) {
-    return failure(`smstwin ${name}`, error, io);
-  }
-}
-
-function failure(prefix: string, error: unknown, io: CommandIo): number {
-  if (!(error instanceof CommandError)) {
-    io.error(`${prefix}: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
-    return 1;
-  }
-  for (const line of error.lines) io.error(`${prefix}: ${line}\n`);
-  return error.exitCode;
+  return runSubcommand(name, subcommand.run, rest, io);
 }
 
 function help(): string {
@@ -95,12 +75,4 @@ function help(): string {
   ].join('');
 }
 
-// The reader of a pipe may close it early, as `head` does.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-
-process.exitCode = await main(process.argv.slice(2), {
-  out: (text) => void process.stdout.write(text),
-  error: (text) => void process.stderr.write(text),
-  env: process.env,
-  version: smstwinVersion(),
-});
+process.exitCode = await main(process.argv.slice(2), processIo());

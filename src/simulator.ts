@@ -1,18 +1,11 @@
 /**
  * The composition root: a simulator as an object that a test or a process owns.
- * Everything that the control port can do is first a method here, with the same names and shapes.
+ * What the control port can do is a method here, with the same names and shapes. Exceptions: the
+ * journal is `journalText()`, the stream of events is `activity.listen`, and `health` has no
+ * method.
  */
 
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
-import {
-  type Listening,
-  type ListenOptions,
-  openPorts,
-  type Ports,
-  serviceHandler,
-} from './http/ports.ts';
-import type { Handled } from './http/service/api.ts';
-import { addressOf } from './http/service/api.ts';
 import type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
 import { InProcessFetch } from './http/transport/in-process-fetch.ts';
 import { accounts } from './operations/accounts.ts';
@@ -29,29 +22,38 @@ import { OpenWaits } from './operations/open-waits.ts';
 import { outcomes } from './operations/outcomes.ts';
 import { type ReadyNumbers, readyNumbers } from './operations/ready-numbers.ts';
 import { referee } from './operations/referee.ts';
-import { RequestLog } from './operations/request-log.ts';
 import { requests } from './operations/requests.ts';
 import { sims } from './operations/sims.ts';
 import { simulator } from './operations/simulator.ts';
 import { snapshots } from './operations/snapshots.ts';
 import { recordedOperation } from './operations/table.ts';
 import { worlds } from './operations/worlds.ts';
+import {
+  type Listening,
+  type ListenOptions,
+  openPorts,
+  type Ports,
+  serviceHandler,
+} from './ports.ts';
 import { defaultJournalMaxBytes } from './recording/checkpoints.ts';
 import { sha256 } from './recording/digest.ts';
+import { ExchangeRecord, type RecordBound } from './recording/exchange-record.ts';
 import { type Journal, MemoryJournal } from './recording/journal.ts';
-import { requestEntry, resultDigest } from './recording/journal-entry.ts';
+import { resultDigest } from './recording/journal-entry.ts';
+import type { HostedHeader } from './recording/journal-header.ts';
 import { openRun, type Resumed } from './recording/resume.ts';
-import { ExchangeRecord, type RecordBound } from './referee/exchange-record.ts';
 import { isoTime } from './sim/iso-time.ts';
 import { MessageCounts } from './sim/message-counts.ts';
 import { OperationRefused } from './sim/operation-refused.ts';
 import type { KeyDigest } from './sim/records.ts';
 import { overloadedNotice } from './sim/retention.ts';
+import type { Counts } from './simulation/metrics/families.ts';
 import { RequestCounts } from './simulation/metrics/request-counts.ts';
 import { Simulation } from './simulation/simulation.ts';
 import { WallClock } from './simulation/wall-clock.ts';
 import { prefixOf } from './worlds/address.ts';
-import { Worlds } from './worlds/worlds.ts';
+import { JournalFolder } from './worlds/journal-folder.ts';
+import { firstWorldId, Worlds } from './worlds/worlds.ts';
 
 export { SettingsError } from './config/mistakes.ts';
 export type { SettingsInput } from './config/settings.ts';
@@ -73,9 +75,15 @@ export interface ReadyFile extends ReadyNumbers {
 export interface SimulatorOptions {
   /**
    * A file to which every input is appended. If it exists, its inputs are replayed first and the
-   * run continues. Without it, memory keeps the first inputs; `false` keeps no inputs.
+   * run continues. Without it, memory keeps the inputs since the last reset, and drops all
+   * of them above its bound (`recording/journal.ts`); `false` keeps no inputs.
    */
   readonly journal?: string | false | undefined;
+  /**
+   * A folder with one journal for each world, named by its id; after a restart the worlds are there
+   * again. In place of `journal`.
+   */
+  readonly journalDir?: string | undefined;
   /** After this many bytes of inputs, a checkpoint replaces them. Default 1 GiB. */
   readonly journalMaxBytes?: number | undefined;
   /** Called with one line that the user should see, about the journal or `maxMessages`. */
@@ -95,6 +103,8 @@ export interface SimulatorOptions {
   readonly hosting?: Worlds<Simulator> | undefined;
   /** Its id among these worlds. */
   readonly worldId?: string | undefined;
+  /** What its journal says of it. */
+  readonly hosted?: HostedHeader | undefined;
 }
 
 type Own = Methods<typeof simulator>;
@@ -134,11 +144,9 @@ export class Simulator implements Live, Resumed {
   /** Restores the start state, clock included. */
   readonly reset: Own['reset'] = this.#own.reset;
   readonly activity: Activity = new Activity(this);
-  readonly requestLog = new RequestLog();
   readonly exchangeRecord: ExchangeRecord;
   readonly waits = new OpenWaits();
-  /** They survive a reset, so that they never decrease. */
-  counts = freshCounts();
+  #messageCounts = new MessageCounts();
   /** The worlds of this server. */
   readonly hosting: Worlds<Simulator>;
   readonly #worldId: string;
@@ -161,6 +169,8 @@ export class Simulator implements Live, Resumed {
     this.#keyDigests = options.keyDigests ?? new Map();
     this.makeSimulation =
       options.simulation ?? ((parsed, startMs) => new Simulation(parsed, startMs));
+    const { journalDir, journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
+    const folder = journalDir === undefined ? undefined : new JournalFolder(journalDir);
     this.hosting =
       options.hosting ??
       new Worlds<Simulator>(
@@ -168,17 +178,24 @@ export class Simulator implements Live, Resumed {
         (given, own) =>
           new Simulator(given, {
             ...own,
+            journalMaxBytes,
+            onNotice,
             simulation: options.simulation,
             hosting: this.hosting,
           }),
+        { folder },
       );
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound);
-    const { journal } = options;
-    const run = typeof journal === 'string' ? openRun(journal, this.settings) : undefined;
+    const journal = folder?.fileOf(firstWorldId) ?? options.journal;
+    const { hosted } = options;
+    const run =
+      typeof journal === 'string'
+        ? openRun(journal, this.settings, { hosted, keyDigests: this.#keyDigests })
+        : undefined;
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
     try {
-      this.#onNotice = options.onNotice;
+      this.#onNotice = onNotice;
       this.simulation = this.freshSimulation(startMs);
       this.#watchRoom();
     } catch (error) {
@@ -192,12 +209,14 @@ export class Simulator implements Live, Resumed {
     );
     try {
       if (run !== undefined) {
-        const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
         this.#journal = run.resume(this, { journalMaxBytes, onNotice });
         // Replayed inputs were counted when they were recorded.
-        this.counts = freshCounts();
+        this.exchangeRecord.counts = new RequestCounts();
+        this.#messageCounts = new MessageCounts();
       } else if (journal !== false) this.#journal = new MemoryJournal(this.settings, startMs);
+      if (folder !== undefined) this.hosting.restore(folder);
     } catch (error) {
+      if (folder !== undefined) void this.hosting.close();
       void this.#stop();
       run?.abandon();
       throw error;
@@ -205,44 +224,27 @@ export class Simulator implements Live, Resumed {
     this.#count(this.simulation, 0);
   }
 
-  /** Answers one request of the service, without a socket. */
-  handle(request: ApiRequest): ApiReply {
-    const hiding = this.hosting.hideKeys(this, request);
-    return hiding === undefined
-      ? this.#answer(request, false)
-      : hiding.revealed(this.#answer(hiding, true));
+  /** They survive a reset, so that they never decrease. */
+  get counts(): Counts {
+    return { requests: this.exchangeRecord.counts, messages: this.#messageCounts };
   }
 
-  #answer(request: ApiRequest, showsKey: boolean): ApiReply {
+  /** Answers one request of the service, without a socket. */
+  handle(request: ApiRequest): ApiReply {
     const startedMs = WallClock.ticksMs();
     this.wallClock.pump();
-    const { simulation } = this;
+    const { simulation, exchangeRecord } = this;
     const handled = simulation.handle(request);
-    const nowMs = simulation.clock.now();
-    if (this.exchangeRecord.isOpen || this.#journal?.isRecording === true) {
-      this.#record(nowMs, request, handled, showsKey);
+    const exchange = exchangeRecord.add(request, handled, simulation, this.#journal, startedMs);
+    const { delivery } = handled.reply;
+    if (delivery?.delayMs !== undefined || delivery?.cut === 'hang') {
+      underway.set(delivery, { simulator: this, request: exchange.number });
     }
-    const tookMs = WallClock.ticksMs() - startedMs;
-    this.requestLog.add(request, handled, nowMs, tookMs);
-    this.counts.requests.answered(handled.endpoint, handled.reply.status, tookMs);
     if (this.activity.isWatched) {
-      this.activity.answered(handled.endpoint, handled.reply.status, nowMs, this.requestLog);
+      this.activity.answered(exchange);
       this.wallClock.arm();
     }
     return handled.reply;
-  }
-
-  #record(atMs: number, request: ApiRequest, handled: Handled, showsKey: boolean): void {
-    const { world, limiter } = this.simulation;
-    const entry = requestEntry(atMs, request, handled);
-    if (this.#journal?.isRecording) this.#journal.request(entry);
-    const address = handled.key === undefined ? addressOf(world, request) : '';
-    const waitRate = limiter.answerRate;
-    this.exchangeRecord.add(entry, handled, { address, waitRate, showsKey });
-    const { delivery } = handled.reply;
-    if (delivery?.delayMs !== undefined || delivery?.cut === 'hang') {
-      underway.set(delivery, { simulator: this, request: this.exchangeRecord.requests });
-    }
   }
 
   left(delivery: Delivery, isSeen: boolean): void {
@@ -254,11 +256,9 @@ export class Simulator implements Live, Resumed {
   #ended(request: number, isSeen: boolean): void {
     this.wallClock.pump();
     const nowMs = this.simulation.clock.now();
-    const back = this.exchangeRecord.requests - request + 1;
+    const back = this.exchangeRecord.total - request + 1;
     const at = isoTime(nowMs);
-    if (this.#journal?.isRecording) {
-      this.#journal.ended({ at, ended: back, ...(!isSeen && { seen: false }) });
-    }
+    this.#journal?.ended({ at, ended: back, ...(!isSeen && { seen: false }) });
     this.exchangeRecord.ended(back, nowMs, isSeen);
   }
 
@@ -276,7 +276,7 @@ export class Simulator implements Live, Resumed {
   }
 
   change<T>(
-    lever: string,
+    operation: string,
     args: readonly unknown[],
     act: () => T,
     recorded: (result: T) => unknown = (result) => result,
@@ -285,19 +285,26 @@ export class Simulator implements Live, Resumed {
       const atMs = this.simulation.clock.now();
       try {
         const result = act();
-        this.#journal?.operation(atMs, lever, args, resultDigest(recorded(result)));
+        this.#journal?.operation(atMs, operation, args, resultDigest(recorded(result)));
         return result;
       } catch (error) {
         // An input that cannot be parsed has changed nothing.
         if (error instanceof OperationRefused && error.code !== 'invalid') {
-          this.#journal?.operation(atMs, lever, args, error.code);
+          this.#journal?.operation(atMs, operation, args, error.code);
         }
         throw error;
       }
     });
   }
 
-  /** The run as NDJSON: since the start, or without a journal file since the last reset. */
+  get journalFailure(): string | undefined {
+    return this.#journal?.failure;
+  }
+
+  /**
+   * The run as NDJSON: since the start or the last checkpoint; without a journal file, since the
+   * last reset.
+   */
   journalText(): string {
     if (this.#journal === undefined) throw new OperationRefused('conflict', 'no journal is kept');
     return this.#journal.text();
@@ -331,7 +338,7 @@ export class Simulator implements Live, Resumed {
    * messages.
    */
   #count({ lifecycle, world }: Simulation, forgottenBefore: number): void {
-    const { messages } = this.counts;
+    const messages = this.#messageCounts;
     messages.forgottenBefore += forgottenBefore - world.messages.retention.forgottenMessages;
     lifecycle.counts = messages;
   }
@@ -431,8 +438,4 @@ export async function createSimulator(
 function refereeOf(live: Live): Referee {
   const { judge, restart } = methodsOf(live, referee);
   return Object.assign((...args: Parameters<typeof judge>) => judge(...args), { restart });
-}
-
-function freshCounts(): { readonly requests: RequestCounts; readonly messages: MessageCounts } {
-  return { requests: new RequestCounts(), messages: new MessageCounts() };
 }

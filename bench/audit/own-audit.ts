@@ -5,7 +5,7 @@
  */
 
 import type { LimitOverrides } from '../../src/config/world-schema.ts';
-import type { RequestView } from '../../src/operations/request-log.ts';
+import type { RequestView } from '../../src/operations/request-views.ts';
 import {
   documentedLimitsPerMinute,
   type EndpointName,
@@ -57,7 +57,7 @@ function loadAndCount(simulator: Simulator, options: OwnAuditOptions): AuditRun 
   const limited = endpointNames.filter((name) => documentedLimitsPerMinute[name] !== null);
   const entries: AuditEntry[] = [];
   const invalid: string[] = [];
-  let lastRead = simulator.requestLog.total;
+  let lastRead = simulator.exchangeRecord.total;
   const readRecord = (): void => {
     const views = simulator.requests.list().toReversed();
     for (const view of views) {

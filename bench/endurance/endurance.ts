@@ -2,7 +2,7 @@
  * Endurance: one long load of sends on a simulator, with a probe and one reading of the simulator's
  * metrics per interval.
  */
-import { UsageError } from '../../src/config/command-error.ts';
+import { UsageError } from '../../src/commands/command-error.ts';
 import { routes } from '../../src/http/service/routes.ts';
 import { saturate } from '../load/saturate.ts';
 import { Ordinals } from '../load/workload.ts';

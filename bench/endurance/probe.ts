@@ -1,5 +1,5 @@
 /**
- * A probe during a load: a few requests a second in open loop. It runs in a separate process,
+ * A probe during a load: requests at a low, fixed rate in open loop. It runs in a separate process,
  * because the load generator's process is busy.
  */
 import { createHistogram } from 'node:perf_hooks';

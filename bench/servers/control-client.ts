@@ -2,7 +2,7 @@
  * Creates and removes the bench's callers on a running simulator, over its control port.
  */
 
-import type { RequestView } from '../../src/operations/request-log.ts';
+import type { RequestView } from '../../src/operations/request-views.ts';
 import { type OperationName, routeOf } from '../../src/operations/table.ts';
 import { MetricsText } from './metrics-text.ts';
 

@@ -1,9 +1,11 @@
 /**
  * A running service. Its CPU cannot be measured; its memory only over a control port.
  */
-import { UsageError } from '../../src/config/command-error.ts';
+import { describe } from '../../conformance/verify.ts';
+import { UsageError } from '../../src/commands/command-error.ts';
 import type { BenchOptions } from '../options.ts';
 import type { BenchCase } from '../scenarios/bench-case.ts';
+import { boundedClient } from './bounded-client.ts';
 import { ControlClient, unusedName } from './control-client.ts';
 import type { LoadedServer } from './server-process.ts';
 
@@ -22,21 +24,18 @@ export async function remoteServer(
   const body = JSON.stringify({ to: options.to, from, message: 'Preloaded by the bench.' });
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
   const messageIds: string[] = [];
+  const client = boundedClient(baseUrl);
   for (let n = 0; n < count; n++) {
-    const response = await fetch(new URL('/api/v1/sms/send/', baseUrl), {
-      method: 'POST',
-      headers,
-      body,
-    });
-    const reply = (await response.json()) as { message_id?: string };
-    if (response.status === 202 && reply.message_id !== undefined)
-      messageIds.push(reply.message_id);
+    const reply = await client.request({ method: 'POST', path: sendPath, headers, body });
+    const id = Object(reply.json).message_id as unknown;
+    if (reply.status === 202 && typeof id === 'string' && /^[\w-]+$/.test(id)) messageIds.push(id);
     else if (messageIds.length === 0)
       throw new UsageError(
-        `${baseUrl.origin} answered a send from ${from} with ${response.status}`,
+        `${baseUrl.origin} answered a send from ${from} with ${describe(reply)}; expected 202 with a message_id`,
       );
     else break;
   }
+  client.close();
   return {
     target: { host: baseUrl.hostname.replace(/^\[|\]$/g, ''), port: Number(baseUrl.port || 80) },
     started: { apiKey, from, startedMs: Number.NaN },
@@ -51,6 +50,8 @@ export async function remoteServer(
     },
   };
 }
+
+const sendPath = '/api/v1/sms/send/';
 
 /** Reads need some messages; a service that is not our own gets no more than these. */
 const mostPreloaded = 200;

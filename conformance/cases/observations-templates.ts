@@ -2,6 +2,8 @@
  * How a target words replies whose shape no other assumption names: each kind of reply is requested
  * once or twice and kept as a template. Observed, not judged.
  */
+
+import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
 import type { Observation, Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
 import {
@@ -17,7 +19,7 @@ import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
 import { inferReceived } from '../infer-received.ts';
 import { figures } from '../infer-stats.ts';
-import { type Inferred, inferBody, type Sample, type Template } from '../infer-template.ts';
+import { type Inferred, inferBody, type Sample } from '../infer-template.ts';
 import { recorded } from '../recording.ts';
 import type { Refusal } from '../simulator-replies.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
@@ -28,9 +30,9 @@ const unknownIds = ['7d3c8f7e-93a5-4c8e-8a47-2f1d7c1b5e10', '0c2f7a51-5b0e-4f0b-
 
 /** The templates found so far, by kind. */
 class Findings {
-  readonly templates: Record<string, Template> = {};
+  readonly templates: Record<string, ReplyTemplate> = {};
   readonly untold: Record<string, string> = {};
-  readonly refusals: (readonly [Refusal, Template])[] = [];
+  readonly refusals: (readonly [Refusal, ReplyTemplate])[] = [];
 
   add(name: string, found: Inferred | undefined): void {
     if (found === undefined) return;
@@ -118,7 +120,7 @@ export const templateObservations: readonly Observation[] = [
     },
     live: {
       needs: ['key', 'discover'],
-      judges: [floodOf.received],
+      recordings: [floodOf.received],
       run: async (t) => throttledSeen((await recorded(t, floodOf.received)).refusals),
     },
   },
@@ -228,7 +230,7 @@ async function refusalsOf(t: Trial, account: Subject, sample: MakeSample): Promi
 }
 
 /** The content type for refusals that were not seen. */
-function sharedHeaders(refusals: readonly Asked[]): Pick<Template, 'headers'> {
+function sharedHeaders(refusals: readonly Asked[]): Pick<ReplyTemplate, 'headers'> {
   const [first] = refusals.find(({ kind }) => kind === 'number_not_found')?.samples ?? [];
   return first === undefined ? {} : headersIn(first.reply);
 }
@@ -324,22 +326,24 @@ async function receivedOf(t: Trial, account: Subject): Promise<Inferred | undefi
   const { json } = reply;
   const isPage =
     verify.isObject(json) && Object.keys(json).toSorted().join() === receivedNames.join();
-  const list = Array.isArray(json)
-    ? json
-    : verify.isObject(json)
-      ? Object.values(json).find(Array.isArray)
-      : [];
-  const [entry] = (list ?? []) as unknown[];
+  const list = listIn(json);
+  const [entry] = list;
   const isOwnItem =
     entry === undefined ||
     (verify.isObject(entry) && Object.keys(entry).toSorted().join() === receivedItem.join());
   if ((isPage || Array.isArray(json)) && isOwnItem) return ownWith(reply);
   const recipient = { number: account.from, deviceId: account.sims[0]?.deviceId };
-  const item = isOwnItem ? undefined : inferReceived(list ?? [], recipient);
+  const item = isOwnItem ? undefined : inferReceived(list, recipient);
   const found = templateOfList({ reply, values: {} }, ['next', 'previous'], item);
   if (typeof found.untold === 'string') return { template: {}, untold: [found.untold] };
   const { template, untold } = found as Inferred;
   return { template: { ...headersIn(reply), ...template }, untold };
+}
+
+/** The list that a reply is or contains. */
+function listIn(json: unknown): readonly unknown[] {
+  if (Array.isArray(json)) return json;
+  return verify.isObject(json) ? (Object.values(json).find(Array.isArray) ?? []) : [];
 }
 
 /** Two, because what differs between two entries identifies their members. */
@@ -359,14 +363,10 @@ async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined
   const reply = await t.get(paths.tasks(sim.deviceId), account.key);
   verify.given(() => verify.status(reply, 200));
   const { json } = reply;
-  const list = Array.isArray(json)
-    ? json
-    : verify.isObject(json)
-      ? Object.values(json).find(Array.isArray)
-      : [];
+  const list = listIn(json);
   const id = String(Object(accepted.json)['message_id']);
-  const entry = ((list ?? []) as unknown[]).find((one) => JSON.stringify(one).includes(id));
-  if (entry === undefined && (list ?? []).length > 0)
+  const entry = list.find((one) => JSON.stringify(one).includes(id));
+  if (entry === undefined && list.length > 0)
     return { template: {}, untold: ['its tasks contain no message id'] };
   const names = Object.keys(Object(entry)).toSorted().join();
   const isOwnItem = entry === undefined || names === 'from_number,message,message_id,to';
@@ -392,7 +392,7 @@ function ownWith(reply: Reply): Inferred | undefined {
   return template.headers === undefined ? undefined : { template, untold: [] };
 }
 
-function headersIn(reply: Reply): Pick<Template, 'headers'> {
+function headersIn(reply: Sample['reply']): Pick<ReplyTemplate, 'headers'> {
   const headers = headersOf([{ reply, values: {} }], {});
   return headers === undefined ? {} : { headers };
 }

@@ -125,7 +125,7 @@ export const timeObservations: readonly Observation[] = [
     live: {
       needs: ['sender'],
       cost: { waits: 62 },
-      judges: [floodOf.send],
+      recordings: [floodOf.send],
       run: async (t) => refillOf(await recorded(t, floodOf.send)),
     },
   },
@@ -235,7 +235,7 @@ export const timeObservations: readonly Observation[] = [
         const { messageId } = await t.queued(account, { to: recipients.plain });
         accounts.push([account, messageId]);
       }
-      await t.control.must('clock.advance', { input: { until_idle: true } });
+      await t.control.advanceToTheEnd();
       for (const [account, messageId] of accounts) ends.push(await statusOf(t, account, messageId));
       const failed = ends.filter((status) => status === 'failed').length;
       if (failed === ends.length) return { answer: 1 };
@@ -272,7 +272,7 @@ export const timeObservations: readonly Observation[] = [
     sends: 'messages of an account with the plan of the target, and its statistics',
     run: async (t) => {
       const account = await t.account({ quota: 'plan' });
-      const stated = quotaIn(t, (await t.get(paths.stats, account.key)).json);
+      const stated = quotaIn((await t.get(paths.stats, account.key)).json);
       if (stated !== undefined) return { answer: stated };
       for (let n = 0; n < 119; n += 1)
         if ((await t.send(account)).status === 402) return { answer: n };
@@ -350,7 +350,7 @@ export const timeObservations: readonly Observation[] = [
 ];
 
 /** The quota as the statistics state it, under any plausible name. */
-function quotaIn(t: Trial, json: unknown): unknown {
+function quotaIn(json: unknown): unknown {
   if (!verify.isObject(json)) return undefined;
   const quota = json['quota'];
   const places = [json, ...(verify.isObject(quota) ? [quota] : [])];
@@ -360,7 +360,6 @@ function quotaIn(t: Trial, json: unknown): unknown {
       if (typeof value === 'number') return value;
       if (name in place && (value === null || value === 'unlimited')) return 'unlimited';
     }
-  t.notes.push('the statistics state no limit');
   return undefined;
 }
 

@@ -1,9 +1,8 @@
 /**
  * The fields of a send body, checked one by one as the document's table lists them.
  * Rules: SEND-1, SEND-2, SEND-5 to SEND-7, RES-2. Assumes: bothSenderFields, unknownFields,
- * nullFields, typeCoercion, fieldOrder, senderFieldName, emptyRequestId, requestIdMaxLength,
- * requestIdUnit, characterUnit, blankMessage, numberCheck, numberMinDigits, emptySendAt,
- * sendAtMaxAheadDays.
+ * nullFields, typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage,
+ * numberCheck, emptySendAt, sendAtMaxAheadDays.
  */
 import { isPossiblePhoneNumber } from 'libphonenumber-js';
 import { isValidPhoneNumber } from 'libphonenumber-js/max';
@@ -35,8 +34,7 @@ export function checkFields(
 
   const sender = senderOf(body, assumptions);
   if (sender.isAmbiguous) failing.push('from_number');
-  else if (!isNumber(sender.value, assumptions))
-    failing.push(assumptions.senderFieldName === 'from' ? 'from' : sender.name);
+  else if (!isNumber(sender.value, assumptions)) failing.push(sender.name);
 
   const message = given(body, 'message', assumptions);
   if (!isText(message, assumptions)) failing.push('message');
@@ -52,7 +50,7 @@ export function checkFields(
     failing.push(...Object.keys(body).filter((name) => !known.includes(name)));
   }
   return {
-    failing: inOrder(failing, assumptions.fieldOrder),
+    failing,
     wanted: {
       to: textOf(to),
       sender: textOf(sender.value),
@@ -61,17 +59,6 @@ export function checkFields(
       sendAtMs,
     },
   };
-}
-
-/** Sorts failing fields by this order. */
-function inOrder(failing: readonly string[], order: readonly string[]): readonly string[] {
-  const isUnknown = (name: string) => !known.includes(name);
-  return order.flatMap((field) =>
-    failing.filter((name) => {
-      if (field === 'unknown') return isUnknown(name);
-      return name === field || (field === 'from' && name === 'from_number');
-    }),
-  );
 }
 
 function textOf(value: unknown): string {
@@ -106,7 +93,7 @@ export function given(
   { nullFields, typeCoercion, emptySendAt }: Assumptions,
 ): unknown {
   const value = Object.hasOwn(body, name) ? body[name] : undefined;
-  if (value === null && (nullFields === 'absent' || nullFields.includes(name))) return undefined;
+  if (value === null && nullFields === 'absent') return undefined;
   if (value === '' && name === 'send_at' && emptySendAt === 'absent') return undefined;
   const isPlain =
     (typeof value === 'number' && typeCoercion !== 'reject') ||
@@ -115,8 +102,7 @@ export function given(
 }
 
 /** RES-2: E.164, as strictly as `numberCheck` says. */
-function isNumber(value: unknown, { numberCheck, numberMinDigits }: Assumptions): boolean {
-  if (typeof value === 'string' && value.length - 1 < numberMinDigits) return false;
+function isNumber(value: unknown, { numberCheck }: Assumptions): boolean {
   if (typeof value !== 'string' || !/^\+[1-9][0-9]{1,14}$/.test(value)) return false;
   if (numberCheck === 'shape') return true;
   return numberCheck === 'possible' ? isPossiblePhoneNumber(value) : isValidPhoneNumber(value);
@@ -125,7 +111,7 @@ function isNumber(value: unknown, { numberCheck, numberMinDigits }: Assumptions)
 /** SEND-6: at most 1,600 characters. */
 function isText(value: unknown, { characterUnit, blankMessage }: Assumptions): boolean {
   if (typeof value !== 'string') return false;
-  if (isBlank(value, blankMessage)) return false;
+  if (blankMessage === 'reject' && value.trim() === '') return false;
   if (characterUnit === 'utf16_units') return value.length <= 1600;
   if (characterUnit === 'code_points') return [...value].length <= 1600;
   // Stops as soon as the limit is exceeded: every segment copies the whole text.
@@ -137,38 +123,11 @@ function isText(value: unknown, { characterUnit, blankMessage }: Assumptions): b
   return true;
 }
 
-const blankCharacters: Readonly<Record<string, readonly number[]>> = {
-  space: [0x20],
-  control: [9, 10, 11, 12, 13],
-  no_break: [0xa0],
-  unicode: [
-    0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200a,
-    0x2028, 0x2029, 0x202f, 0x205f, 0x3000,
-  ],
-  byte_order_mark: [0xfeff],
-  next_line: [0x85],
-  zero_width: [0x200b, 0x200c, 0x200d, 0x2060],
-  separator: [0x1c, 0x1d, 0x1e, 0x1f],
-};
-
-function isBlank(text: string, blankMessage: Assumptions['blankMessage']): boolean {
-  if (blankMessage === 'accept') return false;
-  if (blankMessage === 'reject') return text.trim() === '';
-  if (text === '') return blankMessage.includes('empty');
-  const blank = blankMessage.flatMap((kind) => blankCharacters[kind] ?? []);
-  return [...text].every((character) => blank.includes(character.codePointAt(0) ?? -1));
-}
-
 function isRequestId(value: unknown, assumptions: Assumptions): boolean {
-  const { emptyRequestId, requestIdMaxLength, requestIdUnit } = assumptions;
+  const { emptyRequestId, requestIdMaxLength } = assumptions;
   if (typeof value !== 'string') return false;
   if (value === '') return emptyRequestId === 'none_supplied';
-  const length = {
-    code_points: [...value].length,
-    utf16_units: value.length,
-    bytes: Buffer.byteLength(value),
-  }[requestIdUnit];
-  return length <= requestIdMaxLength;
+  return [...value].length <= requestIdMaxLength;
 }
 
 /** SEND-7: in the future, and not too far ahead. */

@@ -24,7 +24,6 @@ import {
   type ReferenceSim,
   type Status,
 } from './reference-phone.ts';
-import { parametersOf } from './reference-query.ts';
 import { reworded } from './reference-templates.ts';
 import { instantOf } from './reference-time.ts';
 
@@ -487,7 +486,6 @@ export class ReferenceModel {
     }
     const { poolBesideOwnSim } = this.assumptions;
     const isBesideOwn = this.#connectedSims(key) > 0 && poolBesideOwnSim !== 'allow';
-    if (isBesideOwn && poolBesideOwnSim === 'not_found') return 'from_number_not_found';
     return isBesideOwn || !sim.allowed ? 'from_number_access_deniedd' : undefined;
   }
 
@@ -510,8 +508,8 @@ export class ReferenceModel {
       new RegExp(`^\\${outcome.to.replaceAll('*', '[0-9]*')}$`).test(to),
     );
     const states: readonly unknown[] = this.assumptions.failsFrom;
-    const isEmpty = scripted?.ends === 'failed' && !states.includes(scripted.in);
-    return isEmpty ? { ends: 'delivered', polls: scripted.polls } : scripted;
+    const failsNowhere = scripted?.ends === 'failed' && !states.includes(scripted.in);
+    return failsNowhere ? { ends: 'delivered', polls: scripted.polls } : scripted;
   }
 
   #quotaOf(accountId: string): number | null {
@@ -586,16 +584,13 @@ export class ReferenceModel {
   }
 
   #received(query: string, key: ReferenceKey): Expected {
-    const { receivedQuery, queryForms } = this.assumptions;
-    const asked = parametersOf(query, queryForms);
+    const { receivedQuery } = this.assumptions;
+    const asked = new URLSearchParams(query);
     const isIgnored = receivedQuery === 'ignore';
-    const hasZeros = queryForms === 'lenient' || queryForms.includes('leading_zeros');
     const page = (isIgnored ? null : asked.get('page')) ?? '1';
     let pageSize = (isIgnored ? null : asked.get('page_size')) ?? '50';
     const isCount = (text: string) =>
-      (hasZeros ? /^[0-9]+$/ : /^[1-9][0-9]*$/).test(text) &&
-      Number(text) >= 1 &&
-      Number.isSafeInteger(Number(text));
+      /^[0-9]+$/.test(text) && Number(text) >= 1 && Number.isSafeInteger(Number(text));
     const failing: string[] = [];
     if (!isCount(page)) failing.push('page');
     const isSize = isCount(pageSize) && Number(pageSize) <= 200;

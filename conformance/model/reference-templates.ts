@@ -3,6 +3,7 @@
  * with them. A value that only the simulator knows becomes a test of its shape.
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
+import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { ModelRequest } from './messages.ts';
 
@@ -14,13 +15,6 @@ interface Reply {
   readonly headers: Readonly<Record<string, string>>;
   readonly failing?: readonly string[];
   readonly page?: object;
-}
-
-interface Template {
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string | null>>;
-  readonly body?: unknown;
-  readonly item?: unknown;
 }
 
 interface Context {
@@ -36,7 +30,7 @@ type Values = Readonly<Record<string, unknown>>;
 type Fields = Readonly<Record<string, unknown>>;
 
 export function reworded<R extends Reply>(reply: R, context: Context): R {
-  const templates = context.assumptions.replyTemplates as Readonly<Record<string, Template>>;
+  const templates = context.assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;
   const name = namesOf(reply, context).find((each) => Object.hasOwn(templates, each));
   const template = name === undefined ? undefined : templates[name];
   if (template === undefined) return reply;
@@ -108,7 +102,7 @@ function codeIn(body: unknown): unknown {
   return code ?? error?.code;
 }
 
-function valuesOf(reply: Reply, template: Template, context: Context): Values {
+function valuesOf(reply: Reply, template: ReplyTemplate, context: Context): Values {
   const { request, nowMs, endpoint, isGet } = context;
   const { status, body, headers, failing = [] } = reply;
   const wait = headers['retry-after'];
@@ -136,7 +130,7 @@ function valuesOf(reply: Reply, template: Template, context: Context): Values {
 function ofEndpoint(
   endpoint: string,
   { body, page }: Reply,
-  template: Template,
+  template: ReplyTemplate,
   shared: Values,
 ): Values {
   const own = body as Fields;

@@ -5,16 +5,7 @@ import type { Assumptions } from './assumptions.ts';
 
 const dayMs = 86_400_000;
 
-const named: Readonly<Record<string, readonly string[]>> = {
-  rfc3339: ['lower_case', 'no_seconds', 'nine_decimals', 'long_decimals'],
-  iso8601: [
-    ...['lower_case', 'no_seconds', 'no_minutes', 'basic', 'week_date', 'ordinal_date'],
-    ...['decimal_comma', 'decimals_of_any_unit', 'nine_decimals', 'long_decimals', 'hour_24'],
-    'short_offset',
-  ],
-};
-
-const whole = /^(\d{4}-?[W\d-]+)(?:([Tt ])([\d:]+)(?:([.,])(\d+))?([Zz]|[+-][\d:]+)?)?$/;
+const whole = /^(\d{4}-?[W\d-]+)[Tt]([\d:]+)(?:([.,])(\d+))?([Zz]|[+-][\d:]+)?$/;
 
 /** To the millisecond, rounded up; undefined if the text is not a valid time. */
 export function instantOf(
@@ -22,45 +13,35 @@ export function instantOf(
   { sendAtFormats, sendAtZone }: Assumptions,
 ): number | undefined {
   if (typeof value !== 'string') return undefined;
-  const forms = typeof sendAtFormats === 'string' ? named[sendAtFormats] : sendAtFormats;
-  const has = (form: string) => forms?.includes(form) === true;
-  const [, date = '', between, time = '', point = '.', decimals = '', zone = ''] =
-    whole.exec(value) ?? [];
+  const isIso = sendAtFormats === 'iso8601';
+  const [, date = '', time = '', point = '.', decimals = '', zone = ''] = whole.exec(value) ?? [];
   const isBasic = !date.includes('-');
   const form = isBasic
     ? /^\d{4}(?:(\d{4})|(W\d{3})|(\d{3}))$/.exec(date)
     : /^\d{4}-(?:(\d\d-\d\d)|(W\d\d-\d)|(\d{3}))$/.exec(date);
-  if (form === null || (isBasic && !has('basic'))) return undefined;
-  if ((form[2] && !has('week_date')) || (form[3] && !has('ordinal_date'))) return undefined;
+  if (form === null) return undefined;
+  // RFC 3339 has calendar dates with hyphens alone.
+  if (!isIso && (isBasic || form[1] === undefined)) return undefined;
   const midnight = midnightOf(date.replaceAll('-', ''));
-  if (between === undefined) return has('date_only') && !isBasic ? midnight : undefined;
-  if (between === 't' && !has('lower_case')) return undefined;
-  if (between === ' ' && !has('space')) return undefined;
   const digits = time.replaceAll(':', '');
   const isTime = isBasic ? /^(\d\d){1,3}$/ : /^\d\d(:\d\d){0,2}$/;
   if (!isTime.test(time)) return undefined;
-  if (digits.length === 4 && !has('no_seconds')) return undefined;
-  if (digits.length === 2 && !has('no_minutes')) return undefined;
-  if (decimals !== '') {
-    if (point === ',' && !has('decimal_comma')) return undefined;
-    const most = has('long_decimals') ? decimals.length : has('nine_decimals') ? 9 : 6;
-    if (decimals.length > most) return undefined;
-    if (digits.length < 6 && !has('decimals_of_any_unit')) return undefined;
-  }
-  const clock = clockOf(digits, decimals || '0', has);
+  if (!isIso && digits.length === 2) return undefined;
+  if (!isIso && decimals !== '' && (point === ',' || digits.length < 6)) return undefined;
+  const clock = clockOf(digits, decimals || '0', isIso);
   if (midnight === undefined || clock === undefined) return undefined;
-  return inZone(midnight + clock, zone, has, sendAtZone);
+  return inZone(midnight + clock, zone, isIso, sendAtZone);
 }
 
 function inZone(
   wall: number,
   zone: string,
-  has: (form: string) => boolean,
+  isIso: boolean,
   sendAtZone: Assumptions['sendAtZone'],
 ): number | undefined {
-  if (zone === 'Z' || (zone === 'z' && has('lower_case'))) return wall;
+  if (zone === 'Z' || zone === 'z') return wall;
   if (zone === '') return sendAtZone === 'any' || sendAtZone === 'naive_is_utc' ? wall : undefined;
-  const isWritten = has('short_offset') ? /^[+-]\d\d(?::?\d\d)?$/ : /^[+-]\d\d:\d\d$/;
+  const isWritten = isIso ? /^[+-]\d\d(?::?\d\d)?$/ : /^[+-]\d\d:\d\d$/;
   if (!isWritten.test(zone)) return undefined;
   const [hours, minutes] = [Number(zone.slice(1, 3)), Number(zone.slice(3).replace(':', ''))];
   if (hours === 0 && minutes === 0 && zone.startsWith('+')) return wall;
@@ -104,16 +85,12 @@ function weeksIn(year: number): 52 | 53 {
 }
 
 /** `digits`: hh, hhmm or hhmmss; `decimals`: fraction of the last unit. */
-function clockOf(
-  digits: string,
-  decimals: string,
-  has: (form: string) => boolean,
-): number | undefined {
+function clockOf(digits: string, decimals: string, isIso: boolean): number | undefined {
   const [hours = 0, minutes = 0, seconds = 0] = (digits.match(/\d\d/g) ?? []).map(Number);
   const unitMs = { 2: 3_600_000n, 4: 60_000n, 6: 1000n }[digits.length] ?? 0n;
   const [shares, one] = [BigInt(decimals) * unitMs, 10n ** BigInt(decimals.length)];
   const fraction = Number(shares / one) + (shares % one > 0n ? 1 : 0);
-  if (has('hour_24') && digits.padEnd(6, '0') === '240000' && fraction === 0) return dayMs;
-  if (hours > 23 || minutes > 59 || seconds > (has('leap_second') ? 60 : 59)) return undefined;
+  if (isIso && digits.padEnd(6, '0') === '240000' && fraction === 0) return dayMs;
+  if (hours > 23 || minutes > 59 || seconds > 59) return undefined;
   return ((hours * 60 + minutes) * 60 + seconds) * 1000 + fraction;
 }

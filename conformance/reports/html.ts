@@ -3,8 +3,8 @@
  * each. Without scripts or external files; sections still open. Readable in light and dark mode.
  */
 import { curlOf, type Exchange } from '../exchange.ts';
-import { isFailure, type Result, type Verdict, verdicts } from '../result.ts';
-import { because, bySubject, type Summary, escapeMarkup as text, verdictName } from './summary.ts';
+import { bySubject, isFailure, type Result, type Verdict, verdicts } from '../result.ts';
+import { because, type Summary, escapeMarkup as text, verdictName } from './summary.ts';
 
 export function htmlReport(summary: Summary): string {
   const subjects = [...bySubject(summary.results)];

@@ -4,8 +4,8 @@
  * success.
  */
 
-import type { Result } from '../result.ts';
-import { because, bySubject, escapeMarkup, type Summary } from './summary.ts';
+import { bySubject, type Result } from '../result.ts';
+import { because, escapeMarkup, type Summary } from './summary.ts';
 
 export function junitReport(summary: Summary): string {
   const suites = bySubject(summary.results);

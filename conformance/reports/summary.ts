@@ -43,17 +43,6 @@ export function because(result: Result): string {
   return (result.reason ?? '').split('\n')[0] ?? '';
 }
 
-/** The results of each rule and assumption, in the order of the run. */
-export function bySubject(results: readonly Result[]): Map<string, Result[]> {
-  const groups = new Map<string, Result[]>();
-  for (const result of results) {
-    const group = groups.get(result.subject);
-    if (group === undefined) groups.set(result.subject, [result]);
-    else group.push(result);
-  }
-  return groups;
-}
-
 /** Escapes text for XML and HTML; replaces characters that XML 1.0 cannot hold. */
 export function escapeMarkup(text: string): string {
   return (

@@ -1,16 +1,19 @@
 /** For people at a terminal: a line as each case ends, then a summary of failures. */
 
+import { foreignTexts } from '../../src/commands/foreign-text.ts';
 import type { Exchange } from '../exchange.ts';
 import { isFailure, type Result, verdicts } from '../result.ts';
 import { because, type Summary } from './summary.ts';
 
-export function progressLine(result: Result, done: number, total: number): string {
+export function progressLine(judged: Result, done: number, total: number): string {
+  const result = foreignTexts(judged);
   const share = `${String(done).padStart(String(total).length)}/${total}`;
   const why = result.verdict === 'passed' ? '' : `  ${because(result).slice(0, 160)}`;
   return `${share}  ${result.verdict.padEnd(13)}  ${result.id}${why}\n`;
 }
 
-export function textReport(summary: Summary): string {
+export function textReport(judged: Summary): string {
+  const summary = foreignTexts(judged);
   const lines: string[] = [''];
   const { weighed } = summary;
   for (const result of summary.results) {
@@ -64,7 +67,11 @@ const longestRequest = 300;
 /** The request in one line, because its content explains a broken rule. */
 function requestLine({ method, url, requestBody = '' }: Exchange): string {
   const body = requestBody.length > longestRequest ? middleCut(requestBody) : requestBody;
-  return `${method} ${new URL(url).pathname} ${body}`.trimEnd();
+  return `${method} ${pathOf(url)} ${body}`.trimEnd();
+}
+
+function pathOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).pathname : url;
 }
 
 function middleCut(text: string): string {

@@ -1,6 +1,10 @@
-/** Selects the report for each kind, and writes it. */
+/**
+ * Selects the report for each kind, and writes it. Escapes control characters of the target in text
+ * reports; HTML, JUnit and JSON escape their own.
+ */
 import { writeFileSync } from 'node:fs';
-import type { Report, ReportKind } from '../report-flag.ts';
+import { foreignTexts } from '../../src/commands/foreign-text.ts';
+import type { Report, ReportKind } from '../../src/commands/report-flag.ts';
 import { githubReport } from './github.ts';
 import { htmlReport } from './html.ts';
 import { jsonReport } from './json.ts';
@@ -13,9 +17,9 @@ const makers: Readonly<Record<ReportKind, (summary: Summary) => string>> = {
   junit: junitReport,
   json: jsonReport,
   html: htmlReport,
-  tap: tapReport,
-  markdown: markdownReport,
-  github: githubReport,
+  tap: (summary) => tapReport(foreignTexts(summary)),
+  markdown: (summary) => markdownReport(foreignTexts(summary)),
+  github: (summary) => githubReport(foreignTexts(summary)),
 };
 
 export interface ReportStreams {

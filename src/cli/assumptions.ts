@@ -1,10 +1,11 @@
 /**
  * `smstwin assumptions`: prints what the document leaves open, with every permitted answer.
  */
+
+import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
+import { table } from '../commands/table.ts';
 import { permittedAnswers } from '../config/assumption-text.ts';
 import { assumptionLedger, assumptionNames } from '../sim/assumptions.ts';
-import { addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';
-import { table } from './table.ts';
 
 export async function assumptions(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('assumptions', 'Print what the document leaves open.', io);
@@ -25,8 +26,12 @@ function asJson(): string {
 function asText(): string {
   const rows = assumptionNames.map((name) => {
     const { open, default: fallback } = assumptionLedger[name];
-    return [name, String(fallback), permittedAnswers(name).replace(/^one of |"/g, ''), open];
+    return [name, shown(fallback), permittedAnswers(name).replace(/^one of |"/g, ''), open];
   });
   const head = ['NAME', 'DEFAULT', 'PERMITTED', 'WHAT THE DOCUMENT LEAVES OPEN'];
   return `${table([head, ...rows])}\nSet one with: smstwin serve --assume name=value\n`;
+}
+
+function shown(answer: unknown): string {
+  return typeof answer === 'object' && !Array.isArray(answer) ? 'none' : String(answer);
 }

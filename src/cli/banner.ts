@@ -3,10 +3,12 @@
  * paste.
  */
 
+import type { CommandIo } from '../commands/flags.ts';
+import { foreignText } from '../commands/foreign-text.ts';
 import { defaultRate } from '../config/settings.ts';
 import { routeOf } from '../operations/table.ts';
+import { servicePaths } from '../sim/service-paths.ts';
 import type { ReadyFile } from '../simulator.ts';
-import type { CommandIo } from './flags.ts';
 import type { ServeOptions } from './serve-options.ts';
 
 /** A recipient without a scripted outcome. */
@@ -27,7 +29,7 @@ export function banner(
     ...(caller === undefined
       ? ['  This world has no key with a number to send from.']
       : [
-          `  API key      ${caller.key} (${caller.account})`,
+          `  API key      ${caller.key} (${foreignText(caller.account)})`,
           `  from         ${caller.from}`,
           '',
           'Send a message, then read its status with the message_id of the reply:',
@@ -65,7 +67,7 @@ function chooseCaller(served: ReadyFile, options: ServeOptions): Caller | undefi
 function sendCommand(baseUrl: string, caller: Caller): string {
   const body = JSON.stringify({ to: recipient, from: caller.from, message: 'Hello' });
   return [
-    `  curl -sS ${baseUrl}/api/v1/sms/send/`,
+    `  curl -sS ${baseUrl}${servicePaths.send}`,
     `-H 'Authorization: Bearer ${caller.key}'`,
     `-H 'Content-Type: application/json'`,
     `-d '${body}'`,
@@ -73,7 +75,8 @@ function sendCommand(baseUrl: string, caller: Caller): string {
 }
 
 function readCommand(baseUrl: string, key: string): string {
-  return `  curl -sS ${baseUrl}/api/v1/sms/MESSAGE_ID/ -H 'Authorization: Bearer ${key}'`;
+  const path = servicePaths.read.replace('{message_id}', 'MESSAGE_ID');
+  return `  curl -sS ${baseUrl}${path} -H 'Authorization: Bearer ${key}'`;
 }
 
 function timeHint(

@@ -3,7 +3,7 @@
  * with the simulator, so this file supplies the simulator for runs without a base_url.
  */
 import { conform as harness, type OwnSimulator } from '../../conformance/main.ts';
-import type { CommandIo } from './flags.ts';
+import type { CommandIo } from '../commands/flags.ts';
 
 export function conform(argv: readonly string[], io: CommandIo): Promise<number> {
   return harness(argv, { stdout: io.out, stderr: io.error, startOwn });

@@ -1,12 +1,12 @@
 /**
  * The flags of `smstwin explore`.
  */
-import { type Report, readReport } from '../../conformance/report-flag.ts';
+import { duration, fileValue, reportValue, wholeNumber } from '../commands/flag-values.ts';
+import { type Flag, ValueError } from '../commands/flags.ts';
+import type { Report } from '../commands/report-flag.ts';
 import { reservedVariables, type Variable, variables } from '../explore/command-runs.ts';
 import { type FaultName, faultNames } from '../explore/fault-names.ts';
-import { durationMs } from '../operations/duration.ts';
-import { fileValue, rateValue, seedValue, wholeNumber } from './flag-values.ts';
-import { type Flag, ValueError } from './flags.ts';
+import { rateValue, seedValue } from './flag-values.ts';
 
 export interface ExploreFlags {
   readonly depth: number;
@@ -113,13 +113,8 @@ export function flagsAgain({
 const longestMs = 2_147_483_647;
 
 function durationValue(text: string): Duration {
-  try {
-    const ms = durationMs(text, '');
-    if (ms > 0 && ms <= longestMs) return { text, ms };
-  } catch {
-    // Reported below, with the other unusable values.
-  }
-  throw new ValueError('expected a duration above 0 and below 24 days, such as 3s, 500ms or 2m');
+  const expected = 'a duration above 0 and below 24 days, such as 3s, 500ms or 2m';
+  return { text, ms: duration({ mostMs: longestMs, expected })(text) };
 }
 
 function faultsValue(text: string): FaultName[] {
@@ -137,10 +132,4 @@ function variableValue(text: string): { readonly name: string; readonly value: V
   const value = variables.find((known) => known === wanted);
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && value !== undefined) return { name, value };
   throw new ValueError(`expected NAME=${variables.join('|')}`);
-}
-
-function reportValue(text: string): Report {
-  const read = readReport(text);
-  if (typeof read === 'string') throw new ValueError(read);
-  return read;
 }

@@ -5,13 +5,14 @@
 import { counts, ruleVerdicts } from '../../conformance/outcome.ts';
 import type { Summary } from '../../conformance/reports/summary.ts';
 import type { Result } from '../../conformance/result.ts';
+import { foreignText, foreignTexts } from '../commands/foreign-text.ts';
+import { many } from '../commands/table.ts';
 import { exitCodeOf } from '../explore/exploration.ts';
 import { findingView, type TimelineEntry } from '../explore/finding-view.ts';
 import { scheduleText } from '../explore/schedule.ts';
 import type { Finding, SearchResult } from '../explore/search-result.ts';
-import { clientRules } from '../referee/client-rules.ts';
+import { clientRules } from '../ledger/rules.ts';
 import { reportExchange } from './referee-summary.ts';
-import { many } from './table.ts';
 
 export interface Explored {
   readonly result: SearchResult;
@@ -119,7 +120,8 @@ const shownOutput = 10;
 
 /** `note`: the last line, such as the file that holds the finding. */
 export function findingText(finding: Finding, title: string, note: string | undefined): string {
-  const { cause, what, failures, timeline, also, output, shrunk } = findingView(finding);
+  const view = findingView(finding);
+  const { cause, what, failures, timeline, also, shrunk } = foreignTexts(view);
   const lines = [`${title}  ${cause}  ${scheduleText(finding.schedule)}`, `  ${what}`];
   const causes = new Map(failures.map((failure) => [failure.cause, failure.what]));
   causes.delete(cause);
@@ -130,8 +132,9 @@ export function findingText(finding: Finding, title: string, note: string | unde
   }
   const more = timeline.length - shownExchanges;
   if (more > 0) lines.push(`    … and ${more} more exchanges`);
-  const tail = output.split('\n').slice(-shownOutput);
-  if (output !== '') lines.push('  its output ends with:', ...tail.map((line) => `    | ${line}`));
+  const tail = view.output.split('\n').slice(-shownOutput).map(foreignText);
+  if (view.output !== '')
+    lines.push('  its output ends with:', ...tail.map((line) => `    | ${line}`));
   if (also.length > 0) lines.push(`  also under ${many(also.length, 'other schedule')}`);
   if (!shrunk)
     lines.push(

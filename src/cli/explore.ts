@@ -5,7 +5,10 @@
  */
 import { resolve } from 'node:path';
 import { writeReports } from '../../conformance/reports/write.ts';
-import { UsageError } from '../config/command-error.ts';
+import { UsageError } from '../commands/command-error.ts';
+import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
+import { foreignText } from '../commands/foreign-text.ts';
+import { many } from '../commands/table.ts';
 import { readWorldFile } from '../config/world-file.ts';
 import { CommandRuns } from '../explore/command-runs.ts';
 import { exploredLine } from '../explore/exploration.ts';
@@ -17,8 +20,6 @@ import { type SearchOptions, search } from '../explore/search.ts';
 import type { Progress, SearchResult } from '../explore/search-result.ts';
 import { type ExploreFlags, exploreFlags, flagsAgain } from './explore-flags.ts';
 import { exploreJson, exploreSummary, findingText } from './explore-summary.ts';
-import { addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';
-import { many } from './table.ts';
 
 export async function explore(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('explore', "Run a client's own command under every fault.", io);
@@ -105,7 +106,7 @@ function report(
   io: CommandIo,
 ): number {
   const { findings, unconfirmed, unstable, problem, intents, levels } = result;
-  const complain = (line: string) => io.error(`smstwin explore: ${line}\n`);
+  const complain = (line: string) => io.error(`smstwin explore: ${foreignText(line)}\n`);
   const again = { command, flags: flagsAgain(flags), intents };
   const files = levels.length === 0 ? [] : writeFindings(flags.out, findings, again, complain);
   for (const [at, finding] of findings.entries()) {
@@ -116,7 +117,9 @@ function report(
   for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
   if (problem !== undefined) {
     complain(problem.line);
-    if (problem.tail !== '') io.error(`${problem.tail.replace(/^/gm, '  | ')}\n`);
+    if (problem.tail !== '') {
+      for (const tail of problem.tail.split('\n')) io.error(`  | ${foreignText(tail)}\n`);
+    }
   }
   if ((result.unmet ?? 0) > 0) {
     const met = `${many(result.unmet ?? 0, 'fault')} of the schedule met no call of the client`;

@@ -1,30 +1,15 @@
 /**
- * Parsers for flag values: each reads one text or throws a ValueError that says what it expected.
+ * Parsers for the values of the flags of `serve`: each reads one text or throws a ValueError that says what it expected.
  */
-import { isIP, isIPv4 } from 'node:net';
-import { nearestName, parseAssumption } from '../config/assumption-text.ts';
+import { isIP } from 'node:net';
+import { wholeNumber } from '../commands/flag-values.ts';
+import { ValueError } from '../commands/flags.ts';
+import { parseAssumption } from '../config/assumption-text.ts';
 import { expectedToken, isControlToken } from '../config/control-token.ts';
 import { largestRate, startTimeSchema } from '../config/settings.ts';
 import type { LimitOverrides } from '../config/world-schema.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { endpointNames } from '../sim/limits.ts';
-import { ValueError } from './flags.ts';
-
-export function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : -1;
-    if (value >= least && value <= most) return value;
-    throw new ValueError(`expected a whole number from ${least} to ${most}`);
-  };
-}
-
-export function oneOf<W extends string>(words: readonly W[]): (text: string) => W {
-  return (text) => {
-    const word = words.find((known) => known === text);
-    if (word !== undefined) return word;
-    throw new ValueError(`expected ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
-  };
-}
 
 /** 0 selects any free port. */
 export const portValue = wholeNumber(0, 65_535);
@@ -44,12 +29,6 @@ export function hostValue(text: string): string {
 export function hostNameValue(text: string): string {
   if (/^[A-Za-z0-9._-]+$/.test(text) || isIP(text) === 6) return text.toLowerCase();
   throw new ValueError('expected a host name such as smstwin, without a scheme or a port');
-}
-
-/** Refuses an empty name, which usually comes from an unset shell variable. */
-export function fileValue(text: string): string {
-  if (text !== '') return text;
-  throw new ValueError('expected the name of a file');
 }
 
 export function rateValue(text: string): number {
@@ -92,19 +71,10 @@ export function assumptionValue(text: string): Partial<Assumptions> {
 export function limitValue(text: string): LimitOverrides {
   const [name = '', limit = ''] = text.split('=', 2);
   const endpoint = endpointNames.find((known) => known === name);
-  if (endpoint === undefined) {
-    const near = nearestName(name, endpointNames);
-    const hint =
-      near === undefined ? `use one of ${endpointNames.join(', ')}` : `did you mean ${near}?`;
-    throw new ValueError(`no endpoint is named "${name}"; ${hint}`);
-  }
+  if (endpoint === undefined)
+    throw new ValueError(`no endpoint is named "${name}"; use one of ${endpointNames.join(', ')}`);
   if (limit === 'off') return { [endpoint]: null };
   const perMinute = /^[0-9]{1,7}$/.test(limit) ? Number(limit) : 0;
   if (perMinute >= 1 && perMinute <= 1_000_000) return { [endpoint]: perMinute };
   throw new ValueError('expected endpoint=N with N from 1 to 1000000, or endpoint=off');
-}
-
-/** True if only this machine can reach the host. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

@@ -2,9 +2,9 @@
  * The printed ledgers of assumptions and rules.
  */
 import { expect, test } from 'vitest';
+import type { CommandIo } from '../commands/flags.ts';
 import { assumptionNames } from '../sim/assumptions.ts';
 import { assumptions } from './assumptions.ts';
-import type { CommandIo } from './flags.ts';
 import { rules } from './rules.ts';
 
 async function printed(

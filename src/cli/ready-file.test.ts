@@ -28,6 +28,7 @@ test('an earlier ready file is removed, and the new one appears complete', () =>
   writeReadyFile(file, { seed: 1 });
   expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ seed: 1 });
   expect(readdirSync(folder)).toEqual(['ready.json']);
+  expect(lstatSync(file).mode & 0o777).toBe(0o600);
 });
 
 test.each([

@@ -4,7 +4,7 @@
  */
 import { accessSync, constants, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { UsageError } from '../config/command-error.ts';
+import { UsageError } from '../commands/command-error.ts';
 
 /** Removes the file of an earlier run. Throws a UsageError if the path cannot be written. */
 export function prepareReadyFile(path: string): void {
@@ -27,7 +27,8 @@ export function prepareReadyFile(path: string): void {
 export function writeReadyFile(path: string, content: unknown): void {
   const unfinished = `${path}.${process.pid}.tmp`;
   try {
-    writeFileSync(unfinished, `${JSON.stringify(content, null, 2)}\n`);
+    // It holds full keys: only its owner may read it.
+    writeFileSync(unfinished, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
     renameSync(unfinished, path);
   } catch (error) {
     removeIfAny(unfinished);

@@ -3,6 +3,7 @@
  * as the simulator that wrote the journal.
  */
 import type { Exchange } from '../referee/exchange.ts';
+import { exchangesOf } from '../referee/recorded-feed.ts';
 import { isUndelivered } from '../sim/outcomes.ts';
 import { replayJournal } from './replay-journal.ts';
 
@@ -30,7 +31,7 @@ export function exchangesOfJournalFile(path: string): RecordedTraffic {
     `${differing} of the recorded replies differ when played again, and the new ones are judged: ` +
     'the file was edited, or another version wrote it';
   return {
-    exchanges: exchangeRecord.exchanges(),
+    exchanges: exchangesOf(exchangeRecord, world.keyRing.texts),
     isCutAtStart: exchangeRecord.isCutAtStart,
     lack: exchangeRecord.lack ?? (isTruncated ? cut : undefined),
     endsUndelivered: (id) => isUndelivered(world.messages.get(id)),

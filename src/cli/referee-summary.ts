@@ -8,11 +8,12 @@ import type { Expectation } from '../../conformance/expected-file.ts';
 import { counts, ruleVerdicts } from '../../conformance/outcome.ts';
 import type { Summary } from '../../conformance/reports/summary.ts';
 import type { Result, Verdict } from '../../conformance/result.ts';
-import { clientRules } from '../referee/client-rules.ts';
+import { foreignText } from '../commands/foreign-text.ts';
+import { many, table } from '../commands/table.ts';
+import { clientRules } from '../ledger/rules.ts';
 import { type Exchange, requestIdOf } from '../referee/exchange.ts';
 import type { RefereeReport, RuleJudgement } from '../referee/judge.ts';
 import type { Finding } from '../referee/record.ts';
-import { many, table } from './table.ts';
 
 interface Context {
   readonly file: string;
@@ -67,20 +68,40 @@ function resultsOf(rule: RuleJudgement, attempts: Attempts): Result[] {
     return [{ ...common, id, verdict, reason, sends: reason, exchanges: [] }];
   }
   const verdict: Verdict = rule.verdict === 'failed' ? 'failed' : 'observed';
-  return findings.map((finding, at) => ({
-    ...common,
-    id: findings.length === 1 ? id : `${id} (${at + 1})`,
-    verdict,
-    reason: finding.what,
-    seen: finding.what,
-    sends: placeOf(finding),
-    exchanges: finding.exchanges.map((exchange) => reportExchange(exchange, finding.exchanges[0])),
-    timeline: timelineOf(finding, attempts),
-  }));
+  const more = findings.length - listedFindings;
+  const rest: Result[] = [];
+  if (more > 0) {
+    const reason = `${many(more, 'more finding')}; the JSON report lists all of them`;
+    rest.push({ ...common, id: `${id} (more)`, verdict, reason, sends: reason, exchanges: [] });
+  }
+  const listed = findings.slice(0, listedFindings).map((finding, at): Result => {
+    const { what, exchanges } = finding;
+    const shown = at < detailedFindings ? exchanges.slice(0, longestTimeline) : [];
+    return {
+      ...common,
+      id: findings.length === 1 ? id : `${id} (${at + 1})`,
+      verdict,
+      reason: what,
+      seen: what,
+      sends: placeOf(finding),
+      exchanges: shown.map((exchange) => reportExchange(exchange, exchanges[0])),
+      timeline: at < detailedFindings ? timelineOf(finding, attempts) : [],
+      omitted: exchanges.length - shown.length,
+    };
+  });
+  return [...listed, ...rest];
 }
 
+/** Findings of a rule that reports list one by one, except the JSON report, which lists all. */
+const listedFindings = 1_000;
+/** Later findings of a rule are reported without their exchanges. */
+const detailedFindings = 50;
+const longestPlace = 20;
+
 function placeOf({ accountId, endpoint, exchanges }: Finding): string {
-  const numbers = exchanges.map(({ number }) => number).join(', ');
+  const shown = exchanges.slice(0, longestPlace).map(({ number }) => number);
+  const more = exchanges.length - shown.length;
+  const numbers = `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
   const account = exchanges.at(-1)?.accountName ?? accountId ?? 'an unauthenticated caller';
   return `${account}, ${endpoint ?? 'no endpoint'}, exchanges ${numbers}`;
 }
@@ -89,7 +110,12 @@ const longestTimeline = 50;
 
 /** All attempts at the messages of a finding, with those of its exchanges that are no sends. */
 function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string[] {
-  const all = new Set(exchanges.flatMap((one) => [...(attempts.get(one) ?? []), one]));
+  // Attempts are in order, so later ones than these are not among the first.
+  const all = new Set(
+    exchanges
+      .slice(0, longestTimeline)
+      .flatMap((one) => [...(attempts.get(one) ?? []).slice(0, longestTimeline), one]),
+  );
   const ordered = [...all].sort((a, b) => a.number - b.number).slice(0, longestTimeline);
   const [first] = ordered;
   return ordered.map((one) => {
@@ -141,13 +167,15 @@ export function refereeText(
     const head = expected ? 'EXPECTED' : rule.verdict.toUpperCase();
     lines.push(`${head}  ${rule.id}  ${sentences.get(rule.id) ?? ''}`);
     for (const finding of rule.findings.slice(0, shownFindings)) {
-      lines.push(`  ${finding.what}`, `    ${placeOf(finding)}`);
+      lines.push(`  ${foreignText(finding.what)}`, `    ${foreignText(placeOf(finding))}`);
     }
     const more = rule.findings.length - shownFindings;
     if (more > 0) lines.push(`  … and ${more} more`);
     lines.push('');
   }
-  for (const line of summary.weighed.stale) lines.push(`Stale expectation: ${line}`);
+  for (const line of summary.weighed.stale) {
+    lines.push(`Stale expectation: ${foreignText(line)}`);
+  }
   const count = (verdict: string) => rules.filter((rule) => rule.verdict === verdict).length;
   lines.push(
     `${many(length, 'exchange')}: ${count('passed')} rules passed, ${count('failed')} failed, ${count('advice')} advice, ${count('not_exercised')} not exercised.`,

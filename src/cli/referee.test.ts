@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
-import { CommandError } from '../config/command-error.ts';
+import { CommandError } from '../commands/command-error.ts';
 import { Simulator } from '../simulator.ts';
 import { referee } from './referee.ts';
 
@@ -235,7 +235,7 @@ test.each([
 });
 
 test.each([
-  ['missing.har', undefined, 'cannot be read (ENOENT)'],
+  ['missing.har', undefined, 'cannot be read: there is no such file'],
   ['missing.ndjson', undefined, 'there is no such file'],
   ['broken.har', '{', 'not JSON; expected a HAR 1.2 file'],
   ['other.har', '{"log":{}}', 'not a HAR 1.2 file: log.entries'],

@@ -3,19 +3,18 @@
  * Exit codes: 0 passed, 1 a rule was broken that a client must keep, 2 usage, 4 nothing was
  * exercised, 5 an expectation is stale.
  */
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { Expectation } from '../../conformance/expected-file.ts';
 import { readExpectations } from '../../conformance/expected-file.ts';
-import { type Report, readReport } from '../../conformance/report-flag.ts';
 import { writeReports } from '../../conformance/reports/write.ts';
-import { CommandError, UsageError } from '../config/command-error.ts';
-import { durationMs } from '../operations/duration.ts';
+import { CommandError, UsageError } from '../commands/command-error.ts';
+import { duration, fileValue, reportValue } from '../commands/flag-values.ts';
+import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
+import { foreignText } from '../commands/foreign-text.ts';
+import type { Report } from '../commands/report-flag.ts';
+import { readText, reasonOf } from '../config/plain-file.ts';
 import { exchangesOfHar } from '../referee/har-feed.ts';
 import { readIntentsFile } from '../referee/intents-file.ts';
 import { isOfAccount, judge, reportJson } from '../referee/judge.ts';
-import { fileValue } from './flag-values.ts';
-import { addFlags, type CommandIo, newCommand, readFlags, ValueError } from './flags.ts';
 import { exchangesOfJournalFile, type RecordedTraffic } from './referee-journal.ts';
 import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
@@ -53,7 +52,11 @@ export async function referee(argv: readonly string[], io: CommandIo): Promise<n
     {
       flag: '--grace <duration>',
       about: 'how long after a 429 a request was still in flight',
-      parse: graceValue,
+      parse: duration({
+        leastMs: 0,
+        mostMs: Number.MAX_SAFE_INTEGER,
+        expected: 'a duration such as 1s, 500ms or 2m',
+      }),
       fallback: 1_000,
       shown: '1s',
     },
@@ -84,7 +87,7 @@ export async function referee(argv: readonly string[], io: CommandIo): Promise<n
 
 function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
   const { strict = false, partial = false, grace, account } = flags;
-  const expected = flags.expected === undefined ? [] : readExpected(flags.expected);
+  const expected = flags.expected === undefined ? [] : readExpectations(flags.expected);
   const reports = flags.intents === undefined ? undefined : readIntentsFile(flags.intents);
   const { exchanges, lack, isCutAtStart, endsUndelivered, hasAccount } = trafficOf(
     file,
@@ -116,6 +119,9 @@ function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
   });
 }
 
+/** Its text and its exchanges are in memory together. */
+const mostHarBytes = 256 * 2 ** 20;
+
 function trafficOf(
   file: string,
   io: CommandIo,
@@ -123,11 +129,11 @@ function trafficOf(
 ): Omit<RecordedTraffic, 'notices'> {
   if (!file.endsWith('.har')) {
     const traffic = exchangesOfJournalFile(file);
-    for (const notice of traffic.notices) io.error(`smstwin referee: ${notice}\n`);
+    for (const notice of traffic.notices) io.error(`smstwin referee: ${foreignText(notice)}\n`);
     return traffic;
   }
   try {
-    const text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
+    const text = readText(file, mostHarBytes);
     const exchanges = exchangesOfHar(text, file);
     const hasAccount = (name: string) => exchanges.some((one) => isOfAccount(one, name));
     // A recorder may have started late.
@@ -140,29 +146,6 @@ function trafficOf(
     };
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    const { code = String(error) } = error as NodeJS.ErrnoException;
-    throw new CommandError(2, `${file}: cannot be read (${code})`);
+    throw new CommandError(2, `${file}: cannot be read: ${reasonOf(error)}`);
   }
-}
-
-function readExpected(file: string): readonly Expectation[] {
-  try {
-    return readExpectations(file);
-  } catch (error) {
-    throw error instanceof Error ? new CommandError(2, ...error.message.split('\n')) : error;
-  }
-}
-
-function graceValue(text: string): number {
-  try {
-    return durationMs(text, 'grace');
-  } catch {
-    throw new ValueError('expected a duration such as 1s, 500ms or 2m');
-  }
-}
-
-function reportValue(text: string): Report {
-  const report = readReport(text);
-  if (typeof report === 'string') throw new ValueError(report);
-  return report;
 }

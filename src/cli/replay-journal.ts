@@ -2,12 +2,12 @@
  * Replays a recorded run from its file alone.
  */
 
+import type { ExchangeRecord, RecordBound } from '../recording/exchange-record.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import { type JournalHeader, readHeader, settingsOfHeader } from '../recording/journal-header.ts';
 import { type JournalLines, readJournal } from '../recording/journal-lines.ts';
 import type { Played } from '../recording/play.ts';
 import { playFrom } from '../recording/resume.ts';
-import type { ExchangeRecord, RecordBound } from '../referee/exchange-record.ts';
 import type { World } from '../sim/world.ts';
 import { Simulator } from '../simulator.ts';
 

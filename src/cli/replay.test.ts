@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
 import { checkpointTaken } from '../../verify/testkit/journal-files.ts';
-import { UsageError } from '../config/command-error.ts';
+import { UsageError } from '../commands/command-error.ts';
 import { Simulator } from '../simulator.ts';
 import { replay } from './replay.ts';
 

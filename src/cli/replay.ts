@@ -3,8 +3,9 @@
  * Exit codes: 0 all replies are equal, 1 a reply differs, 2 the journal cannot be played.
  */
 
-import { fileValue } from './flag-values.ts';
-import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';
+import { fileValue } from '../commands/flag-values.ts';
+import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
+import { foreignText } from '../commands/foreign-text.ts';
 import { type Replayed, replayJournal } from './replay-journal.ts';
 
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -22,7 +23,10 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
   if (isTruncated)
     io.error(`smstwin replay: ${file}: the last line is incomplete and was ignored\n`);
   for (const { line, at, input, expected, actual } of differences) {
-    io.out(`line ${line}, ${at}, ${input}\n  recorded ${expected}\n  replayed ${actual}\n`);
+    const [recorded, replies] = [expected, actual].map(foreignText);
+    io.out(
+      `line ${line}, ${foreignText(`${at}, ${input}`)}\n  recorded ${recorded}\n  replayed ${replies}\n`,
+    );
   }
   if (differing > differences.length) io.out(`… and ${differing - differences.length} more\n`);
   io.out(

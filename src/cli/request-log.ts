@@ -1,7 +1,8 @@
 /**
  * `--log`: one line per request of the service. Shows the key's id, never the key.
  */
-import type { RequestView } from '../operations/request-log.ts';
+import { foreignText } from '../commands/foreign-text.ts';
+import type { RequestView } from '../operations/request-views.ts';
 
 export type LogFormat = 'text' | 'json';
 
@@ -9,5 +10,5 @@ export function requestLine(format: LogFormat, request: RequestView): string {
   if (format === 'json') return `${JSON.stringify(request)}\n`;
   const { at, method, endpoint, status, code, account_id: account, duration_ms: ms } = request;
   const words = [at, method, endpoint ?? 'unknown', status, code ?? '-', account ?? 'anonymous'];
-  return `${words.join(' ')} ${ms.toFixed(3)}ms\n`;
+  return `${foreignText(words.join(' '))} ${ms.toFixed(3)}ms\n`;
 }

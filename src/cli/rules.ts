@@ -2,11 +2,11 @@
  * `smstwin rules`: prints the rules that the document states and the harness checks; with
  * `--client`, the client rules that the referee judges.
  */
-import { rules as ledger } from '../../conformance/rules.ts';
-import { clientRules } from '../referee/client-rules.ts';
-import { addFlags, type CommandIo, newCommand, readFlags } from './flags.ts';
+
+import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
+import { table } from '../commands/table.ts';
+import { clientRules, rules as ledger } from '../ledger/rules.ts';
 import { clientRulesTable } from './referee-summary.ts';
-import { table } from './table.ts';
 
 export async function rules(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('rules', 'Print the rules that the document states.', io);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { UsageError } from '../config/command-error.ts';
-import { type CommandIo, newCommand, readFlags } from './flags.ts';
+import { UsageError } from '../commands/command-error.ts';
+import { type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
 import { addServeFlags, type ServeOptions, serveOptions } from './serve-options.ts';
 
 function read(argv: readonly string[], env: CommandIo['env'] = {}): Promise<ServeOptions> {
@@ -134,8 +134,14 @@ test.each([
     '--start-time needs --clock manual; the clock is real',
   ],
   [['--seed', '-1'], '--seed -1: expected a whole number from 0 to 4294967295'],
-  [['--assume', 'gateOrdr=x'], /no assumption is named "gateOrdr"; did you mean gateOrder\?/],
-  [['--limit', 'sned=5'], '--limit sned=5: no endpoint is named "sned"; did you mean send?'],
+  [
+    ['--assume', 'gateOrdr=x'],
+    /no assumption is named "gateOrdr"; `smstwin assumptions` lists them/,
+  ],
+  [
+    ['--limit', 'sned=5'],
+    '--limit sned=5: no endpoint is named "sned"; use one of send, dashboard_send, external_send, received, tasks, read, stats',
+  ],
   [['--limit', 'send=0'], /: expected endpoint=N with N from 1 to 1000000, or endpoint=off$/],
   [['--host', ''], '--host: expected a host name or an IP address; the value is empty'],
   [
@@ -168,7 +174,7 @@ test.each([
     ['--journal', 'run.ndjson', '--journal-max', size],
     `--journal-max ${size}: expected a size such as 64MiB or 1GiB, or unlimited`,
   ]),
-  [['--journal-max', '1GiB'], '--journal-max needs --journal'],
+  [['--journal-max', '1GiB'], '--journal-max needs --journal or --journal-dir'],
   [['--world', 'none.json'], '--world none.json: there is no such file; check the path'],
   ...['world', 'assumptions', 'journal', 'ready-file'].map((flag): [string[], string] => [
     [`--${flag}`, ''],

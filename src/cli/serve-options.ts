@@ -3,7 +3,9 @@
  * Refuses contradictions before anything starts.
  */
 import type { Command } from 'commander';
-import { UsageError } from '../config/command-error.ts';
+import { UsageError } from '../commands/command-error.ts';
+import { fileValue, isLoopback, oneOf } from '../commands/flag-values.ts';
+import { addFlags, type Flag } from '../commands/flags.ts';
 import {
   clockModes,
   defaultRate,
@@ -15,16 +17,12 @@ import { readAssumptionsFile, readWorldFile } from '../config/world-file.ts';
 import type { LimitOverrides } from '../config/world-schema.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { defaultMaxMessages } from '../sim/retention.ts';
-import { defectValue } from './defects.ts';
 import {
   assumptionValue,
-  fileValue,
   hostNameValue,
   hostValue,
-  isLoopback,
   limitValue,
   maxMessagesValue,
-  oneOf,
   portValue,
   rateValue,
   seedValue,
@@ -32,7 +30,6 @@ import {
   startTimeValue,
   tokenValue,
 } from './flag-values.ts';
-import { addFlags, type Flag } from './flags.ts';
 
 export const transports = ['hyperexpress', 'node'] as const;
 
@@ -52,10 +49,10 @@ export interface ServeOptions {
   readonly readyFile: string | undefined;
   /** The file that records every input; an existing run in it continues. */
   readonly journal?: string | undefined;
+  /** The folder with a journal for each world. */
+  readonly journalDir?: string | undefined;
   /** The largest size of the journal, in bytes. */
   readonly journalMaxBytes?: number;
-  /** A defect's name in the catalogue. */
-  readonly defect?: string | undefined;
 }
 
 /** The parsed values, by commander's attribute names. */
@@ -80,11 +77,11 @@ interface ServeFlags {
   readonly maxMessages?: number | 'unlimited';
   readonly readyFile?: string;
   readonly journal?: string;
+  readonly journalDir?: string;
   readonly journalMax?: number;
   readonly transport: (typeof transports)[number];
   readonly trustProxy?: boolean;
   readonly log: (typeof logModes)[number];
-  readonly defect?: string;
 }
 
 export function addServeFlags(command: Command): void {
@@ -177,7 +174,14 @@ export function addServeFlags(command: Command): void {
         `(default: ${defaultMaxMessages.toLocaleString('en')}, plus room for unfinished ones)`,
       parse: maxMessagesValue,
     },
-    file('--journal <file>', 'record every input in this file; an existing run continues'),
+    file(
+      '--journal <file>',
+      'record every input of the first world in this file; an existing run continues',
+    ),
+    file(
+      '--journal-dir <folder>',
+      'record every world in a journal of its own in this folder; all of them continue',
+    ),
     {
       flag: '--journal-max <size>',
       about: 'size near which a checkpoint replaces the recorded inputs',
@@ -192,12 +196,6 @@ export function addServeFlags(command: Command): void {
     ),
     { flag: '--trust-proxy', about: 'read the client IP from X-Forwarded-For' },
     choice('--log <format>', 'log one line per request to stderr', logModes),
-    {
-      flag: '--defect <name>',
-      about: 'plant a defect that breaks one rule, to test a harness with',
-      parse: defectValue,
-    },
-    { flag: '--list-defects', about: 'print every defect and the rule that it breaks' },
   ]);
 }
 
@@ -233,8 +231,8 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
     transport: flags.transport,
     readyFile: flags.readyFile,
     journal: flags.journal,
+    journalDir: flags.journalDir,
     ...(flags.journalMax !== undefined && { journalMaxBytes: flags.journalMax }),
-    defect: flags.defect,
   };
 }
 
@@ -245,8 +243,11 @@ function refuseContradictions(flags: ServeFlags): void {
   if (flags.startTime !== undefined && flags.clock !== 'manual') {
     throw new UsageError(`--start-time needs --clock manual; the clock is ${flags.clock}`);
   }
-  if (flags.journalMax !== undefined && flags.journal === undefined) {
-    throw new UsageError('--journal-max needs --journal');
+  if (flags.journal !== undefined && flags.journalDir !== undefined) {
+    throw new UsageError('--journal-dir records the first world, too: leave out --journal');
+  }
+  if (flags.journalMax !== undefined && (flags.journal ?? flags.journalDir) === undefined) {
+    throw new UsageError('--journal-max needs --journal or --journal-dir');
   }
   if (!flags.control) return;
   if (!isLoopback(flags.controlHost) && flags.controlToken === undefined) {

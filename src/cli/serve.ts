@@ -1,9 +1,11 @@
 /**
  * `smstwin serve`: runs a simulator on two ports until a signal stops it.
  */
+
+import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '../commands/flags.ts';
+import { JournalError } from '../recording/journal-error.ts';
+import type { SimulatorOptions } from '../simulator.ts';
 import { banner } from './banner.ts';
-import { defectList, defectNotice, simulationWith } from './defects.ts';
-import { type CommandIo, newCommand, readFlags } from './flags.ts';
 import { prepareReadyFile, writeReadyFile } from './ready-file.ts';
 import { requestLine } from './request-log.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
@@ -11,12 +13,32 @@ import { addServeFlags, serveOptions } from './serve-options.ts';
 /** The process exits after this time even if closing has not finished. */
 const closeWithinMs = 4_500;
 
-export async function serve(argv: readonly string[], io: CommandIo): Promise<number> {
+/** Flags that only a checkout's `serve` has (`verify/defects/flags.ts`), and what they ask for. */
+export interface CheckoutFlags {
+  readonly flags: readonly Flag[];
+  readonly read: (values: Readonly<Record<string, unknown>>) => Promise<CheckoutRequest>;
+}
+
+export interface CheckoutRequest {
+  /** Printed in place of serving. */
+  readonly answer?: string;
+  /** Printed at the start. */
+  readonly notice?: string;
+  readonly simulation?: SimulatorOptions['simulation'];
+}
+
+export async function serve(
+  argv: readonly string[],
+  io: CommandIo,
+  checkout?: CheckoutFlags,
+): Promise<number> {
   const command = newCommand('serve', 'Run the simulator.', io);
   addServeFlags(command);
+  addFlags(command, checkout?.flags ?? []);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
-  if (command.opts()['listDefects'] === true) {
-    io.out(defectList());
+  const asked = await checkout?.read(command.opts());
+  if (asked?.answer !== undefined) {
+    io.out(asked.answer);
     return 0;
   }
   const options = await serveOptions(command);
@@ -24,12 +46,13 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
   const { createSimulator } = await import('../simulator.ts');
   const notice = (line: string) => io.error(`smstwin: ${line}\n`);
   const simulator = await createSimulator(options.settings, {
-    ...(await simulationWith(options.defect)),
+    simulation: asked?.simulation,
     journal: options.journal,
+    journalDir: options.journalDir,
     journalMaxBytes: options.journalMaxBytes,
     onNotice: notice,
   });
-  if (options.defect !== undefined) notice(defectNotice(options.defect));
+  if (asked?.notice !== undefined) notice(asked.notice);
   const { log = 'off' } = options.settings;
   if (log !== 'off') {
     simulator.activity.listen('request', (request) => io.error(requestLine(log, request)));
@@ -42,7 +65,7 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
       control: options.control,
       transport: options.transport,
       onNotice: notice,
-      onInternalError: (error) => notice(stackOf(error)),
+      onInternalError: internalErrorLog(notice),
       onShutdown: stop,
     });
     const served = simulator.readyFile();
@@ -59,8 +82,25 @@ export async function serve(argv: readonly string[], io: CommandIo): Promise<num
   return 0;
 }
 
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+const minuteMs = 60_000;
+
+/**
+ * Prints the stack of a bug. A journal that cannot be written fails each request, so of that error
+ * one line a minute is printed; the health of the control port shows it, too.
+ */
+export function internalErrorLog(
+  notice: (line: string) => void,
+  nowMs: () => number = Date.now,
+): (error: unknown) => void {
+  let quietUntilMs = 0;
+  return (error) => {
+    if (!(error instanceof JournalError)) {
+      notice(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    } else if (nowMs() >= quietUntilMs) {
+      quietUntilMs = nowMs() + minuteMs;
+      notice(`${error.message}; every request is 500 until a restart with room on the disk`);
+    }
+  };
 }
 
 /** `stopped` resolves at the first signal or call of `stop`; a second signal exits at once. */

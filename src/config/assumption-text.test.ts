@@ -21,7 +21,10 @@ test.each([
 
 test.each([
   ['limiterRefill', 'expected name=value, got "limiterRefill"'],
-  ['limiterrefil=sliding', 'no assumption is named "limiterrefil"; did you mean limiterRefill?'],
+  [
+    'limiterrefil=sliding',
+    'no assumption is named "limiterrefil"; `smstwin assumptions` lists them',
+  ],
   ['=x', 'no assumption is named ""; `smstwin assumptions` lists them'],
   ['__proto__=x', 'no assumption is named "__proto__"; `smstwin assumptions` lists them'],
   ['replayScope=user', 'replayScope: expected one of "account", "api_key"; got "user"'],
@@ -34,7 +37,7 @@ test.each([
     'failsFrom=delivered',
     'failsFrom: expected a list of queued, sending, sent, which may be empty; got "delivered"',
   ],
-  ['tasksAccess=anyone', 'tasksAccess: expected "owner"; got "anyone"'],
+  ['tasksAccess=owner', 'tasksAccess is no assumption any more: it is always owner; leave it out'],
 ])('%s is refused', (text, message) => {
   expect(parseAssumption(text)).toEqual({ kind: 'mistake', message });
 });

@@ -5,7 +5,7 @@ import {
   type AssumptionName,
   type Assumptions,
   assumptionLedger,
-  assumptionNames,
+  formerAssumptions,
 } from '../sim/assumptions.ts';
 
 export type AssumptionReading =
@@ -42,26 +42,14 @@ export function permittedAnswers(name: AssumptionName): string {
 }
 
 export function unknownAssumption(name: string): string {
-  const near = nearestName(name, assumptionNames);
-  const hint = near === undefined ? '`smstwin assumptions` lists them' : `did you mean ${near}?`;
-  return `no assumption is named "${name}"; ${hint}`;
-}
-
-/** The name closest to the typed one, if one is close enough. */
-export function nearestName(typed: string, names: readonly string[]): string | undefined {
-  const lower = typed.toLowerCase();
-  let best: string | undefined;
-  let bestDistance = Math.max(2, Math.floor(typed.length / 3)) + 1;
-  for (const name of names) {
-    const distance = editDistance(lower, name.toLowerCase());
-    if (distance < bestDistance) [best, bestDistance] = [name, distance];
-  }
-  return best;
+  if (Object.hasOwn(formerAssumptions, name))
+    return `${name} is no assumption any more: it is always ${formerAssumptions[name]}; leave it out`;
+  return `no assumption is named "${name}"; \`smstwin assumptions\` lists them`;
 }
 
 /** The answer as text, number and list; the ledger's schema decides which of them is valid. */
 function candidates(name: AssumptionName, answer: string): readonly unknown[] {
-  if (alsoAccepts(name)?.includes('once') || alsoAccepts(name)?.includes('a list of')) {
+  if (alsoAccepts(name)?.includes('a list of')) {
     const list = answer === '' ? [] : answer.split(',').map((part) => part.trim());
     return [answer, list];
   }
@@ -85,17 +73,4 @@ function alsoAccepts(name: AssumptionName): string | undefined {
 
 function mistake(message: string): AssumptionReading {
   return { kind: 'mistake', message };
-}
-
-function editDistance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= one.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= other.length; j++) {
-      const change = (row[j - 1] ?? 0) + (one[i - 1] === other[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
 }

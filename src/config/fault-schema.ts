@@ -15,13 +15,17 @@ const ordinalSchema = z.int().min(1).max(1_000_000_000);
 
 const whenSchema = z.union(
   [
-    z.strictObject({
-      nth: z.array(ordinalSchema).min(1).max(10_000).describe('Counted from 1.'),
-    }),
-    z.strictObject({ every: ordinalSchema }),
-    z.strictObject({
-      probability: z.number().min(0).max(1).describe('Drawn from the seed; 0 never, 1 always.'),
-    }),
+    z
+      .strictObject({
+        nth: z.array(ordinalSchema).min(1).max(10_000).describe('Counted from 1, such as 1, 4.'),
+      })
+      .meta({ title: 'the n-th requests' }),
+    z.strictObject({ every: ordinalSchema }).meta({ title: 'every n-th request' }),
+    z
+      .strictObject({
+        probability: z.number().min(0).max(1).describe('Drawn from the seed; 0 never, 1 always.'),
+      })
+      .meta({ title: 'with a probability' }),
   ],
   { error: 'expected one of {"nth":[1]}, {"every":2} and {"probability":0.5}' },
 );
@@ -34,7 +38,7 @@ const transportHeaders = [
   ...['transfer-encoding', 'upgrade'],
 ];
 
-const headersSchema = z
+const headersRecord = z
   .record(
     z.string().regex(/^[A-Za-z][A-Za-z0-9-]{0,99}$/),
     // Printable ASCII without spaces at either end: a value cannot end its header line.
@@ -66,31 +70,43 @@ const headersSchema = z
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
+/** zod drops a member `__proto__` of a record without a word. */
+const headersSchema = z.preprocess((headers: z.input<typeof headersRecord>, context) => {
+  if (Object.hasOwn(Object(headers), '__proto__')) {
+    context.addIssue({ code: 'custom', message: 'a header cannot be named __proto__' });
+  }
+  return headers;
+}, headersRecord);
+
 const kindSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('delay'),
-    ms: z.int().min(0).max(600_000).describe('Real milliseconds before the reply is written.'),
-  }),
-  z.strictObject({
-    kind: z.literal('status'),
-    status: z.int().min(200).max(599),
-    body: z
-      .unknown()
-      .optional()
-      .refine(isFaultBody, {
-        error: `expected JSON of at most ${longestFaultBody} characters and ${deepestFaultBody} levels`,
-      })
-      .describe('JSON, or a string that is sent unchanged.'),
-    headers: headersSchema
-      .exactOptional()
-      .describe('Sent unchanged. A 429 without headers gets a correct Retry-After.'),
-  }),
-  z.strictObject({ kind: z.literal('refuse') }),
-  z.strictObject({ kind: z.literal('reset') }),
-  z.strictObject({ kind: z.literal('lost_response') }),
-  z.strictObject({ kind: z.literal('hang') }),
-  z.strictObject({ kind: z.literal('truncate') }),
-  z.strictObject({ kind: z.literal('malformed') }),
+  z
+    .strictObject({
+      kind: z.literal('delay'),
+      ms: z.int().min(0).max(600_000).describe('Real milliseconds before the reply is written.'),
+    })
+    .describe('the reply is late'),
+  z
+    .strictObject({
+      kind: z.literal('status'),
+      status: z.int().min(200).max(599),
+      body: z
+        .unknown()
+        .optional()
+        .refine(isFaultBody, {
+          error: `expected JSON of at most ${longestFaultBody} characters and ${deepestFaultBody} levels`,
+        })
+        .describe('JSON, or a string that is sent unchanged.'),
+      headers: headersSchema
+        .exactOptional()
+        .describe('Sent unchanged. A 429 without headers gets a correct Retry-After.'),
+    })
+    .describe('another status'),
+  z.strictObject({ kind: z.literal('refuse') }).describe('closed before it is accepted'),
+  z.strictObject({ kind: z.literal('reset') }).describe('reset before it is accepted'),
+  z.strictObject({ kind: z.literal('lost_response') }).describe('accepted, then closed'),
+  z.strictObject({ kind: z.literal('hang') }).describe('accepted, never answered'),
+  z.strictObject({ kind: z.literal('truncate') }).describe('half of the reply'),
+  z.strictObject({ kind: z.literal('malformed') }).describe('a reply that is no valid JSON'),
 ]);
 
 export const faultInputSchema = z.strictObject({

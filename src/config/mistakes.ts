@@ -3,15 +3,10 @@
  * zod finds the mistakes; this module turns them into sentences that a user can act on.
  */
 import type { z } from 'zod';
+import { CommandError } from '../commands/command-error.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { templateNames } from '../sim/reply-templates.ts';
-import {
-  isAssumptionName,
-  nearestName,
-  permittedAnswers,
-  unknownAssumption,
-} from './assumption-text.ts';
-import { CommandError } from './command-error.ts';
+import { isAssumptionName, permittedAnswers, unknownAssumption } from './assumption-text.ts';
 
 export interface Mistake {
   /** Such as `accounts[0].sims[1].number`; empty for the value as a whole. */
@@ -81,9 +76,7 @@ function unknownKey(key: string, path: readonly PropertyKey[]): string {
 }
 
 function unknownName(key: string, what: string, names: readonly string[]): string {
-  const near = nearestName(key, names);
-  const hint = near === undefined ? `use one of ${names.join(', ')}` : `did you mean ${near}?`;
-  return `no ${what} is named "${key}"; ${hint}`;
+  return `no ${what} is named "${key}"; use one of ${names.join(', ')}`;
 }
 
 function sentence(issue: z.core.$ZodIssue, path: readonly PropertyKey[]): string {

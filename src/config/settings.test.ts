@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defaultAssumptions } from '../sim/assumptions.ts';
-import { documentedLimitsPerMinute } from '../sim/limits.ts';
+import { documentedLimitsPerMinute, endpointNames } from '../sim/limits.ts';
 import { defaultWorld, outcomesOf, scriptedOutcomes } from './default-world.ts';
 import { SettingsError } from './mistakes.ts';
 import { assumptionsOf, limitsOf, parseSettings } from './settings.ts';
@@ -80,14 +80,17 @@ test.each([
   [{ log: 'xml' }, 'log: expected one of "off", "text", "json"; got "xml"'],
   [{ noLimits: 'yes' }, 'noLimits: expected true or false; got "yes"'],
   [{ lmits: {} }, 'lmits: this key is not known here'],
-  [{ limits: { sned: 1 } }, 'limits.sned: no endpoint is named "sned"; did you mean send?'],
+  [
+    { limits: { sned: 1 } },
+    `limits.sned: no endpoint is named "sned"; use one of ${endpointNames.join(', ')}`,
+  ],
   [
     { limits: { send: 0 } },
     'limits.send: expected a whole number from 1 to 1000000, or null for no limit; got 0',
   ],
   [
     { assumptions: { limiterRefil: 'sliding' } },
-    'assumptions.limiterRefil: no assumption is named "limiterRefil"; did you mean limiterRefill?',
+    'assumptions.limiterRefil: no assumption is named "limiterRefil"; `smstwin assumptions` lists them',
   ],
   [
     { assumptions: { sendsPerPoll: 0 } },

@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { UsageError } from './command-error.ts';
-import { readAssumptionsFile, readWorldFile } from './world-file.ts';
+import { UsageError } from '../commands/command-error.ts';
+import { mostFileBytes, readAssumptionsFile, readWorldFile } from './world-file.ts';
+import { mostYamlBytes } from './yaml-text.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -55,7 +57,16 @@ test('every mistake in an assumptions file is one line with its name', async () 
     'answers.json: replayScope: expected one of "account", "api_key"; got "user"',
     'answers.json: failsFrom[0]: expected a list of queued, sending, sent, which may be empty; ' +
       'got "x"',
-    'answers.json: gateOrdr: no assumption is named "gateOrdr"; did you mean gateOrder?',
+    'answers.json: gateOrdr: no assumption is named "gateOrdr"; `smstwin assumptions` lists them',
+  ]);
+});
+
+test('an assumptions file may still state a fact that was an assumption, but no other answer', async () => {
+  const path = file('old.json', '{"statsShape":"counts","numberMinDigits":2,"quotaRefund":"yes"}');
+  expect(await readAssumptionsFile(path)).toEqual({ quotaRefund: 'yes' });
+  const other = file('other.json', '{"numberMinDigits":8}');
+  expect(await mistakes(readAssumptionsFile(other))).toEqual([
+    'other.json: numberMinDigits: numberMinDigits is no assumption any more: it is always 2; leave it out',
   ]);
 });
 
@@ -81,8 +92,35 @@ test('an unreadable file is reported with its path and the flag', async () => {
     `--world ${join(folder, 'none.json')}: there is no such file; check the path`,
   ]);
   expect(await mistakes(readAssumptionsFile(folder))).toEqual([
-    `--assumptions ${folder}: it is a folder; name a file`,
+    `--assumptions ${folder}: it is a folder, not a plain file`,
   ]);
+});
+
+test.each([
+  ['large.json', mostFileBytes, '32 MiB'],
+  ['large.yaml', mostYamlBytes, '1 MiB'],
+])('%s above its bound is refused unread, with the bound', async (name, mostBytes, bound) => {
+  const path = file(name, '');
+  truncateSync(path, mostBytes + 1);
+  expect(await mistakes(readWorldFile(path))).toEqual([
+    `--world ${path}: it has ${mostBytes + 1} bytes, and at most ${bound} are read`,
+  ]);
+});
+
+test('YAML that is nested too deep is refused before it is parsed', async () => {
+  expect(await mistakes(readWorldFile(file('deep.yaml', '['.repeat(1_000_000))))).toEqual([
+    'deep.yaml: lists and maps in brackets are nested deeper than 1000',
+  ]);
+});
+
+test.runIf(existsSync('/dev/zero'))('a device and a pipe are refused at once', async () => {
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  for (const path of ['/dev/zero', pipe]) {
+    expect(await mistakes(readWorldFile(path))).toEqual([
+      `--world ${path}: it is a pipe or a device, not a plain file`,
+    ]);
+  }
 });
 
 test('AUTH-2 an error about an unparsable world file does not quote a key', async () => {

@@ -2,12 +2,12 @@
  * Reads a world, or answers to assumptions, from a JSON or YAML file.
  * Reports all mistakes at once, each with its path in the file.
  */
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { z } from 'zod';
+import { firstLine, UsageError } from '../commands/command-error.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
-import { firstLine, UsageError } from './command-error.ts';
 import { mistakeLine, mistakesOf } from './mistakes.ts';
+import { readText as readWhole, reasonOf } from './plain-file.ts';
 import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
 
 /** `flag` is the flag that named the file, for error messages. */
@@ -32,7 +32,7 @@ async function readChecked<Schema extends z.ZodType>(
   const file = basename(path);
   const value = path.endsWith('.json')
     ? parseJson(file, readText(path, flag))
-    : (await import('./yaml-text.ts')).parseYaml(file, readText(path, flag));
+    : await readYaml(path, flag);
   const reading = schema.safeParse(value, { reportInput: true });
   if (reading.success) return reading.data;
   const mistakes = mistakesOf(reading.error, at);
@@ -45,10 +45,19 @@ async function readChecked<Schema extends z.ZodType>(
   );
 }
 
+async function readYaml(path: string, flag: string): Promise<unknown> {
+  // The parser is only loaded for YAML files.
+  const { mostYamlBytes, parseYaml } = await import('./yaml-text.ts');
+  return parseYaml(basename(path), readText(path, flag, mostYamlBytes));
+}
+
+/** The largest file that is read whole, unless a caller says otherwise. */
+export const mostFileBytes = 32 * 1_048_576;
+
 /** Throws a UsageError that names the flag and the file. */
-export function readText(path: string, flag: string): string {
+export function readText(path: string, flag: string, mostBytes = mostFileBytes): string {
   try {
-    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    return readWhole(path, mostBytes);
   } catch (error) {
     throw new UsageError(`${flag} ${path}: ${reasonOf(error)}`);
   }
@@ -66,15 +75,4 @@ export function parseJson(file: string, text: string): unknown {
 /** Removes the excerpt that Node quotes from unparsable text: it may hold a key. */
 function withoutText(message: string): string {
   return message.replace(/, (?:\.{3})?".*is not valid JSON$/s, ' is not valid JSON');
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file; check the path',
-  EACCES: 'permission denied; check who may read it',
-  EISDIR: 'it is a folder; name a file',
-};
-
-function reasonOf(error: unknown): string {
-  const { code = '', message } = error as NodeJS.ErrnoException;
-  return reasons[code] ?? firstLine(message);
 }

@@ -108,13 +108,17 @@ const pollsSchema = z
 
 /** A scripted fate: how messages to matching recipients end, and how many polls each step takes. */
 export const outcomeSchema = z.discriminatedUnion('ends', [
-  z.strictObject({ to: recipientSchema, ends: z.literal('delivered'), polls: pollsSchema }),
-  z.strictObject({
-    to: recipientSchema,
-    ends: z.enum(['failed', 'stuck']),
-    in: z.enum(unfinishedStatuses).describe('The status in which it fails or stays.'),
-    polls: pollsSchema,
-  }),
+  z
+    .strictObject({ to: recipientSchema, ends: z.literal('delivered'), polls: pollsSchema })
+    .meta({ title: 'is delivered' }),
+  z
+    .strictObject({
+      to: recipientSchema,
+      ends: z.enum(['failed', 'stuck']),
+      in: z.enum(unfinishedStatuses).describe('The status in which it fails or stays.'),
+      polls: pollsSchema,
+    })
+    .meta({ title: 'fails or stays' }),
 ]);
 
 const limitSchema = z

@@ -2,10 +2,20 @@
  * Reads YAML. Loaded on demand, so the parser is only loaded for YAML files.
  */
 import { parseDocument } from 'yaml';
-import { firstLine, UsageError } from './command-error.ts';
+import { firstLine, UsageError } from '../commands/command-error.ts';
+
+/** The largest file: a megabyte is parsed in about two seconds. */
+export const mostYamlBytes = 1_048_576;
+/** The parser's time grows with the square of the depth. */
+const deepestFlow = 1_000;
 
 /** Throws a UsageError with one line per mistake; `file` starts each line. */
 export function parseYaml(file: string, text: string): unknown {
+  if (flowDepthOf(text) > deepestFlow) {
+    throw new UsageError(
+      `${file}: lists and maps in brackets are nested deeper than ${deepestFlow}`,
+    );
+  }
   const document = parseDocument(text);
   if (document.errors.length > 0) {
     throw new UsageError(...document.errors.map(({ message }) => `${file}: ${firstLine(message)}`));
@@ -16,4 +26,15 @@ export function parseYaml(file: string, text: string): unknown {
     // toJS() also refuses aliases that expand without end.
     throw new UsageError(`${file}: ${firstLine((error as Error).message)}`);
   }
+}
+
+/** Counts brackets in texts and comments too, where few are left open. */
+function flowDepthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const [bracket] of text.matchAll(/[[{}\]]/g)) {
+    depth = bracket === '[' || bracket === '{' ? depth + 1 : Math.max(0, depth - 1);
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }

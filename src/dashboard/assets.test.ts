@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { plainRequest } from '../../verify/testkit/control-fixture.ts';
-import { controlApi } from '../http/control/control-api.ts';
+import { controlApi } from '../control/control-api.ts';
 import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
 import { Simulator } from '../simulator.ts';
 import { bundleDashboard } from './bundle.ts';

@@ -3,7 +3,8 @@
  * is a development dependency, so only a checkout or the build may call this.
  */
 import { readFileSync } from 'node:fs';
-import { operations } from '../operations/table.ts';
+import { declaredOperations } from './declared.ts';
+import { shownFields } from './page/lists.ts';
 
 export interface DashboardFile {
   /** The name below `/assets/`; the page itself is `index.html`. */
@@ -17,9 +18,7 @@ export async function bundleDashboard(
 ): Promise<DashboardFile[]> {
   const { build } = await import('esbuild');
   const page = new URL('page/', import.meta.url);
-  const routes = Object.fromEntries(
-    operations.map(({ name, verb, path }) => [name, `${verb} ${path}`]),
-  );
+  const declared = JSON.stringify(declaredOperations(shownFields));
   const { outputFiles, metafile } = await build({
     absWorkingDir: page.pathname,
     entryPoints: { page: 'main.tsx', 'events-worker': 'events-worker.ts', style: 'style.css' },
@@ -33,7 +32,7 @@ export async function bundleDashboard(
     format: 'esm',
     target: 'es2022',
     minify: true,
-    define: { operationRoutes: JSON.stringify(routes) },
+    define: { declaredOperations: declared },
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfigRaw: {},

@@ -1,7 +1,8 @@
 /**
  * The schedules to try next: those of each run plus one more fault at a point that it reached. A
- * schedule is skipped and counted if it cannot differ from one that was run: its last fault is
- * never reached, or has the same effect on client and service as another fault.
+ * schedule is skipped and counted if it cannot differ from one that was run: the run of its other
+ * faults never reaches one of its faults, or its last fault has the same effect on client and
+ * service as another fault.
  */
 import { Rng } from '../sim/rng.ts';
 import { equalFault, type FaultName, faultsAt } from './fault-names.ts';
@@ -9,7 +10,7 @@ import type { Run } from './run.ts';
 import { type Point, pointKey, type Schedule, scheduleKey } from './schedule.ts';
 
 /** The last run of each schedule, with the points that any run of this schedule reached. */
-export class RunBook {
+export class RunIndex {
   readonly #runs = new Map<string, Run>();
   /** From each skipped schedule to the equal one that was run. */
   readonly #equal = new Map<string, string>();
@@ -53,11 +54,11 @@ export interface Candidates {
   readonly skipped: number;
 }
 
-/** `runs` have schedules of the same size. Adds the skipped schedules to the book. */
+/** `runs` have schedules of the same size. Adds the skipped schedules to the index. */
 export function candidatesAfter(
   runs: readonly Run[],
   faults: readonly FaultName[],
-  book: RunBook,
+  index: RunIndex,
 ): Candidates {
   const schedules = new Map<string, Schedule>();
   const skipped = new Set<string>();
@@ -69,10 +70,10 @@ export function candidatesAfter(
         if (schedules.has(key) || skipped.has(key)) continue;
         const twin = equalFault(at.endpoint, fault, faults);
         const equal =
-          twin === undefined ? book.equalOf(schedule) : [...run.schedule, { at, fault: twin }];
+          twin === undefined ? index.equalOf(schedule) : [...run.schedule, { at, fault: twin }];
         if (equal === undefined) schedules.set(key, schedule);
         else {
-          book.skip(schedule, equal);
+          index.skip(schedule, equal);
           skipped.add(key);
         }
       }

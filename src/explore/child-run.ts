@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
-import { firstLine, UsageError } from '../config/command-error.ts';
+import { firstLine, UsageError } from '../commands/command-error.ts';
 import { Ended } from './run.ts';
 import type { Ending } from './verdict.ts';
 

@@ -5,7 +5,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CommandError } from '../config/command-error.ts';
+import { CommandError } from '../commands/command-error.ts';
 import { inheritedSettings } from '../config/settings.ts';
 import { type Report, readIntentsFile } from '../referee/intents-file.ts';
 import { Simulation } from '../simulation/simulation.ts';
@@ -17,7 +17,7 @@ import type { KnownIntents } from './points.ts';
 import type { RawRun } from './run.ts';
 import type { Schedule } from './schedule.ts';
 import type { Ending } from './verdict.ts';
-import { WatchedRun } from './watched-run.ts';
+import { recordedBy, WatchedRun } from './watched-run.ts';
 
 export const variables = ['base_url', 'api_key', 'from', 'control_url'] as const;
 export type Variable = (typeof variables)[number];
@@ -59,7 +59,7 @@ export class CommandRuns {
         journal: false,
         simulation: (parsed, startMs) => {
           const simulation = new Simulation(parsed, startMs);
-          simulation.faults.director = this.#watched.get(parsed.name ?? '')?.director;
+          simulation.faults.chooseFault = this.#watched.get(parsed.name ?? '')?.chooseFault;
           return simulation;
         },
       },
@@ -82,7 +82,7 @@ export class CommandRuns {
     this.#watched.set(name, watched);
     const { hosting, settings } = this.#simulator;
     const world = hosting.create(inheritedSettings(settings), { name });
-    watched.record = world.simulator.exchangeRecord;
+    watched.recorded = () => recordedBy(world.simulator);
     const intentsFile = join(this.#folder, `${name}.ndjson`);
     try {
       const env = this.#environment(world.simulator, intentsFile);

@@ -1,7 +1,7 @@
 /**
  * The API key and the sender's number that each run gives its client.
  */
-import { UsageError } from '../config/command-error.ts';
+import { UsageError } from '../commands/command-error.ts';
 import type { ReadyNumbers } from '../operations/ready-numbers.ts';
 
 export interface Credentials {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { UsageError } from '../config/command-error.ts';
+import { UsageError } from '../commands/command-error.ts';
 import { type ExploreOptions, explore, NotExploredError } from './explore.ts';
 
 /** As JavaScript can call it. */

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { z } from 'zod';
-import { UsageError } from '../config/command-error.ts';
+import { UsageError } from '../commands/command-error.ts';
 import { parseJson, readText } from '../config/world-file.ts';
 import { type EndpointName, endpointNames } from '../sim/limits.ts';
 import { findingView } from './finding-view.ts';

@@ -39,7 +39,10 @@ export interface FindingView {
     readonly exchanges: readonly number[];
   }[];
   readonly timeline: readonly TimelineEntry[];
-  /** Other schedules that fail for the same cause and shrink to this one, or to its like. */
+  /**
+   * Other schedules that fail for the same cause and shrink to this one, or to an equivalent
+   * schedule.
+   */
   readonly also: readonly Schedule[];
   /** The end of the client's output. */
   readonly output: string;

@@ -10,7 +10,7 @@ import type { RawRun } from './run.ts';
 import type { Schedule } from './schedule.ts';
 import type { Ending } from './verdict.ts';
 import { VirtualTime } from './virtual-time.ts';
-import { WatchedRun } from './watched-run.ts';
+import { recordedBy, WatchedRun } from './watched-run.ts';
 
 /** What a client under test is given. */
 export interface ClientTools {
@@ -50,12 +50,12 @@ export async function runInProcess(
         journal: false,
         simulation: (settings, atMs) => {
           const simulation = new Simulation(settings, atMs);
-          simulation.faults.director = watched.director;
+          simulation.faults.chooseFault = watched.chooseFault;
           return simulation;
         },
       },
     );
-    watched.record = simulator.exchangeRecord;
+    watched.recorded = () => recordedBy(simulator);
     const client = new ClientRun(options.client, simulator);
     const isOver = await time.run(client, options.timeoutMs);
     const ending = client.end(isOver, options.timeoutMs);

@@ -2,7 +2,7 @@
  * Fault schedules: which attempt at which intent meets which fault.
  */
 import { z } from 'zod';
-import { UsageError } from '../config/command-error.ts';
+import { UsageError } from '../commands/command-error.ts';
 import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 import { type EndpointName, endpointNames } from '../sim/limits.ts';
 import { type FaultName, faultNames } from './fault-names.ts';

@@ -2,7 +2,7 @@
  * The search: learns the client's decision points, tries every fault at each, then one more at each
  * point that those runs reached, to `depth` faults. A failure is run again, shrunk and grouped.
  */
-import { candidatesAfter, RunBook, shuffled } from './candidates.ts';
+import { candidatesAfter, RunIndex, shuffled } from './candidates.ts';
 import type { FaultName } from './fault-names.ts';
 import { Findings } from './findings.ts';
 import {
@@ -50,7 +50,7 @@ export function search(options: SearchOptions): Promise<SearchResult> {
 
 class Search {
   readonly #options: SearchOptions;
-  readonly #book = new RunBook();
+  readonly #index = new RunIndex();
   readonly #points = new Set<string>();
   readonly #levels: Level[] = [];
   readonly #findings: Findings;
@@ -98,7 +98,7 @@ class Search {
     const { depth, faults, maxRuns, seed } = this.#options;
     let runs: readonly Run[] = [learned.run];
     for (let size = 1; size <= depth && !this.#isOver; size++) {
-      const { schedules, skipped } = candidatesAfter(runs, faults, this.#book);
+      const { schedules, skipped } = candidatesAfter(runs, faults, this.#index);
       this.#skipped += skipped;
       const level: Level = { size, total: schedules.length, done: 0 };
       this.#levels.push(level);
@@ -125,7 +125,7 @@ class Search {
     );
     for (const end of ended) if (end.status === 'rejected') this.#endBy(end.reason);
     // From the book: a run that confirms a failure may pass, and reach points that the first hid.
-    return tried.flatMap((schedule) => this.#book.get(schedule) ?? []);
+    return tried.flatMap((schedule) => this.#index.get(schedule) ?? []);
   }
 
   get #isOver(): boolean {
@@ -153,7 +153,7 @@ class Search {
   }
 
   #note(run: Run): void {
-    this.#book.add(run);
+    this.#index.add(run);
     for (const point of run.trace) this.#points.add(pointKey(point));
   }
 
@@ -197,8 +197,8 @@ class Search {
   async #shrunk(run: Run, kind: string, learned: Learned): Promise<Finding> {
     try {
       const schedule = await shrink(run.schedule, this.#options.faults, async (one) => {
-        const equal = this.#book.equalOf(one);
-        const known = this.#book.get(equal ?? one);
+        const equal = this.#index.equalOf(one);
+        const known = this.#index.get(equal ?? one);
         return kindOfRun(known ?? (await this.#try(one, learned))) === kind;
       });
       if (scheduleKey(schedule) === scheduleKey(run.schedule)) return findingOf(run);

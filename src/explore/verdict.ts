@@ -2,7 +2,7 @@
  * Judges one run of the client: how it ended, the client rules that it broke, and the messages that
  * were sent twice or not at all, compared with the run without faults.
  */
-import type { ClientRuleId } from '../referee/client-rules.ts';
+import type { ClientRuleId } from '../ledger/rules.ts';
 import { type Exchange, isAccepted, isSend } from '../referee/exchange.ts';
 import type { Report } from '../referee/intents-file.ts';
 import { judge } from '../referee/judge.ts';

@@ -5,11 +5,12 @@ import type { Handled } from '../http/service/api.ts';
 import { authenticate } from '../http/service/authenticate.ts';
 import type { FaultKind } from '../http/service/fault.ts';
 import type { ApiRequest } from '../http/service/messages.ts';
-import { requestEntry } from '../recording/journal-entry.ts';
+import { RecordedExchange } from '../recording/recorded-exchange.ts';
 import type { Exchange } from '../referee/exchange.ts';
-import { ExchangeRecord } from '../referee/exchange-record.ts';
+import { exchangeOf, exchangesOf } from '../referee/recorded-feed.ts';
 import { endpointOf } from '../referee/traffic.ts';
 import type { World } from '../sim/world.ts';
+import type { Simulator } from '../simulator.ts';
 import { type FaultName, faultKind } from './fault-names.ts';
 import { type KnownIntents, Points } from './points.ts';
 import { type Point, pointKey, type Schedule } from './schedule.ts';
@@ -24,8 +25,8 @@ export interface Seen {
 type Arrival = Pick<Seen, 'point' | 'fault'>;
 
 export class WatchedRun {
-  /** The referee's record of the world; set once the world exists. */
-  record: Pick<ExchangeRecord, 'exchanges'> = new ExchangeRecord();
+  /** Reads the referee's record of the world; set once the world exists. */
+  recorded: () => readonly Exchange[] = () => [];
   readonly #arrivals: Arrival[] = [];
   readonly #points: Points;
   readonly #faults: ReadonlyMap<string, FaultName>;
@@ -44,7 +45,7 @@ export class WatchedRun {
 
   /** The exchanges in the record, which starts again when the client resets its world. */
   get seen(): Seen[] {
-    const exchanges = this.record.exchanges();
+    const exchanges = this.recorded();
     const arrivals = this.#arrivals.slice(this.#arrivals.length - exchanges.length);
     return exchanges.map((exchange, at) => ({
       exchange,
@@ -53,13 +54,21 @@ export class WatchedRun {
     }));
   }
 
-  readonly director = (world: World, request: ApiRequest): FaultKind | undefined => {
-    const earlier = this.record.exchanges();
-    const point = this.#points.arrive(arriving(world, request, earlier.length + 1), earlier);
+  readonly chooseFault = (world: World, request: ApiRequest): FaultKind | undefined => {
+    const earlier = this.recorded();
+    const point = this.#points.arrive(
+      arriving(world, request, (earlier.at(-1)?.number ?? 0) + 1),
+      earlier,
+    );
     const fault = point === undefined ? undefined : this.#faults.get(pointKey(point));
     this.#arrivals.push({ point, fault });
     return fault === undefined ? undefined : faultKind(fault, this.#slowMs);
   };
+}
+
+/** What the referee judges in a world. */
+export function recordedBy({ exchangeRecord, simulation }: Simulator): readonly Exchange[] {
+  return exchangesOf(exchangeRecord, simulation.world.keyRing.texts);
 }
 
 /** A request that has no reply yet, in the shape that the record will have. */
@@ -69,10 +78,8 @@ function arriving(world: World, request: ApiRequest, number: number): Exchange {
     key: authenticate(world, request.authorization),
     reply: { status: 503, body: '', delivery: { cut: 'hang' } },
   };
-  const record = new ExchangeRecord();
-  const entry = requestEntry(world.now(), request, handled);
-  record.add(entry, handled, { address: '', waitRate: 1, showsKey: false });
-  const [exchange] = record.exchanges();
-  if (exchange === undefined) throw new Error('a record holds what was added to it');
-  return { ...exchange, number, openUntil: number };
+  const recorded = Object.assign(new RecordedExchange(), { number, atMs: world.now() });
+  recorded.isKept = true;
+  recorded.fill(request, handled);
+  return exchangeOf(recorded, world.keyRing.texts);
 }

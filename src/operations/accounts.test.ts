@@ -58,3 +58,20 @@ test('a fault takes the name of an account, and refuses one that is not there', 
   });
   expect([status, json.error.path]).toEqual([400, 'match.account_id']);
 });
+
+test('AUTH-2 the keys of all accounts are listed with their account, without a full key', async () => {
+  const { call, simulator } = controlFixture();
+  const [first, second] = simulator.accounts.list();
+  const { key_id: id } = simulator.accounts.createKey(second?.account_id ?? '', { name: 'shop' });
+  simulator.accounts.revokeKey(id);
+  const { json } = await call('GET', '/control/keys');
+  expect(json.keys).toHaveLength(4);
+  expect(json.keys[0]).toEqual({
+    ...simulator.accounts.keys(first?.account_id ?? '')[0],
+    account_id: first?.account_id,
+  });
+  expect(json.keys[2]).toMatchObject({ key_id: id, account_id: second?.account_id, name: 'shop' });
+  expect(json.keys[2].revoked_at).not.toBeNull();
+  const whole = simulator.readyFile().accounts.map((account) => account.api_key);
+  expect(whole.filter((key) => JSON.stringify(json).includes(key))).toEqual([]);
+});

@@ -52,6 +52,7 @@ const keyViewSchema = z
     revoked_at: timeSchema.nullable(),
   })
   .meta({ id: 'Key' });
+const ownedKeySchema = keyViewSchema.extend({ account_id: z.uuid() }).meta({ id: 'OwnedKey' });
 type AccountView = Readonly<z.output<typeof accountViewSchema>>;
 type KeyView = Readonly<z.output<typeof keyViewSchema>>;
 
@@ -59,6 +60,7 @@ export const accounts = {
   list: defineOperation({
     name: 'accounts.list',
     http: 'GET /control/accounts',
+    scope: 'merged',
     summary: 'All accounts.',
     output: z.strictObject({ accounts: z.array(accountViewSchema) }),
     run: (live) => [...live.simulation.world.accounts.values()].map((each) => viewOf(live, each)),
@@ -68,6 +70,7 @@ export const accounts = {
   create: defineOperation({
     name: 'accounts.create',
     http: 'POST /control/accounts',
+    scope: 'owner',
     summary: 'A new account, without keys and SIMs.',
     status: 201,
     input: accountInputSchema,
@@ -83,6 +86,7 @@ export const accounts = {
   get: defineOperation({
     name: 'accounts.get',
     http: 'GET /control/accounts/{account_id}',
+    scope: 'owner',
     summary: 'One account.',
     output: accountViewSchema,
     run: viewOf,
@@ -91,6 +95,7 @@ export const accounts = {
   patch: defineOperation({
     name: 'accounts.patch',
     http: 'PATCH /control/accounts/{account_id}',
+    scope: 'owner',
     summary: 'Renames an account or changes its plan.',
     input: accountInputSchema.partial(),
     output: accountViewSchema,
@@ -108,6 +113,7 @@ export const accounts = {
   delete: defineOperation({
     name: 'accounts.delete',
     http: 'DELETE /control/accounts/{account_id}',
+    scope: 'owner',
     summary: 'Deletes an account with its keys, SIMs and messages.',
     recorded: true,
     run: ({ simulation, activity }, account) => {
@@ -122,15 +128,31 @@ export const accounts = {
   keys: defineOperation({
     name: 'accounts.keys',
     http: 'GET /control/accounts/{account_id}/keys',
+    scope: 'owner',
     summary: 'The keys of an account, without their full text.',
     output: z.strictObject({ keys: z.array(keyViewSchema) }),
     run: (_, { keys }) => keys.map(keyView),
     reply: (keys) => ({ keys }),
   }),
 
+  allKeys: defineOperation({
+    name: 'accounts.allKeys',
+    http: 'GET /control/keys',
+    scope: 'merged',
+    summary: 'The keys of all accounts, without their full text.',
+    output: z.strictObject({ keys: z.array(ownedKeySchema) }),
+    run: ({ simulation }) =>
+      [...simulation.world.accounts.values()].flatMap(({ accountId, keys }) =>
+        keys.map((key) => ({ ...keyView(key), account_id: accountId })),
+      ),
+    reply: (keys) => ({ keys }),
+  }),
+
   createKey: defineOperation({
     name: 'accounts.createKey',
     http: 'POST /control/accounts/{account_id}/keys',
+    showsKeys: true,
+    scope: 'owner',
     summary: 'A new key: the only time its full text is shown.',
     status: 201,
     input: keyInputSchema,
@@ -154,6 +176,7 @@ export const accounts = {
   revokeKey: defineOperation({
     name: 'accounts.revokeKey',
     http: 'DELETE /control/keys/{key_id}',
+    scope: 'owner',
     summary: 'Revokes a key. Revoking it again changes nothing.',
     recorded: true,
     run: ({ simulation }, key) => simulation.world.revokeKey(key),

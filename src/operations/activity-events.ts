@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { Status } from '../sim/status.ts';
 import type { ClockState } from './clock-state.ts';
-import type { RequestView } from './request-log.ts';
+import type { RequestView } from './request-views.ts';
 import type { SimView } from './sim-view.ts';
 import type { TrafficEvent } from './traffic.ts';
 
@@ -33,10 +33,8 @@ export interface EventData {
   readonly clock: ClockState;
   readonly traffic: TrafficEvent;
   readonly request: RequestView;
-  /** How many events of each kind were not sent one by one. */
-  readonly dense: Readonly<Partial<Record<EventKind, number>>>;
-  /** `missed` events are no longer available; null: an unknown number. */
-  readonly gap: { readonly missed: number | null };
+  /** Events were left out, or are no longer kept: read again. */
+  readonly behind: Readonly<Record<string, never>>;
 }
 export type AnyKind = keyof EventData;
 

@@ -1,15 +1,16 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { controlFixture, sendBy } from '../../verify/testkit/control-fixture.ts';
+import { keptRequests } from '../recording/exchange-record.ts';
+import { longestKeptBody } from '../recording/recorded-exchange.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
+import type { ActivityEvent, MessageEvent } from './activity-events.ts';
 import {
-  denseAbove,
   keptAfterLastMs,
   keptEvents,
+  mostEventsPerSecond,
   mostStreams,
   type StreamOptions,
-} from './activity.ts';
-import type { ActivityEvent, MessageEvent } from './activity-events.ts';
-import { keptRequests, longestKeptBody } from './request-log.ts';
+} from './event-streams.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -80,37 +81,38 @@ test('a stream gets each request only if it asks for requests', () => {
   void simulator.close();
 });
 
-test('above 2,000 events a second a stream gets their counts, until a second has fewer', () => {
-  const { simulator, events, count } = streamFixture();
-  for (let n = 0; n < denseAbove + 500; n++) sendBy(simulator, 0, {});
-  vi.advanceTimersByTime(100);
-  expect(count('message')).toBe(denseAbove);
-  expect(events.filter(({ kind }) => kind === 'dense').map(({ data }) => data)).toEqual([
-    { message: 500 },
-  ]);
-  vi.advanceTimersByTime(900);
+test('above 2,000 events a second a stream learns that it is behind, at most twice a second', () => {
+  const { simulator, count } = streamFixture();
+  for (let n = 0; n < mostEventsPerSecond + 500; n++) sendBy(simulator, 0, {});
+  vi.advanceTimersByTime(499);
+  expect([count('message'), count('behind')]).toEqual([mostEventsPerSecond, 0]);
+  for (let tick = 0; tick < 5; tick++) {
+    vi.advanceTimersByTime(100);
+    sendBy(simulator, 0, {});
+  }
+  expect([count('message'), count('behind')]).toEqual([mostEventsPerSecond, 1]);
+  vi.advanceTimersByTime(1_001);
+  expect(count('behind')).toBe(2);
   sendBy(simulator, 0, {});
-  expect(count('message')).toBe(denseAbove);
-  vi.advanceTimersByTime(1_000);
-  expect(count('dense')).toBe(2);
-  sendBy(simulator, 0, {});
-  expect(count('message')).toBe(denseAbove + 1);
+  expect(count('message')).toBe(mostEventsPerSecond + 1);
+  vi.advanceTimersByTime(2_000);
+  expect(count('behind')).toBe(2);
   void simulator.close();
 });
 
-test('a poll that moves more messages than a stream wants reports the first ones and counts the others', () => {
+test('a poll that moves more messages than a stream wants reports the first ones, then that it is behind', () => {
   const simulator = new Simulator({ clock: 'manual', noLimits: true });
-  for (let n = 0; n < denseAbove + 500; n++) sendBy(simulator, 0, {});
+  for (let n = 0; n < mostEventsPerSecond + 500; n++) sendBy(simulator, 0, {});
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout'] });
   const events: ActivityEvent[] = [];
   simulator.activity.stream((event) => events.push(event), { kinds: ['message'] });
   simulator.clock.advance('20s');
-  vi.advanceTimersByTime(100);
+  vi.advanceTimersByTime(500);
   const { messages } = simulator.simulation.world;
   expect(events.slice(0, -1).map(({ data }) => (data as MessageEvent).message_id)).toEqual(
-    [...messages.keys()].slice(0, denseAbove),
+    [...messages.keys()].slice(0, mostEventsPerSecond),
   );
-  expect(events.at(-1)).toMatchObject({ id: messages.size, kind: 'dense', data: { message: 500 } });
+  expect(events.at(-1)).toMatchObject({ id: messages.size, kind: 'behind', data: {} });
   const every = openStream(simulator, { kinds: ['message'], every: true });
   simulator.clock.advance('20s');
   expect(every.map(({ id }) => id)).toEqual(
@@ -119,17 +121,17 @@ test('a poll that moves more messages than a stream wants reports the first ones
   void simulator.close();
 });
 
-test('with `every` a stream gets all events one by one, and other streams still their counts', () => {
+test('with `every` a stream gets all events one by one, and is never behind', () => {
   const { simulator, count } = streamFixture();
   const every = openStream(simulator, { kinds: ['message'], every: true });
-  for (let n = 0; n < denseAbove + 500; n++) sendBy(simulator, 0, {});
-  vi.advanceTimersByTime(100);
-  expect([count('message'), count('dense')]).toEqual([denseAbove, 1]);
-  expect(every.map(({ kind }) => kind)).toEqual(Array(denseAbove + 500).fill('message'));
+  for (let n = 0; n < mostEventsPerSecond + 500; n++) sendBy(simulator, 0, {});
+  vi.advanceTimersByTime(500);
+  expect([count('message'), count('behind')]).toEqual([mostEventsPerSecond, 1]);
+  expect(every.map(({ kind }) => kind)).toEqual(Array(mostEventsPerSecond + 500).fill('message'));
   void simulator.close();
 });
 
-test('a reconnecting stream gets the events that it missed and the number of lost ones', () => {
+test('a reconnecting stream gets the events that it missed, or learns that it is behind', () => {
   const { simulator } = streamFixture({}, { kinds: ['clock'] });
   for (let n = 0; n < keptEvents + 5; n++) simulator.clock.advance(1);
   const kinds = openStream(simulator, { lastSeenId: keptEvents + 2 });
@@ -139,17 +141,17 @@ test('a reconnecting stream gets the events that it missed and the number of los
     '1005 clock',
   ]);
   const late = openStream(simulator, { lastSeenId: 2 });
-  expect(late[0]).toEqual({ id: 5, kind: 'gap', data: { missed: 3 } });
-  expect(late).toHaveLength(keptEvents + 1);
+  expect(late).toEqual([{ id: keptEvents + 5, kind: 'behind', data: {} }]);
   void simulator.close();
 });
 
-test('a reconnecting stream does not get the events that a dense second left out', () => {
-  const { simulator, events } = streamFixture({}, { kinds: ['message'] });
-  for (let n = 0; n < denseAbove + 500; n++) sendBy(simulator, 0, {});
-  const [first] = openStream(simulator, { kinds: ['message'], lastSeenId: denseAbove - 100 });
-  expect(first).toEqual({ id: denseAbove - 100, kind: 'gap', data: { missed: 500 } });
-  expect(events.at(-1)?.id).toBe(denseAbove);
+test('a stream that reconnects after events were left out is behind', () => {
+  const { simulator } = streamFixture({}, { kinds: ['message'] });
+  for (let n = 0; n < mostEventsPerSecond + 500; n++) sendBy(simulator, 0, {});
+  const lastSeenId = mostEventsPerSecond - 100;
+  expect(openStream(simulator, { kinds: ['message'], lastSeenId })).toEqual([
+    { id: mostEventsPerSecond + 500, kind: 'behind', data: {} },
+  ]);
   void simulator.close();
 });
 
@@ -167,13 +169,13 @@ test('3 s after the last stream has left, no event is made or kept', () => {
   expect(simulator.simulation.lifecycle.reader).toBeUndefined();
   expect(vi.getTimerCount()).toBe(0);
   const late = openStream(simulator, { lastSeenId: 2 });
-  expect(late).toMatchObject([{ kind: 'gap', data: { missed: null } }]);
+  expect(late).toMatchObject([{ kind: 'behind' }]);
   void simulator.close();
 });
 
-test('an id of another process is a gap of unknown length', () => {
+test('a stream with the id of another process is behind', () => {
   const { events, simulator } = streamFixture({}, { lastSeenId: 41 });
-  expect(events).toEqual([{ id: 0, kind: 'gap', data: { missed: null } }]);
+  expect(events).toEqual([{ id: 0, kind: 'behind', data: {} }]);
   void simulator.close();
 });
 

@@ -27,6 +27,7 @@ export const assumptions = {
   get: defineOperation({
     name: 'assumptions.get',
     http: 'GET /control/assumptions',
+    scope: 'local',
     summary: 'The answers in force where the document is silent, by name.',
     output: inForceSchema,
     run: ({ simulation }) => simulation.world.assumptions,
@@ -35,6 +36,7 @@ export const assumptions = {
   patch: defineOperation({
     name: 'assumptions.patch',
     http: 'PATCH /control/assumptions',
+    scope: 'all',
     summary: 'Switches assumptions for everything that happens from now on.',
     input: assumptionsSchema,
     output: inForceSchema,
@@ -50,6 +52,7 @@ export const assumptions = {
   ledger: defineOperation({
     name: 'assumptions.ledger',
     http: 'GET /control/assumptions/ledger',
+    scope: 'local',
     summary: 'Every gap of the document with its answers.',
     output: z.strictObject({ assumptions: z.array(ledgerEntrySchema) }),
     run: () =>
@@ -75,17 +78,28 @@ const later: readonly string[] = [
   'pathCase',
   'headMethod',
   'keyCheck',
-  'fieldOrder',
-  'senderFieldName',
   'emptySendAt',
-  'requestIdUnit',
-  'numberMinDigits',
   'receivedQuery',
-  'queryForms',
   'bearerSpace',
 ];
 
+/** Assumptions of the first journals that are facts now, by the name that preceded them. */
+const factsAfter: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
+  keyFormat: [
+    ['dashboardSendShape', 'same_as_v1'],
+    ['externalSendShape', 'same_as_v1'],
+  ],
+  tasksShape: [
+    ['tasksAccess', 'owner'],
+    ['statsShape', 'counts'],
+  ],
+};
+
 /** Journals compare only the answers that the first version had, so older ones still replay. */
 function asFirstRecorded(answers: Assumptions): unknown {
-  return Object.fromEntries(Object.entries(answers).filter(([name]) => !later.includes(name)));
+  return Object.fromEntries(
+    Object.entries(answers)
+      .filter(([name]) => !later.includes(name))
+      .flatMap((entry) => [entry, ...(factsAfter[entry[0]] ?? [])]),
+  );
 }

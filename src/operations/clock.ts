@@ -13,7 +13,11 @@ import { durationMs, timeMs, timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
 
 const modeSchema = z.strictObject({
-  mode: z.enum(clockModes),
+  mode: z
+    .enum(clockModes)
+    .describe(
+      'manual stands still until it is advanced; real runs as the wall clock; scaled faster.',
+    ),
   rate: z
     .number()
     .positive({ error: 'expected a number above 0' })
@@ -24,22 +28,28 @@ const modeSchema = z.strictObject({
 type Mode = z.input<typeof modeSchema>;
 
 /** Exactly one of the three. */
-const advanceSchema = z.union(
-  [
-    z.strictObject({
-      by: z
-        .string({ error: 'expected a text with its unit: write "60s" for 60 seconds' })
-        .describe('`"24h"`, in ms, s, m, h or d.'),
-    }),
-    z.strictObject({
-      to: z
-        .union([z.string(), z.number()], { error: 'expected a string or a number' })
-        .describe('ISO 8601 with its zone; or epoch milliseconds.'),
-    }),
-    z.strictObject({ until_idle: z.literal(true) }),
-  ],
-  { error: 'expected one of {"by":"24h"}, {"to":"<ISO 8601>"} and {"until_idle":true}' },
-);
+const advanceSchema = z
+  .union(
+    [
+      z
+        .strictObject({
+          by: z
+            .string({ error: 'expected a text with its unit: write "60s" for 60 seconds' })
+            .describe('Such as `24h`: a number with ms, s, m, h or d.'),
+        })
+        .meta({ title: 'by a duration' }),
+      z
+        .strictObject({
+          to: z
+            .union([z.string(), z.number()], { error: 'expected a string or a number' })
+            .describe('ISO 8601 with its zone; or epoch milliseconds.'),
+        })
+        .meta({ title: 'to a time' }),
+      z.strictObject({ until_idle: z.literal(true) }).meta({ title: 'until idle' }),
+    ],
+    { error: 'expected one of {"by":"24h"}, {"to":"<ISO 8601>"} and {"until_idle":true}' },
+  )
+  .meta({ title: 'Advance' });
 type AdvanceInput = z.input<typeof advanceSchema>;
 /** In JavaScript a duration may also be a number of milliseconds. */
 export type Advance = { readonly by: string | number } | Exclude<AdvanceInput, { by: unknown }>;
@@ -48,6 +58,7 @@ export const clock = {
   /** The simulated time, in epoch milliseconds. */
   now: defineOperation({
     name: 'clock.now',
+    scope: 'local',
     summary: 'The simulated time in epoch milliseconds.',
     run: ({ simulation }) => simulation.clock.now(),
   }),
@@ -55,6 +66,7 @@ export const clock = {
   state: defineOperation({
     name: 'clock.state',
     http: 'GET /control/clock',
+    scope: 'merged',
     summary: 'Simulated time, and the timers that wait for it.',
     output: clockStateSchema,
     run: clockState,
@@ -66,6 +78,7 @@ export const clock = {
   setMode: defineOperation({
     name: 'clock.setMode',
     http: 'PUT /control/clock',
+    scope: 'all',
     summary: 'Sets what moves simulated time. Time continues from the present.',
     input: modeSchema,
     output: clockStateSchema,
@@ -92,6 +105,7 @@ export const clock = {
   advance: defineOperation({
     name: 'clock.advance',
     http: 'POST /control/clock/advance',
+    scope: 'all',
     summary: 'Moves simulated time; answers when everything that fell due has happened.',
     input: advanceSchema,
     output: z.strictObject({

@@ -4,7 +4,8 @@
 import { expect, test } from 'vitest';
 import { Simulator } from '../simulator.ts';
 import { clock } from './clock.ts';
-import { replay } from './define.ts';
+import { type Operation, replay, type Scope } from './define.ts';
+import { operations } from './table.ts';
 
 test('a recorded operation stands in the journal under its name, with its arguments', async () => {
   const simulator = new Simulator({ clock: 'manual' });
@@ -12,8 +13,8 @@ test('a recorded operation stands in the journal under its name, with its argume
   simulator.clock.setMode('scaled', 60);
   const [, ...entries] = simulator.journalText().trim().split('\n');
   expect(entries.map((line) => JSON.parse(line))).toMatchObject([
-    { lever: 'clock.advance', args: [{ by: '24h' }] },
-    { lever: 'clock.setMode', args: [{ mode: 'scaled', rate: 60 }] },
+    { operation: 'clock.advance', args: [{ by: '24h' }] },
+    { operation: 'clock.setMode', args: [{ mode: 'scaled', rate: 60 }] },
   ]);
   await simulator.close();
 });
@@ -28,4 +29,37 @@ test('arguments as older journals hold them are played too', async () => {
   expect(simulator.clock.now() - startMs).toBeGreaterThanOrEqual(3_000);
   expect(simulator.clock.state()).toMatchObject({ mode: 'scaled', rate: 60 });
   await simulator.close();
+});
+
+/** What each path parameter says of the shards that an operation concerns. */
+const scopeOfTarget: Readonly<Record<string, Scope>> = {
+  account_id: 'owner',
+  message_id: 'owner',
+  key_id: 'owner',
+  device_id: 'owner',
+  world_id: 'owner',
+  // The same on every shard.
+  fault_id: 'all',
+  // Counted by each shard for itself.
+  number: 'local',
+};
+
+/** The scope that the path and the effect of an operation ask for, if they ask for one. */
+function scopeAskedFor({ name, path, target, recorded, slices }: Operation): Scope | undefined {
+  if (path.startsWith('/control/pool/')) return 'all';
+  if (target !== undefined) return scopeOfTarget[target];
+  if (/^(accounts|worlds)\.create$/.test(name)) return 'owner';
+  // A snapshot is the state of one shard.
+  if (recorded && name !== 'snapshots.restore') return 'all';
+  // Work that grows with the messages grows with those of every shard.
+  return slices === undefined ? undefined : 'merged';
+}
+
+test('every operation has the scope that its path and its effect ask for', () => {
+  const asked = operations.filter((operation) => scopeAskedFor(operation) !== undefined);
+  expect(asked.length).toBeGreaterThan(40);
+  expect(asked.filter((each) => each.scope !== scopeAskedFor(each))).toEqual([]);
+  const named = operations.filter(({ scope }) => scope === 'owner');
+  const isNamed = (each: Operation) => each.target !== undefined || /create$/.test(each.name);
+  expect(named.filter((each) => !isNamed(each))).toEqual([]);
 });

@@ -1,8 +1,8 @@
 /**
  * One declaration per operation: what a user can do beyond the documented service. From it come the
  * method on the simulator, the control port's route and document, journal replay, the dashboard's
- * types and the fuzzer's requests. Only `perform` reads an operation's input and finds the object
- * that its path names.
+ * types and the fuzzer's requests. `perform` and `replay` both end in `run`, which alone reads the
+ * input and finds the object that the path names.
  */
 import type { z } from 'zod';
 import type { ControlReply } from '../http/transport/transport.ts';
@@ -29,9 +29,17 @@ type Given<Input> = Input extends z.ZodType
     : [input: Readonly<z.input<Input>>]
   : [];
 
+/**
+ * Which shards of a fleet an operation concerns: `all` changes every shard; `owner` goes to the
+ * shard of the account, message, key, SIM or world that it names; `merged` joins the lists and
+ * counts of all; `local` is answered by any one shard for itself.
+ */
+export type Scope = 'all' | 'owner' | 'merged' | 'local';
+
 interface Described<Name extends string> {
   /** Noun and verb, such as `clock.advance`: the name in journals and OpenAPI. */
   readonly name: Name;
+  readonly scope: Scope;
   readonly summary: string;
   readonly description?: string;
   /** True if journals record and replay it; a text is its name in journals. */
@@ -43,7 +51,9 @@ interface Described<Name extends string> {
   /** A longer body is answered 413. Default 65,536. */
   readonly bodyLimitBytes?: number;
   /** Statuses of refusals, besides those that the declaration implies. */
-  readonly refusals?: readonly (408 | 409)[];
+  readonly refusals?: readonly (408 | 409 | 503)[];
+  /** True if its reply shows keys: they are hidden in all other replies of the control port. */
+  readonly showsKeys?: boolean;
   /** True if it returns a promise; a refusal then rejects the promise. */
   readonly isAsync?: boolean;
 }
@@ -69,7 +79,7 @@ interface Declaration<
   /** The part of the result that journals compare, if not the whole. */
   readonly recordedResult?: (result: Result) => unknown;
   /**
-   * The input if the user gives none, read from outside the run (the wall clock); journals record
+   * The input, read from outside the run (the wall clock); a user cannot give it. Journals record
    * it.
    */
   readonly inputFrom?: (live: Live) => z.input<NonNullable<In>>;
@@ -239,7 +249,7 @@ function readArguments(
 function run(operation: Operation, live: Live, id: string | undefined, input: unknown): unknown {
   const { name, target } = operation;
   const found = target === undefined ? [] : [find(target, live, String(id))];
-  // The noun itself words mistakes in limits and assumptions.
+  // The noun selects the wording of mistakes in limits and assumptions.
   const read =
     operation.input === undefined ? [] : [readInput(operation.input, input, [nounOf(name)])];
   return (operation.run as (live: Live, ...given: unknown[]) => unknown)(live, ...found, ...read);

@@ -3,7 +3,6 @@
  */
 import { z } from 'zod';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import { denseAbove, keptEvents } from './activity.ts';
 import {
   type ActivityEvent,
   defaultKinds,
@@ -11,13 +10,15 @@ import {
   eventsQuerySchema,
 } from './activity-events.ts';
 import { defineOperation, WholeReply } from './define.ts';
+import { keptEvents, mostEventsPerSecond } from './event-streams.ts';
 
 export const events = {
   stream: defineOperation({
     name: 'events.stream',
     http: 'GET /control/events',
+    scope: 'merged',
     summary: `Server-sent events: ${defaultKinds.join(', ')}, and \`request\` if asked for.`,
-    description: `Above ${denseAbove} events a second, the stream carries counts (\`dense\`) instead. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; an event \`gap\` states how many were lost.`,
+    description: `Above ${mostEventsPerSecond} events a second, the stream carries \`behind\` (read again; at most twice a second) instead. \`Last-Event-ID\` resumes, up to ${keptEvents} events back; further back it starts with \`behind\`.`,
     input: eventsQuerySchema,
     contentType: 'text/event-stream',
     output: z.string(),

@@ -12,7 +12,7 @@ test('AUTH-2 a request is made with a key of the account, and shown without it',
   expect(made.json).toMatchObject({ request: { method: 'POST', body }, reply: { status: 202 } });
   expect(JSON.parse(made.json.reply.body).status).toBe('queued');
   expect(JSON.stringify(made.json)).not.toContain(account?.api_key);
-  expect(simulator.requestLog.last()).toMatchObject({ endpoint: 'send', status: 202 });
+  expect(simulator.requests.list()[0]).toMatchObject({ endpoint: 'send', status: 202 });
   await simulator.close();
 });
 

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { keyPrefix } from '../sim/key-prefix.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { ApiKey } from '../sim/records.ts';
+import { servicePaths } from '../sim/service-paths.ts';
 import { defineOperation } from './define.ts';
 import { exchangeViewSchema, faultOf } from './exchange-view.ts';
 
@@ -30,6 +31,7 @@ export const exchanges = {
   perform: defineOperation({
     name: 'exchanges.perform',
     http: 'POST /control/accounts/{account_id}/requests',
+    scope: 'owner',
     summary:
       'Sends a request to the service with a key of the account, and returns the exchange without the key.',
     input: exchangeInputSchema,
@@ -37,10 +39,10 @@ export const exchanges = {
     bodyLimitBytes: 1_048_576,
     refusals: [409],
     examples: [
-      { method: 'GET', path: '/api/v1/account/stats/' },
+      { method: 'GET', path: servicePaths.stats },
       {
         method: 'POST',
-        path: '/api/v1/sms/send/',
+        path: servicePaths.send,
         body: '{"to":"+12025550123","from":"+12025550101","message":"Hello"}',
       },
     ],

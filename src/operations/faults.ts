@@ -27,6 +27,7 @@ export const faults = {
   list: defineOperation({
     name: 'faults.list',
     http: 'GET /control/faults',
+    scope: 'merged',
     summary: 'The faults in force, and how often each has acted.',
     output: z.strictObject({ faults: z.array(faultViewSchema) }),
     run: ({ simulation }) => simulation.faults.list.map(faultView),
@@ -36,6 +37,7 @@ export const faults = {
   add: defineOperation({
     name: 'faults.add',
     http: 'POST /control/faults',
+    scope: 'all',
     summary: 'Adds a fault.',
     status: 201,
     input: faultInputSchema,
@@ -61,6 +63,7 @@ export const faults = {
   clear: defineOperation({
     name: 'faults.clear',
     http: 'DELETE /control/faults',
+    scope: 'all',
     summary: 'Removes all faults.',
     recorded: true,
     run: ({ simulation }) => simulation.faults.clear(),
@@ -69,6 +72,7 @@ export const faults = {
   remove: defineOperation({
     name: 'faults.remove',
     http: 'DELETE /control/faults/{fault_id}',
+    scope: 'all',
     summary: 'Removes one fault.',
     recorded: true,
     run: ({ simulation }, { faultId }) => void simulation.faults.remove(faultId),

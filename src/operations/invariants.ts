@@ -4,9 +4,9 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { restoreSimulation } from '../recording/restore.ts';
-import { type Snapshot, snapshotSchema } from '../recording/snapshot-format.ts';
-import { takeSnapshot } from '../recording/take-snapshot.ts';
+import { restoreSnapshot } from '../recording/restore-state.ts';
+import { type Snapshot, snapshotSchema } from '../recording/state-format.ts';
+import { takeSnapshot } from '../recording/take-state.ts';
 import { Findings, mostLines } from '../simulation/invariants/findings.ts';
 import { walk } from '../simulation/invariants/walk.ts';
 import { readInput } from './input.ts';
@@ -58,7 +58,7 @@ function checkRoundTrip({ simulation, settings, wallClock }: Live, found: Findin
       snapshotSchema,
       JSON.parse(JSON.stringify(takeSnapshot({ simulation, wallClock }))),
     );
-    const restored = restoreSimulation(snapshot, settings, new Map());
+    const restored = restoreSnapshot(snapshot, { settings, known: new Map() });
     const again = takeSnapshot({ simulation: restored, wallClock });
     restored.stop();
     for (const part of Object.keys(snapshot) as (keyof Snapshot)[]) {

@@ -20,6 +20,7 @@ export const limits = {
   get: defineOperation({
     name: 'limits.get',
     http: 'GET /control/limits',
+    scope: 'local',
     summary: 'Requests per minute and endpoint; null for no limit.',
     output: limitsSchema,
     run: ({ simulation }) => simulation.limiter.limits,
@@ -28,6 +29,7 @@ export const limits = {
   patch: defineOperation({
     name: 'limits.patch',
     http: 'PATCH /control/limits',
+    scope: 'all',
     summary: 'Changes limits; a changed one starts with full buckets.',
     input: limitOverridesSchema,
     output: limitsSchema,
@@ -45,6 +47,7 @@ export const limits = {
   reset: defineOperation({
     name: 'limits.reset',
     http: 'POST /control/limits/reset',
+    scope: 'all',
     summary: 'Fills every bucket.',
     output: z.strictObject({ status: z.literal('ok') }),
     recorded: true,
@@ -55,6 +58,7 @@ export const limits = {
   buckets: defineOperation({
     name: 'limits.buckets',
     http: 'GET /control/limits/buckets',
+    scope: 'merged',
     summary: 'How many requests each account could still make now, for each limited endpoint.',
     output: z.strictObject({
       buckets: z.array(

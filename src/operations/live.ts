@@ -4,21 +4,19 @@
  */
 import type { Settings } from '../config/settings.ts';
 import type { ApiReply, ApiRequest, Delivery } from '../http/service/messages.ts';
-import type { ExchangeRecord } from '../referee/exchange-record.ts';
+import type { ExchangeRecord } from '../recording/exchange-record.ts';
 import type { Counts } from '../simulation/metrics/families.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
 import type { WorldSimulator, Worlds } from '../worlds/worlds.ts';
 import type { Activity } from './activity.ts';
 import type { OpenWaits } from './open-waits.ts';
-import type { RequestLog } from './request-log.ts';
 
 export interface Live extends WorldSimulator {
   readonly settings: Settings;
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
   readonly activity: Activity;
-  readonly requestLog: RequestLog;
   readonly exchangeRecord: ExchangeRecord;
   readonly counts: Counts;
   readonly waits: OpenWaits;
@@ -48,6 +46,8 @@ export interface Live extends WorldSimulator {
   handle(request: ApiRequest): ApiReply;
   /** Reports that a delayed reply of any world was sent, or that its client has gone. */
   left(delivery: Delivery, isSeen: boolean): void;
+  /** Why the world's inputs can no longer be recorded, and all its requests fail. */
+  readonly journalFailure: string | undefined;
   /** The run as NDJSON: since the start, or without a journal file since the last reset. */
   journalText(): string;
   /** Stops the process as SIGTERM does. */

@@ -33,6 +33,7 @@ function* pageOf(
 /** `wait` with `advance`, synchronously. Journals record it as the wait. */
 const advancing = defineOperation({
   name: 'messages.advanceUntil',
+  scope: 'all',
   summary: 'Moves simulated time until enough messages match.',
   input: waitInputSchema,
   recorded: 'messages.wait',
@@ -44,6 +45,7 @@ export const messages = {
   list: defineOperation({
     name: 'messages.list',
     http: 'GET /control/messages',
+    scope: 'merged',
     summary: 'Messages of all accounts, newest first.',
     input: querySchema.prefault({}),
     output: z.strictObject({
@@ -59,6 +61,7 @@ export const messages = {
   wait: defineOperation({
     name: 'messages.wait',
     http: 'POST /control/messages/wait',
+    scope: 'merged',
     summary: 'Answers when enough messages match.',
     description:
       'Answers 408 after `timeout_ms`. With a manual clock, `advance` moves simulated time until then.',
@@ -79,6 +82,7 @@ export const messages = {
   get: defineOperation({
     name: 'messages.get',
     http: 'GET /control/messages/{message_id}',
+    scope: 'owner',
     summary: 'The full record of a message, with its history.',
     output: messageRecordSchema,
     run: ({ simulation }, message) => messageRecord(simulation.world, message),
@@ -88,6 +92,7 @@ export const messages = {
   progress: defineOperation({
     name: 'messages.progress',
     http: 'POST /control/messages/{message_id}/progress',
+    scope: 'owner',
     summary: 'Takes one legal step: queued, sending, sent, delivered.',
     output: messageRecordSchema,
     refusals: [409],
@@ -104,6 +109,7 @@ export const messages = {
   fail: defineOperation({
     name: 'messages.fail',
     http: 'POST /control/messages/{message_id}/fail',
+    scope: 'owner',
     summary: 'Makes the message fail.',
     input: z.strictObject({ reason: z.string().min(1).max(200).default('forced') }).prefault({}),
     output: messageRecordSchema,

@@ -2,27 +2,57 @@
  * Metrics for Prometheus. The method returns values; the control port returns text.
  */
 import { z } from 'zod';
-import { familiesOf } from '../simulation/metrics/families.ts';
+import { atOnce } from '../sim/at-once.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
+import {
+  familiesOf,
+  type MeasuredWorld,
+  mostLabelledWorlds,
+} from '../simulation/metrics/families.ts';
 import { defineOperation, WholeReply } from './define.ts';
+import type { Live } from './live.ts';
+
+const querySchema = z
+  .strictObject({
+    world: z.string().min(1).max(100).exactOptional().describe('The metrics of this world alone.'),
+  })
+  .default({});
+
+/** The first world shows the metrics of all worlds; any other world shows its own. */
+function* metricsOf(live: Live, { world }: z.output<typeof querySchema>) {
+  const { first, list } = live.hosting;
+  const isFirst = live === first.simulator;
+  const named = world === undefined ? undefined : live.hosting.get(world);
+  if (world !== undefined && (named === undefined || !(isFirst || named.simulator === live))) {
+    throw new OperationRefused('invalid', `there is no world ${world} here`, 'world');
+  }
+  const shown =
+    named !== undefined ? [named] : isFirst ? [first, ...list] : [{ worldId: '', simulator: live }];
+  return yield* familiesOf(
+    shown.map(
+      ({ worldId, simulator: { counts, simulation } }): MeasuredWorld => ({
+        worldId,
+        counts,
+        simulation,
+      }),
+    ),
+  );
+}
 
 export const metrics = defineOperation({
   name: 'simulator.metrics',
   http: 'GET /control/metrics',
+  scope: 'merged',
   summary: 'Metrics: OpenMetrics if `Accept` names it, otherwise the text format of Prometheus.',
+  description:
+    `Of several worlds, each sample has the label \`world\`. Of more than ${mostLabelledWorlds} ` +
+    'worlds there are only totals; `world` selects one.',
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
+  input: querySchema,
   output: z.string(),
-  run: (live) => {
-    const { first, list } = live.hosting;
-    // The first world shows the metrics of all worlds; any other world shows its own.
-    const shown = live === first.simulator ? [first, ...list] : [{ worldId: '', simulator: live }];
-    return familiesOf(
-      shown.map(({ worldId, simulator: { counts, simulation } }) => ({
-        worldId,
-        counts,
-        simulation,
-      })),
-    );
-  },
+  examples: [{ world: 'default' }],
+  run: (live, query) => atOnce(metricsOf(live, query)),
+  slices: metricsOf,
   reply: async (families, _, headers) => {
     const { exposition } = await import('../simulation/metrics/exposition.ts');
     const wantsOpenMetrics = headers['accept']?.includes('application/openmetrics-text') === true;

@@ -10,7 +10,7 @@ import type { Live } from './live.ts';
 
 const outcomesSchema = z.strictObject({
   outcomes: z
-    .array(outcomeSchema.meta({ id: 'Outcome' }))
+    .array(outcomeSchema.meta({ id: 'Outcome', title: 'Fate' }))
     .max(mostOutcomes)
     .describe('The first one that matches a recipient applies.'),
 });
@@ -19,6 +19,7 @@ export const outcomes = {
   get: defineOperation({
     name: 'outcomes.get',
     http: 'GET /control/outcomes',
+    scope: 'local',
     summary: 'The scripted fates, by recipient.',
     output: outcomesSchema,
     run: inForce,
@@ -27,6 +28,7 @@ export const outcomes = {
   put: defineOperation({
     name: 'outcomes.put',
     http: 'PUT /control/outcomes',
+    scope: 'all',
     summary:
       'Replaces the scripted fates. The fixed recipients stay; the given fates take precedence.',
     input: outcomesSchema,
@@ -49,6 +51,7 @@ export const outcomes = {
   hits: defineOperation({
     name: 'outcomes.hits',
     http: 'GET /control/outcomes/hits',
+    scope: 'merged',
     summary: 'The number of messages to the recipients of each scripted fate.',
     output: z.strictObject({
       hits: z

@@ -2,10 +2,11 @@
  * The operations on the referee: report on the run so far, and start anew. Rules: the client rules.
  */
 import { z } from 'zod';
-import { clientRules } from '../referee/client-rules.ts';
+import { clientRules } from '../ledger/rules.ts';
 import { detailsOf } from '../referee/details.ts';
 import { latestReports, reportSchema } from '../referee/intents-file.ts';
 import { defaultGraceMs, judging, reportJson } from '../referee/judge.ts';
+import { readingOf } from '../referee/recorded-feed.ts';
 import { atOnce } from '../sim/at-once.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { isUndelivered } from '../sim/outcomes.ts';
@@ -91,7 +92,7 @@ const reportJsonSchema = z
                 account_id: z.string().nullable(),
                 endpoint: z.string().nullable(),
                 what: z.string(),
-                exchanges: z.array(place).describe('Numbers in the record, from 1.'),
+                exchanges: z.array(place).describe('Their numbers in the list of requests.'),
               })
               .meta({ id: 'RefereeFinding' }),
           ),
@@ -111,6 +112,7 @@ export const referee = {
   report: defineOperation({
     name: 'referee.report',
     http: 'GET /control/referee',
+    scope: 'merged',
     summary: 'Judges the client by the requests so far: a verdict for each client rule.',
     input: inputSchema,
     output: reportJsonSchema,
@@ -122,6 +124,7 @@ export const referee = {
   judge: defineOperation({
     name: 'referee.judge',
     http: 'POST /control/referee',
+    scope: 'merged',
     summary: 'The same report, with what the client meant to send and what it reported.',
     input: withIntentsSchema,
     output: reportJsonSchema,
@@ -147,6 +150,7 @@ export const referee = {
   restart: defineOperation({
     name: 'referee.restart',
     http: 'DELETE /control/referee',
+    scope: 'all',
     summary: 'Forgets the requests so far: the next report begins here.',
     recorded: true,
     run: ({ exchangeRecord }): void => exchangeRecord.restart(),
@@ -165,7 +169,7 @@ function* slicesOf(
   input: z.output<typeof withIntentsSchema>,
 ): Generator<undefined, RefereeReportJson> {
   const work = reportOn(live, input);
-  return live.exchangeRecord.size < shortRecord ? atOnce(work) : yield* work;
+  return live.exchangeRecord.first.length < shortRecord ? atOnce(work) : yield* work;
 }
 
 function* reportOn(
@@ -183,7 +187,7 @@ function* reportOn(
   }
   const { lack, isCutAtStart } = exchangeRecord;
   const { world } = simulation;
-  const report = yield* judging(yield* exchangeRecord.reading(), {
+  const report = yield* judging(yield* readingOf(exchangeRecord, world.keyRing.texts), {
     isPartial: isOn(partial),
     isStrict: isOn(strict),
     graceMs: durationMs(grace, 'grace'),

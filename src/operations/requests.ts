@@ -2,14 +2,24 @@
  * The operations that show the last requests of the service.
  */
 import { z } from 'zod';
+import { keptRequests } from '../recording/exchange-record.ts';
 import { defineOperation } from './define.ts';
+import { harOf, harSchema } from './har.ts';
 import { limitSchema } from './query.ts';
-import { keptRequests, requestDetailSchema, requestViewSchema } from './request-log.ts';
+import {
+  detailOf,
+  isReplyWith,
+  type RequestView,
+  requestDetailSchema,
+  requestViewSchema,
+  viewOf,
+} from './request-views.ts';
 
 export const requests = {
   list: defineOperation({
     name: 'requests.list',
     http: 'GET /control/requests',
+    scope: 'merged',
     summary:
       'The last 1,000 requests to the service since the start or a reset, newest first, without keys.',
     input: z
@@ -23,15 +33,34 @@ export const requests = {
       .prefault({}),
     output: z.strictObject({ requests: z.array(requestViewSchema) }),
     examples: [{ limit: 2 }],
-    run: ({ requestLog }, { limit, message_id: messageId }) => requestLog.newest(limit, messageId),
+    run: ({ exchangeRecord }, { limit, message_id: messageId }) => {
+      const views: RequestView[] = [];
+      for (const exchange of exchangeRecord.newest()) {
+        if (views.length === limit) break;
+        if (messageId === undefined || isReplyWith(exchange, messageId))
+          views.push(viewOf(exchange));
+      }
+      return views;
+    },
     reply: (requests) => ({ requests }),
   }),
 
   get: defineOperation({
     name: 'requests.get',
     http: 'GET /control/requests/{number}',
+    scope: 'local',
     summary: 'One of the last 1,000 requests as sent over the wire, with its reply.',
     output: requestDetailSchema,
-    run: (_, request) => request,
+    run: (_, exchange) => detailOf(exchange),
+  }),
+
+  har: defineOperation({
+    name: 'requests.har',
+    http: 'GET /control/har',
+    scope: 'merged',
+    summary: 'The last 1,000 requests as HAR 1.2, without keys; the referee reads it, too.',
+    output: harSchema,
+    run: ({ exchangeRecord, baseUrl }) =>
+      harOf([...exchangeRecord.newest()].reverse(), baseUrl || 'http://localhost'),
   }),
 };

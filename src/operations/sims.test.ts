@@ -72,3 +72,20 @@ test('a SIM of an account is not a pool number', async () => {
   const { device_id: id } = JSON.parse(send({}).body);
   expect((await call('DELETE', `/control/pool/${id}`)).status).toBe(404);
 });
+
+test('the inbound messages of all accounts are listed together, newest first', async () => {
+  const { call, simulator } = controlFixture();
+  const [acme, globex] = simulator.accounts.list();
+  const receive = (id: string | undefined, to: string, message: string) => {
+    simulator.sims.receive(id ?? '', { from: 'Bank', to, message });
+    simulator.clock.advance('1s');
+  };
+  receive(acme?.account_id, '+12025550101', 'first');
+  receive(globex?.account_id, '+12025550111', 'second');
+  receive(acme?.account_id, '+12025550102', 'third');
+  const { json } = await call('GET', '/control/received?limit=2');
+  expect(json.received).toMatchObject([
+    { message: 'third', account_id: acme?.account_id },
+    { message: 'second', account_id: globex?.account_id },
+  ]);
+});

@@ -32,6 +32,9 @@ const receivedViewSchema = z
     received_at: timeSchema,
   })
   .meta({ id: 'ReceivedMessage' });
+const ownedReceivedSchema = receivedViewSchema
+  .extend({ account_id: z.uuid() })
+  .meta({ id: 'OwnedReceivedMessage' });
 
 /** The failure reason of unfinished messages of a removed SIM. */
 const simRemoved = 'sim_removed';
@@ -40,6 +43,7 @@ export const sims = {
   list: defineOperation({
     name: 'sims.list',
     http: 'GET /control/accounts/{account_id}/sims',
+    scope: 'owner',
     summary: 'The SIMs of an account.',
     output: z.strictObject({ sims: z.array(simViewSchema) }),
     run: (_, { devices }) => devices.map(simView),
@@ -49,6 +53,7 @@ export const sims = {
   all: defineOperation({
     name: 'sims.all',
     http: 'GET /control/sims',
+    scope: 'merged',
     summary: 'All SIMs: those of every account, and the numbers of the shared pool.',
     output: z.strictObject({ sims: z.array(simViewSchema) }),
     run: ({ simulation }) => [...simulation.world.devices.values()].map(simView),
@@ -58,6 +63,7 @@ export const sims = {
   get: defineOperation({
     name: 'sims.get',
     http: 'GET /control/sims/{device_id}',
+    scope: 'owner',
     summary: 'One SIM.',
     output: simViewSchema,
     run: (_, device) => simView(device),
@@ -66,6 +72,7 @@ export const sims = {
   create: defineOperation({
     name: 'sims.create',
     http: 'POST /control/accounts/{account_id}/sims',
+    scope: 'owner',
     summary: 'Pairs a new SIM.',
     status: 201,
     input: simInputSchema,
@@ -80,6 +87,7 @@ export const sims = {
   patch: defineOperation({
     name: 'sims.patch',
     http: 'PATCH /control/sims/{device_id}',
+    scope: 'owner',
     summary: 'Changes a SIM or a pool number: connected, active, allowed, or who polls.',
     input: z.strictObject({
       ...stateSchemas,
@@ -94,7 +102,7 @@ export const sims = {
     ],
     run: (live, device, patch) => {
       if (device.account === undefined && patch.polling === 'external') {
-        // `tasksAccess: owner`: a pool number has no owner whose key could poll it.
+        // A pool number has no owner whose key could poll it.
         const message = `${device.number} is a number of the pool: it belongs to no account whose key could poll it, so it polls by itself`;
         throw new OperationRefused('conflict', message, 'polling');
       }
@@ -106,6 +114,7 @@ export const sims = {
   delete: defineOperation({
     name: 'sims.delete',
     http: 'DELETE /control/sims/{device_id}',
+    scope: 'owner',
     summary: 'Removes a SIM, or a number of the shared pool. Its messages stay.',
     description: `Messages that are not final fail with \`${simRemoved}\`; 409 if the assumption failsFrom forbids that.`,
     refusals: [409],
@@ -116,6 +125,7 @@ export const sims = {
   poll: defineOperation({
     name: 'sims.poll',
     http: 'POST /control/sims/{device_id}/poll',
+    scope: 'owner',
     summary: 'Makes the device poll now: it reports progress and picks up work.',
     output: z.strictObject({
       picked_up: z.array(z.uuid()).describe('Ids of the messages that became `sending`.'),
@@ -131,6 +141,7 @@ export const sims = {
   pool: defineOperation({
     name: 'sims.pool',
     http: 'GET /control/pool',
+    scope: 'local',
     summary: 'The numbers of the shared pool.',
     output: z.strictObject({ sims: z.array(simViewSchema) }),
     run: ({ simulation }) => simulation.world.pool.map(simView),
@@ -140,6 +151,7 @@ export const sims = {
   addToPool: defineOperation({
     name: 'sims.addToPool',
     http: 'POST /control/pool',
+    scope: 'all',
     summary: 'A new number of the shared pool.',
     status: 201,
     input: z.strictObject({ number: numberSchema }),
@@ -153,6 +165,7 @@ export const sims = {
   removeFromPool: defineOperation({
     name: 'sims.removeFromPool',
     http: 'DELETE /control/pool/{device_id}',
+    scope: 'all',
     summary: 'Removes a number of the shared pool. Its messages stay, as with any SIM.',
     refusals: [409],
     recorded: true,
@@ -167,6 +180,7 @@ export const sims = {
   received: defineOperation({
     name: 'sims.received',
     http: 'GET /control/accounts/{account_id}/received',
+    scope: 'owner',
     summary: 'The inbound messages of an account, newest first.',
     input: z.strictObject({ limit: limitSchema(1_000, 200) }).prefault({}),
     output: z.strictObject({ received: z.array(receivedViewSchema) }),
@@ -175,9 +189,29 @@ export const sims = {
     reply: (received) => ({ received }),
   }),
 
+  allReceived: defineOperation({
+    name: 'sims.allReceived',
+    http: 'GET /control/received',
+    scope: 'merged',
+    summary: 'The inbound messages of all accounts, newest first.',
+    input: z.strictObject({ limit: limitSchema(1_000, 200) }).prefault({}),
+    output: z.strictObject({ received: z.array(ownedReceivedSchema) }),
+    examples: [{ limit: 5 }],
+    run: ({ simulation }, { limit }) =>
+      [...simulation.world.accounts.values()]
+        .flatMap(({ accountId, received }) =>
+          received.slice(-limit).map((message) => ({ accountId, message })),
+        )
+        .sort((a, b) => b.message.receivedAtMs - a.message.receivedAtMs)
+        .slice(0, limit)
+        .map(({ accountId, message }) => ({ ...entryOf(message), account_id: accountId })),
+    reply: (received) => ({ received }),
+  }),
+
   receive: defineOperation({
     name: 'sims.receive',
     http: 'POST /control/accounts/{account_id}/received',
+    scope: 'owner',
     summary: 'Adds an inbound message, to a SIM of the account or to a number of the shared pool.',
     status: 201,
     input: z.strictObject({

@@ -4,6 +4,8 @@
 // Not the global one, which a test may fake.
 import { setImmediate } from 'node:timers';
 import { z } from 'zod';
+import { withChangedLines } from '../recording/journal-checksum.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
 import { defineOperation, WholeReply } from './define.ts';
 import { invariantsOf, invariantsQuerySchema, invariantsSchema } from './invariants.ts';
@@ -14,14 +16,24 @@ export const simulator = {
   health: defineOperation({
     name: 'simulator.health',
     http: 'GET /control/health',
-    summary: 'Answers once both ports listen.',
+    scope: 'merged',
+    summary:
+      'Answers once both ports listen; 503 with the reason once a journal cannot be written.',
     output: z.strictObject({ status: z.literal('ok') }),
-    run: () => ({ status: 'ok' }),
+    refusals: [503],
+    run: (live) => {
+      const { hosting } = live;
+      const others = hosting.isFirst(live) ? hosting.list.map(({ simulator }) => simulator) : [];
+      const failing = [live, ...others].find(({ journalFailure }) => journalFailure !== undefined);
+      if (failing === undefined) return { status: 'ok' };
+      throw new OperationRefused('unavailable', failing.journalFailure ?? '');
+    },
   }),
 
   state: defineOperation({
     name: 'simulator.state',
     http: 'GET /control/state',
+    scope: 'merged',
     summary: 'The clock, and counts of what the simulator holds.',
     output: stateSchema,
     run: stateOf,
@@ -31,6 +43,7 @@ export const simulator = {
   invariants: defineOperation({
     name: 'simulator.invariants',
     http: 'GET /control/invariants',
+    scope: 'merged',
     summary: 'Checks all invariants of the world; walks its whole state.',
     input: invariantsQuerySchema,
     output: invariantsSchema,
@@ -46,6 +59,7 @@ export const simulator = {
   reset: defineOperation({
     name: 'simulator.reset',
     http: 'POST /control/reset',
+    scope: 'all',
     summary:
       'Restores the world as it was at the start, clock included, and empties the log of requests.',
     input: z.custom<number>(),
@@ -55,7 +69,7 @@ export const simulator = {
     recorded: 'reset',
     run: (live, startMs) => {
       live.replace(live.freshSimulation(startMs));
-      live.requestLog.clear();
+      live.exchangeRecord.clear();
       live.wallClock.restart();
       live.activity.publish('clock', clockState(live));
     },
@@ -65,24 +79,38 @@ export const simulator = {
   shutdown: defineOperation({
     name: 'simulator.shutdown',
     http: 'POST /control/shutdown',
+    scope: 'all',
     summary: 'Stops the simulator as SIGTERM does, after this reply.',
     status: 202,
     output: z.strictObject({ status: z.literal('stopping') }),
-    // Deferred, so that the reply is sent first.
-    run: (live) => void setImmediate(() => live.shutdown()),
+    refusals: [409],
+    run: (live) => {
+      if (!live.hosting.isFirst(live)) {
+        throw new OperationRefused(
+          'conflict',
+          'a world does not stop the server: DELETE /control/worlds/<world_id> ends the world',
+        );
+      }
+      // Deferred, so that the reply is sent first.
+      setImmediate(() => live.shutdown());
+    },
     reply: () => ({ status: 'stopping' }),
   }),
 
   journal: defineOperation({
     name: 'simulator.journal',
     http: 'GET /control/journal',
+    scope: 'local',
     summary:
       'The run as NDJSON: seed and settings, then every input with its simulated time, since the checkpoint if the header names one. Without --journal, the inputs that memory keeps.',
     contentType: 'application/x-ndjson',
     output: z.string(),
     refusals: [409],
     run: (live) => live.journalText(),
-    reply: (content) =>
-      new WholeReply({ status: 200, content, contentType: 'application/x-ndjson' }),
+    reply: (text, { simulation }) => {
+      const { texts } = simulation.world.keyRing;
+      const content = withChangedLines(text, (line) => texts.hidden(line));
+      return new WholeReply({ status: 200, content, contentType: 'application/x-ndjson' });
+    },
   }),
 };

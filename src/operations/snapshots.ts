@@ -3,9 +3,9 @@
  */
 import { z } from 'zod';
 import { sha256 } from '../recording/digest.ts';
-import { restoreSimulation } from '../recording/restore.ts';
-import { type Snapshot, snapshotFormat, snapshotSchema } from '../recording/snapshot-format.ts';
-import { takeSnapshot } from '../recording/take-snapshot.ts';
+import { restoreSnapshot } from '../recording/restore-state.ts';
+import { type Snapshot, snapshotSchema, stateFormat } from '../recording/state-format.ts';
+import { takeSnapshot } from '../recording/take-state.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { World } from '../sim/world.ts';
 import { clockState, clockStateSchema } from './clock-state.ts';
@@ -38,9 +38,11 @@ const inputSchema = z.preprocess(
       typeof value === 'object' &&
       value !== null &&
       'snapshot' in value &&
-      value.snapshot !== snapshotFormat;
+      value.snapshot !== stateFormat;
     if (!isOther) return value;
-    const message = `expected snapshot format ${snapshotFormat}`;
+    const message =
+      `expected snapshot format ${stateFormat}; restore this one with the version that took it, ` +
+      'or take it again';
     context.issues.push({ code: 'custom', message, path: ['snapshot'], input: value.snapshot });
     return z.NEVER;
   },
@@ -51,6 +53,7 @@ export const snapshots = {
   take: defineOperation({
     name: 'snapshots.take',
     http: 'GET /control/snapshot',
+    scope: 'local',
     summary: 'The whole state, without full keys.',
     output: snapshotSchema.meta({ id: 'Snapshot' }),
     refusals: [409],
@@ -62,6 +65,7 @@ export const snapshots = {
   restore: defineOperation({
     name: 'snapshots.restore',
     http: 'PUT /control/snapshot',
+    scope: 'local',
     summary: 'Continues from a snapshot as if its simulator had never stopped.',
     input: inputSchema,
     bodyLimitBytes: snapshotLimitBytes,
@@ -69,7 +73,8 @@ export const snapshots = {
     recorded: 'snapshot.restore',
     run: (live, snapshot) => {
       const { settings, simulation, wallClock, activity } = live;
-      live.replace(restoreSimulation(snapshot, settings, knownKeys(simulation.world)));
+      const known = knownKeys(simulation.world);
+      live.replace(restoreSnapshot(snapshot, { settings, known }));
       wallClock.setMode(snapshot.clock.mode, snapshot.clock.rate);
       if (activity.isWatched) activity.publish('clock', clockState(live));
     },

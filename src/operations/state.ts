@@ -68,7 +68,7 @@ export function stateOf(live: Live): State {
       forgotten_messages: retention.forgottenMessages,
       forgotten_request_ids: retention.forgottenRequestIds,
     },
-    requests: live.requestLog.total,
+    requests: live.exchangeRecord.total,
     faults: faults.list.length,
     memory: { rss_bytes: rss, heap_used_bytes: heapUsed },
   };

@@ -2,13 +2,13 @@
  * Finds what the id in an operation's path refers to. An account may also be given by name.
  */
 import type { Fault } from '../http/service/fault.ts';
+import type { RecordedExchange } from '../recording/recorded-exchange.ts';
 import { isReadable } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Account, ApiKey, Device, Message } from '../sim/records.ts';
 import type { HostedWorld } from '../worlds/worlds.ts';
 import type { Live } from './live.ts';
 import { accountCalled } from './query.ts';
-import type { RequestDetail } from './request-log.ts';
 
 export interface Targets {
   readonly account_id: Account;
@@ -17,7 +17,7 @@ export interface Targets {
   readonly message_id: Message;
   readonly fault_id: Fault;
   /** The number of a request in the log. */
-  readonly number: RequestDetail;
+  readonly number: RecordedExchange;
   readonly world_id: HostedWorld<Live>;
 }
 
@@ -32,7 +32,8 @@ const finders: {
     return message && isReadable(message, world.now(), world.assumptions) ? message : undefined;
   },
   fault_id: ({ simulation }, id) => simulation.faults.list.find(({ faultId }) => faultId === id),
-  number: ({ requestLog }, id) => requestLog.get(id),
+  number: ({ exchangeRecord }, id) =>
+    /^[0-9]+$/.test(id) ? exchangeRecord.get(Number(id)) : undefined,
   world_id: ({ hosting }, id) => hosting.get(id),
 };
 

@@ -1,10 +1,11 @@
 /**
- * Counts requests by endpoint and status, for readers of events. Counting costs two look-ups per
- * request; a separate event would cost several times as much as the request.
+ * Requests by endpoint and status since the last event, from the counts of the record: an event for
+ * each request would cost several times as much as the request.
  */
 import { z } from 'zod';
+import type { ExchangeRecord } from '../recording/exchange-record.ts';
 import { isoTime } from '../sim/iso-time.ts';
-import { type EndpointName, endpointNames } from '../sim/limits.ts';
+import { endpointNames } from '../sim/limits.ts';
 import { timeSchema } from './duration.ts';
 
 export const trafficSchema = z.strictObject({
@@ -21,28 +22,23 @@ export const trafficSchema = z.strictObject({
 export type TrafficEvent = Readonly<z.output<typeof trafficSchema>>;
 
 export class Traffic {
-  readonly #counts = new Map<EndpointName | undefined, Map<number, number>>();
-  #atMs = 0;
-  #lastNumber = 0;
-
-  add(endpoint: EndpointName | undefined, status: number, number: number, atMs: number): void {
-    this.#atMs = atMs;
-    this.#lastNumber = number;
-    let byStatus = this.#counts.get(endpoint);
-    if (byStatus === undefined) {
-      byStatus = new Map();
-      this.#counts.set(endpoint, byStatus);
-    }
-    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
-  }
+  /** Counts by endpoint and status when they were last read. */
+  #last = new Map<string, number>();
 
   /** The counts since the last call; undefined if there are none. */
-  take(): TrafficEvent | undefined {
-    if (this.#counts.size === 0) return undefined;
-    const counts = [...this.#counts].flatMap(([endpoint = null, byStatus]) =>
-      [...byStatus].map(([status, count]) => ({ endpoint, status, count })),
-    );
-    this.#counts.clear();
-    return { at: isoTime(this.#atMs), last_number: this.#lastNumber, counts };
+  take(record: ExchangeRecord): TrafficEvent | undefined {
+    const seen = new Map<string, number>();
+    const counts: TrafficEvent['counts'] = [];
+    for (const { endpoint, status, count } of record.counts.answeredByStatus()) {
+      const key = `${endpoint} ${status}`;
+      seen.set(key, count);
+      const since = count - (this.#last.get(key) ?? 0);
+      const named = endpoint === 'unknown' ? null : endpoint;
+      if (since > 0) counts.push({ endpoint: named, status, count: since });
+    }
+    this.#last = seen;
+    const [newest] = record.newest();
+    if (counts.length === 0 || newest === undefined) return undefined;
+    return { at: isoTime(newest.atMs), last_number: newest.number, counts };
   }
 }

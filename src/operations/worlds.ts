@@ -15,6 +15,7 @@ import {
   worldNameSchema,
 } from '../config/settings.ts';
 import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../config/world-schema.ts';
+import { JournalError } from '../recording/journal-error.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { expiryText, type HostedWorld, type WorldOptions } from '../worlds/worlds.ts';
 import { defineOperation } from './define.ts';
@@ -29,10 +30,11 @@ const ownSchema = {
   ttl: z
     .union([z.string(), z.number()])
     .exactOptional()
-    .describe('Real time without a request after which it is deleted, such as "10m".'),
+    .meta({ title: 'Time to live' })
+    .describe('Real time without a request after which it is deleted, such as `10m`.'),
 };
 
-const createSchema = z.strictObject({
+const ownSettingsSchema = z.strictObject({
   ...ownSchema,
   seed: seedSchema.exactOptional(),
   clock: z.enum(clockModes).exactOptional(),
@@ -43,18 +45,30 @@ const createSchema = z.strictObject({
   limits: limitOverridesSchema.exactOptional(),
   no_limits: z.boolean().exactOptional(),
   max_messages: maxMessagesSchema.exactOptional(),
-  journal: z.string().min(1).exactOptional().describe('A file on the server to record the run in.'),
 });
-type CreateInput = z.output<typeof createSchema>;
+type CreateInput = z.output<typeof ownSettingsSchema>;
+
+const createSchema = z.preprocess((value, context) => {
+  if (typeof value !== 'object' || value === null || !('journal' in value)) return value;
+  const message = 'no file is named here; start the server with serve --journal-dir DIR';
+  context.issues.push({ code: 'custom', message, path: ['journal'], input: value.journal });
+  return z.NEVER;
+}, ownSettingsSchema) as unknown as typeof ownSettingsSchema;
 
 const viewSchema = z
   .strictObject({
     world_id: z.string(),
     name: z.string(),
-    base_url: z.string().describe('All URLs are empty while the server does not listen.'),
+    base_url: z
+      .string()
+      .meta({ title: 'Base URL' })
+      .describe('All URLs are empty while the server does not listen.'),
     host_url: z.string(),
     control_url: z.string(),
-    expires_at: timeSchema.describe('ISO 8601 UTC, in real time; null: never.').nullable(),
+    expires_at: timeSchema
+      .meta({ title: 'Expires (real time)' })
+      .describe('ISO 8601 UTC, in real time; null: never.')
+      .nullable(),
   })
   .meta({ id: 'World' });
 type View = Readonly<z.output<typeof viewSchema>>;
@@ -67,6 +81,7 @@ export const worlds = {
   list: defineOperation({
     name: 'worlds.list',
     http: 'GET /control/worlds',
+    scope: 'merged',
     summary: 'The worlds that were created and still exist.',
     output: z.strictObject({ worlds: z.array(viewSchema) }),
     run: ({ hosting }) => hosting.list.map(viewOf),
@@ -76,6 +91,8 @@ export const worlds = {
   create: defineOperation({
     name: 'worlds.create',
     http: 'POST /control/worlds',
+    showsKeys: true,
+    scope: 'owner',
     summary: 'Creates an isolated world.',
     description:
       'Absent settings are those of the server, except for explicit keys: keys are then drawn.',
@@ -98,6 +115,7 @@ export const worlds = {
   get: defineOperation({
     name: 'worlds.get',
     http: 'GET /control/worlds/{world_id}',
+    scope: 'owner',
     summary: 'One world; `default` is the one that the server started with.',
     output: viewSchema,
     run: (_, world) => viewOf(world),
@@ -106,6 +124,7 @@ export const worlds = {
   delete: defineOperation({
     name: 'worlds.delete',
     http: 'DELETE /control/worlds/{world_id}',
+    scope: 'owner',
     summary: 'Deletes a world with everything in it.',
     refusals: [409],
     run: ({ hosting }, world) => void hosting.delete(world),
@@ -114,22 +133,21 @@ export const worlds = {
   fork: defineOperation({
     name: 'worlds.fork',
     http: 'POST /control/worlds/{world_id}/fork',
+    showsKeys: true,
+    scope: 'owner',
     summary: 'Copies a world at this instant, clock included. The copy has its own keys.',
     status: 201,
     input: z.strictObject(ownSchema).prefault({}),
     output: createdSchema,
     refusals: [409],
     examples: [{ name: 'checkout-3-retry' }],
-    run: ({ hosting }, world, input) => createdView(hosting.fork(world, optionsOf(input))),
+    run: ({ hosting }, world, input) =>
+      createdView(withOwnWords(() => hosting.fork(world, optionsOf(input)))),
   }),
 };
 
-function optionsOf({
-  name,
-  ttl,
-  journal,
-}: Pick<CreateInput, 'name' | 'ttl' | 'journal'>): WorldOptions {
-  return { name, journal, ttlMs: ttl === undefined ? undefined : positive(durationMs(ttl, 'ttl')) };
+function optionsOf({ name, ttl }: Pick<CreateInput, 'name' | 'ttl'>): WorldOptions {
+  return { name, ttlMs: ttl === undefined ? undefined : positive(durationMs(ttl, 'ttl')) };
 }
 
 function positive(ttlMs: number): number {
@@ -142,7 +160,6 @@ function settingsOf(input: CreateInput, base: SettingsInput): SettingsInput {
   const {
     name: _,
     ttl: __,
-    journal: ___,
     start_time: startTime,
     no_limits: noLimits,
     max_messages: maxMessages,
@@ -167,6 +184,7 @@ function withOwnWords<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {
+    if (error instanceof JournalError) throw new OperationRefused('conflict', error.message);
     if (!(error instanceof SettingsError)) throw error;
     const [first] = error.mistakes;
     throw new OperationRefused(

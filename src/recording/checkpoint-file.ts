@@ -1,14 +1,16 @@
 /**
- * The file of a checkpoint: parts of any content, each compressed and preceded by its compressed
- * length (four bytes, big endian). The journal's header holds the digest of the whole file, so that
+ * The file of a checkpoint: an opening, then parts of any content, each compressed and preceded by
+ * its compressed length (four bytes, big endian). Files of the first format have no opening. The journal's header holds the digest of the whole file, so that
  * a damaged or exchanged file is never restored.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, promises, readSync } from 'node:fs';
+import { closeSync, promises, readSync } from 'node:fs';
 
 import { promisify } from 'node:util';
 import { brotliCompress, brotliDecompressSync, constants } from 'node:zlib';
+import { openPlain, reasonOf } from '../config/plain-file.ts';
 import { codeOf, JournalError } from './journal-error.ts';
+import { checkpointOpening, openingOf } from './own-files.ts';
 
 export interface CheckpointDigest {
   readonly bytes: number;
@@ -33,20 +35,23 @@ export async function writeCheckpoint(
   parts: Iterable<Uint8Array>,
   progress: { readonly isStopped: boolean },
 ): Promise<CheckpointDigest | undefined> {
-  const file = await promises.open(path, 'w', 0o600);
+  const file = await promises.open(path, 'wx', 0o600);
   try {
     const hash = createHash('sha256');
     let bytes = 0;
+    const write = async (piece: Uint8Array) => {
+      hash.update(piece);
+      await writeWhole(file, piece);
+      bytes += piece.length;
+    };
+    await write(Buffer.from(checkpointOpening));
     for (const part of parts) {
       const body = await compress(part, compression);
       if (progress.isStopped) return undefined;
       const length = Buffer.alloc(lengthBytes);
       length.writeUInt32BE(body.length);
-      for (const piece of [length, body]) {
-        hash.update(piece);
-        await writeWhole(file, piece);
-        bytes += piece.length;
-      }
+      await write(length);
+      await write(body);
       if (progress.isStopped) return undefined;
     }
     await file.sync();
@@ -91,9 +96,9 @@ export function readCheckpoint(
 
 function openCheckpoint(path: string, journal: string): number {
   try {
-    return openSync(path, 'r');
+    return openPlain(path);
   } catch (error) {
-    const state = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read (${codeOf(error)})`;
+    const state = codeOf(error) === 'ENOENT' ? 'is missing' : `cannot be read: ${reasonOf(error)}`;
     throw new JournalError(
       `${path}: the checkpoint of ${journal} ${state}; put it back next to the journal, ` +
         'or record in another file',
@@ -114,7 +119,8 @@ function* blocksOf(file: number): Generator<Buffer> {
 function* partsOf(path: string, journal: string): Generator<Buffer> {
   const file = openCheckpoint(path, journal);
   try {
-    for (let at = 0; ; ) {
+    const isFirstFormat = !openingOf(file).startsWith(checkpointOpening);
+    for (let at = isFirstFormat ? 0 : checkpointOpening.length; ; ) {
       const length = read(file, at, lengthBytes);
       if (length.length === 0) return;
       const body = read(file, at + lengthBytes, length.readUInt32BE());

@@ -1,6 +1,6 @@
 /**
- * Converts the state of one instant to the parts of a checkpoint, and back. The first part has
- * everything except messages; `store-image.ts` makes the others.
+ * Converts the state of one instant to the parts of a checkpoint, and back. Each part is a line of
+ * JSON: the first one the head, the others messages and the work of devices.
  */
 import type { Settings } from '../config/settings.ts';
 import { drawKey } from '../sim/ids.ts';
@@ -8,20 +8,18 @@ import { Rng, type RngState } from '../sim/rng.ts';
 import type { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';
-import { decodePart, encodePart } from './checkpoint-part.ts';
 import { sha256 } from './digest.ts';
-import { restoreSimulation } from './restore.ts';
-import { restoreStore } from './restore-store.ts';
-import type { Snapshot } from './snapshot-format.ts';
-import { removedDevices, type StoreHead, StoreImage, type StorePart } from './store-image.ts';
-import { accountHead, deviceHead, headOf, noRows, noWork } from './take-snapshot.ts';
+import type { ExchangeRecord } from './exchange-record.ts';
+import { restoreState } from './restore-state.ts';
+import { type StateHead, type StatePart, stateFormat } from './state-format.ts';
+import { StateImage } from './take-state.ts';
 
 /** The parts of a simulator that a checkpoint saves and restores. */
 export interface Checkpointed {
   readonly settings: Settings;
   readonly simulation: Simulation;
   readonly wallClock: WallClock;
-  readonly requestLog: { readonly total: number; resumeAt(total: number): void };
+  readonly exchangeRecord: ExchangeRecord;
   /** An empty simulation of the same classes. */
   makeSimulation(settings: Settings, startMs: number): Simulation;
   replace(simulation: Simulation): void;
@@ -37,8 +35,7 @@ export interface CheckpointState {
 }
 
 interface Head {
-  readonly snapshot: Snapshot;
-  readonly store: StoreHead;
+  readonly state: StateHead;
   /** The number of requests since the start, from which numbering continues. */
   readonly requests: number;
   /**
@@ -58,63 +55,54 @@ const drawnCharacters = 40;
 
 export function checkpointState(simulator: Checkpointed): CheckpointState {
   const { world } = simulator.simulation;
-  const snapshot = snapshotOf(simulator);
-  const { total: requests } = simulator.requestLog;
-  const image = new StoreImage(world);
-  const { head: store } = image;
-  const head: Head = { snapshot, store, requests, drawn_keys: drawnKeysOf(world) };
+  const { cohorts, devices } = world.messages;
+  const removed = [...devices].filter(({ isRemoved }) => isRemoved);
+  const image = new StateImage(simulator, cohorts, removed);
+  image.hold();
+  const { head: state } = image;
+  const { total: requests } = simulator.exchangeRecord;
+  const head: Head = { state, requests, drawn_keys: drawnKeysOf(world) };
   return {
-    atMs: snapshot.clock.now_ms,
-    parts: partsOf(encodePart(head), image),
+    atMs: state.clock.now_ms,
+    parts: encoded(head, image),
     release: () => image.release(),
   };
 }
 
 /** Replaces the simulator's state by the state in `parts`. */
-export function restoreState(simulator: Checkpointed, parts: Iterable<Uint8Array>): void {
+export function restoreCheckpoint(simulator: Checkpointed, parts: Iterable<Uint8Array>): void {
   const values = decoded(parts);
-  const first = values.next();
-  if (first.done === true) throw new Error('the checkpoint is empty');
-  const { snapshot, store, requests, drawn_keys: drawnKeys } = first.value as Head;
-  const { settings, simulation, wallClock, requestLog } = simulator;
+  const { state, requests, drawn_keys: drawnKeys } = headOf(values);
+  const { settings, simulation, wallClock, exchangeRecord } = simulator;
   const known = textsOf(simulation.world, drawnKeys);
-  const restored = restoreSimulation(
-    snapshot,
-    settings,
-    known,
-    (own, startMs) => simulator.makeSimulation(own, startMs),
-    (world, deviceOf) => restoreStore(world, store, values as Iterable<StorePart>, deviceOf),
-  );
+  const make = (own: Settings, startMs: number) => simulator.makeSimulation(own, startMs);
+  const restored = restoreState(state, values as Iterable<StatePart>, { settings, known, make });
   for (const [keyId, { rng }] of Object.entries(drawnKeys)) {
     const key = restored.world.keys.get(keyId);
     if (key !== undefined) key.drawnFrom = rng;
   }
   simulator.replace(restored);
-  wallClock.setMode(snapshot.clock.mode, snapshot.clock.rate);
-  requestLog.resumeAt(requests);
+  wallClock.setMode(state.clock.mode, state.clock.rate);
+  exchangeRecord.resumeAt(requests);
 }
 
-/** A snapshot without messages and without anything derived from them. */
-function snapshotOf(simulator: Checkpointed): Snapshot {
-  const { world, clock } = simulator.simulation;
-  return {
-    ...headOf(simulator),
-    accounts: Array.from(world.accounts.values(), (each) => accountHead(each, [], clock.now())),
-    devices: [
-      ...Array.from(world.devices.values(), (each) => ({ ...deviceHead(each), ...noRows })),
-      ...removedDevices(world).map((each) => ({ ...deviceHead(each), ...noWork })),
-    ],
-    messages: [],
-  };
+function headOf(values: Iterator<unknown>): Head {
+  try {
+    const head = values.next().value as Head | undefined;
+    if (head?.state.snapshot === stateFormat) return head;
+  } catch {
+    // Earlier versions wrote binary parts.
+  }
+  throw new Error('it has the format of another version; continue this run with that version');
 }
 
-function* partsOf(head: Uint8Array, image: StoreImage): Generator<Uint8Array> {
-  yield head;
-  yield* image.parts();
+function* encoded(head: Head, image: StateImage): Generator<Uint8Array> {
+  yield Buffer.from(JSON.stringify(head));
+  for (const part of image.parts()) yield Buffer.from(JSON.stringify(part));
 }
 
 function* decoded(parts: Iterable<Uint8Array>): Generator<unknown> {
-  for (const part of parts) yield decodePart(part);
+  for (const part of parts) yield JSON.parse(Buffer.from(part).toString('utf8'));
 }
 
 function drawnKeysOf({ keys }: World): Record<string, DrawnKey> {

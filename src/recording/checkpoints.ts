@@ -8,30 +8,30 @@
  * and its checkpoint; after it, the new ones. The next start removes all other files of a killed
  * process.
  */
+import { promises } from 'node:fs';
 import { isoTime } from '../sim/iso-time.ts';
 import { writeCheckpoint } from './checkpoint-file.ts';
 import type { CheckpointState } from './checkpoint-state.ts';
+import { lineOf } from './journal-checksum.ts';
 import { codeOf } from './journal-error.ts';
 import type { FileJournal, JournalWatch } from './journal-file.ts';
 import {
   checkpointFile,
-  discard,
   type JournalFiles,
-  journalFiles,
   namedCheckpoint,
   nameOf,
-  remove,
-  removeLeftovers,
   syncFolder,
 } from './journal-files.ts';
 import type { Checkpoint, JournalHeader } from './journal-header.ts';
 import { writeSuccessor } from './journal-successor.ts';
+import { removeOwn } from './own-files.ts';
 
 /** The default of `--journal-max`. */
 export const defaultJournalMaxBytes = 1024 * 1024 * 1024;
 
 export interface CheckpointPlan {
   readonly path: string;
+  readonly files: JournalFiles;
   readonly journal: FileJournal;
   readonly header: JournalHeader;
   /** Inputs of the run so far. */
@@ -64,11 +64,10 @@ export class Checkpoints implements JournalWatch {
 
   constructor(plan: CheckpointPlan) {
     this.#plan = plan;
-    this.#files = journalFiles(plan.path);
+    this.#files = plan.files;
     this.#inputsBefore = plan.inputs - plan.journal.inputs;
     this.#header = plan.header;
     this.dueBytes = lineOf(plan.header).length + plan.maxBytes / 2;
-    removeLeftovers(this.#files, plan.header.checkpoint);
     if (plan.journal.bytes >= this.dueBytes) this.onDue();
   }
 
@@ -138,7 +137,9 @@ export class Checkpoints implements JournalWatch {
     // Starts early enough to end, in most cases, before half of the bound is reached.
     this.dueBytes = line.length + Math.max(maxBytes / 8, maxBytes / 2 - cameMeanwhile);
     await syncFolder(this.#files);
-    if (replaced !== undefined) await remove(namedCheckpoint(this.#files, replaced));
+    // Its digest was in the header, so it is ours. Another thread frees its blocks.
+    if (replaced === undefined) return;
+    await promises.rm(namedCheckpoint(this.#files, replaced), { force: true }).catch(() => {});
   }
 
   /**
@@ -158,10 +159,17 @@ export class Checkpoints implements JournalWatch {
 
   #stop(attempt: Attempt): void {
     attempt.isStopped = true;
-    if (!attempt.isDone) discard([attempt.file, this.#files.next]);
+    if (attempt.isDone) return;
+    discard(attempt.file, 'checkpoint');
+    discard(this.#files.next, 'journal');
   }
 }
 
-function lineOf(header: JournalHeader): Buffer {
-  return Buffer.from(`${JSON.stringify(header)}\n`);
+/** A file that cannot be removed stays: the next start tries again, or names it. */
+function discard(path: string, kind: 'checkpoint' | 'journal'): void {
+  try {
+    removeOwn(path, kind);
+  } catch {
+    // It is not ours, or the folder cannot be written.
+  }
 }

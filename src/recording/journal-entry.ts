@@ -1,14 +1,14 @@
 /**
  * One line of a journal: a request with its reply, an operation with the digest of its result, or
  * the end of a delayed reply.
- * A line never holds a full key: a request names the key that it authenticated with, and any other
- * credential is replaced by its digest.
+ * A request names the key that it authenticated with, and any other
+ * credential is replaced by its digest. A key elsewhere in a request stays as sent.
  */
 import { isUtf8 } from 'node:buffer';
-import type { Handled } from '../http/service/api.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { sha256 } from './digest.ts';
+import type { RecordedExchange } from './recorded-exchange.ts';
 
 export interface RequestEntry {
   readonly at: string;
@@ -18,7 +18,8 @@ export interface RequestEntry {
 
 export interface OperationEntry {
   readonly at: string;
-  readonly lever: string;
+  /** The operation's name in journals. */
+  readonly operation: string;
   readonly args: readonly unknown[];
   /** The digest of the result, or the code of the refusal. */
   readonly result: string;
@@ -57,14 +58,24 @@ export interface RecordedReply {
   readonly delivery?: ApiReply['delivery'];
 }
 
-/** Checks the fields that a replay needs; their values are checked where they are used. */
-export function isEntry(line: unknown): line is Entry {
-  if (!isObject(line)) return false;
-  const { at, request, reply, lever, args, result, ended } = line;
+/**
+ * The entry in a parsed line; undefined if a field that a replay needs is missing. The values of
+ * fields are checked where they are used.
+ */
+export function entryIn(line: unknown): Entry | undefined {
+  if (!isObject(line)) return undefined;
+  // The first format called an operation a lever.
+  const { lever, ...own } = line;
+  const entry = lever === undefined ? line : { ...own, operation: lever };
+  return isEntry(entry) ? entry : undefined;
+}
+
+function isEntry(line: Readonly<Record<string, unknown>>): line is Entry & typeof line {
+  const { at, request, reply, operation, args, result, ended } = line;
   if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return false;
   if ('request' in line) return isRecordedRequest(request) && isObject(reply);
   if ('ended' in line) return Number.isInteger(ended);
-  return typeof lever === 'string' && Array.isArray(args) && typeof result === 'string';
+  return typeof operation === 'string' && Array.isArray(args) && typeof result === 'string';
 }
 
 /** Every field is text; method and path are required. */
@@ -78,25 +89,27 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Copies everything: the request is valid only during its call. */
-export function requestEntry(atMs: number, request: ApiRequest, handled: Handled): RequestEntry {
-  const { method, path, query, contentType, contentEncoding, forwardedFor } = request;
-  const { key, reply } = handled;
+export function requestEntry(exchange: RecordedExchange): RequestEntry {
+  const { method, path, query, contentType, contentEncoding, forwardedFor } = exchange;
+  const { keyId, status, reply = '', headers, delivery } = exchange;
   return {
-    at: isoTime(atMs),
+    at: isoTime(exchange.atMs),
     request: {
       method,
       path,
       ...(query !== '' && { query }),
-      ...(key === undefined
-        ? { ...credentialOf(request), client_ip: request.clientIp }
-        : { key_id: key.keyId }),
+      ...(keyId === undefined ? callerOf(exchange) : { key_id: keyId }),
       ...(forwardedFor !== undefined && { forwarded_for: forwardedFor }),
       ...(contentType !== undefined && { content_type: contentType }),
       ...(contentEncoding !== undefined && { content_encoding: contentEncoding }),
-      ...bodyOf(request.body),
+      ...bodyOf(exchange.body ?? ''),
     },
-    reply: recordedReply(reply),
+    reply: recordedReply({
+      status,
+      body: reply,
+      ...(headers !== undefined && { headers }),
+      ...(delivery !== undefined && { delivery }),
+    }),
   };
 }
 
@@ -114,10 +127,12 @@ export function resultDigest(result: unknown): string {
   return `sha256:${sha256(JSON.stringify(result) ?? '')}`;
 }
 
-function credentialOf({ authorization }: ApiRequest): { credential: string } | undefined {
-  return authorization === undefined
-    ? undefined
-    : { credential: `sha256:${sha256(authorization)}` };
+/** The caller of a call that was not authenticated. */
+function callerOf({ authorization, clientIp = '' }: RecordedExchange) {
+  return {
+    ...(authorization !== undefined && { credential: `sha256:${sha256(authorization)}` }),
+    client_ip: clientIp,
+  };
 }
 
 function bodyOf(body: ApiRequest['body']): { body: string } | { body_base64: string } | undefined {

@@ -1,4 +1,4 @@
-import { CommandError } from '../config/command-error.ts';
+import { CommandError } from '../commands/command-error.ts';
 
 /** A journal that cannot be used. The message is one line for the user. */
 export class JournalError extends CommandError {

@@ -4,29 +4,32 @@
  * does not wait for the disk. Nothing is buffered, so a slow disk slows the service.
  */
 import {
-  appendFileSync,
   close,
   closeSync,
+  constants,
+  fchmodSync,
   fstatSync,
-  openSync,
-  readFileSync,
+  ftruncateSync,
   readSync,
-  realpathSync,
   renameSync,
-  truncateSync,
   writeSync,
 } from 'node:fs';
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Journal } from './journal.ts';
-import type { EndedEntry, Entry, OperationEntry, RequestEntry } from './journal-entry.ts';
+import { lineBytesOf } from './journal-checksum.ts';
+import { type EndedEntry, type Entry, type OperationEntry, requestEntry } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
+import type { JournalFiles } from './journal-files.ts';
 import type { JournalHeader } from './journal-header.ts';
+import { createOwn, openOwn } from './own-files.ts';
+import type { RecordedExchange } from './recorded-exchange.ts';
 
 /** A larger journal file is not sent over the control port. */
 export const journalTextLimitBytes = 256 * 1024 * 1024;
 
 const isWindows = process.platform === 'win32';
+const { O_APPEND, O_RDWR } = constants;
 
 /** Is notified when the file grows; see `checkpoints.ts`. */
 export interface JournalWatch {
@@ -40,8 +43,9 @@ export interface JournalWatch {
 }
 
 export class FileJournal implements Journal {
-  readonly isRecording = true;
+  readonly keepsExchanges = false;
   readonly #path: string;
+  readonly #files: JournalFiles;
   readonly #unlock: () => void;
   #file: number;
   #bytes: number;
@@ -49,12 +53,21 @@ export class FileJournal implements Journal {
   #watch: JournalWatch | undefined;
   #failure: JournalError | undefined;
 
-  /** Appends to the file; `unlock` runs on close. */
-  constructor(path: string, unlock: () => void) {
+  /**
+   * Appends to the file; `unlock` runs on close. `path` is the file as the user names it, for error
+   * messages.
+   */
+  constructor(path: string, files: JournalFiles, unlock: () => void, file = openJournal(files)) {
     this.#path = path;
+    this.#files = files;
     this.#unlock = unlock;
-    this.#file = openJournal(path);
+    this.#file = file;
     this.#bytes = fstatSync(this.#file).size;
+  }
+
+  /** Why a line could not be written; no later one is. */
+  get failure(): string | undefined {
+    return this.#failure?.message;
   }
 
   /** The length of the file: the end of its last line. */
@@ -69,11 +82,13 @@ export class FileJournal implements Journal {
 
   /** Removes an incomplete last line. */
   truncate(bytes: number): void {
-    truncateSync(this.#path, bytes);
+    ftruncateSync(this.#file, bytes);
     this.#bytes = bytes;
   }
 
   begin(header: JournalHeader): void {
+    // The journal holds message texts: only its owner may read them.
+    fchmodSync(this.#file, 0o600);
     this.#append(header);
   }
 
@@ -81,21 +96,22 @@ export class FileJournal implements Journal {
     this.#watch = watch;
   }
 
-  request(entry: RequestEntry): void {
-    this.#record(entry);
+  request(exchange: RecordedExchange): void {
+    this.#record(requestEntry(exchange));
   }
 
   ended(entry: EndedEntry): void {
     this.#append(entry);
   }
 
-  operation(atMs: number, lever: string, args: readonly unknown[], result: string): void {
-    this.#record({ at: isoTime(atMs), lever, args, result } satisfies OperationEntry);
+  operation(atMs: number, operation: string, args: readonly unknown[], result: string): void {
+    this.#record({ at: isoTime(atMs), operation, args, result } satisfies OperationEntry);
   }
 
   text(): string {
     const { size } = fstatSync(this.#file);
-    if (size <= journalTextLimitBytes) return readFileSync(this.#path, 'utf8');
+    if (size <= journalTextLimitBytes)
+      return bytesOf(this.#file, 0, size, this.#path).toString('utf8');
     throw new OperationRefused(
       'conflict',
       `the journal has ${size} bytes, too many for one reply: read the file`,
@@ -108,12 +124,19 @@ export class FileJournal implements Journal {
    */
   continueIn(next: string, fromBytes: number): void {
     if (this.#failure !== undefined) throw this.#failure;
-    appendFileSync(next, bytesOf(this.#path, fromBytes, this.#bytes));
+    const successor = openOwn(next, 'journal', O_APPEND | O_RDWR);
+    if (successor === undefined) throw new JournalError(`${next}: removed by another program`);
+    try {
+      const rest = bytesOf(this.#file, fromBytes, this.#bytes, this.#path);
+      for (let at = 0; at < rest.length; ) at += writeSync(successor, rest, at);
+    } finally {
+      closeSync(successor);
+    }
     const replaced = this.#file;
     // Windows cannot replace an open file.
     if (isWindows) closeSync(replaced);
     try {
-      renameSync(next, realpathSync(this.#path));
+      renameSync(next, this.#files.journal);
     } finally {
       this.#reopen();
       // Freeing its blocks may take long, so another thread does it.
@@ -139,12 +162,12 @@ export class FileJournal implements Journal {
   /** After a failed write, no input is answered: later ones would replay differently. */
   #append(line: Entry | JournalHeader): void {
     if (this.#failure !== undefined) throw this.#failure;
-    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
+    const bytes = lineBytesOf(line);
     for (let at = 0; at < bytes.length; ) at += this.#write(bytes, at);
     this.#bytes += bytes.length;
   }
 
-  #write(bytes: Buffer, at: number): number {
+  #write(bytes: Uint8Array, at: number): number {
     try {
       return writeSync(this.#file, bytes, at);
     } catch (error) {
@@ -157,7 +180,7 @@ export class FileJournal implements Journal {
   #reopen(): void {
     this.#file = -1;
     try {
-      this.#file = openJournal(this.#path);
+      this.#file = openJournal(this.#files);
       this.#bytes = fstatSync(this.#file).size;
     } catch (error) {
       this.#failure = error as JournalError;
@@ -165,29 +188,25 @@ export class FileJournal implements Journal {
   }
 }
 
-function openJournal(path: string): number {
+function openJournal({ journal }: JournalFiles): number {
   try {
-    // The journal holds message texts: only its owner may read them.
-    return openSync(path, 'a', 0o600);
+    const flags = O_APPEND | O_RDWR;
+    return openOwn(journal, 'journal', flags) ?? createOwn(journal);
   } catch (error) {
-    throw new JournalError(`${path}: cannot open the journal (${codeOf(error)})`);
+    if (error instanceof JournalError) throw error;
+    throw new JournalError(`${journal}: cannot open the journal (${codeOf(error)})`);
   }
 }
 
-function bytesOf(path: string, from: number, to: number): Buffer {
-  const file = openSync(path, 'r');
-  try {
-    const bytes = Buffer.allocUnsafe(to - from);
-    for (let at = 0; at < bytes.length; ) {
-      const read = readSync(file, bytes, at, bytes.length - at, from + at);
-      if (read === 0)
-        throw new JournalError(
-          `${path}: shorter than the data written to it; another program may have changed it`,
-        );
-      at += read;
-    }
-    return bytes;
-  } finally {
-    closeSync(file);
+function bytesOf(file: number, from: number, to: number, path: string): Buffer {
+  const bytes = Buffer.allocUnsafe(to - from);
+  for (let at = 0; at < bytes.length; ) {
+    const read = readSync(file, bytes, at, bytes.length - at, from + at);
+    if (read === 0)
+      throw new JournalError(
+        `${path}: shorter than the data written to it; another program may have changed it`,
+      );
+    at += read;
   }
+  return bytes;
 }

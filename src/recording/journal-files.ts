@@ -1,22 +1,38 @@
 /**
- * The files of one run: the journal, and the checkpoint that its header names. Any other file
- * belongs to an unfinished or replaced checkpoint.
+ * The files of one run: the journal, its lock, and the checkpoint that its header names. Any other
+ * file of these names belongs to an unfinished or replaced checkpoint.
  */
-import { promises, realpathSync, rmSync, truncateSync } from 'node:fs';
-
+import { promises, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { codeOf, JournalError } from './journal-error.ts';
 import type { Checkpoint } from './journal-header.ts';
+import { removeOwn } from './own-files.ts';
 
 export interface JournalFiles {
   /** With symbolic links resolved: renaming over a link would replace the link. */
   readonly journal: string;
   /** The journal that will replace this one. */
   readonly next: string;
+  readonly lock: string;
 }
 
+/** Throws a JournalError if the journal's folder does not exist. */
 export function journalFiles(path: string): JournalFiles {
-  const journal = realpathSync(path);
-  return { journal, next: `${journal}.next` };
+  const journal = realPathOf(path);
+  return { journal, next: `${journal}.next`, lock: `${journal}.lock` };
+}
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // The journal does not exist yet.
+  }
+  try {
+    return join(realpathSync(dirname(path)), basename(path));
+  } catch (error) {
+    throw new JournalError(`${path}: cannot open the journal (${codeOf(error)})`);
+  }
 }
 
 export function checkpointFile({ journal }: JournalFiles, number: number): string {
@@ -32,27 +48,15 @@ export function nameOf(path: string): string {
   return basename(path);
 }
 
-/** Removes the files that a killed process left of other checkpoints. */
+/**
+ * Removes the files that a killed process left of other checkpoints. Throws a JournalError if one of
+ * them is not ours.
+ */
 export function removeLeftovers(files: JournalFiles, present: Checkpoint | undefined): void {
   const number = present?.number ?? 0;
-  const others = [number - 1, number + 1].filter((other) => other > 0);
-  discard([files.next, ...others.map((other) => checkpointFile(files, other))]);
-}
-
-/** Removes a file; another thread frees its blocks. */
-export async function remove(path: string): Promise<void> {
-  await promises.rm(path, { force: true }).catch(() => {});
-}
-
-/** Removes files and frees their blocks at once, even if they are open. */
-export function discard(paths: readonly string[]): void {
-  for (const path of paths) {
-    try {
-      truncateSync(path);
-      rmSync(path);
-    } catch {
-      // The file does not exist or cannot be removed; the next start tries again.
-    }
+  removeOwn(files.next, 'journal');
+  for (const other of [number - 1, number + 1]) {
+    if (other > 0) removeOwn(checkpointFile(files, other), 'checkpoint');
   }
 }
 

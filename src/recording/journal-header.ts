@@ -4,23 +4,23 @@
  * the same keys without knowing their text.
  */
 import { z } from 'zod';
-
+import { smstwinVersion } from '../commands/version.ts';
 import {
   parseSettings,
   type Settings,
   type SettingsInput,
   startTimeSchema,
 } from '../config/settings.ts';
-import { smstwinVersion } from '../config/version.ts';
 import { shownPrefix } from '../sim/key-prefix.ts';
 import type { KeyDigest } from '../sim/records.ts';
 import { sha256 } from './digest.ts';
+import { isIntact } from './journal-checksum.ts';
 import { isObject } from './journal-entry.ts';
 import { firstLine, JournalError } from './journal-error.ts';
 
-export const journalFormat = 1;
-/** The first characters of every journal; `headerOf` writes the fields in this order. */
-const opening = `{"journal":${journalFormat},"smstwin":"`;
+/** Since format 2, each line ends with a checksum, and an operation is not called a lever. */
+export const journalFormat = 2;
+const readFormats = [1, journalFormat] as const;
 
 const checkpointSchema = z.strictObject({
   number: z.int().min(1),
@@ -36,19 +36,39 @@ const checkpointSchema = z.strictObject({
 /** The whole state at one instant; the journal's inputs follow it. */
 export type Checkpoint = Readonly<z.output<typeof checkpointSchema>>;
 
+const hostedSchema = z.strictObject({
+  number: z.int().min(1).describe('How many ids of worlds were drawn, its own included.'),
+  ttl_ms: z.number().positive().exactOptional(),
+  is_fork: z.boolean().exactOptional(),
+});
+/** What a restart needs of a world besides its run. */
+export type HostedHeader = Readonly<z.output<typeof hostedSchema>>;
+
 export interface JournalHeader {
-  readonly journal: typeof journalFormat;
+  /** The first field of the file: `own-files.ts` knows a journal by it. */
+  readonly journal: (typeof readFormats)[number];
   readonly smstwin: string;
   readonly seed: number;
   /** The simulated time at the start, in ISO 8601. */
   readonly started_at: string;
   readonly settings: JournalSettings;
+  /** Present if a user created the world. */
+  readonly world?: HostedHeader;
   readonly checkpoint?: Checkpoint;
 }
 
 type JournalSettings = Readonly<Record<string, unknown>>;
 
-export function headerOf(settings: Settings, startedAtMs: number): JournalHeader {
+/** The digests of keys whose text is not known, by their placeholders in the settings. */
+export type KeyDigests = ReadonlyMap<string, KeyDigest>;
+const noDigests: KeyDigests = new Map();
+
+export function headerOf(
+  settings: Settings,
+  startedAtMs: number,
+  world?: HostedHeader,
+  keyDigests = noDigests,
+): JournalHeader {
   const startedAt = new Date(startedAtMs).toISOString();
   const { seed } = settings;
   const smstwin = smstwinVersion();
@@ -57,12 +77,13 @@ export function headerOf(settings: Settings, startedAtMs: number): JournalHeader
     smstwin,
     seed,
     started_at: startedAt,
-    settings: journalSettings(settings),
+    settings: journalSettings(settings, keyDigests),
+    ...(world !== undefined && { world }),
   };
 }
 
 /** The settings that decide how a run proceeds, in the form that `parseSettings` reads. */
-function journalSettings(settings: Settings): JournalSettings {
+function journalSettings(settings: Settings, keyDigests: KeyDigests): JournalSettings {
   const { name, clock, rate, startTimeMs, retryAfterSeconds, seed, world } = settings;
   const { assumptions, limits, noLimits, maxMessages, trustProxy } = settings;
   return {
@@ -82,20 +103,17 @@ function journalSettings(settings: Settings): JournalSettings {
       accounts: world.accounts.map((account) => ({
         ...account,
         keys: account.keys.map(({ name, key }) =>
-          key === undefined ? { name } : { name, ...digestOf(key) },
+          key === undefined ? { name } : { name, ...digestOf(key, keyDigests) },
         ),
       })),
     },
   };
 }
 
-function digestOf(key: string): { key_sha256: string; prefix: string } {
+function digestOf(key: string, known: KeyDigests): { key_sha256: string; prefix: string } {
+  const digest = known.get(key);
+  if (digest !== undefined) return { key_sha256: digest.sha256, prefix: digest.prefix };
   return { key_sha256: sha256(key), prefix: shownPrefix(key) };
-}
-
-/** True if a truncated first line could be a journal's. Any other file must not be overwritten. */
-export function canBeHeader(begun: string): boolean {
-  return begun.startsWith(opening) || opening.startsWith(begun);
 }
 
 export function notAJournal(name: string): JournalError {
@@ -113,12 +131,18 @@ export function readHeader(line: string, name: string): JournalHeader {
   if (typeof header !== 'object' || header === null || header.journal === undefined) {
     throw notAJournal(name);
   }
-  if (header.journal !== journalFormat) {
-    throw new JournalError(`${name}: journal format ${header.journal}, expected ${journalFormat}`);
+  if (!readFormats.some((format) => format === header.journal)) {
+    const formats = `this version reads formats ${readFormats.join(' and ')}`;
+    throw new JournalError(
+      `${name}: journal format ${header.journal}; ${formats}: use the version that wrote it`,
+    );
   }
   if (header.smstwin !== smstwinVersion()) {
     const versions = `written by smstwin ${header.smstwin}, this is ${smstwinVersion()}`;
     throw new JournalError(`${name}: ${versions}; use that version, or a new file`);
+  }
+  if (header.journal === journalFormat && isIntact(line) !== true) {
+    throw new JournalError(`${name}: the first line is damaged: its checksum differs`);
   }
   if (
     typeof header.started_at !== 'string' ||
@@ -131,15 +155,24 @@ export function readHeader(line: string, name: string): JournalHeader {
   if (!isObject(header.settings)) {
     throw new JournalError(`${name}: the first line is damaged: settings are missing`);
   }
+  if (header.world !== undefined && !hostedSchema.safeParse(header.world).success) {
+    throw new JournalError(`${name}: the first line is damaged: its world cannot be read`);
+  }
   if (header.checkpoint !== undefined && !checkpointSchema.safeParse(header.checkpoint).success) {
     throw new JournalError(`${name}: the first line is damaged: its checkpoint cannot be read`);
   }
-  return header as JournalHeader;
+  const { crc32: _, ...read } = header as JournalHeader & { readonly crc32?: number };
+  return read;
 }
 
 /** Refuses a journal that was recorded with other settings. */
-export function checkSameSettings(found: JournalHeader, settings: Settings, name: string): void {
-  const own = JSON.parse(JSON.stringify(journalSettings(settings))) as JournalSettings;
+export function checkSameSettings(
+  found: JournalHeader,
+  settings: Settings,
+  name: string,
+  keyDigests = noDigests,
+): void {
+  const own = JSON.parse(JSON.stringify(journalSettings(settings, keyDigests))) as JournalSettings;
   for (const part of new Set([...Object.keys(own), ...Object.keys(found.settings)])) {
     if (JSON.stringify(own[part]) === JSON.stringify(found.settings[part])) continue;
     throw new JournalError(
@@ -152,7 +185,7 @@ export function checkSameSettings(found: JournalHeader, settings: Settings, name
 export function settingsOfHeader(
   header: JournalHeader,
   name: string,
-): { readonly settings: SettingsInput; readonly keyDigests: ReadonlyMap<string, KeyDigest> } {
+): { readonly settings: SettingsInput; readonly keyDigests: KeyDigests } {
   const keyDigests = new Map<string, KeyDigest>();
   const settings = structuredClone(header.settings) as unknown as {
     clock?: unknown;

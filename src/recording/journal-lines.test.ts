@@ -11,7 +11,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const entry = (text: string) =>
-  JSON.stringify({ at: '2026-01-01T00:00:00.000Z', lever: text, args: [], result: '' });
+  JSON.stringify({ at: '2026-01-01T00:00:00.000Z', operation: text, args: [], result: '' });
 
 test('a line is read whole, even across several blocks', () => {
   const file = join(folder, 'long');
@@ -20,7 +20,7 @@ test('a line is read whole, even across several blocks', () => {
   const lines = readJournal(file);
   expect(lines?.header).toBe('header');
   expect(lines?.isTruncated).toBe(true);
-  const read = [...(lines?.entries ?? [])].map((one) => ('lever' in one ? one.lever : ''));
+  const read = [...(lines?.entries ?? [])].map((one) => ('operation' in one ? one.operation : ''));
   expect(read.length).toBe(texts.length);
   expect(read.every((text, n) => text === texts[n])).toBe(true);
   truncateSync(file, lines?.wholeBytes ?? 0);

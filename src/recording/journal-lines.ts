@@ -3,10 +3,13 @@
  * buffer, so at most one line is held in memory. A process killed while writing leaves an
  * incomplete last line; it was never acknowledged, so it is skipped.
  */
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { type Entry, isEntry } from './journal-entry.ts';
+import { closeSync, fstatSync, readSync } from 'node:fs';
+import { openPlain, reasonOf } from '../config/plain-file.ts';
+import { isIntact } from './journal-checksum.ts';
+import { type Entry, entryIn } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
-import { canBeHeader, notAJournal } from './journal-header.ts';
+import { notAJournal } from './journal-header.ts';
+import { beginsAs, openingOf } from './own-files.ts';
 
 export interface JournalLines {
   /** Undefined if the file is empty or holds only part of a header. */
@@ -20,15 +23,13 @@ export interface JournalLines {
 }
 
 const blockBytes = 1_048_576;
-/** More than the first characters that every journal has. */
-const openingBytes = 64;
 const lineEnd = 10;
 
 /** Undefined if the file does not exist. Throws a JournalError if it is not a journal. */
 export function readJournal(path: string): JournalLines | undefined {
   let file: number;
   try {
-    file = openSync(path, 'r');
+    file = openPlain(path);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw unreadable(path, error);
@@ -36,7 +37,7 @@ export function readJournal(path: string): JournalLines | undefined {
   try {
     const { size, ino } = fstatSync(file);
     const wholeBytes = wholeBytesOf(file, size);
-    if (wholeBytes === 0 && !canBeHeader(openingOf(file, size))) throw notAJournal(path);
+    if (wholeBytes === 0 && !beginsAs('journal', openingOf(file))) throw notAJournal(path);
     const [header] = linesOf(file, wholeBytes);
     return {
       // Some editors put a byte order mark before it.
@@ -60,11 +61,6 @@ function wholeBytesOf(file: number, size: number): number {
     if (at >= 0) return from + at + 1;
   }
   return 0;
-}
-
-/** Decodes each byte as one character, so that binary data is never mistaken for text. */
-function openingOf(file: number, size: number): string {
-  return readBlock(file, 0, Math.min(size, openingBytes)).toString('latin1');
 }
 
 function readBlock(file: number, from: number, to: number): Buffer {
@@ -91,15 +87,19 @@ function* linesOf(file: number, to: number): Generator<string> {
 }
 
 function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
-  const file = openSync(path, 'r');
+  const file = openPlain(path);
   try {
     if (fstatSync(file).ino !== inode) {
       throw new JournalError(`${path}: replaced while it was read; read it again`);
     }
     let number = 0;
+    let isSummed = false;
     for (const line of linesOf(file, to)) {
       number++;
-      if (number > 1) yield entryOf(line, number, path);
+      const isWhole = isIntact(line);
+      if (number === 1) isSummed = isWhole !== undefined;
+      else if (isWhole ?? !isSummed) yield entryOf(line, number, path);
+      else throw new JournalError(`${path}: line ${number} is damaged: its checksum differs`);
     }
   } catch (error) {
     throw error instanceof JournalError ? error : unreadable(path, error);
@@ -110,8 +110,8 @@ function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
 
 function entryOf(line: string, number: number, path: string): Entry {
   try {
-    const entry: unknown = JSON.parse(line);
-    if (isEntry(entry)) return entry;
+    const entry = entryIn(JSON.parse(line));
+    if (entry !== undefined) return entry;
   } catch {
     // Reported below.
   }
@@ -119,5 +119,5 @@ function entryOf(line: string, number: number, path: string): Entry {
 }
 
 function unreadable(path: string, error: unknown): JournalError {
-  return new JournalError(`${path}: the journal cannot be read (${codeOf(error)})`);
+  return new JournalError(`${path}: the journal cannot be read: ${reasonOf(error)}`);
 }

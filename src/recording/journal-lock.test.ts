@@ -99,8 +99,3 @@ test.runIf(isLinux)(
     void open(file).close();
   },
 );
-
-test.runIf(isLinux)('a device is not locked', async () => {
-  await open('/dev/null').close();
-  expect(existsSync('/dev/null.lock')).toBe(false);
-});

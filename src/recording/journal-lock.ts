@@ -4,10 +4,12 @@
  * processes of another machine on a shared folder cannot be checked.
  */
 import { randomUUID } from 'node:crypto';
-import { linkSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { closeSync, fstatSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { WallClock } from '../simulation/wall-clock.ts';
 import { codeOf, JournalError } from './journal-error.ts';
+import { journalFiles } from './journal-files.ts';
+import { openOwn, removeOwn } from './own-files.ts';
 
 interface Owner {
   readonly pid: number;
@@ -29,8 +31,7 @@ const held = new Set<string>();
  * lock.
  */
 export function lockJournal(path: string): () => void {
-  const lock = lockFileOf(path);
-  return lock === undefined ? () => {} : acquire(lock, path);
+  return acquire(journalFiles(path).lock, path);
 }
 
 function acquire(lock: string, path: string): () => void {
@@ -52,10 +53,10 @@ function acquire(lock: string, path: string): () => void {
  * Throws if held.
  */
 function isStale(lock: string, path: string): boolean {
-  const text = textOf(lock);
-  if (text === undefined) return false;
-  const owner = ownerIn(text);
-  const isHeld = owner === undefined ? isBeingWritten(lock, text) : isRunning(owner, lock);
+  const found = read(lock);
+  if (found === undefined) return false;
+  const owner = ownerIn(found.text);
+  const isHeld = owner === undefined ? isBeingWritten(found) : isRunning(owner, lock);
   if (isHeld) throw refusal(path, owner);
   return true;
 }
@@ -67,7 +68,7 @@ function isStale(lock: string, path: string): boolean {
 function removeStale(lock: string, path: string): void {
   const unlock = acquire(`${lock}.takeover`, path);
   try {
-    if (isStale(lock, path)) rmSync(lock, { force: true });
+    if (isStale(lock, path)) removeOwn(lock, 'lock');
   } finally {
     unlock();
   }
@@ -78,21 +79,6 @@ function refusal(path: string, owner: Owner | undefined): JournalError {
   return new JournalError(
     `${path}: ${writer} writes this journal; stop it, or record in another file`,
   );
-}
-
-/** Undefined if there is nothing to lock: a device, or a folder that does not exist. */
-function lockFileOf(path: string): string | undefined {
-  try {
-    const real = realpathSync(path);
-    return statSync(real).isFile() ? `${real}.lock` : undefined;
-  } catch {
-    // The journal does not exist yet.
-  }
-  try {
-    return join(realpathSync(dirname(path)), `${basename(path)}.lock`);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns false if the lock exists. */
@@ -135,15 +121,26 @@ function createNew(lock: string, text: string): boolean {
 
 function release(lock: string): void {
   if (!held.delete(lock)) return;
-  if (ownerIn(textOf(lock) ?? '')?.pid === process.pid) rmSync(lock, { force: true });
+  try {
+    if (ownerIn(read(lock)?.text ?? '')?.pid === process.pid) removeOwn(lock, 'lock');
+  } catch {
+    // Another program put its own file there.
+  }
+}
+
+interface Lock {
+  readonly text: string;
+  readonly writtenMs: number;
 }
 
 /** Undefined if the file does not exist. */
-function textOf(lock: string): string | undefined {
+function read(lock: string): Lock | undefined {
+  const file = openOwn(lock, 'lock');
+  if (file === undefined) return undefined;
   try {
-    return readFileSync(lock, 'utf8');
-  } catch {
-    return undefined;
+    return { text: readFileSync(file, 'utf8'), writtenMs: fstatSync(file).mtimeMs };
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -159,15 +156,9 @@ function ownerIn(text: string): Owner | undefined {
   }
 }
 
-function isBeingWritten(lock: string, text: string): boolean {
-  if (text !== '') return false;
-  try {
-    // The file system's clock may also run ahead of ours.
-    return Math.abs(WallClock.nowMs() - statSync(lock).mtimeMs) < writtenWithinMs;
-  } catch {
-    // The lock disappeared after it was read, so it must not be removed as stale.
-    return true;
-  }
+function isBeingWritten({ text, writtenMs }: Lock): boolean {
+  // The file system's clock may also run ahead of ours.
+  return text === '' && Math.abs(WallClock.nowMs() - writtenMs) < writtenWithinMs;
 }
 
 function isRunning({ pid, started }: Owner, lock: string): boolean {

@@ -20,17 +20,17 @@ interface Progress {
 /** Returns the position in the journal where the copy ends. */
 export async function writeSuccessor(
   files: JournalFiles,
-  header: Uint8Array,
+  header: string,
   journal: FileJournal,
   fromBytes: number,
   progress: Progress,
 ): Promise<number> {
   const from = await promises.open(files.journal, 'r');
   try {
-    const to = await promises.open(files.next, 'w', 0o600);
+    const to = await promises.open(files.next, 'wx', 0o600);
     try {
       await to.chmod((await from.stat()).mode & permissions);
-      await writeWhole(to, header);
+      await writeWhole(to, Buffer.from(header));
       const copiedTo = await copy(from, to, journal, fromBytes, progress);
       await to.sync();
       return await copy(from, to, journal, copiedTo, progress);

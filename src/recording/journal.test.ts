@@ -2,6 +2,7 @@ import {
   appendFileSync,
   existsSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   truncateSync,
@@ -11,10 +12,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
+import { withChecksums } from '../../verify/testkit/journal-files.ts';
 import { replayJournal } from '../cli/replay-journal.ts';
 import { JournalError, type SettingsInput, Simulator } from '../simulator.ts';
 import { rememberedCharacters, rememberedInputs } from './journal.ts';
 import { FileJournal, journalTextLimitBytes } from './journal-file.ts';
+import { journalFiles } from './journal-files.ts';
 
 let folder: string;
 let files = 0;
@@ -178,12 +181,12 @@ test.each([
   ['an image', Buffer.from('89504e470d1a000d49484452ff', 'hex')],
   ['an image with its line breaks', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
   ['a word', Buffer.from('x')],
-  ['a journal of another format', Buffer.from('{"journal":2,"smstwin":"0.1.0"')],
+  ['a journal of another format', Buffer.from('{"journal":3,"smstwin":"0.1.0"')],
 ])('%s is not a journal: it is refused and left unchanged', (_, bytes) => {
   const file = newFile();
   writeFileSync(file, bytes);
   expect(() => new Simulator(settings, { journal: file })).toThrow(
-    `${file}: not a journal of smstwin; name another file`,
+    `${file}: not a journal of smstwin; move it away, or name another journal`,
   );
   expect(() => replayJournal(file)).toThrow(`${file}: not a journal of smstwin`);
   expect(readFileSync(file)).toEqual(bytes);
@@ -216,16 +219,37 @@ test('a changed reply and a damaged line are reported with their line number', a
   await simulator.close();
   const text = readFileSync(file, 'utf8');
   const lines = text.split('\n');
-  writeFileSync(file, text.replace('"status":202', '"status":201'));
+  const changed = (from: string | RegExp, to: string) => withChecksums(text.replace(from, to));
+  writeFileSync(file, changed('"status":202', '"status":201'));
   const { differences } = replayJournal(file);
   expect(differences).toMatchObject([{ line: 2, input: 'POST /api/v1/sms/send/' }]);
   expect(() => new Simulator(settings, { journal: file })).toThrow(/line 2: POST/);
   writeFileSync(file, [lines[0], 'x', lines[2], ''].join('\n'));
   expect(() => replayJournal(file)).toThrow('line 2 is damaged');
-  writeFileSync(file, text.replace(/"at":"20\d\d/, '"at":"zzzz'));
+  writeFileSync(file, changed(/"at":"20\d\d/, '"at":"zzzz'));
   expect(() => replayJournal(file)).toThrow('line 2 is damaged');
-  writeFileSync(file, text.replace(/"at":"20\d\d/, '"at":"2006'));
+  writeFileSync(file, changed(/"at":"20\d\d/, '"at":"2006'));
   expect(replayJournal(file).differences[0]).toMatchObject({ line: 2, input: 'the clock' });
+});
+
+test('a changed bit of any line is noticed', async () => {
+  const file = newFile();
+  const simulator = new Simulator(settings, { journal: file });
+  sendBy(simulator, 0, { message: 'Hi' });
+  await simulator.close();
+  const bytes = readFileSync(file);
+  const from = bytes.indexOf('\n') + 1;
+  // Without its line break, the last line counts as incomplete.
+  for (let at = 0; at < bytes.length - 1; at += 7) {
+    const flipped = Buffer.from(bytes);
+    flipped[at] = (flipped[at] ?? 0) ^ (1 << (at % 7));
+    writeFileSync(file, flipped);
+    expect(() => replayJournal(file), `byte ${at}`).toThrow(JournalError);
+  }
+  const inText = bytes.indexOf('Hi', from);
+  bytes[inText] = 0xff;
+  writeFileSync(file, bytes);
+  expect(() => replayJournal(file)).toThrow(`${file}: line 2 is damaged: its checksum differs`);
 });
 
 test.each([
@@ -233,26 +257,27 @@ test.each([
   ['5', 'is damaged'],
   ['[]', 'is damaged'],
   ['{}', 'is damaged'],
-  ['{"at":0,"lever":"faults.clear","args":[],"result":""}', 'is damaged'],
+  ['{"at":0,"operation":"faults.clear","args":[],"result":""}', 'is damaged'],
   ['{"at":"AT","request":null,"reply":{}}', 'is damaged'],
   ['{"at":"AT","request":{},"reply":{}}', 'is damaged'],
   ['{"at":"AT","request":{"method":"GET","path":5},"reply":{}}', 'is damaged'],
   ['{"at":"AT","request":{"method":"GET","path":"/","body":5},"reply":{}}', 'is damaged'],
   ['{"at":"AT","request":{"method":"GET","path":"/"}}', 'is damaged'],
   [
-    '{"at":"AT","request":null,"reply":{},"lever":"faults.clear","args":[],"result":""}',
+    '{"at":"AT","request":null,"reply":{},"operation":"faults.clear","args":[],"result":""}',
     'is damaged',
   ],
-  ['{"at":"AT","lever":"faults.clear","result":""}', 'is damaged'],
-  ['{"at":"AT","lever":"faults.clear","args":{},"result":""}', 'is damaged'],
-  ['{"at":"AT","lever":7,"args":[],"result":""}', 'is damaged'],
-  ['{"at":"AT","lever":"faults.clear","args":[]}', 'is damaged'],
-  ['{"at":"AT","lever":"reset","args":[],"result":""}', 'cannot be played: '],
-  ['{"at":"AT","lever":"reset","args":[-1],"result":""}', 'cannot be played: '],
+  ['{"at":"AT","operation":"faults.clear","result":""}', 'is damaged'],
+  ['{"at":"AT","operation":"faults.clear","args":{},"result":""}', 'is damaged'],
+  ['{"at":"AT","operation":7,"args":[],"result":""}', 'is damaged'],
+  ['{"at":"AT","operation":"faults.clear","args":[]}', 'is damaged'],
+  ['{"at":"AT","operation":"reset","args":[],"result":""}', 'cannot be played: '],
+  ['{"at":"AT","operation":"reset","args":[-1],"result":""}', 'cannot be played: '],
 ])('the line %s ends the replay with an error that names it', async (line, complaint) => {
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();
-  appendFileSync(file, `${line.replace('AT', '2026-01-01T00:00:00.000Z')}\n`);
+  const ended = line.replace('AT', '2026-01-01T00:00:00.000Z');
+  appendFileSync(file, ended.endsWith('}') ? withChecksums(ended) : `${ended}\n`);
   for (const playing of [
     () => replayJournal(file),
     () => new Simulator(settings, { journal: file }),
@@ -287,7 +312,7 @@ test.each([
   const file = newFile();
   await new Simulator(settings, { journal: file }).close();
   const header = { ...JSON.parse(readFileSync(file, 'utf8')), ...change };
-  writeFileSync(file, `${JSON.stringify(header)}\n`);
+  writeFileSync(file, withChecksums(JSON.stringify(header)));
   const refusal = `${file}: the first line is damaged: ${complaint}`;
   expect(() => replayJournal(file)).toThrow(refusal);
   expect(() => new Simulator(settings, { journal: file })).toThrow(refusal);
@@ -346,11 +371,12 @@ test('a journal file too large for one reply is refused with its size', async ()
 test.runIf(existsSync('/dev/full'))(
   'an input that cannot be recorded is not answered, and neither is any later one',
   () => {
-    const journal = new FileJournal('/dev/full', () => {});
+    const file = newFile();
+    const journal = new FileJournal(file, journalFiles(file), () => {}, openSync('/dev/full', 'a'));
     const record = (name: string) => () => journal.operation(1, name, [], '');
-    expect(record('first')).toThrow(/^\/dev\/full: cannot be written: .*ENOSPC/);
+    expect(record('first')).toThrow(/^[^\n]*ndjson: cannot be written: .*ENOSPC/);
     expect(record('second')).toThrow('cannot be written');
+    expect(journal.failure).toContain('ENOSPC');
     journal.close();
-    expect(() => new Simulator(settings, { journal: '/dev/full' })).toThrow('cannot be written');
   },
 );

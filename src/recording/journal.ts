@@ -6,19 +6,23 @@
 import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import type { EndedEntry, Entry, RequestEntry } from './journal-entry.ts';
+import { lineOf } from './journal-checksum.ts';
+import { type EndedEntry, type Entry, requestEntry } from './journal-entry.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
+import { RecordedExchange } from './recorded-exchange.ts';
 
 /** The bound of a run in memory. */
 export const rememberedInputs = 10_000;
 export const rememberedCharacters = 16 * 1024 * 1024;
 
 export interface Journal {
-  /** False once recording has stopped; callers can then skip building entries. */
-  readonly isRecording: boolean;
-  request(entry: RequestEntry): void;
+  /** True while it keeps the exchanges that it is given. */
+  readonly keepsExchanges: boolean;
+  /** Why inputs can no longer be recorded: each is then answered by an error. */
+  readonly failure?: string | undefined;
+  request(exchange: RecordedExchange): void;
   ended(entry: EndedEntry): void;
-  operation(atMs: number, lever: string, args: readonly unknown[], result: string): void;
+  operation(atMs: number, operation: string, args: readonly unknown[], result: string): void;
   /** The run as NDJSON: from the start, or from the last checkpoint. */
   text(): string;
   close(): Promise<void>;
@@ -27,69 +31,61 @@ export interface Journal {
 export class MemoryJournal implements Journal {
   readonly #settings: Settings;
   #header: JournalHeader;
-  #entries: Entry[] = [];
+  #inputs: (Entry | RecordedExchange)[] = [];
   #characters = 0;
-  isRecording = true;
+  keepsExchanges = true;
 
   constructor(settings: Settings, startedAtMs: number) {
     this.#settings = settings;
     this.#header = headerOf(settings, startedAtMs);
   }
 
-  request(entry: RequestEntry): void {
-    if (!this.isRecording) return;
-    const {
-      path,
-      query = '',
-      content_type: type = '',
-      forwarded_for: forwarded = '',
-    } = entry.request;
-    const { body = '', body_base64: bytes = '', content_encoding: encoding = '' } = entry.request;
-    const declared = type.length + encoding.length + forwarded.length;
-    const sent = path.length + query.length + declared + body.length + bytes.length;
-    this.#keep(entry, sent + entry.reply.body.length);
+  request(exchange: RecordedExchange): void {
+    if (this.keepsExchanges) this.#keep(exchange, exchange.characters);
   }
 
   ended(entry: EndedEntry): void {
-    if (this.isRecording) this.#keep(entry, 0);
+    if (this.keepsExchanges) this.#keep(entry, 0);
   }
 
-  operation(atMs: number, lever: string, args: readonly unknown[], result: string): void {
-    if (lever === 'reset') this.#startAgain(Number(args[0]));
-    else if (this.isRecording) {
+  operation(atMs: number, operation: string, args: readonly unknown[], result: string): void {
+    if (operation === 'reset') this.#startAgain(Number(args[0]));
+    else if (this.keepsExchanges) {
       const text = JSON.stringify(args);
       const copied = JSON.parse(text) as unknown[];
-      this.#keep({ at: isoTime(atMs), lever, args: copied, result }, text.length);
+      this.#keep({ at: isoTime(atMs), operation, args: copied, result }, text.length);
     }
   }
 
   text(): string {
-    if (!this.isRecording) {
+    if (!this.keepsExchanges) {
       throw new OperationRefused(
         'conflict',
         `too long for memory, which keeps ${rememberedInputs} inputs since the last reset: ` +
           'start with --journal FILE',
       );
     }
-    return [this.#header, ...this.#entries].map((line) => `${JSON.stringify(line)}\n`).join('');
+    const lines = this.#inputs.map((input) =>
+      input instanceof RecordedExchange ? requestEntry(input) : input,
+    );
+    return [this.#header, ...lines].map(lineOf).join('');
   }
 
   async close(): Promise<void> {}
 
-  #keep(entry: Entry, characters: number): void {
-    this.#entries.push(entry);
+  #keep(input: Entry | RecordedExchange, characters: number): void {
+    this.#inputs.push(input);
     this.#characters += characters;
-    if (this.#entries.length <= rememberedInputs && this.#characters <= rememberedCharacters)
-      return;
-    this.isRecording = false;
-    this.#entries = [];
+    if (this.#inputs.length <= rememberedInputs && this.#characters <= rememberedCharacters) return;
+    this.keepsExchanges = false;
+    this.#inputs = [];
   }
 
   /** A reset restores the start state, so the recorded run begins there. */
   #startAgain(startedAtMs: number): void {
     this.#header = headerOf(this.#settings, startedAtMs);
-    this.#entries = [];
+    this.#inputs = [];
     this.#characters = 0;
-    this.isRecording = true;
+    this.keepsExchanges = true;
   }
 }

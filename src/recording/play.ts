@@ -6,6 +6,7 @@ import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Simulation } from '../simulation/simulation.ts';
+import type { ExchangeRecord } from './exchange-record.ts';
 import {
   type EndedEntry,
   type Entry,
@@ -24,11 +25,7 @@ type Input = Exclude<Entry, EndedEntry>;
 export interface Player {
   readonly simulation: Simulation;
   handle(request: ApiRequest): ApiReply;
-  /** The record of requests for the referee. */
-  readonly exchangeRecord: {
-    ended(back: number, atMs: number, isSeen: boolean): void;
-    restart(isCutAtStart: boolean): void;
-  };
+  readonly exchangeRecord: ExchangeRecord;
   /** Runs a recorded operation again; undefined if no operation has this name. */
   replayOperation(name: string, args: readonly unknown[]): { readonly result: unknown } | undefined;
 }
@@ -114,18 +111,16 @@ function playRequest(simulator: Player, { request, reply }: RequestEntry): Found
   return { input: `${request.method} ${request.path}`, expected, actual };
 }
 
-function playOperation(simulator: Player, { lever, args, result }: OperationEntry): Found {
-  const actual = outcome(simulator, lever, args);
-  return actual === result ? undefined : { input: lever, expected: result, actual };
-}
-
-function outcome(simulator: Player, name: string, args: readonly unknown[]): string {
+function playOperation(simulator: Player, { operation, args, result }: OperationEntry): Found {
+  const found = (actual: string) => ({ input: operation, expected: result, actual });
   try {
-    const replayed = simulator.replayOperation(name, args);
-    return replayed === undefined ? 'no operation has this name' : resultDigest(replayed.result);
+    const replayed = simulator.replayOperation(operation, args);
+    if (replayed === undefined) return found('no operation has this name');
+    const actual = resultDigest(replayed.result);
+    return actual === result ? undefined : found(actual);
   } catch (error) {
-    if (error instanceof OperationRefused) return error.code;
-    throw error;
+    if (!(error instanceof OperationRefused)) throw error;
+    return error.code === result ? undefined : found(`${error.code}: ${error.message}`);
   }
 }
 

@@ -2,22 +2,35 @@
  * Resumes a run from its journal: restores the checkpoint that its header names, replays the
  * recorded inputs, then appends to the file.
  */
-import { statSync } from 'node:fs';
 import type { Settings } from '../config/settings.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
-import { type Checkpointed, checkpointState, restoreState } from './checkpoint-state.ts';
+import { type Checkpointed, checkpointState, restoreCheckpoint } from './checkpoint-state.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { firstLine, JournalError } from './journal-error.ts';
 import { FileJournal } from './journal-file.ts';
-import { journalFiles, namedCheckpoint } from './journal-files.ts';
-import { checkSameSettings, headerOf, type JournalHeader, readHeader } from './journal-header.ts';
+import { journalFiles, namedCheckpoint, removeLeftovers } from './journal-files.ts';
+import {
+  checkSameSettings,
+  type HostedHeader,
+  headerOf,
+  type JournalHeader,
+  type KeyDigests,
+  readHeader,
+} from './journal-header.ts';
 import { type JournalLines, readJournal } from './journal-lines.ts';
 import { lockJournal } from './journal-lock.ts';
+import { checkOwn } from './own-files.ts';
 import { type Played, type Player, play } from './play.ts';
 
 /** A simulator that records further inputs after the run was played on it. */
 export interface Resumed extends Player, Checkpointed {
   readonly settings: Settings;
+}
+
+export interface RunOptions {
+  /** What the header of a new journal says of a world that a user created. */
+  readonly hosted: HostedHeader | undefined;
+  readonly keyDigests: KeyDigests;
 }
 
 export interface ResumeOptions {
@@ -39,15 +52,19 @@ export interface Run {
 /**
  * Throws a JournalError if the version or the settings differ, or another process writes the file.
  */
-export function openRun(path: string, settings: Settings): Run {
+export function openRun(path: string, settings: Settings, options: RunOptions): Run {
+  checkOwn(journalFiles(path).journal, 'journal');
   const unlock = lockJournal(path);
   try {
     const lines = readJournal(path);
     const header = lines?.header === undefined ? undefined : readHeader(lines.header, path);
-    if (header !== undefined) checkSameSettings(header, settings, path);
+    if (header !== undefined) {
+      checkSameSettings(header, settings, path, options.keyDigests);
+    }
     return {
       startedAtMs: header === undefined ? undefined : Date.parse(header.started_at),
-      resume: (simulator, options) => resume(path, lines, header, unlock, simulator, options),
+      resume: (simulator, resumeOptions) =>
+        resume(path, lines, header, unlock, simulator, { ...options, ...resumeOptions }),
       abandon: unlock,
     };
   } catch (error) {
@@ -62,7 +79,7 @@ function resume(
   found: JournalHeader | undefined,
   unlock: () => void,
   simulator: Resumed,
-  { journalMaxBytes, onNotice }: ResumeOptions,
+  { journalMaxBytes, onNotice, hosted, keyDigests }: ResumeOptions & RunOptions,
 ): FileJournal {
   const { wallClock, simulation } = simulator;
   let inputs = 0;
@@ -70,17 +87,20 @@ function resume(
     wallClock.hold();
     inputs = playSame(simulator, lines, found, path);
   }
-  const journal = new FileJournal(path, unlock);
+  const files = journalFiles(path);
+  removeLeftovers(files, found?.checkpoint);
+  const journal = new FileJournal(path, files, unlock);
   if (lines?.isTruncated === true) {
     journal.truncate(lines.wholeBytes);
     onNotice?.(`${path}: the last line is incomplete and was ignored`);
   }
-  const header = found ?? headerOf(simulator.settings, simulation.clock.now());
+  const startedAtMs = simulation.clock.now();
+  const header = found ?? headerOf(simulator.settings, startedAtMs, hosted, keyDigests);
   if (found === undefined) journal.begin(header);
-  // A device or a pipe keeps no data that a checkpoint could replace.
-  if (statSync(path).isFile() && journalMaxBytes !== Number.POSITIVE_INFINITY) {
+  if (journalMaxBytes !== Number.POSITIVE_INFINITY) {
     const takeState = () => checkpointState(simulator);
-    const plan = { path, journal, header, inputs, maxBytes: journalMaxBytes, takeState, onNotice };
+    const maxBytes = journalMaxBytes;
+    const plan = { path, files, journal, header, inputs, maxBytes, takeState, onNotice };
     journal.watch(new Checkpoints(plan));
   }
   wallClock.release();
@@ -100,7 +120,7 @@ function playSame(
     const others = differing > 1 ? ` (and ${differing - 1} others)` : '';
     throw new JournalError(
       `${path}: line ${first.line}: ${first.input}: the replayed result differs from the ` +
-        `recorded one${others}`,
+        `recorded one${others}; it is now ${first.actual}`,
     );
   }
   return (header.checkpoint?.inputs ?? 0) + inputs;
@@ -120,7 +140,7 @@ export function playFrom(
     const file = namedCheckpoint(journalFiles(path), checkpoint);
     const parts = readCheckpoint(file, checkpoint, path);
     try {
-      restoreState(simulator, parts);
+      restoreCheckpoint(simulator, parts);
       simulator.exchangeRecord.restart(true);
     } catch (error) {
       throw new JournalError(`${file}: cannot be restored: ${firstLine(error)}`, { cause: error });

@@ -39,6 +39,18 @@ test('STATE-3 a restored simulator behaves like one that never stopped', () => {
   );
 });
 
+test('a SIM whose only message left in another way wakes for its next poll after a restore', () => {
+  const stayed = new Simulator(settings);
+  const { message_id: id } = JSON.parse(sendBy(stayed, 0, {}).body);
+  stayed.messages.fail(id);
+  stayed.clock.advance('1ms');
+  const restored = restoredFrom(stayed);
+  expect(restored.snapshots.take().awake).toHaveLength(1);
+  expect(restored.snapshots.take()).toEqual(stayed.snapshots.take());
+  void stayed.close();
+  void restored.close();
+});
+
 test('AUTH-2 a snapshot holds no full key, and a restored simulator accepts the same keys', () => {
   const simulator = new Simulator(settings);
   const [account] = simulator.accounts.list();
@@ -89,9 +101,11 @@ test('a damaged or contradictory snapshot is refused and changes nothing', () =>
   const before = simulator.snapshots.take();
   const restore = (change: object) => () =>
     simulator.snapshots.restore({ ...structuredClone(before), ...change });
-  expect(restore({ snapshot: 2 })).toThrow('expected snapshot format 1');
+  expect(restore({ snapshot: 1 })).toThrow('expected snapshot format 2; restore this one with');
   expect(restore({ devices: 'none' })).toThrow('expected a list');
-  expect(restore({ devices: [] })).toThrow(/the snapshot contradicts itself: .* is missing/);
+  expect(restore({ devices: [] })).toThrow(
+    /the snapshot contradicts itself: entry 0 of a list is missing/,
+  );
   expect(simulator.snapshots.take()).toEqual(before);
   void simulator.close();
 });
@@ -106,11 +120,12 @@ test.each([
   ['an invalid recipient', (text: string) => text.replace('"to":"+1', '"to":"zz')],
   [
     'a first use without a message or refusal',
-    (text: string) => text.replace(/("at_ms":\d+,"message_id":)"[^"]+"/, '$1null'),
+    (text: string) => text.replace(/("at_ms":\d+,"message_id":null,"refusal":)\{.*?\}/, '$1null'),
   ],
 ])('a snapshot with %s is refused', (_, damage) => {
-  const simulator = new Simulator(settings);
+  const simulator = new Simulator({ ...settings, assumptions: { failedRequestId: 'burned' } });
   sendBy(simulator, 0, { request_id: 'a' });
+  sendBy(simulator, 0, { request_id: 'b', message: '' });
   const whole = JSON.stringify(simulator.snapshots.take());
   const damaged = damage(whole);
   expect(damaged).not.toBe(whole);
@@ -140,9 +155,9 @@ test('STATE-3 a snapshot with well-formed parts that contradict each other is re
     { sent_at_ms: before.clock.now_ms + 1 },
     { status: 'failed', ended_at_ms: before.clock.now_ms, failure_reason: null },
   ] as const) {
-    const messages = before.messages.map((message) => ({ ...message, ...spoil }));
-    expect(() => simulator.snapshots.restore({ ...before, messages })).toThrow(
-      /the snapshot contradicts itself: STATE-[34] message/,
+    const cohorts = before.cohorts.map((cohort) => ({ ...cohort, ...spoil }));
+    expect(() => simulator.snapshots.restore({ ...before, cohorts })).toThrow(
+      /the snapshot contradicts itself: STATE-[34] a? ?message/,
     );
   }
   expect(simulator.snapshots.take()).toEqual(before);

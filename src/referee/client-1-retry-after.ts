@@ -1,4 +1,4 @@
-/** CLIENT-1, CLIENT-2: requests during the wait that a 429 asks for. */
+/** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
 import {
   contentOf,
   type Exchange,
@@ -7,7 +7,7 @@ import {
   requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
-import { clearAttempts } from './intents.ts';
+import { clearAttempts, type Intent } from './intents.ts';
 import {
   type ClientRecord,
   type Finding,
@@ -18,18 +18,22 @@ import {
   spanText,
 } from './record.ts';
 
-export const retryAfter: Judges = { 'CLIENT-1': retriesInTime, 'CLIENT-2': keepsQuiet };
+export const retryAfter: Judges = {
+  'CLIENT-1': (record) => retriesInTime(record, 429),
+  'CLIENT-2': keepsQuiet,
+  'CLIENT-17': (record) => retriesInTime(record, 503),
+};
 
-/** A 429 that the client saw, and whose wait it could read. */
-function holds({ status, retryAfterMs, isSeen }: Exchange): boolean {
-  return status === 429 && retryAfterMs !== undefined && isSeen;
+/** A refusal that the client saw, and whose wait it could read. */
+function holds({ status, retryAfterMs, isSeen }: Exchange, refusal = 429): boolean {
+  return status === refusal && retryAfterMs !== undefined && isSeen;
 }
 
 function endOf({ atMs, retryAfterMs = 0 }: Exchange): number {
   return atMs + retryAfterMs;
 }
 
-function retriesInTime({ exchanges, intents }: ClientRecord): Judgement {
+function retriesInTime({ exchanges, intents }: ClientRecord, status: 429 | 503): Judgement {
   const gets = exchanges.filter(({ method }) => method === 'GET');
   const series = [
     ...intents.all.map(clearAttempts),
@@ -37,24 +41,26 @@ function retriesInTime({ exchanges, intents }: ClientRecord): Judgement {
       [caller, credential, target].join('\n'),
     ).values(),
   ];
-  const retries = series.flatMap(retriesOf);
+  const retries = series.flatMap((one) => retriesOf(one, status));
   return {
     exercised: retries.length,
     findings: retries
       .filter(([refused, retry]) => retry.atMs < endOf(refused))
       .map(([refused, retry]) =>
         finding(
-          `the retry arrived ${spanText(endOf(refused) - retry.atMs)} before the 429 allowed it ` +
+          `the retry arrived ${spanText(endOf(refused) - retry.atMs)} before the ${status} allowed it ` +
             `(Retry-After: ${refused.retryAfter}): wait that many seconds, counted from the reply`,
-          refused,
-          retry,
+          [refused, retry],
         ),
       ),
   };
 }
 
-/** Each request with the latest 429 that its client had seen. */
-function retriesOf(series: readonly Exchange[]): (readonly [refused: Exchange, Exchange])[] {
+/** Each request with the latest refusal of this status that its client had seen. */
+function retriesOf(
+  series: readonly Exchange[],
+  status: 429 | 503,
+): (readonly [refused: Exchange, Exchange])[] {
   const found: (readonly [Exchange, Exchange])[] = [];
   let refused: Exchange | undefined;
   let pending: Exchange[] = [];
@@ -64,7 +70,7 @@ function retriesOf(series: readonly Exchange[]): (readonly [refused: Exchange, E
     if (refused !== undefined) found.push([refused, one]);
     // What passed ends the wait.
     if (one.status !== 429 && one.status < 500 && one.isSeen) refused = undefined;
-    if (holds(one)) pending.push(one);
+    if (holds(one, status)) pending.push(one);
   }
   return found;
 }
@@ -72,7 +78,7 @@ function retriesOf(series: readonly Exchange[]): (readonly [refused: Exchange, E
 function keepsQuiet(record: ClientRecord): Judgement {
   const { exchanges, intents, graceMs, isPartial, isCutAtStart } = record;
   // A request may retry what came before the record.
-  if (isCutAtStart || !exchanges.some(holds)) return { exercised: 0, findings: [] };
+  if (isCutAtStart || !exchanges.some((one) => holds(one))) return { exercised: 0, findings: [] };
   const intentOf = new Map(
     intents.all.flatMap((intent) => intent.attempts.map((attempt) => [attempt, intent] as const)),
   );
@@ -82,8 +88,16 @@ function keepsQuiet(record: ClientRecord): Judgement {
       ? intentOf.get(one) === intentOf.get(refused) ||
         (isPartial && (isKnown(one) || isLike(one, refused) || isLike(refused, one)))
       : one.target === refused.target && one.credential === refused.credential;
-  const isLike = (one: Exchange, other: Exchange) =>
-    intentOf.get(one)?.attempts.some((attempt) => contentOf(attempt) === contentOf(other)) === true;
+  const contents = new Map<Intent, ReadonlySet<string>>();
+  const contentsOf = (intent: Intent) => {
+    const known = contents.get(intent) ?? new Set(intent.attempts.map(contentOf));
+    contents.set(intent, known);
+    return known;
+  };
+  const isLike = (one: Exchange, other: Exchange) => {
+    const intent = intentOf.get(one);
+    return intent !== undefined && contentsOf(intent).has(contentOf(other));
+  };
   const firstUse = new Map<string, Exchange>();
   for (const one of exchanges) {
     const id = isSend(one) ? requestIdOf(one) : undefined;
@@ -111,8 +125,7 @@ function keepsQuiet(record: ClientRecord): Judgement {
           finding(
             `another request arrived ${spanText(exchange.atMs - refused.atMs)} after a 429 that covers it ` +
               `(Retry-After: ${refused.retryAfter}): hold back all requests of this endpoint until the wait is over`,
-            refused,
-            exchange,
+            [refused, exchange],
           ),
         );
       }

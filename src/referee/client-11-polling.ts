@@ -42,8 +42,7 @@ function pollsSlowly(record: ClientRecord, endpoint: string, what: string): Judg
       .map(([earlier, later]) =>
         finding(
           `${what} polled again after ${spanText(later.atMs - earlier.atMs)}: poll no faster than every 15 s`,
-          earlier,
-          later,
+          [earlier, later],
         ),
       ),
   };
@@ -60,8 +59,7 @@ function stopsPolling(record: ClientRecord): Judgement {
       .map(([earlier, later]) =>
         finding(
           `the message was polled again after it was seen ${String(earlier.reply?.['status'])}, which never changes: stop there`,
-          earlier,
-          later,
+          [earlier, later],
         ),
       ),
   };

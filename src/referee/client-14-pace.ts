@@ -34,7 +34,7 @@ function tooManyAttempts(attempts: readonly Exchange[]) {
       atMs >= (attempts[at]?.atMs ?? 0) && atMs - (attempts[at]?.atMs ?? 0) < attemptsWithinMs,
   );
   const what = `${within.length} attempts at one message within a minute: make at most five, with growing pauses`;
-  return [finding(what, ...within)];
+  return [finding(what, within)];
 }
 
 function bursts(retried: readonly (readonly Exchange[])[]) {
@@ -43,7 +43,7 @@ function bursts(retried: readonly (readonly Exchange[])[]) {
   const densest = densestWindow(retries);
   if (densest.length * 2 <= retries.length) return [];
   const what = `${densest.length} of ${retries.length} retries of ${retried.length} messages arrived within 100 ms: add random jitter to each wait`;
-  return [finding(what, ...densest.slice(0, 20))];
+  return [finding(what, densest.slice(0, 20))];
 }
 
 function densestWindow(retries: readonly Exchange[]): readonly Exchange[] {

@@ -13,7 +13,7 @@ function sendsValidBodies({ exchanges }: ClientRecord): Judgement {
       .map((send) =>
         finding(
           `the body was refused by validation: ${shown(send.reply)}; check it before it is sent`,
-          send,
+          [send],
         ),
       ),
   };
@@ -32,7 +32,7 @@ function keepsItsKey({ exchanges }: ClientRecord): Judgement {
       .map((one) =>
         finding(
           'an API key is in the path, the query or the body, where logs record it: send it in the Authorization header alone',
-          one,
+          [one],
         ),
       ),
   };

@@ -46,8 +46,7 @@ function keepsItsId({ intents }: ClientRecord): Judgement {
         const cause = earlier.isSeen ? `a ${earlier.status}` : 'a reply that it did not see';
         return finding(
           `the retry after ${cause} ${change} instead of ${requestIdOf(earlier)}: keep the id of the message, or it can be sent twice`,
-          earlier,
-          retry,
+          [earlier, retry],
         );
       }),
   };
@@ -63,7 +62,7 @@ function givesAnId({ exchanges }: ClientRecord): Judgement {
     findings: groups.map(({ own, bare }) =>
       finding(
         `${bare.length} of ${own.length} sends carry no request_id: give each message one, so that a lost reply can be retried safely`,
-        ...bare.slice(0, 20),
+        bare.slice(0, 20),
       ),
     ),
   };
@@ -75,8 +74,7 @@ function reusesNoId({ exchanges, intents }: ClientRecord): Judgement {
     findings: intents.reuses.map(({ first, second }) =>
       finding(
         `the request_id ${requestIdOf(second)} was used ${spanText(second.atMs - first.atMs)} before for another message: this one was not sent; give each message an id of its own`,
-        first,
-        second,
+        [first, second],
       ),
     ),
   };
@@ -91,8 +89,7 @@ function retriesWithinADay({ intents }: ClientRecord): Judgement {
       .map(({ first, retry }) =>
         finding(
           `the request_id ${requestIdOf(retry)} is ${spanText(retry.atMs - first.atMs)} old: the service has forgotten it after 24 h and may send the message again; look up what became of it instead`,
-          first,
-          retry,
+          [first, retry],
         ),
       ),
   };

@@ -35,7 +35,7 @@ function sendsOnce({ intents }: ClientRecord): Judgement {
     if (accepted.length < 2) return [];
     const ids = accepted.map((one) => messageIdOf(one) ?? 'no message_id').join(', ');
     const what = `one message was accepted ${accepted.length} times (${ids}): retry under the same request_id, within 24 h`;
-    return [finding(what, ...accepted)];
+    return [finding(what, accepted)];
   });
   return { exercised: judged.length, findings };
 }
@@ -55,8 +55,13 @@ function messagesOf(attempts: readonly Exchange[]): readonly Exchange[] {
 
 /** The first of each `message_id`, and all that have none. */
 function firstOfEach(accepted: readonly Exchange[]): readonly Exchange[] {
-  const ids = accepted.map(messageIdOf);
-  return accepted.filter((_, at) => ids[at] === undefined || ids.indexOf(ids[at]) === at);
+  const known = new Set<string>();
+  return accepted.filter((one) => {
+    const id = messageIdOf(one);
+    const isFirst = id === undefined || !known.has(id);
+    if (id !== undefined) known.add(id);
+    return isFirst;
+  });
 }
 
 function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
@@ -80,8 +85,7 @@ function acceptsRefusals({ exchanges }: ClientRecord): Judgement {
     findings: repeats.map(([refused, again]) =>
       finding(
         `the same request came again after a ${refused.status}, which is final: correct the request, or stop`,
-        refused,
-        again,
+        [refused, again],
       ),
     ),
   };
@@ -96,7 +100,9 @@ function isNextMonth(refused: Exchange, later: Exchange): boolean {
 function givesNothingUp({ intents, isPartial, reports }: ClientRecord): Judgement {
   if (isPartial) return { exercised: 0, findings: [] };
   const met = intents.all.filter((one) => isAttributable(one) && one.attempts.some(isUnresolved));
-  const open = met.filter((intent) => !isSettled(intent) && !isReported(intent, reports));
+  const reported = (reports ?? []).filter(({ reported: outcome }) => outcome !== undefined);
+  const told = new Set(reported.length > 0 ? matching(reported, indexOf(intents.all)) : []);
+  const open = met.filter((intent) => !isSettled(intent) && !told.has(intent));
   return {
     exercised: met.length,
     findings: open.map((intent) => {
@@ -104,7 +110,7 @@ function givesNothingUp({ intents, isPartial, reports }: ClientRecord): Judgemen
       const cause = last.isSeen ? `a ${last.status}` : 'a reply that the client did not see';
       return finding(
         `the message was given up after ${cause}: retry it under the same request_id, or report it as failed`,
-        last,
+        [last],
       );
     }),
   };
@@ -114,13 +120,6 @@ function givesNothingUp({ intents, isPartial, reports }: ClientRecord): Judgemen
 function isSettled(intent: Intent): boolean {
   return (
     intent.attempts.some((one) => one.isSeen && isAccepted(one)) || !isUnresolved(lastOf(intent))
-  );
-}
-
-/** True if the client reported an outcome; CLIENT-10 judges whether it is the right one. */
-function isReported(intent: Intent, reports: ClientRecord['reports']): boolean {
-  return (reports ?? []).some(
-    ({ reported, ...own }) => reported !== undefined && isOf(own, intent),
   );
 }
 
@@ -136,23 +135,25 @@ function reportsTruthfully({
   endsUndelivered,
 }: ClientRecord): Judgement {
   if (isPartial) return { exercised: 0, findings: [] };
+  const failed = readAsFailed(exchanges);
   const isLost = (id: string | undefined) =>
-    id !== undefined && (endsUndelivered?.(id) === true || wasReadAsFailed(id, exchanges));
+    id !== undefined && (endsUndelivered?.(id) === true || failed.has(id));
+  const index = indexOf(intents.all);
   const groups = grouped(reports, (report) => report.request_id ?? contentOfReport(report));
   return {
     exercised: reports.filter(({ reported }) => reported !== undefined).length,
-    findings: [...groups.values()].flatMap((group) => untruths(group, intents.all, isLost)),
+    findings: [...groups.values()].flatMap((group) =>
+      untruths(group, matching(group, index), isLost),
+    ),
   };
 }
 
 function untruths(
   group: readonly Report[],
-  all: readonly Intent[],
+  intents: readonly Intent[],
   isLost: (messageId: string | undefined) => boolean,
 ): readonly Finding[] {
-  const attempts = all
-    .filter((intent) => group.some((report) => isOf(report, intent)))
-    .flatMap((one) => one.attempts);
+  const attempts = intents.flatMap((one) => one.attempts);
   const accepted = messagesOf(attempts);
   const living = accepted.filter((one) => !isLost(messageIdOf(one)));
   const saidAccepted = group.filter(({ reported }) => reported === 'accepted');
@@ -162,33 +163,78 @@ function untruths(
   const noun = accepted.length > 1 ? 'messages' : 'message';
   for (const { intent } of saidAccepted.slice(accepted.length)) {
     const what = `${intent} was reported as accepted, but the service accepted ${count} ${noun}: report what the reply says`;
-    findings.push(finding(what, ...attempts));
+    findings.push(finding(what, attempts));
   }
   const mayLive = group.length - saidFailed.length;
   if (living.length > mayLive) {
     for (const { intent } of saidFailed.slice(0, living.length - mayLive)) {
       const what = `${intent} was reported as failed, but the service accepted it: retry under the same request_id to learn what became of it`;
-      findings.push(finding(what, ...living));
+      findings.push(finding(what, living));
     }
   }
   return findings;
 }
 
-/** The last status that the client read of the message is `failed`. */
-function wasReadAsFailed(messageId: string, exchanges: readonly Exchange[]): boolean {
-  const read = exchanges.findLast(
-    (one) => one.endpoint === 'read' && messageIdOf(one) === messageId && one.status === 200,
-  );
-  return read?.reply?.['status'] === 'failed';
+/** The messages of which the client last read `failed`. */
+function readAsFailed(exchanges: readonly Exchange[]): ReadonlySet<string> {
+  const failed = new Set<string>();
+  for (const one of exchanges) {
+    const id = messageIdOf(one);
+    if (one.endpoint !== 'read' || one.status !== 200 || id === undefined) continue;
+    if (one.reply?.['status'] === 'failed') failed.add(id);
+    else failed.delete(id);
+  }
+  return failed;
 }
 
-/** By `request_id` where both have one, else by content. */
-function isOf(report: Report, { attempts }: Intent): boolean {
-  return attempts.some((one) => {
-    const id = requestIdOf(one);
-    if (report.request_id !== undefined && id !== undefined) return report.request_id === id;
-    return contentOfReport(report) === contentOfSend(one);
-  });
+/** Intents by what a report names: their places in the record. */
+interface Index {
+  readonly all: readonly Intent[];
+  readonly byId: ReadonlyMap<string, ReadonlySet<number>>;
+  readonly byContent: ReadonlyMap<string, ReadonlySet<number>>;
+  /** By the content of an attempt without a `request_id`. */
+  readonly byBareContent: ReadonlyMap<string, ReadonlySet<number>>;
+}
+
+function indexOf(all: readonly Intent[]): Index {
+  const [byId, byContent, byBareContent] = [places(), places(), places()];
+  const add = (index: Map<string, Set<number>>, key: string, place: number) => {
+    const known = index.get(key);
+    if (known === undefined) index.set(key, new Set([place]));
+    else known.add(place);
+  };
+  for (const [place, { attempts }] of all.entries()) {
+    for (const one of attempts) {
+      const id = requestIdOf(one);
+      const content = contentOfSend(one);
+      add(byContent, content, place);
+      if (id === undefined) add(byBareContent, content, place);
+      else add(byId, id, place);
+    }
+  }
+  return { all, byId, byContent, byBareContent };
+}
+
+function places(): Map<string, Set<number>> {
+  return new Map();
+}
+
+/**
+ * The intents of the reports, in order: by `request_id` where both have one, else by content.
+ */
+function matching(reports: readonly Report[], index: Index): readonly Intent[] {
+  const found = new Set<ReadonlySet<number>>();
+  for (const report of reports) {
+    const content = contentOfReport(report);
+    const { request_id: id } = report;
+    const sources =
+      id === undefined
+        ? [index.byContent.get(content)]
+        : [index.byId.get(id), index.byBareContent.get(content)];
+    for (const source of sources) if (source !== undefined) found.add(source);
+  }
+  const ordered = [...new Set([...found].flatMap((source) => [...source]))].sort((a, b) => a - b);
+  return ordered.flatMap((place) => index.all[place] ?? []);
 }
 
 function contentOfReport({ to, from, message }: Report): string {

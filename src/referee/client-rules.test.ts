@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { clientRules } from './client-rules.ts';
+import { clientRules } from '../ledger/rules.ts';
 
 test('the ledger of client rules is the table of docs/rules.md, word for word', () => {
   const page = readFileSync(new URL('../../docs/rules.md', import.meta.url), 'utf8');

@@ -1,11 +1,11 @@
 /**
  * One client request and its reply, as the referee judges them. Two feeds produce exchanges: the
- * simulator's record (`exchange-record.ts`) and HAR files (`har-feed.ts`).
+ * simulator's record (`recorded-feed.ts`) and HAR files (`har-feed.ts`).
  */
 import type { EndpointName } from '../sim/limits.ts';
 
 export interface Exchange {
-  /** Its place in the record, from 1. */
+  /** The number of its request; in a HAR file its place, from 1. */
   readonly number: number;
   /** When the request arrived, in epoch milliseconds of the service's clock. */
   readonly atMs: number;

@@ -55,6 +55,12 @@ test('CLIENT-1 a retry is early by the recorder\u2019s clock', () => {
   expect(brokenBy(first, { at: '2026-01-01T00:00:02Z' })).toEqual([]);
 });
 
+test('CLIENT-17 a 503 that asks for a wait is read, too', () => {
+  const first = { at: '2026-01-01T00:00:00Z', response: { ...refused, status: 503 } };
+  expect(brokenBy(first, { at: '2026-01-01T00:00:01.999Z' })).toEqual(['CLIENT-17']);
+  expect(brokenBy(first, { at: '2026-01-01T00:00:02Z' })).toEqual([]);
+});
+
 test('bodies in base64 are read', () => {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const [one] = read({

@@ -4,28 +4,28 @@
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { CommandError } from '../config/command-error.ts';
-import { plainAddress, plainJson } from '../http/service/plain-spelling.ts';
+import { CommandError } from '../commands/command-error.ts';
 import { matchRoute } from '../http/service/routes.ts';
 import type { Exchange } from './exchange.ts';
-import { endpointOf, isGarbled, objectIn, waitMs } from './traffic.ts';
+import { plainAddress, plainJson } from './plain-spelling.ts';
+import { asksForWait, endpointOf, isGarbled, objectIn, waitMs } from './traffic.ts';
 
-const headersSchema = z.array(z.looseObject({ name: z.string(), value: z.string() })).catch([]);
+const headersSchema = z.array(z.object({ name: z.string(), value: z.string() })).catch([]);
 const textSchema = z
   .looseObject({ text: z.string().default(''), encoding: z.string().optional() })
   .nullish();
-const entrySchema = z.looseObject({
+const entrySchema = z.object({
   startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {
     error: 'expected an ISO 8601 time',
   }),
   time: z.number().catch(0),
-  request: z.looseObject({
+  request: z.object({
     method: z.string(),
     url: z.string(),
     headers: headersSchema,
     postData: textSchema,
   }),
-  response: z.looseObject({
+  response: z.object({
     status: z.number().catch(0),
     headers: headersSchema,
     content: textSchema,
@@ -33,17 +33,17 @@ const entrySchema = z.looseObject({
     _error: z.string().nullish(),
   }),
 });
-const harSchema = z.looseObject({ log: z.looseObject({ entries: z.array(entrySchema) }) });
+const harSchema = z.object({ log: z.object({ entries: z.array(entrySchema) }) });
 type HarEntry = z.output<typeof entrySchema>;
 
 /** Throws a CommandError that names what is wrong. `name` is the file's. */
 export function exchangesOfHar(text: string, name: string): Exchange[] {
-  const entries = serviceEntries(readHar(text, name));
-  const keys = new Set(entries.map(({ request }) => keyOf(request)).filter((key) => key !== ''));
-  const exchanges = entries
-    .map((entry) => ({ entry, atMs: Date.parse(entry.startedDateTime) }))
+  const found = serviceEntries(readHar(text, name));
+  const keys = new Map<string, string>();
+  for (const { key } of found) if (key !== '' && !keys.has(key)) keys.set(key, keyName(key));
+  const exchanges = found
     .sort((a, b) => a.atMs - b.atMs)
-    .map(({ entry, atMs }, at) => exchangeOf(entry, atMs, at + 1, keys));
+    .map((each, at) => exchangeOf(each, at + 1, keys));
   const lastMs = exchanges.at(-1)?.atMs ?? 0;
   for (const one of exchanges) {
     one.isOpenAtEnd = one.answeredAtMs > lastMs;
@@ -69,22 +69,37 @@ function readHar(text: string, name: string): readonly HarEntry[] {
 }
 
 /** Of the hosts that have a path of the service, the requests of its API. */
-function serviceEntries(entries: readonly HarEntry[]): readonly HarEntry[] {
-  const isService = (entry: HarEntry) => matchRoute(pathOf(urlOf(entry))) !== undefined;
-  const hosts = new Set(entries.filter(isService).map((entry) => urlOf(entry).host));
-  return entries.filter((entry) => {
+function serviceEntries(entries: readonly HarEntry[]): Located[] {
+  const located = entries.map((entry) => {
     const url = urlOf(entry);
-    return (
-      hosts.has(url.host) && url.pathname.includes('/api/') && entry.request.method !== 'OPTIONS'
-    );
+    const atMs = Date.parse(entry.startedDateTime);
+    return { entry, url, path: pathOf(url), key: keyOf(entry.request), atMs };
   });
+  const isService = ({ path }: Located) => matchRoute(path) !== undefined;
+  const hosts = new Set(located.filter(isService).map(({ url }) => url.host));
+  return located.filter(
+    ({ entry, url }) =>
+      hosts.has(url.host) && url.pathname.includes('/api/') && entry.request.method !== 'OPTIONS',
+  );
 }
+
+/** An entry with what several steps need of it. */
+interface Located {
+  readonly entry: HarEntry;
+  readonly url: URL;
+  /** Without what a gateway puts before it. */
+  readonly path: string;
+  /** Empty for none. */
+  readonly key: string;
+  readonly atMs: number;
+}
+
+const unknownUrl = new URL('http://unknown/');
 
 function urlOf({ request }: HarEntry): URL {
-  return URL.canParse(request.url) ? new URL(request.url) : new URL('http://unknown/');
+  return URL.canParse(request.url) ? new URL(request.url) : unknownUrl;
 }
 
-/** Without what a gateway puts before it. */
 function pathOf({ pathname }: URL): string {
   const starts = [...pathname.matchAll(/\/api\//g)].map(({ index }) => pathname.slice(index));
   return starts.find((path) => matchRoute(path) !== undefined) ?? starts[0] ?? pathname;
@@ -93,25 +108,23 @@ function pathOf({ pathname }: URL): string {
 type Made = Exchange & { openUntil: number; isOpenAtEnd: boolean };
 
 function exchangeOf(
-  entry: HarEntry,
-  atMs: number,
+  { entry, url, path: servicePath, key, atMs }: Located,
   number: number,
-  keys: ReadonlySet<string>,
+  keys: ReadonlyMap<string, string>,
 ): Made {
   const { time, request, response } = entry;
-  const url = urlOf(entry);
   const sent = plainJson(textOf(request.postData));
   const search = plainAddress(url.search);
-  const key = keyOf(request);
-  const caller = key === '' ? 'unauthenticated' : keyName(key);
+  const caller = keys.get(key) ?? 'unauthenticated';
   const shown = keysIn(`${plainAddress(url.pathname)}${search}\n${sent}`, keys);
   const replyText = textOf(response.content);
   const echoed = keysIn(plainJson(replyText), keys);
   const hidden = (text: string) =>
     [...shown, ...echoed].reduce((left, each) => left.replaceAll(each, `(${keyName(each)})`), text);
-  const path = hidden(plainAddress(pathOf(url)));
+  const path = hidden(plainAddress(servicePath));
   const text = hidden(sent);
-  const header = response.status === 429 ? headerOf(response.headers, 'retry-after') : undefined;
+  const { status } = response;
+  const header = asksForWait(status) ? headerOf(response.headers, 'retry-after') : undefined;
   return {
     number,
     atMs,
@@ -127,7 +140,7 @@ function exchangeOf(
     target: `${path}${hidden(search)}`,
     text,
     body: objectIn(text),
-    status: response.status,
+    status,
     retryAfterMs: waitMs(header, 1),
     retryAfter: header,
     reply: objectIn(hidden(plainJson(replyText))),
@@ -154,9 +167,9 @@ function keyOf({ headers }: HarEntry['request']): string {
 /** A key as the service draws it: it may be in a query and in no header. */
 const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
 
-function keysIn(text: string, keys: ReadonlySet<string>): readonly string[] {
-  const drawn = [...text.matchAll(drawnKey)].map(([key]) => key);
-  return [...new Set([...drawn, ...[...keys].filter((key) => text.includes(key))])];
+function keysIn(text: string, keys: ReadonlyMap<string, string>): readonly string[] {
+  const drawn = text.match(drawnKey) ?? [];
+  return [...new Set([...drawn, ...[...keys.keys()].filter((key) => text.includes(key))])];
 }
 
 /** Reports name the caller without showing its key. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { UsageError } from '../config/command-error.ts';
+import { UsageError } from '../commands/command-error.ts';
 import { readIntentsFile } from './intents-file.ts';
 
 let folder = '';

@@ -3,7 +3,7 @@
  * that the client meant to send, and the outcome of each that it reported.
  */
 import { z } from 'zod';
-import { UsageError } from '../config/command-error.ts';
+import { UsageError } from '../commands/command-error.ts';
 import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 import { readText } from '../config/world-file.ts';
 

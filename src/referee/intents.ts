@@ -17,6 +17,7 @@ import {
   isSend,
   isSentAlike,
   isUnresolved,
+  messageOf,
   requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
@@ -34,6 +35,24 @@ export interface Intent {
    * to, as an index; Infinity without one. What follows it is as unclear.
    */
   unclearFrom: number;
+}
+
+/** An intent while its attempts are gathered, with what later sends ask of it. */
+interface Gathered extends Intent {
+  isAccepted: boolean;
+  /** The last number of a send that came before any confirmed attempt's reply had left. */
+  openUntil: number;
+}
+
+/** What is known of one `request_id` of one caller. */
+interface Use {
+  /** In the order in which they got the id. */
+  readonly intents: Gathered[];
+  /** By message: the intents that have an attempt with it under this id. */
+  readonly byMessage: Map<string, Gathered[]>;
+  /** The latest 202 under the id, and the latest 202 or 200. */
+  created: Exchange | undefined;
+  accepted: Exchange | undefined;
 }
 
 /** One `request_id` that carries two messages. */
@@ -79,15 +98,18 @@ class Grouping {
   readonly #isCutAtStart: boolean;
   /** All ids of the intent that the client's own file gives an id to. */
   readonly #named: ReadonlyMap<string, readonly string[]>;
-  readonly #all: Intent[] = [];
+  readonly #all: Gathered[] = [];
   readonly #reuses: Reuse[] = [];
-  readonly #byId = new Map<string, Intent[]>();
+  readonly #uses = new Map<string, Use>();
+  readonly #intentOf = new Map<Exchange, Gathered>();
   /** By content: intents without a `request_id` that were not confirmed yet. */
-  readonly #bare = new Map<string, Intent[]>();
+  readonly #bare = new Map<string, Gathered[]>();
   /** By content: intents left unresolved whose `request_id` does not come again. */
-  readonly #left = new Map<string, Intent[]>();
+  readonly #left = new Map<string, Gathered[]>();
   /** By `request_id` alone: intents of callers without an account. */
-  readonly #strangers = new Map<string, Intent[]>();
+  readonly #strangers = new Map<string, Gathered[]>();
+  /** By name in the client's file, caller and message: the latest intent. */
+  readonly #namedIntents = new Map<readonly string[], Map<string, Gathered>>();
   readonly #lastUse = new Map<string, number>();
 
   constructor(
@@ -131,26 +153,55 @@ class Grouping {
     const content = contentOf(send);
     const id = requestIdOf(send);
     const intent =
-      id === undefined ? this.#ofContent(send, content, id) : this.#ofId(send, content, id);
-    if (intent === undefined) this.#begin(send, content, id);
-    else intent.attempts.push(send);
-    this.#noteIfLeft(intent ?? this.#all.at(-1), send, content);
+      (id === undefined ? this.#ofContent(send, content, id) : this.#ofId(send, content, id)) ??
+      this.#begin(send, content, id);
+    intent.attempts.push(send);
+    this.#intentOf.set(send, intent);
+    if (isAccepted(send)) intent.isAccepted = true;
+    if (isConfirmed(send)) intent.openUntil = Math.min(intent.openUntil, send.openUntil);
+    if (id !== undefined) this.#noteUse(intent, send, id);
+    this.#noteIfLeft(intent, send, content);
+  }
+
+  #noteUse(intent: Gathered, send: Exchange, id: string): void {
+    const message = messageOf(send);
+    const names = this.#named.get(id);
+    if (names !== undefined) {
+      const intents = this.#namedIntents.get(names) ?? new Map<string, Gathered>();
+      this.#namedIntents.set(names, intents.set(idKey(send, message), intent));
+    }
+    const use = this.#useOf(send, id);
+    if (use.byMessage.get(message)?.includes(intent) !== true) push(use.byMessage, message, intent);
+    if (isAccepted(send)) use.accepted = send;
+    if (send.status === 202) use.created = send;
+  }
+
+  #useOf(send: Exchange, id: string): Use {
+    const key = idKey(send, id);
+    const use = this.#uses.get(key) ?? {
+      intents: [],
+      byMessage: new Map(),
+      created: undefined,
+      accepted: undefined,
+    };
+    this.#uses.set(key, use);
+    return use;
   }
 
   /** First what is certain: the same message under this id, or under one of the same name. */
-  #ofId(send: Exchange, content: string, id: string): Intent | undefined {
-    const known = this.#byId.get(idKey(send, id));
-    const held = known === undefined ? undefined : heldUnder(id, known, send);
-    const same = known === undefined ? undefined : this.#sameId(send, id, known, held);
+  #ofId(send: Exchange, content: string, id: string): Gathered | undefined {
+    const use = this.#uses.get(idKey(send, id));
+    const held = use && heldUnder(use, send);
+    const same = use && this.#sameId(send, use, held);
     if (same !== undefined) return same;
     const other = this.#namedAlike(send, id);
     if (other !== undefined) return this.#giveId(other, send, id);
-    if (known === undefined) return this.#moved(send, id) ?? this.#ofContent(send, content, id);
+    if (use === undefined) return this.#moved(send, id) ?? this.#ofContent(send, content, id);
     if (this.#isCutAtStart) return undefined;
     // The id is free a day after a message was accepted under it. A client that has seen the
     // acceptance begins another message at once (CLIENT-6).
-    const earlier = known.findLast(({ attempts }) => held === undefined || attempts.includes(held));
-    const isFree = held === undefined ? earlier?.attempts.some(isAccepted) : wasKnownTo(send, held);
+    const earlier = held === undefined ? use.intents.at(-1) : this.#intentOf.get(held);
+    const isFree = held === undefined ? earlier?.isAccepted : wasKnownTo(send, held);
     return isFree === true ? undefined : earlier;
   }
 
@@ -158,7 +209,7 @@ class Grouping {
    * The intent of a caller whose key the service did not know, if it was not accepted yet: the
    * client has another key by now.
    */
-  #moved(send: Exchange, id: string): Intent | undefined {
+  #moved(send: Exchange, id: string): Gathered | undefined {
     if (this.#isCutAtStart) return undefined;
     const moved = (this.#strangers.get(id) ?? []).find(
       (one) => one.attempts.every(isStrangers) && isSameMessage(lastOf(one), send),
@@ -167,26 +218,29 @@ class Grouping {
   }
 
   /** The intent of another id that the client's file gives to the same intent. */
-  #namedAlike(send: Exchange, id: string): Intent | undefined {
-    return (this.#named.get(id) ?? [])
-      .flatMap((other) => this.#byId.get(idKey(send, other)) ?? [])
-      .findLast(({ attempts }) => attempts.some((one) => isSameMessage(one, send)));
+  #namedAlike(send: Exchange, id: string): Gathered | undefined {
+    const names = this.#named.get(id);
+    return names && this.#namedIntents.get(names)?.get(idKey(send, messageOf(send)));
   }
 
-  #begin(send: Exchange, content: string, requestId: string | undefined): void {
-    const intent = {
+  /** A new intent, still without its first attempt. */
+  #begin(send: Exchange, content: string, requestId: string | undefined): Gathered {
+    const intent: Gathered = {
       content,
-      attempts: [send],
+      attempts: [],
       requestId,
+      isAccepted: false,
+      openUntil: Number.POSITIVE_INFINITY,
       unclearFrom:
         this.#isClear(content, requestId) && send.text !== '' ? Number.POSITIVE_INFINITY : 0,
     };
     this.#all.push(intent);
     if (requestId === undefined) push(this.#bare, content, intent);
     else {
-      push(this.#byId, idKey(send, requestId), intent);
+      this.#useOf(send, requestId).intents.push(intent);
       if (send.accountId === undefined) push(this.#strangers, requestId, intent);
     }
+    return intent;
   }
 
   /** False if what the record lacks could show that the send continues an earlier intent. */
@@ -196,13 +250,13 @@ class Grouping {
   }
 
   /** After its last use, an unresolved intent may go on under another `request_id`. */
-  #noteIfLeft(intent: Intent | undefined, send: Exchange, content: string): void {
-    if (intent?.requestId === undefined || !isUnresolved(send)) return;
+  #noteIfLeft(intent: Gathered, send: Exchange, content: string): void {
+    if (intent.requestId === undefined || !isUnresolved(send)) return;
     const lastUse = this.#lastUse.get(idKey(send, intent.requestId)) ?? 0;
     if (lastUse <= send.number) push(this.#left, content, intent);
   }
 
-  #ofContent(send: Exchange, content: string, id: string | undefined): Intent | undefined {
+  #ofContent(send: Exchange, content: string, id: string | undefined): Gathered | undefined {
     const bare = this.#openBare(send, content);
     const inFlight = bare.filter((one) => isInFlight(lastOf(one), send));
     if (inFlight.length > 0 && id === undefined) {
@@ -218,21 +272,21 @@ class Grouping {
     return this.#isPartial ? undefined : this.#renamed(send, content, id);
   }
 
-  #openBare(send: Exchange, content: string): readonly Intent[] {
+  #openBare(send: Exchange, content: string): readonly Gathered[] {
     const known = this.#bare.get(content);
     if (known === undefined) return [];
-    const open = known.filter((one) => one.requestId === undefined && !isOver(one, send));
+    const open = known.filter((one) => one.requestId === undefined && send.number <= one.openUntil);
     this.#bare.set(content, open);
     return open;
   }
 
-  #giveId(intent: Intent, send: Exchange, id: string): Intent {
+  #giveId(intent: Gathered, send: Exchange, id: string): Gathered {
     intent.requestId = id;
-    push(this.#byId, idKey(send, id), intent);
+    this.#useOf(send, id).intents.push(intent);
     return intent;
   }
 
-  #renamed(send: Exchange, content: string, id: string | undefined): Intent | undefined {
+  #renamed(send: Exchange, content: string, id: string | undefined): Gathered | undefined {
     const left = this.#left.get(content) ?? [];
     const at = left.findIndex(
       (one) => !isInFlight(lastOf(one), send) && !this.#areNamedApart(one.requestId, id),
@@ -247,18 +301,12 @@ class Grouping {
     return first !== undefined && second !== undefined && first !== second;
   }
 
-  #sameId(
-    send: Exchange,
-    id: string,
-    known: readonly Intent[],
-    held: Exchange | undefined,
-  ): Intent | undefined {
+  #sameId(send: Exchange, use: Use, held: Exchange | undefined): Gathered | undefined {
     const isReuse = held !== undefined && isOther(held, send);
-    const same = known.findLast(
-      ({ attempts: [first], attempts }) =>
+    const same = use.byMessage.get(messageOf(send))?.findLast(
+      ({ attempts: [first] }) =>
         // An intent from before the held message is another message's.
-        (!isReuse || (first?.number ?? 0) > held.number) &&
-        attempts.some((one) => requestIdOf(one) === id && isSameMessage(one, send)),
+        !isReuse || (first?.number ?? 0) > held.number,
     );
     if (same === undefined && isReuse) this.#reuses.push({ first: held, second: send });
     return same;
@@ -297,17 +345,10 @@ export function lastOf({ attempts }: Intent): Exchange {
  * The send whose message the service holds under the id when the later one arrives: the 202 of the
  * last day. Where the record lacks it, a replay with the same reply shows the same.
  */
-function heldUnder(id: string, known: readonly Intent[], send: Exchange): Exchange | undefined {
-  const accepted = known
-    .flatMap(({ attempts }) => attempts)
-    .filter((one) => isAccepted(one) && requestIdOf(one) === id && send.atMs - one.atMs <= dayMs);
-  const created = accepted.findLast(({ status }) => status === 202);
-  return created ?? (send.status === 200 ? accepted.at(-1) : undefined);
-}
-
-/** Confirmed before the send arrived: an equal send is another message. */
-function isOver({ attempts }: Intent, send: Exchange): boolean {
-  return attempts.some((one) => isConfirmed(one) && !isInFlight(one, send));
+function heldUnder({ created, accepted }: Use, send: Exchange): Exchange | undefined {
+  const isRecent = (one: Exchange | undefined) =>
+    one !== undefined && send.atMs - one.atMs <= dayMs ? one : undefined;
+  return isRecent(created) ?? (send.status === 200 ? isRecent(accepted) : undefined);
 }
 
 function isStrangers(one: Exchange): boolean {

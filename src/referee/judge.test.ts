@@ -2,7 +2,7 @@
  * The client rules on small records, written as lines: when, what, and how it was answered.
  */
 import { expect, test } from 'vitest';
-import type { ClientRuleId } from './client-rules.ts';
+import type { ClientRuleId } from '../ledger/rules.ts';
 import type { Exchange } from './exchange.ts';
 import { latestReports } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
@@ -90,6 +90,14 @@ test('CLIENT-1 a retry one millisecond before Retry-After has passed is early', 
     /^the retry arrived 0\.001 s before the 429 allowed it/,
   );
   expect(verdicts([first, send(44_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('CLIENT-17 a 503 with Retry-After asks for a wait too, and one without it does not', () => {
+  const busy = send(0, { id: 'a', status: 503, after: 10 });
+  expect(verdicts([busy, send(9_999, { id: 'a' })]).of('CLIENT-17').verdict).toBe('advice');
+  expect(verdicts([busy, send(10_000, { id: 'a' })]).of('CLIENT-17').verdict).toBe('passed');
+  const bare = send(0, { id: 'a', status: 503 });
+  expect(verdicts([bare, send(1, { id: 'a' })]).of('CLIENT-17').verdict).toBe('not_exercised');
 });
 
 test('CLIENT-1 the same GET waits too; another message need not', () => {
@@ -533,4 +541,18 @@ test('CLIENT-3 the retry of a message is compared with its last attempt, not wit
   ];
   const said = bothIds.map((one) => ({ ...one, message: 'Bye' }));
   expect(verdicts(lines, { reports: said }).broken).toContain('CLIENT-3');
+});
+
+test.each<readonly [string, (n: number) => Line]>([
+  ['429s under one id', () => ({ id: 'one', status: 429, after: 7 })],
+  ['ids with 503', (n) => ({ id: `id-${n}`, status: 503 })],
+  ['429s without an id', () => ({ status: 429, after: 7 })],
+  ['messages under one id', (n) => ({ id: 'one', message: `m${n}` })],
+])('40,000 %s are judged in time that grows with the record', (_, lineOf) => {
+  const exchanges = Array.from({ length: 40_000 }, (_none, at) => ({
+    ...send(at * 700, lineOf(at)),
+    number: at + 1,
+    openUntil: at + 1,
+  }));
+  expect(judge(exchanges).exchanges).toHaveLength(40_000);
 });

@@ -3,6 +3,7 @@
  * so their verdicts are equal.
  */
 
+import { type ClientRuleId, clientRules, type Level } from '../ledger/rules.ts';
 import { atOnce } from '../sim/at-once.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requestIds } from './client-3-request-ids.ts';
@@ -10,7 +11,6 @@ import { outcomes } from './client-5-outcomes.ts';
 import { polling } from './client-11-polling.ts';
 import { pace } from './client-14-pace.ts';
 import { bodies } from './client-15-bodies.ts';
-import { type ClientRuleId, clientRules, type Level } from './client-rules.ts';
 import type { Exchange } from './exchange.ts';
 import { groupingOf, type Intents } from './intents.ts';
 import type { Report } from './intents-file.ts';

@@ -2,7 +2,7 @@
  * `expect(sim).toPassReferee()`, for Vitest and, by `expect.extend`, for Jest: fails with what the
  * client did wrong.
  */
-import type { ClientRuleId } from './client-rules.ts';
+import type { ClientRuleId } from '../ledger/rules.ts';
 
 export interface PassRefereeOptions {
   /** Rules that may be broken. */

@@ -11,6 +11,7 @@ import { sendBy } from '../../verify/testkit/control-fixture.ts';
 import { bearer, requestTo } from '../../verify/testkit/request.ts';
 import { runs } from '../../verify/testkit/runs.ts';
 import { exchangesOfJournalFile } from '../cli/referee-journal.ts';
+import { recordedBy } from '../explore/watched-run.ts';
 import type { Delivery } from '../http/service/messages.ts';
 import { Simulator } from '../simulator.ts';
 import { judge, type RefereeReport, reportJson } from './judge.ts';
@@ -81,7 +82,7 @@ test('the verdicts on a journal are those of the simulator that wrote it', () =>
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       const simulator = playedBy(steps);
-      const live = judge(simulator.exchangeRecord.exchanges());
+      const live = judge(recordedBy(simulator));
       expect(judged(simulator.journalText(), false)).toEqual(live);
       expect(reportJson(live)).toEqual(simulator.referee());
     }),
@@ -93,13 +94,13 @@ test('a record that ends earlier, judged as partial, breaks no rule that the who
   fc.assert(
     fc.property(fc.array(step, { maxLength: 20 }), fc.nat(), (steps, at) => {
       const parts: string[][] = [];
-      const simulator = playedBy(steps, ({ exchangeRecord }) => {
-        parts.push(broken(judge(exchangeRecord.exchanges(), { isPartial: true })));
+      const simulator = playedBy(steps, (played) => {
+        parts.push(broken(judge(recordedBy(played), { isPartial: true })));
       });
       const lines = simulator.journalText().trimEnd().split('\n');
       const cut = lines.slice(0, 1 + (at % lines.length));
       parts.push(broken(judged(`${cut.join('\n')}\n`, true)));
-      const whole = broken(judge(simulator.exchangeRecord.exchanges()));
+      const whole = broken(judge(recordedBy(simulator)));
       for (const part of parts) expect(part.filter((id) => !whole.includes(id))).toEqual([]);
     }),
     { numRuns },

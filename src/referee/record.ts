@@ -1,8 +1,9 @@
 /**
  * The input of the rules: the exchanges of a record, its intents and the client's own reports.
  */
+
+import type { ClientRuleId } from '../ledger/rules.ts';
 import { isoTime } from '../sim/iso-time.ts';
-import type { ClientRuleId } from './client-rules.ts';
 import type { Exchange } from './exchange.ts';
 import type { Intents } from './intents.ts';
 import type { Report } from './intents-file.ts';
@@ -42,7 +43,7 @@ export type Judge = (record: ClientRecord) => Judgement;
 export type Judges = Readonly<Partial<Record<ClientRuleId, Judge>>>;
 
 /** A finding that these exchanges prove; the last of them is the one at fault. */
-export function finding(what: string, ...exchanges: readonly Exchange[]): Finding {
+export function finding(what: string, exchanges: readonly Exchange[]): Finding {
   const last = exchanges.at(-1);
   const when = last === undefined ? '' : ` (at ${isoTime(last.atMs)})`;
   const { accountId, endpoint } = last ?? {};

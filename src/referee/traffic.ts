@@ -20,6 +20,11 @@ export function endpointOf(path: string): EndpointName | undefined {
   return matchRoute(path)?.route.endpoint;
 }
 
+/** The statuses whose `Retry-After` binds the client (CLIENT-1, CLIENT-17). */
+export function asksForWait(status: number): boolean {
+  return status === 429 || status === 503;
+}
+
 /** `Retry-After` in whole seconds, as milliseconds of the service's clock. */
 export function waitMs(header: string | undefined, rate: number): number | undefined {
   const seconds = header === undefined ? Number.NaN : Number(header);

@@ -165,21 +165,6 @@ export class Batch<M extends Joinable<M>> {
     this.#members.push(member);
   }
 
-  /** Adds a message that moves alone. */
-  joinAlone(member: M): void {
-    this.#members.push(member);
-    this.take(member.cohort);
-  }
-
-  /**
-   * Adds a message that has already left in another way, as the rows of a restored device may hold
-   * it.
-   */
-  joinStale(member: M): void {
-    this.#members.push(member);
-    this.cohorts.push(member.cohort);
-  }
-
   /** Stops accepting messages. */
   close(): void {
     this.#joined = undefined;

@@ -5,7 +5,7 @@
  */
 import { Columns } from './columns.ts';
 import type { Fate } from './outcomes.ts';
-import { type RareImage, RareValues } from './rare-values.ts';
+import { RareValues } from './rare-values.ts';
 import { TextSlab } from './text-slab.ts';
 
 export const rowsPerChunk = 4_096;
@@ -14,20 +14,6 @@ const firstRows = 64;
 const growth = 8;
 /** A full chunk is packed when at most this share of its rows still holds a message. */
 const packedShare = 1 / 8;
-
-/** Everything in a chunk except its number, for a checkpoint. */
-export interface ChunkImage {
-  readonly firstArrival: number;
-  readonly rows: number;
-  readonly held: number;
-  readonly capacity: number;
-  readonly columns: Uint8Array;
-  readonly slab: Uint8Array;
-  readonly sendAtMs: Float64Array | undefined;
-  readonly fates: RareImage<Fate>;
-  readonly senders: RareImage<string>;
-  readonly packed: Uint16Array | undefined;
-}
 
 /** `Home`: the objects that its rows refer to. */
 export class Chunk<Home = unknown> {
@@ -64,40 +50,6 @@ export class Chunk<Home = unknown> {
     this.slab = slab;
   }
 
-  static of<Home>(home: Home, number: number, image: ChunkImage): Chunk<Home> {
-    const { firstArrival, rows, held, capacity, columns, slab, sendAtMs, packed } = image;
-    // Copied, because the columns take a whole buffer.
-    const { buffer } = columns.slice();
-    const chunk = new Chunk(home, number, firstArrival, {
-      columns: new Columns(capacity, buffer as ArrayBuffer),
-      slab: TextSlab.of(slab),
-    });
-    chunk.rows = rows;
-    chunk.held = held;
-    chunk.sendAtMs = sendAtMs;
-    chunk.fates = RareValues.of(image.fates);
-    chunk.senders = RareValues.of(image.senders);
-    chunk.#packed = packed;
-    return chunk;
-  }
-
-  /** Refers to the chunk's own arrays: copy it before the chunk changes. */
-  get image(): ChunkImage {
-    const { firstArrival, rows, held, columns, slab, sendAtMs, fates, senders } = this;
-    return {
-      firstArrival,
-      rows,
-      held,
-      capacity: columns.capacity,
-      columns: new Uint8Array(columns.buffer),
-      slab: slab.bytes.subarray(0, slab.used),
-      sendAtMs,
-      fates: fates.image,
-      senders: senders.image,
-      packed: this.#packed,
-    };
-  }
-
   get isFull(): boolean {
     return this.rows === rowsPerChunk;
   }
@@ -119,9 +71,9 @@ export class Chunk<Home = unknown> {
     onChange(this);
   }
 
-  /** The same rows, referring to the objects of `home`. */
-  copyFor(home: Home): Chunk<Home> {
-    const { number, firstArrival, columns, slab } = this;
+  /** The same rows in buffers of their own. */
+  copy(): Chunk<Home> {
+    const { home, number, firstArrival, columns, slab } = this;
     const buffers = { columns: columns.copy(), slab: slab.copy() };
     const copy = new Chunk(home, number, firstArrival, buffers);
     copy.sendAtMs = this.sendAtMs?.slice();

@@ -26,19 +26,10 @@ export interface Member {
 }
 
 /** The history of a cohort. */
-type CohortPast = Pick<
+export type CohortPast = Pick<
   Cohort,
   'status' | 'sendingAtMs' | 'sentAtMs' | 'endedAtMs' | 'failureReason' | 'duePoll'
 >;
-
-/** The cohort's own fields in a checkpoint. */
-export interface CohortImage extends CohortPast {
-  readonly size: number;
-  /** Null: the cohort never had a member. */
-  readonly firstArrival: number | null;
-  /** Null: the cohort takes no more steps as a whole. */
-  readonly created: Float64Array | null;
-}
 
 /** All times are epoch milliseconds; 0 stands for "never". */
 export class Cohort {
@@ -80,7 +71,7 @@ export class Cohort {
 
   /**
    * The only writer of `status`. `actors/message-machine.ts` decides which steps exist; a restored
-   * message repeats its earlier steps.
+   * cohort repeats its earlier steps.
    */
   become(status: Status, atMs: number, failureReason?: string): void {
     assert(this.endedAtMs === 0, 'a message that has ended never changes');
@@ -95,20 +86,17 @@ export class Cohort {
     }
   }
 
-  get image(): CohortImage {
-    const { status, sendingAtMs, sentAtMs, endedAtMs, failureReason, duePoll, size } = this;
-    const past = { status, sendingAtMs, sentAtMs, endedAtMs, failureReason, duePoll };
-    const firstArrival = Number.isFinite(this.firstArrival) ? this.firstArrival : null;
-    const created = this.created === undefined ? null : Float64Array.from(this.created);
-    return { ...past, size, firstArrival, created };
-  }
-
-  /** Overwrites this new cohort with one from a checkpoint. */
-  restore(image: CohortImage): void {
-    copyPast(image, this);
-    this.size = image.size;
-    this.firstArrival = image.firstArrival ?? Number.POSITIVE_INFINITY;
-    this.created = image.created === null ? undefined : [...image.created];
+  /**
+   * Repeats the recorded steps on a new cohort. Throws if they do not lead to the recorded status.
+   */
+  repeat({ status, sendingAtMs, sentAtMs, endedAtMs, failureReason, duePoll }: CohortPast): void {
+    if (sendingAtMs > 0) this.become('sending', sendingAtMs);
+    if (sentAtMs > 0) this.become('sent', sentAtMs);
+    if (endedAtMs > 0) this.become(status, endedAtMs, failureReason);
+    this.duePoll = duePoll;
+    if (this.status !== status || this.failureReason !== failureReason) {
+      throw new Error(`STATE-3 a message is ${status}, but its history ends with ${this.status}`);
+    }
   }
 
   /** When the status was last written; 0 while it is the initial one. */

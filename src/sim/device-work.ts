@@ -12,7 +12,7 @@ import type { Status } from './status.ts';
 /** The fields of a message that determine where it waits. */
 export type WorkMessage<M> = HeldMember<M>;
 
-/** The rows of a device's work, as a snapshot holds them. */
+/** The messages of a device's work, one by one. */
 export interface WorkRows<M> {
   readonly pollCount: number;
   readonly held: readonly M[];
@@ -21,7 +21,7 @@ export interface WorkRows<M> {
   readonly paced: readonly PacedStep<M>[];
 }
 
-/** The same for a checkpoint, which keeps batches as they are. */
+/** The work as a saved state has it, in batches. */
 export interface WorkImage<M extends WorkMessage<M>> {
   readonly pollCount: number;
   readonly held: HoldsImage<M>;
@@ -111,23 +111,18 @@ export class DeviceWork<M extends WorkMessage<M>> {
     };
   }
 
-  restore(rows: WorkRows<M>): void {
-    this.#pollCount = rows.pollCount;
-    // These messages are in two rows until the next poll, so each moves alone.
-    const moved = rows.ready.filter(({ cohort }) => !isQueued(cohort));
-    const stale = new Set(moved.map(({ arrival }) => arrival));
-    this.ready = restored(rows.ready, isQueued, stale);
-    this.inFlight = restored(rows.inFlight, isInFlight, stale);
-    this.held.restore(rows.held);
-    for (const step of rows.paced) this.paced.push(step);
+  /** The work at this instant. Refers to batches without copying them. */
+  get image(): WorkImage<M> {
+    const { pollCount, ready, inFlight } = this;
+    const held = this.held.image;
+    return { pollCount, held, ready: [...ready], inFlight: [...inFlight], paced: this.paced.items };
   }
 
-  /** Restores the work from a checkpoint. */
-  restoreImage({ pollCount, held, ready, inFlight, paced }: WorkImage<M>): void {
+  restore({ pollCount, held, ready, inFlight, paced }: WorkImage<M>): void {
     this.#pollCount = pollCount;
     this.ready = [...ready];
     this.inFlight = [...inFlight];
-    this.held.restoreImage(held);
+    this.held.restore(held);
     for (const step of paced) this.paced.push(step);
   }
 
@@ -199,21 +194,4 @@ export function isEarlier(a: Arrived, b: Arrived): boolean {
 
 function everyMember<M extends Joinable<M>>(batch: Batch<M>): M[] {
   return batch.membersOf(batch.cohorts);
-}
-
-function restored<M extends Joinable<M>>(
-  messages: readonly M[],
-  isWaiting: (cohort: Cohort) => boolean,
-  /** Arrival numbers of the messages that move alone. */
-  single: ReadonlySet<number>,
-): Batch<M>[] {
-  if (messages.length === 0) return [];
-  const batch = new Batch<M>();
-  for (const message of messages) {
-    if (!isWaiting(message.cohort)) batch.joinStale(message);
-    else if (single.has(message.arrival)) batch.joinAlone(message);
-    else batch.join(message, message.cohort.duePoll);
-  }
-  batch.close();
-  return [batch];
 }

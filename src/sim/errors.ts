@@ -24,7 +24,7 @@ export type ServiceError =
   | { readonly kind: 'device_inactive' }
   | UndocumentedError;
 
-/** Refusals that the document does not list, each an answer of an assumption. */
+/** Refusals that the document does not list: answers of assumptions, and `overloaded`. */
 export type UndocumentedError =
   | {
       readonly kind: 'malformed_json';

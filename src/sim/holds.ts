@@ -10,7 +10,7 @@ export interface HeldMember<M> extends Joinable<M> {
   readonly sendAtMs: number;
 }
 
-/** The same for a checkpoint. */
+/** The held messages at one instant. */
 export interface HoldsImage<M extends HeldMember<M>> {
   readonly alone: readonly M[];
   /** Groups of several messages with the same end. */
@@ -93,17 +93,12 @@ export class Holds<M extends HeldMember<M>> {
     return [...this.#alone.values(), ...together].sort(isReleasedBefore);
   }
 
-  restore(messages: readonly M[]): void {
-    const held = messages.filter(({ cohort }) => isHeld(cohort));
-    for (const message of held.sort(isReleasedBefore)) this.add(message);
-  }
-
   /** Refers to the messages without copying them. */
   get image(): HoldsImage<M> {
     return { alone: [...this.#alone.values()], together: [...this.#together] };
   }
 
-  restoreImage({ alone, together }: HoldsImage<M>): void {
+  restore({ alone, together }: HoldsImage<M>): void {
     for (const message of alone) this.add(message);
     for (const [end, batch] of together) {
       this.#together.set(end, batch);

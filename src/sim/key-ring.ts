@@ -12,12 +12,9 @@ type DigestOf = (text: string) => string;
 
 /** Is notified which headers and digests belong to a key of this ring. */
 export interface KeyWatcher {
-  added(headerOrDigest: string, key: ApiKey): void;
+  added(headerOrDigest: string): void;
   removed(headerOrDigest: string): void;
 }
-
-/** Removed keys that are still searched for. */
-export const mostFormerKeys = 10_000;
 
 /** The header in the form that nearly every client uses. */
 const headerOf = (text: string): string => `Bearer ${text}`;
@@ -26,9 +23,8 @@ export class KeyRing {
   /** Keys by their whole header, so that a request need not extract the text. */
   readonly #byHeader = new Map<string, ApiKey>();
   readonly #byDigest = new Map<string, ApiKey>();
-  /** Headers and digests of removed keys: a reset can bring a key back. */
-  readonly #former = new Set<string>();
-  readonly texts = new KeyTexts();
+  /** Made when it is first read, and again after keys were added or removed. */
+  #texts: KeyTexts | undefined;
   #digestOf: DigestOf | undefined;
   #watcher: KeyWatcher | undefined;
 
@@ -50,12 +46,13 @@ export class KeyRing {
     return this.#byHeader.has(headerOf(text));
   }
 
-  /** True for the text of a present key, and of one that was removed. */
-  knows(text: string): boolean {
-    if (this.has(text) || this.#former.has(headerOf(text))) return true;
-    if (this.#digestOf === undefined || !this.texts.startsLike(text)) return false;
-    const digest = this.#digestOf(text);
-    return this.#byDigest.has(digest) || this.#former.has(digest);
+  /** Finds these keys in a text. */
+  get texts(): KeyTexts {
+    this.#texts ??= new KeyTexts(
+      [...this.#byHeader.values(), ...this.#byDigest.values()],
+      (text) => this.#digestOf?.(text) ?? '',
+    );
+    return this.#texts;
   }
 
   /** True if the ring finds this very key by its text or digest. */
@@ -73,27 +70,21 @@ export class KeyRing {
   add(key: ApiKey): void {
     if (key.digest === undefined) this.#byHeader.set(headerOf(key.key), key);
     else this.#byDigest.set(key.digest.sha256, key);
-    this.texts.note(key);
-    this.#watcher?.added(knownBy(key), key);
+    this.#texts = undefined;
+    this.#watcher?.added(knownBy(key));
   }
 
   delete(key: ApiKey): void {
-    this.#remove(key);
-    this.#former.add(knownBy(key));
-    const [oldest] = this.#former;
-    if (this.#former.size > mostFormerKeys && oldest !== undefined) this.#former.delete(oldest);
-  }
-
-  #remove(key: ApiKey): void {
     if (key.digest === undefined) this.#byHeader.delete(headerOf(key.key));
     else this.#byDigest.delete(key.digest.sha256);
+    this.#texts = undefined;
     this.#watcher?.removed(knownBy(key));
   }
 
   /** Notifies `watcher` of all present keys, and of each key that is added or removed later. */
   watch(watcher: KeyWatcher): void {
     this.#watcher = watcher;
-    for (const [known, key] of [...this.#byHeader, ...this.#byDigest]) watcher.added(known, key);
+    for (const known of [...this.#byHeader.keys(), ...this.#byDigest.keys()]) watcher.added(known);
   }
 
   /** Sets the digest function; needed once a key is known by its digest. */
@@ -103,7 +94,7 @@ export class KeyRing {
 
   /** Drops the full text of a key; from then on it is known by its digest. */
   forgetText(key: ApiKey, digest: KeyDigest): void {
-    this.#remove(key);
+    this.delete(key);
     key.key = '';
     key.digest = digest;
     this.add(key);

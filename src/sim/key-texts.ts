@@ -1,58 +1,92 @@
 /**
- * Properties that a text must have to contain a key: a quick test for every request.
- * Notes are not removed with a key: the test then only passes more texts than necessary.
+ * Finds API keys in a text: in a request, where the referee judges a key outside its header
+ * (CLIENT-16), and in whatever leaves the process (AUTH-2). No request pays for this.
  */
-import type { ApiKey } from './records.ts';
+import type { ApiKey, KeyDigest } from './records.ts';
+import { hashText } from './text-hash.ts';
 
 /** Shorter keys are not searched for: any word could be one. */
-export const shortestSoughtKey = 12;
-const tokenCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-';
-const replacementCharacters = 'hidKey0123456789abcdef';
-/** Longer than any body. */
-const longestText = 2 ** 30;
+const shortestSoughtKey = 12;
+const longestKey = 200;
+const drawnCharacters = 40;
+/** With a shorter prefix, too many other texts look like a drawn key. */
+const shortestPrefix = 3;
+const standInMark = 'hidKey';
+const standIn = `${standInMark}[0-9a-f]{6,}`;
 
 export class KeyTexts {
-  /** The shortest length of all keys, including keys known by their digest. */
-  shortest = longestText;
-  /** 1 for each character that occurs in a key or in a key's replacement in a journal. */
-  readonly codes = new Uint8Array(128);
-  /** 1 for each character that is the first one of a known key. */
-  readonly firsts = new Uint8Array(128);
-  readonly lengths = new Set<number>();
-  /** The prefixes of keys that are known by their digest. */
-  readonly prefixes = new Set<string>();
+  /** Matches what is drawn with the prefixes of these keys: other worlds' and removed keys, too. */
+  readonly #drawn: RegExp;
+  readonly #others: readonly string[];
+  /** The digests of keys whose text is not known, by their prefix. */
+  readonly #digests = new Map<string, Set<string>>();
+  readonly #digestOf: (text: string) => string;
 
-  constructor() {
-    this.#allow(replacementCharacters);
-  }
-
-  note({ key: text, digest }: ApiKey): void {
-    const known = digest === undefined ? text : digest.prefix;
-    // A digest's prefix is at most half of its key, so twice the prefix is a lower bound.
-    const length = digest === undefined ? text.length : 2 * known.length;
-    if (length < shortestSoughtKey) return;
-    this.shortest = Math.min(this.shortest, length);
-    this.#allow(known);
-    if (digest === undefined) {
-      this.lengths.add(length);
-      this.firsts[text.charCodeAt(0)] = 1;
-    } else {
-      this.prefixes.add(known);
-      this.#allow(tokenCharacters);
+  constructor(keys: Iterable<ApiKey>, digestOf: (text: string) => string) {
+    const prefixes = new Set<string>();
+    const others: string[] = [];
+    for (const { key: text, digest, drawnFrom } of keys) {
+      const prefix = text.slice(0, -drawnCharacters);
+      if (digest !== undefined) this.#noteDigest(digest);
+      else if (drawnFrom !== undefined && prefix.length >= shortestPrefix) prefixes.add(prefix);
+      else if (text.length >= shortestSoughtKey) others.push(text);
     }
+    const drawn = [...prefixes].map(
+      (prefix) => `${escaped(prefix)}[A-Za-z0-9]{${drawnCharacters}}`,
+    );
+    this.#drawn = new RegExp([...drawn, standIn].join('|'), 'g');
+    this.#others = others;
+    this.#digestOf = digestOf;
   }
 
-  /** A cheap test before the digest, which is expensive. */
-  startsLike(text: string): boolean {
-    const { prefixes } = this;
-    if (prefixes.size === 0) return false;
-    for (let length = 6; length <= 9; length++) {
-      if (prefixes.has(text.slice(0, length))) return true;
+  /** The keys in a text, and the stand-ins of keys that were hidden in it. */
+  in(text: string): string[] {
+    const found = new Set(this.#others.filter((key) => text.includes(key)));
+    for (const [key] of text.matchAll(this.#drawn)) found.add(key);
+    for (const [prefix, digests] of this.#digests) {
+      for (let at = text.indexOf(prefix); at >= 0; at = text.indexOf(prefix, at + 1)) {
+        const key = this.#keyAt(text, at, digests);
+        if (key !== undefined) found.add(key);
+      }
     }
-    return false;
+    return [...found];
   }
 
-  #allow(characters: string): void {
-    for (let at = 0; at < characters.length; at++) this.codes[characters.charCodeAt(at)] = 1;
+  /**
+   * The text with each key replaced by a stand-in of the same length and characters, always the
+   * same for the same key: a journal without keys replays to the same replies.
+   */
+  hidden(text: string): string {
+    return this.in(text).reduce((left, key) => left.replaceAll(key, standInOf(key)), text);
   }
+
+  #noteDigest({ prefix, sha256 }: KeyDigest): void {
+    const digests = this.#digests.get(prefix);
+    if (digests === undefined) this.#digests.set(prefix, new Set([sha256]));
+    else digests.add(sha256);
+  }
+
+  /** The key's length is not known, so every length is tried. */
+  #keyAt(text: string, at: number, digests: ReadonlySet<string>): string | undefined {
+    const run = /^[A-Za-z0-9_.~+/=-]*/.exec(text.slice(at, at + longestKey))?.[0] ?? '';
+    for (let length = shortestSoughtKey; length <= run.length; length++) {
+      const part = run.slice(0, length);
+      if (digests.has(this.#digestOf(part))) return part;
+    }
+    return undefined;
+  }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.+/-]/g, '\\$&');
+}
+
+function standInOf(key: string): string {
+  if (key.startsWith(standInMark)) return key;
+  const digits = [0, 1].map((seed) => (hashText(key, seed) >>> 0).toString(16).padStart(8, '0'));
+  const room = key.length - standInMark.length;
+  return `${standInMark}${digits
+    .join('')
+    .repeat(Math.ceil(room / 16))
+    .slice(0, room)}`;
 }

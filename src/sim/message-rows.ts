@@ -3,7 +3,7 @@
  * a row by id or by account and `request_id`. A handle is the number of the chunk and the place in
  * it. Chunk numbers and buffers are reused.
  */
-import { type Buffers, Chunk, type ChunkImage, rowsPerChunk } from './chunk.ts';
+import { type Buffers, Chunk, rowsPerChunk } from './chunk.ts';
 import { Columns } from './columns.ts';
 import { assert } from './errors.ts';
 import { HandleTable } from './handle-table.ts';
@@ -119,28 +119,6 @@ export class MessageRows<Home> {
 
   get useCount(): number {
     return this.#uses.size;
-  }
-
-  /**
-   * Adds a chunk from a checkpoint. `isUse`: true if the message there is found by its
-   * `request_id`.
-   */
-  restore(image: ChunkImage, isUse: (columns: Columns, place: number) => boolean): void {
-    const number = this.#numbered.length;
-    const chunk = Chunk.of(this.#home, number, image);
-    const { columns, slab } = chunk;
-    for (let row = chunk.heldFrom(0); row >= 0; row = chunk.heldFrom(row + 1)) {
-      const place = chunk.placeOf(row);
-      const handle = handleOf(chunk, row);
-      this.#ids.add(columns.ids[4 * place] as number, handle);
-      if (!columns.hasRequestId(place) || !isUse(columns, place)) continue;
-      const at = slab.after(columns.textAt[place] as number);
-      this.#uses.add(slab.hash(at, columns.account[place] as number), handle);
-    }
-    this.#numbered.push(chunk);
-    this.#byArrival.set(chunk.firstArrival / rowsPerChunk, chunk);
-    this.#chunks.push(chunk);
-    this.size += chunk.held;
   }
 
   forget(chunk: Chunk<Home>, row: number): void {

@@ -4,9 +4,9 @@
  * Rules: STATE-1, RES-2, SEND-4.
  */
 import { AccountMessages } from './account-messages.ts';
-import type { Chunk, ChunkImage } from './chunk.ts';
+import type { Chunk } from './chunk.ts';
 import { rowsPerChunk } from './chunk.ts';
-import type { Cohort } from './cohort.ts';
+import { type Cohort, moveTo } from './cohort.ts';
 import { assert } from './errors.ts';
 import type { AcceptedUses } from './idempotency.ts';
 import { replayWindowMs } from './limits.ts';
@@ -30,6 +30,16 @@ const mostForgottenBySend = 4;
 
 type Home = HomeOf<Account, Device, Message>;
 
+/** A message of a saved state, without its history. */
+export interface SavedMessage extends AcceptedSend {
+  readonly messageId: string;
+  readonly arrival: number;
+  readonly createdAtMs: number;
+  readonly fate: Fate | undefined;
+  /** The number that the caller named, if the message goes out from another one; else empty. */
+  readonly sender: string;
+}
+
 export class MessageStore implements AccountHome {
   readonly accounts = new Slots<Account>();
   readonly devices = new Slots<Device>();
@@ -50,16 +60,6 @@ export class MessageStore implements AccountHome {
 
   get size(): number {
     return this.#rows.size;
-  }
-
-  /** Appends a chunk from a checkpoint. */
-  restoreChunk(image: ChunkImage): void {
-    const oldestMs = this.now() - replayWindowMs;
-    this.#rows.restore(
-      image,
-      ({ key, createdAtMs }, place) =>
-        (key[place] as number) > 0 && (createdAtMs[place] as number) >= oldestMs,
-    );
   }
 
   /** In the order of arrival. */
@@ -152,6 +152,19 @@ export class MessageStore implements AccountHome {
     device.messagesHeld++;
     this.unfinished++;
     return new Message(chunk, row);
+  }
+
+  /** Adds a message of a saved state, in the order of arrival. */
+  restore(saved: SavedMessage, cohort: Cohort): void {
+    const { account, key, requestId, arrival, createdAtMs, fate, messageId } = saved;
+    const message = this.add(saved, arrival, createdAtMs, fate, messageId);
+    moveTo(cohort, message);
+    if (cohort.endedAtMs > 0) this.unfinished--;
+    const isUse = key !== undefined && requestId !== '';
+    if (isUse && this.now() - createdAtMs <= replayWindowMs) {
+      this.#rows.addUse(account.slot, requestId, handleOf(message.chunk, message.row));
+    }
+    if (saved.sender !== '') message.sender = saved.sender;
   }
 
   /** Makes room for one more message. Returns false if only unfinished messages could go. */

@@ -28,11 +28,15 @@ export interface Past {
 
 /**
  * The Message body (RES-1). Built by hand, because it is the most frequently built string of the
- * product.
+ * product. `messageId`: its id where the caller has the text, which costs more than the rest.
  */
-export function messageBody(message: WireFields, status: string): string {
+export function messageBody(
+  message: WireFields,
+  status: string,
+  messageId = message.messageId,
+): string {
   const { requestId, device } = message;
-  return `{"status":"${status}","message_id":"${message.messageId}","request_id":${
+  return `{"status":"${status}","message_id":"${messageId}","request_id":${
     requestId === '' ? '""' : JSON.stringify(requestId)
   },"device_id":"${device.deviceId}","from_number":"${device.number}","to":"${
     message.to

@@ -4,7 +4,7 @@
  */
 export class OperationRefused extends Error {
   /** The kind of mistake. */
-  readonly code: 'invalid' | 'not_found' | 'conflict' | 'timeout';
+  readonly code: 'invalid' | 'not_found' | 'conflict' | 'timeout' | 'unavailable';
   /** Where in the input, such as `sims[0].number`. */
   readonly path: string | undefined;
 

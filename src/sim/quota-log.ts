@@ -59,20 +59,6 @@ export class QuotaLog {
     return rows;
   }
 
-  /** A copy of the rows, concatenated. */
-  image(nowMs: number): Float64Array {
-    this.#expire(nowMs);
-    return this.#rows.slice(this.#first * width, this.#next * width);
-  }
-
-  restoreImage(rows: Float64Array): void {
-    this.#rows = rows;
-    this.#first = 0;
-    this.#next = rows.length / width;
-    this.#sum.fill(0);
-    for (let at = 0; at < rows.length; at += width) this.#addToSum(at, 1);
-  }
-
   restore(rows: readonly QuotaRow[]): void {
     this.#first = 0;
     this.#next = 0;

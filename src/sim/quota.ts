@@ -14,15 +14,10 @@ const rollingMs = 30 * msPerDay;
 /** Any text of at most this many UTF-16 units fits in one segment. */
 const surelyOneSegment = 70;
 
-/** The complete state of a count, for a snapshot. */
+/** The complete state of a count. */
 export interface QuotaState {
   readonly month: QuotaRow;
   readonly days: QuotaRow[];
-}
-
-export interface QuotaImage {
-  readonly month: Readonly<QuotaRow>;
-  readonly days: Float64Array;
 }
 
 export class QuotaCount {
@@ -71,18 +66,6 @@ export class QuotaCount {
   get state(): QuotaState {
     this.#beginMonth(this.#now());
     return { month: [...this.#month], days: this.#days.rows(this.#now()) };
-  }
-
-  /** The same for a checkpoint: the rows of the last days in one array. */
-  get image(): QuotaImage {
-    this.#beginMonth(this.#now());
-    return { month: [...this.#month], days: this.#days.image(this.#now()) };
-  }
-
-  restoreImage({ month, days }: QuotaImage): void {
-    this.#beginMonth(this.#now());
-    this.#month = [...month];
-    this.#days.restoreImage(days);
   }
 
   restore({ month, days }: QuotaState): void {

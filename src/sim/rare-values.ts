@@ -2,27 +2,10 @@
  * A column of values that few rows of a chunk have: two bytes a row once any row has a value, and
  * each distinct value stored once.
  */
-/** For each row, the index of its value plus one. */
-export interface RareImage<T> {
-  readonly indices: Uint16Array;
-  readonly values: readonly T[];
-}
-
 export class RareValues<T> {
   #indices: Uint16Array = new Uint16Array(0);
   readonly #values: T[] = [];
   readonly #indexOf = new Map<T, number>();
-
-  static of<T>({ indices, values }: RareImage<T>): RareValues<T> {
-    const made = new RareValues<T>();
-    made.#indices = indices;
-    for (const value of values) made.#indexOf.set(value, made.#values.push(value));
-    return made;
-  }
-
-  get image(): RareImage<T> {
-    return { indices: this.#indices, values: this.#values };
-  }
 
   get(row: number): T | undefined {
     const index = this.#indices[row] ?? 0;

@@ -18,5 +18,5 @@ export function read(world: World, account: Account, messageId: string): ReadDec
   const nowMs = world.now();
   if (!isReadable(message, nowMs, world.assumptions)) return notFound;
   const status = shownStatus(message, nowMs, world.assumptions.heldStatus);
-  return { kind: 'read', body: messageBody(message, status) };
+  return { kind: 'read', body: messageBody(message, status, messageId) };
 }

@@ -1,9 +1,9 @@
 /**
  * The inbound messages of one account, newest first. The document names the endpoint but no shape.
- * Assumes: receivedShape, receivedQuery, queryForms.
+ * Assumes: receivedShape, receivedQuery.
  */
 import { z } from 'zod';
-import type { Assumptions, QueryForm } from './assumptions.ts';
+import type { Assumptions } from './assumptions.ts';
 import type { FieldFailure, ServiceError } from './errors.ts';
 import { isoTime } from './iso-time.ts';
 import type { Account, ReceivedMessage } from './records.ts';
@@ -48,7 +48,7 @@ export function listReceived(
   account: Account,
   path: string,
   query: ReceivedQuery,
-  assumptions: Pick<Assumptions, 'receivedQuery' | 'queryForms'>,
+  assumptions: Pick<Assumptions, 'receivedQuery'>,
 ): ReceivedDecision {
   const read = readUnder(assumptions, query);
   if (read.kind === 'invalid_field') return read;
@@ -91,42 +91,29 @@ type ReadQuery =
 const nothingAsked: ReceivedQuery = { page: null, page_size: null };
 
 function readUnder(
-  { receivedQuery, queryForms }: Pick<Assumptions, 'receivedQuery' | 'queryForms'>,
+  { receivedQuery }: Pick<Assumptions, 'receivedQuery'>,
   query: ReceivedQuery,
 ): ReadQuery | { readonly kind: 'not_found' } {
   if (receivedQuery === 'ignore') return readReceivedQuery(nothingAsked);
-  const digits = hasQueryForm(queryForms, 'leading_zeros') ? anyDigits : plainDigits;
-  const read = readReceivedQuery(query, digits);
+  const read = readReceivedQuery(query);
   if (read.kind === 'query' || receivedQuery === 'reject') return read;
   // An unusable page size means the default size; an unusable page is not found.
-  const again = readReceivedQuery({ ...query, page_size: null }, digits);
+  const again = readReceivedQuery({ ...query, page_size: null });
   return again.kind === 'query' ? again : { kind: 'not_found' };
 }
 
-/** True if this form of a query is read; `lenient` has all but `last`. */
-export function hasQueryForm(forms: Assumptions['queryForms'], form: QueryForm): boolean {
-  return forms === 'lenient' ? form !== 'last' : forms.includes(form);
-}
-
-const anyDigits = /^[0-9]+$/;
-const plainDigits = /^(0|[1-9][0-9]*)$/;
-
-export function readReceivedQuery(query: ReceivedQuery, digits = anyDigits): ReadQuery {
-  const page = readParameter(query, 'page', digits);
-  const size = readParameter(query, 'page_size', digits);
+export function readReceivedQuery(query: ReceivedQuery): ReadQuery {
+  const page = readParameter(query, 'page');
+  const size = readParameter(query, 'page_size');
   if (typeof page === 'number' && typeof size === 'number') return { kind: 'query', page, size };
   const [first, ...others] = [page, size].filter((value) => typeof value !== 'number');
   if (first === undefined) throw new Error('no failure, no number');
   return { kind: 'invalid_field', failures: [first, ...others] };
 }
 
-function readParameter(
-  query: ReceivedQuery,
-  field: Parameter,
-  digits: RegExp,
-): number | FieldFailure {
+function readParameter(query: ReceivedQuery, field: Parameter): number | FieldFailure {
   const text = query[field];
-  const given = text === null ? undefined : digits.test(text) ? Number(text) : text;
+  const given = text === null ? undefined : /^[0-9]+$/.test(text) ? Number(text) : text;
   const reading = receivedParameters[field].safeParse(given);
   return reading.success
     ? reading.data

@@ -123,11 +123,8 @@ export class Account {
     this.unbatched.created = undefined;
   }
 
-  /** Restores counts of messages that the snapshot does not contain. */
-  restoreForgotten(
-    forgotten: Readonly<Account['forgotten']> & { readonly quota: QuotaState },
-  ): void {
-    const { delivered, failed, quota } = forgotten;
+  /** Restores the counts of forgotten messages, and the quota that all messages use. */
+  restoreCounts({ delivered, failed }: Account['forgotten'], quota: QuotaState): void {
     this.forgotten.delivered = delivered;
     this.forgotten.failed = failed;
     this.counts.delivered += delivered;

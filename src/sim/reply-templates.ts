@@ -5,6 +5,7 @@
  * of a message. `http/service/templated-replies.ts` fills them in.
  */
 import { z } from 'zod';
+import type { ReplyTemplate } from '../ledger/reply-template.ts';
 
 const everywhere = ['now', 'uuid', 'path', 'method'];
 const ofItems = ['message_id', 'device_id', 'from_number', 'to', 'message'];
@@ -74,26 +75,6 @@ export const templateRows = {
 
 export type TemplateName = keyof typeof templateRows;
 export const templateNames = Object.keys(templateRows) as TemplateName[];
-
-export type Json =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly Json[]
-  | { readonly [name: string]: Json };
-
-export interface ReplyTemplate {
-  readonly status?: number;
-  /** Headers to add to the reply; null removes one that the simulator sends. */
-  readonly headers?: Readonly<Record<string, string | null>>;
-  /** JSON with placeholders. */
-  readonly body?: Json;
-  /** The body as literal text, if it is not JSON. */
-  readonly text?: string;
-  /** The shape of one entry of `{items}`. */
-  readonly item?: Json;
-}
 
 export type ReplyTemplates = { readonly [N in TemplateName]?: ReplyTemplate };
 

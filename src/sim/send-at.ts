@@ -2,36 +2,15 @@
  * `send_at`: a date, a time of day and a zone. Rules: SEND-7. Assumes: sendAtFormats, sendAtZone.
  * Fractions below the millisecond round up: a message is never released before its time.
  */
-import type { Assumptions, SendAtForm } from './assumptions.ts';
+import type { Assumptions } from './assumptions.ts';
 import { msPerDay } from './limits.ts';
 
 type SendAtAssumptions = Pick<Assumptions, 'sendAtFormats' | 'sendAtZone'>;
-type Format = Assumptions['sendAtFormats'];
 
 /** Replies have four digits for a year. Simulated time ends long before. */
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** The forms that each name includes. */
-const namedForms: Readonly<Record<'rfc3339' | 'iso8601', readonly SendAtForm[]>> = {
-  rfc3339: ['lower_case', 'no_seconds', 'nine_decimals', 'long_decimals'],
-  iso8601: [
-    'lower_case',
-    'no_seconds',
-    'no_minutes',
-    'basic',
-    'week_date',
-    'ordinal_date',
-    'decimal_comma',
-    'decimals_of_any_unit',
-    'nine_decimals',
-    'long_decimals',
-    'hour_24',
-    'short_offset',
-  ],
-};
-
-interface Shape {
-  readonly forms: ReadonlySet<SendAtForm>;
+interface Format {
   /** Date and time, without the zone. */
   readonly sources: readonly string[];
   readonly offsetMinutes: string;
@@ -39,63 +18,40 @@ interface Shape {
   readonly expected: string;
 }
 
-/** Cached by name or list for the life of the process; there are few. */
-const shapes = new Map<string, Shape>();
-const mostShapes = 100;
+const rfc3339Date = dateSource('-', [String.raw`(?<month>\d{2})-(?<day>\d{2})`]);
+const rfc3339Seconds = String.raw`(?::(?<second>\d{2})(?:\.(?<fraction>\d+))?)?`;
 
-function shapeOf(format: Format): Shape {
-  const name = String(format);
-  let shape = shapes.get(name);
-  if (shape === undefined) {
-    if (shapes.size >= mostShapes) shapes.clear();
-    shape = makeShape(format);
-    shapes.set(name, shape);
-  }
-  return shape;
+const formats: Readonly<Record<Assumptions['sendAtFormats'], Format>> = {
+  rfc3339: formatOf(
+    [String.raw`${rfc3339Date}[Tt](?<hour>\d{2}):(?<minute>\d{2})${rfc3339Seconds}`],
+    String.raw`:(?<offsetMinute>\d{2})`,
+    'expected an RFC 3339 date and time, YYYY-MM-DDThh:mm:ssZ',
+  ),
+  iso8601: formatOf(
+    [iso8601Source('-', ':'), iso8601Source('', '')],
+    String.raw`(?::?(?<offsetMinute>\d{2}))?`,
+    'expected an ISO 8601 date and time, YYYY-MM-DDThh:mm:ssZ or YYYYMMDDThhmmssZ',
+  ),
+};
+
+function formatOf(sources: readonly string[], offsetMinutes: string, expected: string): Format {
+  const zone = String.raw`(?<zone>[Zz]|(?<sign>[+-])(?<offsetHour>\d{2})${offsetMinutes})?`;
+  const patterns = sources.map((source) => new RegExp(`^${source}${zone}$`));
+  return { sources, offsetMinutes, patterns, expected };
 }
-
-function makeShape(format: Format): Shape {
-  const forms = new Set(typeof format === 'string' ? namedForms[format] : format);
-  const sources = [source(forms, '-', ':'), ...(forms.has('basic') ? [source(forms, '', '')] : [])];
-  const offsetMinutes = forms.has('short_offset')
-    ? String.raw`(?::?(?<offsetMinute>\d{2}))?`
-    : String.raw`:(?<offsetMinute>\d{2})`;
-  const z = forms.has('lower_case') ? '[Zz]' : 'Z';
-  const zone = String.raw`(?<zone>${z}|(?<sign>[+-])(?<offsetHour>\d{2})${offsetMinutes})?`;
-  const patterns = sources.map((one) => new RegExp(`^${one}${zone}$`));
-  const whole = forms.has('date_only') ? [new RegExp(`^${dateSource(forms, '-')}$`)] : [];
-  const basic = forms.has('basic') ? ' or YYYYMMDDThhmmssZ' : '';
-  const standard = forms.has('basic') ? 'an ISO 8601' : 'an RFC 3339';
-  return {
-    forms,
-    sources,
-    offsetMinutes,
-    patterns: [...patterns, ...whole],
-    expected: `expected ${standard} date and time, YYYY-MM-DDThh:mm:ssZ${basic}`,
-  };
-}
-
-type Forms = ReadonlySet<SendAtForm>;
 
 /** Calendar, week and ordinal dates; the extended format has separators, the basic one has none. */
-function source(forms: Forms, dash: '-' | '', colon: ':' | ''): string {
-  const most = forms.has('nine_decimals') ? 9 : 6;
-  const digits = forms.has('long_decimals') ? String.raw`\d+` : String.raw`\d{1,${most}}`;
-  const point = forms.has('decimal_comma') ? '[.,]' : String.raw`\.`;
-  const fraction = `(?:${point}(?<fraction>${digits}))?`;
-  const isAnyUnit = forms.has('decimals_of_any_unit');
-  const mayEnd = (has: boolean) => (has ? '?' : '');
-  const seconds = String.raw`(?:${colon}(?<second>\d{2})${isAnyUnit ? '' : fraction})${mayEnd(forms.has('no_seconds'))}`;
-  const minutes = String.raw`(?:${colon}(?<minute>\d{2})${seconds})${mayEnd(forms.has('no_minutes'))}`;
-  const time = String.raw`(?<hour>\d{2})${minutes}${isAnyUnit ? fraction : ''}`;
-  const between = `T${forms.has('lower_case') ? 't' : ''}${forms.has('space') ? ' ' : ''}`;
-  return `${dateSource(forms, dash)}[${between}]${time}`;
+function iso8601Source(dash: '-' | '', colon: ':' | ''): string {
+  const date = dateSource(dash, [
+    String.raw`(?<month>\d{2})${dash}(?<day>\d{2})`,
+    String.raw`W(?<week>\d{2})${dash}(?<weekday>\d)`,
+    String.raw`(?<ordinal>\d{3})`,
+  ]);
+  const minutes = String.raw`(?:${colon}(?<minute>\d{2})(?:${colon}(?<second>\d{2}))?)?`;
+  return String.raw`${date}[Tt](?<hour>\d{2})${minutes}(?:[.,](?<fraction>\d+))?`;
 }
 
-function dateSource(forms: Forms, dash: '-' | ''): string {
-  const kinds = [String.raw`(?<month>\d{2})${dash}(?<day>\d{2})`];
-  if (forms.has('week_date')) kinds.push(String.raw`W(?<week>\d{2})${dash}(?<weekday>\d)`);
-  if (forms.has('ordinal_date')) kinds.push(String.raw`(?<ordinal>\d{3})`);
+function dateSource(dash: '-' | '', kinds: readonly string[]): string {
   return String.raw`(?<year>\d{4})${dash}(?:${kinds.join('|')})`;
 }
 
@@ -103,18 +59,16 @@ function dateSource(forms: Forms, dash: '-' | ''): string {
  * The part of `send_at` that a JSON Schema can check: the spelling, not whether the time exists.
  */
 export function sendAtPattern({ sendAtFormats, sendAtZone }: SendAtAssumptions): string {
-  const { forms, sources, offsetMinutes } = shapeOf(sendAtFormats);
-  const z = forms.has('lower_case') ? '[Zz]' : 'Z';
+  const { sources, offsetMinutes } = formats[sendAtFormats];
   const utc = String.raw`\+00${offsetMinutes.replace(String.raw`\d{2}`, '00')}`;
   const offset = String.raw`[+-]\d{2}${offsetMinutes}`;
   const zone = {
-    utc_only: `(?:${z}|${utc})`,
-    any_offset: `(?:${z}|${offset})`,
-    naive_is_utc: `(?:${z}|${utc})?`,
-    any: `(?:${z}|${offset})?`,
+    utc_only: `(?:[Zz]|${utc})`,
+    any_offset: `(?:[Zz]|${offset})`,
+    naive_is_utc: `(?:[Zz]|${utc})?`,
+    any: `(?:[Zz]|${offset})?`,
   }[sendAtZone];
-  const whole = forms.has('date_only') ? `|^${dateSource(forms, '-')}$` : '';
-  const pattern = `^(?:${sources.join('|')})${zone}$${whole}`;
+  const pattern = `^(?:${sources.join('|')})${zone}$`;
   // A pattern may contain a group name only once, and some readers of schemas reject group names.
   return pattern.replaceAll(/\?<\w+>/g, '');
 }
@@ -124,13 +78,11 @@ export function parseSendAt(
   text: string,
   { sendAtFormats, sendAtZone }: SendAtAssumptions,
 ): number | { readonly why: string } {
-  const { forms, patterns, expected } = shapeOf(sendAtFormats);
+  const { patterns, expected } = formats[sendAtFormats];
   const parts = read(text, patterns);
   if (parts === undefined) return { why: `Not understood: ${expected}.` };
-  const wallMs = Math.min(dateMs(parts) + timeMs(parts, forms), lastMs);
+  const wallMs = Math.min(dateMs(parts) + timeMs(parts, sendAtFormats), lastMs);
   if (Number.isNaN(wallMs)) return { why: `No such date or time: ${expected}.` };
-  // A date without a time means midnight in UTC.
-  if (parts['hour'] === undefined) return wallMs;
   const { zone, sign, offsetHour, offsetMinute = '00' } = parts;
   if (zone === undefined) {
     return sendAtZone === 'naive_is_utc' || sendAtZone === 'any'
@@ -189,13 +141,15 @@ function weekDateMs(year: number, week: number, weekday: number): number {
  * Milliseconds since midnight; NaN if the time of day does not exist. Leap seconds are not
  * accepted.
  */
-function timeMs({ hour, minute, second, fraction = '0' }: Parts, forms: Forms): number {
-  const [hours, minutes, seconds] = [Number(hour ?? 0), Number(minute ?? 0), Number(second ?? 0)];
+function timeMs(
+  { hour, minute, second, fraction = '0' }: Parts,
+  format: SendAtAssumptions['sendAtFormats'],
+): number {
+  const [hours, minutes, seconds] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
   const lastUnitMs = second !== undefined ? 1000 : minute !== undefined ? 60_000 : 3_600_000;
   const ms = ((hours * 60 + minutes) * 60 + seconds) * 1000 + fractionMs(fraction, lastUnitMs);
-  const isMidnightAtEnd = forms.has('hour_24') && hours === 24 && ms === msPerDay;
-  const lastSecond = forms.has('leap_second') ? 60 : 59;
-  const exists = (hours <= 23 || isMidnightAtEnd) && minutes <= 59 && seconds <= lastSecond;
+  const isMidnightAtEnd = format === 'iso8601' && hours === 24 && ms === msPerDay;
+  const exists = (hours <= 23 || isMidnightAtEnd) && minutes <= 59 && seconds <= 59;
   return exists ? ms : Number.NaN;
 }
 

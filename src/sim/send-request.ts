@@ -1,13 +1,11 @@
 /**
  * Validates the send body: which fields fail, and why.
  * Rules: SEND-1, SEND-2, SEND-5 to SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
- * typeCoercion, fieldOrder, senderFieldName, emptyRequestId, requestIdMaxLength, requestIdUnit,
- * characterUnit, blankMessage, numberCheck, numberMinDigits, sendAtFormats, emptySendAt,
- * sendAtZone, sendAtMaxAheadDays.
+ * typeCoercion, emptyRequestId, requestIdMaxLength, characterUnit, blankMessage, numberCheck,
+ * sendAtFormats, emptySendAt, sendAtZone, sendAtMaxAheadDays.
  */
 import { z } from 'zod';
-import { type Assumptions, type CheckedField, checkedFields } from './assumptions.ts';
-import { notBlankPattern } from './blank.ts';
+import type { Assumptions } from './assumptions.ts';
 import type { FieldFailure } from './errors.ts';
 import { isoTime } from './iso-time.ts';
 import { messageMaxCharacters, msPerDay } from './limits.ts';
@@ -39,15 +37,14 @@ export type SendValidation =
  * or a spelling checked elsewhere.
  */
 export function sendFields(assumptions: Assumptions) {
-  const { blankMessage, characterUnit, emptyRequestId } = assumptions;
-  const { requestIdMaxLength, requestIdUnit } = assumptions;
+  const { blankMessage, characterUnit, emptyRequestId, requestIdMaxLength } = assumptions;
   const text = z.string({ error: typeError('a string') });
-  const pattern = notBlankPattern(blankMessage);
-  const notBlank = pattern === undefined ? undefined : new RegExp(pattern, 'u');
   const textToSend =
-    notBlank === undefined
+    blankMessage === 'accept'
       ? text
-      : text.refine((given) => notBlank.test(given), 'May not be blank.').meta({ pattern });
+      : text
+          .refine((given) => notBlank.test(given), 'May not be blank.')
+          .meta({ pattern: notBlank.source });
   const id = emptyRequestId === 'none_supplied' ? text : text.min(1, 'May not be empty.');
   return {
     to: numberField(text, assumptions),
@@ -62,23 +59,22 @@ export function sendFields(assumptions: Assumptions) {
       .meta(characterUnit === 'graphemes' ? {} : { maxLength: messageMaxCharacters }),
     request_id: id
       .refine(
-        (given) => isAtMost(requestIdMaxLength, given, requestIdUnit),
+        (given) => isAtMost(requestIdMaxLength, given, 'code_points'),
         `At most ${requestIdMaxLength} characters.`,
       )
-      // A schema counts code points; in every other unit the count is at least as high.
       .meta({ maxLength: requestIdMaxLength })
       .optional(),
     send_at: text.meta({ pattern: sendAtPattern(assumptions) }).optional(),
   };
 }
 
-function numberField(text: z.ZodString, { numberCheck, numberMinDigits }: Assumptions) {
+/** A message that is not blank has a character that JavaScript's `trim` keeps. */
+const notBlank = /\S/u;
+
+function numberField(text: z.ZodString, { numberCheck }: Assumptions) {
   return text
-    .refine(
-      (given) => given.length > numberMinDigits && isPhoneNumber(given, numberCheck),
-      'Not a phone number in E.164 format.',
-    )
-    .meta({ pattern: e164.source, minLength: numberMinDigits + 1 });
+    .refine((given) => isPhoneNumber(given, numberCheck), 'Not a phone number in E.164 format.')
+    .meta({ pattern: e164.source });
 }
 
 /** The field names that callers use, in the order of the document's table. */
@@ -113,7 +109,6 @@ export function validateSend(
   nowMs: number,
 ): SendValidation {
   const { sender, field, conflict } = chooseSender(body, assumptions);
-  const senderField = assumptions.senderFieldName === 'from' ? 'from' : field;
   const parsed = schemaFor(assumptions).safeParse({
     to: asText(body['to'], assumptions),
     sender,
@@ -125,7 +120,7 @@ export function validateSend(
   if (!parsed.success) {
     for (const issue of parsed.error.issues) {
       const path = String(issue.path[0]);
-      const failing = path === 'sender' ? senderField : path;
+      const failing = path === 'sender' ? field : path;
       // Two conflicting senders are reported as one failure, under the alias's name.
       if (path === 'sender' && conflict !== undefined) continue;
       if (!failures.some((failure) => failure.field === failing)) {
@@ -146,7 +141,7 @@ export function validateSend(
       if (!knownFields.has(field)) failures.push({ field, detail: 'Unknown field.' });
     }
   }
-  const [first, ...others] = inOrder(failures, assumptions);
+  const [first, ...others] = failures;
   if (first !== undefined) return { kind: 'invalid_field', failures: [first, ...others] };
   if (!parsed.success) throw new Error('a body without failures parses');
   const { to, message, request_id: requestId = '' } = parsed.data;
@@ -154,17 +149,6 @@ export function validateSend(
     kind: 'valid',
     request: { to, sender: parsed.data.sender, message, requestId, sendAtMs },
   };
-}
-
-/** Sorts failures as `fieldOrder` says; by default they already follow the document's table. */
-function inOrder(failures: FieldFailure[], { fieldOrder }: Assumptions): FieldFailure[] {
-  if (failures.length < 2 || fieldOrder === checkedFields) return failures;
-  const placeOf = ({ field }: FieldFailure) => {
-    const name = field === 'from_number' ? 'from' : field;
-    const at = fieldOrder.indexOf(name as CheckedField);
-    return at < 0 || name === 'unknown' ? fieldOrder.indexOf('unknown') : at;
-  };
-  return failures.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
 /** The `request_id` of a body that may still fail validation; undefined if it has no usable one. */
@@ -225,12 +209,7 @@ export function optional(
   assumptions: Pick<Assumptions, OptionalAssumption>,
 ): unknown {
   const value = body[field];
-  if (value === null) {
-    const { nullFields } = assumptions;
-    const isAbsent =
-      nullFields === 'absent' || (nullFields !== 'reject' && nullFields.includes(field));
-    return isAbsent ? undefined : null;
-  }
+  if (value === null) return assumptions.nullFields === 'absent' ? undefined : null;
   if (value === '' && field === 'send_at' && assumptions.emptySendAt === 'absent') return undefined;
   return asText(value, assumptions);
 }
@@ -270,12 +249,7 @@ function typeError(expected: string) {
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /** True if `text` has at most `limit` characters of the given unit. */
-function isAtMost(
-  limit: number,
-  text: string,
-  unit: Assumptions['characterUnit' | 'requestIdUnit'],
-): boolean {
-  if (unit === 'bytes') return utf8Bytes(text) <= limit;
+function isAtMost(limit: number, text: string, unit: Assumptions['characterUnit']): boolean {
   // Other units never count more characters than UTF-16.
   if (text.length <= limit) return true;
   if (unit === 'utf16_units') return false;
@@ -284,14 +258,4 @@ function isAtMost(
     if (++characters > limit) return false;
   }
   return true;
-}
-
-/** Bytes of UTF-8; a lone surrogate counts as the three bytes of its replacement character. */
-function utf8Bytes(text: string): number {
-  let bytes = 0;
-  for (const character of text) {
-    const code = character.codePointAt(0) ?? 0;
-    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-  }
-  return bytes;
 }

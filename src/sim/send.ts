@@ -164,11 +164,8 @@ function usableDevice(world: World, account: Account, number: string): Device | 
   const device = world.deviceByNumber(number);
   if (device === undefined) return { kind: 'number_not_found' };
   if (device.account === undefined) {
-    const { poolBesideOwnSim } = assumptions;
-    if (account.connectedSims.length > 0 && poolBesideOwnSim !== 'allow') {
-      return poolBesideOwnSim === 'not_found'
-        ? { kind: 'number_not_found' }
-        : { kind: 'number_access_denied' };
+    if (account.connectedSims.length > 0 && assumptions.poolBesideOwnSim !== 'allow') {
+      return { kind: 'number_access_denied' };
     }
   } else if (device.account !== account) {
     return assumptions.foreignNumber === 'access_denied'

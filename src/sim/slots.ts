@@ -28,26 +28,8 @@ export class Slots<T extends Slotted> {
     return item;
   }
 
-  /** The same numbers, for the same objects or for copies. */
-  copy(copyOf: (item: T) => T = (item) => item): this {
-    const copy = Object.create(Object.getPrototypeOf(this)) as this;
-    copy.items = this.items.map((item) => item && copyOf(item));
-    return copy;
-  }
-
   *[Symbol.iterator](): IterableIterator<T> {
     for (const item of this.items) if (item !== undefined) yield item;
-  }
-
-  /** Assigns each object its earlier number. The table must be empty before. */
-  restore(items: Iterable<readonly [slot: number, item: T]>): void {
-    for (const [slot, item] of items) {
-      item.slot = slot;
-      this.items[slot] = item;
-    }
-    for (let slot = this.items.length - 1; slot > 0; slot--) {
-      if (this.items[slot] === undefined) this.#free.push(slot);
-    }
   }
 
   release(item: T): void {

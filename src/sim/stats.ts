@@ -1,5 +1,5 @@
 /**
- * Account statistics. The document names the endpoint but no shape. Assumes: statsShape.
+ * Account statistics. The document names the endpoint but no shape.
  */
 import type { Account } from './records.ts';
 import type { Status } from './status.ts';

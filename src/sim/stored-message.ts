@@ -5,7 +5,7 @@
  * time is 0.
  */
 import type { Chunk } from './chunk.ts';
-import { alone, Cohort, type CohortAccount } from './cohort.ts';
+import { Cohort, type CohortAccount } from './cohort.ts';
 import type { EndpointName } from './limits.ts';
 import type { Fate } from './outcomes.ts';
 import type { CohortSlots, Slots, Slotted } from './slots.ts';
@@ -24,16 +24,6 @@ export interface Home<A extends Slotted, D extends Slotted, M> {
   readonly cohorts: CohortSlots;
   /** The message with this arrival number, if it is held. */
   ofArrival(arrival: number): M | undefined;
-}
-
-/** The history of a message since its acceptance. */
-export interface MessagePast {
-  readonly status: Status;
-  readonly sendingAtMs: number;
-  readonly sentAtMs: number;
-  readonly endedAtMs: number;
-  readonly failureReason: string | undefined;
-  readonly duePoll: number;
 }
 
 /** The cohort of every forgotten message. */
@@ -186,25 +176,6 @@ export class StoredMessage<
 
   isHeldAt(nowMs: number): boolean {
     return this.sendAtMs > nowMs && this.status === 'queued';
-  }
-
-  /**
-   * Repeats the recorded steps on a message as it was accepted. Throws if they do not lead to its
-   * recorded status.
-   */
-  restore(past: MessagePast): void {
-    const { status, sendingAtMs, sentAtMs, endedAtMs, failureReason } = past;
-    const hasPast = sendingAtMs > 0 || sentAtMs > 0 || endedAtMs > 0 || past.duePoll > 0;
-    const cohort = hasPast ? alone(this) : this.cohort;
-    if (sendingAtMs > 0) cohort.become('sending', sendingAtMs);
-    if (sentAtMs > 0) cohort.become('sent', sentAtMs);
-    if (endedAtMs > 0) cohort.become(status, endedAtMs, failureReason);
-    if (hasPast) cohort.duePoll = past.duePoll;
-    const isReached =
-      this.status === status && this.sentAtMs === sentAtMs && this.endedAtMs === endedAtMs;
-    if (!isReached || this.failureReason !== failureReason) {
-      throw new Error(`STATE-3 message ${this.messageId} is ${status}, its history ends otherwise`);
-    }
   }
 
   get #place(): number {

@@ -1,5 +1,5 @@
 /**
- * The tasks that a polling device gets. Rules: STATE-2, SVC-3. Assumes: tasksShape, tasksAccess.
+ * The tasks that a polling device gets. Rules: STATE-2, SVC-3. Assumes: tasksShape.
  * Handing out a task is the pickup, so each task is handed out once.
  */
 

@@ -17,13 +17,6 @@ export class TextSlab {
     this.bytes = new Uint8Array(bytes);
   }
 
-  static of(bytes: Uint8Array): TextSlab {
-    const slab = new TextSlab(0);
-    slab.bytes = bytes;
-    slab.used = bytes.length;
-    return slab;
-  }
-
   /** Appends the text and returns its offset. */
   write(text: string): number {
     const { length } = text;

@@ -9,14 +9,15 @@ import { AccountNames } from './account-names.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { AssumptionsInForce } from './assumptions-in-force.ts';
 import { mostAccounts, mostDevices, mostKeys, mostSims } from './bounds.ts';
+import type { Cohort } from './cohort.ts';
 import type { Dispatch } from './dispatch.ts';
 import { assert } from './errors.ts';
 import { drawKey, drawUuid } from './ids.ts';
 import { KeyRing } from './key-ring.ts';
 import { msPerSecond } from './limits.ts';
-import { MessageStore } from './message-store.ts';
+import { MessageStore, type SavedMessage } from './message-store.ts';
 import { OperationRefused, refuseMore } from './operation-refused.ts';
-import type { Fate, Outcomes } from './outcomes.ts';
+import type { Outcomes } from './outcomes.ts';
 import {
   type AcceptedSend,
   Account,
@@ -29,7 +30,6 @@ import {
 } from './records.ts';
 import { type MaxMessages, Retention } from './retention.ts';
 import { Rng, type RngState } from './rng.ts';
-import type { MessagePast } from './stored-message.ts';
 
 /** State of a world that its maps do not show. */
 export interface WorldCounters {
@@ -266,24 +266,11 @@ export class World {
     this.#addDevice(device);
   }
 
-  /**
-   * `send` and the other fields: as accepted; `past`: its history since. Restore messages in order
-   * of acceptance.
-   */
-  restoreMessage(
-    send: AcceptedSend & { readonly messageId: string; readonly arrival: number },
-    createdAtMs: number,
-    fate: Fate | undefined,
-    past: MessagePast,
-  ): Message {
-    const { account, messageId, arrival } = send;
-    assert(!this.messages.has(messageId), 'message ids are unique');
-    const message = this.messages.add(send, arrival, createdAtMs, fate, messageId);
-    message.restore(past);
-    account.counts[past.status]++;
-    account.quota.count(createdAtMs, send.text);
-    if (past.status === 'failed') account.quota.failed(createdAtMs, send.text);
-    return message;
+  /** Restore messages in order of acceptance. */
+  restoreMessage(saved: SavedMessage, cohort: Cohort): void {
+    assert(!this.messages.has(saved.messageId), 'message ids are unique');
+    this.messages.restore(saved, cohort);
+    saved.account.counts[cohort.status]++;
   }
 
   restoreReceived(account: Account, received: ReceivedMessage): void {

@@ -5,9 +5,9 @@
 
 import type { Settings } from '../config/settings.ts';
 import { sha256 } from '../recording/digest.ts';
-import { restoreSimulation } from '../recording/restore.ts';
-import type { Snapshot } from '../recording/snapshot-format.ts';
-import { takeSnapshot } from '../recording/take-snapshot.ts';
+import { restoreSnapshot } from '../recording/restore-state.ts';
+import type { Snapshot } from '../recording/state-format.ts';
+import { takeSnapshot } from '../recording/take-state.ts';
 import { defaultAssumptions } from '../sim/assumptions.ts';
 import { drawKey } from '../sim/ids.ts';
 import { shownPrefix } from '../sim/key-prefix.ts';
@@ -33,7 +33,7 @@ export function copyInto(copy: Forkable, source: Forkable): void {
   const { mode, rate } = snapshot.clock;
   // The copy's journal starts with this input, as if a user had restored the snapshot.
   copy.change('snapshot.restore', [snapshot], () => {
-    copy.replace(restoreSimulation(snapshot, copy.settings, known));
+    copy.replace(restoreSnapshot(snapshot, { settings: copy.settings, known }));
     copy.wallClock.setMode(mode, rate);
   });
 }

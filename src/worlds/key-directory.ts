@@ -4,7 +4,6 @@
  */
 import { sha256 } from '../recording/digest.ts';
 import type { KeyWatcher } from '../sim/key-ring.ts';
-import { KeyTexts } from '../sim/key-texts.ts';
 
 const bearer = /^bearer[ \t]+(\S+)$/i;
 
@@ -12,13 +11,11 @@ export class KeyDirectory<W> {
   /** Worlds by the header that carries a key, or by the key's digest if its text is not known. */
   readonly #worlds = new Map<string, W>();
   #digests = 0;
-  readonly texts = new KeyTexts();
 
   /** Adds and removes a world's keys as they are created and revoked. */
   watcherFor(world: W): KeyWatcher {
     return {
-      added: (known, key) => {
-        this.texts.note(key);
+      added: (known) => {
         // If a snapshot brings a key into a second world, the first world keeps it.
         if (this.#worlds.has(known)) return;
         this.#worlds.set(known, world);
@@ -53,14 +50,6 @@ export class KeyDirectory<W> {
     const world = this.#worlds.get(`Bearer ${text}`);
     if (world !== undefined || this.#digests === 0) return world;
     return this.#worlds.get(sha256(text));
-  }
-
-  knows(text: string): boolean {
-    return this.findKey(text) !== undefined;
-  }
-
-  get size(): number {
-    return this.#worlds.size;
   }
 }
 

@@ -5,14 +5,19 @@
  * a look-up of its key.
  */
 import { inheritedSettings, type Settings, type SettingsInput } from '../config/settings.ts';
-import { type Hiding, hideKeys } from '../http/service/hidden-keys.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { routes } from '../http/service/routes.ts';
+import {
+  type HostedHeader,
+  type KeyDigests,
+  settingsOfHeader,
+} from '../recording/journal-header.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import { Rng } from '../sim/rng.ts';
 import { addressIn, prefixOf, Readdressed, withLinksUnder, worldOfHost } from './address.ts';
 import { copyInto, type Forkable } from './fork.ts';
+import type { JournalFolder } from './journal-folder.ts';
 import { KeyDirectory } from './key-directory.ts';
 
 export const mostWorlds = 10_000;
@@ -46,34 +51,49 @@ export interface HostedWorld<S> {
 export interface WorldOptions {
   readonly name?: string | undefined;
   readonly ttlMs?: number | undefined;
-  readonly journal?: string | undefined;
 }
 
 interface Entry<S> extends HostedWorld<S> {
   lastUsedMs: number;
+  /** The last use that the folder of journals knows. */
+  notedMs: number;
 }
 
-type Make<S> = (
-  settings: SettingsInput,
-  options: { readonly worldId: string; readonly journal?: string | undefined },
-) => S;
+interface MakeOptions {
+  readonly worldId: string;
+  readonly journal?: string | undefined;
+  readonly hosted?: HostedHeader | undefined;
+  readonly keyDigests?: KeyDigests | undefined;
+}
+type Make<S> = (settings: SettingsInput, options: MakeOptions) => S;
+
+interface HostOptions {
+  /** The largest number of worlds. */
+  readonly most?: number;
+  /** Records each world in a journal of its own. */
+  readonly folder?: JournalFolder | undefined;
+}
 
 export class Worlds<S extends WorldSimulator> {
   readonly #first: S;
   readonly #most: number;
   readonly #make: Make<S>;
+  readonly #folder: JournalFolder | undefined;
   readonly #byId = new Map<string, Entry<S>>();
   readonly #byName = new Map<string, Entry<S>>();
   readonly #keys = new KeyDirectory<Entry<S>>();
   #ids: Rng | undefined;
+  /** How many ids were drawn. */
+  #drawn = 0;
   #expiring = 0;
   #sweeping: NodeJS.Timeout | undefined;
   /** The world that answered last: Node's server shows its clock in `Date`. */
   #lastAnswered: S;
 
-  /** `make` creates the simulator of a further world; `most` is the largest number of them. */
-  constructor(first: S, make: Make<S>, most = mostWorlds) {
+  /** `make` creates the simulator of a further world. */
+  constructor(first: S, make: Make<S>, { most = mostWorlds, folder }: HostOptions = {}) {
     this.#most = most;
+    this.#folder = folder;
     this.#first = first;
     this.#make = make;
     this.#lastAnswered = first;
@@ -101,20 +121,6 @@ export class Worlds<S extends WorldSimulator> {
     return simulator === this.#first;
   }
 
-  /**
-   * A request to one world without the keys of any world of this server; undefined if it shows
-   * none.
-   */
-  hideKeys({ simulation }: WorldSimulator, request: ApiRequest): Hiding | undefined {
-    const { keyRing } = simulation.world;
-    const hiding = hideKeys(keyRing, request);
-    if (this.#byId.size === 0) return hiding;
-    return [this.#first.simulation.world.keyRing, this.#keys].reduce(
-      (hidden, keys) => hideKeys(keys, hidden ?? request) ?? hidden,
-      hiding,
-    );
-  }
-
   get lastAnswered(): S {
     return this.#lastAnswered;
   }
@@ -130,21 +136,63 @@ export class Worlds<S extends WorldSimulator> {
       const taken = keys.findIndex(({ key }) => key !== undefined && this.#isKeyInUse(key));
       if (taken >= 0) throw keyInUse(`world.accounts[${at}].keys[${taken}].key`);
     }
-    const simulator = this.#make({ ...settings, name }, { worldId, journal: options.journal });
-    return this.#add(worldId, name, simulator, options);
+    return this.#start({ ...settings, name }, worldId, options);
   }
 
   /** A copy of a world at this instant, with its own keys and random streams. */
   fork(source: HostedWorld<S>, options: WorldOptions): HostedWorld<S> {
     const [worldId, name] = this.#nameFor(options);
     const settings = inheritedSettings(source.simulator.settings);
-    const simulator = this.#make({ ...settings, name }, { worldId });
-    copyInto(simulator, source.simulator);
-    return this.#add(worldId, name, simulator, options);
+    return this.#start({ ...settings, name }, worldId, options, source.simulator);
+  }
+
+  /** Starts the worlds that an earlier process recorded. Throws a JournalError. */
+  restore(folder: JournalFolder): void {
+    const { clock, boundTo } = this.#first.settings;
+    for (const { worldId, journal, header, lastUsedMs } of folder.saved()) {
+      const { number, ttl_ms: ttlMs } = header.world;
+      while (this.#drawn < number) this.#drawId();
+      if (ttlMs !== undefined && Date.now() > lastUsedMs + ttlMs) {
+        folder.remove(worldId);
+        continue;
+      }
+      const { settings, keyDigests } = settingsOfHeader(header, journal);
+      const { startTime: _, ...own } = settings;
+      const isBound = clock === 'bound' && header.settings['clock'] === 'bound';
+      const bound =
+        isBound && boundTo !== undefined ? { clock: { now: boundTo } } : { ...settings };
+      const simulator = this.#make({ ...own, ...bound }, { worldId, journal, keyDigests });
+      this.#add(worldId, settings.name ?? worldId, simulator, { ttlMs }, lastUsedMs);
+    }
+  }
+
+  /** `source`: the simulator of which the new world is a copy. */
+  #start(
+    settings: SettingsInput & { readonly name: string },
+    worldId: string,
+    options: WorldOptions,
+    source?: S,
+  ): HostedWorld<S> {
+    const { ttlMs } = options;
+    const hosted = {
+      number: this.#drawn,
+      ...(ttlMs !== undefined && { ttl_ms: ttlMs }),
+      ...(source !== undefined && { is_fork: true }),
+    };
+    let simulator: S | undefined;
+    try {
+      simulator = this.#make(settings, { worldId, journal: this.#folder?.fileOf(worldId), hosted });
+      if (source !== undefined) copyInto(simulator, source);
+      return this.#add(worldId, settings.name, simulator, options);
+    } catch (error) {
+      this.#folder?.remove(worldId);
+      void simulator?.close();
+      throw error;
+    }
   }
 
   /** Deletes a world and closes its waits and streams. */
-  delete({ worldId, simulator }: HostedWorld<S>): Promise<void> {
+  delete({ worldId }: HostedWorld<S>): Promise<void> {
     const entry = this.#byId.get(worldId);
     if (entry === undefined) {
       throw new OperationRefused(
@@ -152,6 +200,13 @@ export class Worlds<S extends WorldSimulator> {
         'the world that the server started with cannot be deleted',
       );
     }
+    // At once: a world that was deleted does not come back, even if the process is killed now.
+    this.#folder?.remove(worldId);
+    return this.#end(entry);
+  }
+
+  #end(entry: Entry<S>): Promise<void> {
+    const { worldId, simulator } = entry;
     this.#byId.delete(worldId);
     this.#byName.delete(entry.name);
     this.#keys.forget(entry);
@@ -163,7 +218,8 @@ export class Worlds<S extends WorldSimulator> {
   async close(): Promise<void> {
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
-    await Promise.all(this.list.map((world) => this.delete(world)));
+    for (const entry of this.#byId.values()) this.#noteUse(entry);
+    await Promise.all([...this.#byId.values()].map((entry) => this.#end(entry)));
   }
 
   /** Answers a request in its world: by path, by host, by key, otherwise the first world. */
@@ -200,8 +256,15 @@ export class Worlds<S extends WorldSimulator> {
     return withLinksUnder(reply, prefixOf(worldId), path === routes.received.pattern);
   }
 
+  #noteUse(entry: Entry<S>): void {
+    if (this.#folder === undefined || entry.lastUsedMs === entry.notedMs) return;
+    entry.notedMs = entry.lastUsedMs;
+    this.#folder.used(entry.worldId, entry.lastUsedMs);
+  }
+
+  /** Only a request with a key of the world renews its lifetime: addresses can be guessed. */
   #answer(entry: Entry<S>, request: ApiRequest): ApiReply {
-    touch(entry);
+    if (entry.ttlMs !== undefined && hasKeyOf(entry, request)) touch(entry);
     this.#lastAnswered = entry.simulator;
     return entry.simulator.handle(request);
   }
@@ -235,27 +298,37 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   #newId(): string {
-    this.#ids ??= Rng.stream(this.#first.settings.seed, 'worlds');
     let worldId: string;
-    do {
-      worldId = 'w';
-      for (let n = 0; n < idLength; n++) worldId += idAlphabet[this.#ids.below(idAlphabet.length)];
-    } while (this.#byId.has(worldId) || this.#byName.has(worldId));
+    do worldId = this.#drawId();
+    while (this.#byId.has(worldId) || this.#byName.has(worldId));
     return worldId;
   }
 
-  #add(worldId: string, name: string, simulator: S, { ttlMs }: WorldOptions): HostedWorld<S> {
+  #drawId(): string {
+    this.#ids ??= Rng.stream(this.#first.settings.seed, 'worlds');
+    this.#drawn++;
+    let worldId = 'w';
+    for (let n = 0; n < idLength; n++) worldId += idAlphabet[this.#ids.below(idAlphabet.length)];
+    return worldId;
+  }
+
+  #add(
+    worldId: string,
+    name: string,
+    simulator: S,
+    { ttlMs }: WorldOptions,
+    lastUsedMs = Date.now(),
+  ): HostedWorld<S> {
     for (const key of simulator.simulation.world.keys.values()) {
-      if (key.key === '' || !this.#isKeyInUse(key.key)) continue;
-      void simulator.close();
-      throw keyInUse();
+      if (key.key !== '' && this.#isKeyInUse(key.key)) throw keyInUse();
     }
     const entry: Entry<S> = {
       worldId,
       name,
       simulator,
       ttlMs,
-      lastUsedMs: Date.now(),
+      lastUsedMs,
+      notedMs: lastUsedMs,
       get expiresAtMs() {
         return ttlMs === undefined ? undefined : this.lastUsedMs + ttlMs;
       },
@@ -280,7 +353,10 @@ export class Worlds<S extends WorldSimulator> {
   }
 
   #sweep(): void {
-    for (const entry of this.#byId.values()) if (this.#isExpired(entry)) void this.delete(entry);
+    for (const entry of this.#byId.values()) {
+      if (this.#isExpired(entry)) void this.delete(entry);
+      else this.#noteUse(entry);
+    }
     if (this.#expiring > 0) return;
     clearInterval(this.#sweeping);
     this.#sweeping = undefined;
@@ -303,6 +379,11 @@ export function expiryText({ expiresAtMs }: HostedWorld<unknown>): string | null
 
 function touch(entry: Entry<unknown>): void {
   if (entry.ttlMs !== undefined) entry.lastUsedMs = Date.now();
+}
+
+function hasKeyOf(entry: Entry<WorldSimulator>, { authorization }: ApiRequest): boolean {
+  if (authorization === undefined) return false;
+  return entry.simulator.simulation.world.keyRing.findHeader(authorization) !== undefined;
 }
 
 function keyInUse(path?: string): OperationRefused {

@@ -96,7 +96,7 @@ export function pageTest(
         await simulator.close();
       }
     },
-    30_000,
+    120_000,
   );
 }
 

@@ -154,21 +154,28 @@ pageTest(
     const row = page.getByRole('row').filter({ hasText: '+12025550101' });
     await seen(row.getByRole('cell', { name: '1', exact: true }));
     await row.getByRole('button', { name: 'Poll' }).click();
-    await seen(row.getByText('1 picked up'));
+    await seen(page.getByRole('status').getByText('+12025550101: 1 picked up.'));
     await seen(row.getByRole('cell', { name: '0', exact: true }));
-    await row.getByRole('button', { name: 'Disconnect' }).click();
-    await seen(row.getByText('disconnected'));
-    await row.getByRole('button', { name: 'Connect' }).click();
-    await row.getByRole('button', { name: 'Deactivate' }).click();
-    await seen(row.getByText('deactivated'));
+    const switchOf = (name: string) => row.getByRole('switch', { name: `${name} of +12025550101` });
+    await switchOf('Connected').click();
+    await seen(switchOf('Connected').and(page.getByRole('switch', { checked: false })));
+    await switchOf('Connected').click();
+    await switchOf('Active').click();
+    await seen(switchOf('Active').and(page.getByRole('switch', { checked: false })));
     expect(JSON.parse(send()).code).toBe('device_inactive');
-    await page.getByRole('textbox', { name: 'Number' }).fill('12');
-    await page.getByRole('button', { name: 'Connect SIM' }).click();
-    await seen(page.getByText(/E\.164/));
-    await page.getByRole('textbox', { name: 'Number' }).fill('+12025550177');
-    await page.getByRole('combobox', { name: 'Account' }).selectOption('initech');
-    await page.getByRole('button', { name: 'Connect SIM' }).click();
-    await seen(page.getByRole('region', { name: 'SIMs of initech' }).getByText('+12025550177'));
+    const form = page.getByRole('region', { name: 'Connect a SIM' });
+    await form.getByRole('textbox', { name: 'Number' }).fill('12');
+    await form.getByRole('button', { name: 'Connect SIM' }).click();
+    await seen(form.getByText(/E\.164/));
+    await form.getByRole('textbox', { name: 'Number' }).fill('+12025550177');
+    await form.getByRole('combobox', { name: 'Account' }).selectOption('initech');
+    await form.getByRole('button', { name: 'Connect SIM' }).click();
+    const paired = page.getByRole('row').filter({ hasText: '+12025550177' });
+    await seen(paired.getByText('initech'));
+    await paired.getByRole('button', { name: 'Remove' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Remove +12025550177?' });
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await gone(paired);
   },
 );
 
@@ -187,15 +194,16 @@ pageTest(
     const key = (await panel.getByText(/^smst_[A-Za-z0-9]{40}$/).textContent()) ?? '';
     const timesInPage = async () => (await page.content()).split(key).length - 1;
     expect(await timesInPage()).toBe(1);
-    await seen(page.getByRole('row').filter({ hasText: 'for the shop' }).getByText('active'));
+    await seen(page.getByRole('row').filter({ hasText: 'for the shop' }).getByText('acme'));
     await panel.getByRole('button', { name: 'I have it' }).click();
     await gone(panel);
     expect(await timesInPage()).toBe(0);
 
     const row = page.getByRole('row').filter({ hasText: 'for the shop' });
     await row.getByRole('button', { name: 'Revoke' }).click();
-    await row.getByRole('button', { name: 'Really revoke' }).click();
-    await seen(row.getByText('revoked'));
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await gone(row.getByRole('button', { name: 'Revoke' }));
+    await seen(row.getByRole('cell', { name: '2026-01-01 00:00:00.000' }).nth(1));
     for (const name of ['Messages', 'Send', 'Requests', 'API keys']) {
       await page.getByRole('link', { name, exact: true }).click();
       await seen(page.getByRole('heading', { name, level: 1 }));
@@ -231,8 +239,9 @@ pageTest(
     await seen(page.locator('.plot canvas'));
     await page.getByRole('button', { name: 'Fill every bucket' }).click();
     await gone(page.getByText('now 429'));
-    await page.getByRole('textbox', { name: 'tasks' }).fill('7');
-    await page.getByRole('button', { name: 'Change limits' }).click();
+    const tasks = page.getByRole('textbox', { name: 'tasks' });
+    await tasks.fill('7');
+    await tasks.press('Enter');
     await seen(page.getByRole('row').filter({ hasText: 'acme' }).getByText('of 7'));
   },
 );
@@ -246,26 +255,35 @@ pageTest(
     const shows = (text: string) => expect.poll(() => now.textContent()).toBe(text);
     await page.getByRole('button', { name: 'Advance 24h' }).click();
     await shows('2026-01-02 00:00:00.000');
+    const advance = page.getByRole('button', { name: 'Advance', exact: true });
     await page.getByRole('textbox', { name: 'By' }).fill('soon');
-    await page.getByRole('button', { name: 'Advance by' }).click();
+    await advance.click();
     await seen(page.getByText(/is not a duration/));
     await page.getByRole('textbox', { name: 'By' }).fill('90s');
-    await page.getByRole('button', { name: 'Advance by' }).click();
+    await advance.click();
     await shows('2026-01-02 00:01:30.000');
+    await page.getByRole('combobox', { name: 'Advance' }).selectOption('to a time');
     await page.getByRole('textbox', { name: 'To', exact: true }).fill('2026-02-01T00:00:00Z');
-    await page.getByRole('button', { name: 'Advance to' }).click();
+    await advance.click();
     await shows('2026-02-01 00:00:00.000');
     send();
     await page.getByRole('button', { name: 'To the next event' }).click();
     await seen(page.getByText('1 timer fired.'));
     await page.getByRole('button', { name: 'Until idle' }).click();
     await seen(page.getByText('0 timers pending'));
-    await page.getByRole('radio', { name: 'scaled' }).check();
+    await page.getByRole('combobox', { name: 'Mode' }).selectOption('scaled');
+    await page.getByRole('textbox', { name: 'Rate' }).fill('60');
+    await page.getByRole('button', { name: 'Set mode' }).click();
     await seen(page.getByText('scaled ×60'));
     const before = await now.textContent();
     await expect.poll(() => now.textContent()).not.toBe(before);
     await page.getByRole('button', { name: 'Start over' }).click();
-    await page.getByRole('button', { name: 'Really start over' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Start over?' });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await gone(dialog);
+    expect(await now.textContent()).not.toBe('2026-01-01 00:00:00.000');
+    await page.getByRole('button', { name: 'Start over' }).click();
+    await dialog.getByRole('button', { name: 'Start over' }).click();
     await shows('2026-01-01 00:00:00.000');
   },
 );
@@ -274,27 +292,28 @@ pageTest(
   'Faults and scripted recipients are added, seen to strike, and removed',
   {},
   async ({ page, controlUrl, send }) => {
-    await page.goto(`${controlUrl}/#/clock`);
-    const faults = page.getByRole('region', { name: 'Faults' });
-    await seen(faults.getByText('No faults are set.'));
-    await faults.getByRole('combobox', { name: 'Fault' }).selectOption('status');
-    await faults.getByRole('textbox', { name: 'HTTP status' }).fill('502');
-    await faults.getByRole('button', { name: 'Add fault' }).click();
-    const fault = faults.getByRole('row').filter({ hasText: 'status 502' });
-    await seen(fault.getByRole('cell', { name: '0 of 0' }));
+    await page.goto(`${controlUrl}/#/faults`);
+    const form = page.getByRole('region', { name: 'Add a fault' });
+    await seen(page.getByText('No faults are set.'));
+    await form.getByRole('combobox', { name: 'Fault' }).selectOption('status: another status');
+    await form.getByRole('textbox', { name: 'Status' }).fill('502');
+    await form.getByRole('button', { name: 'Add fault' }).click();
+    const fault = page.getByRole('row').filter({ hasText: 'status 502' });
+    await seen(fault.getByRole('cell', { name: 'endpoint send' }));
+    expect(await fault.getByRole('cell', { name: '0', exact: true }).count()).toBe(2);
     send();
-    await seen(fault.getByRole('cell', { name: '1 of 1' }));
+    await expect.poll(() => fault.getByRole('cell', { name: '1', exact: true }).count()).toBe(2);
     await fault.getByRole('button', { name: 'Remove' }).click();
-    await seen(faults.getByText('No faults are set.'));
+    await seen(page.getByText('No faults are set.'));
 
-    const scripts = page.getByRole('region', { name: 'Scripted recipients' });
-    await scripts.getByRole('textbox', { name: 'Recipient' }).fill('+1202555017*');
-    await scripts.getByRole('combobox', { name: 'Fate' }).selectOption('fails while sent');
+    const scripts = page.getByRole('region', { name: 'Add a recipient' });
+    await scripts.getByRole('textbox', { name: 'To' }).fill('+1202555017*');
+    await scripts.getByRole('combobox', { name: 'In' }).selectOption('sent');
     await scripts.getByRole('button', { name: 'Add recipient' }).click();
-    const script = scripts.getByRole('row').filter({ hasText: '+1202555017*' });
-    await seen(script.getByText('fails while sent'));
+    const script = page.getByRole('row').filter({ hasText: '+1202555017*' });
+    await seen(script.getByText('sent'));
     send({ to: '+12025550175' });
-    await seen(script.getByRole('cell', { name: '1', exact: true }));
+    await seen(script.getByRole('cell', { name: '1', exact: true }).nth(1));
     await script.getByRole('button', { name: 'Remove' }).click();
     await gone(script);
   },
@@ -347,38 +366,68 @@ pageTest(
     });
     const named = (text: string, got: string) =>
       seen(page.locator('.field').getByText(`expected ${text}, in plain digits; got "${got}"`));
+    const enter = async (name: string, text: string) => {
+      const input = page.getByRole('textbox', { name, exact: true });
+      await input.fill(text);
+      await input.press('Enter');
+    };
     await page.goto(`${controlUrl}/#/limits`);
     const limit = 'a whole number from 1 to 1000000';
     for (const typed of ['abc', '1,000', '0x10', '1e3', '-5', '1.5', '0']) {
-      await page.getByRole('textbox', { name: 'send', exact: true }).fill(typed);
-      await page.getByRole('button', { name: 'Change limits' }).click();
+      await enter('send', typed);
       await named(limit, typed);
     }
-    await page.getByRole('textbox', { name: 'tasks' }).fill('many');
-    await page.getByRole('button', { name: 'Change limits' }).click();
+    await enter('tasks', 'many');
     await named(limit, '0');
     await named(limit, 'many');
     expect(simulator.limits.get()).toMatchObject({ send: 120, tasks: 60 });
 
-    await page.goto(`${controlUrl}/#/clock`);
-    const faults = page.getByRole('form', { name: 'Add a fault' });
-    await faults.getByRole('combobox', { name: 'Fault' }).selectOption('delay');
-    await faults.getByRole('textbox', { name: 'Milliseconds' }).fill('1s');
-    await faults.getByRole('textbox', { name: 'n', exact: true }).fill('1,,3');
+    await page.goto(`${controlUrl}/#/faults`);
+    const faults = page.getByRole('region', { name: 'Add a fault' });
+    await faults.getByRole('combobox', { name: 'Fault' }).selectOption('delay: the reply is late');
+    await faults.getByRole('textbox', { name: 'Ms' }).fill('1s');
+    await faults.getByRole('textbox', { name: 'Nth' }).fill('1,,3');
     await faults.getByRole('button', { name: 'Add fault' }).click();
     await named('a whole number from 0 to 600000', '1s');
-    await seen(faults.getByText('expected a whole number from 1 to 1000000000'));
-    const scripts = page.getByRole('form', { name: 'Add a recipient' });
-    await scripts.getByRole('textbox', { name: 'Polls a step' }).fill('0x10');
+    await named('a whole number from 1 to 1000000000', '1,,3');
+    const scripts = page.getByRole('region', { name: 'Add a recipient' });
+    await scripts.getByRole('textbox', { name: 'Polls' }).fill('0x10');
     await scripts.getByRole('button', { name: 'Add recipient' }).click();
     await named('a whole number from 1 to 1000000', '0x10');
     expect(changes).toEqual([]);
 
-    await page.getByRole('radio', { name: 'scaled' }).check();
+    await page.goto(`${controlUrl}/#/clock`);
+    await page.getByRole('combobox', { name: 'Mode' }).selectOption('scaled');
     await page.getByRole('textbox', { name: 'Rate' }).fill('1e3');
-    await page.getByRole('button', { name: 'Set rate' }).click();
+    await page.getByRole('button', { name: 'Set mode' }).click();
     await named('a number from 0 to 1000000', '1e3');
-    expect(changes).toHaveLength(1);
+    expect(changes).toEqual([]);
+  },
+);
+
+pageTest(
+  'Accounts are created, renamed, given a quota and deleted',
+  { mayLog: refused },
+  async ({ page, controlUrl, simulator }) => {
+    await page.goto(`${controlUrl}/#/accounts`);
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await seen(page.getByText('expected a name'));
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('hooli');
+    await page.getByRole('textbox', { name: 'Monthly quota', exact: true }).fill('7');
+    await page.getByRole('button', { name: 'Create account' }).click();
+    const quota = page.getByRole('textbox', { name: 'Monthly quota of hooli' });
+    expect(await quota.inputValue()).toBe('7');
+    await quota.fill('unlimited');
+    await quota.press('Enter');
+    const named = (name: string) => simulator.accounts.list().find((each) => each.name === name);
+    await expect.poll(() => named('hooli')?.monthly_quota).toBe('unlimited');
+    const name = page.getByRole('textbox', { name: 'Name of hooli' });
+    await name.fill('hooli xyz');
+    await name.press('Enter');
+    await page.getByRole('button', { name: 'Delete hooli xyz' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await gone(page.getByRole('button', { name: 'Delete hooli xyz' }));
+    expect(named('hooli xyz')).toBeUndefined();
   },
 );
 
@@ -466,7 +515,7 @@ pageTest(
     await page.getByRole('checkbox', { name: /^The client has finished/ }).check();
     await seen(givenUp.getByText('the message was given up after a 429'));
     await page.getByRole('button', { name: 'Clear record' }).click();
-    await page.getByRole('button', { name: 'Really clear record' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Clear record' }).click();
     await seen(page.getByText('No request yet.'));
   },
 );
@@ -475,6 +524,8 @@ pageTest(
   'Referee says why there are no verdicts, and which request is not recorded',
   { mayLog: /Failed to load resource/ },
   async ({ page, controlUrl }) => {
+    await page.goto(`${controlUrl}/#/referee/abc`);
+    await seen(page.getByRole('alert').filter({ hasText: 'The record has no request abc.' }));
     await page.goto(`${controlUrl}/#/referee/7`);
     await seen(page.getByRole('alert').filter({ hasText: 'The record has no request 7.' }));
     await page.route('**/control/referee?*', (route) => route.abort());
@@ -491,6 +542,9 @@ pageTest(
     await page.goto(`${controlUrl}/#/worlds`);
     await page.getByLabel('Name').fill('checkout');
     await page.getByRole('button', { name: 'Create world' }).click();
+    const created = page.getByRole('alert', { name: 'New world' });
+    await seen(created.getByText(/\/w\/\w+$/));
+    expect(await created.getByText(/^smst_[A-Za-z0-9]{40}$/).count()).toBe(3);
     await page.getByRole('link', { name: 'checkout' }).click();
     await page.getByRole('link', { name: 'Messages' }).click();
     await seen(page.getByText('No messages yet.'));
@@ -505,7 +559,7 @@ pageTest(
     await page.getByRole('button', { name: 'Fork checkout' }).click();
     await expect.poll(() => simulator.worlds.list().length).toBe(2);
     await page.getByRole('button', { name: 'Delete checkout' }).click();
-    await page.getByRole('button', { name: 'Really delete checkout' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await gone(page.getByRole('row').filter({ hasText: 'checkout' }));
     expect(simulator.worlds.list()).toHaveLength(1);
   },

@@ -14,16 +14,18 @@ withBrowser();
 
 const pages = [
   'Messages',
-  'Send',
-  'SIMs',
-  'API keys',
-  'Received',
-  'Limits',
-  'Clock and Faults',
   'Requests',
   'Referee',
-  'Rules and assumptions',
+  'Send',
+  'Received',
+  'Clock',
+  'Faults',
+  'Limits',
+  'Accounts',
+  'API keys',
+  'SIMs',
   'Worlds',
+  'Rules and assumptions',
 ];
 
 /** Goes to a page by its link and waits for its content. */
@@ -32,6 +34,39 @@ async function visit(page: Page, name: string): Promise<void> {
   await seen(page.getByRole('heading', { name, level: 1 }));
   await gone(page.locator('.loading'));
 }
+
+const manyAccounts = 300;
+
+pageTest(
+  'with 300 accounts a page is read in a few requests, and shows a hundred rows and a search',
+  {
+    before: ({ accounts, sims }) => {
+      for (let n = 0; n < manyAccounts; n++) {
+        const { account_id: id } = accounts.create({ name: `account ${n}` });
+        accounts.createKey(id, { name: `key ${n}` });
+        sims.create(id, { number: `+1202555${2_000 + n}` });
+      }
+    },
+  },
+  async ({ page, controlUrl }) => {
+    const asked = new Set<string>();
+    page.on('request', (request) => asked.add(new URL(request.url()).pathname));
+    const lists = { sims: '+12025552299', keys: 'key 299', received: '', limits: '', accounts: '' };
+    for (const [name, last] of Object.entries(lists)) {
+      await page.goto('about:blank');
+      asked.clear();
+      await page.goto(`${controlUrl}/#/${name}`);
+      await seen(page.getByRole('heading', { level: 1 }));
+      await gone(page.locator('.loading'));
+      expect([...asked].filter((path) => path.startsWith('/control/')).length).toBeLessThan(9);
+      if (last === '') continue;
+      expect(await page.getByRole('row').count()).toBe(101);
+      await page.getByRole('searchbox').fill(last);
+      await seen(page.getByRole('row').filter({ hasText: last }));
+      expect(await page.getByRole('row').count()).toBe(2);
+    }
+  },
+);
 
 const manyMessages = 10_000;
 
@@ -87,7 +122,7 @@ pageTest("every page fits a phone's width", { width: 360 }, async ({ page, contr
 });
 
 pageTest(
-  'an accessibility checker finds nothing serious on any page, in light and in dark',
+  'an accessibility checker finds nothing on any page, in light and in dark',
   {},
   async ({ page, controlUrl, send, simulator }) => {
     const to = ['+12025550123', '+12025550160', '+12025550163', '+12025550164', '+12025550165'];
@@ -105,30 +140,29 @@ pageTest(
     await page.evaluate(axe.source);
     for (const name of pages) {
       await visit(page, name);
-      await expectNothingSerious(page, name);
+      await expectNothing(page, name);
     }
     await page.goto(`${controlUrl}/#/messages/${id}`);
     await seen(page.getByRole('list', { name: 'Timeline' }));
-    await expectNothingSerious(page, 'a message');
+    await expectNothing(page, 'a message');
     await page.goto(`${controlUrl}/#/referee/${refused}`);
     await seen(page.getByRole('list', { name: 'Timeline' }));
-    await expectNothingSerious(page, 'an intent');
+    await expectNothing(page, 'an intent');
   },
 );
 
 /** Dark differs from light by colours alone, so only those are looked at again. */
-async function expectNothingSerious(page: Page, name: string): Promise<void> {
+async function expectNothing(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' });
-  expect(await seriousProblems(page, "{ resultTypes: ['violations'] }"), name).toEqual([]);
+  expect(await problems(page, "{ resultTypes: ['violations'] }"), name).toEqual([]);
   await page.emulateMedia({ colorScheme: 'dark' });
-  expect(await seriousProblems(page, "{ runOnly: ['color-contrast'] }"), name).toEqual([]);
+  expect(await problems(page, "{ runOnly: ['color-contrast'] }"), name).toEqual([]);
 }
 
-async function seriousProblems(page: Page, options: string): Promise<string[]> {
+/** Best practices count, too. */
+async function problems(page: Page, options: string): Promise<string[]> {
   const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(${options})`);
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
 /** As when the tab is covered, or seen again: a browser without windows has no other way. */

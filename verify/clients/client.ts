@@ -1,12 +1,12 @@
 /**
- * A client as the referee's tests know it: what it does wrong, or what is odd about it, and the
- * program. Programs in other languages have the same job, as JSON (`foreign-job.ts`).
+ * A client as the referee's tests know it: a row of what it does wrong, or what is odd about it,
+ * and its program. Programs in other languages get the same job as JSON (`foreign-run.ts`).
  */
-import type { ClientRuleId } from '../../src/referee/client-rules.ts';
+import type { ClientRuleId } from '../../src/ledger/rules.ts';
 import type { Simulator } from '../../src/simulator.ts';
 import type { Trouble } from './conditions.ts';
 
-export interface ClientEntry {
+export interface ClientRow {
   readonly name: string;
   /** The rule that a wrong client breaks; undefined for a right one. */
   readonly rule?: ClientRuleId;
@@ -18,12 +18,40 @@ export interface ClientEntry {
   readonly meets?: readonly Trouble[];
 }
 
-export interface NodeClient extends ClientEntry {
+/** How a client in Node does its job. */
+export interface Program {
+  readonly library: string;
   readonly run: (job: Job) => Promise<void>;
   /** True for a library that takes no `fetch`. */
   readonly onSocket?: boolean;
-  /** True where the client speaks what only Node's server answers. */
+  /** True if the client speaks what only Node's server answers. */
   readonly onNodeServer?: boolean;
+}
+
+export type NodeClient = ClientRow & Program;
+
+/** What shows a mistake, and what else it breaks. */
+type Mistake = Pick<ClientRow, 'also' | 'meets'>;
+
+/** Rows by name: what the client does, how, and how its mistake differs from the group's. */
+export type Rows<How> = Readonly<
+  Record<string, readonly [does: string, how: How, mistake?: Mistake]>
+>;
+
+/** Wrong clients that break one rule. */
+export function breaking<How extends object>(
+  rule: ClientRuleId,
+  shared: Mistake,
+  rows: Rows<How>,
+): (ClientRow & How)[] {
+  return right(rows).map((client) => ({ ...shared, ...client, rule }));
+}
+
+/** Right clients. */
+export function right<How extends object>(rows: Rows<How>): (ClientRow & How)[] {
+  return Object.entries(rows).map(([name, [does, how, mistake]]) => {
+    return { name, does, ...how, ...mistake } as ClientRow & How;
+  });
 }
 
 export interface Message {

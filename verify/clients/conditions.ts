@@ -13,6 +13,7 @@ export type Trouble =
   | 'malformed'
   | 'refuse'
   | 'busy'
+  | 'overloaded'
   | 'delay'
   | 'quota';
 
@@ -34,7 +35,9 @@ const faultTroubles = [
   'busy',
   'delay',
 ] as const;
-type FaultTrouble = (typeof faultTroubles)[number];
+/** A 503 that asks for a wait: not every right client knows that. */
+const wrongTroubles = [...faultTroubles, 'overloaded'] as const;
+type FaultTrouble = (typeof wrongTroubles)[number];
 
 /**
  * Just enough for a mistake to show, at places that the seed decides. `longestDelayMs`: of a reply
@@ -53,7 +56,7 @@ export function wrongConditions(
     messages,
     sendLimit,
     quota: meets.includes('quota') ? 1 + rng.below(messages - 1) : undefined,
-    faults: faultTroubles
+    faults: wrongTroubles
       .filter((kind) => meets.includes(kind))
       .map((kind) =>
         fault(kind, [1 + rng.below(messages)], longestDelayMs / 2 + rng.below(longestDelayMs / 2)),
@@ -96,6 +99,10 @@ function fault(kind: FaultTrouble, nth: number[], delayMs: number): FaultInput {
   const match = { endpoint: 'send' } as const;
   const when = { nth };
   if (kind === 'busy') return { match, when, fault: { kind: 'status', status: 503 } };
+  if (kind === 'overloaded') {
+    const headers = { 'retry-after': '60' };
+    return { match, when, fault: { kind: 'status', status: 503, headers } };
+  }
   if (kind !== 'delay') return { match, when, fault: { kind } };
   return { match, when, fault: { kind, ms: delayMs } };
 }

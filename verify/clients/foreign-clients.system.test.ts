@@ -3,12 +3,10 @@
  * ones by none, with the whole journal and with a part of it.
  */
 import { expect, test } from 'vitest';
-import type { ClientEntry } from './client.ts';
+import type { ClientRow } from './client.ts';
+import { pythonClients, shellClients } from './foreign-clients.ts';
 import { type ForeignRun, runPythonClients, runShellClients } from './foreign-run.ts';
-import { printMatrix } from './kill-matrix.ts';
-import { pythonClients } from './python-clients.ts';
-import { allSeeds } from './seeds.ts';
-import { shellClients } from './shell-clients.ts';
+import { allSeeds, printMatrix } from './matrix.ts';
 import { complaints } from './trial.ts';
 
 const withinMs = 900_000;
@@ -24,7 +22,7 @@ test.each([
   withinMs,
 );
 
-function expectVerdicts(clients: readonly ClientEntry[], runs: readonly ForeignRun[]): void {
+function expectVerdicts(clients: readonly ClientRow[], runs: readonly ForeignRun[]): void {
   const tried = clients.map((client) => ({
     client,
     complaints: runs

@@ -8,10 +8,10 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { SettingsInput } from '../../src/config/settings.ts';
 import { Simulator } from '../../src/simulator.ts';
-import type { ClientEntry } from './client.ts';
+import type { ClientRow } from './client.ts';
 import { impose, rightConditions, wrongConditions } from './conditions.ts';
+import { type Seeds, seedsOf } from './matrix.ts';
 import { messagesOf } from './node-run.ts';
-import { type Seeds, seedsOf } from './seeds.ts';
 import { type Run, runOf } from './trial.ts';
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -23,7 +23,7 @@ const shellsAtOnce = 24;
 const speeds = { right: { rate: 20 }, wrong: { rate: 1 } };
 
 export interface ForeignRun {
-  readonly client: ClientEntry;
+  readonly client: ClientRow;
   readonly seed: number;
   readonly run: Run;
 }
@@ -39,7 +39,7 @@ interface Job extends Pick<ForeignRun, 'client' | 'seed'> {
 }
 
 export async function runPythonClients(
-  clients: readonly ClientEntry[],
+  clients: readonly ClientRow[],
   seeds: Seeds,
 ): Promise<ForeignRun[]> {
   return onServer({ clock: 'manual' }, clients, seeds, async (jobs) => {
@@ -65,7 +65,7 @@ export async function runPythonClients(
 }
 
 export async function runShellClients(
-  clients: readonly ClientEntry[],
+  clients: readonly ClientRow[],
   seeds: Seeds,
 ): Promise<ForeignRun[]> {
   const settings = { clock: 'scaled', ...speeds.right, retryAfterSeconds: 'real' } as const;
@@ -92,7 +92,7 @@ async function runShell({ name, base_url: baseUrl, key, messages, intents }: Job
 
 async function onServer(
   settings: SettingsInput,
-  clients: readonly ClientEntry[],
+  clients: readonly ClientRow[],
   seeds: Seeds,
   work: (jobs: readonly Job[]) => Promise<void>,
 ): Promise<ForeignRun[]> {
@@ -114,7 +114,7 @@ async function onServer(
   }
 }
 
-function newJob(server: Simulator, client: ClientEntry, seed: number): Job {
+function newJob(server: Simulator, client: ClientRow, seed: number): Job {
   const {
     world_id: worldId,
     base_url,

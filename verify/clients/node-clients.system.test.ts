@@ -1,6 +1,6 @@
 /** All Node clients, the right ones under 20 seeds. */
 import { nodeClients } from './catalogue.ts';
+import { allSeeds } from './matrix.ts';
 import { testNodeClients } from './node-tests.ts';
-import { allSeeds } from './seeds.ts';
 
 testNodeClients(nodeClients, allSeeds);

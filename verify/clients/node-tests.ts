@@ -5,9 +5,8 @@
 import { afterAll, expect } from 'vitest';
 import { test } from '../../src/testing/vitest.ts';
 import type { NodeClient } from './client.ts';
-import { printMatrix } from './kill-matrix.ts';
+import { printMatrix, type Seeds, seedsOf } from './matrix.ts';
 import { runNodeClient } from './node-run.ts';
-import { type Seeds, seedsOf } from './seeds.ts';
 import { complaints } from './trial.ts';
 
 export function testNodeClients(clients: readonly NodeClient[], seeds: Seeds): void {

@@ -12,7 +12,7 @@ import { type Report, readIntentsFile } from '../../src/referee/intents-file.ts'
 import { judge, type RefereeReport, reportJson } from '../../src/referee/judge.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import type { Simulator } from '../../src/simulator.ts';
-import type { ClientEntry, Message } from './client.ts';
+import type { ClientRow, Message } from './client.ts';
 
 /** One run of a client, as it stands when the client has ended. */
 export interface Run {
@@ -54,7 +54,7 @@ function verdictOf({ journal, intents }: Run): RefereeReport {
 }
 
 /** What is wrong with the verdicts on a run: of the whole of it, and of a right one's parts. */
-export function complaints(client: ClientEntry, seed: number, run: Run): string[] {
+export function complaints(client: ClientRow, seed: number, run: Run): string[] {
   const report = verdictOf(run);
   const found = broken(report);
   const offline = JSON.stringify(reportJson(report));

@@ -1,20 +1,18 @@
 /**
- * More than a hundred hand-written requests that discovery does not send. The discovered server and
- * a simulator that was set up from the discovery get them; `compare.ts` compares the replies.
+ * Hand-written requests, most of which discovery does not send. The discovered server and a
+ * simulator that was set up from the discovery get them; `compare.ts` compares the replies.
  */
 
 /** Objects that exist on both servers, each with its own ids. */
 export interface Scene {
   readonly key: string;
   readonly otherKey: string;
-  readonly secondKey: string;
   readonly revokedKey: string;
   readonly exhaustedKey: string;
   readonly from: string;
   readonly secondFrom: string;
   readonly exhaustedFrom: string;
   readonly inactiveFrom: string;
-  readonly unknownFrom: string;
   readonly deviceId: string;
   /** A message of this account, and the `request_id` that it was sent with. */
   readonly messageId: string;

@@ -76,7 +76,7 @@ async function explorerFinds(runClient: RunClient, maxRuns: number, seed: number
   return findings.length + unconfirmed.length > 0;
 }
 
-/** The first run learns the client's calls; each further run has two faults at random points. */
+/** Two runs learn the client's calls; each further run has two faults at random points. */
 async function randomFinds(runClient: RunClient, messages: number, budget: number, seed: number) {
   const learned = await learn(runClient);
   if (isProblem(learned)) throw new Error(learned.line);

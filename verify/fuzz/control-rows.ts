@@ -5,7 +5,7 @@
  * the end of a connection.
  */
 import fc from 'fast-check';
-import { servedOperations } from '../../src/http/control/documents.ts';
+import { servedOperations } from '../../src/control/documents.ts';
 import { type Operation, takesQuery } from '../../src/operations/define.ts';
 import { type OperationName, routeOf } from '../../src/operations/table.ts';
 import { inputsOf } from '../testkit/steps/operations.ts';

@@ -6,7 +6,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type RawReply, ReplyReader } from '../testkit/http-reply.ts';
-import { both } from '../testkit/transport-fixture.ts';
+import { both, withoutNative } from '../testkit/transport-fixture.ts';
+import { compareTransports } from './compare.ts';
 import { damage, escaped } from './piece.ts';
 import { checkDocumented, checkReply, type Expectation } from './reply.ts';
 import { reportText } from './report.ts';
@@ -21,6 +22,14 @@ both('hostile requests are answered in HTTP, and the world stays sound', async (
   expect(report.replies.get(200)).toBeGreaterThan(0);
   expect(reportText(transport, seed, report)).toMatch(/ a second: sound\n {2}replies 20\d: \d+, /);
 });
+
+test.skipIf(withoutNative !== '')(
+  'both transports hand the same requests of any packets to the service, and none behind the end',
+  async () => {
+    const seed = Math.floor(Math.random() * 1_000);
+    expect(await compareTransports(500, seed)).toBeGreaterThanOrEqual(500);
+  },
+);
 
 test('a request that throws fails the run, with its bytes and a command that plays it again', async () => {
   const served = await serveHere('node');

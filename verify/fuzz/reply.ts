@@ -1,9 +1,9 @@
 /**
  * Checks that a reply is permitted for a request.
  */
-import { servedOperations } from '../../src/http/control/documents.ts';
-import { lookUpIn } from '../../src/http/control/look-up.ts';
-import { refusalsOf } from '../../src/http/openapi/control-document.ts';
+import { servedOperations } from '../../src/control/documents.ts';
+import { lookUpIn } from '../../src/control/look-up.ts';
+import { refusalsOf } from '../../src/openapi/control-document.ts';
 import { type RawReply, WrongReply } from '../testkit/http-reply.ts';
 
 export interface Expectation {

@@ -1,7 +1,9 @@
 /**
  * Fuzzes a server in a child process, on each transport in turn, and prints a report.
  */
+
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
+import { compareTransports } from './compare.ts';
 import { type FuzzReport, fuzz } from './run.ts';
 import { serveInChild } from './served.ts';
 
@@ -12,6 +14,9 @@ export interface FuzzOptions {
   readonly transports: readonly TransportKind[];
   readonly chunk: number | undefined;
 }
+
+/** Requests of the comparison of both transports. */
+const mostCompared = 5_000;
 
 /** Prints a report or the failure for each transport; returns false after a failure. */
 export async function fuzzTransports(options: FuzzOptions): Promise<boolean> {
@@ -29,6 +34,15 @@ export async function fuzzTransports(options: FuzzOptions): Promise<boolean> {
       console.error(`${transport}: ${error instanceof Error ? error.message : error}`);
     } finally {
       await served.stop();
+    }
+  }
+  if (transports.length > 1) {
+    try {
+      const compared = await compareTransports(Math.min(requests, mostCompared), seed);
+      console.log(`${compared} requests to both transports, seed ${seed}: the same were served`);
+    } catch (error) {
+      isSound = false;
+      console.error(error instanceof Error ? error.message : error);
     }
   }
   return isSound;

@@ -1,15 +1,16 @@
 /**
  * `npm run conform:defects [-- part-of-a-name …]`: the kill matrix. Prints every defect, the rule
- * that it breaks and the cases that fail; exits with 1 if a defect survives. `--without-levers`
+ * that it breaks and the cases that fail; exits with 1 if a defect survives. `--without-control-port`
  * gives the harness only flags and real time, with many defects at a time. A defect may then
- * survive only if its catalogue entry states the reason. `npm run test:all` runs a sample
- * (`--sample 60`, `--seed` repeats the selection) at four times the speed (`--rate 4`).
+ * survive only if its catalogue entry states the reason. A sample is drawn by `--sample 60`
+ * (`--seed` repeats the selection), and `--rate 4` runs it at four times the speed.
  */
 import { randomInt } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type Defect, defects } from '../../src/defects/catalogue.ts';
 import { Rng } from '../../src/sim/rng.ts';
+import { defects } from '../defects/catalogue.ts';
+import type { Defect } from '../defects/planted.ts';
 import { isPoolProcess, runInPool, serveTasks } from '../testkit/worker-pool.ts';
 import { type Means, tryDefect, withControl } from './kill.ts';
 import { isAsItShouldBe, rowOf, type Tried, verdictOf } from './matrix.ts';
@@ -40,13 +41,13 @@ async function printMatrix(argv: string[]): Promise<number> {
     args: argv,
     allowPositionals: true,
     options: {
-      'without-levers': { type: 'boolean', default: false },
+      'without-control-port': { type: 'boolean', default: false },
       rate: { type: 'string', default: '1' },
       sample: { type: 'string' },
       seed: { type: 'string', default: String(randomInt(1_000_000)) },
     },
   });
-  const hasControl = !values['without-levers'];
+  const hasControl = !values['without-control-port'];
   const rate = Number(values.rate);
   const isNamed = ({ name, rule }: Defect) => parts.some((p) => name.includes(p) || rule === p);
   const named = parts.length === 0 ? defects : defects.filter(isNamed);

@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { newCommand, readFlags } from '../../src/cli/flags.ts';
 import { addServeFlags, serveOptions } from '../../src/cli/serve-options.ts';
+import { newCommand, readFlags } from '../../src/commands/flags.ts';
 import {
   type AssumptionName,
   type Assumptions,

@@ -3,9 +3,9 @@
  * rule run first; the others run only if none of those fails, to show where to look. With a control
  * port the harness moves time and creates its own accounts; otherwise it uses flags only.
  */
-import { rules } from '../../conformance/rules.ts';
-import { wrongSimulation } from '../../src/defects/all.ts';
-import type { Defect } from '../../src/defects/catalogue.ts';
+import { rules } from '../../src/ledger/rules.ts';
+import { wrongSimulation } from '../defects/catalogue.ts';
+import type { Defect } from '../defects/planted.ts';
 import {
   type CaseResult,
   failures,

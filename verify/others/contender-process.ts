@@ -1,123 +1,143 @@
 /**
- * One compared server in a child process, started as its users start it. Its CPU and memory are
- * read from the system.
+ * One compared server in a child process, started as its users start it. Its CPU and memory, those
+ * of its workers included, are read from Linux's `/proc`.
  */
-import type { ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import type { Target } from '../../bench/load/load.ts';
-import type { RequestTemplate, Workload } from '../../bench/load/workload.ts';
-import { endChild, startChild } from './children.ts';
-import type { Contender } from './contenders.ts';
-import type { Installed } from './install.ts';
-import { type ProcessUsage, treeUsage } from './process-tree.ts';
-import { type Body, readCase, type SimulatorReplies, sendCase } from './simulator-replies.ts';
-
-export type Kind = 'send' | 'read';
+import autocannon from 'autocannon';
+import { type Body, type Contender, type Replies, sendPath } from './contenders.ts';
 
 const startWithinMs = 30_000;
 const askEveryMs = 5;
-/** The number of messages that are read in turn. */
-const readMessages = 200;
+
+export interface Usage {
+  readonly cpuMicros: number;
+  readonly rssBytes: number;
+}
+
+/** One load of a round. */
+export interface Round {
+  readonly perSecond: number;
+  readonly cpuMicrosPerRequest: number;
+  /** Replies that are missing or have another status than expected. */
+  readonly failed: number;
+}
 
 export class ContenderProcess {
-  readonly contender: Contender;
-  readonly target: Target;
+  readonly name: string;
   /** From the start of the process to its first reply. */
   readonly startedMs: number;
+  readonly #url: string;
   readonly #child: ChildProcess;
-  readonly #replies: SimulatorReplies;
-  #messageIds: readonly string[] = [];
+  readonly #replies: Replies;
+  /** The message that is read. */
+  #messageId = '';
 
   private constructor(
-    contender: Contender,
-    target: Target,
+    { name }: Contender,
+    url: string,
     startedMs: number,
     child: ChildProcess,
-    replies: SimulatorReplies,
+    replies: Replies,
   ) {
-    this.contender = contender;
-    this.target = target;
+    this.name = name;
+    this.#url = url;
     this.startedMs = startedMs;
     this.#child = child;
     this.#replies = replies;
   }
 
-  /** Resolves when the first send has the expected answer. */
+  /** Resolves when the first send and the first read have the expected answers. */
   static async start(
     contender: Contender,
-    { folder, cwd }: Installed,
-    replies: SimulatorReplies,
+    folder: string,
+    replies: Replies,
   ): Promise<ContenderProcess> {
-    const target = { host: '127.0.0.1', port: await freePort() };
+    const port = await freePort();
     const errorFile = join(folder, `${contender.name}-errors.log`);
+    const errors = openSync(errorFile, 'w');
     const startMs = performance.now();
-    const child = startChild(process.execPath, contender.argv(folder, target.port), {
-      cwd,
-      errorFile,
+    const child = spawn(process.execPath, contender.argv(folder, port), {
+      cwd: contender.from === 'sources' ? undefined : folder,
+      stdio: ['ignore', 'ignore', errors],
     });
+    closeSync(errors);
+    const url = `http://127.0.0.1:${port}`;
     try {
-      const [send] = sendCase.workload({ ...replies.caller, messageIds: [] }).requests;
-      const reply = await firstReply(target, send, child, startMs);
+      await firstReply(url, child, startMs);
       const startedMs = performance.now() - startMs;
-      await checkReply(reply, 202, replies.queued);
-      return new ContenderProcess(contender, target, startedMs, child, replies);
+      const server = new ContenderProcess(contender, url, startedMs, child, replies);
+      await server.#check();
+      return server;
     } catch (error) {
-      await endChild(child);
+      kill(child);
       const complaint = readFileSync(errorFile, 'utf8').trim().split('\n').slice(0, 8).join(' | ');
       throw new Error(`${contender.name}: ${(error as Error).message}; stderr: ${complaint}`);
     }
   }
 
-  /** Sends the messages to be read, and checks that both routes answer like the simulator. */
-  async prepareReads(): Promise<void> {
-    const ids: string[] = [];
-    try {
-      for (let n = 0; n < readMessages; n++) {
-        const reply = await ask(this.target, this.workload('send').requests[0]);
-        ids.push(String((await checkReply(reply, 202, this.#replies.queued))['message_id']));
-      }
-      this.#messageIds = ids;
-      const [read] = this.workload('read').requests;
-      const path = read.path.replace(read.slot?.text ?? '', ids[0] ?? '');
-      await checkReply(await ask(this.target, { ...read, path }), 200, this.#replies.read);
-    } catch (error) {
-      throw new Error(`${this.contender.name}: ${(error as Error).message}`);
-    }
+  /** `requests`: ends the load after so many. */
+  async load(kind: 'send' | 'read', seconds: number, requests?: number): Promise<Round> {
+    const { apiKey, send } = this.#replies;
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    const request =
+      kind === 'send'
+        ? { method: 'POST' as const, path: sendPath, body: JSON.stringify(send) }
+        : { method: 'GET' as const, path: `/api/v1/sms/${this.#messageId}/` };
+    const before = this.usage();
+    const result = await autocannon({
+      url: this.#url,
+      connections: 64,
+      ...(requests === undefined ? { duration: seconds } : { amount: requests }),
+      requests: [{ ...request, headers }],
+    });
+    const after = this.usage();
+    const count = result['2xx'];
+    return {
+      perSecond: count / result.duration,
+      cpuMicrosPerRequest: (after.cpuMicros - before.cpuMicros) / count,
+      failed: result.errors + result.non2xx,
+    };
   }
 
-  workload(kind: Kind): Workload {
-    const caller = { ...this.#replies.caller, messageIds: this.#messageIds };
-    return (kind === 'send' ? sendCase : readCase).workload(caller);
-  }
-
-  /** Undefined if the process has ended. */
-  usage(): ProcessUsage | undefined {
-    return treeUsage(this.#child.pid ?? 0);
+  usage(): Usage {
+    const usage = treeUsage(this.#child.pid ?? 0);
+    if (usage === undefined) throw new Error(`${this.name} exited during the comparison`);
+    return usage;
   }
 
   stop(): Promise<void> {
-    return endChild(this.#child);
+    const ended = new Promise<void>((resolve) => this.#child.once('exit', () => resolve()));
+    kill(this.#child);
+    return ended;
+  }
+
+  /** Both routes must answer like the simulator. */
+  async #check(): Promise<void> {
+    const { apiKey, send, queued, read } = this.#replies;
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    const init = { method: 'POST', headers, body: JSON.stringify(send) };
+    const sent = await checked(await fetch(`${this.#url}${sendPath}`, init), 202, queued);
+    this.#messageId = String(sent['message_id']);
+    await checked(
+      await fetch(`${this.#url}/api/v1/sms/${this.#messageId}/`, { headers }),
+      200,
+      read,
+    );
   }
 }
 
-async function firstReply(
-  target: Target,
-  template: RequestTemplate,
-  child: ChildProcess,
-  startMs: number,
-): Promise<Response> {
+async function firstReply(url: string, child: ChildProcess, startMs: number): Promise<void> {
   let failure: Error | undefined;
-  child.once('error', (error) => {
-    failure = error;
-  });
   child.once('exit', (code) => {
-    failure ??= new Error(`exited with code ${code}`);
+    failure = new Error(`exited with code ${code}`);
   });
   for (;;) {
     try {
-      return await ask(target, template);
+      await (await fetch(url)).text();
+      return;
     } catch (error) {
       if (failure !== undefined) throw failure;
       if (performance.now() - startMs > startWithinMs) throw error;
@@ -126,16 +146,7 @@ async function firstReply(
   }
 }
 
-function ask(target: Target, { method, path, headers, body }: RequestTemplate): Promise<Response> {
-  return fetch(`http://${target.host}:${target.port}${path}`, {
-    method,
-    headers,
-    signal: AbortSignal.timeout(startWithinMs),
-    ...(method === 'POST' ? { body } : {}),
-  });
-}
-
-async function checkReply(reply: Response, status: number, expected: Body): Promise<Body> {
+async function checked(reply: Response, status: number, expected: Body): Promise<Body> {
   const text = await reply.text();
   if (reply.status !== status) {
     throw new Error(`answered ${reply.status} instead of ${status}: ${text.slice(0, 200)}`);
@@ -165,4 +176,63 @@ function freePort(): Promise<number> {
       server.close(() => resolve(port));
     });
   });
+}
+
+function kill({ pid }: ChildProcess): void {
+  for (const id of pid === undefined ? [] : processTree(pid)) {
+    try {
+      process.kill(id, 'SIGKILL');
+    } catch {
+      // Already ended.
+    }
+  }
+}
+
+/** A process and all its descendants. */
+export function processTree(root: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    const stat = /^\d+$/.test(name) ? read(`/proc/${name}/stat`) : undefined;
+    if (stat !== undefined) parents.set(Number(name), parseStat(stat).parent);
+  }
+  const found = [root];
+  // The list grows during the loop.
+  for (const id of found) {
+    for (const [child, parent] of parents) if (parent === id) found.push(child);
+  }
+  return found;
+}
+
+/** Undefined if the whole tree has ended. */
+export function treeUsage(root: number): Usage | undefined {
+  let cpuMicros = 0;
+  let rssBytes = 0;
+  for (const id of processTree(root)) {
+    const stat = read(`/proc/${id}/stat`);
+    const status = read(`/proc/${id}/status`);
+    if (stat === undefined || status === undefined) continue;
+    cpuMicros += parseStat(stat).cpuMicros;
+    rssBytes += Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1_024;
+  }
+  return rssBytes === 0 ? undefined : { cpuMicros, rssBytes };
+}
+
+/** `/proc` counts CPU in hundredths of a second, whatever the kernel's tick. */
+const microsPerTick = 10_000;
+
+/** `/proc/<pid>/stat`: user and system time of all threads, and of children that have ended. */
+export function parseStat(text: string): { readonly parent: number; readonly cpuMicros: number } {
+  // The process name in parentheses may itself hold spaces and parentheses.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  return { parent: Number(fields[1]), cpuMicros: ticks * microsPerTick };
+}
+
+/** Undefined if the process has ended. */
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }

@@ -1,8 +1,8 @@
 /**
  * `npm run test:package`: tests the package as a user gets it. Packs the project, installs the
  * tarball in an empty project with the README's commands and only the registry. There it compiles
- * and runs the snippets, under Vitest and Jest too, uses each command, and runs the package
- * linters. Ends with "N passed, N failed".
+ * and runs the snippets, under Vitest and Jest too, uses `serve`, `conform`, `rules`,
+ * `assumptions` and `bench`, and runs the package linters. Ends with "N passed, N failed".
  */
 
 import { execFileSync } from 'node:child_process';
@@ -39,7 +39,7 @@ function run(command: string, cwd: string): string {
   });
 }
 
-/** The only snippet of a page that contains `marker`. */
+/** The first snippet of a page that contains `marker`. */
 function snippet(page: string, marker: string): string {
   const text = readFileSync(join(root, page), 'utf8');
   for (const [, body = ''] of text.matchAll(/^```(?:ts|js|yaml)\n(.*?)^```$/gms)) {
@@ -79,6 +79,17 @@ function checkBundled(): void {
   if (shipped.includes('screenshots')) throw new Error('the screenshots are shipped');
 }
 
+function checkWithoutDefects(): void {
+  const dist = join(project, 'node_modules/smstwin/dist');
+  const names = readdirSync(dist, { recursive: true, encoding: 'utf8' });
+  const scripts = names.filter((name) => name.endsWith('.js'));
+  const planted = scripts.filter((name) =>
+    readFileSync(join(dist, name), 'utf8').includes('limit-per-key-received'),
+  );
+  if (planted.length > 0) throw new Error(`defects are shipped: ${planted}`);
+  run('npx smstwin serve --defect limit-119 2>&1 | grep -q "unknown option"', project);
+}
+
 const steps: readonly (readonly [string, () => unknown])[] = [
   ['npm pack builds the tarball', () => run(`npm pack --pack-destination ${folder}`, root)],
   [
@@ -90,6 +101,7 @@ const steps: readonly (readonly [string, () => unknown])[] = [
     },
   ],
   ['what is bundled is not installed, and its licences are shipped', checkBundled],
+  ['the wrong servers are not shipped', checkWithoutDefects],
   [
     'no override and no git dependency was needed',
     () => {

@@ -2,18 +2,47 @@
  * A journal of the first format, written by an early version with every operation that it knew.
  * If `assumptions.patch` differs: add the new assumption to `later` in operations/assumptions.ts.
  */
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { replayJournal } from '../../src/cli/replay-journal.ts';
 import { recordedName } from '../../src/operations/define.ts';
 import { operations } from '../../src/operations/table.ts';
+import { Simulator } from '../../src/simulator.ts';
 
 const journal = fileURLToPath(new URL('journal-1.ndjson', import.meta.url));
 const recordedSince = ['sims.delete', 'sims.addToPool', 'sims.removeFromPool', 'referee.restart'];
 
-test('an old journal plays, and every input is answered as it was', () => {
-  expect(replayJournal(journal)).toMatchObject({ inputs: 46, differing: 0, differences: [] });
+test('an old journal plays, and every input but a snapshot of its format is answered as it was', () => {
+  const { inputs, differences } = replayJournal(journal);
+  expect(inputs).toBe(46);
+  const refused =
+    /^invalid: expected snapshot format 2; restore this one with the version that took/;
+  expect(differences).toMatchObject([
+    { input: 'snapshot.restore', actual: expect.stringMatching(refused) },
+  ]);
+});
+
+test('a run of the first format goes on, and what follows is recorded in the present one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-recorded-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const copy = join(folder, 'run.ndjson');
+  const lines = readFileSync(journal, 'utf8').split('\n');
+  const beforeSnapshot = lines.slice(
+    0,
+    lines.findIndex((line) => line.includes('snapshot.restore')),
+  );
+  writeFileSync(copy, `${beforeSnapshot.join('\n')}\n`);
+  const simulator = new Simulator({ clock: 'manual', seed: 3 }, { journal: copy });
+  simulator.accounts.create({ name: 'later' });
+  await simulator.close();
+  expect(replayJournal(copy)).toMatchObject({ inputs: 40, differing: 0 });
+  const text = readFileSync(copy, 'utf8');
+  expect(text).toContain('"operation":"accounts.create","args":[{"name":"later"}]');
+  writeFileSync(copy, text.replace('later', 'lateR'));
+  expect(() => replayJournal(copy)).toThrow('its checksum differs');
 });
 
 test('it holds every recorded operation except later ones', () => {

@@ -3,7 +3,8 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { servedOperations } from '../../src/http/control/documents.ts';
+import { servedOperations } from '../../src/control/documents.ts';
+import { servicePaths } from '../../src/sim/service-paths.ts';
 
 const root = new URL('../../', import.meta.url);
 const sources = ['bench', 'bin', 'conformance', 'scripts', 'src', 'verify'].flatMap((folder) =>
@@ -14,6 +15,15 @@ const sources = ['bench', 'bin', 'conformance', 'scripts', 'src', 'verify'].flat
       text: readFileSync(new URL(`${folder}/${name}`, root), 'utf8'),
     })),
 );
+
+test.each(Object.values(servicePaths))('%s is spelled in one file of src/', (path) => {
+  // A comment may name it.
+  const spelled = new RegExp(`['"\`}]${path.replace(/\{\w+\}/g, '[^/]+')}`);
+  const inSource = sources.filter(
+    ({ name, text }) => name.startsWith('src/') && spelled.test(text),
+  );
+  expect(inSource.map(({ name }) => name)).toEqual(['src/sim/service-paths.ts']);
+});
 
 /** Also known to the harness, which reads from this document where all else is. */
 const entrance = '/control/openapi.json';

@@ -4,7 +4,7 @@
  * another.
  */
 import type { FaultInput } from '../../src/config/fault-schema.ts';
-import type { ClientRuleId } from '../../src/referee/client-rules.ts';
+import type { ClientRuleId } from '../../src/ledger/rules.ts';
 
 export const messageCount = 3;
 /**

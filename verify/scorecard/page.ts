@@ -3,7 +3,7 @@
  * ledger of client rules.
  */
 import { readFileSync } from 'node:fs';
-import { clientRules } from '../../src/referee/client-rules.ts';
+import { clientRules } from '../../src/ledger/rules.ts';
 import { type Library, libraries } from './catalogue.ts';
 import { faults, messageCount, shownRules } from './faults.ts';
 import type { Results } from './results.ts';

@@ -11,7 +11,7 @@ import { conform } from '../../conformance/main.ts';
 import { banner } from '../../src/cli/banner.ts';
 import { requestLine } from '../../src/cli/request-log.ts';
 import { SettingsError } from '../../src/config/mistakes.ts';
-import { servedOperations } from '../../src/http/control/documents.ts';
+import { servedOperations } from '../../src/control/documents.ts';
 import { eventKinds } from '../../src/operations/activity-events.ts';
 import type { ApiKey } from '../../src/sim/records.ts';
 import { World } from '../../src/sim/world.ts';

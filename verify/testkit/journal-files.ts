@@ -4,8 +4,23 @@
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { JournalHeader } from '../../src/recording/journal-header.ts';
 import { readJournal } from '../../src/recording/journal-lines.ts';
+
+/** The text of a journal whose lines were changed, with the checksums of the new lines. */
+export function withChecksums(text: string): string {
+  const whole = text.split('\n').filter((line) => line !== '');
+  return whole
+    .map((line) => line.replace(/,"crc32":\d+}$/, '}'))
+    .map(summed)
+    .join('');
+}
+
+function summed(line: string): string {
+  const begun = line.slice(0, -1);
+  return `${begun},"crc32":${crc32(begun)}}\n`;
+}
 
 export function headerOfFile(journal: string): JournalHeader {
   return JSON.parse(readJournal(journal)?.header ?? '') as JournalHeader;

@@ -3,9 +3,9 @@
  */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { openApi } from '../../src/http/openapi/service-document.ts';
 import type { ApiReply } from '../../src/http/service/messages.ts';
 import { routes } from '../../src/http/service/routes.ts';
+import { openApi } from '../../src/openapi/service-document.ts';
 import { type Assumptions, defaultAssumptions } from '../../src/sim/assumptions.ts';
 import { documentedLimitsPerMinute, type EndpointName } from '../../src/sim/limits.ts';
 
@@ -110,13 +110,8 @@ export const mixtures: readonly Partial<Assumptions>[] = [
   { nullFields: 'absent', bothSenderFields: 'alias_wins', sendAtZone: 'any_offset' },
   { requestIdMaxLength: 3, sendAtMaxAheadDays: 7, characterUnit: 'utf16_units', sendAtZone: 'any' },
   { sendAtFormats: 'iso8601' },
-  {
-    sendAtFormats: ['space', 'date_only'],
-    emptySendAt: 'absent',
-    blankMessage: ['empty', 'space'],
-  },
-  { nullFields: ['from', 'request_id'], typeCoercion: 'numbers', numberMinDigits: 8 },
-  { nullFields: ['from_number', 'send_at'], bothSenderFields: 'reject', receivedQuery: 'ignore' },
+  { emptySendAt: 'absent', typeCoercion: 'numbers' },
+  { bothSenderFields: 'reject', receivedQuery: 'ignore' },
   { receivedQuery: 'not_found', headMethod: 'refused', trailingSlash: 'served' },
   { sendAtFormats: 'iso8601', sendAtZone: 'any' },
   { blankMessage: 'accept', characterUnit: 'graphemes', numberCheck: 'shape' },

@@ -1,10 +1,10 @@
 /**
- * How much of a law or of a long list is tried: little in `npm test`; `SMSTWIN_RUNS=5` tries five
- * times as much, as `npm run test:all` does.
+ * How many random runs a property test makes, and how many items of a long list a test uses: few in
+ * `npm test`, five times as many with `SMSTWIN_RUNS=5`, as in `npm run test:all`.
  */
 const factor = Number(process.env['SMSTWIN_RUNS'] ?? 1);
 
-/** How many random runs a property plays. */
+/** The number of random runs of a property test. */
 export function runs(count: number): number {
   return count * factor;
 }

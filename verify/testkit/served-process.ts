@@ -7,10 +7,10 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ReadyFile } from '../../src/simulator.ts';
-import type { Holdings } from '../connections/probe.ts';
+import type { Holdings } from './probe.ts';
 
 const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const probe = new URL('../connections/probe.ts', import.meta.url).href;
+const probe = new URL('./probe.ts', import.meta.url).href;
 const startWithinMs = 60_000;
 const answerWithinMs = 30_000;
 let starts = 0;

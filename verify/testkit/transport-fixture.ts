@@ -5,6 +5,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import {
+  nodeTransport,
   openTransport,
   type TransportKind,
   whyNoNativeServer,
@@ -42,7 +43,10 @@ export async function start(
   options: TransportOptions = {},
   port = 0,
 ): Promise<{ transport: Transport; port: number }> {
-  const { transport, kind: opened } = await openTransport(kind, serve, options);
+  const { transport, kind: opened } =
+    'control' in serve
+      ? { transport: await nodeTransport(serve, options), kind: 'node' }
+      : await openTransport(kind, serve, options);
   expect(opened).toBe(kind);
   running.push(transport);
   return { transport, port: await transport.listen(port, '127.0.0.1') };

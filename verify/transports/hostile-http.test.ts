@@ -145,6 +145,70 @@ both(
   },
 );
 
+both('nothing behind a reply that ends its connection is served', async (kind) => {
+  const { port, seen } = await startSeeing(kind);
+  const inner = `${get('/inner')}${get('/inner')}`;
+  const heads = [
+    'Connection: close\r\nContent-Length: 2\r\n\r\n{}',
+    'Connection: CLOSE\r\n\r\n',
+    'Content-Length: 2\r\nContent-Length: 90\r\n\r\n{}',
+    'Content-Length: 2097152\r\n\r\n',
+    'Transfer-Encoding: xchunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+    'Transfer-Encoding: identity\r\n\r\n',
+  ];
+  for (const head of heads) {
+    const socket = await dial(port);
+    await socket.write(`POST /outer HTTP/1.1\r\nHost: x\r\n${head}${inner}`);
+    await socket.rest();
+  }
+  await alive(port);
+  expect(seen).toEqual(['/outer', '/outer', '/alive']);
+});
+
+both('a client that closes, and sends a byte too many, gets its reply', async (kind) => {
+  const { port, seen } = await startSeeing(kind);
+  for (const more of ['', '\r\n', 'x']) {
+    const socket = await dial(port);
+    await socket.write(`${post('{}', 'Connection: close')}${more}`);
+    expect(await socket.rest(), JSON.stringify(more)).toMatch(
+      /^HTTP\/1.1 200 [\s\S]*connection: close/i,
+    );
+  }
+  expect(seen).toEqual(['/p', '/p', '/p']);
+});
+
+test('node: bytes that are no request, behind requests, are refused after their replies', async () => {
+  const { port, seen } = await startSeeing('node');
+  const socket = await dial(port);
+  await socket.write(`${post('{}')}${get('/a')}nonsense\r\n\r\n${get('/inner')}`);
+  const statuses = [...(await socket.rest()).matchAll(/HTTP\/1.1 (\d+)/g)].map(([, code]) => code);
+  expect(statuses).toEqual(['200', '200', '400']);
+  expect(seen).toEqual(['/p', '/a']);
+});
+
+test('node: a broken body behind a request is refused after its reply', async () => {
+  const { port, seen } = await startSeeing('node');
+  const socket = await dial(port);
+  const chunked = 'POST /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
+  await socket.write(`${get('/a')}${chunked}`);
+  expect((await socket.reply()).status).toBe(200);
+  expect(await socket.rest()).toMatch(/^HTTP\/1.1 400 /);
+  expect(seen).toEqual(['/a']);
+});
+
+both('no Transfer-Encoding but chunked is read', async (kind) => {
+  const { port, seen } = await startSeeing(kind);
+  const chunks = '\r\n\r\n2\r\n{}\r\n0\r\n\r\n';
+  const encodings = ['xchunked', 'identity', 'gzip', 'gzip, chunked', 'chunked, identity', ''];
+  encodings.push('chunked\r\nTransfer-Encoding: chunked', 'chunked\r\nTransfer-Encoding: x');
+  for (const encoding of encodings) {
+    const socket = await dial(port);
+    await socket.write(`POST /p HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: ${encoding}${chunks}`);
+    expect(await socket.rest(), encoding).toMatch(/^HTTP\/1.1 400 [\s\S]*connection: close/i);
+  }
+  expect(seen).toEqual([]);
+});
+
 const malformed: readonly (readonly [string, string])[] = [
   ['length and chunked', 'Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
   ['negative length', 'Content-Length: -1\r\n\r\n'],

@@ -8,10 +8,12 @@ import { kinds, start } from '../testkit/transport-fixture.ts';
 import { idleTimes, ports } from './idle-connections.ts';
 
 test.each(kinds)(
-  '%s: idle connections of both ports are closed within 15 s, and stay for the time announced',
+  '%s: idle connections are closed within 15 s, and stay for the time announced',
   async (kind) => {
+    // The control port is Node's own server, whatever serves the service.
+    const served = kind === 'node' ? Object.values(ports) : [ports.service];
     const both = await Promise.all(
-      Object.values(ports).map(async (serve) => idleTimes((await start(kind, serve)).port)),
+      served.map(async (serve) => idleTimes((await start(kind, serve)).port)),
     );
     for (const [habit, ms] of both.flatMap((times) => Object.entries(times))) {
       expect(ms, habit).toBeLessThan(15_000);

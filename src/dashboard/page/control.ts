@@ -3,8 +3,8 @@
  * page ask for it. The token is kept for this tab only.
  */
 import { signal } from '@preact/signals';
+import { routeOf } from './declared.ts';
 import { worldPrefix } from './hosted-world.ts';
-import { routeOf } from './routes.ts';
 import type { OperationName, OperationTable, Reply } from './wire.ts';
 
 /** A refusal of the control API, with its message. */

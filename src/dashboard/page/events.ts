@@ -5,10 +5,10 @@
  */
 import { signal } from '@preact/signals';
 import { controlToken, tokenIsMissing } from './control.ts';
+import { routeOf } from './declared.ts';
 import { aliveEveryMs, EventDesk, type News, type Wish } from './event-desk.ts';
 import type { ServerEvent } from './event-reader.ts';
 import { worldPrefix } from './hosted-world.ts';
-import { routeOf } from './routes.ts';
 import type { ClockState, MessageEvent, ServiceRequest, Sim, Traffic } from './wire.ts';
 
 interface EventData {
@@ -50,11 +50,7 @@ export function onEvents<K extends EventKind>(kind: K, listener: EventListener<K
 
 /** Announces that all data read so far may be out of date. */
 export function announceAnotherWorld(): void {
-  for (const kind of Object.keys(listeners) as EventKind[]) readAgain(kind);
-}
-
-function readAgain(kind: EventKind): void {
-  for (const listener of [...listeners[kind]]) listener(undefined);
+  for (const own of Object.values(listeners)) for (const listener of [...own]) listener(undefined);
 }
 
 let say: ((wish: Wish) => void) | undefined;
@@ -128,23 +124,17 @@ function deliver(events: readonly ServerEvent[]): void {
   const byKind = { message: [], sim: [], clock: [], traffic: [], request: [] } as {
     [K in EventKind]: EventData[K][];
   };
-  const dense = new Set<EventKind>();
   for (const { kind, data } of events) {
-    if (kind === 'gap') {
+    if (kind === 'behind') {
       announceAnotherWorld();
       return;
     }
-    if (kind === 'dense') {
-      for (const counted of Object.keys(JSON.parse(data))) dense.add(counted as EventKind);
-    } else if (isHeard(kind)) {
-      byKind[kind].push(JSON.parse(data) as never);
-    }
+    if (isHeard(kind)) byKind[kind].push(JSON.parse(data) as never);
   }
   for (const kind of Object.keys(byKind) as EventKind[]) {
     if (byKind[kind].length === 0) continue;
     for (const listener of [...listeners[kind]]) listener(byKind[kind] as never);
   }
-  for (const kind of dense) if (isHeard(kind)) readAgain(kind);
 }
 
 function isHeard(kind: string): kind is EventKind {

@@ -3,7 +3,7 @@
  */
 import { useSignal } from '@preact/signals';
 import { ControlError } from './control.ts';
-import { FieldMistakes } from './numbers.ts';
+import { FieldMistakes } from './field.ts';
 
 export interface Running {
   readonly error: unknown;

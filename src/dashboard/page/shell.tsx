@@ -6,17 +6,21 @@ import { useEffect, useRef } from 'preact/hooks';
 import { clock, nowMs, state } from './clock.ts';
 import { tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
-import { ClockAndFaultsPage } from './pages/clock-and-faults.tsx';
-import { KeysPage } from './pages/keys.tsx';
+import { ClockPage } from './pages/clock.tsx';
 import { LimitsPage } from './pages/limits.tsx';
+import {
+  AccountsPage,
+  FaultsPage,
+  KeysPage,
+  ReceivedPage,
+  SimsPage,
+  WorldsPage,
+} from './pages/list-pages.tsx';
 import { MessagesPage } from './pages/messages.tsx';
-import { ReceivedPage } from './pages/received.tsx';
 import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { RulesAndAssumptionsPage } from './pages/rules-and-assumptions.tsx';
 import { SendPage } from './pages/send.tsx';
-import { SimsPage } from './pages/sims.tsx';
-import { WorldsPage } from './pages/worlds.tsx';
 import { isoTime, Time } from './parts/time.tsx';
 import { pageName } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
@@ -30,16 +34,18 @@ interface Page {
 
 const pages: readonly Page[] = [
   { name: 'messages', title: 'Messages', view: MessagesPage },
-  { name: 'send', title: 'Send', view: SendPage },
-  { name: 'sims', title: 'SIMs', view: SimsPage },
-  { name: 'keys', title: 'API keys', view: KeysPage },
-  { name: 'received', title: 'Received', view: ReceivedPage },
-  { name: 'limits', title: 'Limits', view: LimitsPage },
-  { name: 'clock', title: 'Clock and Faults', view: ClockAndFaultsPage },
   { name: 'requests', title: 'Requests', view: RequestsPage },
   { name: 'referee', title: 'Referee', view: RefereePage },
-  { name: 'rules', title: 'Rules and assumptions', view: RulesAndAssumptionsPage },
+  { name: 'send', title: 'Send', view: SendPage },
+  { name: 'received', title: 'Received', view: ReceivedPage },
+  { name: 'clock', title: 'Clock', view: ClockPage },
+  { name: 'faults', title: 'Faults', view: FaultsPage },
+  { name: 'limits', title: 'Limits', view: LimitsPage },
+  { name: 'accounts', title: 'Accounts', view: AccountsPage },
+  { name: 'keys', title: 'API keys', view: KeysPage },
+  { name: 'sims', title: 'SIMs', view: SimsPage },
   { name: 'worlds', title: 'Worlds', view: WorldsPage },
+  { name: 'rules', title: 'Rules and assumptions', view: RulesAndAssumptionsPage },
 ];
 
 export function Shell() {
@@ -91,6 +97,8 @@ function Title({ text }: { readonly text: string }) {
   const isFirst = useRef(true);
   useEffect(() => {
     document.title = `${text} · smstwin`;
+    // On a phone the pages are one row, wider than the screen.
+    document.querySelector('.pages [aria-current]')?.scrollIntoView({ inline: 'center' });
     if (!isFirst.current) heading.current?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [text]);
@@ -108,7 +116,7 @@ function Now() {
     <div class="now">
       <span class="dim wide">simulated time</span>
       <Time at={isoTime(nowMs.value)} />
-      <a class="badge mode" href="#/clock" title="Clock and Faults">
+      <a class="badge mode" href="#/clock" title="Clock">
         {mode}
         {mode === 'scaled' ? ` ×${rate}` : ''}
       </a>
@@ -127,8 +135,8 @@ function LostConnection() {
       {connection.value === 'lost' && (
         <div class="lost">
           <p>
-            <b>The simulator does not answer.</b> What you see is as it was; the page goes on by
-            itself when the simulator is back.
+            <b>The simulator does not answer.</b> The page shows what it last received, and
+            reconnects by itself.
           </p>
           <button type="button" class="button plain" onClick={reconnectNow}>
             Try now

@@ -2,13 +2,16 @@
  * Asks for the control token, once per tab.
  */
 import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { readState } from './clock.ts';
 import { controlToken, keepToken, tokenIsMissing } from './control.ts';
 import { reconnectNow } from './events.ts';
-import { Submit, TextField } from './parts/fields.tsx';
+import { Submit } from './parts/fields.tsx';
 
 export function TokenDialog() {
   const token = useSignal('');
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
   const wasWrong = tokenIsMissing.value && controlToken() !== null;
   return (
     <main class="token">
@@ -25,15 +28,26 @@ export function TokenDialog() {
       >
         <h1>smstwin</h1>
         <p>
-          This control port asks for a token: the one that <code>--control-token</code> was given.
+          This control port requires the token that <code>--control-token</code> set.
         </p>
-        <TextField
-          label="Control token"
-          type="password"
-          of={token}
-          hint="Kept in this tab until it is closed."
-          problem={wasWrong ? 'This token is wrong.' : undefined}
-        />
+        <div class="field">
+          <label for="token">Control token</label>
+          <input
+            id="token"
+            ref={input}
+            type="password"
+            autocomplete="off"
+            aria-invalid={wasWrong}
+            aria-describedby="token-hint"
+            value={token.value}
+            onInput={(event) => {
+              token.value = event.currentTarget.value;
+            }}
+          />
+          <p id="token-hint" class={wasWrong ? 'problem' : 'hint'}>
+            {wasWrong ? 'This token is wrong.' : 'Kept in this tab until it is closed.'}
+          </p>
+        </div>
         <div class="actions">
           <Submit>Continue</Submit>
         </div>

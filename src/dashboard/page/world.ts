@@ -7,9 +7,8 @@ import type { Account, Sim } from './wire.ts';
 
 export interface World {
   readonly accounts: readonly Account[];
-  /** The SIMs of all accounts, in the accounts' order. */
+  /** All SIMs; those without an account are the shared pool. */
   readonly sims: readonly Sim[];
-  readonly pool: readonly Sim[];
 }
 
 export function useWorld(): Resource<World> {
@@ -17,12 +16,8 @@ export function useWorld(): Resource<World> {
 }
 
 async function readWorld(): Promise<World> {
-  const { accounts } = await call('accounts.list');
-  const [pool, ...lists] = await Promise.all([
-    call('sims.pool'),
-    ...accounts.map(({ account_id: id }) => call('sims.list', id)),
-  ]);
-  return { accounts, sims: lists.flatMap(({ sims }) => sims), pool: pool.sims };
+  const [{ accounts }, { sims }] = await Promise.all([call('accounts.list'), call('sims.all')]);
+  return { accounts, sims };
 }
 
 export function accountChoices({ accounts }: World) {

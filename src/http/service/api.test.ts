@@ -519,7 +519,7 @@ test('READ-1 received: newest first, page by page, or as an array', () => {
   expect(other.json).toEqual([]);
 });
 
-test('AUTH-5 tasksAccess owner: another account’s device, the pool’s and an unknown one are 404', () => {
+test('AUTH-5 tasks: another account’s device, the pool’s and an unknown one are 404', () => {
   const twin = new Twin();
   for (const id of [
     twin.device(globexNumber).deviceId,
@@ -549,7 +549,7 @@ test.each(['tasks', 'array'] as const)(
   },
 );
 
-test('statsShape counts: messages by status, quota, SIMs and inbound messages', () => {
+test('statistics: messages by status, quota, SIMs and inbound messages', () => {
   const twin = Twin.assuming({ monthlyQuota: 3 });
   twin.accepted();
   twin.accepted({ to: '+12025550160' });

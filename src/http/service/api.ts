@@ -4,7 +4,7 @@
  * checks.
  * Rules: AUTH-1, AUTH-3, AUTH-6, ERR-3, LIMIT-1 to LIMIT-7. Assumes: gateOrder, errorsSpendToken,
  * replaySpends, unauthenticatedThrottle, clientIp, pathIdForm, receivedShape, tasksShape,
- * statsShape, replyTemplates.
+ * replyTemplates.
  */
 
 import { addressCaller } from '../../sim/caller.ts';
@@ -22,7 +22,6 @@ import { pollTasks, taskDetails } from '../../sim/tasks.ts';
 import type { World } from '../../sim/world.ts';
 import { authenticate } from './authenticate.ts';
 import type { ApiReply, ApiRequest } from './messages.ts';
-import { receivedQueryOf } from './received-query.ts';
 import {
   allowedMethods,
   matchOtherSpelling,
@@ -107,7 +106,8 @@ function answer(world: World, match: RouteMatch, key: ApiKey, request: ApiReques
       return isWorded ? reword(world, request, 'message', reply, () => ({})) : reply;
     }
     case 'received': {
-      const query = receivedQueryOf(request.query, assumptions);
+      const parameters = new URLSearchParams(request.query);
+      const query = { page: parameters.get('page'), page_size: parameters.get('page_size') };
       const decision = listReceived(account, routes.received.pattern, query, assumptions);
       if (decision.kind !== 'received') return refuse(world, request, decision);
       const { page } = decision;

@@ -229,6 +229,8 @@ test.each<[object, string]>([
   [{ 'x\r\ny': 'a' }, 'expected a header name'],
   [{ 'x:': 'a' }, 'expected a header name'],
   [{ '': 'a' }, 'expected a header name'],
+  [JSON.parse('{"__proto__": "x"}'), 'a header cannot be named __proto__'],
+  [JSON.parse('{"x": "y", "__proto__": {}}'), 'a header cannot be named __proto__'],
   [{ x: 'a\r\nSet-Cookie: b' }, 'expected a header value'],
   [{ x: 'a\u0000' }, 'expected a header value'],
   [{ x: 'a\n' }, 'expected a header value'],

@@ -14,11 +14,11 @@ import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
 import { refuse } from './templated-replies.ts';
 
 /** Chooses the fault of each request, ahead of the faults in force. */
-export type FaultDirector = (world: World, request: ApiRequest) => FaultKind | undefined;
+export type FaultChooser = (world: World, request: ApiRequest) => FaultKind | undefined;
 
 export class Faults {
   readonly #chance: (label: string) => Rng;
-  director: FaultDirector | undefined;
+  chooseFault: FaultChooser | undefined;
   #faults: Fault[] = [];
   #created = 0;
 
@@ -28,7 +28,7 @@ export class Faults {
   }
 
   get isEmpty(): boolean {
-    return this.#faults.length === 0 && this.director === undefined;
+    return this.#faults.length === 0 && this.chooseFault === undefined;
   }
 
   get list(): readonly Fault[] {
@@ -67,7 +67,7 @@ export class Faults {
 
   /** Handles a request as the service does, then applies its faults. */
   handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
-    const chosen = this.director?.(world, request);
+    const chosen = this.chooseFault?.(world, request);
     const subject = new Subject(world, request);
     let delayMs = chosen?.kind === 'delay' ? chosen.ms : 0;
     let acting = chosen?.kind === 'delay' ? undefined : chosen;

@@ -4,8 +4,10 @@
  * repeated for each failing field: a member of an object, or a list of one entry.
  * Assumes: replyTemplates.
  */
+
+import type { Json } from '../../ledger/reply-template.ts';
 import type { FieldFailure } from '../../sim/errors.ts';
-import { type Json, mentions } from '../../sim/reply-templates.ts';
+import { mentions } from '../../sim/reply-templates.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 

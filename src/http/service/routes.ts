@@ -4,6 +4,7 @@
  */
 import type { Assumptions } from '../../sim/assumptions.ts';
 import type { EndpointName } from '../../sim/limits.ts';
+import { servicePaths } from '../../sim/service-paths.ts';
 
 export interface Route {
   readonly endpoint: EndpointName;
@@ -13,13 +14,17 @@ export interface Route {
 }
 
 export const routes = {
-  send: { endpoint: 'send', method: 'POST', pattern: '/api/v1/sms/send/' },
-  dashboard_send: { endpoint: 'dashboard_send', method: 'POST', pattern: '/api/sms/send/' },
-  external_send: { endpoint: 'external_send', method: 'POST', pattern: '/api/external/send/' },
-  received: { endpoint: 'received', method: 'GET', pattern: '/api/v1/sms/received/' },
-  tasks: { endpoint: 'tasks', method: 'GET', pattern: '/api/devices/{device_id}/tasks/' },
-  read: { endpoint: 'read', method: 'GET', pattern: '/api/v1/sms/{message_id}/' },
-  stats: { endpoint: 'stats', method: 'GET', pattern: '/api/v1/account/stats/' },
+  send: { endpoint: 'send', method: 'POST', pattern: servicePaths.send },
+  dashboard_send: {
+    endpoint: 'dashboard_send',
+    method: 'POST',
+    pattern: servicePaths.dashboard_send,
+  },
+  external_send: { endpoint: 'external_send', method: 'POST', pattern: servicePaths.external_send },
+  received: { endpoint: 'received', method: 'GET', pattern: servicePaths.received },
+  tasks: { endpoint: 'tasks', method: 'GET', pattern: servicePaths.tasks },
+  read: { endpoint: 'read', method: 'GET', pattern: servicePaths.read },
+  stats: { endpoint: 'stats', method: 'GET', pattern: servicePaths.stats },
 } as const satisfies Record<EndpointName, Route>;
 
 /** The route of a path; `id` is its variable part, undecoded. */
@@ -34,9 +39,8 @@ const literalRoutes = new Map<string, RouteMatch>(
     .map((route) => [route.pattern, { route, id: '' }]),
 );
 
-const readPrefix = '/api/v1/sms/';
-const tasksPrefix = '/api/devices/';
-const tasksSuffix = '/tasks/';
+const [readPrefix] = servicePaths.read.split('{message_id}') as [string];
+const [tasksPrefix, tasksSuffix] = servicePaths.tasks.split('{device_id}') as [string, string];
 
 /** Literal paths win over ids, so `received` and `send` are never message ids. */
 export function matchRoute(path: string): RouteMatch | undefined {

@@ -551,7 +551,7 @@ test('SEND-5 the order of the gates: validate, sender, device, quota', () => {
 });
 
 test.each(['/api/sms/send/', '/api/external/send/'])(
-  'VER-1 dashboardSendShape and externalSendShape: %s takes and answers the same',
+  'VER-1 the dashboard and the external send: %s takes and answers the same',
   (path) => {
     const twin = new Twin();
     const fields = { to: recipient, from: acmeNumber, message: 'hello', request_id: 'x' };

@@ -1,8 +1,7 @@
 /**
  * POST /api/v1/sms/send/, and the dashboard and external sends, which have the same input and
  * reply.
- * Rules: SEND-1 to SEND-7. Assumes: dashboardSendShape, externalSendShape, replaySpends,
- * replyTemplates.
+ * Rules: SEND-1 to SEND-7. Assumes: replaySpends, replyTemplates.
  */
 import type { ApiKey } from '../../sim/records.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';

@@ -119,7 +119,7 @@ test.each([
 test.each([
   [
     { invalid_feild: {} },
-    'replyTemplates.invalid_feild: no reply is named "invalid_feild"; did you mean invalid_field?',
+    'replyTemplates.invalid_feild: no reply is named "invalid_feild"; use one of error, invalid_field,',
   ],
   [{ stats: { bodi: 1 } }, 'replyTemplates.stats.bodi: this key is not known here'],
   [{ not_found: { status: 404 } }, 'replyTemplates.not_found.status: the document states'],

@@ -3,15 +3,12 @@
  * there are no templates, and replies stay unchanged.
  * Rules: SEND-5, ERR-3, ERR-4. Assumes: replyTemplates, notFoundBody, malformedJson.
  */
+import type { ReplyTemplate } from '../../ledger/reply-template.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { drawUuid } from '../../sim/ids.ts';
 import { isoTime } from '../../sim/iso-time.ts';
 import type { EndpointName } from '../../sim/limits.ts';
-import {
-  noReplyTemplates,
-  type ReplyTemplate,
-  type TemplateName,
-} from '../../sim/reply-templates.ts';
+import { noReplyTemplates, type TemplateName } from '../../sim/reply-templates.ts';
 import { Rng } from '../../sim/rng.ts';
 import type { World } from '../../sim/world.ts';
 import { codedBody, errorReplies, errorReply } from './error-replies.ts';

@@ -5,15 +5,14 @@
  */
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { Answers } from './answers.ts';
 import { ArrivingBody, type Intake } from './arriving-body.ts';
-import { NodeAnswers } from './node-answers.ts';
-import { HeadLines, refuseSocket } from './node-reply.ts';
+import { HeadLines, NodeOutlet, refuseSocket } from './node-reply.ts';
 import { type Draft, hasItsHost, readHead, readUnusualMethod } from './node-request.ts';
 import { Turns } from './node-turns.ts';
 import { ServedPort } from './served-port.ts';
 import {
   checkAddress,
-  keepAliveSeconds,
   listenError,
   quiet,
   type Serve,
@@ -27,17 +26,24 @@ interface ParserError extends NodeJS.ErrnoException {
   readonly bytesParsed?: number;
 }
 
+/** Emitted by a request whose body the parser refuses. */
+const broken = 'broken';
+
 export class NodeTransport implements Transport {
   readonly #port: ServedPort;
-  readonly #answers: NodeAnswers;
+  readonly #answers: Answers;
+  readonly #lines: HeadLines;
   readonly #server: Server;
   readonly #turns = new Turns();
   readonly #refused = new WeakSet<Socket>();
+  /** Requests whose rest the parser refused. */
+  readonly #broken = new WeakSet<IncomingMessage>();
   #closing: Promise<void> | undefined;
 
   constructor(serve: Serve, options: TransportOptions = {}) {
     this.#port = new ServedPort(serve, options);
-    this.#answers = new NodeAnswers(this.#port, new HeadLines(keepAliveSeconds, this.#port.now));
+    this.#answers = new Answers(this.#port);
+    this.#lines = new HeadLines(this.#port);
     const { idleTimeoutMs } = this.#port;
     const server = createServer({
       maxHeaderSize: 16_384,
@@ -89,23 +95,26 @@ export class NodeTransport implements Transport {
   async #drain(graceMs: number): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#answers.startClosing();
-    await quiet(() => this.#answers.hasPending, graceMs);
-    this.#answers.clearDelays();
+    await quiet(() => this.#answers.pending.hasAny, graceMs);
+    this.#answers.pending.clear();
     this.#server.closeAllConnections();
     await closed;
   }
 
   #receive(incoming: IncomingMessage, response: ServerResponse): void {
-    this.#answers.await(response);
-    if (!hasItsHost(incoming)) {
-      this.#answers.refuse(response, this.#port.replies.malformed);
+    const draft = readHead(incoming);
+    const outlet = new NodeOutlet(draft, response, this.#lines);
+    this.#answers.pending.add(outlet);
+    const encoding = incoming.headers['transfer-encoding'];
+    const isUnclear = encoding !== undefined && encoding.toLowerCase() !== 'chunked';
+    if (isUnclear || !hasItsHost(incoming) || this.#broken.has(incoming)) {
+      this.#answers.refuse(outlet, this.#port.replies.malformed);
       return;
     }
     const length = incoming.headers['content-length'];
     const size = length === undefined ? 0 : Number(length);
-    const draft = readHead(incoming);
-    if (size === 0 && incoming.headers['transfer-encoding'] === undefined) {
-      this.#dispatch(draft, response);
+    if (size === 0 && encoding === undefined) {
+      this.#dispatch(draft, outlet);
       return;
     }
     let intake: Intake;
@@ -113,46 +122,43 @@ export class NodeTransport implements Transport {
       intake = this.#port.intakeOf(draft);
     } catch (error) {
       this.#port.report(error);
-      this.#answers.refuse(response, this.#port.replies.internalError);
+      this.#answers.refuse(outlet, this.#port.replies.internalError);
       return;
     }
-    if (size > intake.drainBytes) this.#answers.refuse(response, intake.over);
-    else this.#collect(incoming, draft, response, new ArrivingBody(intake, this.#port.room));
+    if (size > intake.drainBytes) this.#answers.refuse(outlet, intake.over);
+    else this.#collect(incoming, draft, outlet, new ArrivingBody(intake, this.#port.room));
   }
 
-  #collect(
-    incoming: IncomingMessage,
-    draft: Draft,
-    response: ServerResponse,
-    body: ArrivingBody,
-  ): void {
-    response.once('close', () => body.release());
+  #collect(incoming: IncomingMessage, draft: Draft, outlet: NodeOutlet, body: ArrivingBody): void {
+    outlet.onClose(() => body.release());
     incoming.on('data', (chunk: Buffer) => {
-      if (response.headersSent || response.destroyed) return;
+      if (outlet.isAnswered) return;
       const refusal = body.take(chunk);
-      if (refusal !== undefined) this.#answers.refuse(response, refusal);
+      if (refusal !== undefined) this.#answers.refuse(outlet, refusal);
     });
     incoming.on('end', () => {
-      if (response.headersSent || response.destroyed) return;
+      if (outlet.isAnswered) return;
       if (body.isTooLong) {
-        this.#answers.decline(response, body.intake.over);
+        this.#answers.decline(outlet, body.intake.over);
         return;
       }
       draft.body = body.bytes;
       body.release();
-      this.#dispatch(draft, response);
+      this.#dispatch(draft, outlet);
     });
-    // The client left in the middle of its body; the response's `close` cleans up.
+    // The parser refused the rest of this body.
+    incoming.once(broken, () => this.#answers.refuse(outlet, this.#port.replies.malformed));
+    // The client left in the middle of its body; `close` cleans up.
     incoming.on('error', () => {});
   }
 
-  #dispatch(request: Draft, response: ServerResponse): void {
+  #dispatch(request: Draft, outlet: NodeOutlet): void {
     const { serve } = this.#port;
     try {
-      const reply = 'service' in serve ? serve.service(request) : serve.control(request);
-      this.#answers.give(response, request, reply);
+      if ('service' in serve) this.#answers.deliver(outlet, serve.service(request));
+      else this.#answers.give(outlet, request, serve.control(request));
     } catch (error) {
-      this.#answers.fail(response, error);
+      this.#answers.fail(outlet, error);
     }
   }
 
@@ -171,9 +177,19 @@ export class NodeTransport implements Transport {
       this.#serveUnusual(readUnusualMethod(rawPacket, bytesParsed, socket), socket);
       return;
     }
+    const arriving = this.#turns.arrivingOn(socket);
+    if (arriving !== undefined) {
+      this.#broken.add(arriving);
+      arriving.emit(broken);
+      return;
+    }
     const reply = code === 'HPE_HEADER_OVERFLOW' ? headersTooLarge : malformed;
-    this.#port.answersItself('', reply);
-    refuseSocket(socket, reply);
+    this.#turns.afterAll(socket, () => {
+      // The reply before may have ended the connection.
+      if (!socket.writable) return;
+      this.#port.answersItself('', reply);
+      refuseSocket(socket, reply, this.#port.headers);
+    });
   }
 
   /** Answers in order and ends the connection, since a body would not be read. */
@@ -184,8 +200,8 @@ export class NodeTransport implements Transport {
     response.once('finish', () => socket.destroySoon());
     this.#turns.take(incoming, response, () => {
       response.assignSocket(socket);
-      if (unusual === undefined) this.#answers.refuse(response, this.#port.replies.malformed);
-      else this.#receive(unusual, response);
+      if (unusual === undefined) this.#broken.add(incoming);
+      this.#receive(incoming, response);
     });
   }
 }

@@ -10,6 +10,7 @@ const mostWaiting = 64;
 
 interface Line {
   last: ServerResponse;
+  lastIncoming: IncomingMessage;
   /** How many requests wait for an earlier reply. */
   waiting: number;
 }
@@ -23,20 +24,40 @@ export class Turns {
   take(incoming: IncomingMessage, response: ServerResponse, start: Start): void {
     const { socket } = incoming;
     const line = this.#lines.get(socket);
+    if (line?.last.closed && !line.last.shouldKeepAlive) return;
     if (line === undefined || line.last.closed) {
-      this.#lines.set(socket, { last: response, waiting: 0 });
+      this.#lines.set(socket, { last: response, lastIncoming: incoming, waiting: 0 });
       start(incoming, response);
       return;
     }
     line.waiting++;
     // In the next tick: Node resumes the socket at the end of each request.
     if (line.waiting >= mostWaiting) process.nextTick(() => pauseOrResume(socket, line));
-    line.last.once('close', () => {
+    const before = line.last;
+    before.once('close', () => {
       line.waiting--;
       pauseOrResume(socket, line);
+      // Nothing is served behind the reply that ends the connection.
+      if (!before.shouldKeepAlive) return;
       if (!response.destroyed && !socket.destroyed) start(incoming, response);
     });
     line.last = response;
+    line.lastIncoming = incoming;
+  }
+
+  /** The request of this connection that has not arrived whole. */
+  arrivingOn(socket: Socket): IncomingMessage | undefined {
+    const line = this.#lines.get(socket);
+    return line === undefined || line.last.closed || line.lastIncoming.complete
+      ? undefined
+      : line.lastIncoming;
+  }
+
+  /** Calls `act` when every reply of this connection is out. */
+  afterAll(socket: Socket, act: () => void): void {
+    const line = this.#lines.get(socket);
+    if (line === undefined || line.last.closed) act();
+    else line.last.once('close', act);
   }
 
   /** True if every request of this connection has its whole reply. */

@@ -2,7 +2,13 @@
  * Chooses the transport and loads only that one. If the native one cannot be loaded, the service
  * starts on Node's own server and the caller reports the reason.
  */
-import { ListenError, type Serve, type Transport, type TransportOptions } from './transport.ts';
+import {
+  ListenError,
+  type Serve,
+  type ServiceHandler,
+  type Transport,
+  type TransportOptions,
+} from './transport.ts';
 
 /** npm installs the native build only for the Node version that runs it. */
 const reinstall = 'If Node was upgraded after the installation, reinstall with `npm ci`.';
@@ -19,7 +25,7 @@ export interface OpenedTransport {
 
 export async function openTransport(
   kind: TransportKind,
-  serve: Serve,
+  serve: ServiceHandler,
   options: TransportOptions = {},
 ): Promise<OpenedTransport> {
   if (kind === 'node') return { transport: await nodeTransport(serve, options), kind };
@@ -36,7 +42,14 @@ export async function openTransport(
   return { transport: await nodeTransport(serve, options), kind: 'node', fallbackReason };
 }
 
-async function nodeTransport(serve: Serve, options: TransportOptions): Promise<Transport> {
+/**
+ * Node's own server. The control port is always served by it: uWebSockets.js closes a connection
+ * with a request behind one that is answered later.
+ */
+export async function nodeTransport(
+  serve: Serve,
+  options: TransportOptions = {},
+): Promise<Transport> {
   const { NodeTransport } = await import('./node-server.ts');
   return new NodeTransport(serve, options);
 }

@@ -24,6 +24,8 @@ export class ServedPort {
   readonly mostDelayed: number;
   readonly idleTimeoutMs: number;
   readonly now: (() => number) | undefined;
+  /** Of every reply of a port of Node's server. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly #onInternalError: ((error: unknown) => void) | undefined;
 
   constructor(serve: Serve, options: TransportOptions) {
@@ -47,6 +49,7 @@ export class ServedPort {
     this.mostDelayed = options.mostDelayed ?? defaultMostDelayed;
     this.idleTimeoutMs = options.idleTimeoutMs ?? idleTimeoutMs;
     this.now = options.now;
+    this.headers = 'control' in serve ? (serve.headers ?? {}) : {};
     this.#onInternalError = options.onInternalError;
   }
 

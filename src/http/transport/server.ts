@@ -10,18 +10,19 @@
 
 import uWS, { type HttpRequest, type HttpResponse, type ListenCallback } from 'uWebSockets.js';
 import { type Request, type Response, Server } from 'hyper-express';
-import { ArrivingBody, type Intake } from './arriving-body.ts';
+import type { ApiReply } from '../service/messages.ts';
+import { Answers } from './answers.ts';
+import { ArrivingBody } from './arriving-body.ts';
 import { ServedPort } from './served-port.ts';
 import {
   checkAddress,
   explainRefusal,
   quiet,
-  type Serve,
+  type ServiceHandler,
   type Transport,
   type TransportOptions,
 } from './transport.ts';
-import { UwsAnswers } from './uws-answers.ts';
-import { closeQuietly, drop } from './uws-reply.ts';
+import { closeQuietly } from './uws-reply.ts';
 import { UwsRequest } from './uws-request.ts';
 
 /** Why no native build loads on this machine; undefined if one does. */
@@ -35,14 +36,16 @@ export class HyperExpressTransport implements Transport {
     max_body_length: Number.POSITIVE_INFINITY,
   });
   readonly #port: ServedPort;
-  readonly #answers: UwsAnswers;
+  readonly #answers: Answers;
+  readonly #service: ServiceHandler['service'];
   /** The method of a request on the any-method route, in its original case. */
   #unusualMethod = '';
   #closing: Promise<void> | undefined;
 
-  constructor(serve: Serve, options: TransportOptions = {}) {
+  constructor(serve: ServiceHandler, options: TransportOptions = {}) {
     this.#port = new ServedPort(serve, options);
-    this.#answers = new UwsAnswers(this.#port);
+    this.#service = serve.service;
+    this.#answers = new Answers(this.#port);
     this.#patch();
     // Common methods have their own routes: reading the method of a request costs a native call.
     this.#server.get('/*', (request, response) => this.#receive(request, response, 'GET'));
@@ -52,7 +55,7 @@ export class HyperExpressTransport implements Transport {
     );
     this.#server.set_error_handler((_, response, error) => {
       this.#port.report(error);
-      closeQuietly(response);
+      closeQuietly(response.raw);
     });
   }
 
@@ -105,66 +108,52 @@ export class HyperExpressTransport implements Transport {
 
   #receive(incoming: Request, response: Response, method: string): void {
     const { headers, raw } = incoming;
-    const length = headers['content-length'];
-    if (length === '' || headers['transfer-encoding'] === '') {
-      // The parser would take the body for the next request and serve it after a reply.
-      drop(response);
-      return;
-    }
     const request = new UwsRequest(method, incoming, response);
-    if (length !== undefined && raw.getHeader('content-length') !== length) {
-      this.#answers.refuse(request, this.#port.replies.conflictingLength);
+    const length = headers['content-length'];
+    const encoding = headers['transfer-encoding'];
+    if (request.isLast) this.#answers.pending.add(request);
+    if (length === undefined && encoding === undefined) {
+      this.#dispatch(request);
       return;
     }
-    const size = length === undefined ? 0 : Number(length);
-    if (size === 0 && headers['transfer-encoding'] === undefined) this.#dispatch(request);
-    else this.#receiveBody(request, size);
+    // The parser takes any other encoding for chunks, and one of several lengths.
+    const isClear =
+      encoding === undefined
+        ? length !== '' && raw.getHeader('content-length') === length
+        : encoding.toLowerCase() === 'chunked' && countOf('transfer-encoding', raw) === 1;
+    const size = Number(length ?? 0);
+    if (!isClear) this.#refuse(request, this.#port.replies.conflictingLength);
+    else if (size > this.#port.intake.drainBytes) this.#refuse(request, this.#port.intake.over);
+    else if (size === 0 && encoding === undefined) this.#dispatch(request);
+    else this.#collect(request);
   }
 
-  #receiveBody(request: UwsRequest, size: number): void {
-    let intake: Intake;
-    try {
-      intake = this.#port.intakeOf(request);
-    } catch (error) {
-      this.#port.report(error);
-      this.#answers.refuse(request, this.#port.replies.internalError);
-      return;
-    }
-    if (size > intake.drainBytes) this.#answers.refuse(request, intake.over);
-    else this.#collect(request, intake);
+  /** The rest of the body is read, and ignored. */
+  #refuse(request: UwsRequest, reply: ApiReply): void {
+    request.onBody(() => {});
+    this.#answers.refuse(request, reply);
   }
 
-  /**
-   * Nearly every body is one piece. The service gets a view of it; the control port gets a copy.
-   */
-  #collect(request: UwsRequest, intake: Intake): void {
-    const { response } = request;
+  /** Nearly every body is one piece, and the service gets a view of it. */
+  #collect(request: UwsRequest): void {
+    const { intake, room } = this.#port;
     let body: ArrivingBody | undefined;
-    this.#answers.pending.awaitBody(response);
-    response.raw.onData((chunk, isLast) => {
-      if (response.completed) return;
+    this.#answers.pending.add(request);
+    request.onBody((chunk, isLast) => {
       if (isLast && body === undefined && chunk.byteLength <= intake.limitBytes) {
-        if ('service' in this.#port.serve) request.lend(chunk);
-        else request.body = Buffer.from(new Uint8Array(chunk));
+        request.lend(chunk);
         this.#dispatch(request);
         return;
       }
-      body ??= this.#arriving(request, intake);
+      if (body === undefined) {
+        const arriving = new ArrivingBody(intake, room);
+        body = arriving;
+        request.onLeft(() => arriving.release());
+      }
       const refusal = body.take(new Uint8Array(chunk));
       if (refusal !== undefined) this.#answers.refuse(request, refusal);
       else if (isLast) this.#collected(request, body);
     });
-  }
-
-  #arriving({ response }: UwsRequest, intake: Intake): ArrivingBody {
-    const body = new ArrivingBody(intake, this.#port.room);
-    // Replaces HyperExpress' own handler, which does not report the end.
-    response.raw.onAborted(() => {
-      response.completed = true;
-      this.#answers.pending.settle(response);
-      body.release();
-    });
-    return body;
   }
 
   #collected(request: UwsRequest, body: ArrivingBody): void {
@@ -178,12 +167,19 @@ export class HyperExpressTransport implements Transport {
   }
 
   #dispatch(request: UwsRequest): void {
-    const { serve } = this.#port;
     try {
-      if ('service' in serve) this.#answers.deliver(request, serve.service(request));
-      else this.#answers.give(request, serve.control(request));
+      this.#answers.deliver(request, this.#service(request));
     } catch (error) {
       this.#answers.fail(request, error);
     }
   }
+}
+
+/** How often a request has this header. */
+function countOf(name: string, raw: HttpRequest): number {
+  let count = 0;
+  raw.forEach((each) => {
+    if (each === name) count++;
+  });
+  return count;
 }

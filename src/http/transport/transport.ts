@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 // Not the global ones, which a test may fake: a server closes in real time.
 import { setImmediate, setTimeout } from 'node:timers';
-import { CommandError } from '../../config/command-error.ts';
+import { CommandError } from '../../commands/command-error.ts';
 import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
 import type { Intake } from './arriving-body.ts';
 
@@ -61,6 +61,8 @@ export interface ControlService {
   readonly control: ControlHandle;
   /** Default: the transport's own limit applies to every body. */
   readonly intake?: (request: ControlRequest) => Intake;
+  /** Of every reply, those of the transport itself included. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The two kinds of port. */

@@ -1,12 +1,18 @@
 /**
- * A request from HyperExpress, with the native response that answers it.
+ * A request from HyperExpress, and the outlet of its reply.
  * The head is copied, because uWebSockets.js frees it when the native callback returns. The address
  * is read on demand, before the reply: reading it costs more than everything else, and calls with a
  * valid key do not need it.
+ * A reply that ends its connection is written once uWebSockets.js has parsed the whole packet.
+ * Requests behind it then end the connection; after a reply they would be served.
  */
-import type { HttpRequest } from 'uWebSockets.js';
-import { type ControlRequest, plainIp } from './transport.ts';
-import type { Outgoing } from './uws-reply.ts';
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+// Not the global one, which a test may fake.
+import { setImmediate } from 'node:timers';
+import type { ApiReply, ApiRequest } from '../service/messages.ts';
+import type { Outlet } from './answers.ts';
+import { plainIp } from './transport.ts';
+import { closeQuietly, HeadCount, writeHalf, writeReply } from './uws-reply.ts';
 
 /** The part of HyperExpress' request that is used. */
 interface Head {
@@ -16,7 +22,15 @@ interface Head {
   readonly raw: HttpRequest;
 }
 
-export class UwsRequest implements ControlRequest {
+/** The part of HyperExpress' response that is used. `completed`: answered or aborted. */
+interface Response {
+  completed: boolean;
+  readonly raw: HttpResponse;
+}
+
+const heads = new HeadCount();
+
+export class UwsRequest implements ApiRequest, Outlet {
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -25,13 +39,16 @@ export class UwsRequest implements ControlRequest {
   readonly contentType: string | undefined;
   readonly contentEncoding: string | undefined;
   readonly forwardedFor: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly response: Outgoing;
+  /** True if the client asked to close the connection, by the rule of uWebSockets.js. */
+  readonly isLast: boolean;
+  readonly #response: Response;
   #body: string | Uint8Array = '';
   #lent: ArrayBuffer | undefined;
   #clientIp: string | undefined;
+  /** True once a reply waits for the end of the packet. */
+  #isWaiting = false;
 
-  constructor(method: string, { headers, path, path_query, raw }: Head, response: Outgoing) {
+  constructor(method: string, { headers, path, path_query, raw }: Head, response: Response) {
     const authorization = headers['authorization'];
     const single = authorization !== undefined && raw.getHeader('authorization') === authorization;
     this.method = method;
@@ -43,8 +60,8 @@ export class UwsRequest implements ControlRequest {
     this.contentType = headers['content-type'];
     this.contentEncoding = headers['content-encoding'];
     this.forwardedFor = headers['x-forwarded-for'];
-    this.headers = headers;
-    this.response = response;
+    this.isLast = headers['connection']?.length === 5;
+    this.#response = response;
   }
 
   /**
@@ -64,15 +81,87 @@ export class UwsRequest implements ControlRequest {
     this.#lent = undefined;
   }
 
-  /** True if the client asked to close the connection, by the rule of uWebSockets.js. */
-  get isLast(): boolean {
-    return this.headers['connection']?.length === 5;
-  }
-
   get clientIp(): string {
     this.#clientIp ??= plainIp(
-      Buffer.from(this.response.raw.getRemoteAddressAsText()).toString('latin1'),
+      Buffer.from(this.#response.raw.getRemoteAddressAsText()).toString('latin1'),
     );
     return this.#clientIp;
+  }
+
+  get isAnswered(): boolean {
+    return this.#isWaiting || this.#response.completed;
+  }
+
+  get isDone(): boolean {
+    return this.#response.completed;
+  }
+
+  write(
+    status: number,
+    payload: string | Uint8Array,
+    contentType: string,
+    headers: ApiReply['headers'],
+    ends: boolean,
+  ): void {
+    if (this.isAnswered) return;
+    const isLastHead = this.method === 'HEAD' && heads.isLast();
+    if (!ends && !this.isLast && !isLastHead) {
+      this.#response.completed = true;
+      const { raw } = this.#response;
+      writeReply(raw, this.method, status, payload, contentType, headers, 'keep');
+      return;
+    }
+    this.#isWaiting = true;
+    const connection = this.isLast ? 'close' : 'unsaid';
+    setImmediate(() =>
+      this.later(() => {
+        this.#response.completed = true;
+        const { raw } = this.#response;
+        writeReply(raw, this.method, status, payload, contentType, headers, connection);
+      }),
+    );
+  }
+
+  truncate(reply: ApiReply): void {
+    if (this.isAnswered) return;
+    this.#isWaiting = true;
+    writeHalf(this.#response.raw, reply);
+    // After the surrounding cork has sent the first half.
+    setImmediate(() => this.drop());
+  }
+
+  drop(): void {
+    this.#response.completed = true;
+    closeQuietly(this.#response.raw);
+  }
+
+  /** uWebSockets.js cannot reset a connection. */
+  reset(): void {
+    this.drop();
+  }
+
+  /** The native server serves no streams: the control port is Node's. */
+  openStream(): undefined {
+    return undefined;
+  }
+
+  /** Outside a native callback, so it corks explicitly. */
+  later(act: () => void): void {
+    if (!this.#response.completed) this.#response.raw.cork(act);
+  }
+
+  /** Replaces HyperExpress' own handler, which does not report the end. */
+  onLeft(act: () => void): void {
+    this.#response.raw.onAborted(() => {
+      this.#response.completed = true;
+      act();
+    });
+  }
+
+  /** Takes the body as it arrives; a chunk is valid during the call. */
+  onBody(take: (chunk: ArrayBuffer, isLast: boolean) => void): void {
+    this.#response.raw.onData((chunk, isLast) => {
+      if (!this.isAnswered) take(chunk, isLast);
+    });
   }
 }

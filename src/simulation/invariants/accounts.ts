@@ -1,6 +1,6 @@
 /**
  * Checks that an account's counters equal a recount of its records.
- * Rules: ERR-1, STATE-1. Assumes: statsShape.
+ * Rules: ERR-1, STATE-1.
  */
 import type { Account } from '../../sim/records.ts';
 import { statuses } from '../../sim/status.ts';
@@ -20,7 +20,7 @@ export function checkAccount(
     const recounted = recount.counts[status] + (isFinal ? account.forgotten[status] : 0);
     if (recounted === account.counts[status]) continue;
     const counted = `${account.counts[status]} messages ${status}`;
-    found.report('statsShape', `account ${account.name} counts ${counted}, not ${recounted}`);
+    found.report('STATE-1', `account ${account.name} counts ${counted}, not ${recounted}`);
   }
   checkQuota(simulation, account, recount, found);
   const ids = new Set(account.received.map(({ messageId }) => messageId));

@@ -43,6 +43,8 @@ interface Declared {
   readonly name: string;
   readonly help: string;
   readonly type: Family['type'];
+  /** False if a sum over worlds says nothing; then it is left out of totals. */
+  readonly isSummed?: false;
   readonly samples: (world: MeasuredWorld, name: string) => readonly Sample[];
 }
 
@@ -133,6 +135,7 @@ const declared: readonly Declared[] = [
     name: 'smstwin_simulated_time_seconds',
     help: 'Simulated time, in seconds since 1970.',
     type: 'gauge',
+    isSummed: false,
     samples: ({ simulation }) => one(simulation.clock.now() / msPerSecond),
   },
 ];
@@ -142,21 +145,36 @@ export const metricNames: readonly string[] = [
   'smstwin_worlds',
 ];
 
-/** The metrics of these worlds, each sample labelled with its world if there are several. */
-export function familiesOf(worlds: readonly MeasuredWorld[]): Family[] {
-  const labelled = (world: MeasuredWorld, samples: readonly Sample[]): readonly Sample[] =>
-    worlds.length === 1
-      ? samples
-      : samples.map((sample) => ({
-          ...sample,
-          labels: { world: world.worldId, ...sample.labels },
-        }));
+/** Up to here each world has samples of its own; of more worlds there are only totals. */
+export const mostLabelledWorlds = 100;
+
+/**
+ * The metrics of these worlds, each sample labelled with its world if there are several. Yields
+ * after each world.
+ */
+export function* familiesOf(worlds: readonly MeasuredWorld[]): Generator<undefined, Family[]> {
+  const isTotal = worlds.length > mostLabelledWorlds;
+  const families = declared
+    .filter((family) => !isTotal || family.isSummed !== false)
+    .map((family) => ({ ...family, gathered: new Map<string, Sample>() }));
+  for (const world of worlds) {
+    const own = worlds.length === 1 || isTotal ? withoutLabels : { world: world.worldId };
+    for (const { name, samples, gathered } of families) {
+      for (const sample of samples(world, name)) {
+        const labels = { ...own, ...sample.labels };
+        const key = `${sample.metricName ?? ''}${JSON.stringify(labels)}`;
+        const value = sample.value + (gathered.get(key)?.value ?? 0);
+        gathered.set(key, { ...sample, labels, value });
+      }
+    }
+    yield;
+  }
   return [
-    ...declared.map(({ name, help, type, samples }) => ({
+    ...families.map(({ name, help, type, gathered }) => ({
       name,
       help,
       type,
-      values: worlds.flatMap((world) => labelled(world, samples(world, name))),
+      values: [...gathered.values()],
     })),
     {
       name: 'smstwin_worlds',

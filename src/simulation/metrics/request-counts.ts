@@ -15,8 +15,16 @@ const durationBoundsMs = [
 ];
 const mostStatuses = 600;
 
+export interface StatusCount {
+  readonly endpoint: CountedEndpoint;
+  readonly status: number;
+  readonly count: number;
+}
+
 class EndpointCounts {
-  readonly byStatus = new Float64Array(mostStatuses);
+  readonly answered = new Float64Array(mostStatuses);
+  /** Of requests that the transport answered itself, before they reached the service. */
+  readonly refused = new Map<number, number>();
   readonly durationsMs = new Histogram(durationBoundsMs);
 }
 
@@ -25,21 +33,31 @@ export class RequestCounts {
 
   /** Counts a request that the service answered. */
   answered(endpoint: EndpointName | undefined, status: number, tookMs: number): void {
-    const counts = this.#of(endpoint);
-    counts.byStatus[status] = (counts.byStatus[status] ?? 0) + 1;
-    counts.durationsMs.observe(tookMs);
+    const { answered, durationsMs } = this.#of(endpoint);
+    answered[status] = (answered[status] ?? 0) + 1;
+    durationsMs.observe(tookMs);
   }
 
   /** Counts a request that the transport answered itself, before it reached the service. */
   refused(endpoint: EndpointName | undefined, status: number): void {
-    const { byStatus } = this.#of(endpoint);
-    byStatus[status] = (byStatus[status] ?? 0) + 1;
+    const { refused } = this.#of(endpoint);
+    refused.set(status, (refused.get(status) ?? 0) + 1);
   }
 
   /** Every endpoint with the statuses that have occurred, in ascending order. */
-  *byStatus(): Iterable<{ endpoint: CountedEndpoint; status: number; count: number }> {
-    for (const [endpoint, { byStatus }] of this.#entries()) {
-      for (const [status, count] of byStatus.entries()) {
+  *byStatus(): Iterable<StatusCount> {
+    for (const [endpoint, { answered, refused }] of this.#entries()) {
+      for (const [status, count] of answered.entries()) {
+        const all = count + (refused.get(status) ?? 0);
+        if (all > 0) yield { endpoint, status, count: all };
+      }
+    }
+  }
+
+  /** The same, without what the transport answered itself. */
+  *answeredByStatus(): Iterable<StatusCount> {
+    for (const [endpoint, { answered }] of this.#entries()) {
+      for (const [status, count] of answered.entries()) {
         if (count > 0) yield { endpoint, status, count };
       }
     }
@@ -50,7 +68,8 @@ export class RequestCounts {
   }
 
   count(endpoint: EndpointName, status: number): number {
-    return this.#endpoints[endpoint]?.byStatus[status] ?? 0;
+    const { answered, refused } = this.#of(endpoint);
+    return (answered[status] ?? 0) + (refused.get(status) ?? 0);
   }
 
   #entries(): (readonly [CountedEndpoint, EndpointCounts])[] {

@@ -2,7 +2,7 @@
  * A careful client on `fetch`, in parts: what waits, what is retried, what is reported. The clients
  * that are written by hand are this one with one habit changed.
  */
-import { headersOf, type Job, type Message, sendPath, sleep } from '../client.ts';
+import { headersOf, type Job, type Message, type Program, sendPath, sleep } from '../client.ts';
 
 export interface Reply {
   readonly status: number;
@@ -58,11 +58,22 @@ export async function deliver(
   }
 }
 
-/** One after the other. */
-export function inTurn(habits: Partial<Habits> = {}): (job: Job) => Promise<void> {
-  return async (job) => {
-    for (const message of job.messages) await deliver(job, message, but(habits));
-  };
+/** A program on `fetch`. */
+export function onFetch(run: Program['run']): Program {
+  return { library: 'fetch', run };
+}
+
+/** Sends one message after the other, with these habits. */
+export function sending(habits: Partial<Habits> = {}): Program {
+  return onFetch((job) => inTurn(job, habits));
+}
+
+export async function inTurn(job: Job, habits: Partial<Habits> = {}): Promise<void> {
+  for (const message of job.messages) await deliver(job, message, but(habits));
+}
+
+export function bodyOf({ intent, to, from, message }: Message) {
+  return { to, from, message, request_id: `id-${intent}` };
 }
 
 export function isConfirmed(reply: Reply | undefined): boolean {

@@ -1,33 +1,64 @@
-/** Code that clients on a library share: the connection to the service, and one send per message. */
+/**
+ * Programs on HTTP libraries: a send by the library, and what the program around it does with the
+ * sends that the library gives up.
+ */
 import axios, { type AxiosInstance } from 'axios';
 import got, { type RetryOptions as GotRetry } from 'got';
 import ky, { type Options as KyOptions } from 'ky';
+import pRetry, { type Options as PRetryOptions } from 'p-retry';
 import { Agent, RetryAgent, type RetryHandler, request } from 'undici';
-import { headersOf, type Job, type Message, sendPath, sleep } from '../client.ts';
-import { isConfirmed, post } from './deliver.ts';
+import { headersOf, type Job, type Message, type Program, sendPath, sleep } from '../client.ts';
+import { bodyOf, isConfirmed, post } from './deliver.ts';
 
+/** Resolves with the parsed reply; rejects if the library gives up. */
 export type Send = (message: Message) => Promise<unknown>;
-export type BodyOf = (message: Message) => object;
+export type BodyOf = (message: Message, job: Job) => object;
+export type Around = (sendOf: (job: Job) => Send) => Program['run'];
 
-export function bodyOf({ intent, to, from, message }: Message) {
-  return { to, from, message, request_id: `id-${intent}` };
+interface Settings {
+  readonly around?: Around;
+  readonly body?: BodyOf;
+  readonly timeoutMs?: number;
 }
 
 export function withoutId({ to, from, message }: Message) {
   return { to, from, message };
 }
 
-/** Sends one message after the other, and reports each that the library throws at as failed. */
-export function eachBy(sendOf: (job: Job) => Send): (job: Job) => Promise<void> {
-  return async (job) => {
-    const send = sendOf(job);
-    for (const message of job.messages) {
-      await send(message).then(
-        () => job.report(message, undefined, 'accepted'),
-        () => job.report(message, undefined, 'failed'),
-      );
-    }
-  };
+/** Sends one message after the other, and reports each that the library gives up as failed. */
+export const each: Around = (sendOf) => async (job) => {
+  const send = sendOf(job);
+  for (const message of job.messages) {
+    await send(message).then(
+      () => job.report(message, undefined, 'accepted'),
+      () => job.report(message, undefined, 'failed'),
+    );
+  }
+};
+
+/** Says nothing of what the library gives up. */
+export const swallowing: Around = (sendOf) => (job) =>
+  each(sendOf)({
+    ...job,
+    report: (message, id, reported) => {
+      if (reported === 'accepted') job.report(message, id, reported);
+    },
+  });
+
+/** Comes back a minute later to what the library gives up, until it is confirmed. */
+export const persistently: Around = (sendOf) => async (job) => {
+  const send = sendOf(job);
+  for (const message of job.messages) {
+    while (!(await succeeds(send(message)))) await sleep(61_000 + job.random() * 10_000);
+    job.report(message, bodyOf(message).request_id, 'accepted');
+  }
+};
+
+function succeeds(sending: Promise<unknown>): Promise<boolean> {
+  return sending.then(
+    () => true,
+    () => false,
+  );
 }
 
 export function kyOn(job: Job, retry: KyOptions['retry'], body: BodyOf = bodyOf): Send {
@@ -38,77 +69,90 @@ export function kyOn(job: Job, retry: KyOptions['retry'], body: BodyOf = bodyOf)
     timeout: false,
     retry: retry as object,
   });
-  return (message) => client.post(sendPath.slice(1), { json: body(message) }).json();
+  return (message) => client.post(sendPath.slice(1), { json: body(message, job) }).json();
 }
 
-export function gotOn(
-  job: Job,
+export function byKy(
+  retry: KyOptions['retry'],
+  { around = each, body = bodyOf }: Settings = {},
+): Program {
+  return { library: 'ky', run: around((job) => kyOn(job, retry, body)) };
+}
+
+export function byGot(
   retry: Partial<GotRetry>,
-  body: BodyOf = bodyOf,
-  timeoutMs = 200_000,
-): Send {
-  const client = got.extend({
-    prefixUrl: job.baseUrl,
-    headers: headersOf(job.key),
-    retry,
-    timeout: { request: timeoutMs },
-  });
-  return (message) => client.post(sendPath.slice(1), { json: body(message) }).json();
-}
-
-export function undiciOn(
-  job: Job,
-  options: RetryHandler.RetryOptions,
-  body: BodyOf = bodyOf,
-): Send {
-  const dispatcher = new RetryAgent(new Agent(), options);
-  return async (message) => {
-    const reply = await request(`${job.baseUrl}${sendPath}`, {
-      dispatcher,
-      method: 'POST',
+  { around = each, body = bodyOf, timeoutMs = 200_000 }: Settings = {},
+): Program {
+  const run = around((job) => {
+    const client = got.extend({
+      prefixUrl: job.baseUrl,
       headers: headersOf(job.key),
-      body: JSON.stringify(body(message)),
+      retry,
+      timeout: { request: timeoutMs },
     });
-    return reply.body.json();
-  };
-}
-
-export function axiosOn(
-  job: Job,
-  prepare: (client: AxiosInstance) => void,
-  body: BodyOf = bodyOf,
-): Send {
-  const client = axios.create({
-    baseURL: job.baseUrl,
-    headers: headersOf(job.key),
-    adapter: 'fetch',
-    // The types of axios know no ArrayBufferView.
-    env: { fetch: job.fetch, Request, Response: Response as never },
+    return (message) => client.post(sendPath.slice(1), { json: body(message, job) }).json();
   });
-  prepare(client);
-  return (message) => client.post(sendPath, body(message));
+  return { library: 'got', onSocket: true, run };
 }
 
-/** The same, but comes back after what the library throws until it is confirmed. */
-export function persistently(sendOf: (job: Job) => Send): (job: Job) => Promise<void> {
-  return async (job) => {
-    const send = sendOf(job);
-    for (const message of job.messages) {
-      while (!(await succeeds(send(message)))) await sleep(61_000 + job.random() * 10_000);
-      job.report(message, bodyOf(message).request_id, 'accepted');
-    }
-  };
+export function byUndici(
+  options: RetryHandler.RetryOptions,
+  { around = each, body = bodyOf }: Settings = {},
+): Program {
+  const run = around((job) => {
+    const dispatcher = new RetryAgent(new Agent(), options);
+    return async (message) => {
+      const reply = await request(`${job.baseUrl}${sendPath}`, {
+        dispatcher,
+        method: 'POST',
+        headers: headersOf(job.key),
+        body: JSON.stringify(body(message, job)),
+      });
+      return reply.body.json();
+    };
+  });
+  return { library: 'undici', onSocket: true, run };
 }
 
-function succeeds(sending: Promise<unknown>): Promise<boolean> {
-  return sending.then(
-    () => true,
-    () => false,
+/** `prepare` adds axios-retry or an interceptor. */
+export function byAxios(
+  prepare: (client: AxiosInstance, job: Job) => void,
+  {
+    around = each,
+    body = bodyOf,
+    library = 'axios-retry',
+    onSocket = false,
+  }: Settings & Partial<Pick<Program, 'library' | 'onSocket'>> = {},
+): Program {
+  const run = around((job) => {
+    const client = axios.create({
+      baseURL: job.baseUrl,
+      headers: headersOf(job.key),
+      // The types of axios know no ArrayBufferView.
+      ...(!onSocket && {
+        adapter: 'fetch',
+        env: { fetch: job.fetch, Request, Response: Response as never },
+      }),
+    });
+    prepare(client, job);
+    return async (message) => (await client.post(sendPath, body(message, job))).data;
+  });
+  return { library, onSocket, run };
+}
+
+export function byPRetry(
+  options: PRetryOptions,
+  { around = each, body = bodyOf }: Settings = {},
+): Program {
+  const run = around(
+    (job) => (message) => pRetry(() => confirmed(job, body(message, job)), options),
   );
+  return { library: 'p-retry', run };
 }
 
-/** A send for p-retry: throws where the message is not confirmed. */
-export async function confirmed(job: Job, body: object): Promise<void> {
+/** Throws if the message is not confirmed; the cause is the text of `Retry-After`. */
+async function confirmed(job: Job, body: object): Promise<unknown> {
   const reply = await post(job, body);
-  if (!isConfirmed(reply)) throw new Error('not confirmed');
+  if (isConfirmed(reply)) return reply?.json;
+  throw new Error('not confirmed', { cause: reply?.retryAfter ?? 15 });
 }

@@ -4,163 +4,105 @@ import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import axiosRetry from 'axios-retry';
-import pRetry from 'p-retry';
 import { Client, Pool, request } from 'undici';
-import { headersOf, type Job, type Message, type NodeClient, sendPath, sleep } from '../client.ts';
-import { isConfirmed, post } from './deliver.ts';
-import { axiosOn, bodyOf, gotOn, kyOn, persistently, undiciOn } from './library.ts';
+import {
+  headersOf,
+  type Job,
+  type Message,
+  type NodeClient,
+  type Program,
+  right,
+  sendPath,
+  sleep,
+} from '../client.ts';
+import { bodyOf } from './deliver.ts';
+import { byAxios, byGot, byKy, byPRetry, byUndici, persistently } from './library.ts';
 
-const methods = ['POST'] as const;
-const onSocket = true;
+const around = persistently;
 
-export const rightLibraries: readonly NodeClient[] = [
-  {
-    name: 'ky-retries-post',
-    library: 'ky',
-    does: 'lets ky retry POST too',
-    run: persistently((job) => kyOn(job, { limit: 3, methods: ['post'] })),
-  },
-  {
-    name: 'ky-gives-up-early',
-    library: 'ky',
-    does: 'leaves ky as it comes, and starts again a minute later',
-    run: persistently((job) => kyOn(job, {})),
-  },
-  {
-    name: 'got-retries-post',
-    library: 'got',
-    does: 'lets got retry POST too, and wait up to two minutes',
-    onSocket,
-    run: persistently((job) =>
-      gotOn(job, { limit: 3, methods: [...methods], maxRetryAfter: 120_000 }),
-    ),
-  },
-  {
-    name: 'got-times-out',
-    library: 'got',
-    does: 'lets got close the connection after three seconds, and start again a minute later',
-    onSocket,
-    run: persistently((job) => gotOn(job, {}, bodyOf, 3_000)),
-  },
-  {
-    name: 'axios-retry-by-header',
-    library: 'axios-retry',
-    does: 'lets axios-retry repeat 429 and 5xx by its exponentialDelay, which reads Retry-After',
-    run: persistently((job) =>
-      axiosOn(job, (client) =>
+export const rightLibraries: readonly NodeClient[] = right<Program>({
+  'ky-retries-post': ['lets ky retry POST too', byKy({ limit: 3, methods: ['post'] }, { around })],
+  'got-retries-post': [
+    'lets got retry POST too, and wait up to two minutes',
+    byGot({ limit: 3, methods: ['POST'], maxRetryAfter: 120_000 }, { around }),
+  ],
+  'got-times-out': [
+    'lets got close the connection after three seconds, and start again a minute later',
+    byGot({}, { around, timeoutMs: 3_000 }),
+  ],
+  'axios-retry-by-header': [
+    'lets axios-retry repeat 429 and 5xx by its exponentialDelay, which reads Retry-After',
+    byAxios(
+      (client) =>
         axiosRetry(client, {
           retryCondition: ({ response }) =>
             response === undefined || response.status === 429 || response.status >= 500,
           retryDelay: axiosRetry.exponentialDelay,
         }),
-      ),
+      { around },
     ),
-  },
-  {
-    name: 'axios-interceptor-seconds',
-    library: 'axios',
-    does: 'retries in an interceptor that counts Retry-After in seconds',
-    run: persistently((job) =>
-      axiosOn(job, (client) => {
+  ],
+  'axios-interceptor-seconds': [
+    'retries in an interceptor that counts Retry-After in seconds',
+    byAxios(
+      (client) => {
         client.interceptors.response.use(undefined, async (error) => {
           if (error.response?.status !== 429) throw error;
           await sleep(Number(error.response.headers['retry-after']) * 1_000);
           return client.request(error.config);
         });
-      }),
+      },
+      { around, library: 'axios' },
     ),
-  },
-  {
-    name: 'p-retry-waits-by-header',
-    library: 'p-retry',
-    does: 'waits in onFailedAttempt for what Retry-After says',
-    run: persistently(
-      (job) => (message) =>
-        pRetry(
-          async () => {
-            const reply = await post(job, bodyOf(message));
-            if (isConfirmed(reply)) return;
-            throw new Error('not confirmed', { cause: reply?.retryAfter ?? 15 });
-          },
-          {
-            retries: 3,
-            minTimeout: 5_000,
-            onFailedAttempt: ({ error }) => sleep(Number(error.cause) * 1_000),
-          },
-        ),
-    ),
-  },
-  {
-    name: 'undici-with-longer-timeout',
-    library: 'undici',
-    does: 'gives its RetryAgent a maxTimeout of two minutes, so that Retry-After counts',
-    onSocket,
-    run: persistently((job) =>
-      undiciOn(job, {
-        maxRetries: 3,
-        methods: [...methods],
+  ],
+  'p-retry-waits-by-header': [
+    'waits in onFailedAttempt for what Retry-After says',
+    byPRetry(
+      {
+        retries: 3,
         minTimeout: 5_000,
-        maxTimeout: 120_000,
-      }),
+        onFailedAttempt: ({ error }) => sleep(Number(error.cause) * 1_000),
+      },
+      { around },
     ),
-  },
-  {
-    name: 'pool-of-four',
-    library: 'undici',
-    does: 'sends by four connections at once, and stops all of them at a 429',
-    onSocket,
-    run: async (job) => {
-      const pool = new Pool(job.baseUrl, { connections: 4 });
-      await inWaves(job, 4, (message) => onDispatcher(pool, job, message));
-      await pool.close();
+  ],
+  'undici-with-longer-timeout': [
+    'gives its RetryAgent a maxTimeout of two minutes, so that Retry-After counts',
+    byUndici(
+      { maxRetries: 3, methods: ['POST'], minTimeout: 5_000, maxTimeout: 120_000 },
+      { around },
+    ),
+  ],
+  'pool-of-four': [
+    'sends by four connections at once, and stops all of them at a 429',
+    onDispatcher((url) => new Pool(url, { connections: 4 })),
+  ],
+  pipelines: [
+    'writes four requests on one connection before it reads a reply',
+    { ...onDispatcher((url) => new Client(url, { pipelining: 4 })), onNodeServer: true },
+  ],
+  'reads-late': [
+    'keeps one connection, and leaves each reply unread for ten seconds',
+    {
+      library: 'node:http',
+      onSocket: true,
+      run: async (job) => {
+        const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+        await inWaves(job, 1, (message) => byHttp(job, message, agent));
+        agent.destroy();
+      },
     },
-  },
-  {
-    name: 'pipelines',
-    library: 'undici',
-    does: 'writes four requests on one connection before it reads a reply',
-    onSocket,
-    onNodeServer: true,
-    run: async (job) => {
-      const client = new Client(job.baseUrl, { pipelining: 4 });
-      await inWaves(job, 4, (message) => onDispatcher(client, job, message));
-      await client.close();
+  ],
+  'http-1.0': [
+    'speaks HTTP/1.0',
+    {
+      library: 'node:net',
+      onSocket: true,
+      onNodeServer: true,
+      run: (job) => inWaves(job, 1, (message) => byHttp10(job, message)),
     },
-  },
-  {
-    name: 'closes-each-connection',
-    library: 'node:http',
-    does: 'opens a connection for each request, and closes it',
-    onSocket,
-    run: (job) => inWaves(job, 1, (message) => byHttp(job, message, new HttpAgent())),
-  },
-  {
-    name: 'keeps-one-connection',
-    library: 'node:http',
-    does: 'keeps one connection for all its requests',
-    onSocket,
-    run: async (job) => {
-      const agent = new HttpAgent({ keepAlive: true, maxSockets: 1 });
-      await inWaves(job, 1, (message) => byHttp(job, message, agent));
-      agent.destroy();
-    },
-  },
-  {
-    name: 'reads-late',
-    library: 'node:http',
-    does: 'leaves each reply unread for ten seconds',
-    onSocket,
-    run: (job) => inWaves(job, 1, (message) => byHttp(job, message, new HttpAgent(), 10_000)),
-  },
-  {
-    name: 'http-1.0',
-    library: 'node:net',
-    does: 'speaks HTTP/1.0',
-    onSocket,
-    onNodeServer: true,
-    run: (job) => inWaves(job, 1, (message) => byHttp10(job, message)),
-  },
-];
+  ],
+});
 
 interface Outcome {
   readonly status: number;
@@ -192,27 +134,32 @@ async function inWaves(
   }
 }
 
-async function onDispatcher(dispatcher: Client | Pool, job: Job, message: Message) {
-  const { statusCode, headers, body } = await request(`${job.baseUrl}${sendPath}`, {
-    dispatcher,
-    method: 'POST',
-    headers: headersOf(job.key),
-    body: JSON.stringify(bodyOf(message)),
-  });
-  const reply = await body.text();
-  if (statusCode < 300) JSON.parse(reply);
-  return { status: statusCode, retryAfter: headers['retry-after'] };
+function onDispatcher(open: (url: string) => Client | Pool): Program {
+  const send = async (dispatcher: Client | Pool, job: Job, message: Message) => {
+    const { statusCode, headers, body } = await request(`${job.baseUrl}${sendPath}`, {
+      dispatcher,
+      method: 'POST',
+      headers: headersOf(job.key),
+      body: JSON.stringify(bodyOf(message)),
+    });
+    const reply = await body.text();
+    if (statusCode < 300) JSON.parse(reply);
+    return { status: statusCode, retryAfter: headers['retry-after'] };
+  };
+  const run: Program['run'] = async (job) => {
+    const dispatcher = open(job.baseUrl);
+    await inWaves(job, 4, (message) => send(dispatcher, job, message));
+    await dispatcher.close();
+  };
+  return { library: 'undici', onSocket: true, run };
 }
 
-async function byHttp(job: Job, message: Message, agent: HttpAgent, waitMs = 0): Promise<Outcome> {
-  const sending = httpRequest(`${job.baseUrl}${sendPath}`, {
-    agent,
-    method: 'POST',
-    headers: headersOf(job.key),
-  });
+async function byHttp(job: Job, message: Message, agent: HttpAgent): Promise<Outcome> {
+  const headers = headersOf(job.key);
+  const sending = httpRequest(`${job.baseUrl}${sendPath}`, { agent, method: 'POST', headers });
   sending.end(JSON.stringify(bodyOf(message)));
   const [reply] = await once(sending, 'response');
-  if (waitMs > 0) await sleep(waitMs);
+  await sleep(10_000);
   const body = await text(reply);
   if (reply.statusCode < 300) JSON.parse(body);
   return { status: reply.statusCode, retryAfter: reply.headers['retry-after'] };

@@ -1,6 +1,7 @@
-/** Right clients on `fetch` that send one message after another, and look odd. */
-import { type NodeClient, sleep } from '../client.ts';
+/** Right clients on `fetch` that look odd: one message after another, several at once, and readers. */
+import { type Job, type Message, type NodeClient, right, sleep } from '../client.ts';
 import {
+  bodyOf,
   but,
   careful,
   deliver,
@@ -9,225 +10,337 @@ import {
   impatient,
   inTurn,
   isConfirmed,
+  onFetch,
   post,
   type Reply,
+  sending,
+  sent,
 } from './deliver.ts';
-import { bodyOf } from './library.ts';
 
 const hourMs = 3_600_000;
-const library = 'fetch';
-
-export const rightSenders: readonly NodeClient[] = [
-  { name: 'careful', library, does: 'waits as long as it is asked to', run: inTurn() },
-  {
-    name: 'waits-an-hour',
-    library,
-    does: 'waits an hour whatever the reason',
-    run: inTurn({ waitOf: (reply) => (isRefused(reply) ? undefined : hourMs) }),
-  },
-  {
-    name: 'retries-23-hours-later',
-    library,
-    does: 'retries on the next day, just before the id is forgotten',
-    run: inTurn({
-      waitOf: (reply, attempt) =>
-        isRefused(reply) ? undefined : attempt === 1 ? 22 * hourMs : 20 * 60_000,
-    }),
-  },
-  {
-    name: 'times-out-and-retries',
-    library,
-    does: 'closes the connection after two seconds without a reply, and retries under the same id',
-    run: (job) => inTurn()(impatient(job, 2_000)),
-  },
-  {
-    name: 'restarted-in-the-middle',
-    library,
-    does: 'is killed while it waits for a reply, again and again, with its ids on disk',
-    run: async (job) => {
-      for (const message of job.messages) {
-        // Killed: it never reads this reply. Started again, it waits before it goes on.
-        if (job.random() < 0.5) {
-          void post(job, bodyOf(message));
-          await sleep(61_000);
-        }
-        await deliver(job, message);
-      }
-    },
-  },
-  {
-    name: 'other-endpoint-after-a-lost-reply',
-    library,
-    does: 'retries a lost send by another endpoint, which knows the same request_id',
-    run: async (job) => {
-      for (const message of job.messages) {
-        const reply = await post(job, bodyOf(message));
-        if (isConfirmed(reply)) {
-          job.report(message, bodyOf(message).request_id, 'accepted');
-          continue;
-        }
-        await sleep(61_000);
-        await deliver(job, message, but({ path: '/api/external/send/' }));
-      }
-    },
-  },
-  {
-    name: 'equal-texts-on-purpose',
-    library,
-    does: 'sends the same text to the same number several times, each under an id of its own',
-    run: (job) => inTurn()({ ...job, messages: job.messages.map(equal) }),
-  },
-  {
-    name: 'service-clock-jumps',
-    library,
-    does: 'keeps working across jumps of the service’s clock',
-    run: async (job) => {
-      for (const message of job.messages) {
-        await deliver(job, message);
-        job.simulator.clock.advance(`${1 + Math.floor(job.random() * 30)}h`);
-      }
-    },
-  },
-  {
-    name: 'rotates-its-key',
-    library,
-    does: 'has its key revoked in the middle, and retries the refused request with the next',
-    run: async (job) => {
-      const first = job.simulator.accounts.createKey('acme', { name: 'old' });
-      let key = first.key;
-      for (const [at, message] of job.messages.entries()) {
-        if (at === 2) job.simulator.accounts.revokeKey(first.key_id);
-        const reply = await deliver({ ...job, key, report: () => {} }, message);
-        if (reply?.status === 401) {
-          key = job.key;
-          await deliver(job, message);
-        } else job.report(message, careful.idOf(message, 1, job), 'accepted');
-      }
-    },
-  },
-  {
-    name: 'tries-its-keys-in-turn',
-    library,
-    does: 'starts with three keys, two of them stale, and uses the first that works',
-    run: async (job) => {
-      for (const key of ['smst_stale1', 'smst_stale2', job.key]) {
-        const reply = await get({ ...job, key }, '/api/v1/account/stats/');
-        if (reply?.status === 200) await inTurn()({ ...job, key });
-      }
-    },
-  },
-  {
-    name: 'other-words-on-retry',
-    library,
-    does: 'writes the same message otherwise on a retry: from_number, other order, more spaces',
-    run: inTurn({
-      bodyOf: ({ to, from, message }, id) => ({ request_id: id, message, from_number: from, to }),
-      idOf: ({ intent }) => `other-${intent}`,
-    }),
-  },
-  {
-    name: 'alias-on-retry-alone',
-    library,
-    does: 'sends from first, and from_number on a retry',
-    run: async (job) => {
-      for (const message of job.messages) {
-        let attempts = 0;
-        await deliver(
-          job,
-          message,
-          but({
-            bodyOf: ({ to, from, message: text }, id) =>
-              attempts++ === 0
-                ? { to, from, message: text, request_id: id }
-                : { request_id: id, message: text, to, from_number: from },
-          }),
-        );
-      }
-    },
-  },
-  {
-    name: 'schedules',
-    library,
-    does: 'sends messages for tomorrow, with their send_at, and retries them as they are',
-    run: async (job) => {
-      const sendAt = new Date(Date.now() + 26 * hourMs).toISOString();
-      await inTurn({
-        bodyOf: (message, id) => ({ ...careful.bodyOf(message, id), send_at: sendAt }),
-      })(job);
-    },
-  },
-  {
-    name: 'asks-again-what-became-of-it',
-    library,
-    does: 'sends everything a second time an hour later, to learn the ids that it has lost',
-    run: async (job) => {
-      await inTurn()(job);
-      await sleep(hourMs);
-      await inTurn()(job);
-    },
-  },
-  {
-    name: 'one-id-for-each-day',
-    library,
-    does: 'uses one id every other day, for another message each time',
-    run: async (job) => {
-      for (const message of job.messages) {
-        await deliver(job, message, but({ idOf: () => 'reminder' }));
-        await sleep(49 * hourMs);
-      }
-    },
-  },
-  {
-    name: 'waits-for-the-next-month',
-    library,
-    does: 'spends its quota, and sends the rest next month',
-    run: async (job) => {
-      job.simulator.accounts.patch('acme', { monthly_quota: 3 });
-      for (const message of job.messages) {
-        const reply = await deliver({ ...job, report: () => {} }, message);
-        if (reply?.status === 402) await nextMonth();
-        await deliver(job, message);
-      }
-    },
-  },
-  {
-    name: 'says-that-it-failed',
-    library,
-    does: 'spends its quota, and reports the rest as failed',
-    run: async (job) => {
-      job.simulator.accounts.patch('acme', { monthly_quota: 2 });
-      await inTurn()(job);
-    },
-  },
-  {
-    name: 'corrects-its-sender',
-    library,
-    does: 'meets a 403, and sends the same message under the same id from another number',
-    run: async (job) => {
-      for (const message of job.messages) {
-        const wrong = { ...message, from: '+12025550199' };
-        const reply = await deliver({ ...job, report: () => {} }, wrong);
-        if (reply?.status === 403) await deliver(job, message);
-      }
-    },
-  },
-  {
-    name: 'long-texts',
-    library,
-    does: 'sends 1,600 characters of several bytes',
-    run: (job) =>
-      inTurn()({
-        ...job,
-        messages: job.messages.map((one) => ({ ...one, message: '\u{1F600}'.repeat(1_600) })),
-      }),
-  },
-];
 
 function isRefused(reply: Reply | undefined): boolean {
   return reply !== undefined && reply.status < 500 && reply.status !== 429;
 }
 
-async function nextMonth(): Promise<void> {
-  const month = new Date().getUTCMonth();
-  while (new Date().getUTCMonth() === month) await sleep(hourMs);
+/** Sends without telling the result: what comes next decides it. */
+function tryOnce(job: Job, message: Message): Promise<Reply | undefined> {
+  return deliver({ ...job, report: () => {} }, message);
 }
+
+function reportAccepted(job: Job, message: Message): void {
+  job.report(message, bodyOf(message).request_id, 'accepted');
+}
+
+/** A wait that all workers share: none of them sends while it runs. */
+class Gate {
+  #untilMs = 0;
+
+  /** Several sends may be in flight when the gate closes. */
+  async deliver(job: Job, message: Message): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      while (Date.now() < this.#untilMs) await sleep(this.#untilMs - Date.now());
+      const reply = await post(job, bodyOf(message));
+      if (reply?.status === 429) {
+        const untilMs = Date.now() + Number(reply.retryAfter) * 1_000;
+        this.#untilMs = Math.max(this.#untilMs, untilMs);
+      }
+      if (isConfirmed(reply)) break;
+      // Messages that waited at the gate must not leave at the same moment.
+      await sleep((15 + job.random() * 20 * attempt) * 1_000);
+    }
+    reportAccepted(job, message);
+  }
+}
+
+/** Sends by several workers under one gate. */
+async function byWorkers(job: Job, count: number, pauseMs: number): Promise<void> {
+  const gate = new Gate();
+  const queue = [...job.messages];
+  const work = async () => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      await gate.deliver(job, next);
+      await sleep(job.random() * pauseMs);
+    }
+  };
+  await Promise.all(Array.from({ length: count }, work));
+}
+
+async function withTwoKeys(job: Job): Promise<void> {
+  const { key } = job.simulator.accounts.createKey('acme', { name: 'second' });
+  const gate = new Gate();
+  const sendBy = async (own: Job, messages: readonly Message[]) => {
+    for (const message of messages) await gate.deliver(own, message);
+  };
+  const messages = [...job.messages];
+  await Promise.all([sendBy(job, messages.splice(0, 1)), sendBy({ ...job, key }, messages)]);
+}
+
+async function restarted(job: Job): Promise<void> {
+  for (const message of job.messages) {
+    // Killed: it never reads this reply. Started again, it waits before it goes on.
+    if (job.random() < 0.5) {
+      void post(job, bodyOf(message));
+      await sleep(61_000);
+    }
+    await deliver(job, message);
+  }
+}
+
+async function byAnotherEndpoint(job: Job): Promise<void> {
+  for (const message of job.messages) {
+    if (isConfirmed(await post(job, bodyOf(message)))) {
+      reportAccepted(job, message);
+      continue;
+    }
+    await sleep(61_000);
+    await deliver(job, message, but({ path: '/api/external/send/' }));
+  }
+}
+
+async function rotatesKey(job: Job): Promise<void> {
+  const first = job.simulator.accounts.createKey('acme', { name: 'old' });
+  let key = first.key;
+  for (const [at, message] of job.messages.entries()) {
+    if (at === 2) job.simulator.accounts.revokeKey(first.key_id);
+    const reply = await tryOnce({ ...job, key }, message);
+    if (reply?.status === 401) {
+      key = job.key;
+      await deliver(job, message);
+    } else reportAccepted(job, message);
+  }
+}
+
+async function waitsForNextMonth(job: Job): Promise<void> {
+  job.simulator.accounts.patch('acme', { monthly_quota: 3 });
+  for (const message of job.messages) {
+    const reply = await tryOnce(job, message);
+    const month = new Date().getUTCMonth();
+    while (reply?.status === 402 && new Date().getUTCMonth() === month) await sleep(hourMs);
+    await deliver(job, message);
+  }
+}
+
+async function hedges(job: Job): Promise<void> {
+  for (const message of job.messages) {
+    for (;;) {
+      const first = post(job, bodyOf(message));
+      const isLate = await Promise.race([first.then(() => false), sleep(3_000).then(() => true)]);
+      const second = isLate ? [post(job, bodyOf(message))] : [];
+      const replies = await Promise.all([first, ...second]);
+      // One may be confirmed and the other a 429, which holds for the next message too.
+      if (replies.some((reply) => reply?.status === 429)) await sleep(61_000);
+      if (replies.some(isConfirmed)) break;
+      await sleep(20_000);
+    }
+    reportAccepted(job, message);
+  }
+}
+
+async function spreadsRetries(job: Job): Promise<void> {
+  job.simulator.limits.patch({ send: 20 });
+  const many = Array.from({ length: 34 }, (_, at) => ({
+    intent: `many-${at}`,
+    to: '+12025550123',
+    from: '+12025550101',
+    message: `Number ${at}`,
+  }));
+  const habits = but({ waitOf: (_, __, { random }) => (61 + random() * 90) * 1_000 });
+  await Promise.all(many.map((message) => deliver(job, message, habits)));
+}
+
+async function pollsUntilFinal(job: Job): Promise<void> {
+  const readUntilFinal = async (path: string) => {
+    for (let status = ''; !['delivered', 'failed'].includes(status); ) {
+      await sleep(20_000);
+      status = String((await get(job, path))?.json['status']);
+    }
+  };
+  const readers: Promise<void>[] = [];
+  for (const message of job.messages) {
+    readers.push(readUntilFinal(await sent(job, message)));
+    await sleep(job.random() * 5_000);
+  }
+  await Promise.all(readers);
+}
+
+async function walksPages(job: Job): Promise<void> {
+  const inbound = { from: '+12025550123', to: '+12025550101', message: 'Thank you' };
+  for (let round = 1; round <= 4; round++) {
+    job.simulator.sims.receive('acme', inbound);
+    for (let page = 1; page <= round; page++) {
+      await get(job, `/api/v1/sms/received/?page_size=1&page=${page}`);
+    }
+    await sleep(30_000);
+  }
+}
+
+export const rightSenders: readonly NodeClient[] = right({
+  careful: ['waits as long as it is asked to', sending()],
+  'retries-23-hours-later': [
+    'retries on the next day, just before the id is forgotten',
+    sending({
+      waitOf: (reply, attempt) =>
+        isRefused(reply) ? undefined : attempt === 1 ? 22 * hourMs : 20 * 60_000,
+    }),
+  ],
+  'times-out-and-retries': [
+    'closes the connection after two seconds without a reply, and retries under the same id',
+    onFetch((job) => inTurn(impatient(job, 2_000))),
+  ],
+  'restarted-in-the-middle': [
+    'is killed while it waits for a reply, again and again, with its ids on disk',
+    onFetch(restarted),
+  ],
+  'other-endpoint-after-a-lost-reply': [
+    'retries a lost send by another endpoint, which knows the same request_id',
+    onFetch(byAnotherEndpoint),
+  ],
+  'equal-texts-on-purpose': [
+    'sends the same text to the same number several times, each under an id of its own',
+    onFetch((job) => inTurn({ ...job, messages: job.messages.map(equal) })),
+  ],
+  'service-clock-jumps': [
+    'keeps working across jumps of the service’s clock',
+    onFetch(async (job) => {
+      for (const message of job.messages) {
+        await deliver(job, message);
+        job.simulator.clock.advance(`${1 + Math.floor(job.random() * 30)}h`);
+      }
+    }),
+  ],
+  'rotates-its-key': [
+    'has its key revoked in the middle, and retries the refused request with the next',
+    onFetch(rotatesKey),
+  ],
+  'tries-its-keys-in-turn': [
+    'starts with three keys, two of them stale, and uses the first that works',
+    onFetch(async (job) => {
+      for (const key of ['smst_stale1', 'smst_stale2', job.key]) {
+        const reply = await get({ ...job, key }, '/api/v1/account/stats/');
+        if (reply?.status === 200) await inTurn({ ...job, key });
+      }
+    }),
+  ],
+  'alias-on-retry-alone': [
+    'sends from first, and from_number in another order on a retry',
+    onFetch(async (job) => {
+      for (const message of job.messages) {
+        let attempts = 0;
+        const bodyOfAttempt: typeof careful.bodyOf = ({ to, from, message: text }, id) =>
+          attempts++ === 0
+            ? { to, from, message: text, request_id: id }
+            : { request_id: id, message: text, to, from_number: from };
+        await deliver(job, message, but({ bodyOf: bodyOfAttempt }));
+      }
+    }),
+  ],
+  schedules: [
+    'sends messages for tomorrow, with their send_at, and retries them as they are',
+    onFetch((job) => {
+      const send_at = new Date(Date.now() + 26 * hourMs).toISOString();
+      return inTurn(job, {
+        bodyOf: (message, id) => ({ ...careful.bodyOf(message, id), send_at }),
+      });
+    }),
+  ],
+  'asks-again-what-became-of-it': [
+    'sends everything a second time an hour later, to learn the ids that it has lost',
+    onFetch(async (job) => {
+      await inTurn(job);
+      await sleep(hourMs);
+      await inTurn(job);
+    }),
+  ],
+  'one-id-for-each-day': [
+    'uses one id every other day, for another message each time',
+    onFetch(async (job) => {
+      for (const message of job.messages) {
+        await deliver(job, message, but({ idOf: () => 'reminder' }));
+        await sleep(49 * hourMs);
+      }
+    }),
+  ],
+  'waits-for-the-next-month': [
+    'spends its quota, and sends the rest next month',
+    onFetch(waitsForNextMonth),
+  ],
+  'says-that-it-failed': [
+    'spends its quota, and reports the rest as failed',
+    onFetch(async (job) => {
+      job.simulator.accounts.patch('acme', { monthly_quota: 2 });
+      await inTurn(job);
+    }),
+  ],
+  'corrects-its-sender': [
+    'meets a 403, and sends the same message under the same id from another number',
+    onFetch(async (job) => {
+      for (const message of job.messages) {
+        const reply = await tryOnce(job, { ...message, from: '+12025550199' });
+        if (reply?.status === 403) await deliver(job, message);
+      }
+    }),
+  ],
+  'long-texts': [
+    'sends 1,600 characters of several bytes',
+    onFetch((job) => {
+      const message = '\u{1F600}'.repeat(1_600);
+      return inTurn({ ...job, messages: job.messages.map((one) => ({ ...one, message })) });
+    }),
+  ],
+  'three-workers-one-gate': [
+    'sends by three workers, which all stop when one meets a 429',
+    onFetch((job) => byWorkers(job, 3, 3_000)),
+  ],
+  'one-key-for-each-process': [
+    'runs twice with two keys of one account, and shares the end of a 429',
+    onFetch(withTwoKeys),
+  ],
+  'other-endpoint-meanwhile': [
+    'sends other messages by the dashboard endpoint while the first one is limited',
+    onFetch(async (job) => {
+      const messages = [...job.messages];
+      const half = messages.splice(0, messages.length / 2);
+      const path = '/api/sms/send/';
+      await Promise.all([
+        inTurn({ ...job, messages }),
+        inTurn({ ...job, messages: half }, { path }),
+      ]);
+    }),
+  ],
+  'equal-texts-at-once': [
+    'sends the same text at the same moment several times, each under an id of its own',
+    onFetch((job) => byWorkers({ ...job, messages: job.messages.map(equal) }, 20, 0)),
+  ],
+  hedges: [
+    'sends the same request again when no reply has come within three seconds',
+    onFetch(hedges),
+  ],
+  'spreads-its-retries': [
+    'sends 34 messages at once, and retries each at a time of its own',
+    onFetch(spreadsRetries),
+  ],
+  'polls-until-final': [
+    'reads each message every 20 seconds until it is final, several at a time',
+    onFetch(pollsUntilFinal),
+  ],
+  'reads-once-at-once': [
+    'reads each message right after it was sent, once',
+    onFetch(async (job) => {
+      for (const message of job.messages) await get(job, await sent(job, message));
+    }),
+  ],
+  'walks-pages': [
+    'asks for all pages of received messages at once, every half minute',
+    onFetch(walksPages),
+  ],
+  'looks-before-it-retries': [
+    'reads the account statistics before each retry',
+    sending({
+      waitOf: (reply, attempt, job) => {
+        void get(job, '/api/v1/account/stats/');
+        return careful.waitOf(reply, attempt, job);
+      },
+    }),
+  ],
+});

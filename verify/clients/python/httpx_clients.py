@@ -15,33 +15,6 @@ def opened():
     return httpx.Client(base_url=harness.job.base_url, headers=harness.job.headers, timeout=30)
 
 
-@client("httpx-waits-at-most-ten-seconds")
-def waits_at_most_ten_seconds():
-    with opened() as made:
-
-        def send(message):
-            for _ in range(4):
-                reply = made.post(harness.SEND, json=body_of(message))
-                if reply.status_code != 429:
-                    return
-                time.sleep(min(10, int(reply.headers["Retry-After"])))
-            raise RuntimeError("too many attempts")
-
-        each(send)
-
-
-@client("httpx-empty-id")
-def empty_id():
-    with opened() as made:
-        each(lambda message: made.post(harness.SEND, json=body_of(message, request_id="")))
-
-
-@client("httpx-drops-what-is-busy")
-def drops_what_is_busy():
-    with opened() as made:
-        each(lambda message: made.post(harness.SEND, json=body_of(message)).raise_for_status(), swallows=True)
-
-
 @client("httpx-lost-is-failed")
 def lost_is_failed():
     with opened() as made:

@@ -11,8 +11,6 @@ from urllib3.util.retry import Retry
 import harness
 from harness import body_of, client, each, persistently, report
 
-RECEIVED = "/api/v1/sms/received/"
-
 
 def session(**retry):
     made = requests.Session()
@@ -54,33 +52,6 @@ def sleeps_a_second():
     each(send)
 
 
-@client("requests-received-retried-early")
-def received_retried_early():
-    harness.control("limits", {"received": 1}, "PATCH")
-    made = session()
-    made.get(harness.job.base_url + RECEIVED)
-    time.sleep(20)
-    for _ in range(2):
-        made.get(harness.job.base_url + RECEIVED)
-        time.sleep(15)
-
-
-@client("requests-list-goes-on")
-def list_goes_on():
-    made, later = session(), []
-    for message in harness.job.messages:
-        reply = made.post(harness.job.send_url, json=body_of(message))
-        if reply.status_code == 429:
-            later.append((message, time.monotonic() + int(reply.headers["Retry-After"])))
-        else:
-            report(message, "accepted")
-        time.sleep(2)
-    for message, at in later:
-        time.sleep(max(0, at - time.monotonic()) + 1)
-        careful(made, message)
-        report(message, "accepted")
-
-
 @client("requests-id-per-call")
 def id_per_call():
     made = session()
@@ -92,18 +63,6 @@ def id_per_call():
             except requests.RequestException:
                 time.sleep(30)
         raise RuntimeError("too many attempts")
-
-    each(send)
-
-
-@client("requests-id-in-a-header")
-def id_in_a_header():
-    made = session()
-
-    def send(message):
-        body = body_of(message)
-        made.headers["Idempotency-Key"] = body.pop("request_id")
-        post(made, body)
 
     each(send)
 
@@ -129,24 +88,6 @@ def queue_of_the_weekend():
         time.sleep(60 * 3600)
 
 
-@client("requests-does-not-raise")
-def does_not_raise():
-    made = session()
-    for message in harness.job.messages:
-        made.post(harness.job.send_url, json=body_of(message))
-        report(message, "accepted")
-
-
-@client("requests-timeout-is-failure")
-def timeout_is_failure():
-    made = session()
-
-    def send(message):
-        made.post(harness.job.send_url, json=body_of(message), timeout=0.1).raise_for_status()
-
-    each(send)
-
-
 @client("requests-times-out")
 def times_out():
     made = session()
@@ -159,15 +100,6 @@ def times_out():
     persistently(send)
 
 
-@client("requests-polls-every-ten-seconds")
-def polls_every_ten_seconds():
-    made = session()
-    for message in harness.job.messages:
-        path = f"{harness.job.base_url}/api/v1/sms/{post(made, body_of(message))['message_id']}/"
-        while made.get(path).json()["status"] not in ("delivered", "failed"):
-            time.sleep(10)
-
-
 @client("requests-refreshes-all")
 def refreshes_all():
     made = session()
@@ -178,31 +110,10 @@ def refreshes_all():
             made.get(f"{harness.job.base_url}/api/v1/sms/{message_id}/")
 
 
-@client("requests-key-as-parameter")
-def key_as_parameter():
-    made = session()
-    made.params = {"apikey": harness.job.key}
-    each(lambda message: post(made, body_of(message)))
-
-
-@client("requests-integer-number")
-def integer_number():
-    made = session()
-    each(lambda message: post(made, body_of(message, to=int(message["to"]))))
-
-
 @client("requests-adapter")
 def adapter():
     made = session(total=3, status_forcelist=[429, 503], backoff_factor=5)
     persistently(lambda message: post(made, body_of(message)))
-
-
-@client("requests-own-loop")
-def own_loop():
-    made = session()
-    for message in harness.job.messages:
-        careful(made, message)
-        report(message, "accepted")
 
 
 @client("requests-restarted")

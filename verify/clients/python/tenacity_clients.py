@@ -1,7 +1,6 @@
 """Clients that tenacity repeats."""
 
 import random
-import uuid
 
 import requests
 import tenacity
@@ -32,32 +31,6 @@ def exponential():
     each(repeated(wait=wait, stop=tenacity.stop_after_attempt(5))(lambda message: post(body_of(message))))
 
 
-@client("tenacity-random")
-def random_wait():
-    wait = tenacity.wait_random_exponential(max=20)
-    each(repeated(wait=wait, stop=tenacity.stop_after_attempt(4))(lambda message: post(body_of(message))))
-
-
-@client("tenacity-id-inside")
-def id_inside():
-    @repeated(wait=tenacity.wait_fixed(30), stop=tenacity.stop_after_attempt(4))
-    def send(message):
-        post(body_of(message, request_id=str(uuid.UUID(int=random.getrandbits(128)))))
-
-    each(send)
-
-
-@client("tenacity-resends-without-id")
-def resends_without_id():
-    @repeated(wait=tenacity.wait_fixed(30), stop=tenacity.stop_after_attempt(4))
-    def send(message):
-        body = body_of(message)
-        del body["request_id"]
-        post(body)
-
-    each(send)
-
-
 @client("tenacity-any-exception")
 def any_exception():
     @repeated(wait=tenacity.wait_fixed(30), stop=tenacity.stop_after_attempt(3))
@@ -71,6 +44,11 @@ def any_exception():
 def every_two_seconds():
     harness.control("faults", {"when": {"every": 1}, "fault": {"kind": "refuse"}})
     each(repeated(wait=tenacity.wait_fixed(2), stop=tenacity.stop_after_attempt(12))(lambda message: post(body_of(message))))
+
+
+@client("tenacity-every-five-seconds")
+def every_five_seconds():
+    each(repeated(wait=tenacity.wait_fixed(5), stop=tenacity.stop_after_attempt(3))(lambda message: post(body_of(message))))
 
 
 @client("tenacity-stops-in-silence")

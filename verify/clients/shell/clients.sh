@@ -49,17 +49,6 @@ message_id_of() { sed 's/.*"message_id":"\([^"]*\)".*/\1/'; }
 
 got() { curl -sS -H "Authorization: Bearer $KEY" "$BASE_URL$1"; }
 
-curl_until_it_works() {
-  try() {
-    for _ in 1 2 3 4; do
-      post -f -d "$(body "$@" "id-$1")" && return
-      sleep 0.5
-    done
-    return 1
-  }
-  each try
-}
-
 wget_waits_by_itself() {
   try() {
     wget -qO- --tries=3 --waitretry=1 --retry-on-http-error=429 --header="Authorization: Bearer $KEY" \
@@ -79,17 +68,6 @@ curl_list_goes_on() {
   done
 }
 
-curl_id_by_uuidgen() {
-  try() {
-    for attempt in 1 2 3; do
-      post -f -d "$(body "$@" "$1-$attempt-$RANDOM")" && return
-      sleep 2
-    done
-    return 1
-  }
-  each try
-}
-
 curl_without_id() {
   try() { post -f -d "$(body "$@")"; }
   each try
@@ -100,12 +78,6 @@ wget_resends() {
     wget -qO- --tries=3 --header="Authorization: Bearer $KEY" --header='Content-Type: application/json' \
       --post-data="$(body "$@")" "$send_url"
   }
-  each try
-}
-
-curl_retries_all_errors() {
-  KEY=smst_expired
-  try() { post -f --retry 2 --retry-delay 1 --retry-all-errors -d "$(body "$@" "id-$1")"; }
   each try
 }
 
@@ -129,19 +101,6 @@ curl_polls_fast() {
   done
 }
 
-curl_watches_received() {
-  for _ in 1 2 3 4 5; do
-    got /api/v1/sms/received/
-    sleep 0.2
-  done >/dev/null
-}
-
-curl_key_in_the_url() {
-  send_url="$send_url?key=$KEY"
-  try() { post -f -d "$(body "$@" "id-$1")"; }
-  each try
-}
-
 curl_retry() {
   try() { post -f --retry 3 -d "$(body "$@" "id-$1")" | grep -q '}$'; }
   persistently try
@@ -149,19 +108,6 @@ curl_retry() {
 
 curl_http_1_0() {
   try() { post -0 -f --retry 3 -d "$(body "$@" "id-$1")" | grep -q '}$'; }
-  persistently try
-}
-
-curl_waits_by_header() {
-  try() {
-    local said
-    said=$(post -i -d "$(body "$@" "id-$1")")
-    local failed=$?
-    local wait
-    wait=$(sed -n 's/^retry-after: \([0-9]*\).*/\1/Ip' <<<"$said")
-    [ -n "$wait" ] && sleep "$wait"
-    [ "$failed" = 0 ] && grep -q '"message_id":"[^"]*".*}' <<<"$said"
-  }
   persistently try
 }
 
@@ -177,24 +123,6 @@ wget_waits_by_header() {
     [ "$failed" = 0 ] && grep -q '"message_id":"[^"]*".*}' <<<"$said"
   }
   persistently try
-}
-
-curl_polls_slowly() {
-  ids=()
-  while IFS=$'\t' read -r intent to from text; do
-    until reply=$(post -f --retry 3 -d "$(body "$intent" "$to" "$from" "$text" "id-$intent")" 2>/dev/null) &&
-      grep -q '}$' <<<"$reply"; do sleep 4; done
-    report "$intent" "$to" "$from" "$text" accepted
-    ids+=("$(message_id_of <<<"$reply")")
-  done
-  while [ ${#ids[@]} -gt 0 ]; do
-    sleep 1
-    left=()
-    for id in "${ids[@]}"; do
-      got "/api/v1/sms/$id/" | grep -q '"delivered"' || left+=("$id")
-    done
-    ids=("${left[@]}")
-  done
 }
 
 "$1"

@@ -3,7 +3,6 @@
  */
 import type { AssumptionName } from '../../../src/sim/assumptions.ts';
 import type { Scene } from '../scene.ts';
-import type { Reach } from './reach.ts';
 
 type Shown = readonly (readonly [answer: unknown, shown: string])[];
 
@@ -18,8 +17,6 @@ export interface Example {
   readonly more?: readonly unknown[];
   /** The answers with which the harness is tested, default first, if not all of these. */
   readonly judged?: readonly unknown[];
-  /** The replies that the assumption may change. */
-  readonly reaches: Reach;
 }
 
 export type Examples = Partial<Record<AssumptionName, Example>>;
@@ -43,9 +40,4 @@ export function exhaust(scene: Scene): { passed: number; waitSeconds: number } {
     if (reply.status === 429)
       return { passed, waitSeconds: Number(reply.headers?.['retry-after']) };
   }
-}
-
-export function keysOf(body: string): string {
-  const parsed: unknown = JSON.parse(body);
-  return Array.isArray(parsed) ? 'an array' : Object.keys(Object(parsed)).join();
 }

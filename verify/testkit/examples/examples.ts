@@ -9,21 +9,14 @@ import {
 } from '../../../src/sim/assumptions.ts';
 import { Scene } from '../scene.ts';
 import type { Example } from './example.ts';
-import { fields } from './fields.ts';
 import { limits } from './limits.ts';
+import { probed } from './probed.ts';
 import { progress } from './progress.ts';
-import { replays } from './replays.ts';
-import { shapes } from './shapes.ts';
-import { spellings } from './spellings.ts';
+import { senders } from './senders.ts';
 
-export const examples: Readonly<Record<AssumptionName, Example>> = {
-  ...limits,
-  ...replays,
-  ...fields,
-  ...shapes,
-  ...spellings,
-  ...progress,
-};
+export const examples = { ...probed, ...limits, ...senders, ...progress } as Readonly<
+  Record<AssumptionName, Example>
+>;
 
 type Answers = Readonly<Record<AssumptionName, readonly unknown[]>>;
 

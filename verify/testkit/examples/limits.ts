@@ -3,7 +3,6 @@
  */
 import { brief } from '../scene.ts';
 import { answers, dayMs, type Examples, exhaust, unauthenticated } from './example.ts';
-import { both, either, isRead, isStranger, quota, throttled } from './reach.ts';
 
 export const limits = {
   limiterRefill: {
@@ -22,7 +21,6 @@ export const limits = {
       ['interval', '5 more, after 50 s another 6'],
       ['interval_aligned', '5 more, after 20 s another 6'],
     ),
-    reaches: throttled,
   },
   refusedSpendsToken: {
     scene: (scene) => {
@@ -32,7 +30,6 @@ export const limits = {
       return `wait ${exhaust(scene).waitSeconds} s`;
     },
     shows: answers(['no', 'wait 30 s'], ['yes', 'wait 60 s']),
-    reaches: throttled,
   },
   errorsSpendToken: {
     scene: (scene) => {
@@ -40,7 +37,6 @@ export const limits = {
       return `${brief(scene.send({ to: 'x' }))}, ${brief(scene.send())}`;
     },
     shows: answers(['yes', '400 to, 429'], ['no', '400 to, 202']),
-    reaches: throttled,
   },
   replaySpends: {
     scene: (scene) => {
@@ -49,7 +45,6 @@ export const limits = {
       return brief(scene.send({ request_id: 'a' }));
     },
     shows: answers(['throttle', '429'], ['nothing', '200']),
-    reaches: throttled,
   },
   unauthenticatedThrottle: {
     scene: (scene) => {
@@ -58,7 +53,6 @@ export const limits = {
       return `${call()}, ${call()}`;
     },
     shows: answers(['then_429', '401, 429'], ['always_401', '401, 401']),
-    reaches: both(isStranger, throttled),
   },
   clientIp: {
     scene: (scene) => {
@@ -70,7 +64,6 @@ export const limits = {
       return `${call('198.51.100.1')}, ${call('198.51.100.2')}`;
     },
     shows: answers(['peer', '401, 429'], ['x_forwarded_for', '401, 401']),
-    reaches: both(isStranger, throttled),
   },
   monthlyQuota: {
     scene: (scene) => `${brief(scene.send())}, of ${scene.stats().quota.limit}`,
@@ -81,7 +74,6 @@ export const limits = {
     ),
     more: [3],
     judged: [10_000, 0, 'unlimited'],
-    reaches: quota,
   },
   quotaUnit: {
     scene: (scene) => {
@@ -89,7 +81,6 @@ export const limits = {
       return `${scene.stats().quota.used} used`;
     },
     shows: answers(['messages', '1 used'], ['segments', '2 used']),
-    reaches: quota,
   },
   quotaMonth: {
     startsAt: '2026-01-31T23:59:59.999Z',
@@ -99,7 +90,6 @@ export const limits = {
       return `${scene.stats().quota.used} used`;
     },
     shows: answers(['calendar_utc', '0 used'], ['rolling_30_days', '1 used']),
-    reaches: quota,
   },
   quotaRefund: {
     scene: (scene) => {
@@ -108,7 +98,6 @@ export const limits = {
       return `${scene.stats().quota.used} used`;
     },
     shows: answers(['no', '1 used'], ['yes', '0 used']),
-    reaches: quota,
   },
   messageRetention: {
     scene: (scene) => {
@@ -121,6 +110,5 @@ export const limits = {
     },
     shows: answers(['forever', '200,200,200'], [1, '200,404,404'], [30, '200,200,404']),
     judged: ['forever', 1, 30],
-    reaches: both(isRead, either(200, 404)),
   },
 } satisfies Examples;

@@ -1,15 +1,9 @@
 /**
  * Examples of the assumptions about a message's progress.
  */
-import { ahead, answers, type Examples, minuteMs } from './example.ts';
-import { isRead, showsProgress } from './reach.ts';
+import { answers, type Examples, minuteMs } from './example.ts';
 
 export const progress = {
-  heldStatus: {
-    scene: (scene) => scene.statusOf(scene.send({ send_at: ahead(scene, minuteMs) })),
-    shows: answers(['queued', 'queued'], ['scheduled', 'scheduled']),
-    reaches: (a, b) => isRead(a) && `${a.reply.body}${b.reply.body}`.includes('"scheduled"'),
-  },
   progressPace: {
     scene: (scene) => {
       const accepted = scene.send();
@@ -18,7 +12,6 @@ export const progress = {
       return scene.statusOf(accepted) === 'sending' ? 'waits for a poll' : 'has moved on';
     },
     shows: answers(['per_poll', 'waits for a poll'], ['own_delay', 'has moved on']),
-    reaches: showsProgress,
   },
   pollIntervalSeconds: {
     scene: (scene) => {
@@ -30,7 +23,6 @@ export const progress = {
     more: [1, 7, 45],
     // Slower than 20 s would break SVC-3, which is a rule.
     judged: [20, 5, 1],
-    reaches: showsProgress,
   },
   sendsPerPoll: {
     scene: (scene) => {
@@ -41,7 +33,6 @@ export const progress = {
     },
     shows: answers(['all', '26 sending'], [1, '1 sending']),
     more: [2, 25],
-    reaches: showsProgress,
   },
   failsFrom: {
     scene: (scene) => {
@@ -54,7 +45,6 @@ export const progress = {
       [['queued', 'sent'], 'failed,delivered,failed'],
     ),
     more: [[], ['queued'], ['sending'], ['sent'], ['queued', 'sending'], ['sending', 'sent']],
-    reaches: showsProgress,
   },
   failureRate: {
     scene: (scene) => {
@@ -64,7 +54,6 @@ export const progress = {
     },
     shows: answers([0, 'delivered'], [1, 'failed']),
     more: [0.3],
-    reaches: showsProgress,
   },
   deactivation: {
     scene: (scene) => {
@@ -73,6 +62,5 @@ export const progress = {
       return scene.statusOf(accepted);
     },
     shows: answers(['fails', 'failed'], ['stays_queued', 'queued']),
-    reaches: showsProgress,
   },
 } satisfies Examples;

@@ -3,18 +3,19 @@
  * same request under two answers, a function decides whether the row covers their difference. Only
  * the first difference of two runs is checked; later ones are its consequences.
  */
+import type { AssumptionName } from '../../../src/ledger/assumptions.ts';
 import type { TraceLine } from '../session.ts';
 
-export type Reach = (a: TraceLine, b: TraceLine) => boolean;
+type Reach = (a: TraceLine, b: TraceLine) => boolean;
 
-export const isSend = (line: TraceLine) => line.request.path.endsWith('/send/');
-export const isRead = (line: TraceLine) => /^\/api\/v1\/sms\/[^/]+\/$/.test(line.request.path);
-export const isReceived = (line: TraceLine) => line.request.path === '/api/v1/sms/received/';
-export const isTasks = (line: TraceLine) => line.request.path.endsWith('/tasks/');
-export const isStats = (line: TraceLine) => line.request.path === '/api/v1/account/stats/';
-export const isStranger = (line: TraceLine) => line.who === -1;
+const isSend = (line: TraceLine) => line.request.path.endsWith('/send/');
+const isRead = (line: TraceLine) => /^\/api\/v1\/sms\/[^/]+\/$/.test(line.request.path);
+const isReceived = (line: TraceLine) => line.request.path === '/api/v1/sms/received/';
+const isTasks = (line: TraceLine) => line.request.path.endsWith('/tasks/');
+const isStats = (line: TraceLine) => line.request.path === '/api/v1/account/stats/';
+const isStranger = (line: TraceLine) => line.who === -1;
 
-export function bodyOf(line: TraceLine): Readonly<Record<string, unknown>> {
+function bodyOf(line: TraceLine): Readonly<Record<string, unknown>> {
   try {
     const text = Buffer.from(line.request.body).toString();
     const value: unknown = JSON.parse(text);
@@ -25,33 +26,104 @@ export function bodyOf(line: TraceLine): Readonly<Record<string, unknown>> {
 }
 
 /** One of the two replies has the status. */
-export function one(status: number): Reach {
+function oneStatusIs(status: number): Reach {
   return (a, b) => a.reply.status === status || b.reply.status === status;
 }
 
 /** The two replies have these two statuses, in either order. */
-export function either(x: number, y: number): Reach {
+function statusesAre(x: number, y: number): Reach {
   return (a, b) =>
     `${a.reply.status} ${b.reply.status}` === `${x} ${y}` ||
     `${a.reply.status} ${b.reply.status}` === `${y} ${x}`;
 }
 
-export function both(...conditions: readonly Reach[]): Reach {
+function allOf(...conditions: readonly Reach[]): Reach {
   return (a, b) => conditions.every((each) => each(a, b));
 }
 
-export function any(...conditions: readonly Reach[]): Reach {
+function anyOf(...conditions: readonly Reach[]): Reach {
   return (a, b) => conditions.some((each) => each(a, b));
 }
 
-export const throttled = one(429);
-export const invalid: Reach = both(isSend, one(400));
-export const names =
+const isThrottled = oneStatusIs(429);
+const isInvalidSend: Reach = allOf(isSend, oneStatusIs(400));
+const sendsField =
   (field: string): Reach =>
   (a) =>
     isSend(a) && Object.hasOwn(bodyOf(a), field);
-export const namesRequestId: Reach = (a) =>
-  isSend(a) && typeof bodyOf(a)['request_id'] === 'string';
+const sendsRequestId: Reach = (a) => isSend(a) && typeof bodyOf(a)['request_id'] === 'string';
+const showsQuota: Reach = anyOf(isStats, allOf(isSend, oneStatusIs(402)));
 /** Progress of messages: shown by reads, counted by stats, and refunded to the quota. */
-export const showsProgress: Reach = any(isRead, isStats, isTasks, both(isSend, one(402)));
-export const quota: Reach = any(isStats, both(isSend, one(402)));
+const showsProgress: Reach = anyOf(isRead, isTasks, showsQuota);
+
+export const reaches: Readonly<Record<AssumptionName, Reach>> = {
+  limiterRefill: isThrottled,
+  refusedSpendsToken: isThrottled,
+  errorsSpendToken: isThrottled,
+  replaySpends: isThrottled,
+  unauthenticatedThrottle: allOf(isStranger, isThrottled),
+  clientIp: allOf(isStranger, isThrottled),
+  monthlyQuota: showsQuota,
+  quotaUnit: showsQuota,
+  quotaMonth: showsQuota,
+  quotaRefund: showsQuota,
+  messageRetention: allOf(isRead, statusesAre(200, 404)),
+  failedRequestId: sendsRequestId,
+  gateOrder: anyOf(sendsRequestId, allOf(isSend, oneStatusIs(402))),
+  replayScope: sendsRequestId,
+  replayDifferentBody: allOf(sendsRequestId, oneStatusIs(409)),
+  replayAcrossEndpoints: sendsRequestId,
+  emptyRequestId: (a) => isSend(a) && bodyOf(a)['request_id'] === '',
+  requestIdMaxLength: sendsRequestId,
+  bothSenderFields: allOf(sendsField('from'), sendsField('from_number')),
+  unknownFields: (a) =>
+    isSend(a) &&
+    Object.keys(bodyOf(a)).some(
+      (name) => !/^(to|from|from_number|message|request_id|send_at)$/.test(name),
+    ),
+  nullFields: (a) => isSend(a) && Object.values(bodyOf(a)).includes(null),
+  typeCoercion: (a) =>
+    isSend(a) &&
+    Object.values(bodyOf(a)).some((value) => ['number', 'boolean'].includes(typeof value)),
+  validationScope: (a, b) => a.reply.status === 400 && b.reply.status === 400,
+  sendAtFormats: allOf(isInvalidSend, sendsField('send_at')),
+  characterUnit: allOf(isInvalidSend, sendsField('message')),
+  numberCheck: isInvalidSend,
+  sendAtZone: allOf(isInvalidSend, sendsField('send_at')),
+  sendAtMaxAheadDays: allOf(isInvalidSend, sendsField('send_at')),
+  foreignNumber: (a, b) => isSend(a) && a.reply.status === 403 && b.reply.status === 403,
+  poolBesideOwnSim: allOf(isSend, oneStatusIs(403)),
+  disconnectedSim: allOf(isSend, anyOf(oneStatusIs(202), oneStatusIs(402), statusesAre(403, 503))),
+  errorBody: (a, b) =>
+    a.reply.status === b.reply.status && a.reply.status >= 400 && a.reply.status !== 429,
+  notFoundBody: (a, b) => a.reply.status === 404 && b.reply.status === 404,
+  malformedJson: (a, b) => isSend(a) && a.reply.status === 400 && b.reply.status === 400,
+  contentType: allOf(isSend, oneStatusIs(415)),
+  trailingSlash: (a) => !a.request.path.endsWith('/'),
+  methodNotAllowed: statusesAre(405, 404),
+  pathIdForm: allOf(anyOf(isRead, isTasks), oneStatusIs(404)),
+  keyFormat: () => false,
+  receivedShape: isReceived,
+  tasksShape: isTasks,
+  replyTemplates: () => true,
+  emptyBody: (a, b) => isSend(a) && a.reply.status === 400 && b.reply.status === 400,
+  pathCase: (a) => /[A-Z]/.test(a.request.path),
+  bearerSpace: (a) => /^bearer(?! \S)/i.test(a.request.authorization ?? ''),
+  headMethod: anyOf((a) => a.request.method === 'HEAD', oneStatusIs(405)),
+  keyCheck: anyOf(
+    statusesAre(401, 404),
+    statusesAre(401, 405),
+    statusesAre(429, 405),
+    statusesAre(429, 404),
+  ),
+  emptySendAt: allOf(isSend, sendsField('send_at')),
+  blankMessage: (a, b) => isInvalidSend(a, b) && String(bodyOf(a)['message']).trim() === '',
+  receivedQuery: isReceived,
+  heldStatus: (a, b) => isRead(a) && `${a.reply.body}${b.reply.body}`.includes('"scheduled"'),
+  progressPace: showsProgress,
+  pollIntervalSeconds: showsProgress,
+  sendsPerPoll: showsProgress,
+  failsFrom: showsProgress,
+  failureRate: showsProgress,
+  deactivation: showsProgress,
+};

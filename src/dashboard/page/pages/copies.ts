@@ -1,16 +1,17 @@
 /**
  * A message as a curl command and as a test, for the clipboard.
  */
+import { servicePaths } from '../../../sim/service-paths.ts';
 import type { Message } from '../wire.ts';
 
-const paths: Readonly<Record<string, string>> = {
-  send: '/api/v1/sms/send/',
-  dashboard_send: '/api/sms/send/',
-  external_send: '/api/external/send/',
+export const sendPaths: Readonly<Record<string, string>> = {
+  send: servicePaths.send,
+  dashboard_send: servicePaths.dashboard_send,
+  external_send: servicePaths.external_send,
 };
 
 export function sendPath({ endpoint }: Pick<Message, 'endpoint'>): string {
-  return paths[endpoint] ?? '';
+  return sendPaths[endpoint] ?? '';
 }
 
 /** The body of the send that created the message, with the document's field names. */

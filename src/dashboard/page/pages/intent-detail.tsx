@@ -4,22 +4,25 @@
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { call } from '../control.ts';
+import { Facts } from '../parts/facts.tsx';
 import { Failure, Loading } from '../parts/notices.tsx';
 import { ReplyStatus } from '../parts/status.tsx';
 import { durationText, Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
 import { type Attempt, type Timeline, timelineOf } from './timeline-of.ts';
 
-export function IntentDetail({ number }: { readonly number: number }) {
+/** `name`: the number of a request, from the address. */
+export function IntentDetail({ name }: { readonly name: string }) {
   const report = useResource(() => call('referee.report', { details: true }), {
     on: ['traffic', 'clock'],
   });
   const details = report.value?.details;
+  const number = Number(name);
   const timeline = details && timelineOf(details, number);
   return (
     <aside class="detail" aria-label="Intent">
       <div class="detail-head">
-        <h2>Request {number}</h2>
+        <h2>Request {name}</h2>
         <a class="button plain close" href="#/referee">
           Close
         </a>
@@ -28,7 +31,7 @@ export function IntentDetail({ number }: { readonly number: number }) {
       {details === undefined ? (
         report.error === undefined && <Loading what="the intent" />
       ) : timeline === undefined ? (
-        <p role="alert">The record has no request {number}.</p>
+        <p role="alert">The record has no request {name}.</p>
       ) : (
         <TimelineView timeline={timeline} number={number} />
       )}
@@ -45,24 +48,14 @@ function TimelineView({ timeline, number }: ViewProps) {
   const { account, what, requestId, to, attempts, omitted } = timeline;
   return (
     <>
-      <dl class="facts">
-        <dt>Account</dt>
-        <dd>{account ?? 'not authenticated'}</dd>
-        <dt>Request</dt>
-        <dd class="mono">{what}</dd>
-        {requestId !== null && (
-          <>
-            <dt>request_id</dt>
-            <dd class="mono">{requestId}</dd>
-          </>
-        )}
-        {to !== null && (
-          <>
-            <dt>To</dt>
-            <dd class="mono">{to}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={[
+          ['Account', account ?? 'not authenticated'],
+          ['Request', what],
+          ['request_id', requestId],
+          ['To', to],
+        ]}
+      />
       <ol class="timeline attempts" aria-label="Timeline">
         {attempts.map((attempt, at) => (
           <AttemptItem

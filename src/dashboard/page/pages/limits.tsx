@@ -1,14 +1,12 @@
 /**
  * The page Limits: how many requests each account has left at each endpoint, how many were made
- * and refused over time, and a form to change the limits.
+ * and refused over time, and the limits, which can be changed.
  */
-import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
-import { useSending } from '../form.ts';
-import { readFields, wholeNumber } from '../numbers.ts';
+import { declared } from '../declared.ts';
 import { Action } from '../parts/action.tsx';
-import { Submit, type Text, TextField } from '../parts/fields.tsx';
-import { Empty, Failure, Loaded } from '../parts/notices.tsx';
+import { CellInput } from '../parts/list.tsx';
+import { Empty, Loaded } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { useResource } from '../resource.ts';
 import { type Account, type Bucket, type Endpoint, endpoints } from '../wire.ts';
@@ -16,7 +14,7 @@ import { useWorld, type World } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
 const betweenReadsMs = 1_000;
-const highestLimit = 1_000_000;
+const mostAccounts = 100;
 
 export function LimitsPage() {
   const world = useWorld().value;
@@ -40,7 +38,7 @@ export function LimitsPage() {
           {(value) => world && <Gauges buckets={value.buckets} world={world} />}
         </Loaded>
       </section>
-      <LimitForm onChanged={buckets.refresh} />
+      <LimitInputs onChanged={buckets.refresh} />
     </div>
   );
 }
@@ -49,26 +47,28 @@ function Gauges(props: { readonly buckets: readonly Bucket[]; readonly world: Wo
   const { buckets, world } = props;
   const limited = endpoints.filter((name) => buckets.some(({ endpoint }) => endpoint === name));
   if (limited.length === 0) return <Empty title="No endpoint is limited." />;
+  const bucketOf = new Map(buckets.map((one) => [`${one.endpoint} ${one.account_id}`, one]));
   const columns: readonly Column<Account>[] = [
     { head: 'Account', cell: ({ name }) => name, namesRow: true },
     ...limited.map((endpoint) => ({
       head: endpoint,
       cell: ({ account_id: id, name }: Account) => (
-        <Gauge
-          name={`${endpoint} of ${name}`}
-          bucket={buckets.find((one) => one.account_id === id && one.endpoint === endpoint)}
-        />
+        <Gauge name={`${endpoint} of ${name}`} bucket={bucketOf.get(`${endpoint} ${id}`)} />
       ),
     })),
   ];
   return (
-    <Table
-      label="Requests left"
-      kind="gauges"
-      columns={columns}
-      rows={world.accounts}
-      keyOf={(account) => account.account_id}
-    />
+    <>
+      <Table
+        label="Requests left"
+        columns={columns}
+        rows={world.accounts.slice(0, mostAccounts)}
+        keyOf={(account) => account.account_id}
+      />
+      {world.accounts.length > mostAccounts && (
+        <p class="foot dim">The first {mostAccounts} accounts.</p>
+      )}
+    </>
   );
 }
 
@@ -96,56 +96,34 @@ function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucke
   );
 }
 
-/** Null: not limited. */
-function readLimit(text: string): number | null {
-  const trimmed = text.trim();
-  return trimmed === '' || trimmed === 'off' ? null : wholeNumber(trimmed, 1, highestLimit);
-}
-
-function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
+function LimitInputs({ onChanged }: { readonly onChanged: () => void }) {
   const limits = useResource(() => call('limits.get'), { on: ['clock'] });
-  const typed = useSignal<Partial<Record<Endpoint, string>>>({});
-  const sending = useSending(async () => {
-    const readers = Object.entries(typed.value).map(([name, text]) => [
-      name,
-      () => readLimit(text),
-    ]);
-    await call('limits.patch', readFields(Object.fromEntries(readers)));
-    typed.value = {};
+  const change = (name: string) => async (value: unknown) => {
+    await call('limits.patch', { [name]: value });
     limits.refresh();
     onChanged();
-  });
-  if (limits.value === undefined) return null;
-  const now = limits.value;
-  const fieldOf = (name: Endpoint): Text => ({
-    get value() {
-      return typed.value[name] ?? (now[name] === null ? '' : String(now[name]));
-    },
-    set value(text) {
-      typed.value = { ...typed.value, [name]: text };
-    },
-  });
+  };
   return (
     <section class="card" aria-labelledby="limits-title">
       <h2 id="limits-title">Requests per minute</h2>
-      <form class="form" onSubmit={sending.onSubmit} noValidate>
-        <div class="row">
-          {endpoints.map((name) => (
-            <TextField
-              key={name}
-              label={name}
-              placeholder="off"
-              of={fieldOf(name)}
-              problem={sending.problem(name)}
-            />
-          ))}
-        </div>
-        <Failure error={sending.error} />
-        <div class="actions">
-          <Submit disabled={Object.keys(typed.value).length === 0}>Change limits</Submit>
-          <span class="dim">Empty: not limited. A changed limit starts with full buckets.</span>
-        </div>
-      </form>
+      <p class="dim lead">Empty: not limited. A changed limit starts with full buckets.</p>
+      <Loaded of={limits} what="limits">
+        {(now) => (
+          <div class="row">
+            {declared['limits.patch'].input?.map((field) => (
+              <div class="field" key={field.name}>
+                <span aria-hidden="true">{field.name}</span>
+                <CellInput
+                  field={field}
+                  label={field.name}
+                  value={now[field.name as Endpoint]}
+                  onChange={change(field.name)}
+                />
+              </div>
+            ))}
+          </div>
+        )}
+      </Loaded>
     </section>
   );
 }

@@ -6,6 +6,7 @@ import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { Action, CopyButton } from '../parts/action.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
+import { type Fact, Facts } from '../parts/facts.tsx';
 import { Failure, Loaded, Loading } from '../parts/notices.tsx';
 import { StatusBadge } from '../parts/status.tsx';
 import { durationText, Time } from '../parts/time.tsx';
@@ -71,7 +72,7 @@ function Content({ message, world, refresh }: ContentProps) {
         </CopyButton>
       </div>
       <blockquote class="said">{message.message}</blockquote>
-      <Facts message={message} world={world} />
+      <Facts of={factsOf(message, world)} />
       <Creation message={message} />
     </>
   );
@@ -94,8 +95,8 @@ function Creation({ message }: { readonly message: Message }) {
       </h3>
       {kept === undefined && (
         <p class="dim">
-          The request is no longer kept. This is what it must have said at least; its spelling,
-          order and other fields are not known.
+          The request is no longer kept. This is rebuilt from the message: the spelling and order of
+          its fields, and any other fields, are not known.
         </p>
       )}
       <Failure error={error} />
@@ -124,36 +125,29 @@ function reconstructed(message: Message): Exchange {
   };
 }
 
-function Facts({ message, world }: Omit<ContentProps, 'refresh'>) {
+function factsOf(message: Message, world: World | undefined): readonly Fact[] {
   const { segments, encoding, send_at: sendAt, request_id: requestId } = message;
   const holdMs = sendAt === null ? 0 : Date.parse(sendAt) - Date.parse(message.created_at);
-  return (
-    <dl class="facts">
-      <dt>To</dt>
-      <dd class="mono">{message.to}</dd>
-      <dt>From</dt>
-      <dd class="mono">{message.from_number}</dd>
-      <dt>Account</dt>
-      <dd>{accountName(world, message.account_id)}</dd>
-      <dt>Length</dt>
-      <dd>
-        {[...message.message].length} characters, {segments}{' '}
-        {segments === 1 ? 'segment' : 'segments'}, {encoding}
-      </dd>
-      {sendAt !== null && (
+  const length = `${[...message.message].length} characters, ${segments}`;
+  return [
+    ['To', mono(message.to)],
+    ['From', mono(message.from_number)],
+    ['Account', accountName(world, message.account_id)],
+    ['Length', `${length} ${segments === 1 ? 'segment' : 'segments'}, ${encoding}`],
+    [
+      'send_at',
+      sendAt && (
         <>
-          <dt>send_at</dt>
-          <dd>
-            <Time at={sendAt} /> <span class="dim">({durationText(holdMs)} after it came)</span>
-          </dd>
+          <Time at={sendAt} /> <span class="dim">({durationText(holdMs)} after it came)</span>
         </>
-      )}
-      <dt>request_id</dt>
-      <dd class="mono">{requestId === '' ? <span class="dim">none</span> : requestId}</dd>
-      <dt>message_id</dt>
-      <dd class="mono">{message.message_id}</dd>
-      <dt>device_id</dt>
-      <dd class="mono">{message.device_id}</dd>
-    </dl>
-  );
+      ),
+    ],
+    ['request_id', requestId === '' ? <span class="dim">none</span> : mono(requestId)],
+    ['message_id', mono(message.message_id)],
+    ['device_id', mono(message.device_id)],
+  ];
+}
+
+function mono(text: string) {
+  return <span class="mono">{text}</span>;
 }

@@ -4,7 +4,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { state } from '../clock.ts';
-import { Choices, SearchInput, type Text } from '../parts/fields.tsx';
+import { Choices, SearchInput } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { StatusBadge } from '../parts/status.tsx';
 import type { Column } from '../parts/table.tsx';
@@ -60,20 +60,19 @@ interface FiltersProps {
 function Filters({ filter, world, onChange }: FiltersProps) {
   const counts = state.value?.messages;
   const counted = (name: 'total' | Status) => (counts === undefined ? '' : ` (${counts[name]})`);
-  const fieldOf = (name: keyof MessageFilter): Text => ({
-    get value() {
-      return filter[name];
-    },
-    set value(text) {
-      onChange({ ...filter, [name]: text });
-    },
-  });
+  const change = (name: keyof MessageFilter) => (text: string) =>
+    onChange({ ...filter, [name]: text });
   return (
     <search class="filters">
-      <SearchInput label="Search number, text or id" of={fieldOf('search')} />
+      <SearchInput
+        label="Search number, text or id"
+        value={filter.search}
+        onType={change('search')}
+      />
       <Choices
         aria-label="Status"
-        of={fieldOf('status')}
+        value={filter.status}
+        onChoose={change('status')}
         choices={[
           { value: '', label: `any status${counted('total')}` },
           ...statuses.map((value) => ({ value, label: value + counted(value) })),
@@ -81,7 +80,8 @@ function Filters({ filter, world, onChange }: FiltersProps) {
       />
       <Choices
         aria-label="Account"
-        of={fieldOf('account_id')}
+        value={filter.account_id}
+        onChoose={change('account_id')}
         choices={[{ value: '', label: 'any account' }, ...(world ? accountChoices(world) : [])]}
       />
     </search>

@@ -1,5 +1,6 @@
 /**
- * Draws the plot: bars of successful requests, with requests answered 429 stacked on top.
+ * Draws the plot: bars of all requests, and in front of them, from the same base, bars of those
+ * answered 429.
  */
 import uPlot from 'uplot';
 import type { Counts } from './request-counts.ts';

@@ -3,7 +3,7 @@
  * timeline of one intent.
  */
 import { useSignal } from '@preact/signals';
-import { clientRules } from '../../../referee/client-rules.ts';
+import { clientRules } from '../../../ledger/rules.ts';
 import { call } from '../control.ts';
 import { ConfirmedAction } from '../parts/action.tsx';
 import { CodeText } from '../parts/code-text.tsx';
@@ -44,6 +44,7 @@ export function RefereePage() {
             The client has finished: judge what it left undone, too
           </label>
           <ConfirmedAction
+            warning="The requests so far are no longer judged."
             act={async () => {
               await call('referee.restart');
               report.refresh();
@@ -56,7 +57,7 @@ export function RefereePage() {
           {(value) => <Report report={value} world={world} />}
         </Loaded>
       </div>
-      {number !== '' && <IntentDetail key={number} number={Number(number)} />}
+      {number !== '' && <IntentDetail key={number} name={number} />}
     </div>
   );
 }
@@ -94,7 +95,12 @@ function Report({ report, world }: ReportProps) {
       ))}
       <section class="card" aria-labelledby="client-rules-title">
         <h2 id="client-rules-title">Client rules</h2>
-        <Table label="Client rules" columns={columns} rows={rules} keyOf={({ id }) => id} />
+        <Table
+          label="Table of client rules"
+          columns={columns}
+          rows={rules}
+          keyOf={({ id }) => id}
+        />
       </section>
     </>
   );

@@ -60,7 +60,8 @@ export function RequestPlot() {
         <Loading what="requests" />
       ) : shown.total === 0 ? (
         <Empty title="No request yet.">
-          <p>This plot counts the last 1,000 requests and all later ones.</p>
+          <p>This plot counts the last 1,000 requests and those that follow.</p>
+          <p>Above 10,000 instants of simulated time it drops the oldest.</p>
         </Empty>
       ) : (
         <Plot counts={shown} />
@@ -94,7 +95,7 @@ function Plot({ counts }: { readonly counts: Counts }) {
     <>
       <div class="plot" ref={place} role="img" aria-label={summary} />
       <p class="plot-key">
-        <span class="key-passed">{text(total - throttled)} passed the limiter</span>
+        <span class="key-passed">{text(total - throttled)} not throttled</span>
         <span class="key-refused">{text(throttled)} answered 429</span>
         <span class="dim">a bar is {durationText(widthMs)}</span>
       </p>

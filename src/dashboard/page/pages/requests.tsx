@@ -64,10 +64,20 @@ export function RequestsPage() {
       <search class="filters">
         <Choices
           aria-label="Endpoint"
-          of={endpoint}
+          value={endpoint.value}
+          onChoose={(value) => {
+            endpoint.value = value;
+          }}
           choices={[{ value: '', label: 'any endpoint' }, ...choicesOf(endpoints)]}
         />
-        <Choices aria-label="Answer" of={outcome} choices={answers} />
+        <Choices
+          aria-label="Answer"
+          value={outcome.value}
+          onChoose={(value) => {
+            outcome.value = value;
+          }}
+          choices={answers}
+        />
       </search>
       <Loaded of={{ value: shown, error: error.value }} what="requests">
         {(rows) =>
@@ -110,7 +120,7 @@ function outcomeOf({ status }: ServiceRequest): string {
 
 function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
   return [
-    { head: '#', cell: ({ number }) => number, width: '4.5em', kind: 'number wide' },
+    { head: '#', cell: ({ number }) => number, width: '6em', kind: 'number wide' },
     { head: 'Time', cell: ({ at }) => <Time at={at} />, kind: 'time' },
     {
       head: 'Endpoint',

@@ -3,16 +3,18 @@
  * which users can switch.
  */
 import { useSignal } from '@preact/signals';
-import { rules } from '../../../../conformance/rules.ts';
+import { rules } from '../../../ledger/rules.ts';
 import { call } from '../control.ts';
+import { declared } from '../declared.ts';
+import { type Field, textOf } from '../field.ts';
 import { CodeText } from '../parts/code-text.tsx';
 import { SearchInput } from '../parts/fields.tsx';
-import { Failure, Loading } from '../parts/notices.tsx';
+import { CellInput } from '../parts/list.tsx';
+import { Loaded } from '../parts/notices.tsx';
 import { useResource } from '../resource.ts';
-import type { AssumptionValue, LedgerEntry } from '../wire.ts';
-import { AssumptionInput, asText } from './assumption-input.tsx';
+import type { LedgerEntry } from '../wire.ts';
 
-type Answers = Readonly<Record<string, AssumptionValue>>;
+type Answers = Readonly<Record<string, unknown>>;
 
 export function RulesAndAssumptionsPage() {
   const search = useSignal('');
@@ -20,7 +22,13 @@ export function RulesAndAssumptionsPage() {
   return (
     <div class="stack">
       <search class="filters">
-        <SearchInput label="Search rules and assumptions" of={search} />
+        <SearchInput
+          label="Search rules and assumptions"
+          value={search.value}
+          onType={(text) => {
+            search.value = text;
+          }}
+        />
       </search>
       <AssumptionList search={lower} />
       <RuleList search={lower} />
@@ -28,64 +36,91 @@ export function RulesAndAssumptionsPage() {
   );
 }
 
+async function readAssumptions(): Promise<{ entries: readonly LedgerEntry[]; now: Answers }> {
+  const [{ assumptions }, now] = await Promise.all([
+    call('assumptions.ledger'),
+    call('assumptions.get'),
+  ]);
+  return { entries: assumptions, now };
+}
+
 function AssumptionList({ search }: { readonly search: string }) {
-  const ledger = useResource(() => call('assumptions.ledger'), {});
-  const answers = useResource(() => call('assumptions.get'), {
-    on: ['clock'],
-    everyMs: 5_000,
-  });
-  const entries = ledger.value?.assumptions;
-  const now: Answers | undefined = answers.value;
-  if (entries === undefined || now === undefined) {
-    const error = ledger.error ?? answers.error;
-    return error === undefined ? <Loading what="assumptions" /> : <Failure error={error} />;
-  }
-  const switchTo = async (name: string, value: AssumptionValue) => {
+  const answers = useResource(readAssumptions, { on: ['clock'], everyMs: 5_000 });
+  const switchTo = (name: string) => async (value: unknown) => {
     await call('assumptions.patch', { [name]: value });
     answers.refresh();
   };
-  const changed = entries.filter((entry) => !isDefault(entry, now));
-  const shown = entries.filter(({ name, open }) =>
-    `${name} ${open}`.toLowerCase().includes(search),
-  );
   return (
     <section class="card" aria-labelledby="assumptions-title">
       <h2 id="assumptions-title">Assumptions</h2>
-      <p class="dim lead">
-        What the document leaves open. {changed.length === 0 ? 'All' : `All but ${changed.length}`}{' '}
-        of {entries.length} are at their default; a switch holds from now on.
-      </p>
-      <ul class="ledger">
-        {shown.map((entry) => (
-          <li key={entry.name} class={isDefault(entry, now) ? '' : 'changed'}>
-            <div>
-              <p class="mono name">
-                {entry.name}
-                {!isDefault(entry, now) && (
-                  <span class="badge status-sending">
-                    not the default ({asText(entry.default)})
-                  </span>
-                )}
+      <Loaded of={answers} what="assumptions">
+        {({ entries, now }) => {
+          const changed = entries.filter((entry) => !isDefault(entry, now)).length;
+          const shown = entries.filter(({ name, open }) =>
+            `${name} ${open}`.toLowerCase().includes(search),
+          );
+          return (
+            <>
+              <p class="dim lead">
+                What the document leaves open. {changed === 0 ? 'All' : `All but ${changed}`} of{' '}
+                {entries.length} are at their default; a change applies from now on.
               </p>
-              <p class="dim">
-                <CodeText text={entry.open} />
-              </p>
-            </div>
-            <AssumptionInput
-              entry={entry}
-              value={now[entry.name] ?? entry.default}
-              onSwitch={(value) => switchTo(entry.name, value)}
-            />
-          </li>
-        ))}
-      </ul>
-      {shown.length === 0 && <p class="dim">No assumption matches.</p>}
+              <ul class="ledger">
+                {shown.map((entry) => (
+                  <Entry key={entry.name} entry={entry} now={now} onSwitch={switchTo(entry.name)} />
+                ))}
+              </ul>
+              {shown.length === 0 && <p class="dim">No assumption matches.</p>}
+            </>
+          );
+        }}
+      </Loaded>
     </section>
   );
 }
 
+interface EntryProps {
+  readonly entry: LedgerEntry;
+  readonly now: Answers;
+  readonly onSwitch: (value: unknown) => Promise<void>;
+}
+
+function Entry({ entry, now, onSwitch }: EntryProps) {
+  const { name, open } = entry;
+  const isSame = isDefault(entry, now);
+  return (
+    <li class={isSame ? '' : 'changed'}>
+      <div>
+        <p class="mono name">
+          {name}
+          {!isSame && (
+            <span class="badge status-sending">not the default ({textOf(entry.default)})</span>
+          )}
+        </p>
+        <p class="dim">
+          <CodeText text={open} />
+        </p>
+      </div>
+      <div>
+        <CellInput
+          field={fieldOf(entry)}
+          label={name}
+          value={now[name] ?? entry.default}
+          onChange={onSwitch}
+        />
+        {fieldOf(entry).kind !== 'choice' && <p class="hint">{entry.permitted}</p>}
+      </div>
+    </li>
+  );
+}
+
+function fieldOf({ name }: LedgerEntry): Field {
+  const field = declared['assumptions.patch'].input?.find((each) => each.name === name);
+  return field ?? { name, kind: 'text' };
+}
+
 function isDefault(entry: LedgerEntry, now: Answers): boolean {
-  return asText(now[entry.name] ?? entry.default) === asText(entry.default);
+  return textOf(now[entry.name] ?? entry.default) === textOf(entry.default);
 }
 
 function RuleList({ search }: { readonly search: string }) {
@@ -108,7 +143,7 @@ function RuleList({ search }: { readonly search: string }) {
           </div>
         ))}
       </dl>
-      {shown.length === 0 && <p class="dim">No rule fits.</p>}
+      {shown.length === 0 && <p class="dim">No rule matches.</p>}
     </section>
   );
 }

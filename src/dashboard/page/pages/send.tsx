@@ -3,27 +3,25 @@
  * included.
  */
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { segmentText } from '../../../sim/segments.ts';
 import { nowMs, readState, state } from '../clock.ts';
 import { call } from '../control.ts';
+import type { Field, Typed } from '../field.ts';
 import { useSending } from '../form.ts';
 import { CopyButton } from '../parts/action.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
-import { Select, Submit, type Text, TextArea, TextField } from '../parts/fields.tsx';
+import { type Choice, FieldInput, Submit } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { isoTime } from '../parts/time.tsx';
-import type { Exchange } from '../wire.ts';
+import type { Exchange, Sim } from '../wire.ts';
 import { accountChoices, useWorld, type World } from '../world.ts';
-import { asCurl } from './copies.ts';
+import { asCurl, sendPaths } from './copies.ts';
 
 const mostCharacters = 1_600;
 
-const endpointChoices = [
-  { value: '/api/v1/sms/send/', label: 'v1 send' },
-  { value: '/api/sms/send/', label: 'dashboard send' },
-  { value: '/api/external/send/', label: 'external send' },
-];
+const endpointChoices = Object.entries(sendPaths).map(([label, value]) => ({ value, label }));
 
 const scripted: readonly (readonly [string, string])[] = [
   ['+12025550123', 'is delivered'],
@@ -96,40 +94,57 @@ interface SendFormProps {
   readonly onExchange: (exchange: Exchange) => void;
 }
 
-function SendForm({ world, onExchange }: SendFormProps) {
-  const path = useSignal('/api/v1/sms/send/');
-  const accountId = useSignal(world.accounts[0]?.account_id ?? '');
-  const from = useSignal('');
-  const otherFrom = useSignal('');
-  const to = useSignal('+12025550123');
-  const text = useSignal('Hello from the dashboard');
-  const sendAt = useSignal('');
-  const requestId = useSignal('');
+/** The account and the endpoint, then what is sent. */
+const fields: readonly Field[] = [
+  { name: 'account', kind: 'id', hint: "Uses the account's first key that is not revoked." },
+  { name: 'endpoint', kind: 'choice' },
+  { name: 'from', kind: 'phone' },
+  { name: 'sender_number', kind: 'phone', hint: 'Sent unchanged.' },
+  { name: 'to', kind: 'phone' },
+  { name: 'message', kind: 'text' },
+  { name: 'send_at', title: 'send_at (optional)', kind: 'time' },
+  {
+    name: 'request_id',
+    title: 'request_id (optional)',
+    kind: 'text',
+    hint: 'Used again within 24 hours, it returns the first message.',
+  },
+];
 
-  const senders = useMemo(() => sendersOf(world, accountId.value), [world, accountId.value]);
-  const isOther = from.value === 'other';
-  const chosen = senders.some(({ value }) => value === from.value)
-    ? from.value
-    : (senders[0]?.value ?? '');
+/** The choice of `from` that allows any sender. */
+const anotherNumber = { value: 'other', label: 'another number…' };
+
+function SendForm({ world, onExchange }: SendFormProps) {
+  const typed = useSignal<Typed>({ to: '+12025550123', message: 'Hello from the dashboard' });
+  const { to = '', message = '', request_id: requestId, send_at: sendAt } = typed.value;
+  const path = typed.value['endpoint'] ?? endpointChoices[0]?.value ?? '';
+  const account = typed.value['account'] ?? world.accounts[0]?.account_id ?? '';
+  const senders = useMemo(() => sendersOf(world, account), [world, account]);
+  const chosen = senders.find(({ value }) => value === typed.value['from']) ?? senders[0];
+  const isOther = chosen === anotherNumber;
 
   const sending = useSending(async () => {
     const body = {
-      to: to.value,
-      from: isOther ? otherFrom.value : chosen,
-      message: text.value,
-      ...(requestId.value !== '' && { request_id: requestId.value }),
-      ...(sendAt.value !== '' && { send_at: sendAt.value }),
+      to,
+      from: isOther ? (typed.value['sender_number'] ?? '') : chosen?.value,
+      message,
+      ...(requestId && { request_id: requestId }),
+      ...(sendAt && { send_at: sendAt }),
     };
-    onExchange(
-      await call('exchanges.perform', accountId.value, {
-        method: 'POST',
-        path: path.value,
-        body: JSON.stringify(body),
-      }),
-    );
+    const request = { method: 'POST', path, body: JSON.stringify(body) };
+    onExchange(await call('exchanges.perform', account, request));
     void readState();
   });
 
+  const hints: Readonly<Record<string, ComponentChildren>> = {
+    endpoint: `POST ${path}`,
+    from: senderHint(world, account),
+    to: scripted.find(([number]) => number === to)?.[1] ?? 'E.164, such as +12025550123',
+    message: <Length text={message} />,
+    send_at: (
+      <LaterChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
+    ),
+  };
   return (
     <form
       class="card form pairs"
@@ -137,49 +152,25 @@ function SendForm({ world, onExchange }: SendFormProps) {
       onSubmit={sending.onSubmit}
       noValidate
     >
-      <Select
-        label="Account"
-        of={accountId}
-        choices={accountChoices(world)}
-        hint="Uses the account's first key that is not revoked."
-      />
-      <Select label="Endpoint" of={path} choices={endpointChoices} hint={`POST ${path.value}`} />
-      <Select
-        label="From"
-        of={from}
-        value={isOther ? 'other' : chosen}
-        choices={[...senders, { value: 'other', label: 'another number…' }]}
-        hint={senderHint(world, accountId.value)}
-      />
-      {isOther && (
-        <TextField label="Sender number" type="tel" of={otherFrom} hint="Sent unchanged." />
-      )}
-      <TextField
-        label="To"
-        type="tel"
-        list="recipients"
-        of={to}
-        hint={
-          scripted.find(([number]) => number === to.value)?.[1] ?? 'E.164, such as +12025550123'
-        }
-      />
+      {fields
+        .filter(({ name }) => name !== 'sender_number' || isOther)
+        .map((field) => (
+          <FieldInput
+            key={field.name}
+            field={field}
+            hint={hints[field.name] ?? field.hint}
+            typed={typed}
+            choices={{ account: accountChoices(world), endpoint: endpointChoices, from: senders }}
+            placeholders={{ send_at: '2026-01-01T00:00:00.000Z' }}
+            {...(field.name === 'message' && { rows: 4 })}
+            {...(field.name === 'to' && { list: 'recipients' })}
+          />
+        ))}
       <datalist id="recipients">
         {scripted.map(([number, fate]) => (
           <option key={number} value={number} label={fate} />
         ))}
       </datalist>
-      <TextBox of={text} />
-      <TextField
-        label="send_at (optional)"
-        of={sendAt}
-        placeholder="2026-01-01T00:00:00.000Z"
-        hint={<LaterChoices onChoose={(value) => (sendAt.value = value)} />}
-      />
-      <TextField
-        label="request_id (optional)"
-        of={requestId}
-        hint="Used again within 24 hours, it returns the first message."
-      />
       <Failure error={sending.error} />
       <div class="actions">
         <Submit aria-busy={sending.isBusy}>Send message</Submit>
@@ -188,23 +179,16 @@ function SendForm({ world, onExchange }: SendFormProps) {
   );
 }
 
-function TextBox({ of }: { readonly of: Text }) {
-  const length = [...of.value].length;
-  const { segments, encoding } = segmentText(of.value);
+function Length({ text }: { readonly text: string }) {
+  const length = [...text].length;
+  const { segments, encoding } = segmentText(text);
   const isTooLong = length > mostCharacters;
   return (
-    <TextArea
-      label="Message"
-      of={of}
-      rows={4}
-      hint={
-        <span class={isTooLong ? 'problem' : ''} data-testid="length">
-          {length.toLocaleString('en')} of {mostCharacters.toLocaleString('en')} characters ·{' '}
-          {segments} {segments === 1 ? 'segment' : 'segments'} · {encoding}
-          {isTooLong ? ' · too long' : ''}
-        </span>
-      }
-    />
+    <span class={isTooLong ? 'problem' : ''} data-testid="length">
+      {length.toLocaleString('en')} of {mostCharacters.toLocaleString('en')} characters · {segments}{' '}
+      {segments === 1 ? 'segment' : 'segments'} · {encoding}
+      {isTooLong ? ' · too long' : ''}
+    </span>
   );
 }
 
@@ -226,14 +210,18 @@ function LaterChoices({ onChoose }: { readonly onChoose: (iso: string) => void }
   );
 }
 
-function sendersOf(world: World, accountId: string) {
-  const own = world.sims.filter(({ account_id: id }) => id === accountId);
+function sendersOf({ sims }: World, account: string): readonly Choice[] {
+  const isOf = (owner: string | null) => (sim: Sim) => sim.account_id === owner;
   return [
-    ...own.map(({ number, connected, active }) => ({
+    ...sims.filter(isOf(account)).map(({ number, connected, active }) => ({
       value: number,
       label: `${number} · own SIM${connected ? '' : ', not connected'}${active ? '' : ', deactivated'}`,
     })),
-    ...world.pool.map(({ number }) => ({ value: number, label: `${number} · shared pool` })),
+    ...sims.filter(isOf(null)).map(({ number }) => ({
+      value: number,
+      label: `${number} · shared pool`,
+    })),
+    anotherNumber,
   ];
 }
 

@@ -3,6 +3,7 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { useRunning } from '../form.ts';
 import { Failure } from './notices.tsx';
 
@@ -36,43 +37,67 @@ export function Action({ act, children, kind = 'plain', disabled = false, label 
 
 interface ConfirmedProps {
   readonly act: () => Promise<unknown>;
-  /** The verb; the confirming button shows `Really` before it. */
+  /** The verb. */
   readonly children: string;
-  /** The object of the action, for screen readers. */
+  /** The object of the action. */
   readonly what?: string;
+  /** What is lost. */
+  readonly warning: string;
 }
 
-/** A button that asks for confirmation before it acts. */
-export function ConfirmedAction({ act, children, what = '' }: ConfirmedProps) {
+/** A button that asks in a dialog before it acts. */
+export function ConfirmedAction({ act, children, what = '', warning }: ConfirmedProps) {
   const isAsked = useSignal(false);
-  const really = `Really ${children.toLowerCase()}`;
-  if (isAsked.value) {
-    const actOnce = async () => {
-      await act();
-      isAsked.value = false;
-    };
-    return (
-      <Action act={actOnce} kind="danger" label={`${really} ${what}`.trim()}>
-        {really}
-      </Action>
-    );
-  }
+  const dialog = useRef<HTMLDialogElement>(null);
+  const question = `${children} ${what}`.trim();
+  useEffect(() => {
+    if (isAsked.value) dialog.current?.showModal();
+  }, [isAsked.value]);
+  const close = () => dialog.current?.close();
   return (
-    <button
-      type="button"
-      class="button plain"
-      aria-label={`${children} ${what}`.trim()}
-      onClick={() => {
-        isAsked.value = true;
-      }}
-    >
-      {children}
-    </button>
+    <>
+      <button
+        type="button"
+        class="button plain"
+        aria-label={question}
+        onClick={() => {
+          isAsked.value = true;
+        }}
+      >
+        {children}
+      </button>
+      {isAsked.value && (
+        <dialog
+          ref={dialog}
+          class="card"
+          aria-label={`${question}?`}
+          onClose={() => {
+            isAsked.value = false;
+          }}
+        >
+          <h2>{question}?</h2>
+          <p>{warning}</p>
+          <div class="actions">
+            <button type="button" class="button plain" onClick={close}>
+              Cancel
+            </button>
+            <Action act={() => act().then(close)} kind="danger">
+              {children}
+            </Action>
+          </div>
+        </dialog>
+      )}
+    </>
   );
 }
 
 /** Copies the result of `text` and confirms it. */
-export function CopyButton(props: { readonly text: () => string; readonly children: string }) {
+export function CopyButton(props: {
+  readonly text: () => string;
+  readonly children: string;
+  /** What is copied, if the button's text does not name it. */
+  readonly what?: string;
+}) {
   const copied = useSignal(false);
   const copy = async () => {
     await copyText(props.text());
@@ -83,6 +108,7 @@ export function CopyButton(props: { readonly text: () => string; readonly childr
   };
   return (
     <button type="button" class="button plain" onClick={() => void copy()}>
+      {props.what !== undefined && <span class="hidden">{props.what}: </span>}
       <span aria-live="polite">{copied.value ? 'Copied' : props.children}</span>
     </button>
   );

@@ -1,78 +1,131 @@
 /**
- * Form fields, each bound to a value. Labels and hints are linked to their input for screen
- * readers.
+ * The inputs of forms. Labels and hints are linked to their input for screen readers.
  */
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
-
-interface FieldProps {
-  readonly label: string;
-  readonly hint?: ComponentChildren;
-  /** The message of the refusal that names this field. */
-  readonly problem?: string | undefined;
-  readonly children: (ids: {
-    readonly id: string;
-    readonly 'aria-describedby': string;
-    readonly 'aria-invalid': boolean;
-  }) => ComponentChildren;
-}
-
-export function Field({ label, hint, problem, children }: FieldProps) {
-  const id = useId();
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {children({ id, 'aria-describedby': `${id}-hint`, 'aria-invalid': problem !== undefined })}
-      <div class="hint" id={`${id}-hint`}>
-        {problem === undefined ? hint : <span class="problem">{problem}</span>}
-      </div>
-    </div>
-  );
-}
-
-/** The value of an input: a signal, or any object with the same `value`. */
-export interface Text {
-  value: string;
-}
+import { chosenFields, type Field, labelOf, pathOf, type Typed } from '../field.ts';
+import { CodeText } from './code-text.tsx';
 
 export interface Choice {
   readonly value: string;
   readonly label: string;
 }
 
-interface SelectProps {
-  readonly label: string;
-  readonly of: Text;
-  /** The shown choice, if it differs from the value of `of`. */
-  readonly value?: string;
-  readonly choices: readonly Choice[];
+/** By the path of a field. */
+type ByPath<T> = Readonly<Record<string, T>>;
+
+interface FieldProps {
+  readonly field: Field;
+  readonly typed: Signal<Typed>;
+  readonly path?: string;
+  /** The message of the mistake at this path. */
+  readonly problem?: (path: string) => string | undefined;
+  readonly placeholders?: Typed;
+  /** Replaces the description of the declaration. */
   readonly hint?: ComponentChildren;
+  /** Choices that the declaration cannot know. */
+  readonly choices?: ByPath<readonly Choice[]>;
+  /** The height of a long text. */
+  readonly rows?: number;
+  /** The id of a list of suggestions. */
+  readonly list?: string;
 }
 
-export function Select({ label, of, value = of.value, choices, hint }: SelectProps) {
+/** A field; the fields of an object; or a choice of variants and the fields of the chosen one. */
+export function FieldInput(props: FieldProps) {
+  const { field, typed, path = field.name, problem, choices } = props;
+  const { hint = choices?.[path] === undefined ? field.hint : undefined } = props;
+  const id = useId();
+  const inner = (each: Field) => (
+    <FieldInput {...props} key={each.name} field={each} path={pathOf(path, each.name)} />
+  );
+  if (field.kind === 'object') return <>{field.fields?.map(inner)}</>;
+  const mistake = problem?.(path);
   return (
-    <Field label={label} hint={hint}>
-      {(ids) => <Choices {...ids} value={value} of={of} choices={choices} />}
-    </Field>
+    <>
+      <div class={field.kind === 'variants' ? 'field broad' : 'field'}>
+        <label for={id}>{labelOf(field)}</label>
+        <Input {...props} id={id} path={path} isInvalid={mistake !== undefined} />
+        <div class="hint" id={`${id}-hint`}>
+          {mistake !== undefined ? (
+            <span class="problem">{mistake}</span>
+          ) : typeof hint === 'string' ? (
+            <CodeText text={hint} />
+          ) : (
+            hint
+          )}
+        </div>
+      </div>
+      {field.kind === 'variants' && chosenFields(field, path, typed.value).map(inner)}
+    </>
   );
 }
 
+interface InputProps extends FieldProps {
+  readonly id: string;
+  readonly path: string;
+  readonly isInvalid: boolean;
+}
+
+function Input(props: InputProps) {
+  const { id, path, field, typed, isInvalid, placeholders = {}, choices, list } = props;
+  const { rows = field.kind === 'pairs' ? 2 : undefined } = props;
+  const value = typed.value[path] ?? '';
+  const onType = (text: string) => {
+    typed.value = { ...typed.value, [path]: text };
+  };
+  const shared = {
+    id,
+    'aria-describedby': `${id}-hint`,
+    'aria-invalid': isInvalid,
+    ...(placeholders[path] !== undefined && { placeholder: placeholders[path] }),
+  };
+  const offered = choices?.[path] ?? choicesFor(field);
+  if (offered.length > 0)
+    return <Choices {...shared} value={value} choices={offered} onChoose={onType} />;
+  const onInput = (event: { readonly currentTarget: { readonly value: string } }) =>
+    onType(event.currentTarget.value);
+  if (rows !== undefined) return <textarea {...shared} {...{ rows, value, onInput }} />;
+  return (
+    <input
+      {...shared}
+      // Not `number`: for text that is no number, the browser would return an empty text.
+      type={field.kind === 'phone' ? 'tel' : 'text'}
+      {...(field.kind === 'number' && { inputmode: 'decimal' as const })}
+      {...(list !== undefined && { list })}
+      autocomplete="off"
+      spellcheck={false}
+      {...{ value, onInput }}
+    />
+  );
+}
+
+/** The choices that the declaration gives; `default` leaves an optional field out. */
+export function choicesFor({ kind, fields = [], words = [], isRequired }: Field): Choice[] {
+  if (kind === 'variants') {
+    return fields.map(({ title = '' }, at) => ({ value: String(at), label: title }));
+  }
+  const named = kind === 'truth' ? ['yes', 'no'] : kind === 'choice' ? words : [];
+  if (named.length === 0 || isRequired) return choicesOf(named);
+  return [{ value: '', label: 'default' }, ...choicesOf(named)];
+}
+
 interface ChoicesProps {
-  readonly of: Text;
-  readonly value?: string;
+  readonly value: string;
   readonly choices: readonly Choice[];
+  readonly onChoose: (value: string) => void;
   readonly 'aria-label'?: string;
 }
 
 /** A list to choose from, without a visible label. */
-export function Choices({ of, value = of.value, choices, ...more }: ChoicesProps) {
+export function Choices({ value, choices, onChoose, ...more }: ChoicesProps) {
+  const chosen = choices.find((choice) => choice.value === value) ?? choices[0];
   return (
     <select
       {...more}
-      value={value}
-      onChange={(event) => {
-        of.value = event.currentTarget.value;
-      }}
+      value={chosen?.value}
+      onChange={(event) => onChoose(event.currentTarget.value)}
     >
       {choices.map((choice) => (
         <option key={choice.value} value={choice.value}>
@@ -83,17 +136,21 @@ export function Choices({ of, value = of.value, choices, ...more }: ChoicesProps
   );
 }
 
+interface SearchProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onType: (text: string) => void;
+}
+
 /** Shows its label as the placeholder. */
-export function SearchInput({ label, of }: { readonly label: string; readonly of: Text }) {
+export function SearchInput({ label, value, onType }: SearchProps) {
   return (
     <input
       type="search"
       aria-label={label}
       placeholder={label}
-      value={of.value}
-      onInput={(event) => {
-        of.value = event.currentTarget.value;
-      }}
+      value={value}
+      onInput={(event) => onType(event.currentTarget.value)}
     />
   );
 }
@@ -103,73 +160,16 @@ export function choicesOf(names: readonly string[]): Choice[] {
   return names.map((value) => ({ value, label: value }));
 }
 
+interface SubmitProps {
+  readonly children: string;
+  readonly kind?: 'main' | 'plain';
+  readonly 'aria-busy'?: boolean;
+}
+
 export function Submit({ children, kind = 'main', ...more }: SubmitProps) {
   return (
     <button type="submit" class={`button ${kind}`} {...more}>
       {children}
     </button>
-  );
-}
-
-interface SubmitProps {
-  readonly children: string;
-  readonly kind?: 'main' | 'plain';
-  readonly disabled?: boolean;
-  readonly 'aria-busy'?: boolean;
-}
-
-interface TextAreaProps {
-  readonly label: string;
-  readonly of: Text;
-  readonly rows: number;
-  readonly hint?: ComponentChildren;
-}
-
-export function TextArea({ label, of, rows, hint }: TextAreaProps) {
-  return (
-    <Field label={label} hint={hint}>
-      {(ids) => (
-        <textarea
-          {...ids}
-          rows={rows}
-          value={of.value}
-          onInput={(event) => {
-            of.value = event.currentTarget.value;
-          }}
-        />
-      )}
-    </Field>
-  );
-}
-
-interface TextProps {
-  readonly label: string;
-  readonly of: Text;
-  readonly hint?: ComponentChildren;
-  readonly problem?: string | undefined;
-  readonly placeholder?: string;
-  /** Not `number`: for text that is no number, the browser would return an empty text. */
-  readonly type?: 'text' | 'search' | 'tel' | 'password';
-  readonly inputmode?: 'numeric' | 'decimal';
-  readonly list?: string;
-  readonly required?: boolean;
-}
-
-export function TextField({ label, of, hint, problem, ...more }: TextProps) {
-  return (
-    <Field label={label} hint={hint} problem={problem}>
-      {(ids) => (
-        <input
-          {...ids}
-          {...(more as object)}
-          autocomplete="off"
-          spellcheck={false}
-          value={of.value}
-          onInput={(event) => {
-            of.value = event.currentTarget.value;
-          }}
-        />
-      )}
-    </Field>
   );
 }

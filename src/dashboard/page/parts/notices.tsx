@@ -3,7 +3,7 @@
  */
 import type { ComponentChildren } from 'preact';
 import { errorText } from '../control.ts';
-import { FieldMistakes } from '../numbers.ts';
+import { FieldMistakes } from '../field.ts';
 
 export function Empty(props: { readonly title: string; readonly children?: ComponentChildren }) {
   return (

@@ -8,6 +8,8 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 
 export interface Column<T> {
   readonly head: string;
+  /** An explanation of the head. */
+  readonly title?: string | undefined;
   readonly cell: (row: T) => ComponentChildren;
   /** A class for head and cells: `wide` is hidden on a phone, `number` is right-aligned. */
   readonly kind?: string;
@@ -65,8 +67,8 @@ export function TableHead<T>({ columns, ...row }: PartProps<T> & { 'aria-rowinde
   return (
     <thead>
       <tr {...row}>
-        {columns.map(({ head, kind, isHeadHidden = false }) => (
-          <th key={head} scope="col" class={kind}>
+        {columns.map(({ head, title, kind, isHeadHidden = false }) => (
+          <th key={head} scope="col" class={kind} title={title}>
             {isHeadHidden ? <span class="hidden">{head}</span> : head}
           </th>
         ))}

@@ -1,0 +1,371 @@
+/**
+ * Credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1, SVC-4. Each case also sends a
+ * valid key or number, so that a service that refuses everything does not pass.
+ */
+import { about, type Case } from '../case.ts';
+import { paths, type Subject, type Trial } from '../trial.ts';
+
+const unknownId = '00000000-0000-4000-8000-000000000000';
+const sendPaths = [paths.send, paths.dashboard_send, paths.external_send];
+const code = 'auth_invalid_keyy';
+
+/** Reads the account statistics with a given header: free, and never throttled. */
+function withHeader(t: Trial, authorization: string) {
+  return t.request({ method: 'GET', path: paths.stats, headers: { authorization } });
+}
+
+/** The account, whose key was used once, and statistics without a key. */
+async function withGoodKey(t: Trial): Promise<Subject> {
+  const account = await t.account();
+  await t.get(paths.stats, account.key);
+  await t.get(paths.stats, undefined);
+  return account;
+}
+
+/** The paths of all reads: of a message, of lists, of the device's tasks. */
+function readPaths({ sims }: Subject, messageId: string = unknownId): string[] {
+  const tasks = sims.map(({ deviceId }) => paths.tasks(deviceId)).slice(0, 1);
+  return [paths.stats, paths.received, paths.read(messageId), ...tasks];
+}
+
+/** Requests with this key on each path. Without a key the send is invalid too: the key comes first. */
+async function everywhere(
+  t: Trial,
+  key: string | undefined,
+  account: Subject,
+  posts: readonly string[],
+): Promise<void> {
+  for (const path of readPaths(account)) await t.get(path, key);
+  if (account.from !== '')
+    for (const path of posts) await t.post(path, key, key === undefined ? {} : t.fields(account));
+}
+
+function swapCase(text: string): string {
+  return text.replace(/[a-z]/gi, (letter) =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  );
+}
+
+const lookalikes: Readonly<Record<string, string>> = { '0': 'O', O: '0', '1': 'l', l: '1', I: '1' };
+
+/** Other keys that differ slightly from the valid one, and the sends to try each on. */
+function nearly(key: string): { readonly wrong: string; readonly posts: readonly string[] }[] {
+  const middle = Math.floor(key.length / 2);
+  const other = key[middle] === 'x' ? 'y' : 'x';
+  const near = [
+    { wrong: swapCase(key), posts: sendPaths },
+    { wrong: key.toLowerCase(), posts: [] },
+    { wrong: key.slice(0, middle + 1), posts: [paths.external_send] },
+    { wrong: `${key.slice(0, middle)}${other}${key.slice(middle + 1)}`, posts: [paths.send] },
+    { wrong: key.replace(/[0O1lI]/, (letter) => lookalikes[letter] ?? letter), posts: [] },
+    { wrong: `${key}.`, posts: [paths.dashboard_send] },
+  ];
+  return near.filter(({ wrong }) => wrong !== key);
+}
+
+/** Keys with a letter changed, dropped or added, in other case, or cut in half. */
+function nearlyRight(key: string): string[] {
+  const last = key.at(-1) === 'x' ? 'y' : 'x';
+  const ends = [`${key.slice(0, -1)}${last}`, key.slice(0, -1), `${key}x`, key.toUpperCase()];
+  const all = [...ends, key.slice(0, Math.ceil(key.length / 2)), 'wrong'];
+  const wrong = [...nearly(key).map((one) => one.wrong), ...all];
+  return [...new Set(wrong)].filter((one) => one !== key && one !== '');
+}
+
+/** A number of the same length whose digit before the last seven is another. */
+function altered(number: string): string {
+  const at = number.length - 8;
+  return `${number.slice(0, at)}${number[at] === '3' ? '4' : '3'}${number.slice(at + 1)}`;
+}
+
+export const authCases: readonly Case[] = [
+  {
+    ...about('AUTH-1/bearer-key-is-accepted', ['sender'], { sends: 2 }),
+    sends: 'a send and a read with `Authorization: Bearer <key>`, and without',
+    demands: '202 and 200 with the key, 401 without',
+    also: ['SEND-3', 'READ-1'],
+    steps: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      await t.read(account, messageId);
+      await t.post(paths.send, undefined, t.fields(account));
+      await t.get(paths.read(messageId), undefined);
+    },
+  },
+  {
+    ...about('AUTH-1/every-endpoint-asks', ['sender', 'device'], { sends: 7 }),
+    spends: { send: 3, dashboard_send: 2, external_send: 2, received: 1, tasks: 2, address: 1 },
+    sends: 'a request to each of the seven endpoints without a key, then with one',
+    demands: '401 without a key; any other status with it',
+    steps: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      for (const key of [undefined, account.key]) {
+        for (const path of sendPaths) await t.post(path, key, t.fields(account));
+        for (const path of readPaths(account, messageId)) await t.get(path, key);
+      }
+    },
+  },
+  {
+    ...about('AUTH-1/no-other-scheme', ['key']),
+    sends: 'the right key under other schemes, without a scheme, and in the query',
+    demands: '401 each',
+    steps: async (t) => {
+      const { key } = await withGoodKey(t);
+      const basic = Buffer.from(`${key}:`).toString('base64');
+      t.target.client.masks.hide(basic);
+      for (const header of [`Token ${key}`, `Basic ${basic}`, `ApiKey ${key}`, key, 'Bearer', ''])
+        await withHeader(t, header);
+      await t.get(`${paths.stats}?api_key=${key}`, undefined);
+      await t.get(paths.stats, undefined, { 'x-api-key': key });
+    },
+  },
+  {
+    ...about('AUTH-2/shown-once', ['fresh']),
+    sends: 'the creation of a key on the control port, then the list of keys',
+    demands: 'the chosen name in both; the full key only at creation, and it is accepted',
+    steps: async (t) => {
+      const account = await withGoodKey(t);
+      await t.get(paths.stats, await t.createdKey(account, 'chosen by the user'));
+    },
+  },
+  {
+    ...about('AUTH-2/keys-differ', ['key', 'other-key']),
+    sends: 'statistics with two keys of one account, with a control port after a third was revoked',
+    demands: 'different keys, and both work',
+    steps: async (t) => {
+      const account = await t.account();
+      await t.get(paths.stats, account.key);
+      const second = await t.secondKey(account);
+      if (t.controlled) await t.revoke(await t.secondKey(account));
+      for (const key of [account.key, second.key]) await t.get(paths.stats, key);
+    },
+  },
+  {
+    ...about('AUTH-3/missing-key', ['key'], { sends: 1 }),
+    spends: { send: 1, address: 1 },
+    sends: 'requests without a key; the send is invalid too',
+    demands: `401 with code ${code}`,
+    steps: async (t) => everywhere(t, undefined, await withGoodKey(t), [paths.send]),
+  },
+  {
+    ...about('AUTH-3/wrong-key', ['key'], { sends: 1 }),
+    spends: { send: 1, received: 1, address: 1 },
+    sends: 'requests with an unknown key',
+    demands: `401 with code ${code}`,
+    steps: async (t) => {
+      const account = await withGoodKey(t);
+      await everywhere(t, `wrong${account.key.slice(5)}`, account, [paths.send]);
+    },
+  },
+  {
+    ...about('AUTH-3/nearly-right-key', ['key']),
+    sends: 'the key with a letter changed, dropped or added, in other case, or cut in half',
+    demands: `401 with code ${code}`,
+    steps: async (t) => {
+      const { key } = await withGoodKey(t);
+      for (const wrong of nearlyRight(key)) {
+        t.target.client.masks.hide(wrong);
+        await t.get(paths.stats, wrong);
+      }
+    },
+  },
+  {
+    ...about('AUTH-3/nearly-right-key-everywhere', ['sender'], { sends: 6 }),
+    spends: { send: 2, dashboard_send: 2, external_send: 2, address: 6 },
+    sends:
+      'the key in other case, cut in half, with one letter changed or a dot added, to each endpoint (on sends: other case on each, the others on one)',
+    demands: `401 with code ${code}`,
+    steps: async (t) => {
+      const account = await withGoodKey(t);
+      for (const { wrong, posts } of nearly(account.key)) {
+        t.target.client.masks.hide(wrong);
+        await everywhere(t, wrong, account, posts);
+      }
+    },
+  },
+  {
+    ...about('AUTH-3/revoked-key', ['key', 'revoked-key'], { sends: 3 }),
+    spends: { send: 1, dashboard_send: 1, external_send: 1, received: 1, address: 1 },
+    sends: 'requests to each endpoint with a key that was accepted and has been revoked',
+    demands: `401 with code ${code}; the account's other keys still work`,
+    steps: async (t) => {
+      const account = await t.account();
+      const { flags } = t.target;
+      let revoked = flags.revokedKey;
+      if (t.controlled) {
+        const second = await t.secondKey(account);
+        await t.get(paths.stats, second.key);
+        if (account.from !== '') await t.post(paths.send, second.key, t.fields(account));
+        await t.revoke(second);
+        revoked = second.key;
+      }
+      await everywhere(t, revoked, account, sendPaths);
+      for (const key of [account.key, flags.otherApiKey, flags.secondApiKey])
+        if (key !== undefined) await t.get(paths.stats, key);
+    },
+  },
+  {
+    ...about('AUTH-4/unknown-number', ['sender', 'unknown-from'], { sends: 2 }),
+    sends: 'a `from` that no SIM has, after one that the account has',
+    demands: '403 with code from_number_not_found',
+    steps: async (t) => {
+      const account = await t.account();
+      await t.queued(account);
+      await t.send(account, { from: t.unusedNumber() });
+    },
+  },
+  {
+    ...about('AUTH-4/unknown-to-an-account-without-sims', ['fresh'], { sends: 2 }),
+    sends: 'a `from` that no SIM has, by an account without any',
+    demands: '403 with code from_number_not_found',
+    steps: async (t) => {
+      await t.queued(await t.account());
+      await t.send(await t.account({ sims: 0 }), { from: t.unusedNumber() });
+    },
+  },
+  {
+    ...about('AUTH-4/every-digit-counts', ['sender'], { sends: 2 }),
+    sends: "the account's number with one digit changed, the eighth from the end, as `from`",
+    demands: '403: this is a different number',
+    steps: async (t) => {
+      const account = await t.account();
+      await t.queued(account);
+      const from = altered(account.from);
+      t.target.known.addNumber(from, { is: 'altered' });
+      await t.send(account, { from });
+    },
+  },
+  {
+    ...about('AUTH-5/not-allowed', ['fresh'], { sends: 4 }),
+    sends: 'a message from a number that the account may no longer use, then from its other number',
+    demands: '403 with code from_number_access_deniedd, then 202',
+    steps: async (t) => {
+      const account = await t.account({ sims: 2 });
+      await t.queued(account);
+      await t.patchSim(account, 0, { allowed: false });
+      await t.send(account);
+      await t.send(account, { from: account.sims[1]?.number });
+      await t.patchSim(account, 0, { allowed: true });
+      await t.send(account);
+    },
+  },
+  {
+    ...about('AUTH-5/another-accounts-number', ['sender', 'foreign-from'], { sends: 2 }),
+    sends: "another account's number",
+    demands:
+      '403 with code from_number_access_deniedd, or from_number_not_found where the service hides it (foreignNumber)',
+    steps: async (t) => {
+      const account = await t.account();
+      await t.queued(account);
+      const from = t.target.flags.foreignFrom ?? (await t.account()).from;
+      await t.send(account, { from });
+    },
+  },
+  {
+    ...about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], { sends: 3 }),
+    sends: 'a message from a deactivated SIM, and from an active one',
+    demands: '503 with code device_inactive; 202 from the active one',
+    steps: async (t) => {
+      const account = await t.account({ sims: 2 });
+      await t.send(account);
+      const from = t.target.flags.inactiveFrom ?? account.sims[1]?.number;
+      if (t.controlled) {
+        await t.queued(account, { from });
+        await t.patchSim(account, 1, { active: false });
+      }
+      await t.send(account, { from });
+      await t.send(account);
+    },
+  },
+  {
+    ...about('ERR-2/active-again', ['fresh'], { sends: 2 }),
+    sends: 'a message from a SIM that was deactivated and activated again',
+    demands: '503, then 202',
+    steps: async (t) => {
+      const account = await t.account();
+      for (const active of [false, true]) {
+        await t.patchSim(account, 0, { active });
+        await t.send(account);
+      }
+    },
+  },
+  {
+    ...about('SVC-1/through-its-own-sim', ['sender', 'device'], { sends: 1 }),
+    sends: 'a message from each SIM of the account',
+    demands: '202, from that number and device',
+    steps: async (t) => {
+      const account = await t.account({ sims: 2 });
+      for (const { number } of account.sims) await t.send(account, { from: number });
+    },
+  },
+  {
+    ...about('SVC-1/pool-without-a-sim', ['pool'], { sends: 2 }),
+    sends: 'a message from the pool number by an account without a SIM',
+    demands: '202, from the pool number, through a device',
+    steps: async (t) => {
+      await t.send(await t.account({ sims: 0 }), { from: await t.control.poolNumber() });
+    },
+  },
+  {
+    ...about('SVC-1/pool-with-a-disconnected-sim', ['pool'], { sends: 1 }),
+    sends: 'a message from the pool number by an account whose only SIM is not connected',
+    demands: '202: it has no connected SIM of its own',
+    steps: async (t) => {
+      const account = await t.account();
+      await t.patchSim(account, 0, { connected: false });
+      await t.send(account, { from: await t.control.poolNumber() });
+    },
+  },
+  {
+    ...about('SVC-1/not-through-anothers-sim', ['sender', 'second-account'], { sends: 2 }),
+    sends: "a message from another account's number, by an account without a SIM if possible",
+    demands: '403',
+    steps: async (t) => {
+      const owner = await t.account();
+      await t.queued(owner);
+      const other = t.controlled ? await t.account({ sims: 0 }) : await t.otherAccount();
+      await t.send(other, { from: owner.from });
+    },
+  },
+  {
+    ...about('SVC-4/successes-are-json', ['sender', 'device'], { sends: 4 }),
+    spends: { send: 2, dashboard_send: 1, external_send: 1, received: 1, tasks: 1 },
+    sends: 'a good request to each of the seven endpoints, and a replay',
+    demands: 'JSON bodies, declared as application/json',
+    steps: async (t) => {
+      const account = await t.account();
+      const fields = t.fields(account, { request_id: t.requestId() });
+      const { messageId } = await t.queued(account, fields);
+      for (const path of sendPaths) await t.post(path, account.key, fields);
+      for (const path of readPaths(account, messageId)) await t.get(path, account.key);
+    },
+  },
+  {
+    ...about('SVC-4/refusals-are-json', ['key']),
+    sends: 'a good request, one without a key, one for an unknown id',
+    demands: 'JSON bodies, declared as application/json',
+    steps: async (t) => {
+      const account = await withGoodKey(t);
+      await t.read(account, unknownId);
+    },
+  },
+  {
+    ...about('SVC-4/refused-senders-are-json', ['sender'], { sends: 4 }),
+    sends: 'refusals with 400, 402, 403 and 503, as far as they can be provoked',
+    demands: 'JSON bodies, declared as application/json',
+    steps: async (t) => {
+      const { unknownFrom, inactiveFrom, exhaustedApiKey: key, exhaustedFrom } = t.target.flags;
+      const account = await t.account(t.controlled ? { sims: 2, quota: 1 } : {});
+      if (t.controlled) await t.patchSim(account, 1, { active: false });
+      const unknown = t.controlled ? t.unusedNumber() : unknownFrom;
+      await t.get(paths.stats, account.key);
+      await t.send(account, { message: 'x'.repeat(1601) });
+      for (const from of [unknown, inactiveFrom ?? account.sims[1]?.number])
+        if (from !== undefined) await t.send(account, { from });
+      if (t.controlled) for (let i = 0; i < 2; i += 1) await t.send(account);
+      else if (key !== undefined)
+        await t.send({ key, from: exhaustedFrom ?? account.from, sims: [] });
+    },
+  },
+];

@@ -1,0 +1,291 @@
+/**
+ * Limits of each endpoint, and what a 429 says. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3, ERR-3,
+ * ERR-4, SVC-4. Nearly all of them judge the floods that the run makes once.
+ */
+
+import type { RuleId } from '../../src/ledger/rules.ts';
+import { limits } from '../buckets.ts';
+import { about, type Case } from '../case.ts';
+import { flood } from '../flood.ts';
+import { floodOf } from '../floods.ts';
+import { caseName, justAfterTheMinute, type Limited, limited, passed } from '../limited.ts';
+import { type Recording, recorded } from '../recording.ts';
+import type { Need } from '../target.ts';
+import { paths, type Trial } from '../trial.ts';
+
+const seconds = 1_000;
+const unknownId = '00000000-0000-4000-8000-000000000000';
+
+interface FloodCase {
+  readonly needs?: readonly Need[];
+  /** The longest wait in seconds that its judge needs to have seen. */
+  readonly waits?: number;
+  readonly sends: string;
+  readonly demands: string;
+}
+
+/** A case that judges the flood of an endpoint. */
+function byFlood(
+  id: `${RuleId}/${string}`,
+  bucket: keyof typeof floodOf,
+  { needs = [], waits, sends, demands }: FloodCase,
+): Case {
+  const recording = floodOf[bucket];
+  return {
+    ...about(id, [...recording.needs, ...needs], waits === undefined ? {} : { waits }),
+    alone: true,
+    recordings: [recording],
+    sends,
+    demands,
+  };
+}
+
+function ofEndpoint(one: Limited): Case[] {
+  const { name, rule, limit } = one;
+  const many = `more than ${limit} requests to ${name}`;
+  return [
+    byFlood(`${rule}/${limit}-pass`, name, {
+      sends: `${many} within a minute, with two user agents, keys, SIMs and other queries`,
+      demands: `${limit} pass, then 429`,
+    }),
+    byFlood(`${rule}/a-minute`, name, {
+      waits: 62,
+      sends: `${many} at once, then one before and one after Retry-After`,
+      demands: 'what was spent is back after a minute, and not before',
+    }),
+    byFlood(`ERR-3/sufficient-and-tight-${caseName(one)}`, name, {
+      waits: 62,
+      sends: `requests to ${name} until 429; one a second before Retry-After is over, one after it`,
+      demands: 'Retry-After in whole seconds; the first is 429, the second passes',
+    }),
+    byFlood(`ERR-4/detail-${caseName(one)}`, name, {
+      sends: `requests to ${name} until 429`,
+      demands: 'a JSON object with a text `detail` that states the seconds of Retry-After',
+    }),
+    byFlood(`LIMIT-7/${caseName(one)}-leaves-the-others`, name, {
+      sends: `${many}, then some to every other endpoint`,
+      demands: 'a 429 at this endpoint, none at the others',
+    }),
+    byFlood(`AUTH-6/keys-of-a-user-share-${caseName(one)}`, name, {
+      needs: ['other-key'],
+      sends: `${many} with two keys of one account in turn`,
+      demands: `${limit} pass, then 429`,
+    }),
+    byFlood(`AUTH-6/users-do-not-share-${caseName(one)}`, name, {
+      needs: ['second-account'],
+      sends: `${many} by one account, then one by another, from one address`,
+      demands: '429 for the first account, none for the second',
+    }),
+    manyMinutes(one),
+  ];
+}
+
+/** Requests that other cases may have sent to it before. */
+const fewPolls = 10;
+
+/**
+ * Empties the bucket of tasks at the start of a run, so that the main flood of tasks happens in a
+ * later minute.
+ */
+const earlyFlood: Recording = {
+  name: 'an early flood of tasks',
+  needs: ['key', 'device'],
+  spends: { tasks: limits.tasks - fewPolls },
+  throttled: 2,
+  seconds: 2,
+  waits: 62,
+  inIdleTime: true,
+  record: async (t) => {
+    const { key, sims } = await t.account();
+    const poll = () => t.get(paths.tasks(sims[0]?.deviceId ?? ''), key);
+    const replies = await flood(limits.tasks + 2, poll);
+    // A bucket with a continuous refill has some tokens again.
+    for (let i = 0; i < 10 && replies.every(passed); i += 1)
+      replies.push(...(await flood(2, poll)));
+  },
+};
+
+/**
+ * Sends one request at the start of a run, then leaves a minute for tokens to accumulate before the
+ * flood.
+ */
+const earlyRequest: Recording = {
+  name: 'an early request for received',
+  needs: ['key'],
+  spends: { received: 1 },
+  seconds: 61,
+  waits: 62,
+  inIdleTime: true,
+  record: async (t) => {
+    await t.get(paths.received, (await t.account()).key);
+    await t.pause(61 * seconds, 'tokens to accumulate');
+  },
+};
+
+const inABurst = Math.floor(limits.received * 0.37);
+
+/** Sends bursts after the flood of received messages; no minute holds more than two bursts. */
+const steadyBursts: Recording = {
+  name: 'bursts of received',
+  needs: ['key'],
+  spends: { received: 2 * inABurst },
+  seconds: 72,
+  waits: 35,
+  follows: floodOf.received,
+  record: async (t) => {
+    const { key } = await t.account();
+    for (const pause of [0, 35, 35]) {
+      await t.pause(pause * seconds, 'the next burst of requests for received messages');
+      await flood(inABurst, () => t.get(paths.received, key));
+    }
+  },
+};
+
+const inRealTime: Partial<Record<Limited['name'], readonly Recording[]>> = {
+  tasks: [earlyFlood, floodOf.tasks],
+  received: [earlyRequest, floodOf.received, steadyBursts],
+};
+
+/**
+ * Floods after pauses that are long enough for tokens to accumulate, more than a minute, and just
+ * over a minute; then steady requests. Without a control port, only of endpoints that cost nothing.
+ */
+function manyMinutes(one: Limited): Case {
+  const recordings = inRealTime[one.name];
+  const half = one.limit / 2;
+  return {
+    ...about(`${one.rule}/many-minutes`, recordings?.[0]?.needs ?? ['clock']),
+    alone: true,
+    ...(recordings !== undefined && { recordings: recordings }),
+    sends: `requests to ${one.name} in several minutes, after pauses and steadily`,
+    demands: `${one.limit} pass in any minute, whatever came before it`,
+    steps: async (t) => {
+      if (!t.controlled) return;
+      const account = await t.account();
+      await justAfterTheMinute(t);
+      await one.call(t, account);
+      for (const pause of [340, 90, 65]) {
+        await t.advance(pause * seconds);
+        await flood(one.limit + 2, () => one.call(t, account));
+      }
+      await t.advance(65 * seconds);
+      for (let i = 0; i < 3; i += 1) {
+        await flood(half, () => one.call(t, account));
+        await t.advance(40 * seconds);
+      }
+    },
+  };
+}
+
+async function reads(t: Trial, times: number): Promise<void> {
+  const account = await t.account();
+  const { messageId } = await t.queued(account);
+  await flood(times, () => t.read(account, messageId));
+}
+
+const floods = [floodOf.send, floodOf.dashboard_send, floodOf.external_send, floodOf.received];
+
+export const limitCases: readonly Case[] = [
+  ...limited.flatMap(ofEndpoint),
+  {
+    ...byFlood('LIMIT-1/throttled-is-not-queued', 'send', {
+      sends: 'more than 120 sends; the list of messages or of tasks, and a refused send again',
+      demands: 'as many messages as were answered 202, and no replay of a refused send',
+    }),
+    also: ['SEND-4'],
+    spends: { send: 1 },
+    steps: async (t) => {
+      const { account, refused } = await recorded(t, floodOf.send);
+      await t.list(account);
+      await t.send(account, refused[0]);
+    },
+  },
+  {
+    ...about('LIMIT-7/the-others-stay-whole', ['sender']),
+    alone: true,
+    recordings: floods,
+    sends: 'floods of four endpoints, one after another, and many reads',
+    demands: 'as many pass at each: requests to other endpoints do not count',
+  },
+  byFlood('LIMIT-7/reads-and-statistics-spend-nothing', 'send', {
+    sends: 'reads and requests for statistics, then more than 120 sends',
+    demands: '120 of the sends pass',
+  }),
+  byFlood('AUTH-6/addresses-of-a-user-share', 'received', {
+    sends: 'more than 120 requests for received messages by one account, then from another address',
+    demands: 'as many pass as from one: authenticated calls are keyed by user',
+  }),
+  byFlood('AUTH-6/unauthenticated-by-address', 'address', {
+    sends: 'requests without a key; then one with a key, and one without from another address',
+    demands: '401 for 120 of them; the key is not throttled, nor is the other address',
+  }),
+  byFlood('AUTH-6/users-do-not-spend-the-address', 'address', {
+    sends: 'requests with a key, then without one from the same address',
+    demands: '401 for 120 of those without a key',
+  }),
+  byFlood('AUTH-6/revoked-key-does-not-spend-the-user', 'address', {
+    needs: ['revoked-key'],
+    sends: 'requests with a revoked key, then with the good key of the same account',
+    demands: 'the revoked key counts for the address, and not for the user',
+  }),
+  {
+    ...about('AUTH-6/users-of-the-pool-do-not-share', ['pool']),
+    sends: '121 sends from the pool number by one account without a SIM, then one by another',
+    demands: '429 for the first account, 202 for the second',
+    steps: async (t) => {
+      const from = await t.control.poolNumber();
+      const account = await t.account({ sims: 0 });
+      const other = await t.account({ sims: 0 });
+      await flood(limits.send + 1, () => t.send(account, { from }));
+      await t.send(other, { from });
+    },
+  },
+  byFlood('ERR-3/sufficient-without-a-key', 'address', {
+    waits: 62,
+    sends: 'requests without a key until 429, then one after Retry-After seconds',
+    demands: 'Retry-After in whole seconds; then 401',
+  }),
+  byFlood('ERR-4/detail-without-a-key', 'address', {
+    sends: 'requests without a key until 429',
+    demands: 'a JSON object with a text `detail` that states the seconds of Retry-After',
+  }),
+  byFlood('SVC-4/throttled-is-json', 'received', {
+    sends: 'requests for received messages until 429',
+    demands: 'a JSON body, declared as application/json',
+  }),
+  byFlood('READ-3/reads-while-sends-are-throttled', 'send', {
+    sends: 'reads after the limit of the send endpoint was met',
+    demands: '200 each',
+  }),
+  {
+    ...about('READ-3/many-reads', ['sender'], { sends: 1 }),
+    sends: '300 reads of one message',
+    demands: '200 each',
+    steps: (t) => reads(t, 300),
+  },
+  {
+    ...about('LIMIT-6/reads', ['sender'], { sends: 1 }),
+    sends: '150 reads of one message',
+    demands: 'no 429',
+    steps: (t) => reads(t, 150),
+  },
+  {
+    ...about('LIMIT-6/reads-of-unknown-ids', ['key']),
+    sends: '150 reads of unknown ids',
+    demands: '404 each, no 429',
+    steps: async (t) => {
+      const account = await t.account();
+      await t.get(paths.stats, account.key);
+      await flood(150, () => t.read(account, unknownId));
+    },
+  },
+  {
+    ...about('LIMIT-6/stats', ['key']),
+    sends: '230 requests for the account statistics',
+    demands: 'no 429',
+    steps: async (t) => {
+      const { key } = await t.account();
+      await flood(230, () => t.get(paths.stats, key));
+    },
+  },
+];

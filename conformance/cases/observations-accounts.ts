@@ -1,0 +1,297 @@
+/**
+ * How a target treats accounts, their senders, limits and quotas where the document is silent: what
+ * needs several accounts, many requests or a search. Observed, not judged.
+ */
+import type { Observation, Seen } from '../case.ts';
+import type { Reply } from '../client.ts';
+import { flood } from '../flood.ts';
+import { floodOf } from '../floods.ts';
+import { largestAccepted } from '../largest-accepted.ts';
+import { answerOf, authenticated, ready } from '../probe.ts';
+import { recorded } from '../recording.ts';
+import { paths, type Subject, type Trial } from '../trial.ts';
+import * as verify from '../verify.ts';
+
+const fresh = ['fresh'] as const;
+const day = 86_400_000;
+
+function statusMeans(reply: Reply, means: Readonly<Record<number, string>>): Seen {
+  return answerOf(String(reply.status), means);
+}
+
+export const accountObservations: readonly Observation[] = [
+  {
+    assumption: 'gateOrder',
+    name: 'invalid-replay',
+    needs: ['sender'],
+    cost: { sends: 3 },
+    sends: 'a replay whose message is too long, and an unknown sender under a spent quota',
+    run: async (t) => {
+      const account = await t.account();
+      const request_id = t.requestId();
+      await t.queued(account, { request_id });
+      const reply = await t.send(account, { request_id, message: 'x'.repeat(1601) });
+      if (reply.status === 400) return { answer: 'validate_first' };
+      if (reply.status !== 200 && reply.status !== 409) return statusMeans(reply, {});
+      const key = t.controlled
+        ? (await t.account({ quota: 0 })).key
+        : t.target.flags.exhaustedApiKey;
+      const from = t.target.flags.unknownFrom ?? (t.controlled && t.control.unusedNumber());
+      if (key === undefined || from === false)
+        return { untold: 'without a spent quota and an unknown number two answers look alike' };
+      const refused = await t.send({ ...account, key }, { from });
+      return statusMeans(refused, { 403: 'replay_first', 402: 'quota_before_sender' });
+    },
+  },
+  {
+    assumption: 'replayScope',
+    name: 'second-key',
+    needs: fresh,
+    cost: { sends: 2 },
+    sends: 'one request_id with two keys of one account',
+    run: async (t) => {
+      const account = await t.account();
+      const fields = { request_id: t.requestId() };
+      await t.queued(account, fields);
+      const { key } = await t.secondKey(account);
+      return statusMeans(await t.send({ ...account, key }, fields), {
+        200: 'account',
+        202: 'api_key',
+      });
+    },
+    live: { needs: ['sender', 'other-key'], cost: { sends: 2 } },
+  },
+  {
+    assumption: 'replaySpends',
+    name: 'many-replays',
+    needs: fresh,
+    cost: { sends: 122, throttled: 1 },
+    sends: '120 replays, then a new message',
+    run: async (t) => {
+      const account = await t.account();
+      const fields = { request_id: t.requestId() };
+      await t.queued(account, fields);
+      await flood(120, () => t.send(account, fields));
+      return statusMeans(await t.send(account), { 429: 'throttle', 202: 'nothing' });
+    },
+  },
+  {
+    assumption: 'quotaUnit',
+    name: 'three-segments',
+    needs: fresh,
+    cost: { sends: 1 },
+    sends: 'a message of three segments under a quota of two',
+    run: async (t) => {
+      const account = await t.account({ quota: 2 });
+      const reply = await t.send(account, { message: 'x'.repeat(400) });
+      return statusMeans(reply, { 202: 'messages', 402: 'segments' });
+    },
+  },
+  {
+    assumption: 'keyFormat',
+    name: 'prefix',
+    needs: ['key'],
+    cost: {},
+    sends: 'nothing: it inspects the key itself',
+    run: async (t) => {
+      const { key } = await authenticated(t);
+      const prefix = /^([A-Za-z0-9_.~-]{0,32})[A-Za-z0-9]{40}$/.exec(key)?.[1];
+      return prefix === undefined
+        ? { untold: 'the key does not end in 40 letters and digits' }
+        : { answer: prefix };
+    },
+  },
+  {
+    assumption: 'disconnectedSim',
+    name: 'own-sim',
+    needs: fresh,
+    cost: { sends: 1 },
+    sends: 'a message from a SIM that is not connected',
+    run: async (t) => {
+      const account = await t.account();
+      const sim = account.sims[0]?.deviceId;
+      await t.control.must('sims.patch', { id: sim, input: { connected: false } });
+      const reply = await t.send(account);
+      const isOwn = reply.status === 202 && verify.object(reply)['device_id'] === sim;
+      return statusMeans(reply, {
+        202: isOwn ? 'queues' : 'pool',
+        403: 'access_denied',
+        503: 'device_inactive',
+      });
+    },
+  },
+  {
+    assumption: 'foreignNumber',
+    name: 'another-accounts-number',
+    needs: ['sender', 'foreign-from'],
+    cost: { sends: 1 },
+    sends: "a message from another account's number",
+    run: async (t) => {
+      const account = await authenticated(t);
+      const from = t.target.flags.foreignFrom ?? (await t.account()).from;
+      const code = verify.codeOf(await t.send(account, { from })) ?? '';
+      if (code.startsWith('from_number_access_denied')) return { answer: 'access_denied' };
+      if (code === 'from_number_not_found') return { answer: 'not_found' };
+      return { untold: `another code: ${code}` };
+    },
+  },
+  {
+    assumption: 'poolBesideOwnSim',
+    name: 'pool-number',
+    needs: ['pool'],
+    cost: { sends: 2 },
+    sends: 'a message from the pool number by an account with a connected SIM',
+    run: async (t) => {
+      const from = await t.control.poolNumber();
+      const without = await t.send(await t.account({ sims: 0 }), { from });
+      verify.given(() => verify.accepted(without));
+      const reply = await t.send(await t.account(), { from });
+      return statusMeans(reply, { 403: 'access_denied', 202: 'allow' });
+    },
+  },
+  {
+    assumption: 'unauthenticatedThrottle',
+    name: 'many-without-a-key',
+    needs: ['fresh', 'clock'],
+    alone: true,
+    cost: { throttled: 2 },
+    sends: '122 requests without a key',
+    run: async (t) => {
+      await authenticated(t);
+      const throttled = await addressIsThrottled(t);
+      await t.advance(121_000);
+      if (throttled) return { answer: 'then_429' };
+      return (await errorsSpend(t))
+        ? { answer: 'always_401' }
+        : { untold: 'refused requests spend nothing here, so the limit is never reached' };
+    },
+    live: {
+      needs: ['key'],
+      recordings: [floodOf.address],
+      run: async (t) => {
+        const { refusals } = await recorded(t, floodOf.address);
+        if (refusals.length > 0) return { answer: 'then_429' };
+        return {
+          untold: 'either refused requests spend nothing here, or they are never throttled',
+        };
+      },
+    },
+  },
+  {
+    assumption: 'clientIp',
+    name: 'forwarded-for',
+    needs: ['fresh', 'clock'],
+    alone: true,
+    cost: { throttled: 2 },
+    sends: 'requests without a key until 429, then one with X-Forwarded-For',
+    run: async (t) => {
+      await authenticated(t);
+      const throttled = await addressIsThrottled(t);
+      const reply = await unauthenticated(t, '203.0.113.9');
+      await t.advance(121_000);
+      if (!throttled) return { untold: 'calls without a key are never throttled here' };
+      return statusMeans(reply, { 429: 'peer', 401: 'x_forwarded_for' });
+    },
+    live: {
+      needs: ['key'],
+      recordings: [floodOf.address],
+      run: async (t) => {
+        const { forwarded } = await recorded(t, floodOf.address);
+        if (forwarded === undefined)
+          return { untold: 'calls without a key are never throttled here' };
+        return statusMeans(forwarded, { 429: 'peer', 401: 'x_forwarded_for' });
+      },
+    },
+  },
+  {
+    assumption: 'errorsSpendToken',
+    name: 'many-invalid',
+    needs: fresh,
+    cost: { sends: 121, throttled: 1 },
+    sends: '120 invalid messages, then a valid one',
+    run: async (t) => ({ answer: (await errorsSpend(t)) ? 'yes' : 'no' }),
+  },
+  {
+    assumption: 'requestIdMaxLength',
+    name: 'longest',
+    needs: ['sender', 'discover'],
+    cost: { sends: 20 },
+    sends: 'request_ids of many lengths',
+    run: async (t) => {
+      const longest = await longestRequestId(t, await ready(t));
+      return typeof longest === 'string' ? { untold: longest } : { answer: longest };
+    },
+  },
+  {
+    assumption: 'sendAtMaxAheadDays',
+    name: 'furthest',
+    needs: ['sender', 'discover'],
+    cost: { sends: 20 },
+    sends: 'send_at of many distances',
+    run: async (t) => {
+      const account = await ready(t);
+      const accepts = async (days: number) => {
+        const send_at = new Date((await t.now()) + days * day).toISOString();
+        return (await t.send(account, { send_at })).status === 202;
+      };
+      const most = 40_000;
+      if (await accepts(most)) return { answer: 'unlimited' };
+      // Half a day ahead is refused as well, so no number of days can be determined.
+      if (!(await accepts(0.5))) return { untold: 'half a day ahead is refused' };
+      const usual = [1, 7, 14, 30, 31, 60, 90, 180, 365, 366, 730];
+      return { answer: await largestAccepted(0, most - 1, (n) => accepts(n || 0.5), usual) };
+    },
+  },
+];
+
+function unauthenticated(t: Trial, forwardedFor?: string): Promise<Reply> {
+  return t.request({
+    method: 'GET',
+    path: paths.received,
+    headers: forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor },
+  });
+}
+
+/** True if calls without a key reached the address's limit of 120. */
+async function addressIsThrottled(t: Trial): Promise<boolean> {
+  await t.advance(121_000);
+  const replies = await flood(122, () => unauthenticated(t));
+  return replies.some((reply) => reply.status === 429);
+}
+
+/** True if 120 refusals emptied a bucket of 120. */
+async function errorsSpend(t: Trial): Promise<boolean> {
+  const account = await t.account();
+  const refusals = await flood(120, () => t.send(account, { message: 'x'.repeat(1601) }));
+  verify.given(() => {
+    for (const reply of refusals) verify.status(reply, 400);
+  });
+  const valid = await t.send(account);
+  verify.given(() => verify.status(valid, 202, 429));
+  return valid.status === 429;
+}
+
+const longest = new WeakMap<object, Promise<number | string>>();
+
+/**
+ * The longest accepted `request_id`, searched once if all cases share an account; or why it is
+ * unknown.
+ */
+function longestRequestId(t: Trial, account: Subject): Promise<number | string> {
+  const known = t.controlled ? undefined : longest.get(t.target);
+  const found = known ?? findLongest(t, account);
+  longest.set(t.target, found);
+  return found;
+}
+
+async function findLongest(t: Trial, account: Subject): Promise<number | string> {
+  const accepts = async (length: number) =>
+    (await t.send(account, { request_id: t.requestId().slice(-length).padEnd(length, 'r') }))
+      .status === 202;
+  // Bodies have a maximum size too; longer ids cannot be observed.
+  const most = 65_000;
+  if (await accepts(most)) return `request_ids of ${most} characters are still accepted`;
+  if (!(await accepts(1))) return 'a request_id of one character is refused';
+  const usual = [32, 36, 40, 50, 64, 100, 128, 255, 256, 512, 1_024];
+  return largestAccepted(1, most - 1, accepts, usual);
+}

@@ -1,0 +1,341 @@
+/**
+ * How a target answers single requests where the document is silent. Observed, not judged. One row
+ * a gap: what is sent, and which answer the statuses of the replies mean.
+ */
+import type { Seen } from '../case.ts';
+import { shapeOf } from '../discovered-templates.ts';
+import { inferBody } from '../infer-template.ts';
+import {
+  type Asker,
+  answerOf,
+  byStatuses,
+  observe,
+  type Probe,
+  type ProbeReply,
+} from '../probe.ts';
+import { paths } from '../trial.ts';
+import * as verify from '../verify.ts';
+
+const unknownId = '00000000-0000-4000-8000-000000000000';
+const day = 86_400_000;
+
+export const replyObservations = [
+  observe(
+    'bothSenderFields/two-numbers',
+    2,
+    'two senders, one unknown, then alike',
+    function* (by) {
+      const { unknownFrom, from } = by.facts;
+      const both = yield by.send({ from_number: unknownFrom });
+      const used = verify.isObject(both.json) ? both.json['from_number'] : undefined;
+      if (both.status === 403 || used === unknownFrom) return { answer: 'alias_wins' };
+      if (both.status === 202) return { answer: 'from_wins' };
+      const { status } = yield by.send({ from_number: from });
+      return answerOf(`${status}`, { 202: 'reject_if_different', 400: 'reject' });
+    },
+  ),
+  observe(
+    'failedRequestId/after-a-403',
+    2,
+    'a request_id that was refused for its number, then with a good one',
+    byStatuses(
+      (by) => {
+        const request_id = by.facts.requestId();
+        return [by.send({ request_id, from: by.facts.unknownFrom }), by.send({ request_id })];
+      },
+      { '403 202': 'free', '403 403': 'burned' },
+    ),
+    { needs: ['sender', 'unknown-from'] },
+  ),
+  observe(
+    'replayDifferentBody/other-text',
+    2,
+    'one request_id with another message',
+    byStatuses(
+      (by) => {
+        const request_id = by.facts.requestId();
+        return [by.send({ request_id }), by.send({ request_id, message: 'another' })];
+      },
+      { '202 200': 'return_original', '202 409': 'conflict' },
+    ),
+  ),
+  observe(
+    'replayAcrossEndpoints/dashboard-send',
+    2,
+    'one request_id at the v1 send and at the dashboard send',
+    byStatuses(
+      (by) => {
+        const request_id = by.facts.requestId();
+        return [by.send({ request_id }), by.send({ request_id }, paths.dashboard_send)];
+      },
+      { '202 200': 'shared', '202 202': 'separate' },
+    ),
+    { spends: { send: 2, dashboard_send: 1 } },
+  ),
+  observe('errorBody/of-a-400', 1, 'an invalid send_at', function* (by) {
+    const reply = yield by.send({ send_at: 'x' });
+    const { template } = inferBody([{ reply, values: { field: 'send_at' } }]);
+    const shape = reply.status === 400 ? shapeOf(template.body) : undefined;
+    return shape === undefined ? otherShape(reply) : { answer: shape };
+  }),
+  observe('notFoundBody/of-an-unknown-id', 0, 'a read of an unknown id', function* (by) {
+    const reply = yield by.get(paths.read(unknownId));
+    if (reply.status !== 404) return otherShape(reply);
+    if (verify.codeOf(reply) !== undefined) return { answer: 'code_detail' };
+    const isDetail = verify.isObject(reply.json) && typeof reply.json['detail'] === 'string';
+    return isDetail ? { answer: 'detail_only' } : otherShape(reply);
+  }),
+  observe('malformedJson/half-an-object', 1, 'a body that is not JSON', function* (by) {
+    const reply = yield by.post('{');
+    if (reply.status !== 400) return otherShape(reply);
+    return { answer: verify.codeOf(reply) === undefined ? 'detail_400' : 'code_400' };
+  }),
+  observe('emptyBody/nothing', 1, 'a send without a body', function* (by) {
+    const reply = yield by.post('');
+    if (reply.status !== 400) return otherShape(reply);
+    const named = verify.fieldsNamed(reply);
+    const isRead = ['to', 'from', 'message'].some((field) => named.includes(field));
+    return { answer: isRead ? 'no_fields' : 'malformed' };
+  }),
+  observe(
+    'contentType/plain-text',
+    1,
+    'a valid message declared as plain text',
+    byStatuses((by) => [by.post(by.send().body ?? '', paths.send, 'text/plain')], {
+      415: 'reject_415',
+      202: 'ignore',
+    }),
+  ),
+  observe(
+    'trailingSlash/without-it',
+    0,
+    'a request for the statistics without the last slash',
+    byStatuses((by) => [by.get(paths.stats.replace(/\/$/, ''))], {
+      200: 'served',
+      404: 'not_found',
+      301: 'redirect',
+      302: 'redirect',
+      307: 'redirect',
+      308: 'redirect',
+    }),
+  ),
+  observe(
+    'pathCase/capitals',
+    0,
+    'a request for the statistics by a path with capitals',
+    byStatuses((by) => [by.get('/API/v1/account/STATS/')], { 404: 'exact', 200: 'any' }),
+  ),
+  observe(
+    'bearerSpace/two-spaces',
+    0,
+    'a request with two spaces between Bearer and the key',
+    byStatuses(
+      (by) => [{ ...by.get(paths.stats), headers: { authorization: `Bearer  ${by.facts.key}` } }],
+      { 200: 'any', 401: 'one' },
+    ),
+  ),
+  observe(
+    'methodNotAllowed/delete-stats',
+    0,
+    'DELETE on the statistics',
+    byStatuses((by) => [by.get(paths.stats, 'DELETE')], { 405: '405', 404: '404' }),
+  ),
+  observe(
+    'headMethod/of-the-statistics',
+    0,
+    'HEAD of the statistics',
+    byStatuses((by) => [by.get(paths.stats, 'HEAD')], {
+      200: 'as_get',
+      405: 'refused',
+      404: 'refused',
+      501: 'refused',
+    }),
+  ),
+  observe(
+    'keyCheck/without-a-key',
+    0,
+    'requests without a key: of an unknown path, and with a wrong method',
+    byStatuses(
+      () => [
+        { method: 'GET', path: '/api/v1/conformance/none/' },
+        { method: 'DELETE', path: paths.stats },
+      ],
+      {
+        '401 401': 'first',
+        '404 401': 'before_method',
+        '404 404': 'after_method',
+        '404 405': 'after_method',
+      },
+    ),
+  ),
+  observe(
+    'unknownFields/a-colour',
+    1,
+    'a message with a field that the document does not name',
+    byStatuses((by) => [by.send({ colour: 'blue' })], { 202: 'ignore', 400: 'reject' }),
+  ),
+  observe(
+    'nullFields/request-id-and-send-at',
+    2,
+    'messages whose request_id or send_at is null',
+    byStatuses((by) => [by.send({ request_id: null }), by.send({ send_at: null })], {
+      '400 400': 'reject',
+      '202 202': 'absent',
+    }),
+  ),
+  observe(
+    'typeCoercion/a-number-for-a-text',
+    2,
+    'messages that are a number and a boolean',
+    byStatuses((by) => [by.send({ message: 42 }), by.send({ message: true })], {
+      '400 400': 'reject',
+      '202 202': 'coerce',
+      '202 400': 'numbers',
+    }),
+  ),
+  observe(
+    'validationScope/two-mistakes',
+    1,
+    'a message whose request_id and send_at are invalid',
+    function* (by) {
+      const reply = yield by.send({ request_id: {}, send_at: 'soon' });
+      const named = ['request_id', 'send_at'].filter((field) => reply.text.includes(field)).length;
+      if (reply.status !== 400 || named === 0) return otherShape(reply);
+      return { answer: named === 2 ? 'all' : 'first' };
+    },
+  ),
+  observe(
+    'sendAtFormats/beyond-rfc-3339',
+    4,
+    'a send_at as usual, in the basic format, on an ordinal date, and with a decimal comma',
+    byStatuses(
+      (by) => {
+        const { ahead } = by;
+        const newYear = Date.UTC(Number(ahead.slice(0, 4)), 0, 1);
+        const ordinal = 1 + (Date.parse(ahead.slice(0, 10)) - newYear) / day;
+        const written = [
+          `${ahead}Z`,
+          `${ahead.replaceAll(/[-:]/g, '')}Z`,
+          `${ahead.slice(0, 5)}${String(ordinal).padStart(3, '0')}${ahead.slice(10)}Z`,
+          `${ahead},5Z`,
+        ];
+        return written.map((send_at) => by.send({ send_at }));
+      },
+      { '202 400 400 400': 'rfc3339', '202 202 202 202': 'iso8601' },
+    ),
+  ),
+  observe(
+    'emptySendAt/empty-text',
+    1,
+    'a message whose send_at is empty',
+    byStatuses((by) => [by.send({ send_at: '' })], { 202: 'absent', 400: 'reject' }),
+  ),
+  observe('pathIdForm/other-spellings', 1, 'reads of a message by other spellings', function* (by) {
+    const accepted = yield by.send();
+    const id = verify.isObject(accepted.json) ? String(accepted.json['message_id']) : '';
+    const capitals = yield by.get(paths.read(id.toUpperCase()));
+    const bare = yield by.get(paths.read(id.replaceAll('-', '')));
+    return answerOf(`${capitals.status} ${bare.status}`, {
+      '200 200': 'any',
+      '200 404': 'any_case',
+      '404 404': 'canonical',
+    });
+  }),
+  observe(
+    'emptyRequestId/empty-text',
+    2,
+    'two messages whose request_id is empty',
+    byStatuses((by) => [by.send({ request_id: '' }), by.send({ request_id: '' })], {
+      '202 202': 'none_supplied',
+      '400 400': 'reject',
+    }),
+  ),
+  observe(
+    'characterUnit/pairs-and-marks',
+    2,
+    '801 letters of two UTF-16 units, then 801 letters with a combining mark',
+    byStatuses(
+      (by) => [by.send({ message: '😀'.repeat(801) }), by.send({ message: 'e\u0301'.repeat(801) })],
+      { '400 400': 'utf16_units', '202 202': 'graphemes', '202 400': 'code_points' },
+    ),
+  ),
+  observe(
+    'blankMessage/empty-and-white-space',
+    2,
+    'a message without a character, and one of white space',
+    byStatuses((by) => [by.send({ message: '' }), by.send({ message: ' \t\n' })], {
+      '400 400': 'reject',
+      '202 202': 'accept',
+    }),
+  ),
+  observe(
+    'numberCheck/odd-numbers',
+    2,
+    'recipients with an unknown country code, and with a number that no carrier has',
+    byStatuses((by) => [by.send({ to: '+999123456789' }), by.send({ to: '+11115550123' })], {
+      '202 202': 'shape',
+      '400 202': 'possible',
+      '400 400': 'valid',
+    }),
+  ),
+  observe(
+    'sendAtZone/offset-and-naive',
+    2,
+    'a send_at with another offset, and one without any',
+    byStatuses(
+      (by) => [by.send({ send_at: `${by.ahead}+02:00` }), by.send({ send_at: by.ahead })],
+      {
+        '202 202': 'any',
+        '202 400': 'any_offset',
+        '400 202': 'naive_is_utc',
+        '400 400': 'utc_only',
+      },
+    ),
+  ),
+  observe('heldStatus/while-held', 1, 'a read of a held message', function* (by) {
+    const held = yield by.send({ send_at: `${by.ahead}Z` });
+    const id = verify.isObject(held.json) ? String(held.json['message_id']) : '';
+    const { json } = yield by.get(paths.read(id));
+    const status = verify.isObject(json) ? json['status'] : undefined;
+    return status === undefined ? { untold: 'no status' } : { answer: status };
+  }),
+  observe(
+    'receivedShape/list',
+    0,
+    'a read of received messages',
+    listed(() => paths.received, 'count,next,previous,results', 'page'),
+    { spends: { received: 1 } },
+  ),
+  observe(
+    'receivedQuery/page-0',
+    0,
+    'a read of page 0 of the received messages',
+    byStatuses((by) => [by.get(`${paths.received}?page=0`)], {
+      400: 'reject',
+      404: 'not_found',
+      200: 'ignore',
+    }),
+    { spends: { received: 1 } },
+  ),
+  observe(
+    'tasksShape/list',
+    0,
+    "a request for a device's tasks",
+    listed((by) => paths.tasks(by.facts.deviceId), 'tasks', 'tasks'),
+    { needs: ['key', 'device'], spends: { tasks: 1 } },
+  ),
+];
+
+/** A list, or an object with exactly these members. */
+function listed(path: (by: Asker) => string, names: string, whole: string): Probe {
+  return function* (by) {
+    const { status, json } = yield by.get(path(by));
+    if (status === 200 && Array.isArray(json)) return { answer: 'array' };
+    const seen = `${status} ${Object.keys(Object(json)).toSorted().join()}`;
+    return answerOf(seen, { [`200 ${names}`]: whole });
+  };
+}
+
+function otherShape({ status, text }: ProbeReply): Seen {
+  return { untold: `another reply: ${status} ${text.slice(0, 200)}` };
+}

@@ -1,0 +1,157 @@
+/** Reads of a message, unknown ids, and the paths of the service. Rules: READ-1, READ-2, VER-1. */
+import { about, type Case } from '../case.ts';
+import { paths } from '../trial.ts';
+import { watched } from '../watched-messages.ts';
+
+const day = 86_400_000;
+
+/** Ids without a message, in forms that clients often send by mistake. */
+const unknownIds = ['00000000-0000-4000-8000-000000000000', 'f47ac10b-58cc-4372-a567-0e02b2c3d479'];
+const noIds = ['not-an-id', '1'];
+const firstBlock = 8;
+
+/**
+ * Wrong forms of an id: cut, with one digit more, with a changed digit, and as a database pattern.
+ * No digit of the UUID's version or variant changes.
+ */
+export function nearlyThisId(id: string): string[] {
+  const last = id.length - 1;
+  const changed = (at: number) =>
+    `${id.slice(0, at)}${id[at] === '0' ? '1' : '0'}${id.slice(at + 1)}`;
+  return [
+    ...[0, firstBlock + 1, last].map(changed),
+    id.slice(0, firstBlock),
+    id.slice(0, last),
+    `${id}0`,
+    `${id.slice(0, last)}_`,
+  ];
+}
+
+export const readCases: readonly Case[] = [
+  {
+    ...about('READ-1/own-message', ['sender'], { sends: 2 }),
+    sends: 'two messages, and a read of each',
+    demands: '200 with the Message body of that message',
+    steps: async (t) => {
+      const account = await t.account();
+      const both = [await t.queued(account), await t.queued(account)];
+      for (const { messageId } of both) await t.read(account, messageId);
+    },
+  },
+  {
+    ...about('READ-1/held-message', ['sender'], { sends: 1 }),
+    sends: 'a read of a message that is held for an hour',
+    demands: '200 with its Message body',
+    steps: async (t) => {
+      const account = await t.account();
+      const send_at = new Date((await t.now()) + 3_600_000).toISOString();
+      const { messageId } = await t.queued(account, { send_at });
+      await t.read(account, messageId);
+    },
+  },
+  {
+    ...about('READ-1/a-month-later', ['fresh', 'clock'], { sends: 1 }),
+    alone: true,
+    sends: 'reads of a message one, two and thirty-one days after it was sent',
+    demands: '200 with the Message body',
+    steps: async (t) => {
+      const account = await t.account();
+      const sentAt = await t.now();
+      const { messageId } = await t.queued(account);
+      for (const days of [1, 2, 31]) {
+        await t.control.advanceTo(sentAt + days * day);
+        await t.read(account, messageId);
+      }
+    },
+  },
+  {
+    ...about('READ-1/current-status', ['sender']),
+    alone: true,
+    recordings: [watched],
+    sends: 'reads of a message until it has been picked up',
+    demands: '200 each time, and the status changes from queued',
+  },
+  {
+    ...about('READ-1/any-key-of-the-account', ['sender', 'other-key'], { sends: 1 }),
+    sends: 'a read with the second key of the account',
+    demands: "200: the message is the account's",
+    steps: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      const { key } = await t.secondKey(account);
+      await t.get(paths.read(messageId), key);
+    },
+  },
+  {
+    ...about('READ-2/unknown-id', ['sender'], { sends: 1 }),
+    sends: 'reads of ids that no message has',
+    demands: '404 with a JSON body, never a permission error',
+    steps: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      for (const id of [messageId, ...unknownIds, ...noIds]) await t.read(account, id);
+    },
+  },
+  {
+    ...about('READ-2/nearly-an-id', ['sender'], { sends: 1 }),
+    sends: "reads of a message's id cut, longer, with another digit, and as a pattern",
+    demands: '404 each; 200 for the id itself',
+    steps: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      for (const id of [...nearlyThisId(messageId), messageId]) await t.read(account, id);
+    },
+  },
+  {
+    ...about('READ-2/another-accounts-id', ['sender', 'second-account'], { sends: 1 }),
+    sends: "a read and a HEAD of another account's message, and of unknown ids",
+    demands: '404 for each read, and replies that do not show which message exists',
+    steps: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      await t.read(account, messageId);
+      const other = await t.otherAccount();
+      const headers = { authorization: `Bearer ${other.key}` };
+      for (const method of ['GET', 'HEAD'])
+        for (const id of [...unknownIds, messageId])
+          await t.request({ method, path: paths.read(id), headers });
+      await t.read(account, messageId);
+    },
+  },
+  {
+    ...about('VER-1/under-v1', ['sender'], { sends: 1 }),
+    spends: { send: 1, received: 1 },
+    sends: 'send, read, received and stats under /api/v1/',
+    demands: '202, 200, 200, 200',
+    steps: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      for (const path of [paths.read(messageId), paths.received, paths.stats])
+        await t.get(path, account.key);
+    },
+  },
+  {
+    ...about('VER-1/without-version', ['sender', 'device'], { sends: 2 }),
+    spends: { dashboard_send: 1, external_send: 1, tasks: 1 },
+    sends: 'dashboard send, external send and device tasks without a version prefix',
+    demands: 'they exist: neither 404 nor 405',
+    steps: async (t) => {
+      const account = await t.account();
+      await t.read(account, unknownIds[0] ?? '');
+      for (const path of [paths.dashboard_send, paths.external_send])
+        await t.post(path, account.key, t.fields(account));
+      await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
+    },
+  },
+  {
+    ...about('VER-1/received-is-no-message-id', ['key']),
+    spends: { received: 1 },
+    sends: 'a read of received messages, and of an unknown id',
+    demands: '200 with JSON for the list, 404 for the unknown id',
+    steps: async (t) => {
+      const account = await t.account();
+      await t.get(paths.received, account.key);
+      await t.read(account, unknownIds[0] ?? '');
+    },
+  },
+];

@@ -1,0 +1,181 @@
+/**
+ * The fields of a Message body, wherever it is returned. Rules: RES-1 to RES-6.
+ */
+
+import type { RuleId } from '../../src/ledger/rules.ts';
+import { about, type Case } from '../case.ts';
+import type { Recording } from '../recording.ts';
+import type { Fields, Subject, Trial } from '../trial.ts';
+import { textOf } from '../verify.ts';
+import { watched } from '../watched-messages.ts';
+
+const longLength = 100;
+const soonMs = 40;
+
+async function sendAndRead(t: Trial, account: Subject, fields: Fields = {}): Promise<void> {
+  const { messageId } = await t.queued(account, fields);
+  await t.read(account, messageId);
+}
+
+/** A send, a read of it, a replay of it. Several rules judge the same three bodies. */
+const oneMessage: Recording = {
+  name: 'a message, a read and a replay',
+  needs: ['sender'],
+  spends: { send: 2 },
+  seconds: 1,
+  waits: 0,
+  record: async (t) => {
+    const account = await t.account();
+    const fields = { request_id: t.requestId() };
+    await sendAndRead(t, account, fields);
+    await t.send(account, fields);
+  },
+};
+
+function ofOneMessage(id: `${RuleId}/${string}`, demands: string): Case {
+  return {
+    ...about(id, ['sender']),
+    recordings: [oneMessage],
+    sends: 'a send, a read of it, a replay of it',
+    demands,
+  };
+}
+
+const rulesOfBodies = ['RES-1', 'RES-2', 'RES-3', 'RES-4', 'RES-5'] as const;
+
+/** Judges what the whole run received, so it sends nothing itself. */
+const everyBodyOfTheRun: readonly Case[] = rulesOfBodies.map((rule) => ({
+  ...about(`${rule}/every-body-of-the-run`, ['sender']),
+  isLast: true,
+  sends: 'nothing more: judges every reply to a send and to a read of the run',
+  demands: `${rule} holds for each Message body`,
+  steps: async (t) => {
+    t.exchanges.push(...t.target.log);
+    if (t.exchanges.length === 0) t.lack('other cases that send or read a message');
+  },
+}));
+
+/** A case that sends each request_id and reads the message. */
+function echoed(name: string, sends: string, ids: (t: Trial) => readonly string[]): Case {
+  return {
+    ...about(`RES-3/${name}`, ['sender'], { sends: 2 }),
+    sends,
+    demands: 'the same request_id in the 202 and in a read of the message',
+    steps: async (t) => {
+      const account = await t.account();
+      const stated = t.assumption('requestIdMaxLength');
+      const longest = typeof stated === 'number' ? stated : 255;
+      const allowed = ids(t).filter(({ length }) => length <= longest);
+      if (allowed.length === 0)
+        t.lack(`a target that takes request_ids of more than ${longest} characters`);
+      for (const request_id of allowed) await sendAndRead(t, account, { request_id });
+    },
+  };
+}
+
+export const resCases: readonly Case[] = [
+  ...everyBodyOfTheRun,
+  ofOneMessage('RES-1/seven-fields', 'exactly the seven fields, each a string, each time'),
+  ofOneMessage(
+    'RES-2/uuids-and-numbers',
+    'message_id and device_id are UUIDs; from_number and to are E.164 and those that were sent',
+  ),
+  ofOneMessage(
+    'RES-4/created-at-utc-milliseconds',
+    'created_at with milliseconds and a trailing Z, about now',
+  ),
+  ofOneMessage('RES-5/status-is-a-state', 'status is one of the five states'),
+  {
+    ...about('RES-2/numbers-of-this-message', ['sender', 'second-sender'], { sends: 1 }),
+    sends:
+      'a message from each of two SIMs, without a control port from another account, and a read of each',
+    demands: 'from_number is the number that was named, to is the recipient',
+    steps: async (t) => {
+      const account = t.controlled ? await t.account({ sims: 2 }) : await t.otherAccount();
+      for (const from of account.sims.map(({ number }) => number))
+        await sendAndRead(t, account, { from });
+      if (account.sims.length === 0) await sendAndRead(t, account);
+    },
+  },
+  {
+    ...about('RES-6/device-is-the-sim', ['sender', 'device'], { sends: 1 }),
+    sends: 'a message from each SIM of an account',
+    demands: 'device_id is that of the SIM behind `from`',
+    steps: async (t) => {
+      const account = await t.account({ sims: 2 });
+      for (const { number } of account.sims) await sendAndRead(t, account, { from: number });
+    },
+  },
+  {
+    ...about('RES-6/another-accounts-sim', ['sender', 'second-sender'], { sends: 2 }),
+    sends: 'a message from a number of each of two accounts',
+    demands: 'two device_ids: a SIM belongs to one account',
+    steps: async (t) => {
+      for (const account of [await t.account(), await t.otherAccount()]) await t.queued(account);
+    },
+  },
+  echoed('request-id-echoed', 'a send with a request_id, and a read of it', (t) => [t.requestId()]),
+  echoed(
+    'request-id-echoed-as-it-is',
+    'request_ids with letter case, quotes, spaces within, letters of other scripts and a combining accent',
+    (t) =>
+      ['MiXed "quoted" a\\b', 'Ж e\u0301 短 😀'].map(
+        (text) => `${t.controlled ? '' : t.requestId()}${text}`,
+      ),
+  ),
+  echoed('spaces-are-echoed', 'a request_id with a leading and a trailing space', (t) => [
+    ` ${t.requestId()} `,
+  ]),
+  {
+    ...about('RES-3/long-id-is-echoed', ['sender'], { sends: 1 }),
+    sends: `a send with a request_id of ${longLength} characters, and a read of it`,
+    demands: 'the whole request_id in the 202 and in a read of the message',
+    steps: async (t) => {
+      const account = await t.account();
+      const reply = await t.send(account, { request_id: t.requestId().padEnd(longLength, 'p') });
+      if (reply.status === 400)
+        t.lack(`a target that takes request_ids of ${longLength} characters (requestIdMaxLength)`);
+      await t.read(account, textOf(Object(reply.json).message_id));
+    },
+  },
+  {
+    ...about('RES-3/empty-when-none', ['sender'], { sends: 1 }),
+    sends: 'a send without a request_id, and a read of it',
+    demands: 'request_id is the empty string',
+    steps: async (t) => sendAndRead(t, await t.account()),
+  },
+  {
+    ...about('RES-4/early-in-a-second', ['sender'], { sends: 2 }),
+    alone: true,
+    sends: 'a message in the first tenth of a second',
+    demands: 'milliseconds with their leading zeros',
+    steps: async (t) => {
+      const account = await t.account();
+      const { body } = await t.queued(account);
+      const intoMs = Date.parse(textOf(body['created_at'])) % 1_000;
+      if (!Number.isNaN(intoMs)) await t.advance(1_000 + soonMs - intoMs);
+      await t.queued(account);
+    },
+  },
+  {
+    ...about('RES-4/created-at-stays', ['sender'], { sends: 1 }),
+    alone: true,
+    sends: 'a send, and two reads of it',
+    demands: 'created_at is the same in all',
+    steps: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account);
+      for (let i = 0; i < 2; i += 1) {
+        await t.advance(t.controlled ? 1_500 : 50);
+        await t.read(account, messageId);
+      }
+    },
+  },
+  {
+    ...about('RES-4/created-at-stays-all-its-life', ['sender']),
+    alone: true,
+    recordings: [watched],
+    sends: 'a message, and reads of it until it is final',
+    demands: 'created_at is that of the 202, whatever the status',
+  },
+];

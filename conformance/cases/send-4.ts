@@ -1,0 +1,395 @@
+/**
+ * The same `request_id` again, and ids that differ slightly. Rule: SEND-4. Other cases observe which
+ * permitted reply another body gets (`replayDifferentBody`), another key (`replayScope`) and another
+ * endpoint (`replayAcrossEndpoints`).
+ */
+
+import type { RuleId } from '../../src/ledger/rules.ts';
+import { about, type Case } from '../case.ts';
+import { wallClock } from '../clock.ts';
+import { floodOf } from '../floods.ts';
+import { recorded } from '../recording.ts';
+import type { Need } from '../target.ts';
+import { untilHandedOut } from '../tasks.ts';
+import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../trial.ts';
+import { watched, watchedMessages } from '../watched-messages.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+const tooLong = 'x'.repeat(1_601);
+const needs: readonly Need[] = ['sender'];
+const clock: readonly Need[] = ['fresh', 'clock'];
+const same = '200 and the original body, byte for byte';
+
+/** Sends a message under a new id, and returns its fields. */
+async function first(t: Trial, account: Subject, fields: Fields = {}): Promise<Fields> {
+  const all = { ...fields, request_id: t.requestId() };
+  await t.queued(account, all);
+  return all;
+}
+
+interface ReplayPlan {
+  readonly needs?: readonly Need[];
+  readonly sends?: number;
+  readonly alone?: boolean;
+  /** The event, for reports. */
+  readonly event: string;
+  readonly account?: AccountPlan;
+  readonly happens: (t: Trial, account: Subject, fields: Fields) => Promise<unknown>;
+}
+
+/** A case that sends a message, and its `request_id` again after an event. */
+function replaysAfter(name: string, plan: ReplayPlan): Case {
+  const { needs: wanted = ['fresh'], sends = 3, event, account, happens, ...more } = plan;
+  return {
+    ...about(`SEND-4/${name}`, wanted, { sends }),
+    ...more,
+    sends: `a replay after ${event}`,
+    demands: same,
+    steps: async (t) => {
+      const subject = await t.account(account);
+      const fields = await first(t, subject);
+      await happens(t, subject, fields);
+      await t.send(subject, fields);
+    },
+  };
+}
+
+/** Sends a message. Its refusal with this status shows that the event has happened. */
+async function requireRefusal(t: Trial, account: Subject, status: number): Promise<void> {
+  const reply = await t.send(account);
+  if (reply.status !== status) t.lack(`a target that answers ${status} now`);
+}
+
+/**
+ * Milliseconds between one send of a round and the next: all at once, and while the first ones are
+ * being answered.
+ */
+const raceRounds = [0, 0, 1, 3];
+const inARound = 8;
+
+/**
+ * Sends with one request_id over connections that are already open, so that the requests arrive
+ * together.
+ */
+async function atOnce(t: Trial, times: number, apartMs: number): Promise<void> {
+  const account = await t.account();
+  const fields = { request_id: t.requestId() };
+  await Promise.all(Array.from({ length: times }, () => t.get(paths.stats, account.key)));
+  await Promise.all(
+    Array.from({ length: times }, async (_, i) => {
+      if (apartMs > 0) await wallClock.sleep(i * apartMs);
+      return t.send(account, fields);
+    }),
+  );
+  await t.list(account);
+}
+
+/** A `request_id` of digits only, to detect ids that are read as numbers. */
+function digits(t: Trial): string {
+  return t.controlled
+    ? '7'
+    : `${Math.floor(t.target.clock.now())}${Math.floor(Math.random() * 90) + 10}`;
+}
+
+/** Ids that a service might take for this one, in which é and other signs occur. */
+function nearly(rich: string, id: string): string[] {
+  return [
+    rich.replace('Q', 'q'),
+    rich.replace('\u00e9', '\u00c9'),
+    rich.replace('\u00e9', 'e'),
+    rich.replace('\u00e9', 'e\u0301'),
+    rich.replace(' ', '  '),
+    rich.replace(' ', '%20'),
+    rich.replace('&', '&amp;'),
+    // A wildcard of SQL's LIKE.
+    rich.replace(/7$/, '_'),
+    rich.replace('a', 'a\u200b'),
+    `${rich} `,
+    `${rich}\n`,
+    `${rich}\0`,
+    id,
+    `0${id}`,
+  ];
+}
+
+/** Lengths to try, the longest first; most are common sizes of a database column. */
+const lengths = [300, 255, 200, 128, 64, 36, 20];
+
+/** Skips a case whose ids are longer than the target says that it takes. */
+function needLength(t: Trial, characters: number): void {
+  const stated = t.assumption('requestIdMaxLength');
+  if (typeof stated === 'number' && stated < characters)
+    t.lack(`a target that takes request_ids of ${characters} characters (requestIdMaxLength)`);
+}
+
+/** A lead is too short if the request takes longer, or if the target's clock is fast. */
+const leadsMs = [3_000, 10_000, 30_000];
+const afterwardsMs = 1_500;
+
+/** Sends a message that is held for as short as the target's speed allows. */
+async function heldBriefly(t: Trial, account: Subject): Promise<[Fields, number]> {
+  for (const leadMs of leadsMs) {
+    const untilMs = (await t.now()) + leadMs;
+    const send_at = new Date(untilMs).toISOString();
+    const fields = { request_id: t.requestId(), send_at };
+    if ((await t.send(account, fields)).status !== 400) return [fields, untilMs];
+  }
+  return t.lack('a target that takes a send_at half a minute ahead');
+}
+
+function aged(
+  id: `${RuleId}/${string}`,
+  ages: readonly number[],
+  texts: Pick<Case, 'sends' | 'demands'>,
+): Case {
+  return {
+    ...about(id, clock, { sends: ages.length + 1 }),
+    ...texts,
+    alone: true,
+    steps: async (t) => {
+      const account = await t.account();
+      const fields = await first(t, account);
+      let at = 0;
+      for (const age of ages) {
+        await t.advance(age - at);
+        at = age;
+        await t.send(account, fields);
+      }
+    },
+  };
+}
+
+export const send4Cases: readonly Case[] = [
+  {
+    ...about('SEND-4/replay-is-identical', needs, { sends: 3 }),
+    sends: 'the same request_id a second and a third time',
+    demands: '200 and a body identical to the original 202 body',
+    steps: async (t) => {
+      const account = await t.account();
+      const fields = await first(t, account);
+      for (let i = 0; i < 2; i += 1) await t.send(account, fields);
+    },
+  },
+  {
+    ...about('SEND-4/another-body-is-no-new-message', needs, { sends: 4 }),
+    sends: 'the same request_id with another text, with a send_at, and as at first',
+    demands:
+      '200 and the original body, or 409 where the body differs (replayDifferentBody); never a new message',
+    steps: async (t) => {
+      const account = await t.account();
+      const fields = await first(t, account);
+      const send_at = new Date((await t.now()) + hour).toISOString();
+      for (const other of [{ message: 'another text' }, { send_at }, {}])
+        await t.send(account, { ...fields, ...other });
+    },
+  },
+  {
+    ...about('SEND-4/no-second-message', ['sender', 'device'], { sends: 3 }),
+    spends: { send: 3, tasks: 1 },
+    sends: 'replays, then the list of messages or the tasks of the device',
+    demands: 'one message exists',
+    steps: (t) =>
+      untilHandedOut(t, async (account, message) => {
+        const fields = await first(t, account, { message });
+        for (let i = 0; i < 2; i += 1) await t.send(account, fields);
+        await t.list(account);
+      }),
+  },
+  {
+    ...about('SEND-4/fifty-at-once', needs, { sends: raceRounds.length * inARound }),
+    sends:
+      'rounds of eight sends with one request_id, at once and a few milliseconds apart; only with a control port also fifty at once',
+    demands: 'of each request_id exactly one 202, else 200, all bodies equal',
+    steps: async (t) => {
+      if (t.controlled) await atOnce(t, 50, 0);
+      for (const apartMs of raceRounds) await atOnce(t, inARound, apartMs);
+    },
+  },
+  replaysAfter('refusals-between-do-not-matter', {
+    needs,
+    event: 'a refused send of another request_id',
+    happens: (t, account) => t.send(account, { request_id: t.requestId(), message: tooLong }),
+  }),
+  replaysAfter('sim-deactivated', {
+    event: 'the SIM was deactivated',
+    happens: async (t, account) => {
+      await t.patchSim(account, 0, { active: false });
+      await requireRefusal(t, account, 503);
+    },
+  }),
+  replaysAfter('number-withdrawn', {
+    event: 'the account was forbidden to send from the number',
+    happens: async (t, account) => {
+      await t.patchSim(account, 0, { allowed: false });
+      await requireRefusal(t, account, 403);
+    },
+  }),
+  replaysAfter('quota-spent', {
+    sends: 4,
+    event: 'the monthly quota was spent',
+    account: { quota: 2 },
+    happens: async (t, account) => {
+      await t.queued(account);
+      await requireRefusal(t, account, 402);
+    },
+  }),
+  replaysAfter('unused-for-nearly-24-hours', {
+    needs: clock,
+    alone: true,
+    event: '24 hours but one second, the first one since',
+    happens: (t) => t.advance(day - 1_000),
+  }),
+  {
+    ...about('SEND-4/spends-no-quota', ['fresh'], { sends: 7 }),
+    also: ['ERR-1'],
+    sends: 'four replays under a quota of two, then two more messages',
+    demands: 'the replays are 200, the second message is 202, the third 402: no replay was counted',
+    steps: async (t) => {
+      const account = await t.account({ quota: 2 });
+      const fields = await first(t, account);
+      for (let i = 0; i < 4; i += 1) await t.send(account, fields);
+      for (let i = 0; i < 2; i += 1) await t.send(account);
+    },
+  },
+  {
+    ...about('SEND-4/other-keys-are-other-messages', needs, { sends: 4 }),
+    sends: 'two request_ids, alternating',
+    demands: 'each replays its own message',
+    steps: async (t) => {
+      const account = await t.account();
+      const both = [await first(t, account), await first(t, account)];
+      for (const fields of both) await t.send(account, fields);
+    },
+  },
+  {
+    ...about('SEND-4/accounts-do-not-share', ['sender', 'second-account'], { sends: 4 }),
+    sends: 'one request_id from two accounts, and again',
+    demands: 'two messages, and each account replays its own',
+    steps: async (t) => {
+      const account = await t.account();
+      const other = await t.otherAccount();
+      const fields = await first(t, account);
+      // Without a number of the second account, its refusal distinguishes the accounts.
+      const from = other.from === '' ? account.from : other.from;
+      await t.send(other, { ...fields, from });
+      await t.send(account, fields);
+      await t.send(other, { ...fields, from });
+    },
+  },
+  {
+    ...about('SEND-4/many-later-messages', needs, { sends: 1 }),
+    alone: true,
+    recordings: [floodOf.send],
+    sends: 'a replay after more than 100 later messages with request_ids of their own',
+    demands: same,
+    steps: async (t) => {
+      needLength(t, 6);
+      const flooded = await recorded(t, floodOf.send);
+      if (flooded.replies.length <= 100) t.lack('100 later messages');
+      if (t.controlled) await t.advance(hour);
+      await t.send(flooded.account, flooded.first.fields);
+    },
+  },
+  {
+    ...about('SEND-4/ids-of-any-script', needs, { sends: 2 }),
+    sends: 'a request_id with letters of other scripts and an emoji, twice',
+    demands: same,
+    steps: async (t) => {
+      needLength(t, 4);
+      const account = await t.account();
+      const fields = { request_id: `${t.controlled ? '' : t.requestId()}Жé短😀` };
+      for (let i = 0; i < 2; i += 1) await t.send(account, fields);
+    },
+  },
+  {
+    ...about('SEND-4/nearly-the-same-id', needs, { sends: 19 }),
+    sends:
+      'request_ids that differ in letter case, an accent or its encoding, white space, an escape, a wildcard, an invisible character or a leading zero',
+    demands: '202 for each; those that a service might change then replay their own message',
+    steps: async (t) => {
+      const id = digits(t);
+      const rich = `${id}Q\u00e9 a&7`;
+      needLength(t, rich.length);
+      const account = await t.account();
+      const use = (request_id: string) => t.send(account, { request_id });
+      if ((await use(rich)).status === 400)
+        t.lack('a target that takes request_ids with letters, spaces and signs');
+      for (const variant of nearly(rich, id)) await use(variant);
+      // A UUID means the same in capitals, a request_id does not.
+      const uuid = `abcdefab-cdef-4abc-8abc-${id.slice(-12).padStart(12, '0')}`;
+      if ((await use(uuid)).status !== 400) await use(uuid.toUpperCase());
+      for (const again of [`${rich} `, rich.replace('\u00e9', 'e\u0301')]) await use(again);
+    },
+  },
+  {
+    ...about('SEND-4/last-letter-tells-ids-apart', needs, { sends: 5 }),
+    sends: 'two request_ids of the longest accepted length that differ in the last character alone',
+    demands: '202 for both, two messages; the first replays its own',
+    steps: async (t) => {
+      const stated = t.assumption('requestIdMaxLength');
+      const account = await t.account();
+      const start = digits(t);
+      for (const length of typeof stated === 'number' ? [Math.min(stated, 300)] : lengths) {
+        const long = start.padEnd(length, 'p').slice(0, length - 1);
+        const send = (end: string) => t.send(account, { request_id: `${long}${end}` });
+        if ((await send('1')).status === 400) continue;
+        await send('2');
+        await send('1');
+        return;
+      }
+      t.lack(`a target that takes request_ids of ${lengths.at(-1)} characters`);
+    },
+  },
+  {
+    ...about('SEND-4/whatever-the-status', needs, { sends: 2 }),
+    alone: true,
+    recordings: [watched],
+    sends: 'a replay of each watched message after its last change, with a control port after each',
+    demands: '200 and the original body, which says queued',
+    steps: async (t) => {
+      for (const { account, fields, statuses } of await watchedMessages(t)) {
+        if (statuses.length === 1) t.lack('a message that is picked up within the wait');
+        await t.send(account, fields);
+      }
+    },
+  },
+  aged('SEND-4/within-24-hours', [hour, 12 * hour, 23 * hour + 60_000, day - 1_000], {
+    sends: 'replays after 1, 12, 23 hours and one second before 24 hours',
+    demands: same,
+  }),
+  aged('SEND-4/new-after-24-hours', [23 * hour, day + 1_000], {
+    sends: 'the same request_id after 23 hours, and again one second after 24 hours',
+    demands: '200, then a new message: a replay does not prolong the window',
+  }),
+  {
+    ...about('SEND-4/send-at-has-passed', needs, { sends: 4, waits: 5 }),
+    alone: true,
+    sends: 'a replay of a held message, an invalid one, and one after its send_at has passed',
+    demands: '200 and the original body: the replay is no new message to validate',
+    steps: async (t) => {
+      const account = await t.account();
+      const [fields, untilMs] = await heldBriefly(t, account);
+      await t.send(account, fields);
+      await t.send(account, { ...fields, message: tooLong });
+      await t.advance(untilMs + afterwardsMs - (await t.now()));
+      await t.send(account, fields);
+    },
+  },
+  {
+    ...about('SEND-4/held-message-after-24-hours', clock, { sends: 2 }),
+    alone: true,
+    sends: 'a message held for 30 hours, and its request_id again one second after 24 hours',
+    demands: 'a new message: the 24 hours begin with the first use, not with send_at',
+    steps: async (t) => {
+      const most = t.assumption('sendAtMaxAheadDays');
+      if (typeof most === 'number' && most < 2)
+        t.lack('a target that takes a send_at 30 hours ahead (sendAtMaxAheadDays)');
+      const account = await t.account();
+      const send_at = new Date((await t.now()) + 30 * hour).toISOString();
+      const fields = await first(t, account, { send_at });
+      await t.advance(day + 1_000);
+      await t.send(account, fields);
+    },
+  },
+];

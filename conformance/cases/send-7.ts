@@ -1,0 +1,230 @@
+/**
+ * `send_at`: which values are accepted, and what it holds. Rule: SEND-7. Sends only values that every
+ * permitted answer treats alike. During the hold, a read may show `queued` or another name
+ * (`heldStatus`).
+ */
+
+import type { RuleId } from '../../src/ledger/rules.ts';
+import { about, type Case } from '../case.ts';
+import { pollIntervalMs } from '../judges/status.ts';
+import { paths, type Trial } from '../trial.ts';
+import { textOf } from '../verify.ts';
+import { queuedToWatch, watch, watched } from '../watched-messages.ts';
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+const clocksDifferMs = 15 * second;
+/** By then, a device that polls every 20 s has polled at least once. */
+const realSeconds = 22;
+
+function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+interface Values {
+  readonly id: `${RuleId}/${string}`;
+  readonly sends: string;
+  readonly demands: string;
+  readonly needs?: Case['needs'];
+  readonly values: (now: number) => readonly (string | undefined)[];
+}
+
+/** A case that sends one message with each value of `send_at`. */
+function ofValues({ id, sends, demands, needs = ['sender'], values }: Values): Case {
+  return {
+    ...about(id, needs, { sends: values(0).length }),
+    ...(needs.includes('clock') && { alone: true }),
+    sends,
+    demands,
+    steps: async (t) => {
+      const account = await t.account();
+      for (const send_at of values(await t.now())) await t.send(account, { send_at });
+    },
+  };
+}
+
+const digitsOf = (epochMs: number) => iso(epochMs).slice(0, 19);
+const is400 = '400 that names `send_at`';
+
+const valueCases: readonly Values[] = [
+  {
+    id: 'SEND-7/past-is-refused',
+    sends: 'a send_at of a year, a day, an hour and some seconds ago, and of one hour ahead',
+    demands: `${is400}; in one hour is accepted`,
+    values: (now) => [
+      iso(now + hour),
+      ...[2 * clocksDifferMs, hour, day, 365 * day].map((ago) => iso(now - ago)),
+    ],
+  },
+  {
+    id: 'SEND-7/now-is-not-the-future',
+    needs: ['fresh', 'clock'],
+    sends: 'a send_at of exactly now, of one millisecond ago, of one second ahead',
+    demands: '400, 400, 202',
+    values: (now) => [iso(now), iso(now - 1), iso(now + second)],
+  },
+  {
+    id: 'SEND-7/whole-seconds-are-iso-too',
+    sends: 'a send_at without a fraction, with Z and with +00:00',
+    demands: '202 for both',
+    values: (now) => ['Z', '+00:00'].map((zone) => `${digitsOf(now + hour)}${zone}`),
+  },
+  {
+    id: 'SEND-7/offset-is-not-dropped',
+    sends: 'a send_at that is past, written with an offset so that its digits look like the future',
+    demands: `${is400}: it is not UTC, and it is past`,
+    values: (now) => [iso(now + hour), `${digitsOf(now + 2 * hour)}+05:00`],
+  },
+  {
+    id: 'SEND-7/not-a-time',
+    sends: 'texts that are not ISO 8601 times',
+    demands: is400,
+    values: () => [undefined, 'soon', '12:30', '2040-02-31T00:00:00.000Z'],
+  },
+  {
+    // A wrong zone would shift the time by at least half an hour.
+    id: 'SEND-7/no-other-zone',
+    sends: 'a send_at of half an hour ago and of half an hour ahead, with Z and with +00:00',
+    demands: `${is400} for the past, 202 for the future`,
+    values: (now) =>
+      [now - 30 * minute, now + 30 * minute].flatMap((at) =>
+        ['.000Z', '+00:00'].map((zone) => `${digitsOf(at)}${zone}`),
+      ),
+  },
+];
+
+/** Reads a held message up to its time and until it has been picked up. */
+async function hold(t: Trial, delayMs: number): Promise<void> {
+  const most = t.assumption('sendAtMaxAheadDays');
+  if (typeof most === 'number' && most * day <= delayMs)
+    t.lack('a target that takes a send_at so far ahead (sendAtMaxAheadDays)');
+  const until = (await t.now()) + delayMs;
+  const one = await queuedToWatch(t, await t.account(), { send_at: iso(until) }, until);
+  if (!t.controlled) {
+    // In real time, reads go on until a late message has been explained.
+    await watch(t, [one], { forMs: delayMs + 52 * second, afterEndMs: 0 });
+    return;
+  }
+  for (const share of [0.1, 0.35, 0.6, 0.9, 0.99]) {
+    await t.control.advanceTo(until - delayMs * (1 - share));
+    await t.read(one.account, one.messageId);
+  }
+  await t.control.advanceTo(until);
+  for (let i = 0; i < 6; i += 1) {
+    await t.advance(pollIntervalMs(t) / 4);
+    await t.read(one.account, one.messageId);
+  }
+}
+
+function holds(name: string, ahead: string, delayMs: number): Case {
+  return {
+    ...about(`SEND-7/${name}`, ['fresh', 'clock'], { sends: 1 }),
+    alone: true,
+    sends: `a send_at ${ahead} ahead, and reads of it until it is picked up`,
+    demands: 'held until then, picked up within about one poll of it',
+    steps: (t) => hold(t, delayMs),
+  };
+}
+
+export const send7Cases: readonly Case[] = [
+  ...valueCases.map(ofValues),
+  {
+    ...holds('holds-twelve-seconds', 'twelve seconds', 12 * second),
+    needs: ['sender'],
+    cost: { sends: 1, waits: 40 },
+  },
+  holds('holds-ten-minutes', 'ten minutes', 10 * minute),
+  holds('holds-twelve-hours', 'twelve hours', 12 * hour),
+  holds('holds-three-days', 'three days', 3 * day),
+  {
+    ...about('SEND-7/absent-is-immediate', ['sender']),
+    alone: true,
+    recordings: [watched],
+    sends: 'a message without send_at',
+    demands: 'picked up within about one poll',
+  },
+  {
+    ...about('SEND-7/held-is-not-sent-early', ['sender'], { sends: 1, waits: 3 }),
+    alone: true,
+    sends: 'a send_at one hour ahead, and reads of it for three seconds',
+    demands: 'neither sending nor any later state',
+    steps: async (t) => {
+      const account = await t.account();
+      const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hour) });
+      for (let i = 0; i < 3; i += 1) {
+        await t.advance(second);
+        await t.read(account, messageId);
+      }
+    },
+  },
+  {
+    ...about('SEND-7/tasks-keep-the-hold', ['sender', 'device'], { sends: 1 }),
+    alone: true,
+    spends: { send: 1, tasks: 1 },
+    sends: 'a send_at one hour ahead from a SIM whose device asks for its tasks before that time',
+    demands: 'not among the tasks, and still held',
+    steps: async (t) => {
+      const account = await t.account({ sim: { polling: 'external' } });
+      const { messageId } = await t.queued(account, { send_at: iso((await t.now()) + hour) });
+      for (const pause of t.controlled ? [0, 30 * minute] : [0]) {
+        await t.advance(pause);
+        await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), account.key);
+        await t.read(account, messageId);
+      }
+    },
+  },
+  {
+    ...about('SEND-7/holds-to-the-second', ['fresh', 'clock'], { sends: 1 }),
+    alone: true,
+    sends: 'a send_at at the 58th second of a minute, three minutes ahead',
+    demands: 'still held in the last second before it',
+    steps: async (t) => {
+      if (pollIntervalMs(t) > 50 * second)
+        t.lack('a target whose devices poll at least once within 50 s (pollIntervalSeconds)');
+      const account = await t.account();
+      const at = Math.floor((await t.now()) / minute) * minute + 3 * minute + 58 * second;
+      const { messageId } = await t.queued(account, { send_at: iso(at) });
+      await t.control.advanceTo(at - 500);
+      await t.read(account, messageId);
+    },
+  },
+  {
+    ...about('SEND-7/nothing-ends-a-hold', ['sender'], { sends: 9, waits: realSeconds }),
+    alone: true,
+    spends: { send: 5, dashboard_send: 2, external_send: 2, tasks: 1 },
+    sends:
+      'messages held for an hour by each send endpoint, for a day and for 40 days; then a poll for tasks, a replay and an immediate message',
+    demands: 'all of them are still held after a poll of the device',
+    steps: async (t) => {
+      const account = await t.account();
+      const now = await t.now();
+      const send_at = iso(now + hour);
+      const fields = { send_at, request_id: t.requestId() };
+      const replies = [await t.send(account, fields)];
+      for (const path of [paths.dashboard_send, paths.external_send]) {
+        // The document shows a body only for the send endpoint; the others may not support send_at.
+        await t.post(path, account.key, t.fields(account, { send_at: iso(now - hour) }));
+        replies.push(await t.post(path, account.key, t.fields(account, { send_at })));
+      }
+      // The longest exceeds the 2^31 ms that a timer can wait in many languages.
+      for (const ms of [day + 5 * second, 40 * day])
+        replies.push(await t.send(account, { send_at: iso(now + ms) }));
+      const held = replies.filter(({ status }) => status === 202);
+      const readAll = async () => {
+        for (const { json } of held) await t.read(account, textOf(Object(json).message_id));
+      };
+      const [sim] = account.sims;
+      if (sim !== undefined) await t.get(paths.tasks(sim.deviceId), account.key);
+      await readAll();
+      await t.send(account, fields);
+      await t.queued(account);
+      const pollMs = pollIntervalMs(t);
+      for (const ms of t.controlled ? [pollMs, pollMs] : [2 * second, (realSeconds - 2) * second]) {
+        await t.advance(ms);
+        await readAll();
+      }
+    },
+  },
+];

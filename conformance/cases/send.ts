@@ -1,0 +1,319 @@
+/**
+ * Which messages are accepted, and which fields are refused. Rules: SEND-1 to SEND-3, SEND-5, SEND-6,
+ * STATE-1, SVC-2, SVC-4. Tables hold values that every permitted answer treats alike.
+ */
+
+import type { RuleId } from '../../src/ledger/rules.ts';
+import { about, type Case } from '../case.ts';
+import type { Recording } from '../recording.ts';
+import type { Need } from '../target.ts';
+import { type Fields, paths, type Trial } from '../trial.ts';
+
+/** The number of tries if all cases share an account and its limits. */
+const fewTries = 3;
+const longest = 1_600;
+const tooLong = 'x'.repeat(longest + 1);
+
+interface Table {
+  readonly id: `${RuleId}/${string}`;
+  readonly sends: string;
+  /** The bodies to send, each on its own; an undefined field is left out. */
+  readonly rows: readonly Fields[] | ((own: { to: string; from: string }) => readonly Fields[]);
+  readonly most?: number;
+  /** Without a control port, only so many of them are sent. */
+  readonly tries?: number;
+}
+
+/** A case that sends each of these bodies, and then a valid message. */
+function refuses({ id, sends, rows, most, tries = fewTries }: Table): Case {
+  const known = most ?? (typeof rows === 'function' ? tries : rows.length);
+  return {
+    ...about(id, ['sender'], { sends: Math.min(known, tries) + 1 }),
+    sends,
+    demands: '400 that names the failing field; then 202 for a valid message',
+    steps: async (t) => {
+      const account = await t.account();
+      const own = { to: t.recipient, from: account.from };
+      const all = typeof rows === 'function' ? rows(own) : rows;
+      const chosen = t.controlled ? all : all.slice(0, tries);
+      const isFree = t.target.allowTo === undefined;
+      const allowed = chosen.filter((fields) => isFree || !('to' in fields));
+      if (allowed.length === 0) t.lack('recipients outside --allow-to');
+      for (const fields of allowed) await t.send(account, fields);
+      await t.send(account);
+    },
+  };
+}
+
+/** Not E.164 under any answer of `numberCheck`. */
+const noNumbers = ['+12345678901234567', 'abc', '', '+', '+1 202 555 0123', '+0202555012'];
+
+/** A good number in forms that people write or dial, and that a lax check would turn into it. */
+function dialled(number: string): string[] {
+  const digits = number.slice(1);
+  return [digits, `00${digits}`, `+0${digits}`, `${number.slice(0, 4)} ${number.slice(4)}`];
+}
+
+const keypad = ['', '', 'A', 'D', 'G', 'J', 'M', 'P', 'T', 'W'];
+
+/** A good number as a link, as a word on a keypad, and in groups. */
+function written(number: string): string[] {
+  const [country, rest] = [number.slice(0, 4), number.slice(4)];
+  const vanity = country + rest.replace(/[2-9]/g, (digit) => keypad[Number(digit)] ?? digit);
+  return [`tel:${number}`, vanity, `${country} ${rest}`].filter((one) => one !== number);
+}
+
+const wideZero = 0xff10;
+
+/** All digits but the first: many checks want a first digit of 1 to 9, and any digits after it. */
+function inWideDigits(number: string): string {
+  const wide = (digit: string) => String.fromCharCode(wideZero + Number(digit));
+  return number.slice(0, 2) + number.slice(2).replace(/\d/g, wide);
+}
+
+/** Valid numbers that the regulators of France, Germany and Australia reserve for fiction. */
+const abroad = ['+33199001234', '+4915228817386', '+61491570156'];
+const required = ['to', 'from', 'message'] as const;
+
+/** Includes numbers only if their text would be invalid too (`typeCoercion`). */
+const wrongTypes: readonly Fields[] = [
+  { message: { text: 'x' } },
+  { message: ['x'] },
+  { request_id: { id: 7 } },
+  { send_at: 'tomorrow' },
+  { send_at: '2040-13-45T00:00:00Z' },
+  { from: ['+12025550123'] },
+  { from: { number: '+12025550123' } },
+  { to: ['+12025550123'] },
+  { to: { number: '+12025550123' } },
+  { to: 12025550123 },
+  { from: 12025550123 },
+  { send_at: 1_900_000_000 },
+];
+
+const tables: readonly Table[] = [
+  {
+    id: 'SEND-2/required-fields',
+    sends: 'a message without `to`, without `from`, without `message`',
+    rows: required.map((name) => ({ [name]: undefined })),
+  },
+  {
+    id: 'SEND-2/null-is-missing',
+    sends: 'null as `to`, as `from`, as `message`',
+    rows: required.map((name) => ({ [name]: null })),
+  },
+  {
+    id: 'SEND-2/to-is-e164',
+    sends: 'recipients that are not E.164 numbers',
+    rows: ({ to: own }) => [...dialled(own), ...noNumbers].map((to) => ({ to })),
+    tries: 5,
+  },
+  {
+    id: 'SEND-2/from-is-e164',
+    sends: 'senders that are not E.164 numbers',
+    rows: ({ from: own }) => ['abc', ...written(own), ...noNumbers].map((from) => ({ from })),
+    tries: 4,
+  },
+  {
+    id: 'SEND-2/alias-is-e164',
+    sends: 'a `from_number` that is not an E.164 number',
+    rows: ['abc', '12025550123'].map((from_number) => ({ from: undefined, from_number })),
+  },
+  {
+    id: 'SEND-2/numbers-are-not-tidied',
+    sends:
+      'good numbers with a line end, a null byte, full-width digits, a space that does not break',
+    rows: ({ to, from }) => [
+      { to: `${to}\n` },
+      { to: inWideDigits(to) },
+      { to: `${to}\u0000` },
+      { from: `${from}\u00a0` },
+      { from: `${from}\n` },
+    ],
+    tries: 4,
+  },
+  {
+    id: 'SEND-5/wrong-types',
+    sends: 'values of the wrong type in every field, and invalid dates',
+    rows: wrongTypes,
+  },
+  {
+    id: 'SEND-5/body-identifies-the-field',
+    sends: 'one failing field at a time: `message` too long, `send_at` past, `from` malformed',
+    rows: () => [
+      { message: tooLong },
+      { send_at: new Date(Date.UTC(2020, 1)).toISOString() },
+      { from: 'x' },
+    ],
+  },
+];
+
+/** Malformed bodies never contain a recipient, so that no message can be sent. */
+const malformed = ['{', '[]', 'null', '"text"', '42', '{"message": ', 'not json', ''];
+
+/** Malformed bodies, then a valid one. Two rules judge the same replies. */
+const malformedBodies: Recording = {
+  name: 'malformed bodies',
+  needs: ['sender'],
+  spends: { send: fewTries + 1 },
+  seconds: 1,
+  waits: 0,
+  record: async (t) => {
+    const account = await t.account();
+    const bodies = t.controlled ? malformed : malformed.slice(0, fewTries);
+    for (const body of bodies) await t.post(paths.send, account.key, body);
+    await t.send(account);
+  },
+};
+
+function malformedCase(rule: 'SEND-5' | 'SVC-4', demands: string): Case {
+  return {
+    ...about(`${rule}/malformed-bodies`, ['sender']),
+    recordings: [malformedBodies],
+    sends: 'bodies that are not a JSON object',
+    demands,
+  };
+}
+
+interface Texts {
+  readonly id: `${RuleId}/${string}`;
+  readonly sends: string;
+  readonly demands: string;
+  readonly texts: readonly string[];
+}
+
+/** A case that sends one message with each of these texts. */
+function ofTexts({ id, sends, demands, texts }: Texts): Case {
+  return {
+    ...about(id, ['sender'], { sends: texts.length }),
+    sends,
+    demands,
+    steps: async (t) => {
+      const account = await t.account();
+      for (const message of texts) await t.send(account, { message });
+    },
+  };
+}
+
+const is400 = '202, then 400 that names `message`';
+const lengths = (letter: string) => [letter.repeat(longest), letter.repeat(longest + 1)];
+/** Each is one character, but several when escaped for HTML, a modem or a log. */
+const special = '&"\'\\\n{€|';
+const full = 'a'.repeat(longest);
+
+const textCases: readonly Texts[] = [
+  { id: 'SEND-6/letters', sends: '1,600 letters, then 1,601', demands: is400, texts: lengths('a') },
+  {
+    id: 'SEND-6/characters-not-bytes',
+    sends: '1,600 characters of two and of three bytes, then 1,601',
+    demands: is400,
+    texts: [...lengths('é'), ...lengths('短')],
+  },
+  {
+    id: 'SEND-6/far-too-long',
+    sends: '161 letters, then 5,000',
+    demands: '202: more than one segment is allowed; then 400',
+    texts: ['a'.repeat(161), 'a'.repeat(5_000)],
+  },
+  {
+    id: 'SEND-6/counted-as-it-is-sent',
+    sends:
+      '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
+    demands: '202 for the first; no message for the others',
+    texts: [
+      special.repeat(longest / special.length),
+      `${full} `,
+      // One too many, unless a service counts visible characters, as the last text shows.
+      `${full.slice(1)}\r\n`,
+      `${full.slice(1)}e\u0301`,
+      `${full.slice(1)}👍🏽`,
+    ],
+  },
+  {
+    id: 'SEND-3/any-text',
+    sends: 'texts with emoji, quotes, a line break, other scripts',
+    demands: '202 each',
+    texts: ['👋 🇺🇸 👩‍👩‍👧', `O'Brien; "x" \\ 100% <b>&amp;`, 'one\ntwo', 'Жé短 مرحبا'],
+  },
+  {
+    id: 'SEND-3/two-sends-are-two-messages',
+    sends: 'the same message twice, without a request_id',
+    demands: '202 both times, with different message_ids',
+    texts: ['conformance', 'conformance'],
+  },
+  {
+    id: 'SEND-3/new-message-is-202',
+    sends: 'a valid new message',
+    demands: '202 with the Message body, status queued',
+    texts: ['conformance'],
+  },
+];
+
+/** Sends a message under the name `from`, then under the alias alone. */
+async function underBothNames(t: Trial, numbers: readonly string[]): Promise<void> {
+  const account = await t.account();
+  for (const from of numbers) {
+    await t.send(account, { from });
+    await t.send(account, { from: undefined, from_number: from });
+  }
+}
+
+async function sendAndRead(t: Trial): Promise<void> {
+  const account = await t.account();
+  const { messageId } = await t.queued(account);
+  await t.read(account, messageId);
+}
+
+const needs: readonly Need[] = ['sender'];
+
+export const sendCases: readonly Case[] = [
+  ...tables.map(refuses),
+  ...textCases.map(ofTexts),
+  malformedCase('SEND-5', 'a 4xx with a JSON body, never a 5xx, and the service keeps running'),
+  malformedCase('SVC-4', 'a 4xx whose own body is JSON'),
+  {
+    ...about('SEND-2/numbers-of-other-lands', ['sender', 'unknown-from'], { sends: 4 }),
+    sends:
+      'from an unknown sender, so that none is sent: messages to a malformed number and to well-formed ones of three countries, which are reserved for fiction',
+    demands: 'no 400 for a well-formed recipient',
+    steps: async (t) => {
+      const account = { ...(await t.account()), from: t.unusedNumber() };
+      for (const to of ['abc', ...abroad]) await t.send(account, { to });
+    },
+  },
+  {
+    ...about('SEND-5/refused-is-not-queued', ['fresh'], { sends: 3 }),
+    sends: 'invalid messages with a request_id, then the list of messages',
+    demands: 'only the valid message exists',
+    steps: async (t) => {
+      const account = await t.account();
+      for (const fields of [{}, { message: tooLong }, { to: 'abc' }])
+        await t.send(account, { ...fields, request_id: t.requestId() });
+      await t.list(account);
+    },
+  },
+  {
+    ...about('STATE-1/created-queued', needs, { sends: 1 }),
+    sends: 'a valid message',
+    demands: 'it exists, in status queued',
+    steps: sendAndRead,
+  },
+  {
+    ...about('SVC-2/answers-when-queued', needs, { sends: 1 }),
+    sends: 'a valid message, and a read straight after',
+    demands: 'the reply says queued: nothing is sent yet',
+    steps: sendAndRead,
+  },
+  {
+    ...about('SEND-1/alias-is-equivalent', needs, { sends: 2 }),
+    sends: 'one message with `from`, one with `from_number` alone',
+    demands: '202 for both, from the same number and device',
+    steps: async (t) => underBothNames(t, [(await t.account()).from]),
+  },
+  {
+    ...about('SEND-1/alias-is-judged-alike', ['sender', 'unknown-from'], { sends: 4 }),
+    sends: 'an unknown number and a malformed one, under `from` and under `from_number`',
+    demands: 'the same refusals under both names',
+    steps: (t) => underBothNames(t, [t.unusedNumber(), 'no-number']),
+  },
+];

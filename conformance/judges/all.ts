@@ -1,0 +1,23 @@
+/** The judge of each rule. */
+import type { RuleId } from '../../src/ledger/rules.ts';
+import { accessJudges } from './access.ts';
+import { bodyJudges, deviceAndJsonJudges } from './body.ts';
+import type { Judge } from './judge.ts';
+import { quotaJudges } from './quota.ts';
+import { readJudges } from './read.ts';
+import { replayJudges } from './replay.ts';
+import { sendJudges } from './send.ts';
+import { statusJudges } from './status.ts';
+import { throttleJudges } from './throttle.ts';
+
+export const judges: Readonly<Record<RuleId, Judge>> = {
+  ...accessJudges,
+  ...bodyJudges,
+  ...deviceAndJsonJudges,
+  ...statusJudges,
+  ...quotaJudges,
+  ...readJudges,
+  ...replayJudges,
+  ...sendJudges,
+  ...throttleJudges,
+};

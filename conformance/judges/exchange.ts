@@ -1,0 +1,81 @@
+/**
+ * One request and its reply, as judges see them: who sent it, from which number, when, and whether
+ * it was retried. A judge knows nothing else, so it can also judge exchanges that somebody else
+ * recorded; what is not known of them is left undefined.
+ */
+import type { Endpoint } from '../buckets.ts';
+import type { Reply } from '../client.ts';
+import { isObject, textOf } from '../verify.ts';
+
+/** The account and the state of the key that a request carries. */
+export interface Caller {
+  /** Undefined if the key is missing, wrong or revoked, so that the request has no account. */
+  readonly account?: string;
+  readonly key: 'valid' | 'revoked' | 'wrong' | 'missing';
+  /** True if nothing used the account before this run. */
+  readonly isNew: boolean;
+  /** The monthly quota, if known. */
+  readonly quota?: number;
+  /** The client's address; undefined if the target may see another one. */
+  readonly address?: string;
+}
+
+/** The sender number of a send: what it is to the caller's account. */
+export interface Sender {
+  readonly is:
+    | 'own'
+    | 'inactive'
+    | 'disconnected'
+    | 'denied'
+    | 'pool'
+    | 'foreign'
+    /** No SIM has it. */
+    | 'unknown'
+    /** Nearly the account's number, and not its own; the target may find it malformed. */
+    | 'altered';
+  readonly deviceId?: string;
+}
+
+export interface Exchange {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly query: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The body, if it is a JSON object. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly endpoint?: Endpoint | 'read' | 'stats';
+  /** The id in the path of a read or a poll for tasks. */
+  readonly id?: string;
+  readonly caller: Caller;
+  readonly sender?: Sender;
+  readonly reply: Reply;
+  /** The request arrived and was answered within this interval, in the target's time. */
+  readonly sentAt: number;
+  readonly answeredAt: number;
+  /** True if a connection broke and the request was sent again: it may have arrived twice. */
+  readonly isRetried: boolean;
+}
+
+export function isSend({ method, endpoint }: Exchange): boolean {
+  return method === 'POST' && endpoint?.endsWith('send') === true;
+}
+
+/** A send to the endpoint whose fields and replies the document shows. */
+export function isMessageSend({ method, endpoint }: Exchange): boolean {
+  return method === 'POST' && endpoint === 'send';
+}
+
+export function isRead({ method, endpoint }: Exchange): boolean {
+  return method === 'GET' && endpoint === 'read';
+}
+
+/** The body of a reply, if it is a JSON object. */
+export function bodyOf({ reply }: Exchange): Readonly<Record<string, unknown>> {
+  return isObject(reply.json) ? reply.json : {};
+}
+
+export function messageIdOf(exchange: Exchange): string {
+  return textOf(bodyOf(exchange)['message_id']);
+}

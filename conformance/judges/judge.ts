@@ -1,0 +1,84 @@
+/**
+ * A judge decides whether one rule holds in a trace of exchanges, made by any client. It reports
+ * each place where the rule applies, with the exchanges that prove a failure.
+ */
+import type { Reply } from '../client.ts';
+import { Lacking, PreconditionMissing, RuleBroken } from '../verify.ts';
+import type { Exchange } from './exchange.ts';
+
+export interface Trace {
+  /** The exchanges to judge, in the order in which they were sent. */
+  readonly exchanges: readonly Exchange[];
+  /** All exchanges of the run: whatever else spent from the same limits. */
+  readonly log: readonly Exchange[];
+  /** Lists of an account's messages on a control port. */
+  readonly listings: readonly Listing[];
+  /** Keys that were created on a control port. */
+  readonly createdKeys: readonly CreatedKey[];
+  /** What happened to accounts that made no new request before this time is unknown. */
+  readonly knownSince: number;
+  /** True if time stands still during a request, so that intervals are instants. */
+  readonly isExact: boolean;
+  /** An assumption that the target states; undefined if unknown. */
+  readonly assumption: (name: string) => unknown;
+}
+
+/** The number of messages of an account, after so many exchanges of the run. */
+export interface Listing {
+  readonly account: string;
+  readonly messages: number;
+  readonly after: number;
+}
+
+/** A key, what its creation answered, and the replies that show keys later. */
+export interface CreatedKey {
+  readonly key: string;
+  readonly name: string;
+  readonly made: unknown;
+  readonly shown: readonly Reply[];
+}
+
+export type Judge = (trace: Trace, findings: Findings) => void;
+
+/** What a judge found: how often the rule was exercised, and the first place where it is broken. */
+export class Findings {
+  /** How often the rule applied and held. */
+  exercised = 0;
+  broken: RuleBroken | undefined;
+  /** Why a place could not be judged. */
+  missing: Lacking | PreconditionMissing | undefined;
+
+  /** Runs one check; `proof` are the exchanges that show its result. */
+  judge(proof: readonly Exchange[], check: () => void): void {
+    if (this.#holds(proof, check)) this.exercised += 1;
+  }
+
+  #holds(proof: readonly Exchange[], check: () => void): boolean {
+    try {
+      check();
+      return true;
+    } catch (error) {
+      if (error instanceof RuleBroken) this.broken ??= withProof(error, proof);
+      else if (error instanceof Lacking || error instanceof PreconditionMissing)
+        this.missing ??= error;
+      else throw error;
+      return false;
+    }
+  }
+
+  /** A check that holds wherever the rule does not apply: it does not count as an exercise. */
+  require(proof: readonly Exchange[], check: () => void): void {
+    this.#holds(proof, check);
+  }
+
+  /** Records what would be needed to judge. */
+  lack(what: string): void {
+    this.missing ??= new Lacking(what);
+  }
+}
+
+function withProof(error: RuleBroken, proof: readonly Exchange[]): RuleBroken {
+  if (error.exchange !== undefined || proof.length === 0) return error;
+  const { expected, actual, spelling } = error;
+  return new RuleBroken(expected, actual, proof.at(-1)?.reply.exchange, spelling);
+}

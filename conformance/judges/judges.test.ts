@@ -1,0 +1,214 @@
+/** Judges on exchanges that no case made: what they find, and what they must leave alone. */
+import { expect, test } from 'vitest';
+import type { RuleId } from '../../src/ledger/rules.ts';
+import { judges } from './all.ts';
+import type { Caller, Exchange } from './exchange.ts';
+import { Findings, type Trace } from './judge.ts';
+import { mostInAMinute } from './throttle.ts';
+
+const id = '7b0f7f3e-2c44-4a7e-9a39-0d6f4a1f6a01';
+const body = {
+  status: 'queued',
+  message_id: id,
+  request_id: '',
+  device_id: '7b0f7f3e-2c44-4a7e-9a39-0d6f4a1f6a02',
+  from_number: '+12025550101',
+  to: '+12125550150',
+  created_at: '2026-03-01T10:00:00.070Z',
+};
+const start = Date.parse('2026-03-01T10:00:00.000Z');
+const fields = { from: body.from_number, to: body.to, message: 'conformance' };
+const caller: Caller = { account: 'acme', key: 'valid', isNew: true };
+
+interface Plan {
+  readonly at?: number;
+  readonly tookMs?: number;
+  readonly more?: Partial<Exchange>;
+}
+
+/** One exchange, sent so many milliseconds after the start. */
+function exchange(
+  status: number,
+  json: object,
+  { at = 0, tookMs = 20, more = {} }: Plan,
+): Exchange {
+  const text = JSON.stringify(json);
+  const sentAt = start + at;
+  return {
+    method: 'GET',
+    path: '',
+    query: '',
+    headers: { authorization: 'Bearer one' },
+    caller,
+    sentAt,
+    answeredAt: sentAt + tookMs,
+    isRetried: false,
+    reply: {
+      status,
+      json,
+      text,
+      digest: text,
+      headers: { 'content-type': 'application/json' },
+      interruptions: 0,
+      sentAt,
+      answeredAt: sentAt + tookMs,
+      exchange: {} as Exchange['reply']['exchange'],
+    },
+    ...more,
+  };
+}
+
+function send(status: number, json: object, sent: object = {}, plan: Plan = {}): Exchange {
+  const all = { ...fields, ...sent };
+  const more = {
+    method: 'POST',
+    path: '/api/v1/sms/send/',
+    endpoint: 'send',
+    body: JSON.stringify(all),
+    fields: all,
+    sender: { is: 'own' },
+    ...plan.more,
+  } as const;
+  const reply = status < 300 ? { ...body, ...json } : json;
+  return exchange(status, reply, { ...plan, more });
+}
+
+function read(json: object, plan: Plan = {}): Exchange {
+  const path = `/api/v1/sms/${id}/`;
+  return exchange(200, { ...body, ...json }, { ...plan, more: { path, endpoint: 'read', id } });
+}
+
+function judge(rule: RuleId, exchanges: readonly Exchange[]): Findings {
+  const findings = new Findings();
+  const trace: Trace = {
+    exchanges,
+    log: exchanges,
+    listings: [],
+    createdKeys: [],
+    knownSince: Number.NEGATIVE_INFINITY,
+    isExact: false,
+    assumption: () => undefined,
+  };
+  judges[rule](trace, findings);
+  return findings;
+}
+
+const brokenBy: [RuleId, string, Exchange[]][] = [
+  ['RES-4', 'a malformed time', [send(202, { created_at: '2026-03-01T10:00:00.7Z' })]],
+  ['RES-4', 'another time', [send(202, {}), read({ created_at: '2026-03-01T10:00:01.000Z' })]],
+  ['RES-2', 'a number that was not named', [send(202, { from_number: '+12025550102' })]],
+  ['RES-2', 'a value that is no text', [send(202, { message_id: { toString: null } })]],
+  ['SEND-2', 'a recipient without a plus', [send(202, {}, { to: '12125550150' })]],
+  ['SEND-3', 'a new message that is answered 200', [send(200, {})]],
+  [
+    'SEND-4',
+    'a replay with another body',
+    [
+      send(202, {}, { request_id: 'a' }),
+      send(200, { status: 'sent' }, { request_id: 'a' }, { at: 100 }),
+    ],
+  ],
+  [
+    'SEND-4',
+    'a second message within 24 hours',
+    [send(202, {}, { request_id: 'a' }), send(202, {}, { request_id: 'a' }, { at: 86_000_000 })],
+  ],
+  [
+    'STATE-3',
+    'a status that goes back',
+    [
+      send(202, {}),
+      read({ status: 'sent' }, { at: 100 }),
+      read({ status: 'sending' }, { at: 200 }),
+    ],
+  ],
+  [
+    'SVC-3',
+    'a message that is still queued after a minute',
+    [send(202, {}), read({}, { at: 60_000 })],
+  ],
+  [
+    'SEND-7',
+    'a message that leaves before its time',
+    [
+      send(202, {}, { send_at: '2026-03-01T11:00:00.000Z' }),
+      read({ status: 'sending' }, { at: 60_000 }),
+    ],
+  ],
+  [
+    'READ-1',
+    'an own message that is not found',
+    [send(202, {}), { ...read({}), reply: { ...read({}).reply, status: 404 } }],
+  ],
+];
+
+test.each(brokenBy)('%s is broken by %s', (rule, _, exchanges) => {
+  expect(judge(rule, exchanges).broken).toBeDefined();
+});
+
+const leftAlone: [RuleId, string, Exchange[]][] = [
+  [
+    'RES-2',
+    'either number after a send with both sender fields',
+    [send(202, { from_number: '+12025550102' }, { from_number: '+12025550102' })],
+  ],
+  [
+    'RES-5',
+    'another name for the status of a held message',
+    [send(202, {}, { send_at: '2026-03-02T10:00:00.000Z' }), read({ status: 'scheduled' })],
+  ],
+  [
+    'RES-1',
+    'a list of received messages',
+    [exchange(200, { results: [] }, { more: { endpoint: 'received' } })],
+  ],
+  [
+    'SEND-3',
+    'a 200 to a send that was retried',
+    [send(200, {}, {}, { more: { isRetried: true } })],
+  ],
+  ['SEND-3', 'a 429', [send(429, {})]],
+  ['SEND-2', 'a number that only some services take', [send(400, { code: 'to' }, { to: '+12' })]],
+  [
+    'SEND-4',
+    'a 409 to another text',
+    [
+      send(202, {}, { request_id: 'a' }),
+      send(409, {}, { request_id: 'a', message: 'another' }, { at: 100 }),
+    ],
+  ],
+  [
+    'SEND-4',
+    'a new message a day later',
+    [
+      send(202, {}, { request_id: 'a' }),
+      send(202, { message_id: 'another' }, { request_id: 'a' }, { at: 86_500_000 }),
+    ],
+  ],
+  [
+    'SVC-3',
+    'a read that came late, and shows another status',
+    [send(202, {}), read({}, { at: 700 }), read({ status: 'sent' }, { at: 48_700 })],
+  ],
+  [
+    'STATE-3',
+    'reads that overlap',
+    [
+      send(202, {}),
+      read({ status: 'sending' }, { at: 100, tookMs: 500 }),
+      read({ status: 'queued' }, { at: 200 }),
+    ],
+  ],
+];
+
+test.each(leftAlone)('%s leaves %s alone', (rule, _, exchanges) => {
+  expect(judge(rule, exchanges).broken).toBeUndefined();
+});
+
+test('LIMIT-6 counts the requests of the busiest minute, answered ones alone', () => {
+  const every = (apartMs: number) =>
+    Array.from({ length: 150 }, (_, i) => ({ sentAt: i * apartMs, answeredAt: i * apartMs + 100 }));
+  expect([mostInAMinute(every(100)), mostInAMinute(every(700)), mostInAMinute([])]).toEqual([
+    150, 86, 0,
+  ]);
+});

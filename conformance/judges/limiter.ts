@@ -1,0 +1,233 @@
+/**
+ * Whether a limit of N per minute explains which requests of one bucket passed. The document leaves
+ * open how a bucket refills and what spends from it, so every permitted limiter is a hypothesis; a
+ * bucket breaks its rule if none of them explains it. Rules: LIMIT-1 to LIMIT-7, AUTH-6.
+ * Each hypothesis allows for what intervals leave open: a request may have spent its token at any
+ * time between its start and its reply, and the target's clock may differ from ours.
+ */
+import { minuteMs } from '../buckets.ts';
+import type { Exchange } from './exchange.ts';
+
+export interface Bucket {
+  readonly name: string;
+  readonly limit: number;
+  /** Calls without an account are answered 401 until their address is throttled. */
+  readonly isOfAddress: boolean;
+  /** In the order in which they were sent. */
+  readonly exchanges: readonly Exchange[];
+  /** All that was spent since this time is known. */
+  readonly knownSince: number;
+  readonly isExact: boolean;
+}
+
+type Refill = 'sliding' | 'continuous' | 'interval' | 'interval_aligned';
+
+/** One permitted limiter (`limiterRefill`, `refusedSpendsToken`, `errorsSpendToken`, `replaySpends`). */
+interface Hypothesis {
+  readonly refill: Refill;
+  readonly refusalsSpend: boolean;
+  readonly errorsSpend: boolean;
+  readonly replaysSpend: boolean;
+}
+
+/** What a hypothesis cannot explain. */
+export interface Unexplained {
+  readonly exchange: Exchange;
+  readonly expected: string;
+  readonly actual: string;
+}
+
+const yesAndNo = [true, false];
+const refills: readonly Refill[] = ['sliding', 'continuous', 'interval', 'interval_aligned'];
+const hypotheses: readonly Hypothesis[] = refills.flatMap((refill) =>
+  // A bucket that refills all at once is not refilled later for a refusal.
+  (refill.startsWith('interval') ? [false] : yesAndNo).flatMap((refusalsSpend) =>
+    yesAndNo.flatMap((errorsSpend) =>
+      yesAndNo.map((replaysSpend) => ({ refill, refusalsSpend, errorsSpend, replaysSpend })),
+    ),
+  ),
+);
+
+/** The difference that the target's clock may have from ours. */
+const clockDriftMs = 2_000;
+
+/** Undefined if a permitted limiter explains the bucket; else what the best one cannot explain. */
+export function unexplained(bucket: Bucket): Unexplained | undefined {
+  let best: Unexplained | undefined;
+  for (const hypothesis of hypotheses) {
+    const found = contradiction(hypothesis, bucket);
+    if (found === undefined) return undefined;
+    if (best === undefined || found.exchange.sentAt > best.exchange.sentAt) best = found;
+  }
+  return best;
+}
+
+export function isRefused({ reply }: Exchange): boolean {
+  return reply.status === 429;
+}
+
+export function isReplay({ method, reply }: Exchange): boolean {
+  return method === 'POST' && reply.status === 200;
+}
+
+function contradiction(h: Hypothesis, bucket: Bucket): Unexplained | undefined {
+  const { exchanges, knownSince, isOfAddress } = bucket;
+  if (isOfAddress && !h.errorsSpend) {
+    const refusal = exchanges.find(isRefused);
+    return refusal && tooFew(refusal, bucket);
+  }
+  const granted = exchanges.filter(
+    (one) =>
+      !isRefused(one) &&
+      one.reply.status !== 0 &&
+      (h.replaysSpend || !isReplay(one)) &&
+      (h.errorsSpend || one.reply.status < 400),
+  );
+  const refused = exchanges.filter(isRefused);
+  for (const one of refused)
+    if (one.sentAt - minuteMs >= knownSince && mustPass(h, bucket, granted, refused, one))
+      return tooFew(one, bucket);
+  return tooMany(h, bucket, granted, h.refusalsSpend ? [...granted, ...refused] : granted);
+}
+
+function tooFew(exchange: Exchange, { exchanges, limit, name }: Bucket): Unexplained {
+  const passed = exchanges.filter(
+    (one) =>
+      !isRefused(one) &&
+      one.answeredAt > exchange.sentAt - minuteMs &&
+      one.sentAt <= exchange.sentAt,
+  ).length;
+  return {
+    exchange,
+    expected: `no 429 for ${name} before ${limit} requests in a minute`,
+    actual: `429 after ${passed} that passed in the last minute`,
+  };
+}
+
+/** True if the bucket has a token, whenever the others were spent within their intervals. */
+function mustPass(
+  { refill, refusalsSpend }: Hypothesis,
+  { limit, isExact }: Bucket,
+  granted: readonly Exchange[],
+  refused: readonly Exchange[],
+  asked: Exchange,
+): boolean {
+  const atOnce = refused.filter(
+    (one) => one.sentAt <= asked.answeredAt && one.answeredAt >= asked.sentAt,
+  );
+  const isFirst = !refused.some(
+    (one) => one.answeredAt < asked.sentAt && one.answeredAt > asked.sentAt - minuteMs,
+  );
+  // Of several at once one was the first, which no earlier refusal explains.
+  const until = Math.max(...atOnce.map(({ answeredAt }) => answeredAt));
+  const spent = refusalsSpend && !isFirst ? [...granted, ...refused] : granted;
+  const others = spent.filter(
+    (one) => one !== asked && one.sentAt <= (isFirst ? until : asked.answeredAt),
+  );
+  if (refill === 'continuous') {
+    const times = others.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
+    const back = (since: number) => ((asked.sentAt - since) * limit) / minuteMs;
+    return times.every((at, i) => {
+      const left = limit - (i + 1);
+      return left >= 1 || left + back(at) > 1.01;
+    });
+  }
+  const drift = isExact ? 0 : clockDriftMs;
+  const from =
+    refill === 'interval_aligned'
+      ? Math.floor((asked.sentAt - drift) / minuteMs) * minuteMs - drift - 1
+      : asked.sentAt - minuteMs;
+  return others.filter(({ answeredAt }) => answeredAt > from).length < limit;
+}
+
+/** More requests that passed than the limit allows. */
+function tooMany(
+  h: Hypothesis,
+  bucket: Bucket,
+  granted: readonly Exchange[],
+  spent: readonly Exchange[],
+): Unexplained | undefined {
+  const found = excess[h.refill](bucket, granted);
+  if (found !== undefined || !h.refusalsSpend || h.refill !== 'sliding') return found;
+  for (const one of granted) {
+    const before = spent.filter(
+      (other) => other.sentAt > one.answeredAt - minuteMs && other.answeredAt < one.sentAt,
+    );
+    if (before.length >= bucket.limit) return excessOf(bucket, one, before.length + 1, minuteMs);
+  }
+  return undefined;
+}
+
+type Excess = (bucket: Bucket, granted: readonly Exchange[]) => Unexplained | undefined;
+
+function excessOf({ limit, name }: Bucket, exchange: Exchange, passed: number, ms: number) {
+  return {
+    exchange,
+    expected: `429 for ${name} after ${limit} requests in a minute`,
+    actual: `${passed} passed within ${(ms / 1000).toFixed(1)} s`,
+  };
+}
+
+/** The first span of a minute that certainly holds more than the limit, among those that begin here. */
+function overfull(
+  bucket: Bucket,
+  granted: readonly Exchange[],
+  from: number,
+  to: number,
+): Unexplained | undefined {
+  const inside = granted.filter(({ sentAt, answeredAt }) => sentAt >= from && answeredAt < to);
+  const first = inside[bucket.limit];
+  return first && excessOf(bucket, first, inside.length, first.answeredAt - from);
+}
+
+const burstMs = 15_000;
+
+/** True if the first requests show that the bucket was full, whatever came before them. */
+export function wasFull({ limit }: Bucket, granted: readonly Exchange[]): boolean {
+  const [first] = granted;
+  const last = granted[limit - 1];
+  return first !== undefined && last !== undefined && last.answeredAt - first.sentAt < burstMs;
+}
+
+const excess: Readonly<Record<Refill, Excess>> = {
+  sliding: (bucket, granted) => {
+    for (const { sentAt } of granted) {
+      const found = overfull(bucket, granted, sentAt, sentAt + minuteMs);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  },
+  interval: (bucket, granted) => {
+    let from = bucket.knownSince + minuteMs;
+    for (const [i, { sentAt, answeredAt }] of granted.entries()) {
+      const isFull = i === 0 && wasFull(bucket, granted);
+      if (sentAt < from && !isFull) continue;
+      const found = overfull(bucket, granted, sentAt, sentAt + minuteMs);
+      if (found !== undefined) return found;
+      from = answeredAt + minuteMs;
+    }
+    return undefined;
+  },
+  interval_aligned: (bucket, granted) => {
+    const drift = bucket.isExact ? 0 : clockDriftMs;
+    const starts = new Set(granted.map(({ sentAt }) => Math.floor(sentAt / minuteMs) * minuteMs));
+    for (const start of starts) {
+      const found = overfull(bucket, granted, start + drift, start + minuteMs - drift);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  },
+  continuous: (bucket, granted) => {
+    for (const [i, { sentAt }] of granted.entries()) {
+      let until = sentAt;
+      for (let j = i; j < granted.length; j += 1) {
+        const last = granted[j];
+        if (last === undefined) break;
+        until = Math.max(until, last.answeredAt);
+        const most = bucket.limit + ((until - sentAt) * bucket.limit) / minuteMs;
+        if (j - i + 1 > most) return excessOf(bucket, last, j - i + 1, until - sentAt);
+      }
+    }
+    return undefined;
+  },
+};

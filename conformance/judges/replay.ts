@@ -1,0 +1,184 @@
+/**
+ * Judges the reuse of a `request_id`. Rule: SEND-4. Within 24 hours it is answered 200 with the bytes
+ * of the first 202, and no second message exists.
+ */
+import * as verify from '../verify.ts';
+import { type Exchange, isMessageSend, isSend, messageIdOf } from './exchange.ts';
+import type { Findings, Judge, Trace } from './judge.ts';
+import { validityOf } from './validity.ts';
+
+const windowMs = 86_400_000;
+
+function requestIdOf({ fields }: Exchange): string | undefined {
+  const value = fields?.['request_id'];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** True if both belong to one `request_id` of one account, on the same endpoint and key. */
+function sharesId(one: Exchange, other: Exchange): boolean {
+  const id = requestIdOf(one);
+  return (
+    id !== undefined &&
+    id === requestIdOf(other) &&
+    one.caller.account === other.caller.account &&
+    one.path === other.path &&
+    // `replayScope` leaves open whether keys share ids.
+    one.headers['authorization'] === other.headers['authorization']
+  );
+}
+
+/** An earlier send with the same `request_id`, whatever its answer. */
+export function earlierUse({ log }: Trace, one: Exchange): Exchange | undefined {
+  if (requestIdOf(one) === undefined) return undefined;
+  return log.find((other) => other !== one && other.sentAt <= one.sentAt && sharesId(one, other));
+}
+
+/** The 202 that a replay must repeat: the latest before it, or one that was sent at the same time. */
+function originalOf(trace: Trace, one: Exchange): Exchange | undefined {
+  const accepted = trace.log.filter(
+    (other) => other !== one && other.reply.status === 202 && sharesId(one, other),
+  );
+  const before = accepted.filter(({ sentAt }) => sentAt <= one.answeredAt);
+  return before.findLast(({ answeredAt }) => answeredAt <= one.sentAt) ?? before[0];
+}
+
+function hasSameContent(one: Exchange, other: Exchange): boolean {
+  return one.body === other.body;
+}
+
+const replays: Judge = (trace, findings) => {
+  for (const one of trace.exchanges) {
+    if (!isMessageSend(one) || one.caller.key !== 'valid' || requestIdOf(one) === undefined)
+      continue;
+    if ([0, 429].includes(one.reply.status)) continue;
+    const original = originalOf(trace, one);
+    if (original === undefined) judgeFirstUse(trace, one, findings);
+    else judgeReplay(trace, one, original, findings);
+  }
+  noSecondMessage(trace, findings);
+};
+
+/** The first use of an id creates a message, unless the send is refused for another reason. */
+function judgeFirstUse(trace: Trace, one: Exchange, findings: Findings): void {
+  const { reply, isRetried, sender } = one;
+  const { invalid } = validityOf(one, trace.isExact);
+  const isUsed = earlierUse(trace, one) !== undefined;
+  const mayBeRefused = [400, 402, 403, 503].includes(reply.status) || sender?.is !== 'own';
+  if (reply.status === 202 || isRetried) return;
+  findings.require([one], () => {
+    verify.that(reply.status !== 200, 'no replay of a request_id that was not accepted', reply);
+    if (!isUsed && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
+  });
+}
+
+function judgeReplay(trace: Trace, one: Exchange, original: Exchange, findings: Findings): void {
+  const { reply } = one;
+  const ageMs = one.sentAt - original.answeredAt;
+  if (ageMs > windowMs) {
+    findings.judge([original, one], () => {
+      verify.accepted(reply);
+      verify.that(
+        messageIdOf(one) !== messageIdOf(original),
+        'a new message_id',
+        messageIdOf(original),
+      );
+    });
+    return;
+  }
+  if (one.answeredAt - original.sentAt >= windowMs) return;
+  if (one.isRetried && reply.status === 202) return;
+  const isAnother = !hasSameContent(one, original);
+  const { invalid } = validityOf(one, trace.isExact);
+  // A service may validate before it looks for a replay (`gateOrder`); another body may be a
+  // conflict (`replayDifferentBody`).
+  if (reply.status === 400 && invalid.length > 0) {
+    if (isAnother || validatesFirst(trace)) {
+      if (!isAnother)
+        findings.lack('a target that looks for a replay before it validates (gateOrder)');
+      return;
+    }
+  }
+  if (isAnother && reply.status === 409) return;
+  findings.judge([original, one], () => {
+    verify.status(reply, 200);
+    verify.identical(reply, original.reply, 'the original 202 body');
+  });
+}
+
+/** True if an invalid body under a used `request_id` was refused, or if the target says so. */
+function validatesFirst(trace: Trace): boolean {
+  return (
+    trace.assumption('gateOrder') === 'validate_first' ||
+    trace.exchanges.some((one) => {
+      const original = isMessageSend(one) ? originalOf(trace, one) : undefined;
+      return (
+        original !== undefined &&
+        !hasSameContent(one, original) &&
+        one.reply.status === 400 &&
+        validityOf(one, trace.isExact).invalid.length > 0
+      );
+    })
+  );
+}
+
+/** As many messages exist as ids were given out, and no task appears twice. */
+function noSecondMessage(trace: Trace, findings: Findings): void {
+  const { listings, log, exchanges } = trace;
+  for (const { account, messages, after } of listings) {
+    const ids = new Set(
+      log
+        .slice(0, after)
+        .filter((one) => one.caller.account === account && isSend(one) && one.reply.status === 202)
+        .map(messageIdOf),
+    );
+    findings.judge(exchanges.slice(-1), () =>
+      verify.equal('messages of the account', messages, ids.size),
+    );
+  }
+  const replayed = exchanges.filter((one) => isMessageSend(one) && one.reply.status === 200);
+  for (const tasks of exchanges.filter(({ endpoint }) => endpoint === 'tasks'))
+    for (const one of replayed) {
+      const text = verify.textOf(one.fields?.['message']);
+      const times = tasks.reply.text.split(text).length - 1;
+      if (isUnique(text) && times > 0)
+        findings.judge([one, tasks], () =>
+          verify.that(times === 1, 'one task for the message', tasks.reply),
+        );
+    }
+}
+
+/** True for a text that the harness made for one message. */
+function isUnique(text: string): boolean {
+  return /^conformance .+/.test(text);
+}
+
+/** What was refused with one of these statuses is neither queued nor replayed. */
+export function notQueued(trace: Trace, findings: Findings, statuses: readonly number[]): void {
+  const refused = trace.exchanges.filter(
+    (one) => isSend(one) && statuses.includes(one.reply.status),
+  );
+  if (refused.length === 0) return;
+  noSecondMessage(trace, findings);
+  for (const one of refused) {
+    const text = verify.textOf(one.fields?.['message']);
+    for (const tasks of trace.exchanges)
+      if (tasks.endpoint === 'tasks' && isUnique(text))
+        findings.judge([one, tasks], () =>
+          verify.that(!tasks.reply.text.includes(text), 'no task for a refused send', tasks.reply),
+        );
+    const again = trace.exchanges.find(
+      (other) => other.sentAt >= one.answeredAt && other !== one && sharesId(one, other),
+    );
+    const isAccepted = again !== undefined && originalOf(trace, again) !== undefined;
+    if (again !== undefined && !isAccepted)
+      findings.judge([one, again], () =>
+        verify.that(
+          again.reply.status !== 200,
+          `no replay of a send that was answered ${one.reply.status}`,
+          again.reply,
+        ),
+      );
+  }
+}
+
+export const replayJudges = { 'SEND-4': replays } as const;

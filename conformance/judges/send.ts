@@ -1,0 +1,193 @@
+/**
+ * Judges which sends are accepted and which are refused for their fields. Rules: SEND-1 to SEND-3,
+ * SEND-5 to SEND-7, STATE-1, SVC-2.
+ */
+import * as verify from '../verify.ts';
+import { sevenFields } from './body.ts';
+import { bodyOf, type Exchange, isMessageSend, isRead, messageIdOf } from './exchange.ts';
+import type { Findings, Judge, Trace } from './judge.ts';
+import { earlierUse, notQueued } from './replay.ts';
+import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity.ts';
+
+interface Checked extends FieldValidity {
+  readonly exchange: Exchange;
+}
+
+/**
+ * The sends whose validation decides the reply: with a valid key, not throttled, and with a
+ * `request_id` that was not used before.
+ */
+function checkedSends(trace: Trace): Checked[] {
+  return trace.exchanges
+    .filter(
+      (one) =>
+        isMessageSend(one) &&
+        one.caller.key === 'valid' &&
+        one.fields !== undefined &&
+        ![0, 429].includes(one.reply.status) &&
+        earlierUse(trace, one) === undefined,
+    )
+    .map((exchange) => ({ exchange, ...validityOf(exchange, trace.isExact) }));
+}
+
+/** True if the send must be accepted, as far as its fields and its sender go. */
+function mustBeAccepted({ invalid, open, exchange }: Checked): boolean {
+  const { caller, sender, reply } = exchange;
+  const mayBeSpent = caller.quota !== undefined && reply.status === 402;
+  return invalid.length + open.length === 0 && sender?.is === 'own' && !mayBeSpent;
+}
+
+function accepts({ exchange }: Checked, findings: Findings): void {
+  const { reply, isRetried } = exchange;
+  findings.judge([exchange], () => {
+    if (!isRetried || reply.status !== 200) verify.accepted(reply);
+  });
+}
+
+/** Invalid values of some fields are 400 and name the field; valid ones are not. */
+function judgeFields(fields: readonly string[] | undefined): Judge {
+  return (trace, findings) => {
+    const checked = checkedSends(trace);
+    for (const one of checked) {
+      const { exchange, invalid, open } = one;
+      const { reply } = exchange;
+      const wrong = invalid.filter((name) => fields === undefined || fields.includes(name));
+      if (wrong.length > 0)
+        findings.judge([exchange], () => verify.invalid(reply, ...invalid.flatMap(namesOf)));
+      else if (mustBeAccepted(one)) accepts(one, findings);
+      if (reply.status !== 400) continue;
+      const named = verify.fieldsNamed(reply);
+      const unnamed = [...invalid, ...open].flatMap(namesOf);
+      const right = (fields ?? ['to', 'from', 'message', 'request_id', 'send_at']).filter(
+        (name) => named.includes(name) && !unnamed.includes(name),
+      );
+      findings.judge([exchange], () => {
+        verify.that(right.length === 0, `no 400 for a valid ${right.join(', ')}`, reply);
+        if (wrong.length > 0) verify.declaredJson(reply);
+      });
+    }
+    if (fields === undefined) malformedBodies(trace, findings);
+  };
+}
+
+const longestMessage = 1_600;
+
+/** What one character may be (`characterUnit`). */
+const units: readonly ((text: string) => number)[] = [
+  (text) => [...text].length,
+  (text) => text.length,
+  graphemesIn,
+];
+
+/** SEND-6: 1,600 characters are accepted and 1,601 are not, in one unit for all messages. */
+const length: Judge = (trace, findings) => {
+  judgeFields(['message'])(trace, findings);
+  const sized = checkedSends(trace).filter(({ exchange, invalid, open }) => {
+    const { status } = exchange.reply;
+    const others = [...invalid, ...open].filter((name) => name !== 'message');
+    const isBlank = verify.textOf(exchange.fields?.['message']).trim() === '';
+    return others.length === 0 && !isBlank && (status === 202 || status === 400);
+  });
+  const isExplained = (count: (text: string) => number) => (one: Checked) =>
+    count(verify.textOf(one.exchange.fields?.['message'])) <= longestMessage ===
+    (one.exchange.reply.status === 202);
+  if (units.some((count) => sized.every(isExplained(count)))) return;
+  const open = sized.filter((one) => one.open.length > 0).map(({ exchange }) => exchange);
+  const wrong = open.find(({ reply }) => reply.status === 202) ?? open[0];
+  if (wrong !== undefined)
+    findings.judge(open, () =>
+      verify.that(false, 'no message of 1,601 characters, in any unit', wrong.reply),
+    );
+};
+
+/** A body that is no JSON object is a 4xx with a JSON body. */
+function malformedBodies(trace: Trace, findings: Findings): void {
+  for (const one of malformedIn(trace))
+    findings.judge([one], () => {
+      const { reply } = one;
+      verify.that(reply.status >= 400 && reply.status < 500, 'a 4xx', reply);
+      verify.declaredJson(reply);
+    });
+  notQueued(trace, findings, [400]);
+}
+
+export function malformedIn({ exchanges }: Trace): Exchange[] {
+  return exchanges.filter(
+    (one) => isMessageSend(one) && one.caller.key === 'valid' && one.fields === undefined,
+  );
+}
+
+/** SEND-3: a valid new message is 202 with its own message. */
+const newMessages: Judge = (trace, findings) => {
+  const ids = new Map<string, Exchange>();
+  for (const one of checkedSends(trace)) {
+    if (!mustBeAccepted(one)) continue;
+    const { exchange } = one;
+    const earlier = ids.get(messageIdOf(exchange));
+    ids.set(messageIdOf(exchange), exchange);
+    findings.judge([...(earlier === undefined ? [] : [earlier]), exchange], () => {
+      if (exchange.isRetried && exchange.reply.status === 200) return;
+      const body = verify.accepted(exchange.reply);
+      verify.equal('status', body['status'], 'queued');
+      verify.equal('field names', Object.keys(body).sort().join(', '), sevenFields);
+      verify.that(earlier === undefined, 'two different message_ids', messageIdOf(exchange));
+    });
+  }
+};
+
+/** STATE-1, SVC-2: a send answers queued, and its message is there at once. */
+const createdQueued: Judge = ({ exchanges, isExact }, findings) => {
+  for (const send of exchanges) {
+    if (!isMessageSend(send) || send.reply.status !== 202) continue;
+    const read = exchanges.find(
+      (one) =>
+        isRead(one) && one.id === messageIdOf(send) && one.caller.account === send.caller.account,
+    );
+    const isAtOnce = isExact && read?.sentAt === send.sentAt;
+    findings.judge([send, ...(read === undefined ? [] : [read])], () => {
+      verify.equal('status of the 202', bodyOf(send)['status'], 'queued');
+      if (read === undefined) return;
+      const body = verify.message(read.reply, 200);
+      verify.equal('message_id of the read', body['message_id'], messageIdOf(send));
+      if (isAtOnce && send.fields?.['send_at'] === undefined)
+        verify.equal('status of a read at the same time', body['status'], 'queued');
+    });
+  }
+};
+
+/** SEND-1: what `from` means alone, `from_number` means alone. */
+const alias: Judge = (trace, findings) => {
+  const numberUnder = ({ exchange: { fields = {} } }: Checked, name: string) =>
+    fields['from'] === undefined || fields['from_number'] === undefined ? fields[name] : undefined;
+  const checked = checkedSends(trace);
+  for (const one of checked) {
+    const number = numberUnder(one, 'from_number');
+    const named = checked.find(
+      (other) => number !== undefined && numberUnder(other, 'from') === number,
+    );
+    if (named === undefined) continue;
+    const [first, second] = [named.exchange, one.exchange];
+    findings.judge([first, second], () => {
+      if (mustBeAccepted(named)) verify.accepted(first.reply);
+      verify.equal('status under the alias', second.reply.status, first.reply.status);
+      if (second.reply.status !== 202)
+        return verify.that(first.reply.status >= 400, 'a refusal', first.reply);
+      verify.equal('from_number under `from`', bodyOf(first)['from_number'], number);
+      verify.equal('from_number under the alias', bodyOf(second)['from_number'], number);
+      const { device_id } = bodyOf(first);
+      verify.equal('device_id under the alias', bodyOf(second)['device_id'], device_id);
+    });
+  }
+};
+
+export const sendJudges = {
+  'SEND-1': alias,
+  'SEND-2': judgeFields(['to', 'from', 'from_number', 'message']),
+  'SEND-3': newMessages,
+  'SEND-5': judgeFields(undefined),
+  'SEND-6': length,
+  'STATE-1': createdQueued,
+  'SVC-2': createdQueued,
+} as const;
+
+export const judgeSendAt = judgeFields(['send_at']);

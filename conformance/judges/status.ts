@@ -1,0 +1,399 @@
+/**
+ * Judges the statuses that reads show while time passes. Rules: STATE-2 to STATE-5, SVC-3, SEND-7,
+ * and READ-1 in part (`isCurrent`).
+ * A status began between two reads, so whatever a read may have missed proves nothing.
+ */
+import * as verify from '../verify.ts';
+import { bodyOf, type Exchange, isMessageSend, isRead, isSend, messageIdOf } from './exchange.ts';
+import type { Findings, Judge, Trace } from './judge.ts';
+import { judgeSendAt } from './send.ts';
+import { holdOf } from './validity.ts';
+
+const order = ['queued', 'sending', 'sent', 'delivered'];
+const ranks = [...order, 'failed'];
+const final = ['delivered', 'failed'];
+const gone = ['sending', 'sent', 'delivered', 'failed'];
+
+/** The shortest time that a state may last if its length is unknown. */
+const briefestMs = 1_000;
+/** The largest difference between the target's clock and ours, for short holds. */
+const clockDriftMs = 2_000;
+
+interface Sighting {
+  readonly status: string;
+  /** It began after this time: when the last read of the status before was sent. */
+  readonly after: number;
+  /** And before this time: when the first read that shows it was answered. */
+  readonly until: number;
+  readonly exchange: Exchange;
+}
+
+/** A message, and each change of its status. */
+export interface History {
+  readonly send: Exchange;
+  readonly messageId: string;
+  readonly reads: readonly Exchange[];
+  readonly sightings: readonly Sighting[];
+}
+
+function statusOf(read: Exchange): string {
+  return verify.textOf(bodyOf(read)['status']);
+}
+
+export function historiesIn({ exchanges }: Pick<Trace, 'exchanges'>): History[] {
+  const readsOf = new Map<string, Exchange[]>();
+  for (const one of exchanges)
+    if (isRead(one) && one.reply.status === 200 && one.id !== undefined)
+      readsOf.set(one.id, [...(readsOf.get(one.id) ?? []), one]);
+  const accepted = exchanges.filter((one) => isSend(one) && one.reply.status === 202);
+  return accepted.flatMap((send) => {
+    const messageId = messageIdOf(send);
+    const reads = readsOf.get(messageId) ?? [];
+    const { sentAt: after, answeredAt: until } = send;
+    const sightings: Sighting[] = [{ status: 'queued', after, until, exchange: send }];
+    let askedAt = after;
+    for (const exchange of reads) {
+      const status = statusOf(exchange);
+      const last = sightings.at(-1);
+      // Of two reads at the same time, the later one may show the older status.
+      const isOlder = ranks.indexOf(status) < ranks.indexOf(last?.status ?? '');
+      const isOvertaken = isOlder && exchange.sentAt < (last?.exchange.answeredAt ?? 0);
+      if (status !== last?.status && !isOvertaken && !isHeldName(status))
+        sightings.push({ status, after: askedAt, until: exchange.answeredAt, exchange });
+      askedAt = exchange.sentAt;
+    }
+    return reads.length === 0 ? [] : [{ send, messageId, reads, sightings }];
+  });
+}
+
+/** The service may name the status of a held message itself (`heldStatus`). */
+function isHeldName(status: string): boolean {
+  return !ranks.includes(status);
+}
+
+/** A message's statuses and times, for reports. */
+function describeHistory({ send, sightings }: History): string {
+  return sightings
+    .map(({ status, until }) => `${status} (+${((until - send.answeredAt) / 1000).toFixed(1)} s)`)
+    .join(', ');
+}
+
+interface Step {
+  readonly from: Sighting;
+  readonly to: Sighting;
+  readonly history: History;
+}
+
+function stepsOf(histories: readonly History[]): Step[] {
+  return histories.flatMap((history) =>
+    history.sightings.slice(1).map((to, i) => ({ from: history.sightings[i] ?? to, to, history })),
+  );
+}
+
+function proofOf({ from, to }: Step): Exchange[] {
+  return [from.exchange, to.exchange];
+}
+
+/** A state was skipped, unless the reads may have missed it. */
+function skips(trace: Trace, histories: readonly History[], step: string, of: History): void {
+  // Measured from change to change, because the first state may end at any time.
+  const lasted = histories.flatMap(({ sightings }) =>
+    sightings.slice(2).map(({ until }, i) => until - (sightings[i + 1]?.until ?? 0)),
+  );
+  const blind = Math.max(...of.sightings.slice(1).map(({ after, until }) => until - after));
+  if (!trace.isExact && (lasted.length > 0 ? Math.min(...lasted) : briefestMs) < 3 * blind)
+    throw new verify.Lacking('a target whose messages stay in each state for a few seconds');
+  verify.fail(step, describeHistory(of));
+}
+
+/** STATE-2: the first change is to sending, when the message's own device takes it. */
+const pickup: Judge = (trace, findings) => {
+  const histories = historiesIn(trace);
+  for (const step of stepsOf(histories)) {
+    if (step.from.status !== 'queued' || step.to.status === 'failed') continue;
+    findings.judge(proofOf(step), () => {
+      if (step.to.status !== 'sending')
+        skips(trace, histories, 'queued followed by sending', step.history);
+    });
+  }
+  for (const history of histories)
+    for (const tasks of tasksIn(trace)) judgeTasks(trace, history, tasks, findings);
+};
+
+function tasksIn({ exchanges }: Trace): Exchange[] {
+  return exchanges.filter(({ endpoint, reply }) => endpoint === 'tasks' && reply.status === 200);
+}
+
+function judgeTasks(
+  { exchanges }: Trace,
+  { send, messageId, reads }: History,
+  tasks: Exchange,
+  findings: Findings,
+): void {
+  if (tasks.sentAt < send.answeredAt || !tasks.reply.text.includes(messageId)) return;
+  const plain = (id: unknown) => verify.textOf(id).replaceAll('-', '').toLowerCase();
+  const isItsOwn = plain(tasks.id) === plain(bodyOf(send)['device_id']);
+  findings.require([send, tasks], () =>
+    verify.that(isItsOwn, `no task for ${tasks.id}`, 'the message of another device'),
+  );
+  const isLater = (one: Exchange) => exchanges.indexOf(one) > exchanges.indexOf(tasks);
+  const next = reads.find((one) => one.sentAt >= tasks.answeredAt && isLater(one));
+  if (next === undefined) return;
+  findings.judge([send, tasks, next], () =>
+    verify.that(
+      statusOf(next) !== 'queued',
+      'another status than queued once handed out',
+      statusOf(next),
+    ),
+  );
+}
+
+/** STATE-3: no state is skipped or revisited, and one that does not fail ends as delivered. */
+const inOrder: Judge = (trace, findings) => {
+  const histories = historiesIn(trace);
+  for (const { from, to, history } of stepsOf(histories)) {
+    if (to.status === 'failed') continue;
+    const next = order[order.indexOf(from.status) + 1];
+    const step = `${from.status} followed by ${next ?? 'nothing'} or failed`;
+    const isForward = order.indexOf(to.status) > order.indexOf(from.status);
+    findings.judge([from.exchange, to.exchange], () => {
+      verify.that(isForward, step, describeHistory(history));
+      if (to.status !== next) skips(trace, histories, step, history);
+    });
+  }
+  for (const history of histories) neverBackwards(history, findings);
+  if (trace.isExact) for (const history of histories) reachesDelivered(trace, history, findings);
+  if (findings.exercised === 0) findings.lack('a message that is picked up within the wait');
+};
+
+/** Reads that follow one another never show an older status, whichever key asks. */
+function neverBackwards({ reads }: History, findings: Findings): void {
+  let latest: Exchange | undefined;
+  for (const read of reads) {
+    const rank = ranks.indexOf(statusOf(read));
+    const before = latest === undefined ? -1 : ranks.indexOf(statusOf(latest));
+    if (latest !== undefined && rank >= 0 && read.sentAt >= latest.answeredAt)
+      findings.require([latest, read], () =>
+        verify.that(rank >= before, `${ranks[before]} or later`, read.reply),
+      );
+    if (rank > before) latest = read;
+  }
+}
+
+/** After seven polls a message without `send_at` is delivered, unless it has failed. */
+function reachesDelivered(trace: Trace, history: History, findings: Findings): void {
+  const watchedMs = (history.reads.at(-1)?.sentAt ?? 0) - history.send.answeredAt;
+  const end = history.sightings.at(-1)?.status;
+  if (
+    watchedMs < 7 * pollIntervalMs(trace) ||
+    holdOf(history.send) !== undefined ||
+    end === 'failed'
+  )
+    return;
+  findings.judge([history.send], () =>
+    verify.that(end === 'delivered', 'delivered within seven polls', describeHistory(history)),
+  );
+}
+
+const failsUnfinished: Judge = (trace, findings) => {
+  for (const step of stepsOf(historiesIn(trace))) {
+    if (step.to.status !== 'failed') continue;
+    findings.judge(proofOf(step), () => {
+      const isUnfinished = order.slice(0, 3).includes(step.from.status);
+      verify.that(isUnfinished, 'failed after an unfinished state', describeHistory(step.history));
+    });
+  }
+  const failsFrom = trace.assumption('failsFrom');
+  if (Array.isArray(failsFrom) && failsFrom.length === 0)
+    findings.lack('a target on which a message may fail (failsFrom is empty)');
+  findings.lack('a recipient whose messages fail, among those of --allow-to');
+};
+
+/** STATE-5: nothing follows an end. */
+const staysAtItsEnd: Judge = (trace, findings) => {
+  for (const history of historiesIn(trace)) {
+    const end = history.sightings.findIndex(({ status }) => final.includes(status));
+    const last = history.reads.at(-1);
+    if (end < 0 || last === undefined || history.sightings[end]?.exchange === last) continue;
+    findings.judge([history.send, last], () =>
+      verify.that(
+        end === history.sightings.length - 1,
+        'nothing after the final state',
+        describeHistory(history),
+      ),
+    );
+  }
+  findings.lack('a message that ends within the wait');
+};
+
+/** The device's poll interval, as far as it is known. */
+export function pollIntervalMs(target: Pick<Trace, 'assumption'>): number {
+  const stated = target.assumption('pollIntervalSeconds');
+  return (typeof stated === 'number' ? stated : 20) * 1000;
+}
+
+/** "About 20 s": a quarter more, plus the time between reads. */
+export function latestPickupMs(trace: Pick<Trace, 'assumption' | 'isExact'>): number {
+  return Math.max(20_000, pollIntervalMs(trace)) * 1.25 + (trace.isExact ? 0 : 1_000);
+}
+
+/** When a message may be picked up: at once, or when its hold ends. */
+function dueAt({ send }: History): number {
+  return Math.max(send.answeredAt, holdOf(send) ?? 0);
+}
+
+/** The last time at which a message was certainly still queued. */
+function lastQueued({ sightings, reads, send }: History): number {
+  const left = sightings.find(({ status }) => gone.includes(status));
+  return left?.after ?? reads.at(-1)?.sentAt ?? send.sentAt;
+}
+
+function isPickedUpLate(trace: Trace, history: History): boolean {
+  return lastQueued(history) > dueAt(history) + latestPickupMs(trace);
+}
+
+function leftQueued({ sightings }: History): Sighting | undefined {
+  return sightings.find(({ status }) => gone.includes(status));
+}
+
+/**
+ * True if the device was busy with other messages (`sendsPerPoll`), or only hands out tasks when
+ * the harness polls.
+ */
+function isPassedOver(trace: Trace, history: History): boolean {
+  const lateFrom = dueAt(history) + latestPickupMs(trace);
+  const others = historiesIn({
+    exchanges: trace.log.filter(({ sentAt }) => sentAt >= history.send.sentAt - 60_000),
+  });
+  const overtook = others.some((other) => {
+    const left = leftQueued(other);
+    return other.messageId !== history.messageId && left !== undefined && left.after >= lateFrom;
+  });
+  const left = leftQueued(history);
+  const polled = trace.log.some(
+    ({ endpoint, sentAt, answeredAt }) =>
+      endpoint === 'tasks' &&
+      sentAt >= lateFrom &&
+      left !== undefined &&
+      answeredAt >= left.after &&
+      sentAt <= left.until,
+  );
+  return overtook || polled;
+}
+
+function pickedUpInTime(trace: Trace, history: History, findings: Findings): void {
+  const isLate = isPickedUpLate(trace, history);
+  const isOver = (history.reads.at(-1)?.sentAt ?? 0) > dueAt(history) + latestPickupMs(trace);
+  if (!isLate && !isOver && leftQueued(history) === undefined) return;
+  findings.judge([history.send], () => {
+    if (isLate && !trace.isExact && isPassedOver(trace, history)) lackRoom();
+    verify.that(
+      !isLate,
+      `pickup within ${latestPickupMs(trace) / 1_000} s${holdOf(history.send) === undefined ? '' : ' of send_at'}`,
+      describeHistory(history),
+    );
+  });
+}
+
+function lackRoom(): never {
+  throw new verify.Lacking(
+    'a device that polls by itself and picks up all its messages at each poll (sendsPerPoll)',
+  );
+}
+
+/** READ-1: a read shows the current status, so some message must be seen to leave queued. */
+export function isCurrent(trace: Trace, findings: Findings): void {
+  const histories = historiesIn(trace).filter(({ send }) => isMessageSend(send));
+  const late = histories.filter((history) => isPickedUpLate(trace, history));
+  const isStale =
+    late.length > 0 && histories.every((history) => leftQueued(history) === undefined);
+  const [history] = late;
+  if (!isStale || history === undefined) return;
+  findings.judge(history.reads.slice(-1), () => {
+    if (!trace.isExact && isPassedOver(trace, history)) lackRoom();
+    verify.fail('another status after a few polls', describeHistory(history));
+  });
+}
+
+/** SVC-3: picked up within about 20 s; after that, no change faster than polls. */
+const pace: Judge = (trace, findings) => {
+  const histories = historiesIn(trace);
+  for (const history of histories) pickedUpInTime(trace, history, findings);
+  const isOwnPace = trace.assumption('progressPace') === 'own_delay';
+  const shortest = Math.min(20_000, pollIntervalMs(trace)) * 0.75;
+  for (const history of histories) {
+    const gaps = history.sightings
+      .slice(1)
+      .map(({ until }, i) => until - (history.sightings[i]?.until ?? 0));
+    findings.require([history.send], () => {
+      if (trace.isExact && !isOwnPace)
+        for (const gap of gaps.slice(1))
+          verify.that(
+            gap >= shortest,
+            `${shortest / 1000} s between two changes`,
+            describeHistory(history),
+          );
+      // Progress does not depend on reads, whatever its pace (`progressPace`).
+      const followsReads = gaps.length === 3 && gaps.every((gap) => gap < 400);
+      verify.that(
+        !followsReads,
+        'a status that does not change with each read',
+        describeHistory(history),
+      );
+    });
+  }
+};
+
+/** SEND-7: `send_at` is in the future and holds the message; without it, it goes at once. */
+const holds: Judge = (trace, findings) => {
+  judgeSendAt(trace, findings);
+  const drift = trace.isExact ? 0 : clockDriftMs;
+  for (const history of historiesIn(trace)) {
+    const until = holdOf(history.send);
+    if (until === undefined) pickedUpInTime(trace, history, findings);
+    else if (isHeldBy(trace, history.send)) judgeHold(trace, history, until - drift, findings);
+  }
+};
+
+function judgeHold(trace: Trace, history: History, until: number, findings: Findings): void {
+  const seconds = Math.round((until - history.send.sentAt) / 1000);
+  for (const read of history.reads)
+    if (read.answeredAt < until)
+      findings.judge([history.send, read], () =>
+        verify.that(
+          !gone.includes(statusOf(read)),
+          `held for ${seconds} s`,
+          `${statusOf(read)} before`,
+        ),
+      );
+  for (const tasks of tasksIn(trace))
+    if (tasks.answeredAt < until)
+      findings.require([history.send, tasks], () =>
+        verify.that(
+          !tasks.reply.text.includes(history.messageId),
+          'tasks without the held message',
+          tasks.reply,
+        ),
+      );
+  pickedUpInTime(trace, history, findings);
+}
+
+/** The document shows `send_at` for one endpoint; others support it if they refuse a past one. */
+function isHeldBy({ exchanges }: Trace, send: Exchange): boolean {
+  return (
+    isMessageSend(send) ||
+    exchanges.some(
+      ({ path, reply }) =>
+        path === send.path && reply.status === 400 && verify.fieldsNamed(reply).includes('send_at'),
+    )
+  );
+}
+
+export const statusJudges = {
+  'STATE-2': pickup,
+  'STATE-3': inOrder,
+  'STATE-4': failsUnfinished,
+  'STATE-5': staysAtItsEnd,
+  'SVC-3': pace,
+  'SEND-7': holds,
+} as const;

@@ -1,0 +1,221 @@
+/**
+ * Judges limits, 429s and their waits. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3, ERR-3, ERR-4.
+ * A bucket belongs to an endpoint and an account, or to an endpoint and an address; all limits
+ * follow from that one sentence, so their rules share one judgement of other buckets.
+ */
+import { type Endpoint, limits, minuteMs } from '../buckets.ts';
+import * as verify from '../verify.ts';
+import type { Exchange } from './exchange.ts';
+import type { Findings, Judge, Trace } from './judge.ts';
+import { type Bucket, isRefused, unexplained, wasFull } from './limiter.ts';
+import { notQueued } from './replay.ts';
+
+function isLimited(endpoint: Exchange['endpoint']): endpoint is Endpoint {
+  return endpoint !== undefined && endpoint in limits;
+}
+
+/** The bucket that a request spends from; undefined if its owner is unknown. */
+function bucketOf({ endpoint, caller }: Exchange): string | undefined {
+  const owner = caller.account ?? caller.address;
+  return isLimited(endpoint) && owner !== undefined ? `${endpoint} of ${owner}` : undefined;
+}
+
+/** The buckets that the case used, with all that the run spent from them in the minutes before. */
+export function bucketsOf(trace: Trace): Bucket[] {
+  const used = new Map<string, Exchange>();
+  for (const one of trace.exchanges) {
+    const name = bucketOf(one);
+    if (name !== undefined && !used.has(name)) used.set(name, one);
+  }
+  return [...used].map(([name, first]) => {
+    const last = trace.exchanges.findLast((one) => bucketOf(one) === name) ?? first;
+    const isRecent = ({ answeredAt, sentAt }: Exchange) =>
+      answeredAt > first.sentAt - 2 * minuteMs && sentAt <= last.answeredAt;
+    return {
+      name: `${first.endpoint}`,
+      limit: limits[first.endpoint as Endpoint],
+      isOfAddress: first.caller.account === undefined,
+      exchanges: trace.log.filter((one) => bucketOf(one) === name && isRecent(one)),
+      knownSince: first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince,
+      isExact: trace.isExact,
+    };
+  });
+}
+
+function judgeBucket(bucket: Bucket, findings: Findings): void {
+  const refusals = bucket.exchanges.filter(isRefused);
+  const found = unexplained(bucket);
+  const last = bucket.exchanges.at(-1);
+  if (found === undefined && refusals.length === 0) {
+    if (bucket.exchanges.length <= bucket.limit)
+      findings.lack(`more than ${bucket.limit} requests`);
+    // No 429 is expected if a refused call spends nothing (`errorsSpendToken`,
+    // `unauthenticatedThrottle`).
+    else if (bucket.isOfAddress) findings.exercised += 1;
+    return;
+  }
+  const granted = bucket.exchanges.filter((one) => !isRefused(one));
+  const isKnown =
+    wasFull(bucket, granted) ||
+    refusals.some(({ sentAt }) => sentAt - minuteMs >= bucket.knownSince);
+  if (found === undefined && (!isKnown || refusals.length === bucket.exchanges.length))
+    findings.lack(
+      'a bucket that was full at the start: leave a minute between two runs, or add --timeout 2m',
+    );
+  else
+    findings.judge(
+      [found?.exchange ?? last].flatMap((one) => one ?? []),
+      () => {
+        if (found !== undefined) verify.fail(found.expected, found.actual);
+      },
+    );
+}
+
+/** A limit of one endpoint, for each account; what it refuses is not queued. */
+function limitOn(endpoint: Endpoint): Judge {
+  return (trace, findings) => {
+    for (const bucket of bucketsOf(trace))
+      if (bucket.name === endpoint && !bucket.isOfAddress) judgeBucket(bucket, findings);
+    notQueued(trace, findings, [429]);
+  };
+}
+
+/** LIMIT-7 and AUTH-6: each bucket is explained by its own requests. */
+const everyBucket: Judge = (trace, findings) => {
+  for (const bucket of bucketsOf(trace)) judgeBucket(bucket, findings);
+};
+
+/** A limit like those of the other endpoints would show. */
+const fewestInAMinute = limits.send + 1;
+
+/** The most requests that were sent and answered within one minute. */
+export function mostInAMinute(
+  exchanges: readonly Pick<Exchange, 'sentAt' | 'answeredAt'>[],
+): number {
+  const within = (start: number) =>
+    exchanges.filter(({ sentAt, answeredAt }) => sentAt >= start && answeredAt < start + minuteMs);
+  return Math.max(0, ...exchanges.map(({ sentAt }) => within(sentAt).length));
+}
+
+/** READ-3, LIMIT-6: no read is throttled, and neither are statistics. */
+const neverThrottled: Judge = ({ exchanges }, findings) => {
+  const free = exchanges.filter(
+    ({ endpoint, caller }) =>
+      (endpoint === 'read' || endpoint === 'stats') && caller.key === 'valid',
+  );
+  const isWhileThrottled = exchanges.some(isRefused);
+  const refused = free.find(isRefused);
+  const answered = free.filter(({ reply }) => reply.status === 200 || reply.status === 404);
+  findings.judge(refused === undefined ? [] : [refused], () => {
+    if (refused !== undefined) verify.status(refused.reply, 200, 404);
+    for (const { reply } of free) verify.that(reply.status < 500, 'a reply to each', reply);
+    const most = mostInAMinute(answered);
+    verify.given(() =>
+      verify.that(
+        most >= fewestInAMinute || (isWhileThrottled && answered.length > 0),
+        `${fewestInAMinute} replies within a minute`,
+        `${most}: the target is too slow to show a limit`,
+      ),
+    );
+  });
+};
+
+function throttledIn({ exchanges }: Trace): Exchange[] {
+  return exchanges.filter((one) => isRefused(one) && bucketOf(one) !== undefined);
+}
+
+function lackOf429(trace: Trace, findings: Findings): void {
+  const isOfAddress = trace.exchanges.some(({ caller }) => caller.account === undefined);
+  findings.lack(
+    isOfAddress
+      ? 'a target that throttles calls without a key (unauthenticatedThrottle, errorsSpendToken)'
+      : 'a 429',
+  );
+}
+
+/**
+ * ERR-3: after `Retry-After` a request passes, and a second earlier none does. A refused request
+ * may count as a request (`refusedSpendsToken`), so only the last 429 states the wait.
+ */
+const retryAfter: Judge = (trace, findings) => {
+  const refusals = throttledIn(trace);
+  if (refusals.length === 0) lackOf429(trace, findings);
+  let isFollowed = false;
+  for (const refusal of refusals) {
+    findings.judge([refusal], () => {
+      const seconds = verify.retryAfter(refusal.reply);
+      verify.that(seconds >= 1 && seconds <= 61, 'between 1 and 61 seconds', refusal.reply);
+    });
+    isFollowed = judgeWait(trace, refusal, findings) || isFollowed;
+  }
+  if (!isFollowed && findings.broken === undefined) {
+    findings.exercised = 0;
+    findings.lack('a wait of 60 s (--timeout 2m)');
+  }
+};
+
+/** True if a request came after the wait, and nothing else was spent meanwhile. */
+function judgeWait({ exchanges }: Trace, refusal: Exchange, findings: Findings): boolean {
+  const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
+  const later = exchanges.filter(
+    (one) =>
+      bucketOf(one) === bucketOf(refusal) && one.sentAt >= refusal.answeredAt && one !== refusal,
+  );
+  const tooEarlyUntil = refusal.sentAt + (seconds - 1) * 1_000;
+  const enoughAt = refusal.answeredAt + seconds * 1_000;
+  for (const one of later)
+    if (one.answeredAt <= tooEarlyUntil && one.answeredAt > refusal.answeredAt)
+      findings.judge([refusal, one], () =>
+        verify.that(
+          one.reply.status === 429,
+          `429 one second before Retry-After (${seconds} s) is over`,
+          one.reply,
+        ),
+      );
+  const [next] = later;
+  if (next === undefined || next.sentAt < enoughAt) return false;
+  findings.judge([refusal, next], () =>
+    verify.that(
+      next.reply.status !== 429 && next.reply.status < 500,
+      `a success when Retry-After (${seconds} s) is over`,
+      next.reply,
+    ),
+  );
+  return true;
+}
+
+/** ERR-4: `detail` states the header's seconds, rounded up. */
+const detailStatesTheWait: Judge = (trace, findings) => {
+  const refusals = throttledIn(trace);
+  if (refusals.length === 0) lackOf429(trace, findings);
+  for (const refusal of refusals)
+    findings.judge([refusal], () => {
+      const { reply } = refusal;
+      const wait = verify.retryAfter(reply);
+      verify.declaredJson(reply);
+      const { detail } = verify.object(reply);
+      verify.that(
+        typeof detail === 'string' && /[a-z]/i.test(detail) && secondsIn(detail).includes(wait),
+        `a detail that states ${wait} seconds`,
+        reply,
+      );
+    });
+};
+
+function secondsIn(text: string): number[] {
+  return (text.match(/\d+(?:\.\d+)?/g) ?? []).map((number) => Math.ceil(Number(number)));
+}
+
+export const throttleJudges = {
+  'LIMIT-1': limitOn('send'),
+  'LIMIT-2': limitOn('dashboard_send'),
+  'LIMIT-3': limitOn('external_send'),
+  'LIMIT-4': limitOn('received'),
+  'LIMIT-5': limitOn('tasks'),
+  'LIMIT-6': neverThrottled,
+  'LIMIT-7': everyBucket,
+  'AUTH-6': everyBucket,
+  'READ-3': neverThrottled,
+  'ERR-3': retryAfter,
+  'ERR-4': detailStatesTheWait,
+} as const;

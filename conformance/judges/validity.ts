@@ -1,0 +1,112 @@
+/**
+ * Which fields of a send must fail validation, and which may. Rules: SEND-2, SEND-5 to SEND-7.
+ * The document leaves much open (`numberCheck`, `characterUnit`, `sendAtZone`, …): a field is invalid
+ * if no permitted answer accepts it, and open if answers differ.
+ */
+import { isValidPhoneNumber } from 'libphonenumber-js/max';
+import { instantOf } from '../model/reference-time.ts';
+import { isObject, textOf } from '../verify.ts';
+import type { Exchange } from './exchange.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+type Validity = 'valid' | 'invalid' | 'open';
+
+export interface FieldValidity {
+  readonly invalid: readonly string[];
+  readonly open: readonly string[];
+}
+
+/** The difference that the target's clock may have from ours, in a cluster too. */
+const clocksDifferMs = 15_000;
+const dayMs = 86_400_000;
+const e164 = /^\+[1-9][0-9]{1,14}$/;
+/** The form of the document's own example, which every answer of `sendAtFormats` reads. */
+const utc = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|\+00:00)$/;
+/** The shortest `requestIdMaxLength` of common databases. */
+const surelyShortEnough = 20;
+const longest = 1_600;
+
+/** All forms of a time that any service reads. */
+const anyForm = {
+  sendAtFormats: [
+    ...['lower_case', 'no_seconds', 'no_minutes', 'basic', 'week_date', 'ordinal_date'],
+    ...['decimal_comma', 'decimals_of_any_unit', 'nine_decimals', 'long_decimals', 'hour_24'],
+    ...['short_offset', 'date_only', 'space', 'leap_second'],
+  ],
+  sendAtZone: 'any',
+} as unknown as Parameters<typeof instantOf>[1];
+
+const senderNames = ['from', 'from_number'];
+const known = ['to', ...senderNames, 'message', 'request_id', 'send_at'];
+
+/** The names under which a 400 may identify a field. */
+export function namesOf(field: string): readonly string[] {
+  return senderNames.includes(field) ? senderNames : [field];
+}
+
+export function validityOf(exchange: Exchange, isExact: boolean): FieldValidity {
+  const fields: Fields = exchange.fields ?? {};
+  const senders = senderNames.filter((name) => fields[name] !== undefined);
+  const [sender = 'from'] = senders;
+  const found: [string, Validity][] = [
+    ['to', numberIs(fields['to'])],
+    [sender, senders.length > 1 ? 'open' : senderIs(fields[sender], exchange)],
+    ['message', messageIs(fields['message'])],
+    ['request_id', requestIdIs(fields['request_id'])],
+    ['send_at', sendAtIs(fields['send_at'], exchange, isExact)],
+    ...Object.keys(fields)
+      .filter((name) => !known.includes(name))
+      .map((name): [string, Validity] => [name, 'open']),
+  ];
+  const that = (wanted: Validity) =>
+    found.filter(([, validity]) => validity === wanted).map(([name]) => name);
+  return { invalid: that('invalid'), open: that('open') };
+}
+
+function senderIs(value: unknown, { sender }: Exchange): Validity {
+  const validity = numberIs(value);
+  return validity === 'open' && sender?.is === 'own' ? 'valid' : validity;
+}
+
+/** The text of a number or a boolean is no E.164 number either (`typeCoercion`). */
+function numberIs(value: unknown): Validity {
+  if (typeof value !== 'string' || !e164.test(value)) return 'invalid';
+  return isValidPhoneNumber(value) ? 'valid' : 'open';
+}
+
+function messageIs(value: unknown): Validity {
+  if (value === undefined || value === null || typeof value === 'object') return 'invalid';
+  if (typeof value !== 'string' || value.trim() === '') return 'open';
+  if (value.length <= longest) return 'valid';
+  return graphemesIn(value) <= longest ? 'open' : 'invalid';
+}
+
+/** Visible characters, the unit in which a text is shortest (`characterUnit`). */
+export function graphemesIn(text: string): number {
+  let count = 0;
+  for (const _ of new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)) count += 1;
+  return count;
+}
+
+function requestIdIs(value: unknown): Validity {
+  if (value === undefined) return 'valid';
+  if (Array.isArray(value) || isObject(value)) return 'invalid';
+  if (typeof value !== 'string' || value === '') return 'open';
+  return Buffer.byteLength(value) <= surelyShortEnough && /^[\w-]+$/.test(value) ? 'valid' : 'open';
+}
+
+function sendAtIs(value: unknown, { sentAt, answeredAt }: Exchange, isExact: boolean): Validity {
+  if (value === undefined) return 'valid';
+  if (value === null || value === '') return 'open';
+  const drift = isExact ? 0 : clocksDifferMs;
+  const at = instantOf(typeof value === 'number' ? String(value) : value, anyForm);
+  if (at === undefined || at <= sentAt - drift) return 'invalid';
+  const isSurelyAhead = at > answeredAt + drift && at < sentAt + dayMs;
+  return utc.test(textOf(value)) && isSurelyAhead ? 'valid' : 'open';
+}
+
+/** When a `send_at` ends its hold; undefined if that is open. */
+export function holdOf({ fields }: Exchange): number | undefined {
+  const value = fields?.['send_at'];
+  return utc.test(textOf(value)) ? Date.parse(textOf(value)) : undefined;
+}

@@ -1,0 +1,172 @@
+/**
+ * What a run knows about accounts, keys and numbers: from its flags, or because it created them on
+ * a control port. Judges learn from it who sent a request.
+ */
+import { endpointOf } from './buckets.ts';
+import type { Reply, RequestOptions } from './client.ts';
+import type { Caller, Exchange, Sender } from './judges/exchange.ts';
+import { isObject } from './verify.ts';
+
+export interface TargetFlags {
+  readonly apiKey?: string;
+  readonly from?: string;
+  readonly to?: string;
+  readonly otherApiKey?: string;
+  readonly secondApiKey?: string;
+  readonly secondFrom?: string;
+  readonly revokedKey?: string;
+  readonly inactiveFrom?: string;
+  readonly foreignFrom?: string;
+  readonly unknownFrom?: string;
+  readonly exhaustedApiKey?: string;
+  readonly exhaustedFrom?: string;
+  readonly deviceId?: string;
+}
+
+interface KnownAccount {
+  readonly isNew: boolean;
+  readonly quota?: number;
+}
+
+interface KnownKey {
+  readonly account: string;
+  readonly keyId?: string;
+  isRevoked?: boolean;
+}
+
+interface KnownNumber {
+  /** Undefined if no account has it. */
+  readonly account?: string;
+  /** What it is to its account; to others it is foreign. */
+  is: Sender['is'];
+  readonly deviceId?: string;
+}
+
+const peer = 'peer';
+
+export class Known {
+  readonly #accounts = new Map<string, KnownAccount>();
+  readonly #keys = new Map<string, KnownKey>();
+  readonly #numbers = new Map<string, KnownNumber>();
+  /** False if a proxy may hide from which address a request comes. */
+  readonly #seesAddresses: boolean;
+
+  constructor(flags: TargetFlags, seesAddresses: boolean) {
+    this.#seesAddresses = seesAddresses;
+    for (const account of ['own', 'second']) this.addAccount(account, { isNew: false });
+    this.addAccount('exhausted', { isNew: false, quota: 0 });
+    this.addKey(flags.apiKey, 'own');
+    this.addKey(flags.otherApiKey, 'own');
+    this.addKey(flags.secondApiKey, 'second');
+    this.addKey(flags.exhaustedApiKey, 'exhausted');
+    this.addKey(flags.revokedKey, 'own', { isRevoked: true });
+    const deviceId = flags.deviceId === undefined ? {} : { deviceId: flags.deviceId };
+    this.addNumber(flags.unknownFrom, { is: 'unknown' });
+    this.addNumber(flags.foreignFrom, { is: 'foreign' });
+    this.addNumber(flags.inactiveFrom, { account: 'own', is: 'inactive' });
+    this.addNumber(flags.secondFrom, { account: 'second', is: 'own' });
+    this.addNumber(flags.exhaustedFrom, { account: 'exhausted', is: 'own' });
+    this.addNumber(flags.from, { account: 'own', is: 'own', ...deviceId });
+  }
+
+  addAccount(account: string, facts: KnownAccount): void {
+    this.#accounts.set(account, facts);
+  }
+
+  addKey(key: string | undefined, account: string, facts: Omit<KnownKey, 'account'> = {}): void {
+    if (key !== undefined) this.#keys.set(key, { account, ...facts });
+  }
+
+  addNumber(number: string | undefined, facts: KnownNumber): void {
+    if (number !== undefined) this.#numbers.set(number, facts);
+  }
+
+  revoke(keyId: string): void {
+    for (const known of this.#keys.values()) if (known.keyId === keyId) known.isRevoked = true;
+  }
+
+  /** A SIM was switched off or on, withdrawn or given back, disconnected or connected. */
+  changeSim(deviceId: string, change: Readonly<Record<string, unknown>>): void {
+    const { active, allowed, connected } = change;
+    for (const known of this.#numbers.values()) {
+      if (known.deviceId !== deviceId) continue;
+      if (active === false) known.is = 'inactive';
+      else if (allowed === false) known.is = 'denied';
+      else if (connected === false) known.is = 'disconnected';
+      else if (active ?? allowed ?? connected) known.is = 'own';
+    }
+  }
+
+  callerOf({ headers = {}, localAddress }: RequestOptions): Caller {
+    const address = this.#addressOf(headers, localAddress);
+    const unknown = { isNew: false, ...(address !== undefined && { address }) };
+    const key = /^Bearer (.+)$/.exec(headers['authorization'] ?? '')?.[1];
+    if (key === undefined) return { ...unknown, key: 'missing' };
+    const known = this.#keys.get(key);
+    if (known === undefined) return { ...unknown, key: 'wrong' };
+    if (known.isRevoked === true) return { ...unknown, key: 'revoked' };
+    const { account } = known;
+    return { ...unknown, key: 'valid', account, ...this.#accounts.get(account) };
+  }
+
+  #addressOf(
+    headers: Readonly<Record<string, string>>,
+    localAddress: string | undefined,
+  ): string | undefined {
+    if (headers['x-forwarded-for'] !== undefined) return undefined;
+    if (localAddress === undefined) return peer;
+    return this.#seesAddresses ? localAddress : undefined;
+  }
+
+  senderOf(account: string | undefined, number: string): Sender | undefined {
+    const known = this.#numbers.get(number);
+    if (known === undefined || account === undefined) return undefined;
+    const isAnothers = known.account !== undefined && known.account !== account;
+    return {
+      is: isAnothers ? 'foreign' : known.is,
+      ...(known.deviceId !== undefined && { deviceId: known.deviceId }),
+    };
+  }
+}
+
+const readPath = /^\/api\/v1\/sms\/(?!send\/|received\/)([^/]+)\/$/;
+const tasksPath = /^\/api\/devices\/([^/]+)\/tasks\/$/;
+
+/** A request and its reply, with what is known of its caller and its sender number. */
+export function exchangeOf(request: RequestOptions, reply: Reply, known: Known): Exchange {
+  const { method, headers = {}, body } = request;
+  const [path = '', query = ''] = request.path.split('?', 2);
+  const id = readPath.exec(path)?.[1] ?? tasksPath.exec(path)?.[1];
+  const endpoint =
+    endpointOf(path) ??
+    (readPath.test(path) ? 'read' : path === '/api/v1/account/stats/' ? 'stats' : undefined);
+  const fields = method === 'POST' ? objectIn(body) : undefined;
+  const caller = known.callerOf(request);
+  const number = fields?.['from'] ?? fields?.['from_number'];
+  const sender = typeof number === 'string' ? known.senderOf(caller.account, number) : undefined;
+  return {
+    method,
+    path,
+    query,
+    headers,
+    ...(body !== undefined && { body }),
+    ...(fields !== undefined && { fields }),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(id !== undefined && { id }),
+    caller,
+    ...(sender !== undefined && { sender }),
+    reply,
+    sentAt: reply.sentAt,
+    answeredAt: reply.answeredAt,
+    isRetried: reply.interruptions > 0,
+  };
+}
+
+function objectIn(text: string | undefined): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

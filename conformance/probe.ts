@@ -1,0 +1,148 @@
+/**
+ * Probes: requests that show an answer, and what their replies mean. A probe yields one request
+ * after another and receives each reply, so it can be driven over a network, and by a test in one
+ * process. An observation of the harness and the example of each answer are the same probe.
+ */
+import type { AssumptionName } from '../src/ledger/assumptions.ts';
+import type { Observation, Plan, Seen } from './case.ts';
+import type { Reply, RequestOptions } from './client.ts';
+import { paths, type Subject, type Trial } from './trial.ts';
+import * as verify from './verify.ts';
+
+/** The part of a reply that probes read. */
+export type ProbeReply = Pick<Reply, 'status' | 'headers' | 'text' | 'json'>;
+
+export type Probe = (by: Asker) => Generator<RequestOptions, Seen, ProbeReply>;
+
+interface Facts {
+  readonly key: string;
+  readonly from: string;
+  readonly to: string;
+  readonly nowMs: number;
+  /** A number that no SIM has. */
+  readonly unknownFrom: string;
+  readonly deviceId: string;
+  readonly requestId: () => string;
+}
+
+/** What a probe knows of the account that asks, and the requests that it makes. */
+export class Asker {
+  readonly facts: Facts;
+
+  constructor(facts: Facts) {
+    this.facts = facts;
+  }
+
+  /** An acceptable send with some fields replaced; `undefined` removes a field. */
+  send(fields: Readonly<Record<string, unknown>> = {}, path: string = paths.send): RequestOptions {
+    const { to, from } = this.facts;
+    return this.post(JSON.stringify({ to, from, message: 'conformance', ...fields }), path);
+  }
+
+  post(body: string, path: string = paths.send, type = 'application/json'): RequestOptions {
+    const headers = { authorization: `Bearer ${this.facts.key}`, 'content-type': type };
+    return { method: 'POST', path, headers, body };
+  }
+
+  get(path: string, method = 'GET'): RequestOptions {
+    return { method, path, headers: { authorization: `Bearer ${this.facts.key}` } };
+  }
+
+  /** Half a day ahead, as `YYYY-MM-DDThh:mm:ss`: a target may allow no more. */
+  get ahead(): string {
+    return new Date(this.facts.nowMs + halfDayMs).toISOString().slice(0, 19);
+  }
+}
+
+const halfDayMs = 43_200_000;
+
+/** Sends all requests; their statuses, parted by spaces, are an answer or leave it open. */
+export function byStatuses(
+  requests: (by: Asker) => readonly RequestOptions[],
+  means: Readonly<Record<string, string>>,
+): Probe {
+  return function* (by) {
+    const statuses: number[] = [];
+    for (const request of requests(by)) statuses.push((yield request).status);
+    return answerOf(statuses.join(' '), means);
+  };
+}
+
+export function answerOf(seen: string, means: Readonly<Record<string, string>>): Seen {
+  const answer = means[seen];
+  return answer === undefined ? { untold: `an unexpected reply: ${seen}` } : { answer };
+}
+
+/**
+ * An observation by a probe. `sends`: how many messages it sends; without any, a key is enough.
+ */
+export function observe(
+  id: `${AssumptionName}/${string}`,
+  sends: number,
+  what: string,
+  probe: Probe,
+  more: Partial<Plan> = {},
+): ProbedObservation {
+  const [assumption = '', name = ''] = id.split('/');
+  return {
+    assumption: assumption as AssumptionName,
+    name,
+    needs: sends === 0 ? ['key'] : ['sender'],
+    // One more proves that the account can send.
+    cost: sends === 0 ? {} : { sends: sends + 1 },
+    sends: what,
+    ...more,
+    probe,
+    run: (t) => run(t, probe, sends > 0),
+  };
+}
+
+export interface ProbedObservation extends Observation {
+  readonly probe: Probe;
+}
+
+async function run(t: Trial, probe: Probe, isSending: boolean): Promise<Seen> {
+  const account = await (isSending ? ready(t) : authenticated(t));
+  const { flags, control } = t.target;
+  const steps = probe(
+    new Asker({
+      key: account.key,
+      from: account.from,
+      to: isSending ? t.recipient : '',
+      nowMs: await t.now(),
+      unknownFrom: flags.unknownFrom ?? control?.unusedNumber() ?? '+12025550187',
+      deviceId: account.sims[0]?.deviceId ?? '',
+      requestId: () => t.requestId(),
+    }),
+  );
+  let step = steps.next();
+  while (step.done !== true) step = steps.next(await t.request(step.value));
+  return step.value;
+}
+
+/** An account whose key the service accepts, and that asks for a key. */
+export async function authenticated(t: Trial): Promise<Subject> {
+  const account = await t.account();
+  const known = await t.get(paths.stats, account.key);
+  const stranger = await t.get(paths.stats, undefined);
+  verify.given(() => {
+    verify.status(known, 200);
+    verify.status(stranger, 401);
+  });
+  return account;
+}
+
+const proven = new WeakMap<object, Promise<unknown>>();
+
+/**
+ * An account that is known to be able to send, so that a refusal has a meaning. A shared account is
+ * checked once.
+ */
+export async function ready(t: Trial): Promise<Subject> {
+  const account = await t.account();
+  const before = t.controlled ? undefined : proven.get(t.target);
+  const proof = before ?? t.queued(account);
+  proven.set(t.target, proof);
+  await proof;
+  return account;
+}

@@ -1,0 +1,43 @@
+/**
+ * Gives a command the process's streams and environment; prints an error and returns its exit code.
+ */
+import * as nodeModule from 'node:module';
+import { CommandError, printedError } from '../commands/command-error.ts';
+import type { CommandIo } from '../commands/flags.ts';
+import { smstwinVersion } from '../commands/version.ts';
+
+// Node 22.8 and later keep compiled code between runs. The types are those of Node 20.
+(nodeModule as { enableCompileCache?: () => void }).enableCompileCache?.();
+
+export function processIo(): CommandIo {
+  // The reader of a pipe may close it early, as `head` does.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  return {
+    out: (text) => void process.stdout.write(text),
+    error: (text) => void process.stderr.write(text),
+    env: process.env,
+    version: smstwinVersion(),
+  };
+}
+
+export type Subcommand = (argv: readonly string[], io: CommandIo) => Promise<number>;
+
+/** The exit code of the subcommand; an error is printed first. */
+export async function runSubcommand(
+  name: string,
+  run: Subcommand,
+  argv: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  const prefix = `smstwin ${name}`;
+  try {
+    return await run(argv, io);
+  } catch (error) {
+    if (error instanceof CommandError) {
+      io.error(printedError(name, error));
+      return error.exitCode;
+    }
+    io.error(`${prefix}: ${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
+    return 1;
+  }
+}

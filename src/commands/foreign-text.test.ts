@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { CommandError } from './command-error.ts';
+import { foreignText, foreignTexts } from './foreign-text.ts';
+
+test.each([
+  ['\u001b[2J\u001b]0;x\u0007', '\\u001b[2J\\u001b]0;x\\u0007'],
+  ['\u009b1m\u0085\u007f\0', '\\u009b1m\\u0085\\u007f\\u0000'],
+  ['one\r\n::error::two\u2028three\tfour', 'one\\r\\n::error::two\\u2028three\\tfour'],
+  ['::error::x', '\\u003a:error::x'],
+  ['  ::stop-commands::x', '  \\u003a:stop-commands::x'],
+  ['a ##[error]x', 'a \\u0023#[error]x'],
+  ['\u202egnp.exe \ud800', '\\u202egnp.exe \\ud800'],
+  ['plain: ünïcödé 😀 a::b', 'plain: ünïcödé 😀 a::b'],
+])('%j is printed as %j', (text, printed) => {
+  expect(foreignText(text)).toBe(printed);
+});
+
+test('the texts of a value are made safe wherever they are', () => {
+  const value = { '\u001b': [{ deep: '\n' }], more: new Map([['id', '\u0007']]), count: 1 };
+  expect(foreignTexts(value)).toEqual({
+    '\\u001b': [{ deep: '\\n' }],
+    more: new Map([['id', '\\u0007']]),
+    count: 1,
+  });
+});
+
+test('an error of a command has one safe line for each problem', () => {
+  expect(new CommandError(2, 'a\n::error::b', '\u001b').lines).toEqual([
+    'a\\n::error::b',
+    '\\u001b',
+  ]);
+});

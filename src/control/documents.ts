@@ -1,0 +1,52 @@
+/**
+ * The two OpenAPI documents, as operations that only the control port serves.
+ */
+import { z } from 'zod';
+import { controlDocument } from '../openapi/control-document.ts';
+import { openApiText } from '../openapi/service-document.ts';
+import { defineOperation, type Operation, WholeReply } from '../operations/define.ts';
+import { operations } from '../operations/table.ts';
+
+/**
+ * Where `smstwin serve` listens by default; the document of a simulator without a port shows this.
+ */
+const usualBaseUrl = 'http://127.0.0.1:8080';
+
+const documentSchema = z.looseObject({ openapi: z.string() }).meta({ id: 'OpenApi' });
+
+let controlText: string | undefined;
+
+const documents: readonly Operation[] = [
+  defineOperation({
+    name: 'documents.service',
+    http: 'GET /openapi.json',
+    scope: 'local',
+    summary: 'The service as OpenAPI 3.1, under the assumptions and limits in force.',
+    output: documentSchema,
+    run: ({ simulation, baseUrl }) =>
+      openApiText({
+        assumptions: simulation.world.assumptions,
+        limits: simulation.limiter.limits,
+        baseUrl: baseUrl || usualBaseUrl,
+      }),
+    reply: (body) => new WholeReply({ status: 200, body }),
+  }),
+  defineOperation({
+    name: 'documents.control',
+    http: 'GET /control/openapi.json',
+    scope: 'local',
+    summary: 'The control port as OpenAPI 3.1: this document.',
+    output: documentSchema,
+    run: () => {
+      controlText ??= JSON.stringify(controlDocument(servedOperations));
+      return controlText;
+    },
+    reply: (body) => new WholeReply({ status: 200, body }),
+  }),
+];
+
+/** Everything that the control port serves, except the dashboard. */
+export const servedOperations: readonly Operation[] = [
+  ...operations.filter(({ path }) => path !== ''),
+  ...documents,
+];

@@ -1,0 +1,347 @@
+/**
+ * A list of declared objects: forms that add to it, what their replies show once, and a table with
+ * the operations on each row. Columns that an operation changes are inputs.
+ */
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { call, errorText } from '../control.ts';
+import { declared } from '../declared.ts';
+import { type Field, labelOf, readValue, textOf } from '../field.ts';
+import type { FormDeclaration, ListDeclaration, Row, RowAction } from '../lists.ts';
+import { useResource } from '../resource.ts';
+import type { OperationName } from '../wire.ts';
+import { accountName, useWorld, type World } from '../world.ts';
+import { Action, ConfirmedAction, CopyButton } from './action.tsx';
+import { Facts } from './facts.tsx';
+import { Choices, choicesFor, SearchInput } from './fields.tsx';
+import { Empty, Loaded } from './notices.tsx';
+import { type Caller, OperationForm } from './operation-form.tsx';
+import { StateBadge } from './status.tsx';
+import { type Column, Table } from './table.tsx';
+import { Time } from './time.tsx';
+
+const callAny = call as Caller;
+/** Not every change of a list has an event of its own. */
+const reread = { on: ['sim', 'message', 'traffic', 'clock'], everyMs: 3_000 } as const;
+
+interface ListProps {
+  readonly of: ListDeclaration;
+  /** Where the name of a row leads. */
+  readonly link?: ((row: Row) => string | undefined) | undefined;
+  /** Called after an operation on a row. */
+  readonly onAct?: (operation: OperationName, row: Row) => void;
+}
+
+interface Shown {
+  readonly title: string;
+  readonly facts: readonly (readonly [string, string])[];
+}
+
+export function List({ of, link, onAct }: ListProps) {
+  const { title, list, lead, forms = [] } = of;
+  const world = useWorld().value;
+  const rows = useResource(() => of.rows?.(callAny) ?? readRows(list), reread);
+  const shown = useSignal<Shown | undefined>(undefined);
+  const said = useSignal('');
+  const done = (label: string, { shows }: Pick<FormDeclaration, 'shows'>, reply: Row) => {
+    if (shows !== undefined) shown.value = { title: label, facts: shows(reply) };
+    rows.refresh();
+  };
+  const act = (row: Row, action: RowAction) => async () => {
+    const { operation, input, label, says } = action;
+    const id = declared[operation].route.includes('{') ? [row[of.key]] : [];
+    const given = input === undefined ? [] : [input(row, rows.value ?? [])];
+    const reply = await callAny(operation, ...id, ...given);
+    if (says !== undefined) said.value = `${nameOf(of, row)}: ${says(reply)}.`;
+    onAct?.(operation, row);
+    done(`${label} ${nameOf(of, row)}`, action, reply);
+  };
+  const change = (row: Row, name: string) => async (value: unknown) => {
+    await callAny(of.edit ?? list, row[of.key], { [name]: value });
+    rows.refresh();
+  };
+  const columns = columnsOf(of, { world, link, act, change });
+  return (
+    <>
+      {lead !== undefined && <p>{lead}</p>}
+      {shown.value !== undefined && (
+        <Once
+          {...shown.value}
+          onDone={() => {
+            shown.value = undefined;
+          }}
+        />
+      )}
+      <div class="columns">
+        {forms.map((form) => (
+          <section class="card" key={form.title} aria-label={form.title}>
+            <h2>{form.title}</h2>
+            <OperationForm
+              {...form}
+              world={world}
+              rows={rows.value ?? []}
+              onDone={(reply) => done(form.title, form, reply)}
+            />
+          </section>
+        ))}
+      </div>
+      <section class="card" aria-label={title}>
+        <Loaded of={rows} what={title} isQuiet>
+          {(all) => <Rows of={of} rows={all} columns={columns} world={world} said={said.value} />}
+        </Loaded>
+      </section>
+    </>
+  );
+}
+
+/** The rows are the only list of the reply. */
+async function readRows(list: OperationName): Promise<readonly Row[]> {
+  return Object.values(await callAny(list))[0] as readonly Row[];
+}
+
+function nameOf({ columns: [first = ''] }: ListDeclaration, row: Row): string {
+  return textOf(row[first]);
+}
+
+/** What only this reply contains. */
+function Once({ title, facts, onDone }: Shown & { readonly onDone: () => void }) {
+  return (
+    <section class="card once" aria-label={`${title}: done`} role="alert">
+      <h2>{title}: done</h2>
+      <p>Copy what you need now: a key is never shown again.</p>
+      <Facts
+        of={facts.map(([name, value]) => [
+          name,
+          <span key={name} class="actions">
+            <span class="mono breaks">{value}</span>
+            <CopyButton what={name} text={() => value}>
+              Copy
+            </CopyButton>
+          </span>,
+        ])}
+      />
+      <div class="actions">
+        <button type="button" class="button plain" onClick={onDone}>
+          I have it
+        </button>
+      </div>
+    </section>
+  );
+}
+
+interface RowsProps {
+  readonly of: ListDeclaration;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly world: World | undefined;
+  readonly said: string;
+}
+
+/** More rows are found by searching: hundreds of inputs at once would make the page slow. */
+const mostShown = 100;
+
+function Rows({ of, rows, columns, world, said }: RowsProps) {
+  const search = useSignal('');
+  const lower = search.value.toLowerCase();
+  const fits = (row: Row) =>
+    of.columns.some((name) => cellText(name, row[name], world).toLowerCase().includes(lower));
+  const found = lower === '' ? rows : rows.filter(fits);
+  return (
+    <>
+      <div class="card-head">
+        <h2>{of.title}</h2>
+        <p class="dim" role="status">
+          {said}
+        </p>
+        {rows.length > 10 && (
+          <SearchInput
+            label={`Search ${of.title}`}
+            value={search.value}
+            onType={(text) => {
+              search.value = text;
+            }}
+          />
+        )}
+      </div>
+      {found.length === 0 ? (
+        <Empty title={rows.length === 0 ? of.empty : 'Nothing matches.'} />
+      ) : (
+        <Table
+          label={`Table of ${of.title}`}
+          columns={columns}
+          rows={found.slice(0, mostShown)}
+          keyOf={(row) => String(row[of.key])}
+        />
+      )}
+      {found.length > mostShown && (
+        <p class="foot dim">
+          The first {mostShown} of {found.length.toLocaleString('en')}; search for the others.
+        </p>
+      )}
+    </>
+  );
+}
+
+function cellText(name: string, value: unknown, world: World | undefined): string {
+  return name === 'account_id' ? accountName(world, value as string | null) : textOf(value);
+}
+
+interface CellContext extends Omit<ListProps, 'of'> {
+  readonly world: World | undefined;
+  readonly act: (row: Row, action: RowAction) => () => Promise<void>;
+  readonly change: (row: Row, name: string) => (value: unknown) => Promise<void>;
+}
+
+function columnsOf(of: ListDeclaration, context: CellContext): Column<Row>[] {
+  const { actions = [], wide = [], edit } = of;
+  const fieldIn = (operation: OperationName, name: string, io: 'input' | 'output') =>
+    declared[operation][io]?.find((field) => field.name === name);
+  const columns = of.columns.map((name, at): Column<Row> => {
+    const field = fieldIn(of.list, name, 'output') ?? { name, kind: 'number' };
+    const input = edit && fieldIn(edit, name, 'input');
+    const isWide = wide.includes(name) ? 'wide' : '';
+    return {
+      head: labelOf(field),
+      title: field.hint,
+      kind: field.kind === 'number' && !input ? `number ${isWide}` : isWide,
+      cellKind: `${cellClass(field, name)} ${isWide}`,
+      namesRow: at === 0,
+      cell: (row) =>
+        input === undefined ? (
+          <Cell
+            field={field}
+            value={row[name]}
+            {...context}
+            href={at === 0 ? context.link?.(row) : undefined}
+          />
+        ) : (
+          <CellInput
+            field={input}
+            label={`${labelOf(field)} of ${nameOf(of, row)}`}
+            value={row[name]}
+            onChange={context.change(row, name)}
+          />
+        ),
+    };
+  });
+  if (actions.length === 0) return columns;
+  return [...columns, actionColumn(of, actions, context)];
+}
+
+function actionColumn(
+  of: ListDeclaration,
+  actions: readonly RowAction[],
+  context: CellContext,
+): Column<Row> {
+  return {
+    head: 'Operations',
+    kind: 'last',
+    isHeadHidden: true,
+    cell: (row) => (
+      <div class="actions">
+        {actions.map((action) => {
+          const { label, warning, isFor } = action;
+          const shared = { key: label, act: context.act(row, action) };
+          if (isFor?.(row) === false) return null;
+          return warning === undefined ? (
+            <Action {...shared} label={`${label} ${nameOf(of, row)}`}>
+              {label}
+            </Action>
+          ) : (
+            <ConfirmedAction {...shared} what={nameOf(of, row)} warning={warning}>
+              {label}
+            </ConfirmedAction>
+          );
+        })}
+      </div>
+    ),
+  };
+}
+
+function cellClass({ kind }: Field, name: string): string {
+  if (kind === 'number') return 'number';
+  if (kind === 'phone' || /url$|^to$|number$|prefix/.test(name)) return 'mono';
+  return kind === 'text' || kind === 'object' ? 'breaks' : '';
+}
+
+interface CellProps {
+  readonly field: Field;
+  readonly value: unknown;
+  readonly world: World | undefined;
+  readonly href?: string | undefined;
+}
+
+function Cell({ field: { name, kind }, value, world, href }: CellProps): ComponentChildren {
+  const text = cellText(name, value, world);
+  if (href !== undefined) return <a href={href}>{text}</a>;
+  if (kind === 'truth') return <StateBadge on={value === true} yes="yes" no="no" />;
+  if (text === '') return <span class="dim">–</span>;
+  if (kind === 'time') return <Time at={text} />;
+  if (typeof value === 'number') return value.toLocaleString('en');
+  return name === 'prefix' ? `${text}…` : text;
+}
+
+interface CellInputProps {
+  readonly field: Field;
+  readonly label: string;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => Promise<void>;
+}
+
+/** An input in a row: what is chosen or entered is changed at once. */
+export function CellInput({ field, label, value, onChange }: CellInputProps) {
+  const problem = useSignal('');
+  /** What is typed and not entered yet: the list may be read again meanwhile. */
+  const draft = useSignal<string | undefined>(undefined);
+  const change = async (text: string) => {
+    draft.value = undefined;
+    try {
+      await onChange(readValue(field, text));
+      problem.value = '';
+    } catch (failure) {
+      problem.value = failure instanceof RangeError ? failure.message : errorText(failure);
+    }
+  };
+  const text = textOf(value);
+  const choices = choicesFor({ ...field, isRequired: true });
+  const isOn = value === true;
+  return (
+    <>
+      {field.kind === 'truth' ? (
+        <button
+          type="button"
+          role="switch"
+          class="switch"
+          aria-checked={isOn}
+          aria-label={label}
+          onClick={() => void change(isOn ? 'no' : 'yes')}
+        >
+          {isOn ? 'yes' : 'no'}
+        </button>
+      ) : choices.length > 0 ? (
+        <Choices
+          aria-label={label}
+          choices={choices}
+          value={text}
+          onChoose={(chosen) => void change(chosen)}
+        />
+      ) : (
+        <input
+          type="text"
+          aria-label={label}
+          value={draft.value ?? text}
+          placeholder={field.isNullable ? 'none' : ''}
+          onInput={(event) => {
+            draft.value = event.currentTarget.value;
+          }}
+          onChange={(event) => void change(event.currentTarget.value)}
+        />
+      )}
+      {problem.value !== '' && (
+        <p class="problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+    </>
+  );
+}

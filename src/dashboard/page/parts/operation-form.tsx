@@ -1,0 +1,97 @@
+/**
+ * A form for any declared operation: its fields, their checks, and refusals next to their field.
+ */
+import { useSignal } from '@preact/signals';
+import { call } from '../control.ts';
+import { declared } from '../declared.ts';
+import { type Field, pathsOf, readTyped, type Typed } from '../field.ts';
+import { useSending } from '../form.ts';
+import type { FormDeclaration, Row } from '../lists.ts';
+import type { OperationName } from '../wire.ts';
+import { accountChoices, type World } from '../world.ts';
+import { type Choice, choicesOf, FieldInput, Submit } from './fields.tsx';
+import { Failure } from './notices.tsx';
+
+interface FormProps extends Omit<FormDeclaration, 'title'> {
+  /** For operations on an account, and fields that name one. */
+  readonly world?: World | undefined;
+  readonly rows?: readonly Row[];
+  /** Fields in place of the declared ones. */
+  readonly of?: readonly Field[];
+  readonly kind?: 'main' | 'plain';
+  readonly label?: string;
+  readonly onDone: (reply: Row) => unknown;
+}
+
+const noAccounts: World = { accounts: [], sims: [] };
+
+export function OperationForm(props: FormProps) {
+  const { operation, submit, within, start = {}, world = noAccounts, rows = [], onDone } = props;
+  const fields = props.of ?? fieldsOf(props);
+  const typed = useSignal<Typed>(start);
+  const isOfAccount = declared[operation].route.includes('{account_id}');
+  const accounts = accountChoices(world);
+  const account = typed.value['account_id'] || (accounts[0]?.value ?? '');
+  const choices = {
+    account_id: accounts,
+    'match.account_id': [{ value: '', label: 'any' }, ...accounts],
+    ...(props.numbers !== undefined && { [props.numbers]: choicesOf(numbersOf(world, account)) }),
+  };
+  const sending = useSending(async () => {
+    const made = readTyped(fields, withFirstChoices(typed.value, choices));
+    const input = props.input?.(made, rows) ?? made;
+    const reply = await (call as Caller)(operation, ...(isOfAccount ? [account] : []), input);
+    typed.value = { ...start, ...(isOfAccount && { account_id: account }) };
+    await onDone(reply);
+  });
+  const prefix = within === undefined ? '' : `${within}[0].`;
+  const problem = (path: string) => sending.problem(path) ?? sending.problem(prefix + path);
+  const isShown = pathsOf(fields, typed.value).some((path) => problem(path) !== undefined);
+  const field = {
+    typed,
+    problem,
+    choices,
+    ...(props.placeholders && { placeholders: props.placeholders }),
+  };
+  return (
+    <form class="row" aria-label={props.label} onSubmit={sending.onSubmit} noValidate>
+      {isOfAccount && <FieldInput {...field} field={{ name: 'account_id', kind: 'id' }} />}
+      {fields.map((each) => (
+        <FieldInput {...field} key={each.name} field={each} />
+      ))}
+      <Submit kind={props.kind ?? 'main'} aria-busy={sending.isBusy}>
+        {submit}
+      </Submit>
+      {!isShown && <Failure error={sending.error} />}
+    </form>
+  );
+}
+
+/** An operation by a name that is known only at run time. */
+export type Caller = (name: OperationName, ...args: readonly unknown[]) => Promise<Row>;
+
+function fieldsOf({ operation, within, fields: names }: FormProps): readonly Field[] {
+  const all = declared[operation].input ?? [];
+  if (within !== undefined)
+    return all.flatMap(({ name, item }) => (name === within ? (item ?? []) : []));
+  return names === undefined
+    ? all
+    : names.flatMap((name) => all.filter((each) => each.name === name));
+}
+
+/** The senders that the account may use, and those that it may receive at. */
+export function numbersOf({ sims }: World, account: string): string[] {
+  const own = sims.filter(({ account_id: id }) => id === account);
+  return [...own, ...sims.filter(({ account_id: id }) => id === null)].map(({ number }) => number);
+}
+
+/** A list shows its first choice until another one is chosen. */
+function withFirstChoices(
+  typed: Typed,
+  choices: Readonly<Record<string, readonly Choice[]>>,
+): Typed {
+  const chosen = Object.entries(choices).flatMap(([path, all]) =>
+    all.some(({ value }) => value === typed[path]) ? [] : [[path, all[0]?.value ?? '']],
+  );
+  return { ...typed, ...Object.fromEntries(chosen) };
+}

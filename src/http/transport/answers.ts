@@ -1,0 +1,165 @@
+/**
+ * Decides how each request of a port is answered, over either transport: now or later, whole or
+ * cut by a fault, or as a stream of events. A transport only writes, by an Outlet per request.
+ * Nothing may throw, because native code calls it and the process would end.
+ */
+import type { ApiReply, Delivery } from '../service/messages.ts';
+import type { EventStream } from './event-stream.ts';
+import { PendingReplies } from './pending-replies.ts';
+import type { ServedPort } from './served-port.ts';
+import type { ControlReply, ControlRequest, EventsReply } from './transport.ts';
+import { contentOnWire, isContent, isEvents, jsonType } from './transport-replies.ts';
+
+/** The place of one reply on its connection. */
+export interface Outlet {
+  readonly method: string;
+  readonly path: string;
+  /** True once a reply was given to it, or its client has left. */
+  readonly isAnswered: boolean;
+  /** True once the transport has written the reply, or its client has left. */
+  readonly isDone: boolean;
+  /** Writes a whole reply. `ends`: the connection serves nothing after it. */
+  write(
+    status: number,
+    payload: string | Uint8Array,
+    contentType: string,
+    headers: ApiReply['headers'],
+    ends: boolean,
+  ): void;
+  /** Announces the whole body, sends half of it, and ends the connection. */
+  truncate(reply: ApiReply): void;
+  /** Ends the connection without a byte. */
+  drop(): void;
+  /** Resets the connection; where the transport cannot, it ends it. */
+  reset(): void;
+  /** Writes the head of a stream of events; undefined if it has no more than a head. */
+  openStream(ends: boolean, ended: (stream: EventStream) => void): EventStream | undefined;
+  /** Runs `act`, which writes, outside the callback of the request; not if the client has left. */
+  later(act: () => void): void;
+  /** Calls `act` if the client leaves before its reply. */
+  onLeft(act: () => void): void;
+}
+
+export class Answers {
+  readonly #port: ServedPort;
+  readonly pending: PendingReplies<Outlet>;
+  readonly #streams = new Set<EventStream>();
+  #isClosing = false;
+
+  constructor(port: ServedPort) {
+    this.#port = port;
+    this.pending = new PendingReplies(port.mostDelayed);
+  }
+
+  /** Makes each further reply end its connection. */
+  startClosing(): void {
+    this.#isClosing = true;
+    for (const stream of this.#streams) stream.finish();
+  }
+
+  give(outlet: Outlet, request: ControlRequest, reply: ControlReply | Promise<ControlReply>): void {
+    if (!(reply instanceof Promise)) {
+      this.#giveNow(outlet, request, reply);
+      return;
+    }
+    reply.then(
+      (late) => this.#later(outlet, () => this.#giveNow(outlet, request, late)),
+      (error: unknown) => this.#later(outlet, () => this.fail(outlet, error)),
+    );
+  }
+
+  #giveNow(outlet: Outlet, request: ControlRequest, reply: ControlReply): void {
+    if (isEvents(reply)) {
+      this.#stream(outlet, reply);
+    } else if (isContent(reply)) {
+      const { status, payload, contentType, headers } = contentOnWire(reply, request);
+      outlet.write(status, payload, contentType, headers, this.#isClosing);
+    } else {
+      this.deliver(outlet, reply);
+    }
+  }
+
+  deliver(outlet: Outlet, reply: ApiReply): void {
+    if (reply.delivery === undefined) this.#write(outlet, reply, this.#isClosing);
+    else this.#mistreat(outlet, reply, reply.delivery);
+  }
+
+  #write(outlet: Outlet, { status, body, headers }: ApiReply, ends: boolean): void {
+    // It may be written later than now.
+    if (ends) this.pending.add(outlet);
+    outlet.write(status, body, jsonType, headers, ends);
+  }
+
+  /** Answers in place of the service, once the body has arrived. */
+  decline(outlet: Outlet, reply: ApiReply, ends = this.#isClosing): void {
+    this.#port.answersItself(outlet.path, reply);
+    this.#write(outlet, reply, ends);
+  }
+
+  /**
+   * Answers before the body has arrived. The rest of the body is not read, so the connection ends.
+   */
+  refuse(outlet: Outlet, reply: ApiReply): void {
+    this.decline(outlet, reply, true);
+  }
+
+  fail(outlet: Outlet, error: unknown): void {
+    this.#port.report(error);
+    // After half a reply the connection is unusable.
+    if (outlet.isAnswered) outlet.drop();
+    else this.decline(outlet, this.#port.replies.internalError);
+  }
+
+  #later(outlet: Outlet, write: () => void): void {
+    outlet.later(() => {
+      try {
+        write();
+      } catch (error) {
+        this.fail(outlet, error);
+      }
+    });
+  }
+
+  #mistreat(outlet: Outlet, reply: ApiReply, delivery: Delivery): void {
+    const { delayMs = 0, cut } = delivery;
+    if (cut === 'hang') {
+      // Closing the server does not wait for it.
+      this.pending.forget(outlet);
+      outlet.onLeft(() => this.#port.left(delivery, false));
+      return;
+    }
+    const act = (): void => {
+      if (delayMs > 0) this.#port.left(delivery, true);
+      this.#cut(outlet, reply, cut);
+    };
+    const isDelayed =
+      delayMs > 0 && this.pending.delay(outlet, delayMs, () => this.#later(outlet, act));
+    if (!isDelayed) {
+      act();
+      return;
+    }
+    outlet.onLeft(() => {
+      this.pending.forget(outlet);
+      this.#port.left(delivery, false);
+    });
+  }
+
+  #cut(outlet: Outlet, reply: ApiReply, cut: Exclude<Delivery['cut'], 'hang'>): void {
+    if (cut === undefined) this.#write(outlet, reply, this.#isClosing);
+    else if (cut === 'reset') outlet.reset();
+    else if (cut === 'close' || outlet.method === 'HEAD' || reply.body.length < 2) outlet.drop();
+    else outlet.truncate(reply);
+  }
+
+  #stream(outlet: Outlet, reply: EventsReply): void {
+    const stream = outlet.openStream(this.#isClosing, (ended) => this.#streams.delete(ended));
+    if (stream === undefined) return;
+    this.#streams.add(stream);
+    try {
+      stream.start(reply);
+    } catch (error) {
+      this.#port.report(error);
+      stream.finish();
+    }
+  }
+}

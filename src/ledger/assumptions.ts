@@ -1,0 +1,56 @@
+/**
+ * Every assumption, declared once, in the order of `docs/rules.md`. To add one: declare it here,
+ * read it where it decides, and observe it in `conformance/`.
+ */
+import type { Declaration } from './declaration.ts';
+import { devicesAndQuota } from './devices-and-quota.ts';
+import { fields } from './fields.ts';
+import { limitsAndReplays } from './limits-and-replays.ts';
+import { requests } from './requests.ts';
+import { rules } from './rules.ts';
+import { shapes } from './shapes.ts';
+
+/** The parts as pages head them. */
+export const parts = {
+  'Rate limits and replays': limitsAndReplays,
+  'Requests and errors': requests,
+  'Fields of a send': fields,
+  'Devices, senders, quota': devicesAndQuota,
+  'Keys, other endpoints, callers': shapes,
+} as const;
+
+export const declarations = {
+  ...limitsAndReplays,
+  ...requests,
+  ...fields,
+  ...devicesAndQuota,
+  ...shapes,
+} as const;
+
+export type Declarations = typeof declarations;
+export type AssumptionName = keyof Declarations;
+
+/** The answers that are names or numbers. */
+export type NamedAnswer<N extends AssumptionName> =
+  | Extract<keyof Declarations[N]['answers'], string>
+  | (Declarations[N] extends { readonly range: object } ? number : never);
+
+export const assumptionNames = Object.keys(declarations) as readonly AssumptionName[];
+
+/** The sentence of a rule, or what the document leaves open. */
+export function sentenceOf(id: string): string {
+  const rule = rules.find((one) => one.id === id);
+  const declaration: Declaration | undefined = declarations[id as AssumptionName];
+  return rule?.sentence ?? declaration?.open ?? '';
+}
+
+export function declarationOf(name: AssumptionName): Declaration {
+  return declarations[name];
+}
+
+/** The named answers, the default first: an object keeps names that are numbers in another order. */
+export function answersOf(name: AssumptionName): readonly string[] {
+  const { answers, default: fallback } = declarationOf(name);
+  const names = Object.keys(answers);
+  return names.toSorted((a, b) => Number(b === fallback) - Number(a === fallback));
+}

@@ -1,0 +1,152 @@
+/**
+ * Assumptions about devices, senders, quota and retention.
+ */
+import type { Declaration } from './declaration.ts';
+
+export const devicesAndQuota = {
+  heldStatus: {
+    open: 'status shown while `send_at` holds',
+    answers: {
+      queued: 'as for any waiting message.',
+      scheduled: 'a sixth status, shown only by reads; the 202 body shows `queued` in both cases.',
+    },
+    why: 'the document has five statuses (RES-5) and an accepted send creates the message in `queued` (STATE-1).',
+    rules: ['SEND-7', 'RES-5'],
+    endpoints: ['read'],
+  },
+  progressPace: {
+    open: 'how fast sending → sent → delivered',
+    answers: {
+      per_poll: "each step is reported at the device's next poll.",
+      own_delay: 'each of the two steps follows after a delay of its own, drawn from 1 to 10 s.',
+    },
+    why: 'SVC-3 taken literally: no status changes twice within one poll interval.',
+    rules: ['STATE-3', 'SVC-3'],
+  },
+  pollIntervalSeconds: {
+    open: "the device's poll period",
+    note: "Each SIM's phase is drawn from the seed.",
+    answers: {},
+    range: { min: 1, max: 86_400 },
+    default: 20,
+    why: '"within about 20 s" (SVC-3).',
+    rules: ['SVC-3'],
+  },
+  sendsPerPoll: {
+    open: 'how many messages one poll picks up',
+    answers: {
+      all: 'every message that waits.',
+    },
+    range: { min: 1, max: 1_000_000 },
+    why: 'then SVC-3 holds under any load. With a number, waiting messages are picked up in the order of acceptance.',
+    rules: ['SVC-3'],
+    endpoints: ['tasks'],
+  },
+  failsFrom: {
+    open: 'states a message may fail from',
+    note: 'Separated by commas on the command line, a list in JSON; with an empty list messages never fail. It limits scripted fates, random failures and deactivation alike.',
+    answers: {},
+    why: '"a message that is not yet final may end in `failed`" (STATE-4).',
+    rules: ['STATE-4'],
+  },
+  failureRate: {
+    open: 'share of messages that fail unprompted',
+    note: 'The messages and their states are drawn from the seed.',
+    answers: {},
+    range: { min: 0, max: 1, fractions: true },
+    default: 0,
+    why: 'a test should see a failure only if it asked for one.',
+    rules: ['STATE-4'],
+  },
+  deactivation: {
+    open: 'queued work of a SIM that is deactivated',
+    answers: {
+      fails: 'they fail at once, held messages included.',
+      stays_queued: 'they wait until the SIM is active again.',
+    },
+    why: 'a caller learns that the message will not go out, as it would from the 503 of a new send (ERR-2).',
+    rules: ['ERR-2'],
+  },
+  disconnectedSim: {
+    open: "sending from the account's own SIM that is not connected",
+    answers: {
+      queues: 'it is accepted, and waits for the SIM to connect.',
+      device_inactive: '503.',
+      access_denied: '403 `from_number_access_deniedd`.',
+      pool: "it goes out through the first number of the shared pool that is connected, active and allowed. `device_id` and `from_number` show the pool's SIM and number, in the 202 and in every read: the recipient sees this number, and the two fields never contradict each other. A replay is compared (`replayDifferentBody`) by the number that the caller had named. If the account has another connected SIM, or the pool has no such number, the message is queued as under `queues`: the pool is for accounts without a connected SIM (SVC-1).",
+    },
+    why: 'the document uses `device_inactive` only for a deactivated SIM, and queuing is asynchronous (SVC-2).',
+    rules: ['SVC-1'],
+    endpoints: ['send', 'dashboard_send', 'external_send'],
+  },
+  foreignNumber: {
+    open: "`from` is another account's number",
+    answers: {
+      access_denied: '403 `from_number_access_deniedd`.',
+      not_found: '403 `from_number_not_found`, as for a number that no SIM has.',
+    },
+    why: 'AUTH-5 is about a number that exists but that the account may not use.',
+    rules: ['AUTH-5'],
+  },
+  poolBesideOwnSim: {
+    open: 'pool number while the account has a connected SIM',
+    answers: {
+      access_denied: '403 `from_number_access_deniedd`.',
+      allow: 'it is sent through the pool.',
+    },
+    why: 'the pool serves an account that has no connected SIM (SVC-1).',
+    rules: ['SVC-1'],
+  },
+  monthlyQuota: {
+    open: "plan's size",
+    note: 'Of an account whose world states none.',
+    answers: {
+      unlimited: 'no quota.',
+    },
+    range: { min: 0, max: 1_000_000_000 },
+    default: 10000,
+    why: 'large enough for most tests, and small enough for a test to reach it.',
+    rules: ['ERR-1'],
+  },
+  quotaUnit: {
+    open: 'what the quota counts',
+    answers: {
+      messages: 'one for each message of any length.',
+      segments: 'the SMS segments that the text takes.',
+    },
+    why: 'the service queues messages; the document names segments only to explain the 1,600 characters.',
+    rules: ['ERR-1'],
+    endpoints: ['stats'],
+  },
+  quotaMonth: {
+    open: 'when it starts again',
+    answers: {
+      calendar_utc: 'at the first millisecond of the UTC month.',
+      rolling_30_days: 'each message counts for 30 × 24 h.',
+    },
+    why: 'the document calls the limit monthly, and gives its times in UTC.',
+    rules: ['ERR-1'],
+    endpoints: ['stats'],
+  },
+  quotaRefund: {
+    open: 'does a failed message give it back',
+    answers: {
+      no: 'every accepted message counts.',
+      yes: 'messages that are `failed` do not count.',
+    },
+    why: 'the quota is checked at acceptance (402), not later.',
+    rules: ['ERR-1'],
+    endpoints: ['stats'],
+  },
+  messageRetention: {
+    open: 'how long a message can be read',
+    note: 'In days after its last change. Then a read is 404, and the control port neither lists nor counts it; at exactly that age it is still found. A message that is not final can always be read. Quota and statistics still count what can no longer be read, and a replay is answered for its 24 hours.',
+    answers: {
+      forever: 'as far as [`--max-messages`](bounds.md#the-world) allows.',
+    },
+    range: { min: 1, max: 36_500 },
+    why: 'the document states no end.',
+    rules: ['READ-1'],
+    endpoints: ['read'],
+  },
+} as const satisfies Readonly<Record<string, Declaration>>;

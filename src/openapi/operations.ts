@@ -1,0 +1,112 @@
+/**
+ * The seven operations of the OpenAPI document: their replies and the rules they implement.
+ */
+import type { EndpointName } from '../sim/limits.ts';
+import type { ReplyName } from './replies.ts';
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tag: keyof typeof tags;
+  readonly summary: string;
+  readonly description: string;
+  readonly rules: readonly string[];
+  /** Replies by status. */
+  readonly success: Readonly<Record<number, Success>>;
+  /** What may not be found, apart from unknown paths. */
+  readonly notFound?: string;
+}
+
+interface Success {
+  readonly description: string;
+  readonly reply: ReplyName;
+}
+
+export const tags = {
+  Messages: 'Queuing outbound messages and following them.',
+  Received: 'Inbound messages of the account.',
+  Devices: 'The work of a SIM that an external device polls for.',
+  Account: 'Figures of the account.',
+} as const;
+
+const queuing = {
+  tag: 'Messages',
+  success: {
+    200: {
+      description:
+        'A replay: the body is identical to the original 202 body, whatever its present status ' +
+        '(SEND-4).',
+      reply: 'QueuedMessage',
+    },
+    202: { description: 'Queued, not yet sent (SEND-3).', reply: 'QueuedMessage' },
+  },
+} as const;
+
+const sendRules = ['SVC-1', 'SVC-2', 'SEND-1', 'SEND-2', 'SEND-3', 'SEND-4', 'SEND-5'];
+export const operations: Readonly<Record<EndpointName, Operation>> = {
+  send: {
+    ...queuing,
+    operationId: 'sendMessage',
+    summary: 'Queue one outbound message',
+    description:
+      'Answers when the message is queued, not when it is sent. Keep `message_id` and poll its ' +
+      'status.',
+    rules: [...sendRules, 'SEND-6', 'SEND-7', 'STATE-1', 'LIMIT-1'],
+  },
+  dashboard_send: {
+    ...queuing,
+    operationId: 'sendDashboardMessage',
+    summary: 'Queue one outbound message, as the dashboard does',
+    description:
+      'The document names this endpoint and its limit, not its shape: request and reply equal ' +
+      'those of `sendMessage`.',
+    rules: ['LIMIT-2', 'VER-1'],
+  },
+  external_send: {
+    ...queuing,
+    operationId: 'sendExternalMessage',
+    summary: 'Queue one outbound message from an external system',
+    description:
+      'The document names this endpoint and its limit, not its shape: request and reply equal ' +
+      'those of `sendMessage`.',
+    rules: ['LIMIT-3', 'VER-1'],
+  },
+  received: {
+    operationId: 'listReceivedMessages',
+    tag: 'Received',
+    summary: 'List the inbound messages',
+    description: 'Newest first. Polling every 15 to 30 seconds is recommended.',
+    rules: ['LIMIT-4'],
+    success: {
+      200: { description: 'One page of the inbound messages.', reply: 'ReceivedMessages' },
+    },
+    notFound: 'The page does not exist.',
+  },
+  tasks: {
+    operationId: 'pollDeviceTasks',
+    tag: 'Devices',
+    summary: 'Take the queued work of one device',
+    description:
+      'Polled by devices. Handing out a task is its pickup, so no task is handed out twice. ' +
+      'SIMs that the simulator polls itself get no tasks here.',
+    rules: ['STATE-2', 'SVC-3', 'LIMIT-5', 'VER-1'],
+    success: { 200: { description: 'The tasks handed out by this poll.', reply: 'Tasks' } },
+    notFound: 'The account has no such device.',
+  },
+  read: {
+    operationId: 'readMessage',
+    tag: 'Messages',
+    summary: 'Read one message and its current status',
+    description: 'Not rate-limited; polling a message every 15 to 20 seconds is recommended.',
+    rules: ['READ-1', 'READ-2', 'READ-3', 'LIMIT-6', 'STATE-3', 'STATE-4', 'STATE-5'],
+    success: { 200: { description: "The caller's own message (READ-1).", reply: 'Message' } },
+    notFound: 'The id is unknown or belongs to another account; both look the same (READ-2).',
+  },
+  stats: {
+    operationId: 'readAccountStats',
+    tag: 'Account',
+    summary: 'Read the statistics of the account',
+    description: 'Not rate-limited.',
+    rules: ['LIMIT-6'],
+    success: { 200: { description: 'The present figures.', reply: 'AccountStats' } },
+  },
+};

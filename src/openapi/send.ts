@@ -1,0 +1,123 @@
+/**
+ * The schema of the send body, built from the fields that validate it. The sender is `from` or its
+ * alias `from_number`.
+ * Rules: SEND-1, SEND-2, SEND-6, SEND-7. Assumes: bothSenderFields, unknownFields, nullFields,
+ * typeCoercion, emptySendAt. `sim/send-request.ts` reads the others.
+ */
+import { z } from 'zod';
+import type { Assumptions } from '../sim/assumptions.ts';
+import { messageMaxCharacters, replayWindowMs } from '../sim/limits.ts';
+import { sendFields } from '../sim/send-request.ts';
+
+const hourMs = 3_600_000;
+
+/**
+ * JSON Schema cannot express that two fields are equal, which numbers exist, or that a time is in
+ * the future.
+ */
+export function sendBodySchema(assumptions: Assumptions): z.ZodType {
+  const { bothSenderFields, unknownFields } = assumptions;
+  const { to, sender, message, ...optional } = sendFields(assumptions);
+  const recipient = to.meta({ description: `Recipient, E.164. ${numberText(assumptions)}` });
+  const asText = textOrMore(assumptions);
+  const from = sender.meta({
+    description:
+      'Sender number, E.164, of a SIM that the account can send from. ' +
+      `${numberText(assumptions)}`,
+  });
+  const rest = {
+    message: asText(message).meta({ description: messageText(assumptions) }),
+    request_id: orNull(asText(optional.request_id), assumptions).meta({
+      description: requestIdText(assumptions),
+    }),
+    send_at: orNull(sendAtOrEmpty(optional.send_at, assumptions), assumptions).meta({
+      description: sendAtText(assumptions),
+    }),
+  };
+  const ignored = (by: string) => z.unknown().optional().describe(`Ignored if \`${by}\` is given.`);
+  const aliasBesideFrom = {
+    from_wins: ignored('from'),
+    alias_wins: notGiven(assumptions),
+    reject: notGiven(assumptions),
+    reject_if_different: orNull(from.optional(), assumptions).meta({
+      description: 'The same as `from`.',
+    }),
+  }[bothSenderFields];
+  const fromBesideAlias =
+    bothSenderFields === 'alias_wins' ? ignored('from_number') : notGiven(assumptions);
+  const body = (title: string, senders: { from: z.ZodType; from_number: z.ZodType }) => {
+    const fields = z.object({ to: recipient, ...senders, ...rest });
+    return (unknownFields === 'reject' ? fields.strict() : fields).meta({ title });
+  };
+  return z.union([
+    body('With from', { from, from_number: aliasBesideFrom }),
+    body('With its alias from_number', { from: fromBesideAlias, from_number: from }),
+  ]);
+}
+
+/** Adds `null` if `nullFields` treats it as absent, also for the sender fields. */
+function orNull(schema: z.ZodType, { nullFields }: Assumptions): z.ZodType {
+  return nullFields === 'absent' ? schema.nullable() : schema;
+}
+
+function notGiven({ nullFields }: Assumptions): z.ZodType {
+  return nullFields === 'absent' ? z.null().optional() : z.never().optional();
+}
+
+function sendAtOrEmpty(schema: z.ZodType, { emptySendAt }: Assumptions): z.ZodType {
+  return emptySendAt === 'reject' ? schema : z.union([schema, z.literal('')]).optional();
+}
+
+/**
+ * Accepts numbers and booleans as text. In `to`, `from` and `send_at` their values are invalid
+ * anyway.
+ */
+function textOrMore({ typeCoercion }: Assumptions) {
+  return (schema: z.ZodType): z.ZodType => {
+    if (typeCoercion === 'reject') return schema;
+    const more = typeCoercion === 'coerce' ? [z.number(), z.boolean()] : [z.number()];
+    return z.union([schema, ...more]);
+  };
+}
+
+function numberText({ numberCheck }: Assumptions): string {
+  return {
+    shape: 'Any number of this shape is accepted (`numberCheck`).',
+    possible: 'Country code and length must be possible (`numberCheck`).',
+    valid: 'It must be a valid number (`numberCheck`).',
+  }[numberCheck];
+}
+
+function messageText({ blankMessage, characterUnit }: Assumptions): string {
+  const unit = {
+    code_points: 'code points',
+    utf16_units: 'UTF-16 units',
+    graphemes: 'graphemes',
+  }[characterUnit];
+  const blank = blankMessage === 'accept' ? '' : ' May not be blank (`blankMessage`).';
+  return (
+    `Body text, at most ${messageMaxCharacters} characters (SEND-6), counted as ${unit} ` +
+    `(\`characterUnit\`).${blank}`
+  );
+}
+
+function requestIdText({ emptyRequestId }: Assumptions): string {
+  const empty =
+    emptyRequestId === 'none_supplied' ? ' The empty string means no key (`emptyRequestId`).' : '';
+  return (
+    `The caller's idempotency key: a repeat within ${replayWindowMs / hourMs} hours ` +
+    `returns the original message (SEND-4).${empty}`
+  );
+}
+
+function sendAtText({ sendAtFormats, sendAtMaxAheadDays }: Assumptions): string {
+  const form = sendAtFormats === 'rfc3339' ? 'RFC 3339' : 'ISO 8601';
+  const ahead =
+    sendAtMaxAheadDays === 'unlimited'
+      ? ''
+      : ` and at most ${sendAtMaxAheadDays} days ahead (\`sendAtMaxAheadDays\`)`;
+  return (
+    `${form} (\`sendAtFormats\`): hold the message until this time, which must be in the ` +
+    `future${ahead}. Default: send immediately (SEND-7).`
+  );
+}

@@ -1,0 +1,192 @@
+/**
+ * The service as an OpenAPI 3.1 document, made from the validating schemas, the error table and the
+ * routes, under the assumptions and limits in force. Served on the control port.
+ * Assumes: keyFormat, pathIdForm.
+ */
+import { z } from 'zod';
+import { type Route, routes } from '../http/service/routes.ts';
+import { assumptionNames, declarationOf } from '../ledger/assumptions.ts';
+import type { Assumptions } from '../sim/assumptions.ts';
+import { type EndpointName, endpointNames, type LimitsPerMinute } from '../sim/limits.ts';
+import { receivedParameters } from '../sim/received.ts';
+import { exampleOf, exampleSendByAlias, exampleSendUnder } from './examples.ts';
+import { componentRef, type Json, jsonContent, schemaOf } from './json-schema.ts';
+import { operations, tags } from './operations.ts';
+import { type Refusal, redirectResponse, refusalResponses, refusalsOf } from './refusals.ts';
+import { anyWording, replySchemas } from './replies.ts';
+import { sendBodySchema } from './send.ts';
+
+/** The inputs of the document. */
+export interface Described {
+  readonly assumptions: Assumptions;
+  readonly limits: LimitsPerMinute;
+  /** The URL of the service. */
+  readonly baseUrl: string;
+}
+
+const remembered = new WeakMap<Assumptions, { readonly key: string; readonly text: string }>();
+
+/** The document as text, cached by the object of assumptions: a switch replaces that object. */
+export function openApiText(described: Described): string {
+  const { assumptions, limits, baseUrl } = described;
+  const key = JSON.stringify([limits, baseUrl]);
+  const known = remembered.get(assumptions);
+  if (known?.key === key) return known.text;
+  const text = JSON.stringify(openApi(described));
+  remembered.set(assumptions, { key, text });
+  return text;
+}
+
+export function openApi({ assumptions, limits, baseUrl }: Described): Json {
+  const described = endpointNames.map((endpoint) => {
+    const refusals = refusalsOf(endpoint, limits[endpoint], assumptions);
+    return { endpoint, refusals, operation: operationOf(endpoint, refusals, assumptions) };
+  });
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Outbound SMS Service',
+      version: 'v1',
+      summary: 'Queue SMS messages that go out through a SIM of the account, and follow them.',
+      description:
+        `Simulated by smstwin. Ids such as SEND-4 are rules that the service's ` +
+        'document states; names such as `errorBody` are assumptions where it is ' +
+        'silent; `x-assumptions` lists those in force. Every GET endpoint also ' +
+        'answers HEAD. Limits are per endpoint and per user or, without a valid ' +
+        'key, per client IP (AUTH-6, LIMIT-7).',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: Object.fromEntries(
+      described.map(({ endpoint, operation }) => {
+        const { pattern, method } = routes[endpoint];
+        return [pattern, { [method.toLowerCase()]: operation }];
+      }),
+    ),
+    components: {
+      schemas: componentSchemas(
+        described.flatMap(({ refusals }) => refusals),
+        assumptions,
+      ),
+      securitySchemes: { apiKey: securityScheme(assumptions) },
+    },
+    security: [{ apiKey: [] }],
+    'x-assumptions': assumptions,
+  };
+}
+
+function componentSchemas(refusals: readonly Refusal[], assumptions: Assumptions): Json {
+  const replies = { ...replySchemas(assumptions) };
+  const errors = Object.fromEntries(refusals.map(({ name, schema }) => [name, schema]));
+  return {
+    SendRequest: schemaOf(sendBodySchema(assumptions), 'input'),
+    ...Object.fromEntries(
+      Object.entries({ ...replies, ...errors }).map(([name, schema]) => [
+        name,
+        schemaOf(schema, 'output'),
+      ]),
+    ),
+  };
+}
+
+function securityScheme({ keyFormat }: Assumptions): Json {
+  return {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: `${keyFormat}<40 letters and digits>`,
+    description:
+      'Every request carries `Authorization: Bearer <API_KEY>` (AUTH-1). A key is shown once, ' +
+      'at its creation (AUTH-2).',
+  };
+}
+
+function operationOf(
+  endpoint: EndpointName,
+  refusals: readonly Refusal[],
+  assumptions: Assumptions,
+): Json {
+  const { operationId, tag, summary, success } = operations[endpoint];
+  const route: Route = routes[endpoint];
+  const parameters = [...pathParameters(route, assumptions), ...queryParameters(endpoint)];
+  const successes = Object.entries(success).map(([status, { description, reply }]) => {
+    const template = templateOf(endpoint, assumptions);
+    const own = template?.status ?? status;
+    if (template !== undefined) {
+      return [own, { description, ...jsonContent(schemaOf(anyWording, 'output')) }];
+    }
+    const isWorded = Object.hasOwn(assumptions.replyTemplates, endpoint);
+    const examples = { [reply]: { value: exampleOf(endpoint, assumptions) } };
+    const content = jsonContent(componentRef(reply), isWorded ? {} : { examples });
+    return [status, { description, ...content }];
+  });
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description: describe(endpoint, assumptions),
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.method === 'POST' && {
+      requestBody: {
+        required: true,
+        ...jsonContent(componentRef('SendRequest'), {
+          examples: {
+            from: { summary: 'The sender as `from`', value: exampleSendUnder(assumptions) },
+            from_number: {
+              summary: 'The sender as its alias `from_number`',
+              value: exampleSendByAlias,
+            },
+          },
+        }),
+      },
+    }),
+    responses: {
+      ...Object.fromEntries(successes),
+      ...(assumptions.trailingSlash === 'redirect' && redirectResponse(route)),
+      ...refusalResponses(refusals),
+    },
+  };
+}
+
+function describe(endpoint: EndpointName, assumptions: Assumptions): string {
+  const { description, rules } = operations[endpoint];
+  const assumed = assumptionNames
+    .filter((name) => declarationOf(name).endpoints?.includes(endpoint))
+    .map((name) => `- \`${name}\`: \`${String(assumptions[name])}\` (${declarationOf(name).open})`);
+  return (
+    `${description}\n\nRules: ${rules.join(', ')}.\n\nAssumed where the document is ` +
+    `silent:\n\n${assumed.join('\n')}`
+  );
+}
+
+/** The template of a send endpoint, if it may answer in another way than the v1 send. */
+function templateOf(endpoint: EndpointName, { replyTemplates }: Assumptions) {
+  const isOtherSend = endpoint === 'dashboard_send' || endpoint === 'external_send';
+  return isOtherSend ? replyTemplates[endpoint] : undefined;
+}
+
+/** `pathIdForm: any`: upper or lower case, with all four hyphens or without hyphens. */
+const looseUuid = z
+  .string()
+  .regex(/^[0-9A-Fa-f]{8}(-?)[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{4}\1[0-9A-Fa-f]{12}$/);
+
+function pathParameters({ pattern }: Route, { pathIdForm }: Assumptions): Json[] {
+  return [...pattern.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: name === 'device_id' ? 'The SIM.' : 'The message.',
+    schema: schemaOf(pathIdForm === 'any' ? looseUuid : z.uuid(), 'input'),
+  }));
+}
+
+function queryParameters(endpoint: EndpointName): Json[] {
+  if (endpoint !== 'received') return [];
+  return Object.entries(receivedParameters).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    description: name === 'page' ? 'Counted from 1, newest first.' : 'Messages of one page.',
+    schema: schemaOf(schema, 'input'),
+  }));
+}

@@ -1,0 +1,100 @@
+/**
+ * The last requests to the service, with their replies, as the control port shows them: without
+ * keys.
+ */
+import { z } from 'zod';
+import { longestKeptBody, type RecordedExchange, textOf } from '../recording/recorded-exchange.ts';
+import { isoTime } from '../sim/iso-time.ts';
+import { endpointNames } from '../sim/limits.ts';
+import { timeSchema } from './duration.ts';
+import { exchangeViewSchema, faultOf } from './exchange-view.ts';
+
+export const requestViewSchema = z
+  .strictObject({
+    number: z.int().min(1).describe('Counts all requests since the start.'),
+    at: timeSchema,
+    method: z.string(),
+    endpoint: z.enum(endpointNames).nullable().describe('Null: not a path of the service.'),
+    account_id: z.uuid().nullable().describe('Null: the caller was not authenticated.'),
+    key_id: z.uuid().nullable(),
+    status: z.int(),
+    code: z.string().nullable().describe('The error code of the reply, if it has one.'),
+    duration_ms: z.number().describe('Real milliseconds.'),
+  })
+  .meta({ id: 'Request' });
+export type RequestView = Readonly<z.output<typeof requestViewSchema>>;
+
+const keptBody = z
+  .string()
+  .nullable()
+  .describe(`Null: longer than ${longestKeptBody.toLocaleString('en')} bytes, not kept.`);
+const { request, reply, fault } = exchangeViewSchema.shape;
+export const requestDetailSchema = requestViewSchema
+  .extend({
+    request: request
+      .extend({ body: keptBody })
+      .meta({ id: 'KeptRequest', description: 'Of the headers, those the service reads.' }),
+    reply: reply.extend({ body: keptBody }).meta({ id: 'KeptReply' }),
+    fault,
+  })
+  .meta({ id: 'RequestDetail' });
+export type RequestDetail = Readonly<z.output<typeof requestDetailSchema>>;
+
+/** True if the reply was this message. */
+export function isReplyWith({ status, reply }: RecordedExchange, messageId: string): boolean {
+  return status < 400 && reply?.includes(`"message_id":"${messageId}"`) === true;
+}
+
+export function viewOf(exchange: RecordedExchange): RequestView {
+  const { number, atMs, method, endpoint, accountId, keyId, status, durationMs } = exchange;
+  return {
+    number,
+    at: isoTime(atMs),
+    method,
+    endpoint: endpoint ?? null,
+    account_id: accountId ?? null,
+    key_id: keyId ?? null,
+    status,
+    code: status < 400 ? null : codeOf(shortText(exchange.reply) ?? ''),
+    duration_ms: Math.round(durationMs * 1_000) / 1_000,
+  };
+}
+
+export function detailOf(exchange: RecordedExchange): RequestDetail {
+  const { method, path, query, keyId, shownKey, authorization, contentType, status } = exchange;
+  const isShown = keyId !== undefined || authorization !== undefined;
+  return {
+    ...viewOf(exchange),
+    request: {
+      method,
+      path: query === '' ? path : `${path}?${query}`,
+      headers: {
+        ...(isShown && { authorization: `Bearer ${keyId === undefined ? '' : shownKey}…` }),
+        ...(contentType !== undefined && { 'content-type': contentType }),
+      },
+      body: shortText(exchange.body),
+    },
+    reply: {
+      status,
+      headers: { 'content-type': 'application/json', ...exchange.headers },
+      body: method === 'HEAD' ? '' : shortText(exchange.reply),
+    },
+    fault: faultOf(exchange.delivery),
+  };
+}
+
+function shortText(body: string | Uint8Array | undefined): string | null {
+  return body === undefined || body.length > longestKeptBody ? null : textOf(body);
+}
+
+/** The code of an error body, in the shape that `errorBody` selects. */
+function codeOf(body: string): string | null {
+  if (body === '') return null;
+  try {
+    const { code, error } = JSON.parse(body) as { code?: unknown; error?: { code?: unknown } };
+    const found = code ?? error?.code;
+    return typeof found === 'string' ? found : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The two ports of a simulator: the service and the control port.
+ */
+
+import { matchRoute } from './http/service/routes.ts';
+import { refuseUnread } from './http/service/templated-replies.ts';
+import {
+  nodeTransport,
+  openTransport,
+  type TransportKind,
+} from './http/transport/open-transport.ts';
+import type { ServiceHandler, Transport } from './http/transport/transport.ts';
+import type { Live } from './operations/live.ts';
+
+export interface ListenOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 0: any free port. */
+  readonly port?: number;
+  /** Absent or false: no control port. */
+  readonly control?: ControlOptions | false;
+  readonly transport?: TransportKind;
+  /** What the operation `simulator.shutdown` does; without it, the simulator closes. */
+  readonly onShutdown?: () => void;
+  /**
+   * Called with one line that the user should see, such as a transport that could not be loaded.
+   */
+  readonly onNotice?: (line: string) => void;
+  /** Called with the exception of a request, after its caller got a 500. */
+  readonly onInternalError?: (error: unknown) => void;
+}
+
+export interface ControlOptions {
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  /** Required of every request if set; needed if the host is not a loopback address. */
+  readonly token?: string | undefined;
+  /**
+   * Names that `Host` may carry besides the bound host and loopback names, such as a container's
+   * name.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
+}
+
+export interface Listening {
+  readonly baseUrl: string;
+  readonly controlUrl: string | null;
+}
+
+export interface Ports {
+  readonly listening: Listening;
+  close(): Promise<void>;
+}
+
+const loopback = '127.0.0.1';
+/** Room for two snapshots of the largest size. The control API has its own limit for each path. */
+const controlHeldLimitBytes = 512 * 1024 ** 2;
+const closeGraceMs = 4_000;
+
+export async function openPorts(simulator: Live, options: ListenOptions): Promise<Ports> {
+  const { host = loopback, port = 0, control = false, transport: kind = 'hyperexpress' } = options;
+  const opened: Transport[] = [];
+  const close = async () => {
+    await Promise.all(opened.map((transport) => transport.close(closeGraceMs)));
+  };
+  const transportOptions =
+    options.onInternalError === undefined ? {} : { onInternalError: options.onInternalError };
+  try {
+    const service = await openTransport(kind, serviceHandler(simulator), {
+      ...transportOptions,
+      now: () => simulator.hosting.lastAnswered.simulation.clock.now(),
+    });
+    if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
+    opened.push(service.transport);
+    const baseUrl = urlOf(host, await service.transport.listen(port, host));
+    if (control === false) return { listening: { baseUrl, controlUrl: null }, close };
+    const { controlApi } = await import('./control/control-api.ts');
+    const controlHost = control.host ?? loopback;
+    const controlPort = await nodeTransport(
+      controlApi(simulator, { ...control, host: controlHost, token: control.token }),
+      { ...transportOptions, heldLimitBytes: controlHeldLimitBytes },
+    );
+    opened.push(controlPort);
+    const controlUrl = urlOf(controlHost, await controlPort.listen(control.port ?? 0, controlHost));
+    return { listening: { baseUrl, controlUrl }, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The service, as a transport or `sim.fetch` calls it. */
+export function serviceHandler(simulator: Live): ServiceHandler {
+  return {
+    service: (request) => {
+      const { hosting } = simulator;
+      return hosting.isFirst(simulator) ? hosting.handle(request) : simulator.handle(request);
+    },
+    wordRefusal: (status, code, detail) =>
+      refuseUnread(simulator.simulation.world, status, code, detail),
+    onOwnReply: (path, status) =>
+      simulator.counts.requests.refused(matchRoute(path)?.route.endpoint, status),
+    onLeft: (delivery, isSeen) => simulator.left(delivery, isSeen),
+  };
+}
+
+/** The URL for a client on this machine. */
+function urlOf(host: string, port: number): string {
+  const reachable = host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}

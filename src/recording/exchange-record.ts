@@ -1,0 +1,157 @@
+/**
+ * The one record of exchanges: each is written here once, as it is answered. It keeps the last ones
+ * in a ring of reused objects, so that a long run allocates nothing for them; the first ones since
+ * the start, a reset or a restart of the record, up to a bound, for the referee; and counts of all.
+ */
+import { addressOf, type Handled } from '../http/service/api.ts';
+import type { ApiRequest } from '../http/service/messages.ts';
+import { RequestCounts } from '../simulation/metrics/request-counts.ts';
+import type { Simulation } from '../simulation/simulation.ts';
+import { WallClock } from '../simulation/wall-clock.ts';
+import type { Journal } from './journal.ts';
+import { RecordedExchange } from './recorded-exchange.ts';
+
+export const keptRequests = 1_000;
+/** Bounds of the first exchanges in a running simulator. */
+export const recordedExchanges = 10_000;
+export const recordedCharacters = 16 * 1024 * 1024;
+
+export interface RecordBound {
+  readonly exchanges: number;
+  readonly characters: number;
+}
+
+export class ExchangeRecord {
+  readonly #bound: RecordBound;
+  readonly #ring: RecordedExchange[] = [];
+  #total = 0;
+  /** The ring shows no request up to this number. */
+  #cleared = 0;
+  #first: RecordedExchange[] = [];
+  #characters = 0;
+  /** The number of the last request before the first one that the referee judges. */
+  #startedAfter = 0;
+  #isOpen = true;
+  #isCutAtStart = false;
+  /** Counts for metrics; they survive a reset, so that they never decrease. */
+  counts = new RequestCounts();
+
+  constructor(
+    bound: RecordBound = { exchanges: recordedExchanges, characters: recordedCharacters },
+  ) {
+    this.#bound = bound;
+  }
+
+  /** The number of the last request: counts all requests since the start. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /**
+   * Records a request that was answered, in the journal too. `startedMs`: when it arrived, by the
+   * monotonic clock. If the journal cannot be written, the exchange is not recorded.
+   */
+  add(
+    request: ApiRequest,
+    handled: Handled,
+    { clock, limiter, world }: Simulation,
+    journal: Journal | undefined,
+    startedMs: number,
+  ): RecordedExchange {
+    const exchange = this.#place(this.#isOpen || journal?.keepsExchanges === true);
+    exchange.number = 0;
+    exchange.atMs = clock.now();
+    exchange.fill(request, handled);
+    if (this.#isOpen) {
+      exchange.waitRate = limiter.answerRate;
+      exchange.address = handled.key === undefined ? addressOf(world, request) : '';
+    }
+    journal?.request(exchange);
+    exchange.number = ++this.#total;
+    if (this.#isOpen) this.#keep(exchange);
+    if (!exchange.isKept) exchange.shorten();
+    exchange.durationMs = WallClock.ticksMs() - startedMs;
+    this.counts.answered(handled.endpoint, handled.reply.status, exchange.durationMs);
+    return exchange;
+  }
+
+  /** A delayed reply has left, or its client had gone. `back`: 1 for the last request. */
+  ended(back: number, atMs: number, isSeen: boolean): void {
+    const exchange = this.#first[this.#total - back - this.#startedAfter];
+    if (exchange !== undefined) exchange.end = { atMs, openUntil: this.#total, isSeen };
+  }
+
+  /** The last requests, newest first. */
+  *newest(): Generator<RecordedExchange> {
+    for (let number = this.#total; ; number--) {
+      const exchange = this.get(number);
+      if (exchange === undefined) return;
+      yield exchange;
+    }
+  }
+
+  /** One of the last requests. */
+  get(number: number): RecordedExchange | undefined {
+    const exchange = this.#ring[number % keptRequests];
+    return number > this.#cleared && exchange?.number === number ? exchange : undefined;
+  }
+
+  /** Drops the last requests; numbering continues. */
+  clear(): void {
+    this.#cleared = this.#total;
+  }
+
+  /** Continues numbering after `total`. */
+  resumeAt(total: number): void {
+    this.#total = total;
+    this.#cleared = total;
+    this.#startedAfter = total;
+  }
+
+  /** The first exchanges, which the referee judges. */
+  get first(): readonly RecordedExchange[] {
+    return this.#first;
+  }
+
+  /** True if they are not the first of their run. */
+  get isCutAtStart(): boolean {
+    return this.#isCutAtStart;
+  }
+
+  /** Why they are not all of the run; undefined where they are. */
+  get lack(): string | undefined {
+    if (!this.#isOpen) {
+      return `the record is full: only the first ${this.#first.length} requests are judged, as a partial record`;
+    }
+    return this.#isCutAtStart
+      ? 'the record begins at a checkpoint: what came before is not judged, and the rest as a partial record'
+      : undefined;
+  }
+
+  /** Forgets the first exchanges. `isCutAtStart`: the run began earlier. */
+  restart(isCutAtStart = false): void {
+    this.#first = [];
+    this.#characters = 0;
+    this.#startedAfter = this.#total;
+    this.#isOpen = true;
+    this.#isCutAtStart = isCutAtStart;
+  }
+
+  #keep(exchange: RecordedExchange): void {
+    this.#characters += exchange.characters;
+    const { exchanges, characters } = this.#bound;
+    this.#isOpen = this.#first.length < exchanges && this.#characters <= characters;
+    if (this.#isOpen) this.#first.push(exchange);
+  }
+
+  /** The object for the next exchange, in its place in the ring. */
+  #place(isKept: boolean): RecordedExchange {
+    const place = (this.#total + 1) % keptRequests;
+    const last = this.#ring[place];
+    if (!isKept && last !== undefined && !last.isKept) return last;
+    const exchange = new RecordedExchange();
+    exchange.isKept = isKept;
+    this.#ring[place] = exchange;
+    return exchange;
+  }
+}

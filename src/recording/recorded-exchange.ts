@@ -1,0 +1,140 @@
+/**
+ * One request to the service and its reply. The journal, the requests page, HAR, events, metrics and
+ * the referee all read it. It copies everything: a request is valid only during its call, and a
+ * reference to a key would keep a world alive after its reset.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { Handled } from '../http/service/api.ts';
+import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
+import { keyPrefix } from '../sim/key-prefix.ts';
+import type { EndpointName } from '../sim/limits.ts';
+
+/** The longest body that is kept for long, in bytes of a request or characters of a reply. */
+export const longestKeptBody = 16_384;
+
+/** How a reply ended that did not leave whole and at once. */
+export interface ReplyEnd {
+  readonly atMs: number;
+  /** The last request that came before. */
+  readonly openUntil: number;
+  readonly isSeen: boolean;
+}
+
+const noBytes = Buffer.alloc(0);
+
+export class RecordedExchange {
+  /** Counts all requests since the start. */
+  number = 0;
+  /** When the request arrived, in simulated time. */
+  atMs = 0;
+  /** Real milliseconds until the reply was made. */
+  durationMs = 0;
+  endpoint: EndpointName | undefined = undefined;
+  method = '';
+  path = '';
+  query = '';
+  contentType: string | undefined = undefined;
+  contentEncoding: string | undefined = undefined;
+  forwardedFor: string | undefined = undefined;
+  /** Of an authenticated call, its key and its account; otherwise its header and its address. */
+  keyId: string | undefined = undefined;
+  shownKey = '';
+  accountId: string | undefined = undefined;
+  accountName: string | undefined = undefined;
+  authorization: string | undefined = undefined;
+  clientIp: string | undefined = undefined;
+  /** Whose limits an unauthenticated call spends; of exchanges that the referee judges. */
+  address = '';
+  /** Simulated seconds in each second that `Retry-After` counts. */
+  waitRate = 1;
+  status = 0;
+  headers: ApiReply['headers'] = undefined;
+  delivery: ApiReply['delivery'] = undefined;
+  /** True if a fault chose the status. */
+  isForced = false;
+  end: ReplyEnd | undefined = undefined;
+  /** True if more than the ring of the last exchanges holds it: it is then not used again. */
+  isKept = false;
+  /** The reply's body; undefined if it was too long to keep. */
+  reply: string | undefined = '';
+  #text: string | undefined = '';
+  #bytes: Buffer = noBytes;
+  #length = 0;
+
+  /** The request's body; undefined if it was too long to keep. */
+  get body(): string | Uint8Array | undefined {
+    if (this.#text !== undefined) return this.#text;
+    return this.#length < 0 ? undefined : this.#bytes.subarray(0, this.#length);
+  }
+
+  /** About how much memory its texts take. */
+  get characters(): number {
+    const { path, query, contentType = '', contentEncoding = '', forwardedFor = '' } = this;
+    const declared = contentType.length + contentEncoding.length + forwardedFor.length;
+    const bodies = (this.body?.length ?? 0) + (this.reply?.length ?? 0);
+    return path.length + query.length + declared + bodies;
+  }
+
+  fill(request: ApiRequest, { endpoint, key, reply, isForced = false }: Handled): void {
+    this.method = request.method;
+    this.path = request.path;
+    this.query = request.query;
+    this.contentType = request.contentType;
+    this.contentEncoding = request.contentEncoding;
+    this.forwardedFor = request.forwardedFor;
+    this.#keepBody(request.body);
+    this.endpoint = endpoint;
+    if (key === undefined) {
+      this.keyId = undefined;
+      this.accountId = undefined;
+      this.accountName = undefined;
+      this.authorization = request.authorization;
+      this.clientIp = request.clientIp;
+    } else {
+      this.keyId = key.keyId;
+      this.shownKey = keyPrefix(key);
+      this.accountId = key.account.accountId;
+      this.accountName = key.account.name;
+      this.authorization = undefined;
+      this.clientIp = undefined;
+    }
+    this.status = reply.status;
+    this.headers = reply.headers;
+    this.delivery = reply.delivery;
+    this.reply = reply.body;
+    this.isForced = isForced;
+    this.end = undefined;
+  }
+
+  /** Drops long bodies once nothing needs them whole. */
+  shorten(): void {
+    if (this.reply !== undefined && this.reply.length > longestKeptBody) this.reply = undefined;
+    if (this.#text === undefined ? this.#length <= longestKeptBody : !isLong(this.#text)) return;
+    this.#text = undefined;
+    this.#bytes = noBytes;
+    this.#length = -1;
+  }
+
+  /** Copies bytes, because the transport reuses its buffer. */
+  #keepBody(body: string | Uint8Array): void {
+    const { length } = body;
+    if (typeof body === 'string') this.#text = body;
+    else if (this.isKept && isUtf8(body)) this.#text = textOf(body);
+    else {
+      this.#text = undefined;
+      if (this.#bytes.length < length) this.#bytes = Buffer.allocUnsafeSlow(Math.max(256, length));
+      this.#bytes.set(body);
+      this.#length = length;
+    }
+  }
+}
+
+/** A body as text, where it is UTF-8 or not. */
+export function textOf(body: string | Uint8Array): string {
+  if (typeof body === 'string') return body;
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+}
+
+function isLong(text: string): boolean {
+  return text.length > longestKeptBody;
+}

@@ -1,0 +1,91 @@
+/**
+ * Reads the exchanges of a simulator's record. Replaying a journal fills the same record, so its
+ * verdicts are the same.
+ */
+import { sha256 } from '../recording/digest.ts';
+import type { ExchangeRecord } from '../recording/exchange-record.ts';
+import { type RecordedExchange, textOf } from '../recording/recorded-exchange.ts';
+import { atOnce } from '../sim/at-once.ts';
+import type { KeyTexts } from '../sim/key-texts.ts';
+import type { Exchange } from './exchange.ts';
+import { plainAddress, plainJson } from './plain-spelling.ts';
+import { asksForWait, isGarbled, objectIn, waitMs } from './traffic.ts';
+
+const exchangesPerSlice = 50;
+
+/** `keys`: those that no request may show outside its header. */
+export function exchangesOf(record: ExchangeRecord, keys: KeyTexts): Exchange[] {
+  return atOnce(readingOf(record, keys));
+}
+
+/** The same in slices; what comes meanwhile is left out. */
+export function* readingOf(
+  record: ExchangeRecord,
+  keys: KeyTexts,
+): Generator<undefined, Exchange[]> {
+  const recorded = [...record.first];
+  const exchanges: Made[] = [];
+  for (const [at, one] of recorded.entries()) {
+    exchanges.push(exchangeOf(one, keys));
+    if (at % exchangesPerSlice === 0) yield;
+  }
+  const first = exchanges[0]?.number ?? 0;
+  // Where nothing says when a delayed reply left, it did so after its delay.
+  for (const [at, one] of exchanges.entries()) {
+    if (recorded[at]?.end !== undefined || one.answeredAtMs === one.atMs) continue;
+    while (isBefore(exchanges[one.openUntil + 1 - first], one)) one.openUntil++;
+  }
+  return exchanges;
+}
+
+type Made = Exchange & { openUntil: number };
+
+function isBefore(later: Exchange | undefined, { answeredAtMs }: Exchange): boolean {
+  return later !== undefined && later.atMs < answeredAtMs;
+}
+
+/** One exchange, without the keys that it shows. */
+export function exchangeOf(recorded: RecordedExchange, keys: KeyTexts): Made {
+  const { number, atMs, end, delivery, status, accountId, address, authorization } = recorded;
+  const { target, text, showsKey } = shownIn(recorded, keys);
+  const replyText = keys.hidden(recorded.reply ?? '');
+  const reply = objectIn(replyText);
+  const isWhole = reply !== undefined || !isGarbled(status, replyText);
+  const header = asksForWait(status) ? recorded.headers?.['retry-after'] : undefined;
+  return {
+    number,
+    atMs,
+    answeredAtMs: end?.atMs ?? atMs + (delivery?.delayMs ?? 0),
+    openUntil: end?.openUntil ?? number,
+    isOpenAtEnd: end === undefined && delivery?.delayMs !== undefined,
+    caller: accountId ?? address,
+    credential: recorded.keyId ?? (authorization && sha256(authorization)),
+    accountId,
+    accountName: recorded.accountName,
+    endpoint: recorded.endpoint,
+    method: recorded.method,
+    target,
+    text,
+    body: objectIn(text),
+    status,
+    isForced: recorded.isForced,
+    retryAfterMs: waitMs(header, recorded.waitRate),
+    retryAfter: header,
+    reply,
+    isSeen: end?.isSeen !== false && delivery?.cut === undefined && isWhole,
+    showsKey,
+  };
+}
+
+/** A request without its keys; bytes that are no UTF-8 are searched, too. */
+function shownIn(
+  { path, query, body = '' }: RecordedExchange,
+  keys: KeyTexts,
+): Pick<Exchange, 'target' | 'text' | 'showsKey'> {
+  const target = query === '' ? path : `${path}?${query}`;
+  const text = typeof body === 'string' ? body : '';
+  const plain = { target: plainAddress(target), text: plainJson(textOf(body)) };
+  const showsKey = keys.in(`${plain.target}\n${plain.text}`).length > 0;
+  if (!showsKey) return { target, text, showsKey };
+  return { target: keys.hidden(plain.target), text: keys.hidden(plainJson(text)), showsKey };
+}

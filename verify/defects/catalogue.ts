@@ -1,0 +1,33 @@
+/**
+ * All defects: each breaks one rule as a real implementation might, and some case tells it from
+ * every other. Names are stable. A rule without a defect is not covered.
+ */
+import type { Settings } from '../../src/config/settings.ts';
+import type { Simulation } from '../../src/simulation/simulation.ts';
+import { keyDefects } from './keys.ts';
+import { lifecycleDefects } from './lifecycles.ts';
+import { type Defect, type DefectRow, WrongSimulation } from './planted.ts';
+import { replayDefects } from './replays.ts';
+import { replyDefects } from './replies.ts';
+import { sendDefects } from './sends.ts';
+import { throttlingDefects } from './throttling.ts';
+
+const rows: readonly DefectRow[] = [
+  ...throttlingDefects,
+  ...replayDefects,
+  ...sendDefects,
+  ...keyDefects,
+  ...replyDefects,
+  ...lifecycleDefects,
+];
+
+export const defects: readonly Defect[] = rows.map(({ defect }) => defect);
+
+/** The options that plant the defect in a simulator; undefined for an unknown name. */
+export function wrongSimulation(
+  name: string,
+): ((settings: Settings, startMs: number) => Simulation) | undefined {
+  const planted = rows.find(({ defect }) => defect.name === name)?.planted;
+  if (planted === undefined) return undefined;
+  return (settings, startMs) => new WrongSimulation(settings, startMs, planted);
+}

@@ -1,0 +1,41 @@
+/**
+ * `--defect NAME` and `--list-defects`, which a checkout's `npm start` has and the package has not.
+ */
+
+import type { CheckoutFlags, CheckoutRequest } from '../../src/cli/serve.ts';
+import { ValueError } from '../../src/commands/flags.ts';
+import { table } from '../../src/commands/table.ts';
+
+import { defects, wrongSimulation } from './catalogue.ts';
+
+export const defectFlags: CheckoutFlags = {
+  flags: [
+    {
+      flag: '--defect <name>',
+      about: 'plant a defect that breaks one rule, to test a harness with',
+      parse: defectValue,
+    },
+    { flag: '--list-defects', about: 'print every defect and the rule that it breaks' },
+  ],
+  read: async ({ listDefects, defect }): Promise<CheckoutRequest> => {
+    if (listDefects === true) return { answer: defectList() };
+    if (typeof defect !== 'string') return {};
+    return { notice: defectNotice(defect), simulation: wrongSimulation(defect) };
+  },
+};
+
+function defectValue(text: string): string {
+  if (defects.some(({ name }) => name === text)) return text;
+  throw new ValueError('no defect has this name; run npm start -- --list-defects');
+}
+
+/** Every defect with the rule that it breaks. */
+function defectList(): string {
+  const rows = defects.map(({ name, rule, does }) => [name, rule, does]);
+  return table([['DEFECT', 'BREAKS', 'WHAT SUCH A SERVER DOES'], ...rows]);
+}
+
+function defectNotice(defect: string): string {
+  const { rule = '', does = '' } = defects.find(({ name }) => name === defect) ?? {};
+  return `this server is wrong on purpose (--defect ${defect}, ${rule}): ${does}`;
+}

@@ -1,0 +1,129 @@
+/**
+ * Wrong checks and displays of API keys. Rules: AUTH-1, AUTH-2, AUTH-3.
+ */
+
+import type { EndpointName } from '../../src/sim/limits.ts';
+import type { ApiKey } from '../../src/sim/records.ts';
+import { World } from '../../src/sim/world.ts';
+import { breaking, type Call, type DefectRow, type Planted, reading } from './planted.ts';
+
+/** Also accepts every text for which `opens` returns true. */
+function accepting(opens: (given: string, key: ApiKey) => boolean): Planted {
+  class LaxWorld extends World {
+    override validKey(text: string): ApiKey | undefined {
+      return super.validKey(text) ?? [...this.keys.values()].find((key) => opens(text, key));
+    }
+  }
+  return { parts: { World: LaxWorld } };
+}
+
+function isLive(key: ApiKey): boolean {
+  return key.revokedAtMs === undefined;
+}
+
+/** Reads the Authorization header as this text; undefined leaves it. */
+function header(understand: (call: Call) => string | undefined): Planted {
+  return reading((call) => {
+    const key = understand(call);
+    return key === undefined ? undefined : { authorization: `Bearer ${key}` };
+  });
+}
+
+/** One endpoint takes the key that `find` returns for the one that the caller gave. */
+function acceptingOn(
+  endpoint: EndpointName,
+  find: (given: string, keys: readonly ApiKey[]) => ApiKey | undefined,
+): Planted {
+  return header(({ endpoint: called, request, simulation }) => {
+    const given = request.authorization?.slice('Bearer '.length);
+    const keys = [...simulation.world.keys.values()];
+    return called === endpoint && given !== undefined ? find(given, keys)?.key : undefined;
+  });
+}
+
+/** An endpoint without a key check acts for the owner of the requested thing. */
+function withoutKey(
+  endpoint: EndpointName,
+  keysOf: (call: Call) => readonly ApiKey[] | undefined,
+): Planted {
+  return header((call) => {
+    const isMeant = call.endpoint === endpoint && call.request.authorization === undefined;
+    return isMeant ? keysOf(call)?.find(isLive)?.key : undefined;
+  });
+}
+
+class NamelessWorld extends World {
+  override createKey(...[account, , text]: Parameters<World['createKey']>): ApiKey {
+    return super.createKey(account, 'default', text);
+  }
+}
+
+/** One key per account: a new one replaces the others. */
+class SingleKeyWorld extends World {
+  override createKey(...given: Parameters<World['createKey']>): ApiKey {
+    for (const earlier of given[0].keys) this.revokeKey(earlier);
+    return super.createKey(...given);
+  }
+}
+
+export const keyDefects: readonly DefectRow[] = [
+  ...breaking('AUTH-1', {
+    'scheme-any': [
+      'any scheme is accepted',
+      header(({ request }) => request.authorization?.split(' ')[1]),
+    ],
+    'key-in-query': [
+      'the key is accepted in the query',
+      header(({ request }) =>
+        request.authorization === undefined
+          ? (new URLSearchParams(request.query).get('api_key') ?? undefined)
+          : undefined,
+      ),
+    ],
+    'tasks-without-key': [
+      'device tasks need no key',
+      withoutKey('tasks', ({ id, simulation }) => simulation.world.devices.get(id)?.account?.keys),
+    ],
+    'read-without-key': [
+      'reading needs no key',
+      withoutKey('read', ({ message }) => message?.account.keys),
+    ],
+  }),
+  ...breaking('AUTH-2', {
+    'new-key-revokes-others': [
+      'a new key takes the place of the others',
+      { parts: { World: SingleKeyWorld } },
+    ],
+    'key-name-lost': [
+      'the name chosen for a key is lost',
+      { parts: { World: NamelessWorld } },
+      'keys are created and listed on the dashboard, which is not in the document',
+    ],
+  }),
+  ...breaking('AUTH-3', {
+    'revoked-key-works': [
+      'a revoked key still works',
+      accepting((given, { key }) => key === given),
+    ],
+    'revoked-key-reads': [
+      'a revoked key still reads',
+      acceptingOn('read', (given, keys) => {
+        const revoked = keys.find((one) => one.key === given && !isLive(one));
+        return revoked?.account.keys.find(isLive);
+      }),
+    ],
+    'key-prefix-enough': [
+      'the first half of a key is enough',
+      accepting((given, key) => {
+        const isLong = given.length >= key.key.length / 2;
+        return isLive(key) && isLong && key.key.startsWith(given);
+      }),
+    ],
+    'key-any-case-for-tasks': [
+      'device tasks compare keys without letter case',
+      acceptingOn('tasks', (given, keys) =>
+        keys.find((one) => isLive(one) && one.key.toLowerCase() === given.toLowerCase()),
+      ),
+    ],
+  }),
+];

@@ -1,0 +1,279 @@
+/**
+ * Wrong lifecycles: skipped, repeated or left states, and devices that poll at a wrong pace, or for
+ * the work of others. Rules: STATE-1 to STATE-5, SVC-2, SVC-3, SEND-3, SEND-7.
+ */
+import { Fleet } from '../../src/actors/fleet.ts';
+import { Lifecycle } from '../../src/actors/lifecycle.ts';
+import { alone } from '../../src/sim/cohort.ts';
+import { msPerDay } from '../../src/sim/limits.ts';
+import type { Device, Message } from '../../src/sim/records.ts';
+import type { MessageEvent, Status } from '../../src/sim/status.ts';
+import { World } from '../../src/sim/world.ts';
+import type { Simulation } from '../../src/simulation/simulation.ts';
+import {
+  because,
+  breaking,
+  changed,
+  type DefectRow,
+  describing,
+  handling,
+  isAccepted,
+  isRead,
+  messageOf,
+  type Planted,
+  reading,
+  replying,
+} from './planted.ts';
+
+const pollMs = 20_000;
+const lagMs = 3_000;
+const firstBlock = 8;
+
+/** A lifecycle that reports each step, can write any status, and can suppress a step. */
+class LooseLifecycle extends Lifecycle {
+  mayStep: (message: Message, event: MessageEvent) => boolean = () => true;
+  stepped: (message: Message) => void = () => {};
+
+  override step(message: Message, event: MessageEvent, failureReason?: string): boolean {
+    if (!this.mayStep(message, event)) return false;
+    if (!super.step(message, event, failureReason)) return false;
+    this.stepped(message);
+    return true;
+  }
+
+  /** Steps every message by itself and announces each step at once. */
+  override stepTogether(
+    ...[batch, cohort, event, failureReason]: Parameters<Lifecycle['stepTogether']>
+  ): boolean {
+    for (const message of batch.membersOf([cohort])) this.step(message, event, failureReason);
+    return false;
+  }
+
+  /** Writes a status against the rules. */
+  write(message: Message, status: Status): void {
+    const { counts } = message.account;
+    counts[message.status]--;
+    counts[status]++;
+    alone(message).status = status;
+  }
+}
+
+function withLifecycle(
+  prepare: (lifecycle: LooseLifecycle, simulation: Simulation) => void,
+): Planted {
+  return {
+    parts: { Lifecycle: LooseLifecycle },
+    around: (next, simulation) => {
+      if (simulation.lifecycle instanceof LooseLifecycle) prepare(simulation.lifecycle, simulation);
+      return next;
+    },
+  };
+}
+
+/** A message that becomes `reached` later becomes `next`, once. */
+function leaving(reached: Status, afterMs: number, next: Status): Planted {
+  return withLifecycle((lifecycle, { clock }) => {
+    lifecycle.stepped = (message) => {
+      if (message.status === reached) {
+        clock.setTimeout(() => lifecycle.write(message, next), afterMs);
+      }
+    };
+  });
+}
+
+/** Takes a second step at once after the step to `status`. */
+function skipping(status: Status): Planted {
+  return withLifecycle((lifecycle) => {
+    lifecycle.stepped = (message) => {
+      if (message.status === status) lifecycle.step(message, 'progressed');
+    };
+  });
+}
+
+/** Goes back to queued once instead of becoming sent. */
+const revisiting = withLifecycle((lifecycle) => {
+  const returned = new Set<string>();
+  lifecycle.mayStep = (message, event) => {
+    const isDue = message.status === 'sending' && event === 'progressed';
+    if (!isDue || returned.has(message.messageId)) return true;
+    returned.add(message.messageId);
+    lifecycle.write(message, 'queued');
+    message.device.work.makeReady(message);
+    return false;
+  };
+});
+
+/** A failed message is queued again a poll later, once. */
+const retrying = withLifecycle((lifecycle, { clock, fleet }) => {
+  const retried = new Set<string>();
+  lifecycle.stepped = (message) => {
+    if (message.status !== 'failed' || retried.has(message.messageId)) return;
+    retried.add(message.messageId);
+    clock.setTimeout(() => {
+      lifecycle.write(message, 'queued');
+      Object.assign(alone(message), { sendingAtMs: 0, sentAtMs: 0, endedAtMs: 0 });
+      fleet.queued(message);
+    }, pollMs);
+  };
+});
+
+/** Every device polls at this interval, whatever its setting. */
+function polling(pollIntervalSeconds: number): Planted {
+  class OddFleet extends Fleet {
+    constructor(...[clock, lifecycle, assumptions]: ConstructorParameters<typeof Fleet>) {
+      super(clock, lifecycle, {
+        get answers() {
+          return { ...assumptions.answers, pollIntervalSeconds };
+        },
+      });
+    }
+  }
+  return { parts: { Fleet: OddFleet } };
+}
+
+/** A polling device gets the tasks of every SIM of its account. */
+class SharingWorld extends World {
+  override polled(device: Device): readonly Message[] {
+    const all = device.account?.devices ?? [device];
+    return all.flatMap((one) => super.polled(one));
+  }
+}
+
+/** Hands out tasks without recording the pickup. */
+class ForgetfulWorld extends World {
+  override polled(device: Device): readonly Message[] {
+    return device.polling === 'external' ? device.work.rows().ready : [];
+  }
+}
+
+/** Hands out held messages to a polling device. */
+class HastyWorld extends World {
+  override polled(device: Device): readonly Message[] {
+    if (device.polling !== 'external') return [];
+    device.work.releaseHeld(Number.POSITIVE_INFINITY);
+    for (const { cohorts } of device.work.ready) {
+      for (const cohort of cohorts) cohort.duePoll = 0;
+    }
+    return super.polled(device);
+  }
+}
+
+/** A send answers only after this many steps of its message. */
+function answeringAs(status: Status, steps: number): Planted {
+  return describing((_, exchange) => {
+    const message = messageOf(exchange);
+    for (let i = 0; message !== undefined && i < steps; i += 1) {
+      exchange.simulation.fleet.progress(message);
+    }
+    return { status };
+  }, isAccepted);
+}
+
+/** Every second read shows the status that the message had a while ago. */
+const lagging = handling(() => {
+  let reads = 0;
+  const { around } = describing(({ status: shown }, { message, simulation }) => {
+    if (message === undefined || reads++ % 2 === 0) return { status: shown };
+    const { sendingAtMs, sentAtMs, endedAtMs } = message;
+    const wasBefore = (atMs: number) => atMs > 0 && atMs <= simulation.clock.now() - lagMs;
+    if (wasBefore(endedAtMs)) return { status: shown };
+    if (wasBefore(sentAtMs)) return { status: 'sent' };
+    return { status: wasBefore(sendingAtMs) ? 'sending' : 'queued' };
+  }, isRead);
+  return ({ request, simulation }, next) => (around?.(next, simulation) ?? next)(request);
+});
+
+export const lifecycleDefects: readonly DefectRow[] = [
+  ...breaking('STATE-1', {
+    'created-as-sending': ['a new message is sending from the start', answeringAs('sending', 1)],
+  }),
+  ...breaking('STATE-2', {
+    'state-skips-sending': ['queued becomes sent', skipping('sending')],
+    'tasks-id-first-block': [
+      'a device_id is compared by its first 8 characters',
+      handling(() => ({ request, endpoint, key, id }, next) => {
+        const ids = key?.account.devices.map(({ deviceId }) => deviceId) ?? [];
+        const found = ids.find((one) => one.slice(0, firstBlock) === id.slice(0, firstBlock));
+        const isOther = endpoint === 'tasks' && found !== undefined;
+        return next(
+          isOther ? changed(request, { path: request.path.replace(id, found) }) : request,
+        );
+      }),
+    ],
+    'tasks-of-every-sim': [
+      'a device is handed the work of all SIMs of its account',
+      { parts: { World: SharingWorld } },
+      because.anotherSim,
+    ],
+    'tasks-leave-queued': [
+      'a message that a device was handed stays queued',
+      { parts: { World: ForgetfulWorld } },
+    ],
+  }),
+  ...breaking('STATE-3', {
+    'state-skips-sent': ['sending becomes delivered', skipping('sent')],
+    'state-revisited': ['sending goes back to queued once', revisiting],
+    'status-replica-lags': ['every second read comes from a replica 3 s behind', lagging],
+    'never-delivered': [
+      'messages stay sent for ever',
+      withLifecycle((lifecycle) => {
+        lifecycle.mayStep = ({ status }, event) => status !== 'sent' || event !== 'progressed';
+      }),
+      'a telephone that is switched off keeps a message sent for longer than any wait',
+    ],
+  }),
+  ...breaking('STATE-4', {
+    'failed-after-delivered': [
+      'messages become failed after delivered',
+      leaving('delivered', pollMs, 'failed'),
+    ],
+  }),
+  ...breaking('STATE-5', {
+    'delivered-left': [
+      'delivered becomes sent again a day later',
+      leaving('delivered', msPerDay, 'sent'),
+      because.aDay,
+    ],
+    'failed-retried': [
+      'failed becomes queued again',
+      retrying,
+      'no flag names a recipient whose messages fail',
+    ],
+  }),
+  ...breaking('SVC-2', {
+    'send-waits-until-sent': ['a send answers sent', answeringAs('sent', 2)],
+  }),
+  ...breaking('SVC-3', {
+    'pickup-after-60-seconds': ['a device polls every 60 s', polling(60)],
+    'status-advances-per-read': [
+      'each read moves the status on',
+      reading(({ message, key, simulation }) => {
+        if (message !== undefined && message.account === key?.account) {
+          simulation.fleet.progress(message);
+        }
+        return undefined;
+      }),
+    ],
+    'status-every-5-seconds': [
+      'a status changes every 5 s',
+      polling(5),
+      'a service may report progress at its own pace (progressPace)',
+    ],
+  }),
+  ...breaking('SEND-3', {
+    'send-returns-sending': [
+      'a send answers sending',
+      describing(() => ({ status: 'sending' }), isAccepted),
+    ],
+    'send-returns-200': [
+      'a new message is answered 200',
+      replying(({ reply }) => ({ ...reply, status: 200 }), isAccepted),
+    ],
+  }),
+  ...breaking('SEND-7', {
+    'tasks-ignore-hold': [
+      'a device that asks for tasks is handed held messages',
+      { parts: { World: HastyWorld } },
+    ],
+  }),
+];

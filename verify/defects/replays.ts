@@ -1,0 +1,317 @@
+/**
+ * Wrong answers to a `request_id` that was used before, and windows that end too early or too late
+ * or compare inexactly. Rules: SEND-4.
+ */
+import type { ApiReply } from '../../src/http/service/messages.ts';
+import { ReplayWindow } from '../../src/sim/idempotency.ts';
+import { messageBody } from '../../src/sim/message.ts';
+import { type ApiKey, type FirstUse, Message } from '../../src/sim/records.ts';
+import { findReplay } from '../../src/sim/send.ts';
+import { World } from '../../src/sim/world.ts';
+import {
+  answeringSends,
+  because,
+  breaking,
+  type DefectRow,
+  type Exchange,
+  handling,
+  invalid,
+  isReplay,
+  messageOf,
+  objectOf,
+  type Planted,
+  refusal,
+  replying,
+  type Sending,
+} from './planted.ts';
+
+/** The window of an account, which the defects extend. */
+const AccountWindow = ReplayWindow<ApiKey, Message>;
+type AccountWindow = InstanceType<typeof AccountWindow>;
+type Kept = Parameters<AccountWindow['keep']>[0];
+
+const hourMs = 3_600_000;
+const rememberedIds = 50;
+/**
+ * Real milliseconds: less than the gap between two polite sends, more than a burst takes to arrive.
+ */
+const lateMs = 5;
+
+type Find = (requestId: string) => FirstUse | undefined;
+type Keep = (use: Kept) => void;
+
+/** How a wrong window differs from the sound one, whose `find` and `keep` it is given. */
+interface Habits {
+  readonly find?: (requestId: string, find: Find, keep: Keep) => FirstUse | undefined;
+  readonly keep?: (use: Kept, keep: Keep) => void;
+}
+
+/** Gives every account a window with habits of its own. */
+function window(create: (now: () => number) => Habits): Planted {
+  class OddWindow extends AccountWindow {
+    readonly #habits: Habits;
+
+    constructor(now: () => number) {
+      super(now);
+      this.#habits = create(now);
+    }
+
+    override find(...[requestId, ...scope]: Parameters<AccountWindow['find']>) {
+      const find: Find = (id) => super.find(id, ...scope);
+      if (this.#habits.find === undefined) return find(requestId);
+      return this.#habits.find(requestId, find, (use) => super.keep(use));
+    }
+
+    override keep(use: Kept): void {
+      const keep: Keep = (one) => super.keep(one);
+      if (this.#habits.keep === undefined) keep(use);
+      else this.#habits.keep(use, keep);
+    }
+  }
+  class OtherWorld extends World {
+    override createAccount(...given: Parameters<World['createAccount']>) {
+      return Object.assign(super.createAccount(...given), { replays: new OddWindow(this.now) });
+    }
+  }
+  return { parts: { World: OtherWorld } };
+}
+
+/** Still finds a use until `endsAtMs`. */
+function lasting(endsAtMs: (use: Kept) => number): Planted {
+  return window((now) => {
+    const uses = new Map<string, Kept>();
+    return {
+      find: (requestId, find) => {
+        const use = uses.get(requestId);
+        const isLive = use !== undefined && now() <= endsAtMs(use);
+        return isLive ? { ...use, older: undefined } : find(requestId);
+      },
+      keep: (use, keep) => {
+        uses.set(use.requestId, use);
+        keep(use);
+      },
+    };
+  });
+}
+
+/** Compares ids after folding them. */
+function folding(fold: (requestId: string) => string, lookUp = fold): Planted {
+  return window(() => ({
+    find: (requestId, find) => find(lookUp(requestId)),
+    keep: (use, keep) => keep({ ...use, requestId: fold(use.requestId) }),
+  }));
+}
+
+/** The id and the text together identify a use. */
+function perText(): Planted {
+  let text = '';
+  const noted = handling(() => ({ request, fields }, next) => {
+    text = String(fields?.['message'] ?? '');
+    return next(request);
+  });
+  return { ...folding((requestId) => `${requestId} ${text}`), ...noted };
+}
+
+/** Remembers the ids that were used, beside the window. */
+function knowingIds(
+  find: (requestId: string, ids: readonly string[], find: Find) => FirstUse | undefined,
+): Planted {
+  return window(() => {
+    const ids: string[] = [];
+    return {
+      find: (requestId, soundly) => find(requestId, ids, soundly),
+      keep: (use, keep) => {
+        ids.push(use.requestId);
+        keep(use);
+      },
+    };
+  });
+}
+
+/** Compares as SQL's LIKE does with the wildcard `_`. */
+function isLike(pattern: string, requestId: string): boolean {
+  const signs = [...requestId];
+  const parts = [...pattern];
+  return (
+    parts.length === signs.length && parts.every((part, i) => part === '_' || part === signs[i])
+  );
+}
+
+/** One window for all accounts. */
+class SharedWindowWorld extends World {
+  readonly #shared = new AccountWindow(this.now);
+
+  override createAccount(...given: Parameters<World['createAccount']>) {
+    return Object.assign(super.createAccount(...given), { replays: this.#shared });
+  }
+}
+
+/** Replaces replies to replays by the result of `change`. */
+function replays(change: (exchange: Exchange) => Partial<ApiReply> | undefined): Planted {
+  return replying((exchange) => ({ ...exchange.reply, ...change(exchange) }), isReplay);
+}
+
+/** The message that a send would replay. */
+function firstUse({ key, fields, simulation: { world } }: Sending): Message | undefined {
+  const { account } = key;
+  if (findReplay(world, { account, key, endpoint: 'send', body: fields }) === undefined) {
+    return undefined;
+  }
+  const use = account.replays.find(String(fields['request_id']), key, 'send', world.assumptions);
+  return use?.outcome instanceof Message ? use.outcome : undefined;
+}
+
+/** Applies a check for new messages to replays. */
+function checked(check: (first: Message, call: Sending) => ApiReply | undefined): Planted {
+  return answeringSends((call) => {
+    const first = firstUse(call);
+    return first && check(first, call);
+  });
+}
+
+function isSpent({ account }: Message, { simulation: { world } }: Sending): boolean {
+  const quota = world.quotaOf(account);
+  return quota !== 'unlimited' && account.quota.used(world.now(), world.assumptions) >= quota;
+}
+
+export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
+  'replay-answers-202': ['a replay is answered 202', replays(() => ({ status: 202 }))],
+  'replay-current-status': [
+    'a replay shows the current status instead of the first body',
+    replays((exchange) => {
+      const message = messageOf(exchange);
+      return message && { body: messageBody(message, message.status) };
+    }),
+  ],
+  'replay-of-latest': [
+    "a replay shows the account's latest message",
+    replays(({ key }) => {
+      const latest = key?.account.messages.at(-1);
+      return latest && { body: messageBody(latest, 'queued') };
+    }),
+  ],
+  'replay-other-spacing': [
+    'a replay has the same fields with other white space',
+    replays(({ reply }) => ({ body: JSON.stringify(objectOf(reply.body), undefined, 1) })),
+  ],
+  'replay-forgotten-after-23-hours': [
+    'a request_id is forgotten after 23 hours',
+    window((now) => ({
+      find: (requestId, find) => {
+        const use = find(requestId);
+        return use !== undefined && now() - use.atMs > 23 * hourMs ? undefined : use;
+      },
+    })),
+    because.aDay,
+  ],
+  'replay-kept-25-hours': [
+    'a request_id still replays 25 hours later',
+    lasting(({ atMs }) => atMs + 25 * hourMs),
+    because.aDay,
+  ],
+  'replay-prolongs-window': [
+    'each replay starts the 24 hours again',
+    window((now) => ({
+      find: (requestId, find, keep) => {
+        const use = find(requestId);
+        if (use !== undefined) keep({ ...use, atMs: now() });
+        return use;
+      },
+    })),
+    because.aDay,
+  ],
+  'replay-shared-across-accounts': [
+    "a request_id replays another account's message",
+    { parts: { World: SharedWindowWorld } },
+  ],
+  'replay-lost-under-concurrency': [
+    'simultaneous sends with one request_id create several messages',
+    window(() => ({ keep: (use, keep) => void setTimeout(() => keep(use), lateMs) })),
+  ],
+  'replay-forgotten-when-crowded': [
+    'a request_id is forgotten after 50 later ones',
+    knowingIds((requestId, ids, find) =>
+      ids.slice(-rememberedIds).includes(requestId) ? find(requestId) : undefined,
+    ),
+  ],
+  'replay-any-letter-case': [
+    'request_ids that differ in letter case are the same',
+    folding((requestId) => requestId.toLowerCase()),
+  ],
+  'replay-ascii-only': [
+    'a request_id beyond ASCII is not found again',
+    window(() => ({ find: (id, find) => (/^[ -~]*$/.test(id) ? find(id) : undefined) })),
+  ],
+  'replay-window-from-send-at': [
+    'the 24 hours of a held message start at send_at',
+    lasting(({ atMs, outcome }) => {
+      const sendAtMs = outcome instanceof Message ? outcome.sendAtMs : 0;
+      return Math.max(atMs, sendAtMs) + 24 * hourMs;
+    }),
+    because.aDay,
+  ],
+  'replay-per-text': ['a request_id with another text creates another message', perText()],
+  'replay-id-cut': [
+    'request_ids with the same first 128 characters are the same',
+    folding((requestId) => requestId.slice(0, 128)),
+  ],
+  'replay-id-pattern': [
+    'a request_id is compared as a pattern of LIKE',
+    knowingIds((requestId, ids, find) => {
+      const similar = ids.find((id) => isLike(requestId, id));
+      return find(requestId) ?? (similar === undefined ? undefined : find(similar));
+    }),
+  ],
+  'replay-id-as-number': [
+    'request_ids of digits are compared as numbers',
+    folding((id) => (/^\d{1,18}$/.test(id) ? String(BigInt(id)) : id)),
+  ],
+  'replay-id-stored-trimmed': [
+    'a request_id is stored without spaces around it',
+    folding(
+      (requestId) => requestId.trim(),
+      (requestId) => requestId,
+    ),
+  ],
+  'replay-ignored': ['request_id is ignored', window(() => ({ find: () => undefined }))],
+  'replay-creates-second-message': [
+    'a replay answers right but a second message exists',
+    replays((exchange) => {
+      const first = messageOf(exchange);
+      if (first === undefined) return undefined;
+      const { account, key, device, endpoint, to, text, requestId } = first;
+      const send = { account, key, device, endpoint, to, text, requestId, sendAtMs: 0 };
+      exchange.simulation.world.acceptMessage(send);
+      return undefined;
+    }),
+  ],
+  'replay-refused-after-send-at': [
+    'a replay is refused once its send_at has passed',
+    checked(({ sendAtMs }, call) =>
+      sendAtMs > 0 && sendAtMs <= call.simulation.clock.now()
+        ? invalid('send_at', call)
+        : undefined,
+    ),
+  ],
+  'replay-refused-when-inactive': [
+    'a replay is refused when the SIM was deactivated',
+    checked(({ device }, call) =>
+      device.active ? undefined : refusal({ kind: 'device_inactive' }, call),
+    ),
+    because.aChange,
+  ],
+  'replay-refused-when-not-allowed': [
+    'a replay is refused when the account may not use the number any more',
+    checked(({ device }, call) =>
+      device.allowed ? undefined : refusal({ kind: 'number_access_denied' }, call),
+    ),
+    because.aChange,
+  ],
+  'replay-refused-when-quota-spent': [
+    'a replay is refused when the quota is spent',
+    checked((first, call) =>
+      isSpent(first, call) ? refusal({ kind: 'quota_exceeded' }, call) : undefined,
+    ),
+    because.aQuota,
+  ],
+});

@@ -1,0 +1,338 @@
+/**
+ * Wrong replies: Message bodies, codes and statuses of refusals, content types, paths, and reads
+ * that find too much or too little. Rules: RES-1 to RES-6, READ-1, READ-2, AUTH-3 to AUTH-5, ERR-1,
+ * ERR-2, SEND-5, SVC-4, VER-1.
+ */
+import type { ApiReply } from '../../src/http/service/messages.ts';
+import { isoTime } from '../../src/sim/iso-time.ts';
+import { msPerDay } from '../../src/sim/limits.ts';
+import { messageBody } from '../../src/sim/message.ts';
+import {
+  answering,
+  because,
+  breaking,
+  changed,
+  type DefectRow,
+  describing,
+  type Exchange,
+  type Fields,
+  handling,
+  isAccepted,
+  isRead,
+  isSend,
+  messageOf,
+  notFound,
+  type Planted,
+  refusing,
+  replying,
+} from './planted.ts';
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const twoHoursMs = 7_200_000;
+const firstBlock = 8;
+
+function createdAt(write: (created: string) => string): Planted {
+  return describing(({ created_at: created }) => ({ created_at: write(String(created)) }));
+}
+
+function requestId(write: (id: string, fields: Fields) => unknown): Planted {
+  return describing((fields) => ({ request_id: write(String(fields['request_id']), fields) }));
+}
+
+function firstSim({ key }: Exchange) {
+  return key?.account.devices[0];
+}
+
+/** Message ids are numbers, in the body and in the path. */
+const numbered = handling(({ world }) => {
+  const numberOf = (id: unknown) => (world.messages.get(String(id))?.arrival ?? 0) + 1;
+  const { around } = describing(({ message_id: id }) => ({ message_id: String(numberOf(id)) }));
+  return ({ request, simulation }, next) => {
+    const [, number] = /^\/api\/v1\/sms\/(\d+)\/$/.exec(request.path) ?? [];
+    const message = [...world.messages.values()].find((one) => one.arrival + 1 === Number(number));
+    const path = message === undefined ? request.path : `/api/v1/sms/${message.messageId}/`;
+    return (around?.(next, simulation) ?? next)(changed(request, { path }));
+  };
+});
+
+/** Spells one code differently from the document. */
+function respelt(code: string, otherwise: string): Planted {
+  return replying(
+    ({ reply }) => ({ ...reply, body: reply.body.replaceAll(`"${code}"`, `"${otherwise}"`) }),
+    ({ reply }) => reply.status >= 400,
+  );
+}
+
+function asPage({ reply }: Exchange): ApiReply {
+  const headers = { ...reply.headers, 'content-type': 'text/html; charset=utf-8' };
+  return { ...reply, headers, body: `<html><body>${reply.body}</body></html>` };
+}
+
+/** Answers 404 under these paths. */
+function missing(paths: RegExp): Planted {
+  return answering((call) => (paths.test(call.request.path) ? notFound(call) : undefined));
+}
+
+/** Changes reads of another account's message. */
+function foreign(change: (exchange: Exchange) => ApiReply): Planted {
+  return replying(
+    change,
+    ({ key, message }) =>
+      key !== undefined && message !== undefined && message.account !== key.account,
+  );
+}
+
+/** A message is only found by the key that sent it. */
+const byCreatingKeyOnly = handling(() => {
+  const creators = new Map<unknown, string | undefined>();
+  return (call, next) => {
+    const handled = next(call.request);
+    const exchange = { ...call, reply: handled.reply };
+    if (isAccepted(exchange)) creators.set(messageOf(exchange)?.messageId, call.key?.keyId);
+    const isCreator = creators.get(call.message?.messageId) === call.key?.keyId;
+    return isRead(exchange) && !isCreator ? { ...handled, reply: notFound(call) } : handled;
+  };
+});
+
+export const replyDefects: readonly DefectRow[] = [
+  ...breaking('RES-1', {
+    'missing-field': [
+      'the Message body has no device_id',
+      describing(() => ({ device_id: undefined })),
+    ],
+    'extra-field-on-read': [
+      'a read has an eighth field',
+      describing(() => ({ delivered_at: null }), isRead),
+    ],
+  }),
+  ...breaking('RES-2', {
+    'message-id-number': ['message_id is not a UUID', numbered],
+    'to-reformatted': [
+      'the recipient is echoed without +',
+      describing(({ to }) => ({ to: String(to).slice(1) })),
+    ],
+    'from-number-other-sim': [
+      "from_number is the account's first number, not the named one",
+      describing(({ from_number: from }, exchange) => ({
+        from_number: firstSim(exchange)?.number ?? from,
+      })),
+    ],
+  }),
+  ...breaking('RES-3', {
+    'request-id-generated': [
+      'request_id is invented when the caller gave none',
+      requestId((id, { message_id: made }) => (id === '' ? made : id)),
+    ],
+    'request-id-lower-case': [
+      'request_id is echoed in small letters',
+      requestId((id) => id.toLowerCase()),
+    ],
+    'request-id-lost-on-read': [
+      'a read shows no request_id',
+      describing(() => ({ request_id: '' }), isRead),
+    ],
+    'request-id-cut': [
+      'request_id is echoed up to 64 characters',
+      requestId((id) => id.slice(0, 64)),
+    ],
+    'request-id-trimmed': [
+      'request_id is echoed without the spaces around it',
+      requestId((id) => id.trim()),
+    ],
+  }),
+  ...breaking('RES-4', {
+    'created-at-no-z': ['created_at has no Z', createdAt((created) => created.slice(0, -1))],
+    'created-at-seconds': [
+      'created_at has no milliseconds',
+      createdAt((created) => created.replace(/\.\d+/, '')),
+    ],
+    'created-at-local': [
+      'created_at is local time with a Z',
+      createdAt((created) => isoTime(Date.parse(created) + twoHoursMs)),
+    ],
+    'created-at-of-last-change': [
+      'created_at is the time of the last change',
+      describing((_, exchange) => {
+        return { created_at: isoTime(messageOf(exchange)?.changedAtMs ?? 0) };
+      }, isRead),
+    ],
+    'created-at-moves': [
+      'created_at is the time of the read',
+      describing((_, { simulation }) => ({ created_at: isoTime(simulation.clock.now()) }), isRead),
+    ],
+  }),
+  ...breaking('RES-5', {
+    'extra-state': [
+      'a message is shown as pending',
+      describing(({ status }) => ({ status: status === 'queued' ? 'pending' : status })),
+    ],
+  }),
+  ...breaking('RES-6', {
+    'device-id-of-first-sim': [
+      'device_id is always that of the first SIM',
+      describing(({ device_id: id }, exchange) => ({
+        device_id: firstSim(exchange)?.deviceId ?? id,
+      })),
+    ],
+    'device-id-same-for-all': [
+      'device_id is that of the first SIM of the service',
+      describing((_, { simulation: { world } }) => ({ device_id: [...world.devices.keys()][0] })),
+    ],
+  }),
+  ...breaking('READ-1', {
+    'read-own-404': ["the caller's own message is not found", replying(notFound, isRead)],
+    'read-stale-status': [
+      'a read always shows queued',
+      describing(() => ({ status: 'queued' }), isRead),
+    ],
+    'held-not-readable': [
+      'a held message is not found until it is released',
+      answering((call) =>
+        call.message?.isHeldAt(call.simulation.clock.now()) ? notFound(call) : undefined,
+      ),
+    ],
+    'read-forgotten-after-a-day': [
+      'a message is not found a day later',
+      answering((call) => {
+        const { message, simulation } = call;
+        const isOld = message && simulation.clock.now() - message.createdAtMs > msPerDay;
+        return isOld ? notFound(call) : undefined;
+      }),
+      because.aDay,
+    ],
+    'read-by-creating-key-only': [
+      'a message can only be read with the key that sent it',
+      byCreatingKeyOnly,
+    ],
+    'read-other-message': [
+      "a read shows the account's latest message, for any id",
+      replying(({ reply, key }) => {
+        const latest = key?.account.messages.at(-1);
+        return latest ? { ...reply, body: messageBody(latest, latest.status) } : reply;
+      }, isRead),
+    ],
+  }),
+  ...breaking('READ-2', {
+    'read-foreign-403': [
+      "another account's message is answered 403",
+      foreign(() => ({
+        status: 403,
+        body: JSON.stringify({ code: 'permission_denied', detail: 'Not your message.' }),
+      })),
+    ],
+    'read-foreign-404-header': [
+      "another account's message is a 404 with another header",
+      foreign(({ reply }) => ({
+        ...reply,
+        headers: { ...reply.headers, 'cache-control': 'private' },
+      })),
+    ],
+    'read-unknown-400': [
+      'an id that is not a UUID is answered 400',
+      replying(
+        () => ({
+          status: 400,
+          body: JSON.stringify({ code: 'message_id', detail: 'Not a UUID.' }),
+        }),
+        ({ endpoint, id, reply }) => endpoint === 'read' && reply.status === 404 && !uuid.test(id),
+      ),
+    ],
+    'read-id-first-block': [
+      'the first 8 characters of a message_id are compared',
+      handling(() => ({ request, endpoint, key, id }, next) => {
+        const isBlock = endpoint === 'read' && id.length >= firstBlock;
+        const ids = Array.from(key?.account.messages ?? [], ({ messageId }) => messageId);
+        const found = ids.find((one) => one.slice(0, firstBlock) === id.slice(0, firstBlock));
+        const isOther = isBlock && found !== undefined && !ids.includes(id);
+        return next(
+          isOther ? changed(request, { path: request.path.replace(id, found) }) : request,
+        );
+      }),
+    ],
+  }),
+  ...breaking('AUTH-3', {
+    'right-spelling-invalid-key': [
+      'the code is auth_invalid_key',
+      respelt('auth_invalid_keyy', 'auth_invalid_key'),
+    ],
+    'missing-key-403': [
+      'a missing key is answered 403',
+      refusing(401, ({ request, reply }) =>
+        request.authorization === undefined ? { ...reply, status: 403 } : reply,
+      ),
+    ],
+    'wrong-key-404': [
+      'a wrong key is answered 404',
+      refusing(401, ({ request, reply }) =>
+        request.authorization === undefined ? reply : { ...reply, status: 404 },
+      ),
+    ],
+  }),
+  ...breaking('AUTH-4', {
+    'wrong-spelling-not-found': [
+      'the code is from_number_not_foundd',
+      respelt('from_number_not_found', 'from_number_not_foundd'),
+    ],
+  }),
+  ...breaking('AUTH-5', {
+    'right-spelling-access-denied': [
+      'the code is from_number_access_denied',
+      respelt('from_number_access_deniedd', 'from_number_access_denied'),
+    ],
+  }),
+  ...breaking('ERR-1', {
+    'wrong-spelling-quota': [
+      'the code is quota_exceded',
+      respelt('quota_exceeded', 'quota_exceded'),
+    ],
+  }),
+  ...breaking('ERR-2', {
+    'wrong-spelling-inactive': [
+      'the code is device_inactivee',
+      respelt('device_inactive', 'device_inactivee'),
+    ],
+  }),
+  ...breaking('SEND-5', {
+    'validation-no-field': [
+      'a 400 does not say which field',
+      refusing(400, ({ fields, reply }) =>
+        fields === undefined
+          ? reply
+          : { ...reply, body: '{"code":"invalid","detail":"Validation failed."}' },
+      ),
+    ],
+  }),
+  ...breaking('SVC-4', {
+    'malformed-html': [
+      'a malformed body is answered with HTML',
+      refusing(400, (exchange) =>
+        isSend(exchange.request) && exchange.fields === undefined
+          ? asPage(exchange)
+          : exchange.reply,
+      ),
+    ],
+    'json-with-bom': [
+      'bodies begin with a byte order mark',
+      replying(({ reply }) => ({ ...reply, body: `\uFEFF${reply.body}` })),
+    ],
+    'error-html': ['errors are HTML pages', replying(asPage, ({ reply }) => reply.status >= 400)],
+    'ok-content-type': [
+      'a read is declared as text/html',
+      replying(({ reply }) => {
+        return { ...reply, headers: { ...reply.headers, 'content-type': 'text/html' } };
+      }, isRead),
+    ],
+    'not-found-html': ['a 404 is an HTML page', refusing(404, asPage)],
+  }),
+  ...breaking('VER-1', {
+    'received-is-a-message-id': [
+      '`received` is taken for a message id',
+      missing(/^\/api\/v1\/sms\/received\/$/),
+    ],
+    'version-prefix-everywhere': [
+      'dashboard send, external send and tasks are only under /api/v1/',
+      missing(/^\/api\/(sms|external|devices)\//),
+    ],
+    'no-version-prefix': ['send is only under /api/sms/', missing(/^\/api\/v1\/sms\/send\/$/)],
+  }),
+];

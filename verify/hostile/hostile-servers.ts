@@ -1,0 +1,143 @@
+/**
+ * Servers that answer as no service does: too much, too slowly, malformed, or hostile to a program
+ * that prints their text. `conform` and `bench` must end in time and say why.
+ */
+import { createServer, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+
+type Answer = (socket: Socket, path: string) => void;
+
+const mebibyte = 1_048_576;
+const message = {
+  status: 'queued',
+  message_id: '00000000-0000-4000-8000-000000000001',
+  request_id: '',
+  device_id: '00000000-0000-4000-8000-000000000002',
+  from_number: '+12025550101',
+  to: '+12025550123',
+  created_at: '2026-01-01T00:00:00.000Z',
+};
+
+function head(status: string, headers: readonly string[]): string {
+  return `HTTP/1.1 ${status}\r\n${headers.map((line) => `${line}\r\n`).join('')}\r\n`;
+}
+
+const jsonType = 'content-type: application/json';
+
+function whole(status: string, body: string | Buffer, ...headers: readonly string[]): Answer {
+  const length = `content-length: ${Buffer.byteLength(body)}`;
+  const start = head(status, [jsonType, length, ...headers]);
+  return (socket) => {
+    socket.write(start);
+    socket.write(body);
+  };
+}
+
+function messageWith(fields: Readonly<Record<string, unknown>>): Answer {
+  return whole('202 Accepted', JSON.stringify({ ...message, ...fields }));
+}
+
+/** Writes as fast as the client reads, up to `bytes`. */
+function flood(bytes: number, start: string, piece: string): Answer {
+  return (socket) => {
+    socket.write(start);
+    let left = bytes;
+    const more = () => {
+      while (left > 0 && !socket.destroyed) {
+        left -= piece.length;
+        if (!socket.write(piece)) return;
+      }
+    };
+    socket.on('drain', more);
+    more();
+  };
+}
+
+/** Writes a piece every few milliseconds until the client closes. */
+function drip(start: string, piece: string): Answer {
+  return (socket) => {
+    socket.write(start);
+    const timer = setInterval(() => socket.write(piece), 20);
+    socket.on('close', () => clearInterval(timer));
+  };
+}
+
+const filler = 'x'.repeat(65_536);
+export const hostileWords =
+  '\u001b]0;PWNED\u0007\u001b[2J\r\n::error::planted\n::add-mask::a\u009b1m\u0085PASSED';
+
+export const hostileServers: Readonly<Record<string, Answer>> = {
+  silence: () => {},
+  reset: (socket) => socket.resetAndDestroy(),
+  'dripping head': drip('HTTP/1.1 200 OK\r\n', 'x-drip: 1\r\n'),
+  'dripping body': drip(head('202 Accepted', [jsonType, 'content-length: 1000000']), ' '),
+  'endless body': flood(
+    Number.MAX_SAFE_INTEGER,
+    head('202 Accepted', [jsonType, 'transfer-encoding: chunked']),
+    `10000\r\n${filler}\r\n`,
+  ),
+  'body of 600 MB': flood(
+    600 * mebibyte,
+    head('202 Accepted', [jsonType, `content-length: ${600 * mebibyte}`]),
+    filler,
+  ),
+  'body of 5 MB': whole('202 Accepted', JSON.stringify({ ...message, more: 'x'.repeat(5e6) })),
+  'body of 125 kB': whole('202 Accepted', JSON.stringify({ ...message, more: 'x'.repeat(125e3) })),
+  'nested brackets': whole('202 Accepted', '['.repeat(1e4) + ']'.repeat(1e4)),
+  'gzip bomb': whole(
+    '202 Accepted',
+    gzipSync(Buffer.alloc(100 * mebibyte)),
+    'content-encoding: gzip',
+  ),
+  'provisional replies': drip('', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(500)),
+  'header of 10 MB': (socket) => socket.write(`HTTP/1.1 200 OK\r\nx-long: ${'x'.repeat(1e7)}`),
+  '100,000 cookies': (socket) =>
+    socket.write(`HTTP/1.1 200 OK\r\n${'set-cookie: a=b\r\n'.repeat(1e5)}\r\n`),
+  'redirect to itself': (socket, path) =>
+    socket.write(head('302 Found', [`location: ${path}`, 'content-length: 0'])),
+  'status 999': whole('999 Odd', '{}'),
+  'no HTTP': (socket) => socket.write('220 smtp ready\r\n'),
+  noise: (socket) => socket.write(Buffer.from([0, 255, 27, 13, 10, 13, 10, 1, 2, 3])),
+  'body cut short': (socket) => socket.end(`${head('202 Accepted', ['content-length: 90'])}{"st`),
+  'fields of another type': messageWith({ message_id: { toString: null }, status: { valueOf: 1 } }),
+  'prototype keys': whole('202 Accepted', '{"__proto__":{"status":"queued"},"constructor":1}'),
+  'ids with control characters': messageWith({
+    message_id: ` \r\n\u0000\ud800/../?#${hostileWords}`,
+  }),
+  'escapes and workflow commands': whole('500 Error', hostileWords, `x-words: \u001b[2J`),
+  'hostile words': whole('500 Error', hostileWords),
+  'huge numbers': whole(
+    '429 Too Many Requests',
+    '{"detail":"wait 1e999 seconds"}',
+    'retry-after: 99999999999999999999',
+  ),
+};
+
+export interface HostileServer {
+  readonly baseUrl: string;
+  close(): void;
+}
+
+export async function serveHostile(answer: Answer): Promise<HostileServer> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      const [, path] =
+        /^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (\S+)/.exec(String(bytes)) ?? [];
+      if (path !== undefined) answer(socket, path);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    close: () => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

@@ -1,0 +1,172 @@
+/**
+ * Checks the evidence of a soak: the ledger of sends, the messages found, and the answers in the
+ * journals. Pure functions; tests with planted damage show that each check works.
+ * Rules: STATE-1 to STATE-5, SEND-3, SEND-4, LIMIT-1 to LIMIT-5.
+ */
+import { type RecordedSend, replayWindowMs } from './ledger.ts';
+import { type LimitedEndpoint, limitsPerMinute } from './world.ts';
+
+export interface FoundMessage {
+  readonly message_id: string;
+  readonly status: string;
+  readonly request_id: string;
+  readonly created_at: string;
+  readonly send_at: string | null;
+  /** The text, which is the send's token. */
+  readonly message: string;
+  readonly history: readonly { readonly status: string; readonly at: string }[];
+}
+
+/** A request to a limited endpoint that was answered 200 or 202. */
+export interface Admitted {
+  readonly endpoint: LimitedEndpoint;
+  readonly account: string;
+  readonly atMs: number;
+}
+
+/** A send with a request_id that was answered 200 or 202. */
+export interface AnsweredSend {
+  readonly account: string;
+  readonly requestId: string;
+  readonly atMs: number;
+  readonly status: number;
+  /** Undefined if a fault damaged it. */
+  readonly body: string | undefined;
+}
+
+export interface Evidence {
+  readonly sends: readonly RecordedSend[];
+  /** The ids of all messages in answers. */
+  readonly messageIds: ReadonlySet<string>;
+  readonly messages: readonly FoundMessage[];
+  readonly admitted: readonly Admitted[];
+  readonly answered: readonly AnsweredSend[];
+}
+
+/** Returns every complaint; each begins with its kind. */
+export function audit(evidence: Evidence): string[] {
+  return [
+    ...auditPresence(evidence),
+    ...evidence.messages.flatMap(auditHistory),
+    ...auditEnds(evidence),
+    ...auditLimits(evidence.admitted),
+    ...auditReplays(evidence.answered),
+  ];
+}
+
+/** Every accepted message exists once, and every existing message was sent. */
+function auditPresence({ sends, messageIds, messages }: Evidence): string[] {
+  const complaints: string[] = [];
+  const recorded = new Map(sends.map((send) => [send.token, send]));
+  const seen = new Set<string>();
+  const found = new Set<string>();
+  for (const { message: token, message_id: messageId } of messages) {
+    if (seen.has(token)) complaints.push(`doubled: ${token}`);
+    seen.add(token);
+    found.add(messageId);
+    const send = recorded.get(token);
+    if (send === undefined) complaints.push(`invented: ${token}`);
+    else if (send.outcome === 'refused') complaints.push(`accepted though refused: ${token}`);
+    else if (send.outcome === 'accepted' && send.messageId !== messageId) {
+      complaints.push(`another id: ${token}`);
+    }
+  }
+  for (const { token, outcome } of sends) {
+    if (outcome === 'accepted' && !seen.has(token)) complaints.push(`lost: ${token}`);
+  }
+  for (const id of messageIds) if (!found.has(id)) complaints.push(`lost: message ${id}`);
+  return complaints;
+}
+
+/** The permitted steps; a message may fail from any state that is not final. */
+const next: Readonly<Record<string, readonly string[]>> = {
+  queued: ['sending', 'failed'],
+  sending: ['sent', 'failed'],
+  sent: ['delivered', 'failed'],
+  delivered: [],
+  failed: [],
+};
+
+function auditHistory({
+  message,
+  history,
+  status,
+  created_at: created,
+  send_at: held,
+}: FoundMessage) {
+  const complaints: string[] = [];
+  const [first] = history;
+  if (first?.status !== 'queued' || first.at !== created) complaints.push(`begins wrongly`);
+  for (const [index, step] of history.entries()) {
+    const before = history[index - 1];
+    if (before === undefined) continue;
+    if (!next[before.status]?.includes(step.status)) {
+      complaints.push(`${before.status} is followed by ${step.status}`);
+    }
+    if (Date.parse(step.at) < Date.parse(before.at)) complaints.push(`goes back to ${step.at}`);
+    if (held !== null && step.status === 'sending' && Date.parse(step.at) < Date.parse(held)) {
+      complaints.push(`is picked up at ${step.at}, held until ${held}`);
+    }
+  }
+  if (history.at(-1)?.status !== status) complaints.push(`ends in another status than ${status}`);
+  return complaints.map((complaint) => `illegal: ${message} ${complaint}`);
+}
+
+/**
+ * After the last advance nothing is held: all messages are final, except those with a stuck fate.
+ */
+function auditEnds({ sends, messages }: Evidence): string[] {
+  const stuck = new Set(sends.filter(({ isStuck }) => isStuck).map(({ token }) => token));
+  return messages
+    .filter(({ message, status }) => !stuck.has(message) && next[status]?.length !== 0)
+    .map(({ message, status }) => `unfinished: ${message} is ${status}`);
+}
+
+const windowMs = 60_000;
+
+/** No window of 60 s exceeds the limit, per endpoint and account. */
+function auditLimits(admitted: readonly Admitted[]): string[] {
+  const complaints: string[] = [];
+  const times = new Map<string, number[]>();
+  for (const { endpoint, account, atMs } of admitted) {
+    const user = `${endpoint} of ${account}`;
+    const earlier = times.get(user) ?? [];
+    times.set(user, earlier);
+    earlier.push(atMs);
+    // The request `limit` places before must have left the window.
+    const limit = limitsPerMinute[endpoint];
+    const oldest = earlier[earlier.length - 1 - limit];
+    if (oldest !== undefined && atMs - oldest < windowMs) {
+      complaints.push(
+        `over-admitted: ${user}: ${limit + 1} from ${new Date(oldest).toISOString()} in ` +
+          `${atMs - oldest} ms`,
+      );
+    }
+  }
+  return complaints;
+}
+
+/**
+ * Within 24 h a request_id is answered 200 with the first bytes; a second 202 may only come later.
+ */
+function auditReplays(answered: readonly AnsweredSend[]): string[] {
+  const complaints: string[] = [];
+  const firsts = new Map<string, Pick<AnsweredSend, 'atMs' | 'body'>>();
+  for (const { account, requestId, atMs, status, body } of answered) {
+    const key = `${account} ${requestId}`;
+    const first = firsts.get(key);
+    const ageMs = first === undefined ? Number.POSITIVE_INFINITY : atMs - first.atMs;
+    if (status === 202) {
+      if (ageMs <= replayWindowMs) complaints.push(`replayed as new: ${key} after ${ageMs} ms`);
+      firsts.set(key, { atMs, body });
+    } else if (ageMs > replayWindowMs) {
+      complaints.push(`replayed too late: ${key} after ${ageMs} ms`);
+    } else if (body !== undefined && first !== undefined) {
+      if (first.body !== undefined && body !== first.body) {
+        complaints.push(`replayed otherwise: ${key}`);
+      }
+      firsts.set(key, { atMs: first.atMs, body });
+    }
+  }
+  return complaints;
+}

@@ -1,0 +1,121 @@
+/**
+ * The end of a soak: advances time until every message is final, audits everything, replays the
+ * journals, and checks after a reset that the process holds no more than before the load.
+ */
+import { statSync } from 'node:fs';
+import { replayJournal } from '../../src/cli/replay-journal.ts';
+import type { Holdings } from '../testkit/probe.ts';
+import { handlesOf } from '../testkit/served-process.ts';
+import { audit, type FoundMessage } from './audit.ts';
+import type { Control } from './control.ts';
+import { recordOf } from './journal-record.ts';
+import type { Ledger } from './ledger.ts';
+import type { Service } from './service.ts';
+import { longestHoldMs } from './traffic.ts';
+import type { SoakAccount } from './world.ts';
+
+export interface Closing {
+  readonly acknowledged: number;
+  readonly messages: Readonly<Record<string, number>>;
+  readonly admitted: number;
+  readonly journalBytes: number;
+  /** Inputs of all journals, all replayed. */
+  readonly inputs: number;
+  readonly heapBytes: Readonly<Record<'atStart' | 'loaded' | 'afterReset', number>>;
+  readonly handles: string;
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const pollEveryMs = 21_000;
+/** Pickup, and three steps of up to three polls each. */
+const lastPolls = 12;
+/** What a reset may leave: the log of recent requests, and code compiled under load. */
+const heapAllowanceBytes = 8 * 1024 * 1024;
+const settleWithinMs = 15_000;
+
+/** What the end of a soak needs of it. */
+interface Ending {
+  readonly control: Control;
+  readonly service: Service;
+  readonly ledger: Ledger;
+  readonly accounts: readonly SoakAccount[];
+  /** The resources of the process before the load. */
+  readonly atStart: Holdings | undefined;
+  readonly poll: () => Promise<void>;
+  readonly holdings: () => Promise<Holdings>;
+}
+
+export async function closeSoak(ending: Ending): Promise<Closing> {
+  const { control, service, ledger, accounts, poll } = ending;
+  await control.hold();
+  await control.advanceTo((await control.now()) + longestHoldMs + dayMs);
+  for (let polls = 0; polls < lastPolls; polls++) {
+    await poll();
+    await control.advanceTo((await control.now()) + pollEveryMs);
+  }
+  const messages = await control.messages();
+  const keyOwners = new Map<string, string>();
+  for (const { name, accountId } of accounts) {
+    for (const keyId of await control.keyIds(accountId)) keyOwners.set(keyId, name);
+  }
+  const held = await heldAfterReset(ending);
+  await service.end('SIGTERM');
+  const record = recordOf(service.journals, keyOwners);
+  for (const complaint of audit({ ...ledger, messages, ...record })) ledger.complain(complaint);
+  return {
+    acknowledged: ledger.messageIds.size,
+    messages: countsOf(messages),
+    admitted: record.admitted.length,
+    journalBytes: service.journals.reduce((sum, journal) => sum + statSync(journal).size, 0),
+    inputs: replayAll(service.journals, ledger),
+    ...held,
+  };
+}
+
+async function heldAfterReset({
+  atStart,
+  control,
+  ledger,
+  holdings,
+}: Ending): Promise<Pick<Closing, 'heapBytes' | 'handles'>> {
+  if (atStart === undefined) throw new Error('no measurement from the start');
+  const loaded = await holdings();
+  await control.reset();
+  let after = await holdings();
+  const until = performance.now() + settleWithinMs;
+  while (handlesOf(after) !== handlesOf(atStart) && performance.now() < until) {
+    after = await holdings();
+  }
+  if (handlesOf(after) !== handlesOf(atStart)) {
+    ledger.complain(`handles: ${handlesOf(after)} after, ${handlesOf(atStart)} at the start`);
+  }
+  const grownBytes = after.heapBytes - atStart.heapBytes;
+  if (grownBytes > heapAllowanceBytes)
+    ledger.complain(`heap: ${grownBytes} bytes more after a reset`);
+  return {
+    heapBytes: {
+      atStart: atStart.heapBytes,
+      loaded: loaded.heapBytes,
+      afterReset: after.heapBytes,
+    },
+    handles: handlesOf(after),
+  };
+}
+
+/** Replays the journals; returns the number of inputs. */
+function replayAll(journals: readonly string[], ledger: Ledger): number {
+  let inputs = 0;
+  for (const journal of journals) {
+    const played = replayJournal(journal);
+    inputs += played.inputs;
+    if (played.differing === 0) continue;
+    ledger.complain(`replay: ${played.differing} differ: ${JSON.stringify(played.differences[0])}`);
+  }
+  return inputs;
+}
+
+function countsOf(messages: readonly FoundMessage[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status } of messages) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}

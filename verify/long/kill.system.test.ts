@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { transports } from '../../src/cli/serve-options.ts';
+import { ServedProcess } from '../testkit/served-process.ts';
+import { killAndRestart } from './kills.ts';
+
+const quick = { kills: 1, seed: 1, sends: 1, unfinishedBodies: 0 };
+
+test('a killed process neither loses nor duplicates an acknowledged message', async () => {
+  const plan = { ...quick, ending: 'SIGKILL', transport: 'hyperexpress' } as const;
+  const { acknowledged, complaints } = await killAndRestart(plan);
+  expect(complaints).toEqual([]);
+  expect(acknowledged).toBeGreaterThanOrEqual(100);
+}, 240_000);
+
+test.each(transports)(
+  '%s: SIGTERM under load ends cleanly, with every 202 in the journal',
+  async (transport) => {
+    const plan = { ...quick, ending: 'SIGTERM', transport } as const;
+    const { acknowledged, complaints } = await killAndRestart(plan);
+    expect(complaints).toEqual([]);
+    expect(acknowledged).toBeGreaterThanOrEqual(100);
+  },
+  240_000,
+);
+
+test('a process killed while it writes a checkpoint loses no acknowledged message', async () => {
+  const plan = { seed: 1, kills: 2, sends: 1_000, journalMax: '1MiB', unfinishedBodies: 0 };
+  const ending = { ending: 'SIGKILL', transport: 'hyperexpress' } as const;
+  const report = await killAndRestart({ ...plan, ...ending });
+  expect(report.complaints).toEqual([]);
+  expect(report.duringCheckpoint).toBeGreaterThan(0);
+  expect(report.acknowledged).toBeGreaterThan(100);
+}, 120_000);
+
+test('a second SIGTERM ends the process at once, despite requests in flight', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-second-signal-'));
+  const served = await ServedProcess.start(folder);
+  try {
+    const fault = { when: { every: 1 }, fault: { kind: 'delay', ms: 600_000 } };
+    await fetch(`${served.controlUrl}/control/faults`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(fault),
+    });
+    const held = fetch(`${served.baseUrl}/api/v1/account/stats/`).catch(() => 'closed');
+    await answered(served, 1);
+    served.signal('SIGTERM');
+    while (await accepts(served.baseUrl));
+    served.signal('SIGTERM');
+    // A single SIGTERM would end with code 0.
+    expect(await served.ended).toEqual({ code: 1, signal: null });
+    expect(await held).toBe('closed');
+  } finally {
+    await served.kill();
+    rmSync(folder, { recursive: true });
+  }
+}, 240_000);
+
+/** Waits until the service has handled `count` requests. */
+async function answered(served: ServedProcess, count: number): Promise<void> {
+  for (;;) {
+    const reply = await fetch(`${served.controlUrl}/control/state`);
+    if (((await reply.json()) as { requests: number }).requests >= count) return;
+  }
+}
+
+function accepts(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.once('connect', () => resolve(true));
+    socket.once('error', () => resolve(false));
+    socket.once('close', () => resolve(false));
+    socket.unref();
+    socket.once('connect', () => socket.destroy());
+  });
+}

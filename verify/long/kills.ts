@@ -1,0 +1,172 @@
+/**
+ * Ends a service under load and restarts it with the same journal, again and again. No acknowledged
+ * send may be lost, duplicated or answered with other bytes, requested ends must be clean, and at
+ * the end the journal must replay. With `--journal-max` every other end waits until a checkpoint
+ * is being written.
+ * `npm run test:kills -- --ending SIGKILL|SIGTERM|shutdown --transport hyperexpress|node`
+ * `npm run test:checkpoints -- --kills 40 --seed 1 --journal-max 2MiB --sends 2000`
+ */
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { replayJournal } from '../../src/cli/replay-journal.ts';
+import type { transports } from '../../src/cli/serve-options.ts';
+import { Rng } from '../../src/sim/rng.ts';
+import { checkpointNumber, filesOf } from '../testkit/journal-files.ts';
+import { optional, readFlags, runProgram, textOr, whole, word } from '../testkit/program-flags.ts';
+import type { ServedProcess } from '../testkit/served-process.ts';
+import { IdleClients } from './idle-clients.ts';
+import { Sender } from './sender.ts';
+import { type Ending, endings, Service } from './service.ts';
+
+export interface KillPlan {
+  readonly kills: number;
+  readonly seed: number;
+  readonly ending: Ending;
+  readonly transport: (typeof transports)[number];
+  /** The most sends of a round before its end. */
+  readonly sends: number;
+  readonly journalMax?: string | undefined;
+  /** Slow peers that never finish a body: they may delay an end for the whole grace. */
+  readonly unfinishedBodies: number;
+}
+
+export interface KillReport {
+  readonly acknowledged: number;
+  /** Ends that left an unfinished checkpoint behind. */
+  readonly duringCheckpoint: number;
+  readonly checkpoints: number;
+  /** The largest size of all files of the journal, sampled every 50 ms. */
+  readonly largestBytes: number;
+  readonly longestStartMs: number;
+  readonly longestEndMs: number;
+  readonly complaints: readonly string[];
+}
+
+const leastSends = 100;
+const sampleMs = 50;
+/** Sends that are checked after each start; at the end all are. */
+const checkedEachTime = 2_000;
+
+export async function killAndRestart(plan: KillPlan): Promise<KillReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-kills-'));
+  const run = new Kills(plan, folder);
+  try {
+    return await run.run();
+  } finally {
+    await run.end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+class Kills {
+  readonly #plan: KillPlan;
+  readonly #service: Service;
+  readonly #chance: Rng;
+  readonly #sender = new Sender();
+  readonly #sampler: NodeJS.Timeout;
+  #largestBytes = 0;
+  #duringCheckpoint = 0;
+
+  constructor(plan: KillPlan, folder: string) {
+    this.#plan = plan;
+    const { transport, journalMax } = plan;
+    const flags = ['--no-limits', '--transport', transport];
+    if (journalMax !== undefined) flags.push('--journal-max', journalMax);
+    const complain = (text: string) => void this.#sender.complaints.push(text);
+    this.#service = new Service({ folder, flags, complain });
+    this.#chance = Rng.stream(plan.seed, 'kills');
+    this.#sampler = setInterval(() => {
+      this.#largestBytes = Math.max(this.#largestBytes, bytesOf(this.#service.journal));
+    }, sampleMs);
+  }
+
+  async run(): Promise<KillReport> {
+    const sender = this.#sender;
+    for (let round = 0; round < this.#plan.kills; round++) {
+      const served = await this.#service.start();
+      await sender.check(served, checkedEachTime);
+      await this.#endUnderLoad(served, round);
+      if (isUnfinished(this.#service.journal)) this.#duringCheckpoint++;
+    }
+    const last = await this.#service.start();
+    await sender.check(last);
+    await sender.checkState(last);
+    await last.kill();
+    const { differing, differences } = replayJournal(this.#service.journal);
+    if (differing > 0) {
+      sender.complaints.push(`the replay differs: ${JSON.stringify(differences[0])}`);
+    }
+    return {
+      acknowledged: sender.acknowledged.size,
+      duringCheckpoint: this.#duringCheckpoint,
+      checkpoints: checkpointNumber(this.#service.journal),
+      largestBytes: this.#largestBytes,
+      longestStartMs: Math.round(this.#service.longestStartMs),
+      longestEndMs: Math.round(this.#service.longestEndMs),
+      complaints: sender.complaints,
+    };
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#sampler);
+    await this.#service.kill();
+  }
+
+  /** Ends the process while senders and slow peers are connected. */
+  async #endUnderLoad(served: ServedProcess, round: number): Promise<void> {
+    const { sends, unfinishedBodies } = this.#plan;
+    const { baseUrl, controlUrl } = served;
+    const counts = { count: 5, streams: 1, unfinishedBodies };
+    const peers = new IdleClients({ baseUrl, controlUrl, ...counts });
+    await peers.open();
+    const endsAfter = leastSends + this.#chance.below(sends);
+    const end = async () => {
+      if (this.#plan.journalMax !== undefined && round % 2 === 1) {
+        while (!isUnfinished(this.#service.journal)) await sleep(1);
+        await sleep(this.#chance.fraction() * 100);
+      }
+      await this.#service.end(this.#plan.ending);
+    };
+    let ending: Promise<void> | undefined;
+    await this.#sender.load(served, (replies) => {
+      if (replies >= endsAfter) ending ??= end();
+    });
+    if (ending === undefined) throw new Error(`the service ended under load: ${served.errors}`);
+    await ending;
+    peers.close();
+  }
+}
+
+/** True if a checkpoint file exists that the journal does not name yet. */
+function isUnfinished(journal: string): boolean {
+  if (!existsSync(journal)) return false;
+  return existsSync(`${journal}.checkpoint-${checkpointNumber(journal) + 1}`);
+}
+
+function bytesOf(journal: string): number {
+  let bytes = 0;
+  for (const name of filesOf(journal)) {
+    bytes += statSync(join(journal, '..', name), { throwIfNoEntry: false })?.size ?? 0;
+  }
+  return bytes;
+}
+
+async function main(argv: string[]): Promise<number> {
+  const flags = readFlags(argv, {
+    kills: whole(1, 10_000, 20),
+    seed: whole(0, 2 ** 32 - 1, 1),
+    ending: word(...endings),
+    transport: word('hyperexpress', 'node'),
+    'journal-max': optional(textOr('')),
+    sends: whole(1, 1_000_000, 2_000),
+  });
+  const { 'journal-max': journalMax, ...plan } = flags;
+  const report = await killAndRestart({ ...plan, journalMax, unfinishedBodies: 1 });
+  process.stdout.write(`${JSON.stringify({ ...flags, ...report }, null, 2)}\n`);
+  return report.complaints.length === 0 ? 0 : 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runProgram('test:kills', main);

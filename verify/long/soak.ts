@@ -1,0 +1,307 @@
+/**
+ * `npm run soak -- --days 30 --minutes 5 --seed 1 --transport hyperexpress|node`: simulated weeks of
+ * mixed load on a served service, to which the events of `events.ts` happen; then `audit.ts` checks
+ * all evidence, and `closing.ts` what the process holds after a reset.
+ * Exit codes: 0 no complaint, 1 complaints, 2 a wrong flag.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { transports } from '../../src/cli/serve-options.ts';
+import { Rng } from '../../src/sim/rng.ts';
+import type { Holdings } from '../testkit/probe.ts';
+import { number, readFlags, runProgram, whole, word } from '../testkit/program-flags.ts';
+import { type Call, Caller, DisturbedService } from './caller.ts';
+import { type Closing, closeSoak } from './closing.ts';
+import { Control } from './control.ts';
+import { type Event, events, type Run } from './events.ts';
+import { IdleClients } from './idle-clients.ts';
+import { Ledger } from './ledger.ts';
+import { Service } from './service.ts';
+import { Traffic } from './traffic.ts';
+import { accountsOf, ordinaryRecipient, type SoakAccount, sendPaths, soakWorld } from './world.ts';
+
+export interface SoakPlan {
+  readonly days: number;
+  /** Real milliseconds of load, without restarts. */
+  readonly loadMs: number;
+  readonly seed: number;
+  readonly transport: (typeof transports)[number];
+  /** Called with a line of progress. */
+  readonly onProgress?: ((line: string) => void) | undefined;
+}
+
+export interface SoakReport extends Closing {
+  readonly requests: number;
+  /** Number of answers per status. */
+  readonly answers: Readonly<Record<string, number>>;
+  readonly unanswered: number;
+  readonly replays: number;
+  /** How often each event happened. */
+  readonly events: Readonly<Record<string, number>>;
+  readonly longestEndMs: number;
+  readonly complaints: readonly string[];
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+const workers = 8;
+/** Pause between requests: keeps the journals short enough to be replayed several times. */
+const pauseMs = 10;
+/** The share of a day that passes under load; the rest is skipped. */
+const flowingShare = 0.9;
+const progressEveryMs = 15_000;
+const warmUpRounds = 20;
+const slowPeers = { count: 5, streams: 1, unfinishedBodies: 1 };
+
+export async function soak(plan: SoakPlan): Promise<SoakReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-soak-'));
+  writeFileSync(join(folder, 'world.json'), JSON.stringify(soakWorld));
+  const run = new Soak(plan, folder);
+  const timer = setInterval(() => plan.onProgress?.(run.progress()), progressEveryMs);
+  try {
+    return await run.run();
+  } finally {
+    clearInterval(timer);
+    await run.service.kill();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+class Soak implements Run {
+  readonly #plan: SoakPlan;
+  readonly #ledger = new Ledger();
+  readonly #caller = new Caller();
+  readonly #seen = new DisturbedService(this.#caller, (text) => this.#ledger.complain(text));
+  readonly #happened: Record<string, number> = {};
+  readonly service: Service;
+  /** The resources of the present process before the load. */
+  #atStart: Holdings | undefined;
+  #startMs = 0;
+  #peers: IdleClients | undefined;
+  #traffic: Traffic | undefined;
+  accounts: readonly SoakAccount[] = [];
+  day = 0;
+  #isOver = false;
+
+  constructor(plan: SoakPlan, folder: string) {
+    this.#plan = plan;
+    const { seed, transport } = plan;
+    const world = ['--world', join(folder, 'world.json'), '--seed', String(seed)];
+    this.service = new Service({
+      folder,
+      flags: [...world, '--clock', 'scaled', '--transport', transport],
+      complain: (text) => this.#ledger.complain(text),
+    });
+  }
+
+  get traffic(): Traffic {
+    if (this.#traffic === undefined) throw new Error('no traffic yet');
+    return this.#traffic;
+  }
+
+  get #control(): Control {
+    return new Control(this.#caller, this.service.served.controlUrl);
+  }
+
+  async run(): Promise<SoakReport> {
+    await this.#begin();
+    this.accounts = accountsOf(this.service.served.ready);
+    for (const { accountId, keys } of this.accounts) {
+      keys.push(await this.#control.createKey(accountId));
+    }
+    this.#startMs = await this.#control.now();
+    const rng = Rng.stream(this.#plan.seed, 'soak');
+    this.#traffic = new Traffic(rng, this.#ledger, this.#seen, this.accounts, this.#startMs);
+    this.#seen.open(this.service.served.baseUrl);
+    const working = Promise.all(Array.from({ length: workers }, () => this.#work()));
+    for (; this.day < this.#plan.days; this.day++) await this.#oneDay();
+    this.#isOver = true;
+    await working;
+    const closing = await closeSoak({
+      control: this.#control,
+      service: this.service,
+      ledger: this.#ledger,
+      accounts: this.accounts,
+      atStart: this.#atStart,
+      poll: () => this.traffic.poll(),
+      holdings: () => this.#holdings(),
+    });
+    return {
+      ...closing,
+      requests: this.#seen.requests,
+      answers: Object.fromEntries(this.traffic.answers),
+      unanswered: this.#seen.unanswered,
+      replays: this.#ledger.replays,
+      events: this.#happened,
+      longestEndMs: this.service.longestEndMs,
+      complaints: this.#ledger.complaints,
+    };
+  }
+
+  progress(): string {
+    const { sends, complaints } = this.#ledger;
+    const accepted = sends.filter(({ outcome }) => outcome === 'accepted').length;
+    return (
+      `day ${this.day} of ${this.#plan.days}: ${this.#seen.requests} requests, ${accepted} ` +
+      `messages acknowledged, ${complaints.length} complaints`
+    );
+  }
+
+  async #work(): Promise<void> {
+    while (!this.#isOver) {
+      await this.traffic.next();
+      await sleep(pauseMs);
+    }
+  }
+
+  /** Time runs with the load before and after noon; most of noon passes at the real pace. */
+  async #oneDay(): Promise<void> {
+    const halfMs = this.#plan.loadMs / this.#plan.days / 2;
+    const rate = (dayMs * flowingShare) / (halfMs * 2);
+    await this.#control.scale(rate);
+    await this.#happen('morning');
+    await sleep(halfMs);
+    await this.#control.scale(1);
+    await this.#happen('noon');
+    await this.#control.scale(rate);
+    await sleep(halfMs);
+    await this.#happen('evening');
+    this.#peers?.close();
+  }
+
+  async #happen(at: Event['at']): Promise<void> {
+    const left = this.#plan.days - 1 - this.day;
+    for (const event of events) {
+      if (event.at !== at || !event.isDue(this.day, left)) continue;
+      this.#happened[event.name] = (this.#happened[event.name] ?? 0) + 1;
+      await event.happen(this);
+    }
+  }
+
+  async setFaults(faults: readonly object[]): Promise<void> {
+    if (faults.length > 0) this.#seen.faulty = true;
+    else await this.#control.clearFaults();
+    for (const fault of faults) await this.#control.addFault(fault);
+    if (faults.length === 0) this.#seen.faulty = false;
+  }
+
+  receive({ accountId, numbers }: SoakAccount): Promise<void> {
+    return this.#control.receive(accountId, numbers[0] ?? '');
+  }
+
+  async connectSlowPeers(): Promise<void> {
+    const { baseUrl, controlUrl } = this.service.served;
+    this.#peers = new IdleClients({ baseUrl, controlUrl, ...slowPeers });
+    await this.#peers.open();
+  }
+
+  /** The load continues while the process ends. */
+  async restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    this.#seen.faulty = true;
+    await this.service.end(signal);
+    this.#seen.close();
+    await this.service.start();
+    this.#seen.open(this.service.served.baseUrl);
+    this.#seen.faulty = false;
+  }
+
+  async moveOn(): Promise<void> {
+    this.#seen.close();
+    await this.#seen.quiet();
+    await this.#control.hold();
+    const snapshot = await this.#control.snapshot();
+    await this.service.end('SIGTERM');
+    this.service.useNewJournal();
+    await this.#begin();
+    await this.#control.restore(snapshot);
+    const isSame = (await this.#control.snapshot()) === snapshot;
+    if (!isSame) this.#ledger.complain('the snapshot after the restore differs');
+    this.#seen.open(this.service.served.baseUrl);
+  }
+
+  async skipRest(): Promise<void> {
+    await this.#control.advanceTo(this.#startMs + (this.day + 1) * dayMs);
+  }
+
+  /** Starts a process, uses everything once, so that it is in memory, and resets it. */
+  async #begin(): Promise<void> {
+    const { baseUrl, ready } = await this.service.start();
+    for (const { name, keys, numbers } of accountsOf(ready)) {
+      const [key] = keys;
+      const body = JSON.stringify({ from: numbers[0], to: ordinaryRecipient, message: name });
+      const sends = Object.values(sendPaths).map((path): Call => {
+        return { method: 'POST', path, key, body };
+      });
+      const reads = ['/api/v1/sms/received/', '/api/v1/account/stats/'].map((path): Call => {
+        return { method: 'GET', path, key };
+      });
+      for (let round = 0; round < warmUpRounds; round++) {
+        await Promise.all([...sends, ...reads].map((call) => this.#caller.call(baseUrl, call)));
+      }
+    }
+    await this.#control.messages();
+    await this.#control.restore(await this.#control.snapshot());
+    await this.#control.reset();
+    this.#atStart = await this.#holdings();
+  }
+
+  /** The resources of the process after the soak's connections have closed. */
+  async #holdings(): Promise<Holdings> {
+    this.#caller.leave();
+    return this.service.served.settledHoldings();
+  }
+}
+
+/** The load's share of the whole time; the rest is for restarts and the audit. */
+const loadShare = 0.6;
+const shownComplaints = 20;
+
+function summaryOf({ days, seed, transport }: SoakPlan, report: SoakReport): string[] {
+  const { heapBytes, complaints } = report;
+  const mega = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+  return [
+    `${days} days, seed ${seed}, ${transport}: ${report.requests} requests, ` +
+      `${report.unanswered} unanswered under faults and restarts`,
+    `answers: ${countsText(report.answers)}; replays: ${report.replays}`,
+    `messages acknowledged: ${report.acknowledged}; found: ${countsText(report.messages)}`,
+    `events: ${countsText(report.events)}; longest SIGTERM ${Math.round(report.longestEndMs)} ms`,
+    `journals: ${mega(report.journalBytes)}, ${report.inputs} inputs replayed, ` +
+      `${report.admitted} admitted requests recounted`,
+    `heap: ${mega(heapBytes.atStart)} at the start, ${mega(heapBytes.loaded)} loaded, ` +
+      `${mega(heapBytes.afterReset)} after a reset`,
+    `handles after a reset: ${report.handles}`,
+    complaints.length === 0 ? 'no complaint' : `${complaints.length} complaints:`,
+    ...complaints.slice(0, shownComplaints),
+  ];
+}
+
+function countsText(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
+}
+
+async function main(argv: string[]): Promise<number> {
+  const { minutes, ...flags } = readFlags(argv, {
+    days: whole(2, 3_650, 30),
+    minutes: number(0.05, 24 * 60, 5),
+    seed: whole(0, Number.MAX_SAFE_INTEGER, 1),
+    transport: word('hyperexpress', 'node'),
+  });
+  const plan = { ...flags, loadMs: minutes * 60_000 * loadShare };
+  const startedMs = performance.now();
+  const say = (line: string) => {
+    const seconds = Math.round((performance.now() - startedMs) / 1_000);
+    process.stdout.write(`${String(seconds).padStart(4)} s  ${line}\n`);
+  };
+  const report = await soak({ ...plan, onProgress: say }).catch((error: unknown) => {
+    say(`the run failed: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  if (report === undefined) return 1;
+  for (const line of summaryOf(plan, report)) say(line);
+  return report.complaints.length === 0 ? 0 : 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runProgram('soak', main);
