@@ -51,6 +51,7 @@ const shared = {
   testTimeout: 120_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 20_000 } },
+  setupFiles: ['verify/testkit/setup.ts'],
 };
 
 export default defineConfig({

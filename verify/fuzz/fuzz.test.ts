@@ -6,6 +6,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type RawReply, ReplyReader } from '../testkit/http-reply.ts';
+import { seed } from '../testkit/runs.ts';
 import { both, withoutNative } from '../testkit/transport-fixture.ts';
 import { compareTransports } from './compare.ts';
 import { damage, escaped } from './piece.ts';
@@ -16,7 +17,6 @@ import { type Served, serveHere } from './served.ts';
 
 both('hostile requests are answered in HTTP, and the world stays sound', async (transport) => {
   const served = await serveHere(transport);
-  const seed = Math.floor(Math.random() * 1_000);
   const report = await fuzz({ requests: 300, seed, transport }, served).finally(served.stop);
   expect(report.requests).toBeGreaterThanOrEqual(300);
   expect(report.replies.get(200)).toBeGreaterThan(0);
@@ -26,7 +26,6 @@ both('hostile requests are answered in HTTP, and the world stays sound', async (
 test.skipIf(withoutNative !== '')(
   'both transports hand the same requests of any packets to the service, and none behind the end',
   async () => {
-    const seed = Math.floor(Math.random() * 1_000);
     expect(await compareTransports(500, seed)).toBeGreaterThanOrEqual(500);
   },
 );

@@ -1,8 +1,21 @@
 /**
  * How many random runs a property test makes, and how many items of a long list a test uses: few in
  * `npm test`, five times as many with `SMSTWIN_RUNS=5`, as in `npm run test:all`.
+ *
+ * The seed is fixed, so that a change lands or fails by what it changed. `SMSTWIN_SEED=N` sets
+ * another one.
  */
+import fc from 'fast-check';
+
 const factor = Number(process.env['SMSTWIN_RUNS'] ?? 1);
+
+/** The seed of all random tests. */
+export const seed = Number(process.env['SMSTWIN_SEED'] ?? 1);
+
+/** Makes every property test draw from the seed. Vitest calls it before each test file. */
+export function drawFromSeed(): void {
+  fc.configureGlobal({ seed });
+}
 
 /** The number of random runs of a property test. */
 export function runs(count: number): number {
