@@ -39,15 +39,15 @@ export interface Intent {
 
 /** An intent while its attempts are gathered, with what later sends ask of it. */
 interface Gathered extends Intent {
-  isAccepted: boolean;
   /** The last number of a send that came before any confirmed attempt's reply had left. */
   openUntil: number;
 }
 
 /** What is known of one `request_id` of one caller. */
 interface Use {
-  /** In the order in which they got the id. */
-  readonly intents: Gathered[];
+  /** The intent that got the id last, and whether one of its messages was accepted under the id. */
+  latest: Gathered | undefined;
+  isLatestAccepted: boolean;
   /** By message: the intents that have an attempt with it under this id. */
   readonly byMessage: Map<string, Gathered[]>;
   /** The latest 202 under the id, and the latest 202 or 200. */
@@ -157,7 +157,6 @@ class Grouping {
       this.#begin(send, content, id);
     intent.attempts.push(send);
     this.#intentOf.set(send, intent);
-    if (isAccepted(send)) intent.isAccepted = true;
     if (isConfirmed(send)) intent.openUntil = Math.min(intent.openUntil, send.openUntil);
     if (id !== undefined) this.#noteUse(intent, send, id);
     this.#noteIfLeft(intent, send, content);
@@ -172,14 +171,18 @@ class Grouping {
     }
     const use = this.#useOf(send, id);
     if (use.byMessage.get(message)?.includes(intent) !== true) push(use.byMessage, message, intent);
-    if (isAccepted(send)) use.accepted = send;
+    if (isAccepted(send)) {
+      use.accepted = send;
+      if (use.latest === intent) use.isLatestAccepted = true;
+    }
     if (send.status === 202) use.created = send;
   }
 
   #useOf(send: Exchange, id: string): Use {
     const key = idKey(send, id);
     const use = this.#uses.get(key) ?? {
-      intents: [],
+      latest: undefined,
+      isLatestAccepted: false,
       byMessage: new Map(),
       created: undefined,
       accepted: undefined,
@@ -200,9 +203,9 @@ class Grouping {
     if (this.#isCutAtStart) return undefined;
     // The id is free a day after a message was accepted under it. A client that has seen the
     // acceptance begins another message at once (CLIENT-6).
-    const earlier = held === undefined ? use.intents.at(-1) : this.#intentOf.get(held);
-    const isFree = held === undefined ? earlier?.isAccepted : wasKnownTo(send, held);
-    return isFree === true ? undefined : earlier;
+    const earlier = held === undefined ? use.latest : this.#intentOf.get(held);
+    const isFree = held === undefined ? use.isLatestAccepted : wasKnownTo(send, held);
+    return isFree ? undefined : earlier;
   }
 
   /**
@@ -229,7 +232,6 @@ class Grouping {
       content,
       attempts: [],
       requestId,
-      isAccepted: false,
       openUntil: Number.POSITIVE_INFINITY,
       unclearFrom:
         this.#isClear(content, requestId) && send.text !== '' ? Number.POSITIVE_INFINITY : 0,
@@ -237,7 +239,7 @@ class Grouping {
     this.#all.push(intent);
     if (requestId === undefined) push(this.#bare, content, intent);
     else {
-      this.#useOf(send, requestId).intents.push(intent);
+      this.#giveId(intent, send, requestId);
       if (send.accountId === undefined) push(this.#strangers, requestId, intent);
     }
     return intent;
@@ -282,7 +284,9 @@ class Grouping {
 
   #giveId(intent: Gathered, send: Exchange, id: string): Gathered {
     intent.requestId = id;
-    this.#useOf(send, id).intents.push(intent);
+    const use = this.#useOf(send, id);
+    use.latest = intent;
+    use.isLatestAccepted = false;
     return intent;
   }
 

@@ -556,3 +556,13 @@ test.each<readonly [string, (n: number) => Line]>([
   }));
   expect(judge(exchanges).exchanges).toHaveLength(40_000);
 });
+
+test('CLIENT-1 a message accepted under another id leaves the new id with its intent', () => {
+  const lines = [
+    send(0, { id: 'c', lost: true, messageId: '1' }),
+    send(1_000, { id: 'b', status: 429, after: 60 }),
+    send(2_000, { id: 'b', message: 'Bye', status: 429, after: 59 }),
+  ];
+  expect(verdicts(lines, { isPartial: true }).of('CLIENT-1').verdict).toBe('failed');
+  expect(verdicts(lines).of('CLIENT-1').verdict).toBe('failed');
+});
