@@ -91,6 +91,13 @@ function cut(text: string): string {
   return `${Buffer.from(text.slice(0, longestBody)).toString()}… (cut)`;
 }
 
+/** The status, headers and body of the reply, as they came. */
+export function replyText({ failure, status, replyHeaders, replyBody }: Exchange): string {
+  if (failure !== undefined) return `no reply: ${failure}`;
+  const headers = Object.entries(replyHeaders).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP ${status}`, ...headers, '', replyBody].join('\n');
+}
+
 /** The request as a shell command that reads the key from the environment. */
 export function curlOf(exchange: Exchange): string {
   const parts = ['curl -i'];

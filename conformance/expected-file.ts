@@ -1,7 +1,9 @@
 /**
  * Reads the file of `--expected`, JSON or YAML: known failures, each with a reason. Reports every
- * mistake in one line with its path in the file, worded as for a world file.
+ * mistake in one line with its path in the file, worded as for a world file. `--write-expected`
+ * writes such a file, as JSON.
  */
+import { writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { UsageError } from '../src/commands/command-error.ts';
@@ -34,6 +36,10 @@ export function readExpectations(path: string): readonly Expectation[] {
   throw new UsageError(
     ...reading.error.issues.flatMap(mistakesOf).map((mistake) => `${file}: ${mistake}`),
   );
+}
+
+export function writeExpectations(path: string, expected: readonly Expectation[]): void {
+  writeFileSync(path, `${JSON.stringify({ expected }, null, 2)}\n`);
 }
 
 function textOf(path: string): string {

@@ -14,17 +14,20 @@ import { type AnyCase, idOf, subjectOf } from './case.ts';
 import { allCases } from './cases/all.ts';
 import { Client } from './client.ts';
 import { type Clock, wallClock } from './clock.ts';
+import { compared } from './comparison.ts';
 import { Control, ControlFailed, controlledClock } from './control.ts';
 import { discovered, writeDiscovered } from './discover.ts';
 import { Masks } from './exchange.ts';
-import { weigh } from './expected.ts';
+import { expectationsOf, weigh } from './expected.ts';
+import { writeExpectations } from './expected-file.ts';
 import { Known } from './known.ts';
 import { type ConformOptions, parseOptions } from './options.ts';
-import { counts, exitCode, ruleVerdicts } from './outcome.ts';
+import { counts, exitCode, ruleVerdicts, unmet } from './outcome.ts';
 import { dryRun, listing } from './plan.ts';
-import type { Summary } from './reports/summary.ts';
+import { because, type Summary } from './reports/summary.ts';
 import { progressLine, textReport } from './reports/text.ts';
 import { writeReports } from './reports/write.ts';
+import type { Result } from './result.ts';
 import { select } from './select.ts';
 import { type Run, runSuite, unreached } from './suite.ts';
 import { fates, type Means, type Profile, type Target } from './target.ts';
@@ -45,6 +48,8 @@ export interface ConformIo {
   readonly clock?: Clock;
   /** Interrupts the run. Default: SIGINT does. */
   readonly signal?: AbortSignal;
+  /** True if a person watches the output: says what the run waits for. */
+  readonly isTerminal?: boolean;
 }
 
 export async function conform(argv: readonly string[], io: ConformIo): Promise<number> {
@@ -122,6 +127,7 @@ async function run(
   const client = new Client({
     baseUrl,
     ...options,
+    timeoutMs: options.replyTimeoutMs,
     masks,
     signal,
     clock: { now: clock.now, sleep: (io.clock ?? wallClock).sleep },
@@ -132,14 +138,15 @@ async function run(
       ? unreached(cases, control)
       : await runWith(control, cases, options, io, { client, signal, clock, ledger, known });
   client.close();
-  const summary = summarise(ran, options, {
+  const facts = {
     baseUrl: masks.clean(baseUrl),
     startedAt: startedAt.toISOString(),
     durationMs: Date.now() - startedAt.getTime(),
     sends: client.sends,
     throttled: client.throttled,
     interruptions: Object.fromEntries(client.interruptions),
-  });
+  };
+  const summary = summarise(ran, options, facts);
   if (ran.unreached === undefined) io.stdout(textReport(summary));
   else io.stderr(`smstwin conform: ${foreignText(masks.clean(ran.unreached))}\n`);
   const exitCode = writeReports(options.reports, summary, {
@@ -148,6 +155,15 @@ async function run(
   });
   if (options.discover !== undefined && ran.unreached === undefined) {
     writeDiscovered(options.discover, summary.discovered);
+  }
+  if (options.writeExpected !== undefined && ran.unreached === undefined) {
+    const reasonOf = (result: Result) =>
+      `seen on ${facts.startedAt.slice(0, 10)}: ${because(result)}`;
+    const { results, weighed } = summary;
+    writeExpectations(
+      options.writeExpected,
+      expectationsOf(options.expected, results, weighed, reasonOf),
+    );
   }
   return exitCode;
 }
@@ -166,10 +182,11 @@ async function runWith(
   try {
     return await runSuite(cases, target, {
       bail: options.bail,
+      recheck: options.recheck,
       signal,
       profile: profileOf(options),
       onResult: (result, done, total) => io.stdout(progressLine(result, done, total)),
-      onWait: (line) => io.stdout(`${line}\n`),
+      onWait: (line) => (io.isTerminal ? io.stdout(`${line}\n`) : undefined),
     });
   } finally {
     await control?.end().catch((error: unknown) => io.stderr(`${String(error)}\n`));
@@ -188,15 +205,19 @@ function summarise(ran: Run, options: ConformOptions, facts: Facts): Summary {
     ran.results,
     allCases.map((one) => ({ id: idOf(one), subject: subjectOf(one) })),
   );
+  const rules = ruleVerdicts(ran.results);
   return {
     title: 'Conformance',
     sentenceOf,
     ...facts,
-    exitCode: exitCode(ran, weighed),
+    seed: options.seed,
+    exitCode: exitCode(ran, weighed, options.required),
     interrupted: ran.interrupted,
     reachable: ran.reachable,
     counts: counts(ran.results),
-    rules: ruleVerdicts(ran.results),
+    rules,
+    unmet: unmet(options.required, rules),
+    ...(options.compare !== undefined && { comparison: compared(options.compare, ran.results) }),
     results: ran.results,
     weighed,
     discovered: discovered(ran.results),
@@ -209,7 +230,7 @@ async function reachControl(
   masks: Masks,
   known: Known,
 ): Promise<Control | undefined | string> {
-  const { controlUrl, controlToken, timeoutMs, seed } = options;
+  const { controlUrl, controlToken, replyTimeoutMs: timeoutMs, seed } = options;
   if (controlUrl === undefined) return undefined;
   const token = controlToken === undefined ? {} : { token: controlToken };
   const control = new Control({ url: controlUrl, ...token, timeoutMs, masks, seed, known });

@@ -21,8 +21,11 @@ import {
   type Flag,
   newCommand,
   readFlags,
+  ValueError,
 } from '../src/commands/flags.ts';
 import { type Report, reportKinds } from '../src/commands/report-flag.ts';
+import { rules } from '../src/ledger/rules.ts';
+import { type EarlierReport, readReport } from './comparison.ts';
 import { refuseOtherRecipient, refuseWithoutBaseUrl } from './contradictions.ts';
 import { type Expectation, readExpectations } from './expected-file.ts';
 import type { TargetFlags } from './known.ts';
@@ -41,9 +44,16 @@ export interface ConformOptions {
   readonly dryRun: boolean;
   readonly reports: readonly Report[];
   readonly expected: readonly Expectation[];
+  readonly writeExpected?: string;
+  /** An earlier report to compare with. */
+  readonly compare?: EarlierReport;
+  /** Ids of rules that must be tested, or `all`. */
+  readonly required: readonly string[];
+  readonly recheck: boolean;
   readonly discover?: string;
   readonly seed: number;
   readonly timeoutMs: number;
+  readonly replyTimeoutMs: number;
   readonly bail: boolean;
 }
 
@@ -132,6 +142,23 @@ const flagsOfConform: readonly Flag[] = [
     parse: fileValue,
   },
   {
+    flag: '--write-expected <file>',
+    about: 'write the failures of this run to such a file',
+    parse: writableFile,
+  },
+  {
+    flag: '--compare <report.json>',
+    about: 'print what is newly failing, fixed and newly skipped since an earlier JSON report',
+    parse: fileValue,
+  },
+  {
+    flag: '--require <rule>',
+    about: 'exit 4 if no case tests this rule; all means every rule of the run',
+    parse: requiredRule,
+    repeatable: true,
+  },
+  { flag: '--recheck', about: 'judge each failure once more; it is flaky if it passes then' },
+  {
     flag: '--discover <file>',
     about: 'write the observed answers to this file, for serve --assumptions',
     parse: writableFile,
@@ -139,10 +166,17 @@ const flagsOfConform: readonly Flag[] = [
   { flag: '--seed <n>', about: 'seed of random values', parse: wholeCount, fallback: 1 },
   {
     flag: '--timeout <duration>',
-    about: 'longest wait for a reply, or for time to pass on a real clock',
+    about: 'longest wait for time to pass on a real clock; 2m is enough for every case',
     parse: timeoutValue,
-    fallback: 10_000,
-    shown: '10s',
+    fallback: 120_000,
+    shown: '2m',
+  },
+  {
+    flag: '--reply-timeout <duration>',
+    about: 'longest wait for a reply',
+    parse: timeoutValue,
+    fallback: 30_000,
+    shown: '30s',
   },
   { flag: '--bail', about: 'stop at the first failure' },
 ];
@@ -152,6 +186,11 @@ function timeoutValue(text: string): number {
   const expected = 'a duration such as 10s, 500ms or 2m';
   const withUnit = /^\d+(\.\d+)?$/.test(text) ? `${text}s` : text;
   return duration({ mostMs: 86_400_000, expected })(withUnit);
+}
+
+function requiredRule(text: string): string {
+  if (text === 'all' || rules.some(({ id }) => id === text)) return text;
+  throw new ValueError('expected the id of a rule, such as SEND-4, or all');
 }
 
 /** Undefined if `--help` or `--version` has printed its text. */
@@ -182,14 +221,26 @@ export function parseOptions(argv: readonly string[], io: CommandIo): ConformOpt
     ...(baseUrl === undefined ? {} : { baseUrl }),
     patterns,
     flags,
-    ...pick(given, 'controlUrl', 'controlToken', 'profile', 'maxSends', 'discover'),
+    ...pick(
+      given,
+      'controlUrl',
+      'controlToken',
+      'profile',
+      'maxSends',
+      'discover',
+      'writeExpected',
+    ),
     ...(allowTo.length > 0 && { allowTo }),
     list: given['list'] === true,
     dryRun: given['dryRun'] === true,
     reports: given['report'] as readonly Report[],
     expected: given['expected'] === undefined ? [] : readExpectations(String(given['expected'])),
+    ...(given['compare'] !== undefined && { compare: readReport(String(given['compare'])) }),
+    required: given['require'] as readonly string[],
+    recheck: given['recheck'] === true,
     seed: given['seed'] as number,
     timeoutMs: given['timeout'] as number,
+    replyTimeoutMs: given['replyTimeout'] as number,
     bail: given['bail'] === true,
   };
 }

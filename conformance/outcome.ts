@@ -1,8 +1,8 @@
 /**
- * The result of a whole run: a verdict for each rule, counts, one exit code.
+ * The result of a whole run: a verdict for each rule, counts, findings, one exit code.
  */
 import type { Weighed } from './expected.ts';
-import { bySubject, isFailure, type Result, type Verdict, verdicts } from './result.ts';
+import { bySubject, failures, isFailure, type Result, type Verdict, verdicts } from './result.ts';
 import type { Run } from './suite.ts';
 
 export interface RuleVerdict {
@@ -12,24 +12,62 @@ export interface RuleVerdict {
   readonly passed: number;
 }
 
-/** Worst first: a rule gets its worst case's verdict, and is skipped only if all its cases are. */
-const severity: readonly Verdict[] = ['failed', 'error', 'spelling'];
+/** The first of these that a case of the rule has; a rule is skipped only if all its cases are. */
+const decisive: readonly Verdict[] = [
+  ...failures,
+  'passed',
+  'not_exercised',
+  'observed',
+  'skipped',
+  'notice',
+];
 
 export function ruleVerdicts(results: readonly Result[]): RuleVerdict[] {
   const byRule = bySubject(results.filter(({ kind }) => kind === 'rule'));
   return [...byRule].map(([id, its]) => ({
     id,
-    verdict: worst(its.map(({ verdict }) => verdict)),
+    verdict: decisive.find((one) => its.some(({ verdict }) => verdict === one)) ?? 'skipped',
     cases: its.length,
     passed: its.filter(({ verdict }) => verdict === 'passed').length,
   }));
 }
 
-function worst(all: readonly Verdict[]): Verdict {
-  for (const verdict of severity) if (all.includes(verdict)) return verdict;
-  if (all.includes('not_exercised')) return 'not_exercised';
-  if (all.includes('passed')) return 'passed';
-  return all.includes('observed') ? 'observed' : 'skipped';
+/** The rules that no case tested. */
+export function untested(rules: readonly RuleVerdict[]): string[] {
+  return rules
+    .filter(({ verdict }) => !['passed', 'observed'].includes(verdict) && !isFailure(verdict))
+    .map(({ id }) => id);
+}
+
+/** Rules of `--require` that no case tested; `all` means each rule of the run. */
+export function unmet(required: readonly string[], rules: readonly RuleVerdict[]): string[] {
+  const named = required.flatMap((one) => (one === 'all' ? rules.map(({ id }) => id) : [one]));
+  const open = untested(rules);
+  return [...new Set(named)].filter(
+    (id) => open.includes(id) || !rules.some((rule) => rule.id === id),
+  );
+}
+
+/** What a reader must hear: one cause, and the cases that it changed. */
+export interface Finding {
+  readonly verdict: Verdict;
+  readonly results: readonly [Result, ...Result[]];
+}
+
+/** Notices, then failures that no file expects; failures of one cause are one finding. */
+export function findingsOf(results: readonly Result[], { expected }: Weighed): Finding[] {
+  const findings = new Map<string, [Result, ...Result[]]>();
+  const heard = [
+    ...results.filter(({ verdict }) => verdict === 'notice'),
+    ...results.filter(({ verdict, id }) => isFailure(verdict) && !expected.has(id)),
+  ];
+  for (const result of heard) {
+    const cause = `${result.verdict} ${result.actual ?? result.id}`;
+    const group = findings.get(cause);
+    if (group === undefined) findings.set(cause, [result]);
+    else group.push(result);
+  }
+  return [...findings.values()].map((its) => ({ verdict: its[0].verdict, results: its }));
 }
 
 export function counts(results: readonly Result[]): Record<Verdict, number> {
@@ -45,19 +83,18 @@ export function counts(results: readonly Result[]): Record<Verdict, number> {
  * The exit code of `interfaces.md` section 5. If several apply, the one that says most about the
  * target wins.
  */
-export function exitCode(run: Run, weighed: Weighed): number {
+export function exitCode(run: Run, weighed: Weighed, required: readonly string[] = []): number {
   if (run.interrupted) return 130;
   if (!run.reachable) return 3;
-  const rules = run.results.filter(({ kind }) => kind === 'rule');
-  const failed = run.results.filter(
-    ({ verdict, id }) => isFailure(verdict) && !weighed.expected.has(id),
-  );
-  if (failed.length > 0) return 1;
+  const isExpected = ({ id }: Result) => weighed.expected.has(id);
+  if (run.results.some((one) => isFailure(one.verdict) && !isExpected(one))) return 1;
   if (run.budgetReached) return 6;
   if (weighed.stale.length > 0) return 5;
-  if (ruleVerdicts(run.results).some(({ verdict }) => verdict === 'not_exercised')) return 4;
+  const rules = ruleVerdicts(run.results);
+  if (rules.some(({ verdict }) => verdict === 'not_exercised')) return 4;
+  if (unmet(required, rules).length > 0) return 4;
   const judged = run.results.some(
-    ({ verdict, id }) => ['passed', 'observed'].includes(verdict) || weighed.expected.has(id),
+    (one) => ['passed', 'observed'].includes(one.verdict) || isExpected(one),
   );
-  return rules.length + run.results.length === 0 || !judged ? 4 : 0;
+  return judged ? 0 : 4;
 }

@@ -5,7 +5,7 @@ import { type Bucket, limitOf, type Spends } from './buckets.ts';
 import { type AnyCase, idOf, spendsOf, subjectOf, variantOf } from './case.ts';
 import type { Recording } from './recording.ts';
 import { simulateSchedule } from './simulated-schedule.ts';
-import { lacks, type Means, type Profile } from './target.ts';
+import { lacks, longerThanAllowed, type Means, type Profile } from './target.ts';
 
 /** The most sends of one case and of a whole run, for each profile. */
 const most: Readonly<Record<Profile, { readonly each: number; readonly inAll: number }>> = {
@@ -84,8 +84,7 @@ function whatIsMissing(one: AnyCase, means: Means, profile: Profile): string | u
     one.cost.waits ?? 0,
     ...(one.recordings ?? []).map((recording) => recording.waits),
   );
-  if (waits * 1000 > means.timeoutMs)
-    return `needs a wait of ${waits} s, longer than --timeout allows`;
+  if (waits * 1000 > means.timeoutMs) return `needs a wait of ${waits} s, ${longerThanAllowed}`;
   const [bucket, count] =
     Object.entries(spendsOf(one)).find(([name, n]) => n > limitOf(name as Bucket)) ?? [];
   return bucket === undefined ? undefined : `needs ${count} requests to ${bucket} within a minute`;

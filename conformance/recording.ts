@@ -53,7 +53,7 @@ export function startRecording(target: Target, recording: Recording): Made {
   const before = all.get(recording.name);
   if (before !== undefined) return before;
   const trial = new Trial(target);
-  const one = { trial, result: recording.record(trial) };
+  const one = { trial, result: recording.record(trial).finally(() => trial.end()) };
   // Each case that judges it sees the error; without a case, it is ignored.
   one.result.catch(() => {});
   all.set(recording.name, one);

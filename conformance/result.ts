@@ -1,4 +1,7 @@
-/** The result of a case. */
+/**
+ * The result of a case. A `notice` breaks no rule but must be heard; `flaky` is a failure that
+ * differed when it was judged again.
+ */
 import type { Exchange } from './exchange.ts';
 
 export const verdicts = [
@@ -8,6 +11,8 @@ export const verdicts = [
   'skipped',
   'not_exercised',
   'spelling',
+  'flaky',
+  'notice',
   'error',
 ] as const;
 export type Verdict = (typeof verdicts)[number];
@@ -25,6 +30,8 @@ export interface Result {
   readonly actual?: string;
   /** The request whose reply broke the rule. */
   readonly broken?: Exchange;
+  /** Of many that prove a failure: the last one before it that was answered otherwise. */
+  readonly before?: Exchange;
   readonly seen?: unknown;
   /** The parts of an observation that could not be determined, and why. */
   readonly parts?: Readonly<Record<string, string>>;
@@ -37,8 +44,11 @@ export interface Result {
   readonly omitted: number;
 }
 
+/** Worst first. */
+export const failures: readonly Verdict[] = ['failed', 'error', 'spelling', 'flaky'];
+
 export function isFailure(verdict: Verdict): boolean {
-  return verdict === 'failed' || verdict === 'spelling' || verdict === 'error';
+  return failures.includes(verdict);
 }
 
 /** The results of each rule and assumption, in the order of the run. */

@@ -5,6 +5,7 @@ import { type AnyCase, type Case, idOf, type Seen, spendsOf, subjectOf } from '.
 import { RecipientBlocked, type Reply, SendsExhausted } from './client.ts';
 import { ControlFailed } from './control.ts';
 import type { Exchange } from './exchange.ts';
+import { otherBefore, runsOf } from './flood-lines.ts';
 import { judges } from './judges/all.ts';
 import { Findings } from './judges/judge.ts';
 import { recorded } from './recording.ts';
@@ -65,7 +66,9 @@ async function judgeExchanges(one: Case, trial: Trial): Promise<void> {
     judges[rule](trial.trace(), findings);
     return findings;
   });
-  const error = judgements.find(({ broken }) => broken !== undefined)?.broken ?? failure;
+  const broken = judgements.find((one) => one.broken !== undefined);
+  trial.proof = broken?.proof ?? [];
+  const error = broken?.broken ?? failure;
   if (error !== undefined) throw error;
   trial.exercised = judgements[0]?.exercised ?? 0;
   const missing = judgements[0]?.missing;
@@ -155,9 +158,17 @@ function resultOf(one: AnyCase, found: Found, trial?: Trial, durationMs = 0): Re
     ...found,
     ...(found.reason === undefined ? {} : { reason: clean(found.reason) }),
     ...(found.actual === undefined ? {} : { actual: clean(found.actual) }),
+    ...(trial === undefined || found.broken === undefined ? {} : floodOf(trial, found.broken)),
     exercised: trial?.exercised ?? 0,
-    durationMs: Math.round(durationMs * 10) / 10,
+    durationMs: Math.round((durationMs + (trial?.recordedMs ?? 0)) * 10) / 10,
     exchanges: kept,
     omitted: all.length - kept.length,
   };
+}
+
+/** A failure that many exchanges prove: their times and statuses, and the one to compare with. */
+function floodOf({ proof }: Trial, broken: Exchange): Pick<Result, 'timeline' | 'before'> {
+  if (proof.length <= 2) return {};
+  const before = otherBefore(proof, broken);
+  return { timeline: runsOf(proof), ...(before === undefined ? {} : { before }) };
 }

@@ -6,7 +6,7 @@ import type { AnyCase } from './case.ts';
 import { startRecording } from './recording.ts';
 import { Schedule } from './schedule.ts';
 import { itemsOf, type RunItem } from './schedule-items.ts';
-import type { Target } from './target.ts';
+import { longerThanAllowed, type Target } from './target.ts';
 
 export interface Driver {
   /** Runs a case; if `lack` is given, skips it for that reason. */
@@ -56,7 +56,7 @@ export async function runScheduled(
     if (tooLong) {
       const { item, ms, bucket } = decision;
       const wait = `needs a wait of ${Math.ceil(ms / 1000)} s for the limit of ${bucket}`;
-      dropped.set(item.id, `${wait}, longer than --timeout allows`);
+      dropped.set(item.id, `${wait}, ${longerThanAllowed}`);
       schedule.drop(item);
       if (item.kind === 'case') await driver.execute(item.one, dropped.get(item.id));
       continue;

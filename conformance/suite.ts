@@ -6,10 +6,11 @@
 import { type AnyCase, idOf, variantOf } from './case.ts';
 import { ControlFailed } from './control.ts';
 import { unaffordable } from './plan.ts';
+import { recheck } from './recheck.ts';
 import { isFailure, type Result, type Verdict } from './result.ts';
 import { notRun, runCase, skipped } from './run-case.ts';
 import { runScheduled } from './run-scheduled.ts';
-import type { Profile, Target } from './target.ts';
+import { longerThanAllowed, type Profile, type Target } from './target.ts';
 import { paths, Trial } from './trial.ts';
 import { Lacking } from './verify.ts';
 
@@ -19,11 +20,14 @@ export interface Run {
   readonly unreached?: string;
   reachable: boolean;
   interrupted: boolean;
+  /** The budget of sends, or of time, kept a case from running. */
   budgetReached: boolean;
 }
 
 export interface RunOptions {
   readonly bail: boolean;
+  /** Judges each failure once more. */
+  readonly recheck: boolean;
   readonly signal: AbortSignal;
   readonly profile: Profile;
   readonly onResult: (result: Result, done: number, total: number) => void;
@@ -68,18 +72,25 @@ export async function runSuite(
   const alike = failure === undefined && (await answersAllAlike(target));
   const first = variants.filter((one) => one.isLast !== true);
   const last = variants.filter((one) => one.isLast === true);
+  const isStopped = () => stopped !== undefined || options.signal.aborted;
   if (target.hasControl) {
     const { together, alone } = arrange(first);
     await inTurn(together, casesAtOnce, execute);
     await inTurn(alone, 1, execute);
   } else {
-    const isStopped = () => stopped !== undefined || options.signal.aborted;
     await runScheduled(first, missing, target, { execute, isStopped, say: options.onWait });
   }
   await inTurn(last, 1, execute);
+  if (options.recheck) {
+    const { onWait: say, onResult } = options;
+    const again = await recheck(variants, byId, target, { isStopped, say, onResult });
+    for (const [id, result] of again) byId.set(id, result);
+  }
   run.results.push(...cases.flatMap((one) => byId.get(idOf(one)) ?? []));
   run.interrupted = options.signal.aborted;
-  run.budgetReached = target.client.budgetReached;
+  const isOutOfTime = ({ verdict, reason = '' }: Result) =>
+    verdict === 'skipped' && reason.endsWith(longerThanAllowed);
+  run.budgetReached = target.client.budgetReached || run.results.some(isOutOfTime);
   return run;
 }
 

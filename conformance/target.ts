@@ -57,6 +57,9 @@ export interface Target extends Means {
   readonly waits: Set<{ readonly what: string; readonly until: number }>;
 }
 
+/** How a reason ends that `--timeout` gives: the run reached its budget of time. */
+export const longerThanAllowed = 'longer than --timeout allows';
+
 export const profiles = ['readonly', 'budget', 'full'] as const;
 export type Profile = (typeof profiles)[number];
 

@@ -10,7 +10,7 @@ import type { Exchange as ShownExchange } from './exchange.ts';
 import type { Exchange } from './judges/exchange.ts';
 import type { CreatedKey, Listing, Trace } from './judges/judge.ts';
 import { exchangeOf } from './known.ts';
-import { recipientOf, type Target } from './target.ts';
+import { longerThanAllowed, recipientOf, type Target } from './target.ts';
 import { accepted, given, Lacking, textOf } from './verify.ts';
 
 /** A usable account: its key and its numbers. */
@@ -66,6 +66,10 @@ export class Trial {
   exercised = 0;
   /** Connections that broke and were retried. */
   interruptions = 0;
+  /** What proves a failure, as judges see it. */
+  proof: readonly Exchange[] = [];
+  /** Real time that the recordings it judges took. */
+  recordedMs = 0;
   /** The first reply that exceeded a bound. */
   unusable: Reply | undefined;
   /**
@@ -74,6 +78,9 @@ export class Trial {
    */
   readonly #patientAt: Spends;
   readonly #joined = new Set<Trial>();
+  readonly #startedMs = performance.now();
+  /** Real time until it ended. */
+  tookMs = 0;
   #requestIds = 0;
 
   constructor(target: Target, patientAt: Spends = {}) {
@@ -243,7 +250,7 @@ export class Trial {
   /** Lets time pass: the run's clock moves a simulator's, or waits if `--timeout` allows it. */
   async advance(ms: number): Promise<void> {
     if (!this.controlled && ms > this.target.timeoutMs)
-      this.lack(`a wait of ${Math.ceil(ms / 1000)} s, longer than --timeout allows`);
+      this.lack(`a wait of ${Math.ceil(ms / 1000)} s, ${longerThanAllowed}`);
     await this.pause(ms, 'time to pass');
   }
 
@@ -267,6 +274,11 @@ export class Trial {
     this.shown.push(...other.shown);
     this.exchanges.push(...other.exchanges);
     this.listings.push(...other.listings);
+    this.recordedMs += other.tookMs;
+  }
+
+  end(): void {
+    this.tookMs = performance.now() - this.#startedMs;
   }
 
   /** What the judges look at. */

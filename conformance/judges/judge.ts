@@ -45,6 +45,8 @@ export class Findings {
   /** How often the rule applied and held. */
   exercised = 0;
   broken: RuleBroken | undefined;
+  /** The exchanges that prove it. */
+  proof: readonly Exchange[] = [];
   /** Why a place could not be judged. */
   missing: Lacking | PreconditionMissing | undefined;
 
@@ -58,8 +60,10 @@ export class Findings {
       check();
       return true;
     } catch (error) {
-      if (error instanceof RuleBroken) this.broken ??= withProof(error, proof);
-      else if (error instanceof Lacking || error instanceof PreconditionMissing)
+      if (error instanceof RuleBroken) {
+        if (this.broken === undefined) this.proof = proof;
+        this.broken ??= withProof(error, proof);
+      } else if (error instanceof Lacking || error instanceof PreconditionMissing)
         this.missing ??= error;
       else throw error;
       return false;

@@ -45,7 +45,6 @@ export function bucketsOf(trace: Trace): Bucket[] {
 function judgeBucket(bucket: Bucket, findings: Findings): void {
   const refusals = bucket.exchanges.filter(isRefused);
   const found = unexplained(bucket);
-  const last = bucket.exchanges.at(-1);
   if (found === undefined && refusals.length === 0) {
     if (bucket.exchanges.length <= bucket.limit)
       findings.lack(`more than ${bucket.limit} requests`);
@@ -63,12 +62,10 @@ function judgeBucket(bucket: Bucket, findings: Findings): void {
       'a bucket that was full at the start: leave a minute between two runs, or add --timeout 2m',
     );
   else
-    findings.judge(
-      [found?.exchange ?? last].flatMap((one) => one ?? []),
-      () => {
-        if (found !== undefined) verify.fail(found.expected, found.actual);
-      },
-    );
+    findings.judge(bucket.exchanges, () => {
+      if (found !== undefined)
+        verify.fail(found.expected, found.actual, found.exchange.reply.exchange);
+    });
 }
 
 /** A limit of one endpoint, for each account; what it refuses is not queued. */

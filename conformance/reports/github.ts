@@ -16,6 +16,8 @@ export function githubReport(summary: Summary): string {
           expected === undefined ? because(result) : `${because(result)} (expected: ${expected})`,
         ),
       );
+    else if (result.verdict === 'notice')
+      lines.push(annotation('notice', `notice: ${result.id}`, because(result)));
     else if (result.verdict === 'not_exercised' && result.kind === 'rule')
       lines.push(annotation('warning', `not exercised: ${result.id}`, because(result)));
   }

@@ -2,7 +2,8 @@
 import type { Summary } from './summary.ts';
 
 export function jsonReport(summary: Summary): string {
-  const { title: _, sentenceOf, weighed, discovered, results, rules, ...rest } = summary;
+  const { title: _, observedName: __, sendsAre: ___, sentenceOf, weighed, ...most } = summary;
+  const { discovered, results, rules, ...rest } = most;
   const report = {
     format: 'smstwin-conformance/1',
     ...rest,

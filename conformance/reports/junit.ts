@@ -4,8 +4,9 @@
  * success.
  */
 
+import { curlOf, replyText } from '../exchange.ts';
 import { bySubject, type Result } from '../result.ts';
-import { because, escapeMarkup, type Summary } from './summary.ts';
+import { because, escapeMarkup, factsOf, type Summary } from './summary.ts';
 
 export function junitReport(summary: Summary): string {
   const suites = bySubject(summary.results);
@@ -46,12 +47,30 @@ function suite(
 function testCase(result: Result, summary: Summary): string {
   const head = `    <testcase name="${escapeMarkup(result.id)}" classname="${packageOf(summary)}.${escapeMarkup(result.subject)}" time="${(result.durationMs / 1000).toFixed(3)}"`;
   const kind = kindOf(result, summary);
-  if (kind === undefined) return `${head}/>\n`;
+  if (kind === undefined)
+    return result.verdict === 'notice'
+      ? `${head}><system-out>${escapeMarkup(`notice: ${because(result)}`)}</system-out></testcase>\n`
+      : `${head}/>\n`;
   const reason = summary.weighed.expected.get(result.id);
   const message = reason === undefined ? because(result) : `expected failure: ${reason}`;
   if (kind === 'skipped')
     return `${head}><skipped message="${escapeMarkup(message)}"/></testcase>\n`;
-  return `${head}><${kind} message="${escapeMarkup(message)}" type="${result.verdict}">${escapeMarkup(because(result))}</${kind}></testcase>\n`;
+  return `${head}><${kind} message="${escapeMarkup(message)}" type="${result.verdict}">${escapeMarkup(evidence(result, summary))}</${kind}></testcase>\n`;
+}
+
+/** What a ticket needs: the rule, what was sent and answered, and a command that repeats it. */
+function evidence(result: Result, summary: Summary): string {
+  const { subject, timeline = [], before, broken } = result;
+  const facts = [['Rule', summary.sentenceOf(subject)], ...factsOf(result, summary)];
+  const lines = facts.map(([name, text]) => `${name}: ${text}`);
+  lines.push(...timeline.map((line) => `Time: ${line}`));
+  for (const exchange of [before, broken]) {
+    if (exchange === undefined) continue;
+    const { method, url, requestBody = '' } = exchange;
+    lines.push('', `Request: ${method} ${url} ${requestBody}`.trimEnd());
+    lines.push(`Reply: ${replyText(exchange)}`, `Again: ${curlOf(exchange)}`);
+  }
+  return lines.join('\n');
 }
 
 function packageOf({ title }: Summary): string {
@@ -63,9 +82,11 @@ function kindOf(result: Result, summary: Summary): 'failure' | 'error' | 'skippe
   switch (result.verdict) {
     case 'passed':
     case 'observed':
+    case 'notice':
       return undefined;
     case 'failed':
     case 'spelling':
+    case 'flaky':
       return 'failure';
     case 'error':
       return 'error';

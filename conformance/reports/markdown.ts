@@ -1,7 +1,9 @@
 /** For a pull request or a wiki: the rules in a table, then the failures. */
 
-import { isFailure, verdicts } from '../result.ts';
-import { because, type Summary, verdictName } from './summary.ts';
+import { comparisonLines } from '../comparison.ts';
+import { isFailure, type Verdict, verdicts } from '../result.ts';
+import { because, type Summary, skipReasons, verdictName } from './summary.ts';
+import { testedLine } from './text.ts';
 
 export function markdownReport(summary: Summary): string {
   const lines = [
@@ -23,11 +25,18 @@ export function markdownReport(summary: Summary): string {
     ),
     '',
   ];
-  const troubled = summary.results.filter(
-    ({ verdict, kind }) => isFailure(verdict) || (verdict === 'not_exercised' && kind === 'rule'),
-  );
+  lines.push(testedLine(summary), '');
+  if (summary.comparison !== undefined)
+    lines.push(...comparisonLines(summary.comparison).map((line) => `- ${cell(line)}`), '');
+  const heard = (verdict: Verdict) => verdict === 'notice' || isFailure(verdict);
+  const troubled = [
+    ...summary.results.filter(({ verdict }) => heard(verdict)),
+    ...summary.results.filter(
+      ({ verdict, kind }) => verdict === 'not_exercised' && kind === 'rule',
+    ),
+  ];
   if (troubled.length > 0) {
-    lines.push('## Not passed', '', '| case | verdict | why |', '|---|---|---|');
+    lines.push('## Not passed, and notices', '', '| case | verdict | why |', '|---|---|---|');
     for (const result of troubled) {
       const reason = summary.weighed.expected.get(result.id);
       const note = reason === undefined ? '' : ` (expected: ${reason})`;
@@ -35,9 +44,11 @@ export function markdownReport(summary: Summary): string {
     }
     lines.push('');
   }
-  const skipped = summary.results.filter(({ verdict }) => verdict === 'skipped');
-  if (skipped.length > 0)
-    lines.push('## Skipped', '', ...skipped.map((one) => `- ${one.id}: ${cell(because(one))}`), '');
+  const skipped = skipReasons(summary.results);
+  if (skipped.length > 0) lines.push('## Skipped', '');
+  for (const [why, its] of skipped)
+    lines.push(`- ${cell(why)}: ${its.map(({ id }) => id).join(', ')}`);
+  if (skipped.length > 0) lines.push('');
   const seen = Object.entries(summary.discovered.answers);
   if (seen.length > 0)
     lines.push(

@@ -1,4 +1,5 @@
 /** The input of every report: a finished run, compared with the expectations. */
+import type { Comparison } from '../comparison.ts';
 import type { Discovered } from '../discover.ts';
 import type { Weighed } from '../expected.ts';
 import type { RuleVerdict } from '../outcome.ts';
@@ -14,6 +15,8 @@ export interface Summary {
   readonly baseUrl: string;
   readonly startedAt: string;
   readonly durationMs: number;
+  /** Of random values, if there are any. */
+  readonly seed?: number;
   readonly exitCode: number;
   readonly interrupted: boolean;
   readonly reachable: boolean;
@@ -25,6 +28,9 @@ export interface Summary {
   readonly interruptions: Readonly<Record<string, number>>;
   readonly counts: Readonly<Record<Verdict, number>>;
   readonly rules: readonly RuleVerdict[];
+  /** Rules that had to be tested and were not. */
+  readonly unmet?: readonly string[];
+  readonly comparison?: Comparison;
   readonly results: readonly Result[];
   readonly weighed: Weighed;
   readonly discovered: Discovered;
@@ -37,10 +43,35 @@ export function verdictName(verdict: Verdict, { observedName }: Summary): string
 
 /** The reason for a verdict, in one line. */
 export function because(result: Result): string {
+  const again = result.verdict === 'flaky' ? `${result.reason}: ` : '';
   if (result.expected !== undefined)
-    return `expected ${result.expected}; actual ${result.actual ?? 'nothing'}`;
+    return `${again}expected ${result.expected}; actual ${result.actual ?? 'nothing'}`;
   if (result.verdict === 'observed') return JSON.stringify(result.seen);
   return (result.reason ?? '').split('\n')[0] ?? '';
+}
+
+/** What a report for people says of a case, besides its exchanges. */
+export function factsOf(result: Result, { weighed }: Summary): [string, string][] {
+  const facts: [string, string | undefined][] = [
+    ['Sends', result.sends],
+    ['Demands', result.demands],
+    ['Expected', result.expected],
+    ['Actual', result.actual],
+    ['Observed', result.verdict === 'observed' ? because(result) : undefined],
+    ['Reason', result.reason],
+    ['Expected failure', weighed.expected.get(result.id)],
+  ];
+  return facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+}
+
+/** The reasons of skipped cases, the most frequent first. */
+export function skipReasons(results: readonly Result[]): [string, Result[]][] {
+  const reasons = new Map<string, Result[]>();
+  for (const result of results) {
+    if (result.verdict !== 'skipped' || result.kind !== 'rule') continue;
+    reasons.set(because(result), [...(reasons.get(because(result)) ?? []), result]);
+  }
+  return [...reasons].sort((a, b) => b[1].length - a[1].length);
 }
 
 /** Escapes text for XML and HTML; replaces characters that XML 1.0 cannot hold. */

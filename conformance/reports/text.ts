@@ -1,9 +1,12 @@
 /** For people at a terminal: a line as each case ends, then a summary of failures. */
 
 import { foreignTexts } from '../../src/commands/foreign-text.ts';
+import { many } from '../../src/commands/table.ts';
+import { comparisonLines } from '../comparison.ts';
 import type { Exchange } from '../exchange.ts';
-import { isFailure, type Result, verdicts } from '../result.ts';
-import { because, type Summary } from './summary.ts';
+import { type Finding, findingsOf, untested } from '../outcome.ts';
+import { type Result, verdicts } from '../result.ts';
+import { because, factsOf, type Summary, skipReasons } from './summary.ts';
 
 export function progressLine(judged: Result, done: number, total: number): string {
   const result = foreignTexts(judged);
@@ -14,28 +17,24 @@ export function progressLine(judged: Result, done: number, total: number): strin
 
 export function textReport(judged: Summary): string {
   const summary = foreignTexts(judged);
-  const lines: string[] = [''];
   const { weighed } = summary;
-  for (const result of summary.results) {
-    if (!isFailure(result.verdict) || weighed.expected.has(result.id)) continue;
-    lines.push(`${result.verdict.toUpperCase()}  ${result.id}`);
-    lines.push(`  Rule      ${summary.sentenceOf(result.subject)}`);
-    lines.push(`  Sends     ${result.sends}`);
-    if (result.demands !== undefined) lines.push(`  Demands   ${result.demands}`);
-    if (result.expected !== undefined) lines.push(`  Expected  ${result.expected}`);
-    if (result.actual !== undefined) lines.push(`  Actual    ${result.actual}`);
-    if (result.broken !== undefined) lines.push(`  Request   ${requestLine(result.broken)}`);
-    if (result.reason !== undefined) lines.push(`  Reason    ${result.reason}`);
-    lines.push('');
-  }
-  for (const [title, verdict] of [
-    ['Not exercised', 'not_exercised'],
-    ['Skipped', 'skipped'],
-  ] as const) {
-    const its = summary.results.filter((one) => one.verdict === verdict && one.kind === 'rule');
-    if (its.length === 0) continue;
-    lines.push(`${title}:`, ...its.map((one) => `  ${one.id}: ${because(one)}`), '');
-  }
+  const lines = [
+    '',
+    ...findingsOf(summary.results, weighed).flatMap((finding) => findingLines(finding, summary)),
+  ];
+  const unexercised = summary.results.filter(
+    ({ verdict, kind }) => verdict === 'not_exercised' && kind === 'rule',
+  );
+  if (unexercised.length > 0)
+    lines.push('Not exercised:', ...unexercised.map((one) => `  ${one.id}: ${because(one)}`), '');
+  // Each has had a line of its own; here is what they need.
+  const reasons = skipReasons(summary.results);
+  if (reasons.length > 0)
+    lines.push(
+      'Skipped:',
+      ...reasons.map(([why, its]) => `  ${many(its.length, 'case')}: ${why}`),
+      '',
+    );
   for (const [id, reason] of weighed.expected) lines.push(`Expected to fail: ${id} (${reason})`);
   for (const line of weighed.stale) lines.push(`Stale expectation: ${line}`);
   const untold = Object.entries(summary.discovered.untold);
@@ -45,6 +44,7 @@ export function textReport(judged: Summary): string {
       ...untold.map(([name, why]) => `  ${name}: ${why.split('\n')[0]}`),
       '',
     );
+  if (summary.comparison !== undefined) lines.push(...comparisonLines(summary.comparison), '');
   const passed = summary.rules.filter(({ verdict }) => verdict === 'passed').length;
   lines.push(
     `${passed} of ${summary.rules.length} rules passed. Cases: ${verdicts
@@ -59,7 +59,30 @@ export function textReport(judged: Summary): string {
     );
   if (!summary.reachable) lines.push(`${summary.baseUrl} is not reachable.`);
   if (summary.interrupted) lines.push('Interrupted: these are the results so far.');
+  lines.push(testedLine(summary));
   return `${lines.join('\n')}\n`;
+}
+
+/** The last line: it decides what a green run is worth. */
+export function testedLine({ rules, unmet = [] }: Pick<Summary, 'rules' | 'unmet'>): string {
+  if (unmet.length > 0) return `Required and not tested: ${unmet.join(', ')}.`;
+  const open = untested(rules);
+  return open.length === 0
+    ? `All ${many(rules.length, 'rule')} of this run were tested.`
+    : `Not tested: ${many(open.length, 'rule')} of ${rules.length}: ${open.join(', ')}.`;
+}
+
+function findingLines({ verdict, results: [result, ...others] }: Finding, summary: Summary) {
+  const also =
+    others.length > 0 ? ` and ${many(others.length, 'more case')} of the same cause` : '';
+  const lines = [`${verdict.toUpperCase()}  ${result.id}${also}`];
+  const add = (name: string, text: string) => lines.push(`  ${name.padEnd(9)} ${text}`);
+  add('Rule', summary.sentenceOf(result.subject));
+  for (const [name, text] of factsOf(result, summary)) add(name, text);
+  if (result.broken !== undefined) add('Request', requestLine(result.broken));
+  for (const line of result.timeline ?? []) add('Time', line);
+  for (const other of others) add('Also', `${other.id}: ${because(other)}`);
+  return [...lines, ''];
 }
 
 const longestRequest = 300;

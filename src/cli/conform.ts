@@ -6,7 +6,12 @@ import { conform as harness, type OwnSimulator } from '../../conformance/main.ts
 import type { CommandIo } from '../commands/flags.ts';
 
 export function conform(argv: readonly string[], io: CommandIo): Promise<number> {
-  return harness(argv, { stdout: io.out, stderr: io.error, startOwn });
+  return harness(argv, {
+    stdout: io.out,
+    stderr: io.error,
+    startOwn,
+    isTerminal: process.stdout.isTTY,
+  });
 }
 
 /** Uses a manual clock, so that the harness can advance a day in no time. */

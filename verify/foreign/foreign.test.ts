@@ -15,7 +15,8 @@ test.concurrent.each(sample(Object.entries(variations), 2))(
   async (_, variation) => {
     const server = await serveForeign(variation);
     try {
-      const { results } = await runConform([server.baseUrl, ...patterns, ...server.flags]);
+      const argv = [server.baseUrl, ...patterns, ...server.flags, '--timeout', '10s'];
+      const { results } = await runConform(argv);
       expect(failures(results)).toEqual([]);
       expect(results.filter(({ verdict }) => verdict === 'passed').length).toBeGreaterThan(30);
     } finally {

@@ -68,5 +68,5 @@ async function answer(
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const name = process.argv[2] ?? 'plain';
   const { baseUrl, flags } = await serveForeign(variations[name] ?? plain);
-  process.stdout.write(`npm run conform -- ${baseUrl} ${flags.join(' ')} --timeout 2m\n`);
+  process.stdout.write(`npm run conform -- ${baseUrl} ${flags.join(' ')}\n`);
 }

@@ -40,7 +40,7 @@ test.each([
     const { results, out } = await runWithFlags(['LIMIT', 'ERR', 'AUTH-6'], plan);
     const troubled = results.filter(
       ({ verdict, kind }) =>
-        ['failed', 'spelling', 'error'].includes(verdict) ||
+        ['failed', 'spelling', 'flaky', 'error'].includes(verdict) ||
         (kind === 'rule' && verdict === 'not_exercised'),
     );
     expect(troubled, out).toEqual([]);

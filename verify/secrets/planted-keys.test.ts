@@ -176,7 +176,7 @@ async function useHarness(baseUrl: string, control: string): Promise<void> {
     const reports = reportKinds
       .filter((kind) => kind !== 'text')
       .flatMap((kind) => ['--report', `${kind}=${join(folder, `${name}.${kind}`)}`]);
-    await conform([baseUrl, ...cases, ...more, ...reports], io);
+    await conform([baseUrl, ...cases, ...more, ...reports, '--timeout', '10s'], io);
   }
 }
 

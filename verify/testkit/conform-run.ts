@@ -56,7 +56,9 @@ export async function runConform(
 
 /** The results that fail a rule or are errors of the harness itself. */
 export function failures(results: readonly CaseResult[]): CaseResult[] {
-  return results.filter(({ verdict }) => ['failed', 'spelling', 'error'].includes(verdict));
+  return results.filter(({ verdict }) =>
+    ['failed', 'spelling', 'flaky', 'error'].includes(verdict),
+  );
 }
 
 /** Starts a simulator with a control port, as `conform` does for a run without a base_url. */

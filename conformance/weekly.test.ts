@@ -1,0 +1,145 @@
+/**
+ * What a weekly run needs: a green that says what it tested, a comparison with last week, failures
+ * that are judged again, and known ones that a run writes itself.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect, test } from 'vitest';
+import { allFlags, type Fake, fake, run } from '../verify/harness/fake-servers.ts';
+import { conform } from './main.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'conformance-weekly-'));
+const file = (name: string) => join(folder, name);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let server: Fake | undefined;
+afterEach(() => server?.close());
+
+/** Statistics that never fail, or always; everything else is 401. */
+async function statistics(state: { broken: boolean }): Promise<string> {
+  server = await fake((request, response) => {
+    const isKnown = request.headers.authorization !== undefined && request.url?.includes('stats');
+    const status = !isKnown ? 401 : state.broken ? 429 : 200;
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end('{"messages": 1}');
+  });
+  return server.url;
+}
+
+const lastLine = (out: string) => out.trimEnd().split('\n').at(-1);
+
+test('--require fails a run that did not test the rule, and the last line names it: exit 4', async () => {
+  const url = await statistics({ broken: false });
+  const argv = [url, '--api-key', 'smst_key', 'LIMIT-6/stats', 'SEND-4/fifty-at-once'];
+  const without = await run(...argv);
+  expect(without.code).toBe(0);
+  expect(lastLine(without.out)).toBe('Not tested: 1 rule of 2: SEND-4.');
+  expect((await run(...argv, '--require', 'LIMIT-6')).code).toBe(0);
+  for (const rule of ['SEND-4', 'all', 'READ-1']) {
+    const required = await run(...argv, '--require', rule);
+    expect(required.code).toBe(4);
+    expect(lastLine(required.out)).toContain('Required and not tested: ');
+  }
+});
+
+test('--require of an unknown rule is refused: exit 2', async () => {
+  const { code, err } = await run('http://127.0.0.1:9', '--require', 'SEND-99');
+  expect(code).toBe(2);
+  expect(err).toBe(
+    'smstwin conform: --require SEND-99: expected the id of a rule, such as SEND-4, or all\n',
+  );
+});
+
+test('a run that --timeout cut short has reached its budget of time: exit 6', async () => {
+  const url = await statistics({ broken: false });
+  const { code, out } = await run(url, ...allFlags, 'LIMIT-6/stats', 'ERR-3', '--timeout', '30s');
+  expect(out).toContain('longer than --timeout allows');
+  expect(code).toBe(6);
+});
+
+test('a whole run fits into the default of --timeout', async () => {
+  const flags = [...allFlags, '--second-from', '+12025550111', '--other-api-key', 'smst_other'];
+  const all = [...flags, '--exhausted-from', '+12025550131', '--profile', 'full', '--dry-run'];
+  let out = '';
+  const io = { stdout: (text: string) => (out += text), stderr: () => {} };
+  expect(await conform(['http://127.0.0.1:9', ...all], io)).toBe(0);
+  expect(out).toContain('Sends: about');
+  expect(out).not.toContain('longer than --timeout allows');
+});
+
+test('--compare names what is new, fixed and newly skipped, whatever the exit code', async () => {
+  const state = { broken: false };
+  const url = await statistics(state);
+  const argv = [url, '--api-key', 'smst_key', 'LIMIT-6/stats'];
+  await run(...argv, '--report', `json=${file('sound')}`);
+  state.broken = true;
+  const report = ['--report', `json=${file('broken')}`];
+  const worse = await run(...argv, '--compare', file('sound'), ...report);
+  expect(worse.code).toBe(1);
+  expect(worse.out).toMatch(/Since \S+, new failures: LIMIT-6\/stats\n/);
+  const { comparison } = JSON.parse(readFileSync(file('broken'), 'utf8'));
+  expect(comparison).toMatchObject({ newFailures: ['LIMIT-6/stats'], fixed: [] });
+  state.broken = false;
+  const better = await run(...argv, '--compare', file('broken'));
+  expect(better.code).toBe(0);
+  expect(better.out).toMatch(/Since \S+, fixed: LIMIT-6\/stats\n/);
+  const less = await run(url, 'LIMIT-6/stats', '--compare', file('sound'));
+  expect(less.out).toMatch(/Since \S+, newly skipped: LIMIT-6\/stats\n/);
+});
+
+test('--compare with a file that is no report is refused in one line: exit 2', async () => {
+  writeFileSync(file('other.json'), '{"results": []}');
+  for (const name of ['other.json', 'none.json']) {
+    const { code, err } = await run('http://127.0.0.1:9', '--compare', file(name));
+    expect(code).toBe(2);
+    expect(err.trimEnd().split('\n')).toHaveLength(1);
+    expect(err).toContain(`--compare ${file(name)}: `);
+  }
+});
+
+test('--recheck calls a failure flaky that passes when it is judged again', async () => {
+  const state = { broken: true };
+  const url = await statistics(state);
+  let out = '';
+  const argv = [url, '--api-key', 'smst_key', 'LIMIT-6/stats', '--recheck'];
+  const code = await conform(argv, {
+    stdout: (text) => {
+      out += text;
+      state.broken = false;
+    },
+    stderr: () => {},
+  });
+  expect(code).toBe(1);
+  expect(out).toContain('FLAKY  LIMIT-6/stats');
+  expect(out).toContain('failed, and passed when judged again');
+  state.broken = true;
+  const lasting = await run(...argv);
+  expect(lasting.out).toContain('FAILED  LIMIT-6/stats');
+});
+
+test('--write-expected writes a file that --expected reads: the next run is green', async () => {
+  const url = await statistics({ broken: true });
+  const argv = [url, '--api-key', 'smst_key', 'LIMIT-6/stats'];
+  const known = file('known.json');
+  expect((await run(...argv, '--write-expected', known)).code).toBe(1);
+  const { expected } = JSON.parse(readFileSync(known, 'utf8'));
+  expect(expected).toMatchObject([{ case: 'LIMIT-6/stats' }]);
+  expect(expected[0].reason).toMatch(/^seen on \d{4}-\d\d-\d\d: expected /);
+  const entry = { case: 'SEND-3/new-message-is-202', reason: 'ticket 7' };
+  writeFileSync(known, JSON.stringify({ expected: [...expected, entry] }));
+  const again = await run(...argv, '--expected', known, '--write-expected', known);
+  expect(again.code).toBe(0);
+  const { expected: kept } = JSON.parse(readFileSync(known, 'utf8'));
+  expect(kept).toEqual([entry, ...expected]);
+});
+
+test('a silent endpoint costs --reply-timeout, not --timeout', async () => {
+  server = await fake((request, response) => {
+    if (request.url?.includes('stats')) return;
+    response.writeHead(401).end('{}');
+  });
+  const { code, err } = await run(server.url, '--reply-timeout', '200ms', '--timeout', '2m');
+  expect(code).toBe(3);
+  expect(err).toContain('timed out');
+});
