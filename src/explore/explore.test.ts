@@ -71,3 +71,15 @@ test('a client whose requests differ between runs rejects with the request that 
     'the client differs between runs without any fault: only one of two made the request send 2, attempt 1',
   );
 });
+
+test('a client that sleeps less than a millisecond until a deadline gets there', async () => {
+  const sleeping: ExploreOptions['client'] = async ({ fetch, baseUrl, apiKey }) => {
+    const untilMs = Date.now() + 2.5;
+    while (Date.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 0.3));
+    await fetch(`${baseUrl}/api/v1/account/stats/`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+  };
+  const { exitCode } = await explore({ client: sleeping, depth: 1, faults: ['slow'] });
+  expect(exitCode).toBe(0);
+});

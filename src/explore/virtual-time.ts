@@ -2,13 +2,8 @@
  * Virtual time: replaces the timers and `Date` of the process, so that a client that waits a minute
  * costs no time. Moves to the next timer when the client has nothing else to do.
  */
-import { syncBuiltinESMExports } from 'node:module';
-import realTimers from 'node:timers';
 import fakeTimers from '@sinonjs/fake-timers';
-
-// Read at load time, because the module's functions are replaced while time is virtual.
-const { setImmediate, setTimeout } = realTimers;
-const platformTimeout = AbortSignal.timeout;
+import { areTimersFake, fakeRestOfTime, nextTurn, realTimers } from '../testing/rest-of-time.ts';
 
 /** Turns of the event loop in which a client may act on what it got, before time moves on. */
 const quietTurns = 3;
@@ -27,10 +22,11 @@ export interface Work {
 
 export class VirtualTime {
   readonly #clock: fakeTimers.Clock;
+  readonly end: () => void;
 
   /** Throws if other fake timers are installed. */
   constructor(startMs: number) {
-    if ('clock' in globalThis.setTimeout || 'clock' in globalThis.Date) {
+    if (areTimersFake()) {
       throw new Error('explore fakes the timers itself: call vi.useRealTimers() before it');
     }
     this.#clock = fakeTimers.install({
@@ -40,14 +36,7 @@ export class VirtualTime {
         ...(['Date', 'performance', 'hrtime'] as const),
       ],
     });
-    AbortSignal.timeout = timeoutSignal;
-    syncBuiltinESMExports();
-  }
-
-  end(): void {
-    this.#clock.uninstall();
-    AbortSignal.timeout = platformTimeout;
-    syncBuiltinESMExports();
+    this.end = fakeRestOfTime(() => this.#clock.uninstall());
   }
 
   /**
@@ -66,20 +55,8 @@ export class VirtualTime {
         if (this.#clock.now > endMs) return false;
       } else {
         if (++idleTurns * idleMs > (isWaiting() ? mostHungMs : mostIdleMs)) return false;
-        await new Promise((resolve) => setTimeout(resolve, idleMs));
+        await new Promise((resolve) => realTimers.setTimeout(resolve, idleMs));
       }
     }
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
-}
-
-/** Replaces `AbortSignal.timeout`, which counts real time even when timers are replaced. */
-function timeoutSignal(delayMs: number): AbortSignal {
-  const controller = new AbortController();
-  const reason = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
-  globalThis.setTimeout(() => controller.abort(reason), delayMs);
-  return controller.signal;
 }

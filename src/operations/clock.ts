@@ -117,6 +117,12 @@ export const clock = {
     arguments: (how: Advance | string | number): AdvanceInput => withUnit(how),
     run: (live, how) => {
       const { simulation, wallClock } = live;
+      if (wallClock.mover !== undefined) {
+        throw new OperationRefused(
+          'invalid',
+          `this would move the service without its client: use ${wallClock.mover}.advance()`,
+        );
+      }
       const { clock } = simulation;
       const target = targetOf(how, clock.now());
       const fired = target === 'idle' ? runUntilIdle(simulation) : clock.advanceTo(target);

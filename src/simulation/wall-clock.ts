@@ -19,6 +19,7 @@ export class WallClock {
   readonly #settings: ClockSettings;
   readonly #onAnchor: (rate: number) => void;
   #boundTo: (() => number) | undefined;
+  #mover: string | undefined;
   #mode: ClockMode;
   #rate: number;
   #anchorWallMs = 0;
@@ -67,6 +68,11 @@ export class WallClock {
     return this.#mode;
   }
 
+  /** What alone may move a bound clock. */
+  get mover(): string | undefined {
+    return this.#mode === 'bound' ? this.#mover : undefined;
+  }
+
   /** Simulated seconds per second: 0 for a manual clock, 1 for a real one. */
   get rate(): number {
     return this.#mode === 'manual' ? 0 : this.#mode === 'scaled' ? this.#rate : 1;
@@ -89,9 +95,13 @@ export class WallClock {
     this.anchor();
   }
 
-  /** Virtual time continues from the present and follows `now`, also after a reset. */
-  follow(now: () => number): void {
+  /**
+   * Virtual time continues from the present and follows `now`, also after a reset. `mover`: what
+   * alone may move it, because it moves a client with it.
+   */
+  follow(now: () => number, mover?: string): void {
     this.#boundTo = now;
+    this.#mover = mover;
     this.setMode('bound', undefined);
   }
 

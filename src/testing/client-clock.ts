@@ -4,10 +4,9 @@
  */
 import { channel } from 'node:diagnostics_channel';
 import { performance } from 'node:perf_hooks';
-// The real timers, even if the test fakes the global ones.
-import { setImmediate, setTimeout } from 'node:timers/promises';
 import { vi } from 'vitest';
 import { durationMs } from '../operations/duration.ts';
+import { type FiredTimer, fakeRestOfTime, nextTurn, realTimers } from './rest-of-time.ts';
 
 /** Turns of the event loop in which a client may react before time moves on. */
 const quietTurns = 3;
@@ -15,28 +14,55 @@ const quietTurns = 3;
 const mostStandstillMs = 250;
 /** Real time between two checks of work that waits for no timer. */
 const idleMs = 1;
+/** A timer of more than 24.8 days would fire at once. */
+const longestStepMs = 86_400_000;
 
-export class ClientClock {
-  readonly #requests = new OpenRequests();
-
+/** Moves the time of a client and of the service together. */
+export interface ClientClock {
   /** The time of client and service, in epoch milliseconds. */
+  now(): number;
+  /** Moves time by `'24h'` or milliseconds, and runs everything that falls due. */
+  advance(by: string | number): Promise<void>;
+  /** Moves time from timer to timer until `work` has ended; resolves or rejects with it. */
+  until<T>(work: Promise<T> | (() => Promise<T>)): Promise<T>;
+}
+
+/** The clock over Vitest's fake timers, which are installed already. */
+export class FakedClientClock implements ClientClock {
+  readonly #requests = new OpenRequests();
+  readonly #uninstall: () => void;
+  /** How many calls have not ended yet. */
+  #open = 0;
+  #openedAtMs = 0;
+  #fired = 0;
+  #lastFired: FiredTimer | undefined;
+  #isEnded = false;
+
+  constructor(uninstall: () => void) {
+    this.#uninstall = fakeRestOfTime(uninstall, (timer) => {
+      this.#fired++;
+      this.#lastFired = timer;
+    });
+  }
+
   now(): number {
     return Date.now();
   }
 
-  /** Moves time by `'24h'` or milliseconds, and runs everything that falls due. */
   async advance(by: string | number): Promise<void> {
-    const delayMs = typeof by === 'number' ? by : durationMs(by, 'by');
-    let isOver = false;
-    globalThis.setTimeout(() => {
-      isOver = true;
-    }, delayMs);
-    await this.#run(() => isOver);
+    const endMs = Date.now() + durationMs(by, 'by');
+    for (let leftMs = endMs - Date.now(); leftMs > 0; leftMs = endMs - Date.now()) {
+      let isOver = false;
+      const end = () => {
+        isOver = true;
+      };
+      globalThis.setTimeout(end, Math.min(leftMs, longestStepMs));
+      await this.#run(() => isOver);
+    }
     await vi.advanceTimersByTimeAsync(0);
     await this.#settle();
   }
 
-  /** Moves time from timer to timer until `work` has ended; resolves or rejects with it. */
   async until<T>(work: Promise<T> | (() => Promise<T>)): Promise<T> {
     const started = typeof work === 'function' ? work() : work;
     let isOver = false;
@@ -48,26 +74,57 @@ export class ClientClock {
     return started;
   }
 
-  /** Stops watching the requests of the process. */
-  end(): void {
+  /** Stops moving time and restores the timers. Returns what the test still waited for, if any. */
+  end(): string | undefined {
+    const stuck = this.#open === 0 ? undefined : this.#stuck();
+    this.#isEnded = true;
     this.#requests.end();
+    this.#uninstall();
+    return stuck;
+  }
+
+  #stuck(): string {
+    const seconds = (Date.now() - this.#openedAtMs) / 1_000;
+    const moved = `clientClock still moves time (${seconds} s, ${this.#fired} timers so far)`;
+    if (vi.getTimerCount() > 0 && this.#lastFired !== undefined) {
+      return `${moved}, and the work does not end; the last timer: ${described(this.#lastFired)}`;
+    }
+    return (
+      `${moved}, and the work waits for none of its timers: for something outside this process, ` +
+      'or for a real timer, kept from before the test (such as `const { setTimeout } = globalThis`)'
+    );
   }
 
   async #run(isOver: () => boolean): Promise<void> {
+    if (this.#open++ === 0) {
+      this.#openedAtMs = Date.now();
+      this.#fired = 0;
+    }
     for (;;) {
       await this.#settle(isOver);
-      if (isOver()) return;
-      if (vi.getTimerCount() === 0) await setTimeout(idleMs);
-      else await vi.advanceTimersToNextTimerAsync();
+      if (isOver() || this.#isEnded) break;
+      if (vi.getTimerCount() > 0) await vi.advanceTimersToNextTimerAsync();
+      else await new Promise((resolve) => void realTimers.setTimeout(resolve, idleMs));
     }
+    this.#open--;
   }
 
   async #settle(isOver = () => false): Promise<void> {
     for (let turns = 0; turns < quietTurns && !isOver(); turns++) {
-      await setImmediate();
+      await nextTurn();
       if (this.#requests.isBusy) turns = 0;
     }
   }
+}
+
+const ownFiles =
+  /[/\\]rest-of-time\.|[/\\]smstwin[/\\]dist[/\\]|fake-timers|[/\\]vitest[/\\]dist|\(?node:/;
+
+/** The timer, with the line that set it. */
+function described({ name, ms, setBy }: FiredTimer): string {
+  const frames = (setBy.stack ?? '').split('\n').slice(1);
+  const place = frames.find((frame) => !ownFiles.test(frame));
+  return `${name} of ${ms} ms${place === undefined ? '' : ` ${place.trim()}`}`;
 }
 
 /** Requests of this process without a reply yet, of `node:http` and of undici. */

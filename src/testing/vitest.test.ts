@@ -2,14 +2,27 @@
  * The fixtures as tests use them. The order of these tests matters: each starts on real timers,
  * which the previous one must have restored.
  */
+import { setTimeout as namedSetTimeout } from 'node:timers';
+import {
+  setTimeout as promisedSleep,
+  setInterval as promisedTicks,
+  scheduler,
+} from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
+import { FakedClientClock } from './client-clock.ts';
 import { test } from './vitest.ts';
 
 const stats = '/api/v1/account/stats/';
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-beforeEach(() => expect(vi.isFakeTimers()).toBe(false));
+const platform = { namedSetTimeout, promisedSleep, timeout: AbortSignal.timeout };
+
+beforeEach(() => {
+  expect(vi.isFakeTimers()).toBe(false);
+  expect({ namedSetTimeout, promisedSleep, timeout: AbortSignal.timeout }).toEqual(platform);
+});
 afterEach(() => void vi.useRealTimers());
 
 test('without clientClock the simulator has a manual clock, and timers are real', ({
@@ -38,6 +51,86 @@ test('time moves by exactly the requested duration, with any timers', async ({ c
   await clientClock.advance(1_000);
   expect(fired).toEqual([999, 1_000]);
   expect(clientClock.now() - startMs).toBe(1_000);
+});
+
+test('more than one timer of Node can wait for: 31 days, and a timer on the way', async ({
+  simulator,
+  clientClock,
+}) => {
+  const startMs = clientClock.now();
+  const woken = sleep(86_400_000).then(() => clientClock.now() - startMs);
+  await clientClock.advance('31d');
+  expect(clientClock.now() - startMs).toBe(31 * 86_400_000);
+  expect(simulator.clock.now()).toBe(clientClock.now());
+  expect(await woken).toBe(86_400_000);
+  await clientClock.advance(0);
+  expect(clientClock.now() - startMs).toBe(31 * 86_400_000);
+});
+
+test('a sleep of less than a millisecond takes one, as in Node', async ({ clientClock }) => {
+  const startMs = clientClock.now();
+  await clientClock.until(async () => {
+    while (clientClock.now() < startMs + 1.3) await sleep(0.3);
+    await promisedSleep(0);
+  });
+  expect(clientClock.now() - startMs).toBe(3);
+});
+
+test('timers that were imported by name, and the timeouts of signals, move with it', async ({
+  clientClock,
+}) => {
+  const waits = {
+    named: () => new Promise((resolve) => namedSetTimeout(resolve, 60_000)),
+    promised: () => promisedSleep(60_000),
+    promisified: () => promisify(setTimeout)(60_000),
+    interval: async () => {
+      for await (const _ of promisedTicks(60_000)) return;
+    },
+    aborted: () =>
+      promisedSleep(90_000, undefined, { signal: AbortSignal.timeout(60_000) }).catch(
+        (error: Error) => expect(error).toMatchObject({ name: 'AbortError', code: 'ABORT_ERR' }),
+      ),
+    scheduled: () => scheduler.wait(60_000),
+    signal: () =>
+      new Promise((resolve) => {
+        AbortSignal.timeout(60_000).addEventListener('abort', resolve);
+      }),
+  };
+  for (const [name, wait] of Object.entries(waits)) {
+    const startMs = clientClock.now();
+    await clientClock.until(wait);
+    expect([name, clientClock.now() - startMs]).toEqual([name, 60_000]);
+  }
+});
+
+test('moving the service alone is refused, with what to do', ({ simulator, clientClock }) => {
+  expect(() => simulator.clock.advance('1h')).toThrow(
+    'this would move the service without its client: use clientClock.advance()',
+  );
+  expect(simulator.clock.now()).toBe(clientClock.now());
+});
+
+test('work that never ends names the timer that it waits for', async () => {
+  vi.useFakeTimers();
+  const clock = new FakedClientClock(() => vi.useRealTimers());
+  let polls = 0;
+  const polling = () => {
+    polls++;
+    setTimeout(polling, 1_000);
+  };
+  void clock.until(() => new Promise<void>(polling));
+  await vi.waitUntil(() => polls > 3, { timeout: 20_000 });
+  expect(clock.end()).toMatch(
+    /still moves time \([\d.]+ s, \d+ timers so far\).*setTimeout of 1000 ms at .*vitest\.test\.ts/,
+  );
+  expect(vi.isFakeTimers()).toBe(false);
+});
+
+test('work that waits for something else is said to wait for no timer', async () => {
+  vi.useFakeTimers();
+  const clock = new FakedClientClock(() => vi.useRealTimers());
+  void clock.until(new Promise(() => {}));
+  expect(clock.end()).toContain('waits for none of its timers');
 });
 
 test('work runs to its end, and its error is the one of `until`', async ({ clientClock }) => {

@@ -13,7 +13,7 @@
 import { test as base, expect, type TestAPI, vi } from 'vitest';
 import { type PassRefereeOptions, toPassReferee } from '../referee/matcher.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
-import { ClientClock } from './client-clock.ts';
+import { type ClientClock, FakedClientClock } from './client-clock.ts';
 
 export type { PassRefereeOptions } from '../referee/matcher.ts';
 export type { ClientClock } from './client-clock.ts';
@@ -47,18 +47,20 @@ export const test: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>({
     await use(simulator);
     await simulator.close();
   },
-  clientClock: async ({ simulator }, use) => {
+  clientClock: async ({ simulator, task }, use) => {
     const isOurs = !vi.isFakeTimers();
     // In one step: a scaled clock would otherwise advance in between, and the client would start
     // late.
     simulator.wallClock.atOneMoment(() => {
       if (isOurs) vi.useFakeTimers({ now: simulator.clock.now(), toFake: [...clientTimers] });
-      simulator.wallClock.follow(() => Date.now());
+      simulator.wallClock.follow(() => Date.now(), 'clientClock');
     });
-    const clock = new ClientClock();
+    const clock = new FakedClientClock(() => {
+      if (isOurs) vi.useRealTimers();
+    });
     await use(clock);
-    clock.end();
-    if (isOurs) vi.useRealTimers();
+    const stuck = clock.end();
+    if (stuck !== undefined && task.result?.state === 'fail') throw new Error(stuck);
   },
 });
 

@@ -3,7 +3,7 @@
  * tool is required except Go, which takes 460 MB: its recipe runs only if Go is installed.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ServedProcess } from '../testkit/served-process.ts';
@@ -55,7 +55,7 @@ export function recipeSteps(project: string, run: (command: string) => string): 
       'processes at another speed: Node, Python and curl',
       () => atAnotherSpeed(project, run),
     ],
-    ['pytest-3', 'pytest', () => run('pytest-3 -q test_sms.py')],
+    ['pytest-3', 'pytest', () => byPytest(project, run)],
     ['pytest-3', 'a world for each test', () => byWorlds(project, run)],
     ['go', 'Go', () => run('GO111MODULE=off go test sms_test.go')],
     ['curl', 'curl', () => byCurl(project, run)],
@@ -113,6 +113,16 @@ function atAnotherSpeed(project: string, run: (command: string) => string): Prom
     expectIn(run(here(curl)), /"status":"queued"/);
     if (performance.now() - startMs > 60_000) throw new Error('five minutes took one and more');
   });
+}
+
+/** Nothing may remain of the server that the recipe starts. */
+function byPytest(project: string, run: (command: string) => string): void {
+  const folder = join(project, 'pytest');
+  run(`pytest-3 -q --basetemp ${folder} test_sms.py`);
+  const { pid } = JSON.parse(readFileSync(join(folder, 'smstwin0', 'ready.json'), 'utf8')) as {
+    readonly pid: number;
+  };
+  if (existsSync(`/proc/${pid}`)) throw new Error(`the server of the recipe still runs: ${pid}`);
 }
 
 function byCurl(project: string, run: (command: string) => string): Promise<void> {
