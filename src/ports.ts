@@ -2,6 +2,7 @@
  * The two ports of a simulator: the service and the control port.
  */
 
+import { isLoopback } from './commands/flag-values.ts';
 import { matchRoute } from './http/service/routes.ts';
 import { refuseUnread } from './http/service/templated-replies.ts';
 import {
@@ -17,6 +18,11 @@ export interface ListenOptions {
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
+  /**
+   * The base URL to hand out, where clients reach the service by another name or port than it
+   * listens on. Its name is also handed out for the control port, and allowed there as `Host`.
+   */
+  readonly publicUrl?: string | undefined;
   /** Absent or false: no control port. */
   readonly control?: ControlOptions | false;
   readonly transport?: TransportKind;
@@ -49,6 +55,8 @@ export interface Listening {
 
 export interface Ports {
   readonly listening: Listening;
+  /** The URLs for a client that reached the control port by this `Host`. */
+  urlsFor(host: string | undefined): Listening;
   close(): Promise<void>;
 }
 
@@ -59,6 +67,7 @@ const closeGraceMs = 4_000;
 
 export async function openPorts(simulator: Live, options: ListenOptions): Promise<Ports> {
   const { host = loopback, port = 0, control = false, transport: kind = 'hyperexpress' } = options;
+  const { publicUrl } = options;
   const opened: Transport[] = [];
   const close = async () => {
     await Promise.all(opened.map((transport) => transport.close(closeGraceMs)));
@@ -72,17 +81,34 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
     });
     if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
     opened.push(service.transport);
-    const baseUrl = urlOf(host, await service.transport.listen(port, host));
-    if (control === false) return { listening: { baseUrl, controlUrl: null }, close };
+    const servicePort = await service.transport.listen(port, host);
+    const baseUrl = publicUrl ?? urlOf(host, servicePort);
+    if (control === false) {
+      const listening = { baseUrl, controlUrl: null };
+      return { listening, urlsFor: () => listening, close };
+    }
     const { controlApi } = await import('./control/control-api.ts');
     const controlHost = control.host ?? loopback;
+    const publicHost = publicUrl === undefined ? undefined : hostOf(publicUrl);
+    const allowedHosts = [...(control.allowedHosts ?? []), ...(publicHost ? [publicHost] : [])];
     const controlPort = await nodeTransport(
-      controlApi(simulator, { ...control, host: controlHost, token: control.token }),
+      controlApi(simulator, { host: controlHost, token: control.token, allowedHosts }),
       { ...transportOptions, heldLimitBytes: controlHeldLimitBytes },
     );
     opened.push(controlPort);
-    const controlUrl = urlOf(controlHost, await controlPort.listen(control.port ?? 0, controlHost));
-    return { listening: { baseUrl, controlUrl }, close };
+    const ownPort = await controlPort.listen(control.port ?? 0, controlHost);
+    const isPublic = publicHost !== undefined && !isLoopback(controlHost);
+    const controlUrl = urlOf(isPublic ? publicHost : controlHost, ownPort);
+    const urlsFor = (asked: string | undefined): Listening => {
+      if (asked === undefined) return { baseUrl, controlUrl };
+      const hostname = hostOf(`http://${asked}`);
+      const isOurName = publicUrl !== undefined || isLoopback(hostname);
+      return {
+        baseUrl: isOurName ? baseUrl : urlOf(hostname, servicePort),
+        controlUrl: `http://${asked}`,
+      };
+    };
+    return { listening: { baseUrl, controlUrl }, urlsFor, close };
   } catch (error) {
     await close();
     throw error;
@@ -108,4 +134,8 @@ export function serviceHandler(simulator: Live): ServiceHandler {
 function urlOf(host: string, port: number): string {
   const reachable = host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '');
 }

@@ -312,12 +312,17 @@ export class Simulator implements Live, Resumed {
 
   /** The URL of the service; empty while it does not listen. */
   get baseUrl(): string {
-    return this.#urlOf(this.hosting.first.simulator.#ports?.listening.baseUrl);
+    return this.urlsFor(undefined).baseUrl;
   }
 
   /** The URL of the control port; empty while it does not listen. */
   get controlUrl(): string {
-    return this.#urlOf(this.hosting.first.simulator.#ports?.listening.controlUrl);
+    return this.urlsFor(undefined).controlUrl;
+  }
+
+  urlsFor(host: string | undefined): { readonly baseUrl: string; readonly controlUrl: string } {
+    const urls = this.hosting.first.simulator.#ports?.urlsFor(host);
+    return { baseUrl: this.#urlOf(urls?.baseUrl), controlUrl: this.#urlOf(urls?.controlUrl) };
   }
 
   /** Replaces the current simulation. */

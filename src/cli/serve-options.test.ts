@@ -49,6 +49,7 @@ test('every flag sets its option', async () => {
       ['--transport', 'node', '--trust-proxy', '--log', 'json', '--retry-after', 'real'],
       ['--max-messages', '300000'],
       ['--journal', 'run.ndjson', '--journal-max', '64MiB'],
+      ['--public-url', 'https://ci.example/twin/'],
       ['--control-allowed-host', 'SMSTwin', '--control-allowed-host', 'twin.test'],
     ].flat(),
   );
@@ -69,6 +70,7 @@ test('every flag sets its option', async () => {
     port: 0,
     control: { host: '::', port: 9, token: 'T', allowedHosts: ['smstwin', 'twin.test'] },
     transport: 'node',
+    publicUrl: 'https://ci.example/twin',
     readyFile: 'r.json',
     journal: 'run.ndjson',
     journalMaxBytes: 67_108_864,
@@ -126,6 +128,10 @@ test.each([
   ...['0', '1e9', '2000000', 'x'].map((rate): [string[], string] => [
     ['--clock', 'scaled', '--rate', rate],
     `--rate ${rate}: expected simulated seconds per second: a number above 0, at most 1000000`,
+  ]),
+  ...['smstwin:8080', 'ftp://a', 'http://u@a', 'http://a?b'].map((url): [string[], string] => [
+    ['--public-url', url],
+    `--public-url ${url}: expected a URL such as http://smstwin:8080, without a query`,
   ]),
   [['--rate', '60'], '--rate needs --clock scaled; the clock is real'],
   [['--clock', 'manual', '--start-time', '2026'], /^--start-time 2026: expected a time such as /],

@@ -19,6 +19,7 @@ import type { Assumptions } from '../sim/assumptions.ts';
 import { defaultMaxMessages } from '../sim/retention.ts';
 import {
   assumptionValue,
+  baseUrlValue,
   hostNameValue,
   hostValue,
   limitValue,
@@ -46,6 +47,8 @@ export interface ServeOptions {
       }
     | false;
   readonly transport: (typeof transports)[number];
+  /** The base URL to hand out. */
+  readonly publicUrl?: string | undefined;
   readonly readyFile: string | undefined;
   /** The file that records every input; an existing run in it continues. */
   readonly journal?: string | undefined;
@@ -80,6 +83,7 @@ interface ServeFlags {
   readonly journalDir?: string;
   readonly journalMax?: number;
   readonly transport: (typeof transports)[number];
+  readonly publicUrl?: string;
   readonly trustProxy?: boolean;
   readonly log: (typeof logModes)[number];
 }
@@ -194,6 +198,11 @@ export function addServeFlags(command: Command): void {
       'the HTTP server; only node answers HTTP/1.0 (ab, nginx by default)',
       transports,
     ),
+    {
+      flag: '--public-url <url>',
+      about: 'base URL to hand out (default: the Host of the request, if it is allowed)',
+      parse: baseUrlValue,
+    },
     { flag: '--trust-proxy', about: 'read the client IP from X-Forwarded-For' },
     choice('--log <format>', 'log one line per request to stderr', logModes),
   ]);
@@ -229,6 +238,7 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
       ...(flags.controlAllowedHost.length > 0 && { allowedHosts: flags.controlAllowedHost }),
     },
     transport: flags.transport,
+    publicUrl: flags.publicUrl,
     readyFile: flags.readyFile,
     journal: flags.journal,
     journalDir: flags.journalDir,

@@ -62,6 +62,7 @@ export async function serve(
     await simulator.listen({
       host: options.host,
       port: options.port,
+      publicUrl: options.publicUrl,
       control: options.control,
       transport: options.transport,
       onNotice: notice,

@@ -25,6 +25,8 @@ export interface Live extends WorldSimulator {
   readonly baseUrl: string;
   /** The URL of the control port; empty while it does not listen. */
   readonly controlUrl: string;
+  /** The URLs for a client that reached the control port by this `Host`; empty as the two above. */
+  urlsFor(host: string | undefined): { readonly baseUrl: string; readonly controlUrl: string };
   /**
    * Runs one input that changes state: first moves simulated time to the present, then records the
    * operation's name and arguments (JSON values, which a replay uses). `recorded`: the part of the

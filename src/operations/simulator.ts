@@ -37,6 +37,7 @@ export const simulator = {
     summary: 'The clock, and counts of what the simulator holds.',
     output: stateSchema,
     run: stateOf,
+    reply: (state, live, { host }) => ({ ...state, base_url: live.urlsFor(host).baseUrl }),
   }),
 
   /** Checks all invariants of the world: what was checked, and what is broken. */

@@ -85,7 +85,9 @@ export const worlds = {
     summary: 'The worlds that were created and still exist.',
     output: z.strictObject({ worlds: z.array(viewSchema) }),
     run: ({ hosting }) => hosting.list.map(viewOf),
-    reply: (worlds) => ({ worlds }),
+    reply: (worlds, live, { host }) => ({
+      worlds: worlds.map((view) => reachedBy(view, live, host)),
+    }),
   }),
 
   create: defineOperation({
@@ -110,6 +112,7 @@ export const worlds = {
           ),
         ),
       ),
+    reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
 
   get: defineOperation({
@@ -119,6 +122,7 @@ export const worlds = {
     summary: 'One world; `default` is the one that the server started with.',
     output: viewSchema,
     run: (_, world) => viewOf(world),
+    reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
 
   delete: defineOperation({
@@ -143,6 +147,7 @@ export const worlds = {
     examples: [{ name: 'checkout-3-retry' }],
     run: ({ hosting }, world, input) =>
       createdView(withOwnWords(() => hosting.fork(world, optionsOf(input)))),
+    reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
 };
 
@@ -196,16 +201,19 @@ function withOwnWords<T>(act: () => T): T {
 }
 
 function viewOf(world: HostedWorld<Live>): View {
-  const { worldId, name, simulator } = world;
-  const { baseUrl, controlUrl } = simulator;
-  return {
-    world_id: worldId,
-    name,
-    base_url: baseUrl,
-    host_url: hostUrl(baseUrl, worldId),
-    control_url: controlUrl,
-    expires_at: expiryText(world),
-  };
+  const { worldId, name } = world;
+  return { world_id: worldId, name, ...urlsOf(world), expires_at: expiryText(world) };
+}
+
+/** The view with the URLs for a client that reached the control port by this `Host`. */
+function reachedBy<V extends View>(view: V, { hosting }: Live, host: string | undefined): V {
+  const world = hosting.get(view.world_id);
+  return world === undefined ? view : { ...view, ...urlsOf(world, host) };
+}
+
+function urlsOf({ worldId, simulator }: HostedWorld<Live>, host?: string) {
+  const { baseUrl, controlUrl } = simulator.urlsFor(host);
+  return { base_url: baseUrl, host_url: hostUrl(baseUrl, worldId), control_url: controlUrl };
 }
 
 function createdView(world: HostedWorld<Live>): Created {
@@ -213,5 +221,7 @@ function createdView(world: HostedWorld<Live>): Created {
 }
 
 function hostUrl(baseUrl: string, worldId: string): string {
-  return baseUrl === '' ? '' : `http://${worldId}.localhost:${new URL(baseUrl).port}`;
+  if (baseUrl === '') return '';
+  const { protocol, port } = new URL(baseUrl);
+  return `${protocol}//${worldId}.localhost${port === '' ? '' : `:${port}`}`;
 }
