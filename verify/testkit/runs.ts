@@ -1,6 +1,6 @@
 /**
  * How many random runs a property test makes, and how many items of a long list a test uses: few in
- * `npm test`, five times as many with `SMSTWIN_RUNS=5`, as in `npm run test:all`.
+ * `npm test`, three times as many with `SMSTWIN_RUNS=3`, as in `npm run test:all`.
  *
  * The seed is fixed, so that a change lands or fails by what it changed. `SMSTWIN_SEED=N` sets
  * another one.
