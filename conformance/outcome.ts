@@ -54,12 +54,14 @@ export interface Finding {
   readonly results: readonly [Result, ...Result[]];
 }
 
-/** Notices, then failures that no file expects; failures of one cause are one finding. */
+/** Notices, then failures that no file expects, then advice; those of one cause are one finding. */
 export function findingsOf(results: readonly Result[], { expected }: Weighed): Finding[] {
   const findings = new Map<string, [Result, ...Result[]]>();
   const heard = [
     ...results.filter(({ verdict }) => verdict === 'notice'),
     ...results.filter(({ verdict, id }) => isFailure(verdict) && !expected.has(id)),
+    // An observation of a rule is the referee's advice.
+    ...results.filter(({ verdict, kind }) => verdict === 'observed' && kind === 'rule'),
   ];
   for (const result of heard) {
     const cause = `${result.verdict} ${result.actual ?? result.id}`;

@@ -64,10 +64,25 @@ describe('reports', () => {
   test('HTML holds no markup of the target and fetches nothing', () => {
     const html = text('html');
     expect(html).not.toContain('<script');
-    expect(html).not.toMatch(/(src|href)=/);
+    expect(html).not.toMatch(/src=|href="(?!#)/);
     expect(html).toContain('prefers-color-scheme:dark');
     expect(html).toContain('curl -i');
     expect(html).toContain('byte for byte, whatever the message');
+  });
+
+  test('HTML links its counts and its findings, failures first, in at most a megabyte', () => {
+    const html = text('html');
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(1_000_000);
+    const links = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
+    expect(links.length).toBeGreaterThan(10);
+    for (const id of links) expect(html).toContain(`id="${id}"`);
+    const rules = [
+      ...html.matchAll(/<details class="subject"[^>]*>\s*<summary><span class="badge (\w+)"/g),
+    ];
+    const verdicts = rules.map(([, verdict]) => verdict);
+    const failures = verdicts.filter((verdict) => verdict === 'failed').length;
+    expect(failures).toBeGreaterThan(5);
+    expect(verdicts.slice(0, failures).every((verdict) => verdict === 'failed')).toBe(true);
   });
 
   test('Markdown keeps every row in its table', () => {

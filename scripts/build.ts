@@ -6,7 +6,7 @@
  * user could replace. `dist/THIRD-PARTY-NOTICES.txt` holds the licences of all bundled packages.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { bundleDashboard } from '../src/dashboard/bundle.ts';
@@ -87,10 +87,6 @@ const files = await bundleDashboard((paths) =>
   sources.push(...paths.map((path) => resolve(page, path))),
 );
 for (const { name, bytes } of files) writeFileSync(`${root}dist/dashboard/${name}`, bytes);
-mkdirSync(`${root}dist/uplot`);
-for (const name of ['uPlot.iife.min.js', 'uPlot.min.css']) {
-  copyFileSync(`${root}node_modules/uplot/dist/${name}`, `${root}dist/uplot/${name}`);
-}
 writeFileSync(`${root}dist/THIRD-PARTY-NOTICES.txt`, thirdPartyNotices(sources));
 execFileSync(
   process.execPath,

@@ -88,13 +88,8 @@ const result: BenchResult = {
   audit: auditRun(entries, { send: 2 }),
 };
 
-const inkPerCanvas = `[...document.querySelectorAll('canvas')].map((canvas) => {
-  const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-  return data.filter((byte) => byte > 0).length;
-})`;
-
 test.skipIf(withoutBrowser !== '')(
-  `the report shows its figures, draws each plot and fetches nothing${withoutBrowser}`,
+  `the report shows its figures, links its troubles, draws each plot and fetches nothing${withoutBrowser}`,
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'bench-html-'));
     const file = join(folder, 'report.html');
@@ -120,22 +115,28 @@ test.skipIf(withoutBrowser !== '')(
       expect(text).toContain('Invalid: the generator was late');
       expect(text.match(/x the CPU per request/g)).toHaveLength(1);
       expect(text).toMatch(/service\s+-\s+12500/);
+      await page.getByRole('link', { name: 'invalid read: the generator was late' }).click();
+      expect(page.url()).toMatch(/#read$/);
       const plots = page.getByRole('img');
       expect(await plots.evaluateAll((all) => all.map((one) => one.ariaLabel))).toEqual([
         'Latency by percentile of send',
-        'Throughput over time of send',
+        'Answered per second of send',
         'Latency by percentile of read',
-        'Throughput over time of read',
-        'Throughput and CPU per request over time of endurance',
-        'Memory over time of endurance',
-        'Event-loop delay over time of endurance',
-        'Probe latency over time of endurance',
+        'Answered per second of read',
+        'Throughput of endurance',
+        'CPU per request of endurance',
+        'Memory of endurance',
+        'Event-loop delay of endurance',
+        'Latency of the probe of endurance',
         'Accepted and refused per simulated second, and the limit',
       ]);
-      const drawn = await page.evaluate<number[]>(inkPerCanvas);
-      expect(drawn).toHaveLength(9);
-      expect(Math.min(...drawn)).toBeGreaterThan(1_000);
-      expect(await page.title()).toBe('smstwin bench');
+      const drawn = await page.evaluate<number[]>(
+        `[...document.querySelectorAll('svg path:not(.grid)')].map((one) => one.getTotalLength())`,
+      );
+      // A line is drawn, or all its values are zero.
+      expect(drawn).toHaveLength(21);
+      expect(Math.min(...drawn)).toBeGreaterThan(300);
+      expect(await page.title()).toBe('smstwin bench of Node v20');
       expect(unwanted).toEqual([]);
     } finally {
       await browser.close();

@@ -1,124 +1,185 @@
 /**
- * The HTML report: one self-contained page with tables and plots by uPlot, inlined.
+ * The HTML report: the frame that all reports share, a table and plots for each case.
  */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { EnduranceResult } from '../endurance/endurance-result.ts';
+import { type PageLink, pageHtml, tableHtml } from '../../conformance/reports/page.ts';
+import { plotSvg, type Series } from '../../conformance/reports/plot.ts';
+import { escapeMarkup as text } from '../../conformance/reports/summary.ts';
+import { isBroken } from '../audit/audit-run.ts';
+import type { EnduranceResult, Interval, Percentiles } from '../endurance/endurance-result.ts';
 import { servers } from '../measure.ts';
 import { enduranceText } from './endurance-text.ts';
-import { plotScript } from './plot-script.ts';
 import { type BenchResult, type CaseResult, withoutRatio } from './result.ts';
 import { auditText } from './text.ts';
 
 export function htmlReport(result: BenchResult): string {
-  const { script, style } = plottingLibrary();
-  const json = JSON.stringify(result).replaceAll('<', '\\u003c');
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>smstwin bench</title>
-<style>${style}
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
-  color: #1b1b1b; background: #fff; }
-table { border-collapse: collapse; margin: 0.5rem 0; }
-th, td { padding: 0.2rem 0.8rem; text-align: right; border-bottom: 1px solid #ddd; }
-th:first-child, td:first-child { text-align: left; }
-pre { overflow-x: auto; background: #f5f5f5; padding: 0.8rem; }
-.invalid { color: #a00000; font-weight: 600; } .plot { margin: 1rem 0; }
-</style>
-</head>
-<body>
-<h1>smstwin bench</h1>
-<p>${asHtml(conditions(result))} Compare ratios within one run; absolute figures depend on the
-machine and its other load.</p>
-${result.cases.map(caseSection).join('\n')}
-${result.endurance.map(enduranceSection).join('\n')}
-${auditSection(result)}
-<script type="application/json" id="result">${json}</script>
-<script>${script.replaceAll('</script', '<\\/script')}</script>
-<script>${plotScript}</script>
-</body>
-</html>
-`;
+  const { node, started_at, connections, open_loop_rate: rate, cases, endurance, audit } = result;
+  const measured = [...cases, ...endurance];
+  const isAuditBroken = audit !== null && (audit.invalid.length > 0 || isBroken(audit));
+  return pageHtml({
+    title: 'smstwin bench',
+    facts: [
+      `Node ${node}`,
+      started_at,
+      `${connections} connections`,
+      rate === null ? 'saturation' : `open loop at ${rate} requests per second`,
+    ],
+    warnings: [
+      'Compare ratios within one run; absolute figures depend on the machine and its other load.',
+    ],
+    counts: [
+      ...measured.map((one) => ({ ...headlineOf(one), to: one.case })),
+      ...(audit === null ? [] : [auditLink(isAuditBroken)]),
+    ],
+    findings: [
+      ...measured.flatMap(troublesOf),
+      ...(isAuditBroken ? [auditLink(isAuditBroken)] : []),
+    ],
+    body: [
+      ...cases.map(caseSection),
+      ...endurance.map(enduranceSection),
+      auditSection(result),
+    ].join('\n'),
+  });
+}
+
+function auditLink(isBad: boolean): PageLink {
+  const label = isBad ? 'limit-audit: a limit was broken' : 'limit-audit: every limit held';
+  return { label, tone: isBad ? 'failed' : 'passed', to: 'limit-audit' };
+}
+
+function headlineOf(one: CaseResult | EnduranceResult): PageLink {
+  if (one.invalid.length > 0) return { label: one.case, tone: 'invalid' };
+  const tone = one.slos.some(({ met }) => !met) ? 'crossed' : 'measured';
+  const ratio = 'cpu_ratio' in one ? one.cpu_ratio : null;
+  return { label: ratio === null ? one.case : `${one.case} ${ratio.toFixed(2)}x`, tone };
+}
+
+function troublesOf({ case: name, invalid, slos }: CaseResult | EnduranceResult): PageLink[] {
+  return [
+    ...invalid.map((why) => ({ label: `${name}: ${why}`, tone: 'invalid', to: name })),
+    ...slos
+      .filter(({ met }) => !met)
+      .map(({ slo }) => ({ label: `${name}: ${slo}`, tone: 'crossed', to: name })),
+  ];
+}
+
+function section(name: string, ...parts: readonly string[]): string {
+  return `<section id="${text(name)}"><h2>${text(name)}</h2>\n${parts.join('\n')}</section>`;
 }
 
 function caseSection(result: CaseResult): string {
+  const { case: name, invalid, cpu_ratio: ratio, bar, slos, seconds, distribution } = result;
   const headline =
-    result.invalid.length > 0
-      ? `<p class="invalid">Invalid: ${asHtml(result.invalid.join('; '))}</p>`
-      : result.cpu_ratio === null
-        ? `<p>${asHtml(withoutRatio(result))}</p>`
-        : `<p><strong>${result.cpu_ratio.toFixed(2)}x</strong> the CPU per request of a bare ` +
-          `HyperExpress handler${result.bar === null ? '' : ` (bar ${result.bar}x)`}</p>`;
-  const rows = servers.map((name) => {
-    const figures = result.servers[name];
-    if (figures === undefined) return '';
+    invalid.length > 0
+      ? `<p class="invalid">Invalid: ${text(invalid.join('; '))}</p>`
+      : ratio === null
+        ? `<p>${text(withoutRatio(result))}</p>`
+        : `<p><strong>${ratio.toFixed(2)}x</strong> the CPU per request of a bare HyperExpress ` +
+          `handler${bar === null ? '' : ` (bar ${bar}x)`}</p>`;
+  const rows = servers.flatMap((server) => {
+    const figures = result.servers[server];
+    if (figures === undefined) return [];
     const { cpu_us_per_request: cpu, requests_per_second: rate, latency_ms: ms } = figures;
-    const isShown = cpu !== null && result.invalid.length === 0;
-    const cells = [
-      isShown ? cpu.toFixed(1) : '-',
-      rate.toFixed(0),
-      ms.p50.toFixed(2),
-      ms.p99.toFixed(2),
-      ms.max.toFixed(2),
+    const shown = cpu !== null && invalid.length === 0 ? cpu.toFixed(1) : '-';
+    return [
+      [server, shown, rate.toFixed(0), ...[ms.p50, ms.p99, ms.max].map((one) => one.toFixed(2))],
     ];
-    return `<tr><td>${name}</td>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
   });
-  const slos = result.slos.map(
-    ({ slo, met }) => `<li>${asHtml(slo)}: ${met ? 'met' : 'crossed'}</li>`,
+  const head = ['server', 'CPU µs/request', 'requests/s', 'p50 ms', 'p99 ms', 'max ms'];
+  return section(
+    name,
+    `<p>${text(result.what)}</p>${headline}`,
+    tableHtml(head, rows),
+    `<ul>${slos.map(({ slo, met }) => `<li>${text(slo)}: ${met ? 'met' : 'crossed'}</li>`).join('')}</ul>`,
+    plotSvg({
+      label: `Latency by percentile of ${name}`,
+      xName: 'percentile',
+      yName: 'ms',
+      x: distribution.map(([percent]) => percent),
+      series: [{ name: 'ms', tone: 'observed', values: distribution.map(([, ms]) => ms) }],
+      isLogarithmic: true,
+    }),
+    plotSvg({
+      label: `Answered per second of ${name}`,
+      xName: 'second of load',
+      yName: 'replies',
+      x: seconds.map((_, second) => second),
+      series: [
+        { name: 'accepted', tone: 'passed', values: seconds.map(({ accepted }) => accepted) },
+        { name: 'refused', tone: 'notice', values: seconds.map(({ refused }) => refused) },
+        { name: 'failed', tone: 'failed', values: seconds.map(({ failed }) => failed) },
+      ],
+    }),
   );
-  const name = asHtml(result.case);
-  return `<section><h2>${name}</h2><p>${asHtml(result.what)}</p>${headline}
-<table><thead><tr><th>server</th><th>CPU &micro;s/request</th><th>requests/s</th><th>p50 ms</th>
-<th>p99 ms</th><th>max ms</th></tr></thead><tbody>${rows.join('')}</tbody></table>
-<ul>${slos.join('')}</ul>
-<div class="plot" data-plot="latency" data-case="${name}" role="img"
-  aria-label="Latency by percentile of ${name}"></div>
-<div class="plot" data-plot="throughput" data-case="${name}" role="img"
-  aria-label="Throughput over time of ${name}"></div></section>`;
 }
 
 function enduranceSection(result: EnduranceResult): string {
-  const name = asHtml(result.case);
-  const plots = [
-    ['endurance-load', 'Throughput and CPU per request'],
-    ['endurance-memory', 'Memory'],
-    ['endurance-delay', 'Event-loop delay'],
-    ['endurance-probe', 'Probe latency'],
-  ].map(
-    ([plot, title]) => `<div class="plot" data-plot="${plot}" data-case="${name}" role="img"
-  aria-label="${title} over time of ${name}"></div>`,
+  const { case: name, intervals } = result;
+  const plot = (title: string, yName: string, series: readonly Series[]) =>
+    plotSvg({
+      label: `${title} of ${name}`,
+      xName: 'second of load',
+      yName,
+      x: intervals.map((one) => one.at_s),
+      series,
+    });
+  const line = (title: string, tone: string, figure: (one: Interval) => number | null) => ({
+    name: title,
+    tone,
+    values: intervals.map(figure),
+  });
+  const percentiles = (of: (one: Interval) => Percentiles | null) => [
+    line('p50', 'passed', (one) => of(one)?.p50 ?? null),
+    line('p99', 'observed', (one) => of(one)?.p99 ?? null),
+    line('max', 'failed', (one) => of(one)?.max ?? null),
+  ];
+  return section(
+    name,
+    `<pre>${text(enduranceText(result).trim())}</pre>`,
+    plot('Throughput', 'requests/s', [
+      line('requests/s', 'passed', (one) => one.requests_per_second),
+    ]),
+    plot('CPU per request', 'µs', [line('CPU', 'notice', (one) => one.cpu_us_per_request)]),
+    plot('Memory', 'MB', [
+      line('resident', 'observed', (one) => one.rss_bytes / 1e6),
+      line('heap used', 'notice', (one) => one.heap_bytes / 1e6),
+    ]),
+    plot(
+      'Event-loop delay',
+      'ms',
+      percentiles((one) => one.event_loop_delay_ms),
+    ),
+    plot(
+      'Latency of the probe',
+      'ms',
+      percentiles((one) => one.probe_ms),
+    ),
   );
-  return `<section><h2>${name}</h2><pre>${asHtml(enduranceText(result).trim())}</pre>
-${plots.join('\n')}</section>`;
 }
 
 function auditSection({ audit }: BenchResult): string {
   if (audit === null) return '';
-  return `<section><h2>limit-audit</h2><pre>${asHtml(auditText(audit).trim())}</pre>
-<div class="plot" data-plot="audit" role="img"
-  aria-label="Accepted and refused per simulated second, and the limit"></div></section>`;
-}
-
-function conditions({ node, started_at, connections, open_loop_rate: rate }: BenchResult): string {
-  const mode = rate === null ? 'saturation' : `open loop at ${rate} requests per second`;
-  return `Node ${node}, ${started_at}, ${connections} connections, ${mode}.`;
-}
-
-function plottingLibrary(): { readonly script: string; readonly style: string } {
-  const isCheckout = import.meta.url.endsWith('.ts');
-  const { resolve } = createRequire(import.meta.url);
-  // The package ships its own copy, so that uPlot is not installed with it.
-  const file = (name: string) =>
-    readFileSync(
-      isCheckout ? resolve(`uplot/dist/${name}`) : new URL(`uplot/${name}`, import.meta.url),
-      'utf8',
-    );
-  return { script: file('uPlot.iife.min.js'), style: file('uPlot.min.css') };
-}
-
-function asHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  const { perSecond, endpoints } = audit;
+  const send = endpoints.find((one) => one.endpoint === 'send');
+  const bound = send === undefined ? 0 : (send.limit * send.users) / 60;
+  return section(
+    'limit-audit',
+    `<pre>${text(auditText(audit).trim())}</pre>`,
+    plotSvg({
+      label: 'Accepted and refused per simulated second, and the limit',
+      xName: 'simulated second',
+      yName: 'sends of all users',
+      x: perSecond.map((_, second) => second),
+      series: [
+        { name: 'accepted', tone: 'passed', values: perSecond.map(({ accepted }) => accepted) },
+        { name: 'refused', tone: 'notice', values: perSecond.map(({ refused }) => refused) },
+        {
+          name: 'limit, spread evenly',
+          tone: 'skipped',
+          values: perSecond.map(() => bound),
+          isDashed: true,
+        },
+      ],
+    }),
+  );
 }

@@ -1,125 +1,169 @@
 /**
- * One self-contained page: every rule with its sentence, its cases, their exchanges and a curl for
- * each. Without scripts or external files; sections still open. Readable in light and dark mode.
+ * The HTML report of conform, referee and explore: what a reader must look at, then every rule with
+ * its sentence and its cases, failures first and open. Exchanges are kept as far as the page stays
+ * below a megabyte; the JSON report has more of them.
  */
-import { curlOf, type Exchange } from '../exchange.ts';
-import { bySubject, isFailure, type Result, type Verdict, verdicts } from '../result.ts';
-import { because, type Summary, escapeMarkup as text, verdictName } from './summary.ts';
+import { comparisonLines } from '../comparison.ts';
+import { curlOf, type Exchange, replyText } from '../exchange.ts';
+import { findingsOf } from '../outcome.ts';
+import { bySubject, isFailure, type Result, verdicts } from '../result.ts';
+import { badge, type PageLink, pageHtml } from './page.ts';
+import {
+  because,
+  factsOf,
+  type Summary,
+  skipReasons,
+  escapeMarkup as text,
+  verdictName,
+} from './summary.ts';
+import { testedLine } from './text.ts';
+
+const mostBytes = 1_000_000;
+/** Exchanges of a case, tried in turn. */
+const amounts = [30, 10, 4, 1, 0];
 
 export function htmlReport(summary: Summary): string {
-  const subjects = [...bySubject(summary.results)];
-  const rules = subjects.filter(([, its]) => its[0]?.kind === 'rule');
-  const gaps = subjects.filter(([, its]) => its[0]?.kind === 'assumption');
-  const verdictOf = new Map<string, Verdict>(summary.rules.map(({ id, verdict }) => [id, verdict]));
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${text(summary.title)} of ${text(summary.baseUrl)}</title>
-<style>${style}</style>
-</head>
-<body>
-<header>
-<h1>${text(summary.title)}</h1>
-<p>${text(summary.baseUrl)} · <time>${text(summary.startedAt)}</time> · ${(summary.durationMs / 1000).toFixed(1)} s · ${summary.sends} ${summary.sendsAre ?? 'sends'} · exit code ${summary.exitCode}</p>
-${summary.interrupted ? '<p><strong>Interrupted: these are the results so far.</strong></p>' : ''}
-${summary.reachable ? '' : '<p><strong>The target is not reachable.</strong></p>'}
-<ul class="counts">${verdicts.map((verdict) => `<li>${badge(verdict, summary)} ${summary.counts[verdict]}</li>`).join('')}</ul>
-</header>
-<main>
-<h2>Rules</h2>
-${rules.map(([id, its]) => section(id, its, verdictOf.get(id) ?? 'skipped', summary)).join('\n')}
-${gaps.length > 0 ? '<h2>Assumptions</h2>' : ''}
-${gaps.map(([id, its]) => section(id, its, its[0]?.verdict ?? 'skipped', summary)).join('\n')}
-${summary.weighed.stale.map((line) => `<p>Stale expectation: ${text(line)}</p>`).join('\n')}
-</main>
-</body>
-</html>
-`;
+  let html = '';
+  for (const most of amounts) {
+    html = render(summary, most);
+    if (Buffer.byteLength(html) <= mostBytes) break;
+  }
+  return html;
 }
 
-function badge(verdict: Verdict, summary: Summary): string {
-  return `<span class="badge ${verdict}">${verdictName(verdict, summary).replace('_', ' ')}</span>`;
+function render(summary: Summary, most: number): string {
+  const { title, baseUrl, startedAt, durationMs, sends, sendsAre, exitCode, results } = summary;
+  const places = new Map(results.map((result, at) => [result, `case-${at}`]));
+  const placeOf = (result: Result) => places.get(result) ?? '';
+  const link = (result: Result): PageLink => ({
+    label: result.id,
+    tone: verdictName(result.verdict, summary),
+    to: placeOf(result),
+    note: because(result).slice(0, longestNote),
+  });
+  const caseOf = (result: Result) => caseHtml(result, placeOf(result), most, summary);
+  const list = (kind: Result['kind']) =>
+    [...bySubject(results.filter((result) => result.kind === kind))]
+      .toSorted(([, a], [, b]) => rankOf(a) - rankOf(b))
+      .map(([id, its]) => subjectHtml(id, its, summary, caseOf))
+      .join('\n');
+  const gaps = list('assumption');
+  return pageHtml({
+    title,
+    facts: [
+      baseUrl,
+      startedAt,
+      `${(durationMs / 1000).toFixed(1)} s`,
+      `${sends} ${sendsAre ?? 'sends'}`,
+      `exit code ${exitCode}`,
+    ],
+    warnings: [
+      ...(summary.interrupted ? ['Interrupted: these are the results so far.'] : []),
+      ...(summary.reachable ? [] : ['The target is not reachable.']),
+      ...(summary.comparison === undefined ? [] : comparisonLines(summary.comparison)),
+      ...summary.weighed.stale.map((line) => `Stale expectation: ${line}`),
+    ],
+    counts: verdicts
+      .filter((verdict) => summary.counts[verdict] > 0)
+      .map((verdict) => {
+        const first = results.find((result) => result.verdict === verdict);
+        return {
+          label: String(summary.counts[verdict]),
+          tone: verdictName(verdict, summary),
+          ...(first === undefined ? {} : { to: places.get(first) ?? '' }),
+        };
+      }),
+    findings: findingsOf(results, summary.weighed).map(({ results: [first, ...others] }) => ({
+      ...link(first),
+      also: others.map(link),
+    })),
+    body: `<h2>Rules</h2>\n<p>${text(testedLine(summary))}</p>\n${list('rule')}
+${gaps === '' ? '' : `<h2>Assumptions</h2>\n${gaps}`}
+${skippedHtml(summary)}`,
+  });
 }
 
-function section(id: string, its: readonly Result[], verdict: Verdict, summary: Summary): string {
-  const open = isFailure(verdict) ? ' open' : '';
-  return `<details class="subject" id="${text(id)}"${open}>
-<summary>${badge(verdict, summary)} <strong>${text(id)}</strong> <span>${prose(summary.sentenceOf(id))}</span></summary>
-${its.map((result) => caseOf(result, summary)).join('\n')}
+const longestNote = 200;
+
+/** A rule or an assumption with its cases, failures first. */
+function subjectHtml(
+  id: string,
+  its: readonly Result[],
+  summary: Summary,
+  caseOf: (result: Result) => string,
+): string {
+  const rule = summary.rules.find((one) => one.id === id);
+  const verdict = rule?.verdict ?? its[0]?.verdict ?? 'skipped';
+  const ordered = its.toSorted((a, b) => rankOf([a]) - rankOf([b]));
+  return `<details class="subject" id="${text(id)}"${rankOf(its) < unheard ? ' open' : ''}>
+<summary>${badge(verdictName(verdict, summary))} <strong>${text(id)}</strong> <span>${prose(summary.sentenceOf(id))}</span></summary>
+${ordered.map(caseOf).join('\n')}
 </details>`;
 }
 
-function caseOf(result: Result, summary: Summary): string {
-  const expected = summary.weighed.expected.get(result.id);
-  const facts: [string, string | undefined][] = [
-    ['Sends', result.sends],
-    ['Demands', result.demands],
-    ['Expected', result.expected],
-    ['Actual', result.actual],
-    ['Observed', result.verdict === 'observed' ? because(result) : undefined],
-    ['Reason', result.reason],
-    ['Expected failure', expected],
-  ];
-  const rows = facts.flatMap(([name, value]) =>
-    value === undefined ? [] : [`<dt>${name}</dt><dd>${text(value)}</dd>`],
+const unheard = 2;
+
+/** Failures come first, then notices, then the others in their order. */
+function rankOf(its: readonly Result[]): number {
+  if (its.some(({ verdict }) => isFailure(verdict))) return 0;
+  return its.some(({ verdict }) => verdict === 'notice') ? 1 : unheard;
+}
+
+function caseHtml(result: Result, place: string, most: number, summary: Summary): string {
+  const rows = factsOf(result, summary).map(
+    ([name, value]) => `<dt>${name}</dt><dd>${text(value)}</dd>`,
   );
-  const omitted =
-    result.omitted > 0 ? `<p>${result.omitted} exchanges in between are left out.</p>` : '';
-  return `<article><h3>${badge(result.verdict, summary)} ${text(result.id)}</h3>
+  const { timeline = [] } = result;
+  const lines = timeline.map((line) => `<li>${text(line)}</li>`);
+  return `<article id="${place}"><h3>${badge(verdictName(result.verdict, summary))} ${text(result.id)}</h3>
 <dl>${rows.join('')}</dl>
-${timelineOf(result)}
-${result.exchanges.length > 0 ? `<details><summary>${result.exchanges.length} exchanges</summary>${omitted}${result.exchanges.map(exchangeOf).join('\n')}</details>` : ''}
+${timeline.length === 0 ? '' : `<h4>Timeline</h4><ol class="timeline">${lines.join('')}</ol>`}
+${exchangesHtml(result, most)}
 </article>`;
 }
 
-function timelineOf({ timeline = [] }: Result): string {
-  if (timeline.length === 0) return '';
-  const lines = timeline.map((line) => `<li>${text(line)}</li>`);
-  return `<h4>Timeline</h4><ol class="timeline">${lines.join('')}</ol>`;
+/** Enough to see what a case does; only a failure needs more. */
+const mostOfPassed = 3;
+
+/** Those that prove a failure come first. */
+function exchangesHtml(result: Result, most: number): string {
+  const { before, broken, exchanges, omitted } = result;
+  const proof = [before, broken].filter((one) => one !== undefined);
+  const all = [...new Set([...proof, ...exchanges])];
+  const amount =
+    rankOf([result]) < unheard ? Math.max(most, proof.length) : Math.min(most, mostOfPassed);
+  const shown = all.slice(0, amount);
+  const left = all.length + omitted - shown.length;
+  if (shown.length === 0) return '';
+  const more = left > 0 ? `<p>${left} more are left out here.</p>` : '';
+  return `<details><summary>${shown.length} exchanges</summary>${shown.map(exchangeHtml).join('\n')}${more}</details>`;
 }
 
-function exchangeOf(exchange: Exchange): string {
-  const reply =
-    exchange.failure === undefined
-      ? `HTTP ${exchange.status}\n${headerLines(exchange.replyHeaders)}\n\n${exchange.replyBody}`
-      : `no reply: ${exchange.failure}`;
-  return `<div class="exchange">
-<h4>${text(exchange.method)} ${text(exchange.url)} → ${exchange.status || 'no reply'} <small>${exchange.durationMs} ms</small></h4>
-<pre role="group" tabindex="0" aria-label="request">${text(`${headerLines(exchange.requestHeaders)}\n\n${exchange.requestBody ?? ''}`)}</pre>
-<pre role="group" tabindex="0" aria-label="reply">${text(reply)}</pre>
-<pre role="group" tabindex="0" aria-label="curl"><code>${text(curlOf(exchange))}</code></pre>
-</div>`;
+const longestBody = 1_200;
+
+function exchangeHtml(exchange: Exchange): string {
+  const { method, url, status, durationMs } = exchange;
+  return `<h4>${text(method)} ${text(url)} → ${status || 'no reply'} <small>${durationMs} ms</small></h4>
+<pre role="group" tabindex="0" aria-label="curl"><code>${text(shortened(curlOf(exchange)))}</code></pre>
+<pre role="group" tabindex="0" aria-label="reply">${text(shortened(replyText(exchange)))}</pre>`;
 }
 
-function headerLines(headers: Readonly<Record<string, string>>): string {
-  return Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join('\n');
+function shortened(all: string): string {
+  const left = all.length - longestBody;
+  if (left <= 0) return all;
+  return `${all.slice(0, longestBody / 2)}… (${left} more) …${all.slice(-longestBody / 2)}`;
+}
+
+function skippedHtml({ results }: Summary): string {
+  const reasons = skipReasons(results);
+  if (reasons.length === 0) return '';
+  const rows = reasons.map(
+    ([why, its]) => `<dt>${text(why)}</dt><dd>${its.map(({ id }) => text(id)).join(', ')}</dd>`,
+  );
+  return `<h2>Skipped</h2>\n<dl>${rows.join('\n')}</dl>`;
 }
 
 /** In the ledger's sentences, code is between back quotes. */
 function prose(sentence: string): string {
   return text(sentence).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
-
-const style = `
-:root{--ink:#1b1f24;--paper:#fff;--line:#d0d7de;--soft:#f4f6f8;--link:#0550ae;
---passed:#116329;--failed:#b3261e;--observed:#0550ae;--skipped:#57606a;--not-exercised:#8a4600;--spelling:#8e1f80;--error:#b3261e}
-@media (prefers-color-scheme:dark){:root{--ink:#e6edf3;--paper:#0d1117;--line:#3d444d;--soft:#161b22;--link:#79b8ff;
---passed:#56d364;--failed:#ff8f87;--observed:#79b8ff;--skipped:#b1bac4;--not-exercised:#f0a85a;--spelling:#f0a0e4;--error:#ff8f87}}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:72rem;padding:1rem;color:var(--ink);background:var(--paper);font:16px/1.5 system-ui,sans-serif}
-h1{margin:.2em 0}h3{font-size:1rem;margin:.8rem 0 .3rem}h4{font-size:.9rem;margin:.6rem 0 .2rem;overflow-wrap:anywhere}
-.counts{list-style:none;display:flex;flex-wrap:wrap;gap:.4rem 1.2rem;padding:0}
-.badge{display:inline-block;border:1px solid currentColor;border-radius:.3rem;padding:0 .4rem;font-size:.8rem;font-weight:600}
-${['passed', 'failed', 'observed', 'skipped', 'not_exercised', 'spelling', 'error'].map((name) => `.${name}{color:var(--${name.replace('_', '-')})}`).join('')}
-.subject{border:1px solid var(--line);border-radius:.4rem;margin:.5rem 0;padding:.4rem .8rem}
-summary{cursor:pointer}summary:focus-visible{outline:2px solid var(--link)}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:0}dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}
-pre{background:var(--soft);border:1px solid var(--line);border-radius:.3rem;padding:.5rem;overflow:auto;max-height:20rem;white-space:pre-wrap;overflow-wrap:anywhere;margin:.2rem 0}
-code,.timeline{font-family:ui-monospace,monospace}.timeline{margin:.2rem 0;font-size:.85rem}
-@media (max-width:40rem){dl{grid-template-columns:1fr}}
-`;

@@ -47,7 +47,7 @@ interface Suite {
 
 interface TestCase {
   readonly name: string;
-  readonly failure?: { readonly message: string };
+  readonly failure?: { readonly message: string; readonly '#text'?: string };
   readonly error?: { readonly message: string };
   readonly skipped?: { readonly message: string };
 }
@@ -93,6 +93,16 @@ test('a report about hostile replies is valid under both schemas', async () => {
   const messages = cases.flatMap(({ failure, error }) => failure ?? error ?? []);
   expect(messages.length).toBeGreaterThan(10);
   expect(messages.some(({ message }) => message.includes('418'))).toBe(true);
+});
+
+test('a failure has what a ticket needs: sentence, request, reply and curl', async () => {
+  const cases = parsed(await reportOf('SEND-3/new-message-is-202')).flatMap(
+    ({ testcase }) => testcase,
+  );
+  const evidence = cases[0]?.failure?.['#text'] ?? '';
+  expect(evidence).toMatch(/^Rule: A new message: 202 with the Message body/);
+  for (const part of ['Expected: ', 'Request: POST http', 'Reply: HTTP 418', 'Again: curl -i'])
+    expect(evidence).toContain(part);
 });
 
 test('the schemas refuse what is no report, so their silence means something', async () => {

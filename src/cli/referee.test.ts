@@ -279,7 +279,7 @@ test('--report html shows the timeline of the intent, the attempts beside the fi
 });
 
 test.each([
-  ['html', '<span class="badge observed">advice</span> CLIENT-4'],
+  ['html', '<span class="badge advice">advice</span> CLIENT-4'],
   ['tap', 'verdict: "advice"'],
   ['markdown', '| CLIENT-4 | advice |'],
   ['github', '1 advice'],

@@ -1,0 +1,152 @@
+/**
+ * The frame of every HTML report: one self-contained page with one stylesheet, light and dark, from
+ * a telephone's width on. The summary comes first, its counts are links, then what a reader must
+ * hear, each with a link to its place. No scripts, no other files.
+ */
+import { escapeMarkup as text } from './summary.ts';
+
+export interface PageLink {
+  readonly label: string;
+  /** Such as a verdict; a class of the stylesheet. */
+  readonly tone: string;
+  /** The id of an element of the page. */
+  readonly to?: string;
+  readonly note?: string;
+}
+
+export interface Page {
+  readonly title: string;
+  /** What the report is about, and figures of the whole run. */
+  readonly facts: readonly string[];
+  /** Sentences that change how the rest is read. */
+  readonly warnings: readonly string[];
+  readonly counts: readonly PageLink[];
+  /** What a reader must hear: failures, notices, crossed thresholds. */
+  readonly findings: readonly (PageLink & { readonly also?: readonly PageLink[] })[];
+  /** The sections, as HTML. */
+  readonly body: string;
+}
+
+export function pageHtml({ title, facts, warnings, counts, findings, body }: Page): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${text(title)} of ${text(facts[0] ?? '')}</title>
+<style>${style}</style>
+</head>
+<body>
+<header>
+<h1>${text(title)}</h1>
+<p>${facts.map(text).join(' · ')}</p>
+${warnings.map((line) => `<p><strong>${text(line)}</strong></p>`).join('\n')}
+<ul class="counts">${counts.map((count) => `<li>${linkTo(count)}</li>`).join('')}</ul>
+</header>
+<main>
+${findings.length === 0 ? '' : `<h2>Findings</h2>\n<ul>${findings.map(finding).join('\n')}</ul>`}
+${body}
+</main>
+</body>
+</html>
+`;
+}
+
+function finding({ also = [], ...link }: Page['findings'][number]): string {
+  const more =
+    also.length === 0 ? '' : `<ul>${also.map((one) => `<li>${linkTo(one)}</li>`).join('')}</ul>`;
+  return `<li>${linkTo(link)}${more}</li>`;
+}
+
+function linkTo({ label, tone, to, note = '' }: PageLink): string {
+  const shown = `${badge(tone)} ${text(label)}`;
+  const link = to === undefined ? shown : `<a href="#${text(to)}">${shown}</a>`;
+  return note === '' ? link : `${link} ${text(note)}`;
+}
+
+/** The word in a frame of its colour. */
+export function badge(tone: string): string {
+  return `<span class="badge ${text(tone)}">${text(tone.replace('_', ' '))}</span>`;
+}
+
+/** A table whose first column is text and whose others are figures. */
+export function tableHtml(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = (tag: string, row: readonly string[]) =>
+    row.map((cell) => `<${tag}>${text(cell)}</${tag}>`).join('');
+  return `<div class="wide"><table><thead><tr>${cells('th', head)}</tr></thead>
+<tbody>${rows.map((row) => `<tr>${cells('td', row)}</tr>`).join('\n')}</tbody></table></div>`;
+}
+
+const light = {
+  ink: '#1b1f24',
+  paper: '#fff',
+  line: '#d0d7de',
+  soft: '#f4f6f8',
+  good: '#116329',
+  bad: '#b3261e',
+  known: '#0550ae',
+  quiet: '#57606a',
+  odd: '#8a4600',
+  rare: '#8e1f80',
+};
+const dark: typeof light = {
+  ink: '#e6edf3',
+  paper: '#0d1117',
+  line: '#3d444d',
+  soft: '#161b22',
+  good: '#56d364',
+  bad: '#ff8f87',
+  known: '#79b8ff',
+  quiet: '#b1bac4',
+  odd: '#f0a85a',
+  rare: '#f0a0e4',
+};
+
+/** The colour of each verdict, and of each line of a plot. */
+const tones: Readonly<Record<string, keyof typeof light>> = {
+  passed: 'good',
+  met: 'good',
+  failed: 'bad',
+  error: 'bad',
+  invalid: 'bad',
+  crossed: 'bad',
+  flaky: 'bad',
+  observed: 'known',
+  advice: 'known',
+  measured: 'known',
+  skipped: 'quiet',
+  not_exercised: 'odd',
+  notice: 'odd',
+  spelling: 'rare',
+};
+
+function variables(colours: typeof light): string {
+  return Object.entries(colours)
+    .map(([name, value]) => `--${name}:${value}`)
+    .join(';');
+}
+
+const style = `
+:root{${variables(light)}}
+@media (prefers-color-scheme:dark){:root{${variables(dark)}}}
+*{box-sizing:border-box}
+body{margin:0 auto;max-width:72rem;padding:1rem;color:var(--ink);background:var(--paper);font:16px/1.5 system-ui,sans-serif}
+h1{margin:.2em 0}h3{font-size:1rem;margin:.8rem 0 .3rem;overflow-wrap:anywhere}h4{font-size:.9rem;margin:.6rem 0 .2rem;overflow-wrap:anywhere}
+a{color:var(--known)}li{overflow-wrap:anywhere}
+.counts{list-style:none;display:flex;flex-wrap:wrap;gap:.4rem 1.2rem;padding:0}
+.badge{display:inline-block;border:1px solid currentColor;border-radius:.3rem;padding:0 .4rem;font-size:.8rem;font-weight:600}
+${Object.entries(tones)
+  .map(([tone, colour]) => `.${tone}{color:var(--${colour})}`)
+  .join('')}
+.subject{border:1px solid var(--line);border-radius:.4rem;margin:.5rem 0;padding:.4rem .8rem}
+summary{cursor:pointer}summary:focus-visible,a:focus-visible{outline:2px solid var(--known)}
+:target{outline:2px solid var(--known);outline-offset:.3rem}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:0}dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}
+pre{background:var(--soft);border:1px solid var(--line);border-radius:.3rem;padding:.5rem;overflow:auto;max-height:20rem;white-space:pre-wrap;overflow-wrap:anywhere;margin:.2rem 0}
+code,.timeline{font-family:ui-monospace,monospace}.timeline{margin:.2rem 0;font-size:.85rem}
+.wide{overflow-x:auto}table{border-collapse:collapse;margin:.5rem 0}th,td{padding:.2rem .8rem;text-align:right;border-bottom:1px solid var(--line)}th:first-child,td:first-child{text-align:left}
+figure{margin:1rem 0}figcaption{font-size:.9rem}svg{width:100%;height:auto;font-size:12px}svg text{fill:var(--ink)}svg .grid{stroke:var(--line)}
+svg path{fill:none;stroke:currentColor;stroke-width:2}
+@media (max-width:40rem){dl{grid-template-columns:1fr}svg{font-size:20px}}
+`;

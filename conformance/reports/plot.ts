@@ -1,0 +1,104 @@
+/**
+ * Line plots as plain SVG: axes with round ticks, a legend, colours of the page's stylesheet. For a
+ * person who cannot see it, the label says what it shows.
+ */
+import { escapeMarkup as text } from './summary.ts';
+
+export interface Series {
+  readonly name: string;
+  /** A class of the page's stylesheet. */
+  readonly tone: string;
+  /** Null leaves a gap. */
+  readonly values: readonly (number | null)[];
+  readonly isDashed?: boolean;
+}
+
+export interface Plot {
+  readonly label: string;
+  readonly xName: string;
+  readonly yName: string;
+  readonly x: readonly number[];
+  readonly series: readonly Series[];
+  /** For values of several magnitudes; the axis does not begin at 0 then. */
+  readonly isLogarithmic?: boolean;
+}
+
+const width = 900;
+const height = 260;
+const left = 90;
+const right = 20;
+const top = 10;
+const bottom = 45;
+/** More points than this would not show, and a day of seconds has 86,400. */
+const mostPoints = 600;
+
+export function plotSvg({ label, xName, yName, x, series, isLogarithmic = false }: Plot): string {
+  const shown = series.flatMap(({ values }) => values.filter((value) => value !== null));
+  const most = Math.max(...shown, 0) || 1;
+  const least = Math.min(...shown.filter((value) => value > 0), most);
+  const scaleY = isLogarithmic ? logarithmic(least, most) : linear(0, most * 1.1);
+  const scaleX = linear(Math.min(...x, 0), Math.max(...x, 1));
+  const atX = (value: number) => left + scaleX.share(value) * (width - left - right);
+  const atY = (value: number) => height - bottom - scaleY.share(value) * (height - top - bottom);
+  const rows = scaleY.ticks.map((tick) => {
+    const y = atY(tick).toFixed(1);
+    return `<path class="grid" d="M${left} ${y}H${width - right}" stroke-width="1"/><text x="${left - 8}" y="${y}" text-anchor="end" dominant-baseline="middle">${figure(tick)}</text>`;
+  });
+  const columns = scaleX.ticks.map(
+    (tick) =>
+      `<text x="${atX(tick).toFixed(1)}" y="${height - bottom + 16}" text-anchor="middle">${figure(tick)}</text>`,
+  );
+  const step = Math.ceil(x.length / mostPoints);
+  const lines = series.map(({ tone, values, isDashed }) => {
+    let pen = 'M';
+    let path = '';
+    for (let i = 0; i < x.length; i += step) {
+      const value = values[i] ?? null;
+      if (value !== null) path += `${pen}${atX(x[i] ?? 0).toFixed(1)} ${atY(value).toFixed(1)}`;
+      pen = value === null ? 'M' : 'L';
+    }
+    return `<path class="${text(tone)}" d="${path}"${isDashed ? ' stroke-dasharray="6 4"' : ''}/>`;
+  });
+  const names = series.map(
+    ({ name, tone }) => `<span class="${text(tone)}">■ ${text(name)}</span>`,
+  );
+  return `<figure><figcaption>${text(label)} ${names.join(' ')}</figcaption>
+<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${text(label)}">
+${rows.join('')}${columns.join('')}
+<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${text(xName)}</text>
+<text transform="translate(16 ${(height - bottom + top) / 2}) rotate(-90)" text-anchor="middle">${text(yName)}</text>
+${lines.join('\n')}
+</svg></figure>`;
+}
+
+interface Scale {
+  /** Where a value lies between the ends of the axis, from 0 to 1. */
+  readonly share: (value: number) => number;
+  readonly ticks: readonly number[];
+}
+
+function linear(from: number, to: number): Scale {
+  const span = to - from || 1;
+  const rough = span / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5, 10].find((one) => one * power >= rough) ?? 10) * power;
+  const first = Math.ceil(from / step);
+  const count = Math.floor(to / step) - first + 1;
+  return {
+    share: (value) => (value - from) / span,
+    ticks: Array.from({ length: count }, (_, i) => (first + i) * step),
+  };
+}
+
+function logarithmic(least: number, most: number): Scale {
+  const from = Math.floor(Math.log10(least));
+  const to = Math.max(from + 1, Math.ceil(Math.log10(most)));
+  return {
+    share: (value) => (Math.max(from, Math.log10(value)) - from) / (to - from),
+    ticks: Array.from({ length: to - from + 1 }, (_, i) => 10 ** (from + i)),
+  };
+}
+
+function figure(value: number): string {
+  return value.toLocaleString('en', { maximumSignificantDigits: 4 });
+}
