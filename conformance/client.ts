@@ -7,12 +7,12 @@
  * takes a second. A request that still has no reply is reported with `status` 0 and a `failure`,
  * and cases judge it.
  */
-import { createHash } from 'node:crypto';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type BucketLedger, endpointOf } from './buckets.ts';
 import { type Clock, wallClock } from './clock.ts';
 import type { Exchange, Masks } from './exchange.ts';
+import { bodyOf, type KeptBodies, mostKeptBytes, parse } from './kept-bodies.ts';
 
 export interface Reply {
   /** 0 if no usable reply came. */
@@ -59,6 +59,8 @@ export interface ClientSettings {
   readonly retries?: boolean;
   /** The largest body that is read. */
   readonly maxBodyBytes?: number;
+  /** Set if all replies are kept until the end of the run. */
+  readonly bodies?: KeptBodies;
   /** Set if all cases share one account: its keys, and the ledger of its requests. */
   readonly own?: { readonly keys: readonly string[]; readonly ledger: BucketLedger };
 }
@@ -244,7 +246,7 @@ export class Client {
             }
           });
           response.on('error', (error) => failed(`the reply broke off: ${error.message}`));
-          response.on('end', () => resolve(outcomeOf(response, Buffer.concat(chunks))));
+          response.on('end', () => resolve(this.#outcome(response, Buffer.concat(chunks))));
         },
       );
       const timer = setTimeout(() => {
@@ -264,6 +266,23 @@ export class Client {
       request.end(options.body);
     });
   }
+
+  #outcome(response: IncomingMessage, bytes: Buffer): Outcome {
+    const status = response.statusCode ?? 0;
+    const unusable = (failure: string) => ({ ...noReply, failure, unusable: true });
+    if (isDeeplyNested(bytes.toString('latin1')))
+      return unusable(`${status} with a body that nests deeper than ${maxNesting} levels`);
+    const { bodies } = this.#settings;
+    const body = bodies === undefined ? bodyOf(bytes) : bodies.of(bytes);
+    if (body === undefined)
+      return unusable(
+        `${status} with ${bytes.length} bytes, after long replies of ${mostKeptBytes} bytes together`,
+      );
+    const headers: Record<string, string> = {};
+    for (const [name, value] of Object.entries(response.headers))
+      if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+    return { status, headers, ...body };
+  }
 }
 
 interface Outcome {
@@ -279,20 +298,6 @@ interface Outcome {
 }
 
 const noReply = { status: 0, headers: {}, digest: '', text: '', json: undefined };
-
-function outcomeOf(response: IncomingMessage, bytes: Buffer): Outcome {
-  const status = response.statusCode ?? 0;
-  const text = bytes.toString('utf8');
-  if (isDeeplyNested(text)) {
-    const failure = `${status} with a body that nests deeper than ${maxNesting} levels`;
-    return { ...noReply, failure, unusable: true };
-  }
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers))
-    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  const digest = createHash('sha256').update(bytes).digest('base64');
-  return { status, headers, digest, text, json: parse(text) };
-}
 
 /** True if brackets outside strings nest deeper than any reply of the service. */
 function isDeeplyNested(text: string): boolean {
@@ -331,20 +336,4 @@ function recipientIn(body: string): Recipient {
     return typeof to === 'string' ? { kind: 'one', to } : { kind: 'other' };
   }
   return body.includes('"to"') || body.includes('to=') ? { kind: 'other' } : { kind: 'none' };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text, printable);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Fields called `toString` or `valueOf` would make `String(value)` throw. */
-function printable(_name: string, value: unknown): unknown {
-  const isMasked = (name: string) => Object.hasOwn(Object(value), name);
-  if (isMasked('toString') || isMasked('valueOf'))
-    Object.defineProperty(value, Symbol.toPrimitive, { value: () => JSON.stringify(value) });
-  return value;
 }

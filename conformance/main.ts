@@ -20,6 +20,7 @@ import { discovered, writeDiscovered } from './discover.ts';
 import { Masks } from './exchange.ts';
 import { expectationsOf, weigh } from './expected.ts';
 import { writeExpectations } from './expected-file.ts';
+import { KeptBodies } from './kept-bodies.ts';
 import { Known } from './known.ts';
 import { type ConformOptions, parseOptions } from './options.ts';
 import { counts, exitCode, ruleVerdicts, unmet } from './outcome.ts';
@@ -125,6 +126,7 @@ async function run(
   const control = await reachControl(options, masks, known);
   const clock = control instanceof Control ? controlledClock(control) : (io.clock ?? wallClock);
   const client = new Client({
+    bodies: new KeptBodies(),
     baseUrl,
     ...options,
     timeoutMs: options.replyTimeoutMs,

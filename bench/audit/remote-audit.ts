@@ -2,7 +2,9 @@
  * Audits a running simulator: several accounts with two keys each send far more than their limit.
  * It counts the simulator's record of requests, read over the control port before it overflows.
  */
+import type { Client } from '../../conformance/client.ts';
 import { documentedLimitsPerMinute } from '../../src/sim/limits.ts';
+import { boundedClient } from '../servers/bounded-client.ts';
 import { ControlClient, type RemoteUser, unusedName } from '../servers/control-client.ts';
 import { type AuditRun, auditRun } from './audit-run.ts';
 import { entryOf } from './own-audit.ts';
@@ -27,6 +29,7 @@ export async function remoteAudit(
   options: RemoteAuditOptions,
 ): Promise<AuditRun> {
   const control = new ControlClient(controlUrl);
+  const client = boundedClient(baseUrl);
   const { name, number } = unusedName();
   const made: RemoteUser[] = [];
   for (let n = 0; n < users; n++) {
@@ -45,7 +48,7 @@ export async function remoteAudit(
           const user = made[sent % users];
           const apiKey = user?.apiKeys[Math.floor(sent / users) % 2] ?? '';
           sent++;
-          return send(baseUrl, apiKey, { to: options.to, from: user?.from, message: 'Audit.' });
+          return send(client, apiKey, { to: options.to, from: user?.from, message: 'Audit.' });
         }),
       );
       for (const view of await control.requests()) {
@@ -65,15 +68,16 @@ export async function remoteAudit(
       invalid.push('nothing was refused: no limit was reached');
     return auditRun(entries, documentedLimitsPerMinute, invalid);
   } finally {
+    client.close();
     for (const user of made) await control.deleteUser(user);
   }
 }
 
-async function send(baseUrl: URL, apiKey: string, body: unknown): Promise<void> {
-  const response = await fetch(new URL('/api/v1/sms/send/', baseUrl), {
+async function send(client: Client, apiKey: string, body: unknown): Promise<void> {
+  await client.request({
     method: 'POST',
+    path: '/api/v1/sms/send/',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  await response.arrayBuffer();
 }

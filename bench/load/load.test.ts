@@ -74,3 +74,30 @@ test('an unexpected status is an error', async () => {
   const result = await openLoop(target, fresh, { connections: 1, durationMs: 100, perSecond: 50 });
   expect(result.errors).toBe(5);
 });
+
+test.each([
+  ['saturation', saturate],
+  [
+    'open loop',
+    (...[target, workload, load]: Parameters<typeof saturate>) =>
+      openLoop(target, workload, { ...load, perSecond: 100 }),
+  ],
+])('%s closes a connection whose reply does not end', async (_, generate) => {
+  let sentBytes = 0;
+  const endless = createServer((_request, response) => {
+    response.writeHead(202, { 'content-length': 1e12 });
+    const piece = Buffer.alloc(65_536);
+    const more = () => {
+      while (!response.destroyed && response.write(piece)) sentBytes += piece.length;
+    };
+    response.on('drain', more);
+    more();
+  });
+  server = endless;
+  await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
+  const target = { host: '127.0.0.1', port: (endless.address() as AddressInfo).port };
+  const result = await generate(target, fresh, { connections: 2, durationMs: 500 });
+  expect(result.requests).toBe(0);
+  expect(result.errors).toBeGreaterThan(0);
+  expect(sentBytes).toBeLessThan(64 * 1_048_576);
+});

@@ -3,7 +3,7 @@
  * reply. Node's own client costs several times as much, and the generator is the bottleneck.
  */
 import { connect, type Socket } from 'node:net';
-import type { Target } from './load.ts';
+import { mostReplyBytes, type Target } from './load.ts';
 
 export interface ConnectionListener {
   reply(connection: OpenConnection, status: number, intendedMs: number): void;
@@ -60,6 +60,7 @@ export class OpenConnection {
     const length = replyLength(bytes);
     if (length === undefined || bytes.length < length) {
       this.#received = bytes;
+      if (bytes.length > mostReplyBytes) this.#socket?.destroy();
       return;
     }
     this.#received = noBytes;

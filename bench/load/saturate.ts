@@ -4,7 +4,7 @@
  * one burst.
  */
 import autocannon from 'autocannon';
-import type { Load, Target } from './load.ts';
+import { type Load, mostReplyBytes, type Target } from './load.ts';
 import { type LoadResult, Tally } from './load-result.ts';
 import { Ordinals, stamper, type Workload } from './workload.ts';
 
@@ -13,6 +13,7 @@ interface LiveClient {
   getRequestBuffer(): Buffer;
   destroy(): void;
   on(event: 'response', hear: (status: number, bytes: number, ms: number) => void): void;
+  on(event: 'body', hear: (bytes: Buffer) => void): void;
 }
 
 export async function saturate(
@@ -35,7 +36,16 @@ export async function saturate(
   });
   const setupClient = (bare: unknown): void => {
     const client = bare as LiveClient;
+    let bodyBytes = 0;
+    // Autocannon keeps a body until its end.
+    client.on('body', ({ length }) => {
+      bodyBytes += length;
+      if (bodyBytes <= mostReplyBytes) return;
+      tally.error();
+      client.destroy();
+    });
     client.on('response', (status, _bytes, ms) => {
+      bodyBytes = 0;
       if (isOver) return;
       tally.reply(status, ms, performance.now());
       if (tally.requests >= most) finish();

@@ -2,8 +2,12 @@
  * Creates and removes the bench's callers on a running simulator, over its control port.
  */
 
+import type { Client, Reply } from '../../conformance/client.ts';
+import { describe } from '../../conformance/verify.ts';
+import { CommandError } from '../../src/commands/command-error.ts';
 import type { RequestView } from '../../src/operations/request-views.ts';
 import { type OperationName, routeOf } from '../../src/operations/table.ts';
+import { boundedClient } from './bounded-client.ts';
 import { MetricsText } from './metrics-text.ts';
 
 export interface RemoteUser {
@@ -12,11 +16,16 @@ export interface RemoteUser {
   readonly from: string;
 }
 
+/** A thousand recorded requests, or the metrics of many worlds. */
+const mostBytes = 16_777_216;
+
 export class ControlClient {
   readonly #url: URL;
+  readonly #client: Client;
 
   constructor(url: URL) {
     this.#url = url;
+    this.#client = boundedClient(url, mostBytes);
   }
 
   /** An account with an unlimited plan, its keys and one SIM. */
@@ -48,23 +57,25 @@ export class ControlClient {
   }
 
   async metrics(): Promise<MetricsText> {
-    const { path } = routeOf('simulator.metrics');
-    const response = await fetch(new URL(path, this.#url));
-    if (!response.ok) throw new Error(`GET ${path} was answered ${response.status}`);
-    return new MetricsText(await response.text());
+    return new MetricsText((await this.#reply('simulator.metrics')).text);
   }
 
   async #call(name: OperationName, id = '', body?: unknown): Promise<Record<string, unknown>> {
+    return Object((await this.#reply(name, id, body)).json);
+  }
+
+  async #reply(name: OperationName, id = '', body?: unknown): Promise<Reply> {
     const { method, path } = routeOf(name, id);
-    const response = await fetch(new URL(path, this.#url), {
+    const reply = await this.#client.request({
       method,
+      path,
       ...(body === undefined
         ? {}
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
-    return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+    if (reply.status >= 200 && reply.status < 300) return reply;
+    const { origin } = this.#url;
+    throw new CommandError(3, `${origin}: ${method} ${path} was answered ${describe(reply)}`);
   }
 }
 

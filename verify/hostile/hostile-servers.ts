@@ -2,6 +2,7 @@
  * Servers that answer as no service does: too much, too slowly, malformed, or hostile to a program
  * that prints their text. `conform` and `bench` must end in time and say why.
  */
+import { randomBytes } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
@@ -37,6 +38,10 @@ function messageWith(fields: Readonly<Record<string, unknown>>): Answer {
   return whole('202 Accepted', JSON.stringify({ ...message, ...fields }));
 }
 
+function anew(make: () => Answer): Answer {
+  return (socket, path) => make()(socket, path);
+}
+
 /** Writes as fast as the client reads, up to `bytes`. */
 function flood(bytes: number, start: string, piece: string): Answer {
   return (socket) => {
@@ -66,7 +71,11 @@ const filler = 'x'.repeat(65_536);
 export const hostileWords =
   '\u001b]0;PWNED\u0007\u001b[2J\r\n::error::planted\n::add-mask::a\u009b1m\u0085PASSED';
 
+/** A test that takes a sample takes every fifth. */
 export const hostileServers: Readonly<Record<string, Answer>> = {
+  'another body of 125 kB each time': anew(() =>
+    messageWith({ more: randomBytes(62_500).toString('hex') }),
+  ),
   silence: () => {},
   reset: (socket) => socket.resetAndDestroy(),
   'dripping head': drip('HTTP/1.1 200 OK\r\n', 'x-drip: 1\r\n'),
@@ -95,15 +104,15 @@ export const hostileServers: Readonly<Record<string, Answer>> = {
     socket.write(`HTTP/1.1 200 OK\r\n${'set-cookie: a=b\r\n'.repeat(1e5)}\r\n`),
   'redirect to itself': (socket, path) =>
     socket.write(head('302 Found', [`location: ${path}`, 'content-length: 0'])),
+  'fields of another type': messageWith({ message_id: { toString: null }, status: { valueOf: 1 } }),
   'status 999': whole('999 Odd', '{}'),
   'no HTTP': (socket) => socket.write('220 smtp ready\r\n'),
   noise: (socket) => socket.write(Buffer.from([0, 255, 27, 13, 10, 13, 10, 1, 2, 3])),
   'body cut short': (socket) => socket.end(`${head('202 Accepted', ['content-length: 90'])}{"st`),
-  'fields of another type': messageWith({ message_id: { toString: null }, status: { valueOf: 1 } }),
-  'prototype keys': whole('202 Accepted', '{"__proto__":{"status":"queued"},"constructor":1}'),
   'ids with control characters': messageWith({
     message_id: ` \r\n\u0000\ud800/../?#${hostileWords}`,
   }),
+  'prototype keys': whole('202 Accepted', '{"__proto__":{"status":"queued"},"constructor":1}'),
   'escapes and workflow commands': whole('500 Error', hostileWords, `x-words: \u001b[2J`),
   'hostile words': whole('500 Error', hostileWords),
   'huge numbers': whole(
@@ -118,16 +127,24 @@ export interface HostileServer {
   close(): void;
 }
 
-export async function serveHostile(answer: Answer): Promise<HostileServer> {
+/** `politeReplies`: so many requests are answered as the service would, so that a load begins. */
+export async function serveHostile(answer: Answer, politeReplies = 0): Promise<HostileServer> {
   const sockets = new Set<Socket>();
+  const polite = messageWith({});
+  let requests = 0;
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
+    // Pipelined requests may each wait for its end.
+    socket.setMaxListeners(0);
     socket.on('data', (bytes) => {
       const [, path] =
         /^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (\S+)/.exec(String(bytes)) ?? [];
-      if (path !== undefined) answer(socket, path);
+      if (path === undefined) return;
+      requests += 1;
+      if (requests <= politeReplies) polite(socket, path);
+      else answer(socket, path);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,0 +1,83 @@
+/**
+ * `conform` and `bench` against servers that answer as no service does: each ends in time and in
+ * bounded memory, with a verdict or one line. SMSTWIN_RUNS=30 tries all servers.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { sample } from '../testkit/runs.ts';
+import { hostileServers, serveHostile } from './hostile-servers.ts';
+
+const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+const caller = ['--api-key', 'smst_k', '--from', '+12025550101', '--to', '+12025550123'];
+const shortLoad = ['--duration', '200ms', '--rounds', '1', '--warm-up', '10', '--connections', '8'];
+const mostMs = 60_000;
+const mostResidentKb = 500 * 1_024;
+/** Before the load, bench asks once whether the server answers, and sends what it will read. */
+const repliesBeforeLoad = 201;
+
+test.for(sample(Object.keys(hostileServers), 1))('%s', { timeout: 2 * mostMs }, async (name) => {
+  const answer = hostileServers[name] ?? (() => {});
+  const [judged, loaded] = [
+    await serveHostile(answer),
+    await serveHostile(answer, repliesBeforeLoad),
+  ];
+  const ends = await Promise.all([
+    run('conform', judged.baseUrl, ...caller, '--timeout', '1s', '--reply-timeout', '300ms'),
+    run('bench', loaded.baseUrl, ...caller, '--scenario', 'read', ...shortLoad),
+    run('bench', judged.baseUrl, ...caller, '--scenario', 'read', ...shortLoad),
+  ]);
+  judged.close();
+  loaded.close();
+  for (const { exitCode, printed, errors, residentKb } of ends) {
+    const shown = `${printed}\n${errors}`;
+    expect([0, 1, 2, 3, 8], shown).toContain(exitCode);
+    expect(shown).not.toMatch(/^\s+at |Error:/m);
+    // Without a verdict there is a reason, in one line.
+    if (printed === '') expect(errors.trim().split('\n'), shown).toHaveLength(1);
+    expect(residentKb, shown).toBeLessThan(mostResidentKb);
+    expect(residentKb).toBeGreaterThan(0);
+  }
+});
+
+interface End {
+  /** Null if it did not end in time. */
+  readonly exitCode: number | null;
+  readonly printed: string;
+  readonly errors: string;
+  readonly residentKb: number;
+}
+
+async function run(...argv: readonly string[]): Promise<End> {
+  const child = spawn(process.execPath, ['--import', 'tsx', program, ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: mostMs,
+    killSignal: 'SIGKILL',
+  });
+  let printed = '';
+  let errors = '';
+  let residentKb = 0;
+  child.stdout.on('data', (text: Buffer) => {
+    printed += text.toString();
+  });
+  child.stderr.on('data', (text: Buffer) => {
+    errors += text.toString();
+  });
+  const timer = setInterval(() => {
+    residentKb = Math.max(residentKb, mostResident(child.pid));
+  }, 20);
+  const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  clearInterval(timer);
+  return { exitCode, printed, errors, residentKb };
+}
+
+/** The most memory that the process has had so far; 0 once it has ended. */
+function mostResident(pid: number | undefined): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}
