@@ -38,13 +38,10 @@ export type Rows<How> = Readonly<
   Record<string, readonly [does: string, how: How, mistake?: Mistake]>
 >;
 
-/** Wrong clients that break one rule. */
-export function breaking<How extends object>(
-  rule: ClientRuleId,
-  shared: Mistake,
-  rows: Rows<How>,
-): (ClientRow & How)[] {
-  return right(rows).map((client) => ({ ...shared, ...client, rule }));
+/** Makes rows of wrong clients that break one rule; `shared` holds for all that say no other. */
+export function breaking(rule: ClientRuleId, shared: Mistake = {}) {
+  return <How extends object>(rows: Rows<How>): (ClientRow & How)[] =>
+    right(rows).map((client) => ({ ...shared, ...client, rule }));
 }
 
 /** Right clients. */

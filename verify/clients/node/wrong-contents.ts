@@ -109,194 +109,156 @@ function whileBroken(program: NodeClient['run']): NodeClient['run'] {
 const persistent = byPRetry({ retries: 9, minTimeout: 5_000, factor: 1 });
 
 export const wrongContents: readonly NodeClient[] = [
-  ...breaking(
-    'CLIENT-10',
-    {},
-    {
-      'lost-reply-is-failure': [
-        'reports a message as failed when its reply is lost',
-        sending({ waitOf: () => undefined }),
-        { meets: ['lost_response'] },
-      ],
-      'timeout-is-failure': [
-        'reports a message as failed when its timeout of two seconds is over',
-        byAxios((client) => void Object.assign(client.defaults, { timeout: 2_000 }), {
-          library: 'axios',
+  ...breaking('CLIENT-10')({
+    'lost-reply-is-failure': [
+      'reports a message as failed when its reply is lost',
+      sending({ waitOf: () => undefined }),
+      { meets: ['lost_response'] },
+    ],
+    'timeout-is-failure': [
+      'reports a message as failed when its timeout of two seconds is over',
+      byAxios((client) => void Object.assign(client.defaults, { timeout: 2_000 }), {
+        library: 'axios',
+      }),
+      { meets: ['delay'] },
+    ],
+    'unreadable-reply-is-failure': [
+      'reports a message as failed when its reply is no JSON',
+      byKy(0),
+      { meets: ['malformed'] },
+    ],
+    'cut-reply-is-failure': [
+      'reports a message as failed when its reply is cut',
+      byGot({ limit: 0 }),
+      { meets: ['truncate'] },
+    ],
+    'any-reply-is-success': [
+      'reports accepted whatever the status is',
+      sending({ reportOf: () => 'accepted' }),
+      { meets: ['quota'] },
+    ],
+    'reports-before-it-sends': [
+      'reports accepted when it queues a message, and ends before it sends the last',
+      onFetch(async (job) => {
+        for (const one of job.messages) job.report(one, bodyOf(one).request_id, 'accepted');
+        for (const one of job.messages.slice(0, -1)) await post(job, bodyOf(one));
+      }),
+    ],
+  }),
+  ...breaking('CLIENT-11')({
+    'polls-every-14-seconds': ['reads a message every 14 seconds', polling(14_000)],
+    'p-retry-polls': [
+      'polls by p-retry, whose first pause is one second',
+      { library: 'p-retry', run: pollsByPRetry },
+    ],
+    'two-pollers': [
+      'polls each message every 20 seconds in two processes',
+      onFetch(pollsTwice),
+      { also: ['CLIENT-12'] },
+    ],
+  }),
+  ...breaking('CLIENT-12')({
+    'polls-a-delivered-message': [
+      'reads a message twenty times, whatever it has become',
+      polling(20_000, () => false),
+    ],
+    'waits-for-delivered-alone': [
+      'polls until a message is delivered, and so on for ever where it has failed',
+      polling(20_000, (reply) => hasStatus(reply, 'delivered'), '+12025550161'),
+    ],
+  }),
+  ...breaking('CLIENT-13')({
+    'polls-received-without-a-pause': [
+      'asks for received messages as if the reply were held until there are some',
+      pollingReceived(0),
+    ],
+  }),
+  ...breaking('CLIENT-14')({
+    'ten-attempts-in-a-minute': [
+      'retries every five seconds, ten times',
+      { ...persistent, run: whileBroken(persistent.run) },
+    ],
+    'thundering-herd': [
+      'lets all messages that met a 429 go at the end of the same wait',
+      onFetch(stampedes),
+    ],
+    'retries-on-the-minute': [
+      'retries everything at the next full minute after an outage',
+      onFetch(retriesOnTheMinute),
+    ],
+  }),
+  ...breaking('CLIENT-15')({
+    'longer-than-1600': [
+      'sends texts of any length',
+      sending({
+        bodyOf: (message, id) => ({
+          ...bodyOf(message),
+          message: message.message.padEnd(1_700, '.'),
+          request_id: id,
         }),
-        { meets: ['delay'] },
-      ],
-      'unreadable-reply-is-failure': [
-        'reports a message as failed when its reply is no JSON',
-        byKy(0),
-        { meets: ['malformed'] },
-      ],
-      'cut-reply-is-failure': [
-        'reports a message as failed when its reply is cut',
-        byGot({ limit: 0 }),
-        { meets: ['truncate'] },
-      ],
-      'any-reply-is-success': [
-        'reports accepted whatever the status is',
-        sending({ reportOf: () => 'accepted' }),
-        { meets: ['quota'] },
-      ],
-      'reports-before-it-sends': [
-        'reports accepted when it queues a message, and ends before it sends the last',
-        onFetch(async (job) => {
-          for (const one of job.messages) job.report(one, bodyOf(one).request_id, 'accepted');
-          for (const one of job.messages.slice(0, -1)) await post(job, bodyOf(one));
+      }),
+    ],
+    'send-at-in-the-past': [
+      'sends what was due while it was switched off, with its old send_at',
+      byAxios(() => {}, {
+        library: 'axios',
+        body: (message) => ({
+          ...bodyOf(message),
+          send_at: new Date(Date.now() - 60_000).toISOString(),
         }),
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-11',
-    {},
-    {
-      'polls-every-14-seconds': ['reads a message every 14 seconds', polling(14_000)],
-      'p-retry-polls': [
-        'polls by p-retry, whose first pause is one second',
-        { library: 'p-retry', run: pollsByPRetry },
-      ],
-      'two-pollers': [
-        'polls each message every 20 seconds in two processes',
-        onFetch(pollsTwice),
-        { also: ['CLIENT-12'] },
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-12',
-    {},
-    {
-      'polls-a-delivered-message': [
-        'reads a message twenty times, whatever it has become',
-        polling(20_000, () => false),
-      ],
-      'waits-for-delivered-alone': [
-        'polls until a message is delivered, and so on for ever where it has failed',
-        polling(20_000, (reply) => hasStatus(reply, 'delivered'), '+12025550161'),
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-13',
-    {},
-    {
-      'polls-received-without-a-pause': [
-        'asks for received messages as if the reply were held until there are some',
-        pollingReceived(0),
-      ],
-      'polls-received-every-10-seconds': [
-        'asks for received messages every ten seconds, by page',
-        pollingReceived(10_000, '?page=1'),
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-14',
-    {},
-    {
-      'ten-attempts-in-a-minute': [
-        'retries every five seconds, ten times',
-        { ...persistent, run: whileBroken(persistent.run) },
-      ],
-      'thundering-herd': [
-        'lets all messages that met a 429 go at the end of the same wait',
-        onFetch(stampedes),
-      ],
-      'retries-on-the-minute': [
-        'retries everything at the next full minute after an outage',
-        onFetch(retriesOnTheMinute),
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-15',
-    {},
-    {
-      'longer-than-1600': [
-        'sends texts of any length',
-        sending({
-          bodyOf: (message, id) => ({
-            ...bodyOf(message),
-            message: message.message.padEnd(1_700, '.'),
-            request_id: id,
-          }),
-        }),
-      ],
-      'send-at-in-the-past': [
-        'sends what was due while it was switched off, with its old send_at',
-        byAxios(() => {}, {
-          library: 'axios',
-          body: (message) => ({
-            ...bodyOf(message),
-            send_at: new Date(Date.now() - 60_000).toISOString(),
-          }),
-        }),
-      ],
-      'number-as-a-number': [
-        'writes a phone number as a JSON number',
-        byGot({}, { body: (message) => ({ ...bodyOf(message), to: 12_025_550_123 }) }),
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-16',
-    {},
-    {
-      'key-in-the-query': [
-        'appends its key to every URL',
-        onFetch((job) => inTurn(job, { path: `${sendPath}?api_key=${job.key}` })),
-      ],
-      'key-in-the-query-of-a-read': [
-        'asks for received messages by a link that holds its key',
-        onFetch(async (job) => {
-          await get(job, `/api/v1/sms/received/?page=1&token=${job.key}`);
-        }),
-      ],
-      'key-in-the-body': [
-        'sends its key as a field of the body too',
-        byAxios(() => {}, {
-          library: 'axios',
-          body: (message, job) => ({ ...bodyOf(message), api_key: job.key }),
-        }),
-      ],
-      'key-in-the-path': [
-        'calls an address with its key in the path first, as another service wants it',
-        onFetch(async (job) => {
-          await get(job, `/bot${job.key}/status/`);
-          await get(job, `/api/v1/account/${job.key}/stats/`);
-        }),
-      ],
-      'key-in-the-request-id': [
-        'makes its request_ids unique by its key',
-        sending({
-          idOf: ({ intent }, _, job) => `${job.key}/${intent}`,
-          reportOf: () => undefined,
-        }),
-      ],
-      'key-in-the-text': [
-        'sends its configuration as a message, to test the way',
-        byKy(
-          {},
-          {
-            around: (sendOf) => async (job) => {
-              const send = sendOf(job);
-              const text = JSON.stringify(headersOf(job.key));
-              for (const message of job.messages) await send({ ...message, message: text });
-            },
+      }),
+    ],
+    'number-as-a-number': [
+      'writes a phone number as a JSON number',
+      byGot({}, { body: (message) => ({ ...bodyOf(message), to: 12_025_550_123 }) }),
+    ],
+  }),
+  ...breaking('CLIENT-16')({
+    'key-in-the-query': [
+      'appends its key to every URL',
+      onFetch((job) => inTurn(job, { path: `${sendPath}?api_key=${job.key}` })),
+    ],
+    'key-in-the-body': [
+      'sends its key as a field of the body too',
+      byAxios(() => {}, {
+        library: 'axios',
+        body: (message, job) => ({ ...bodyOf(message), api_key: job.key }),
+      }),
+    ],
+    'key-in-the-path': [
+      'calls an address with its key in the path first, as another service wants it',
+      onFetch(async (job) => {
+        await get(job, `/bot${job.key}/status/`);
+        await get(job, `/api/v1/account/${job.key}/stats/`);
+      }),
+    ],
+    'key-in-the-request-id': [
+      'makes its request_ids unique by its key',
+      sending({
+        idOf: ({ intent }, _, job) => `${job.key}/${intent}`,
+        reportOf: () => undefined,
+      }),
+    ],
+    'key-in-the-text': [
+      'sends its configuration as a message, to test the way',
+      byKy(
+        {},
+        {
+          around: (sendOf) => async (job) => {
+            const send = sendOf(job);
+            const text = JSON.stringify(headersOf(job.key));
+            for (const message of job.messages) await send({ ...message, message: text });
           },
-        ),
-      ],
-      'key-in-a-form': [
-        'logs in by a form with its key before it sends',
-        onFetch(async (job) => {
-          const body = new URLSearchParams({ key: job.key });
-          await job.fetch(`${job.baseUrl}/api/v1/account/stats/`, { method: 'POST', body });
-          for (const message of job.messages) await post(job, bodyOf(message));
-        }),
-      ],
-    },
-  ),
+        },
+      ),
+    ],
+    'key-in-a-form': [
+      'logs in by a form with its key before it sends',
+      onFetch(async (job) => {
+        const body = new URLSearchParams({ key: job.key });
+        await job.fetch(`${job.baseUrl}/api/v1/account/stats/`, { method: 'POST', body });
+        for (const message of job.messages) await post(job, bodyOf(message));
+      }),
+    ],
+  }),
 ];

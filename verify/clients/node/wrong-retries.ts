@@ -124,310 +124,219 @@ async function asksForReceived(
 const lost = ['lost_response'] as const;
 
 export const wrongRetries: readonly NodeClient[] = [
-  ...breaking(
-    'CLIENT-1',
-    { also: ['CLIENT-2', 'CLIENT-14'], meets: ['throttle'] },
-    {
-      'retries-at-once': ['retries a 429 at once', sending(after429(() => 0))],
-      'jitter-below': [
-        'takes up to a fifth off Retry-After, to spread its retries',
-        sending(after429((text, { random }) => Number(text) * 1_000 * (0.8 + random() * 0.19))),
-      ],
-      'received-retried-early': [
-        'asks again for received messages 5 s after a 429',
-        onFetch((job) => asksForReceived(job, 1, [20_000, 5_000, 5_000, 5_000])),
-        { also: ['CLIENT-13'] },
-      ],
-      'p-retry-defaults': [
-        'retries by the pauses that p-retry comes with',
-        byPRetry({ retries: 4 }),
-      ],
-      'ky-max-retry-after': [
-        'sets maxRetryAfter to 10 s, at which ky retries all the same',
-        byKy({ ...retryPost, methods: ['post'], maxRetryAfter: 10_000 }),
-      ],
-      'got-calculate-delay': [
-        'replaces the pauses of got by calculateDelay',
-        byGot({
-          ...retryPost,
-          calculateDelay: ({ attemptCount }) => (attemptCount > 4 ? 0 : attemptCount * 2_000),
-        }),
-      ],
-      'undici-longest-timeout': [
-        'retries POST by a RetryAgent, whose maxTimeout of 30 s cuts Retry-After short',
-        byUndici({ maxRetries: 4, methods: ['POST'], statusCodes }),
-      ],
-      'axios-retry-linear': [
-        'gives axios-retry a retryDelay of its own',
-        byAxios((client) =>
-          axiosRetry(client, {
-            retries: 4,
-            retryCondition: ({ response }) => response?.status === 429,
-            retryDelay: (count) => count * 1_000,
-          }),
+  ...breaking('CLIENT-1', { also: ['CLIENT-2', 'CLIENT-14'], meets: ['throttle'] })({
+    'retries-at-once': ['retries a 429 at once', sending(after429(() => 0))],
+    'jitter-below': [
+      'takes up to a fifth off Retry-After, to spread its retries',
+      sending(after429((text, { random }) => Number(text) * 1_000 * (0.8 + random() * 0.19))),
+    ],
+    'received-retried-early': [
+      'asks again for received messages 5 s after a 429',
+      onFetch((job) => asksForReceived(job, 1, [20_000, 5_000, 5_000, 5_000])),
+      { also: ['CLIENT-13'] },
+    ],
+    'p-retry-defaults': ['retries by the pauses that p-retry comes with', byPRetry({ retries: 4 })],
+    'ky-max-retry-after': [
+      'sets maxRetryAfter to 10 s, at which ky retries all the same',
+      byKy({ ...retryPost, methods: ['post'], maxRetryAfter: 10_000 }),
+    ],
+    'undici-longest-timeout': [
+      'retries POST by a RetryAgent, whose maxTimeout of 30 s cuts Retry-After short',
+      byUndici({ maxRetries: 4, methods: ['POST'], statusCodes }),
+    ],
+  }),
+  ...breaking('CLIENT-2', { meets: ['throttle'] })({
+    'bulk-goes-on': [
+      'goes on with its list during a 429, and comes back to what was refused',
+      onFetch(goesOn),
+    ],
+    'workers-wait-each-for-themselves': [
+      'sends by three workers, of which only the one that met the 429 waits',
+      { library: 'ky', run: threeWorkers },
+    ],
+    'walks-pages-through-a-429': [
+      'asks for the next page of received messages while a 429 holds',
+      onFetch((job) =>
+        asksForReceived(
+          job,
+          2,
+          [3_000, 3_000, 3_000, 3_000],
+          (look) => `${received}?page=${look + 1}`,
         ),
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-2',
-    { meets: ['throttle'] },
-    {
-      'bulk-goes-on': [
-        'goes on with its list during a 429, and comes back to what was refused',
-        onFetch(goesOn),
-      ],
-      'workers-wait-each-for-themselves': [
-        'sends by three workers, of which only the one that met the 429 waits',
-        { library: 'ky', run: threeWorkers },
-      ],
-      'walks-pages-through-a-429': [
-        'asks for the next page of received messages while a 429 holds',
-        onFetch((job) =>
-          asksForReceived(
-            job,
-            2,
-            [3_000, 3_000, 3_000, 3_000],
-            (look) => `${received}?page=${look + 1}`,
-          ),
-        ),
-      ],
-      'other-key-of-the-account': [
-        'answers a 429 with the next key of the account, which shares its limit',
-        onFetch(usesOtherKey),
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-3',
-    { also: ['CLIENT-5'], meets: lost },
-    {
-      'new-id-after-a-429': [
-        'draws a request_id for each attempt, and meets 429s',
-        sending({ idOf: (_, __, job) => drawnId(job) }),
-        { meets: ['throttle'] },
-      ],
-      'new-id-after-a-lost-reply': [
-        'draws a request_id for each attempt, and loses replies',
-        sending({ idOf: (_, __, job) => drawnId(job) }),
-      ],
-      'id-with-the-attempt': [
-        'appends the number of the attempt to its request_id',
-        sending({ idOf: ({ intent }, attempt) => `${intent}-${attempt}` }),
-        { meets: ['busy'] },
-      ],
-      'id-with-the-time': [
-        'makes its request_id from the order and the present time',
-        sending({ idOf: ({ intent }) => `${intent}-${Date.now()}` }),
-        { meets: ['truncate'] },
-      ],
-      'id-dropped-on-retry': [
-        'retries without the request_id of the first attempt',
-        sending({ idOf: ({ intent }, attempt) => (attempt === 1 ? intent : undefined) }),
-        { also: ['CLIENT-4', 'CLIENT-5'] },
-      ],
-      'new-id-after-a-timeout': [
-        'gives up waiting after two seconds, and tries again under a new request_id',
-        onFetch((job) => inTurn(impatient(job, 2_000), { idOf: () => drawnId(job) })),
-        { meets: ['delay'] },
-      ],
-      'p-retry-builds-the-body': [
-        'builds the whole body, its id included, inside the function that p-retry repeats',
-        byPRetry(
-          { minTimeout: 20_000 },
-          { body: (message, job) => ({ ...bodyOf(message), request_id: drawnId(job) }) },
-        ),
-        { meets: ['malformed'] },
-      ],
-      'axios-request-interceptor': [
-        'sets the request_id in a request interceptor, which axios-retry runs again',
-        byAxios((client, job) => {
-          axiosRetry(client, { retryCondition: () => true, retryDelay: () => 20_000 });
-          client.interceptors.request.use((config) => {
-            const body = typeof config.data === 'string' ? JSON.parse(config.data) : config.data;
-            return { ...config, data: JSON.stringify({ ...body, request_id: drawnId(job) }) };
-          });
-        }),
-        { meets: ['busy'] },
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-4',
-    {},
-    {
-      'no-id': ['sends no request_id', sending({ idOf: () => undefined })],
-      'empty-id': ['sends an empty request_id', sending({ idOf: () => '' })],
-      'id-in-camel-case': [
-        'names the field requestId, which the service ignores',
-        byAxios(() => {}, {
-          library: 'axios',
-          body: (message) => ({ ...withoutId(message), requestId: message.intent }),
-        }),
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-5',
-    { also: ['CLIENT-4'], meets: lost },
-    {
-      'sends-again-without-id': [
-        'sends again after a lost reply, without a request_id',
-        sending({ idOf: () => undefined }),
-      ],
-      'got-resends-after-a-timeout': [
-        'retries POST after its own timeout, without a request_id',
-        byGot({ limit: 2, methods: ['POST'] }, { body: withoutId, timeoutMs: 2_000 }),
-        { meets: ['delay'] },
-      ],
-      'undici-resends-without-id': [
-        'retries POST by a RetryAgent after a reset connection, without a request_id',
-        byUndici({ methods: ['POST'] }, { body: withoutId }),
-      ],
-      'axios-retry-resends-without-id': [
-        'lets axios-retry repeat every error, without a request_id',
-        byAxios((client) => axiosRetry(client, { retryCondition: () => true }), {
-          body: withoutId,
-        }),
-      ],
-      'p-retry-resends-what-it-cannot-read': [
-        'repeats a send whose reply is no JSON, without a request_id',
-        byPRetry({}, { body: withoutId }),
-        { meets: ['malformed'] },
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-6',
-    { also: ['CLIENT-10'] },
-    {
-      'counter-restarts': [
-        'counts its request_ids from 1 again after each restart',
-        onFetch(async (job) => {
-          for (const [at, message] of job.messages.entries()) {
-            await deliver(job, message, but({ idOf: () => `message-${(at % 2) + 1}` }));
+      ),
+    ],
+    'other-key-of-the-account': [
+      'answers a 429 with the next key of the account, which shares its limit',
+      onFetch(usesOtherKey),
+    ],
+  }),
+  ...breaking('CLIENT-3', { also: ['CLIENT-5'], meets: lost })({
+    'new-id-after-a-lost-reply': [
+      'draws a request_id for each attempt, and loses replies',
+      sending({ idOf: (_, __, job) => drawnId(job) }),
+    ],
+    'id-with-the-attempt': [
+      'appends the number of the attempt to its request_id',
+      sending({ idOf: ({ intent }, attempt) => `${intent}-${attempt}` }),
+      { meets: ['busy'] },
+    ],
+    'id-dropped-on-retry': [
+      'retries without the request_id of the first attempt',
+      sending({ idOf: ({ intent }, attempt) => (attempt === 1 ? intent : undefined) }),
+      { also: ['CLIENT-4', 'CLIENT-5'] },
+    ],
+    'new-id-after-a-timeout': [
+      'gives up waiting after two seconds, and tries again under a new request_id',
+      onFetch((job) => inTurn(impatient(job, 2_000), { idOf: () => drawnId(job) })),
+      { meets: ['delay'] },
+    ],
+    'p-retry-builds-the-body': [
+      'builds the whole body, its id included, inside the function that p-retry repeats',
+      byPRetry(
+        { minTimeout: 20_000 },
+        { body: (message, job) => ({ ...bodyOf(message), request_id: drawnId(job) }) },
+      ),
+      { meets: ['malformed'] },
+    ],
+    'axios-request-interceptor': [
+      'sets the request_id in a request interceptor, which axios-retry runs again',
+      byAxios((client, job) => {
+        axiosRetry(client, { retryCondition: () => true, retryDelay: () => 20_000 });
+        client.interceptors.request.use((config) => {
+          const body = typeof config.data === 'string' ? JSON.parse(config.data) : config.data;
+          return { ...config, data: JSON.stringify({ ...body, request_id: drawnId(job) }) };
+        });
+      }),
+      { meets: ['busy'] },
+    ],
+  }),
+  ...breaking('CLIENT-4')({
+    'no-id': ['sends no request_id', sending({ idOf: () => undefined })],
+    'empty-id': ['sends an empty request_id', sending({ idOf: () => '' })],
+    'id-in-camel-case': [
+      'names the field requestId, which the service ignores',
+      byAxios(() => {}, {
+        library: 'axios',
+        body: (message) => ({ ...withoutId(message), requestId: message.intent }),
+      }),
+    ],
+  }),
+  ...breaking('CLIENT-5', { also: ['CLIENT-4'], meets: lost })({
+    'sends-again-without-id': [
+      'sends again after a lost reply, without a request_id',
+      sending({ idOf: () => undefined }),
+    ],
+    'got-resends-after-a-timeout': [
+      'retries POST after its own timeout, without a request_id',
+      byGot({ limit: 2, methods: ['POST'] }, { body: withoutId, timeoutMs: 2_000 }),
+      { meets: ['delay'] },
+    ],
+    'undici-resends-without-id': [
+      'retries POST by a RetryAgent after a reset connection, without a request_id',
+      byUndici({ methods: ['POST'] }, { body: withoutId }),
+    ],
+    'p-retry-resends-what-it-cannot-read': [
+      'repeats a send whose reply is no JSON, without a request_id',
+      byPRetry({}, { body: withoutId }),
+      { meets: ['malformed'] },
+    ],
+  }),
+  ...breaking('CLIENT-6', { also: ['CLIENT-10'] })({
+    'counter-restarts': [
+      'counts its request_ids from 1 again after each restart',
+      onFetch(async (job) => {
+        for (const [at, message] of job.messages.entries()) {
+          await deliver(job, message, but({ idOf: () => `message-${(at % 2) + 1}` }));
+        }
+      }),
+    ],
+    'constant-id': [
+      'took the request_id of the example in the documentation',
+      byKy({}, { body: (message) => ({ ...bodyOf(message), request_id: 'abc' }) }),
+    ],
+    'id-of-the-second': [
+      'uses the present second as request_id',
+      sending({ idOf: () => `s${Math.floor(Date.now() / 1_000)}` }),
+    ],
+  }),
+  ...breaking('CLIENT-7', { also: ['CLIENT-5'], meets: lost })({
+    'outbox-after-the-weekend': [
+      'retries a lost send when the office opens, 62 hours later',
+      sending({ waitOf: (reply) => (reply === undefined ? 62 * hourMs : undefined) }),
+    ],
+    'pause-in-the-wrong-unit': [
+      'gives p-retry a minTimeout of 90,000 seconds, meant as milliseconds',
+      byPRetry({ minTimeout: 90_000_000 }),
+      { meets: ['malformed'] },
+    ],
+  }),
+  ...breaking('CLIENT-8')({
+    'repeats-a-400': [
+      'retries every error, a 400 too',
+      sending({
+        ...stubborn,
+        bodyOf: (message, id) => ({ ...message, to: '555', request_id: id }),
+      }),
+      { also: ['CLIENT-15'] },
+    ],
+    'repeats-a-401': [
+      'retries with a wrong key',
+      onFetch((job) => inTurn({ ...job, key: 'smst_wrong' }, stubborn)),
+    ],
+    'repeats-a-402': [
+      'counts 402 among the statuses that got retries',
+      byGot({ limit: 2, methods: ['POST'], statusCodes: [402, 429, 503] }),
+      { meets: ['quota'] },
+    ],
+    'repeats-a-403': [
+      'lets axios-retry repeat every error',
+      byAxios((client) => axiosRetry(client, { retries: 2, retryCondition: () => true }), {
+        body: (message) => ({ ...bodyOf(message), from: '+12025550199' }),
+      }),
+    ],
+    'repeats-a-404': [
+      'asks for a message by its own id instead of message_id, again and again',
+      onFetch(async (job) => {
+        for (const message of job.messages) {
+          await deliver(job, message);
+          for (let look = 1; look <= 3; look++) {
+            await get(job, `/api/v1/sms/${message.intent}/`);
+            await sleep(20_000);
           }
-        }),
-      ],
-      'constant-id': [
-        'took the request_id of the example in the documentation',
-        byKy({}, { body: (message) => ({ ...bodyOf(message), request_id: 'abc' }) }),
-      ],
-      'id-of-the-second': [
-        'uses the present second as request_id',
-        sending({ idOf: () => `s${Math.floor(Date.now() / 1_000)}` }),
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-7',
-    { also: ['CLIENT-5'], meets: lost },
-    {
-      'outbox-after-the-weekend': [
-        'retries a lost send when the office opens, 62 hours later',
-        sending({ waitOf: (reply) => (reply === undefined ? 62 * hourMs : undefined) }),
-      ],
-      'pause-in-the-wrong-unit': [
-        'gives p-retry a minTimeout of 90,000 seconds, meant as milliseconds',
-        byPRetry({ minTimeout: 90_000_000 }),
-        { meets: ['malformed'] },
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-8',
-    {},
-    {
-      'repeats-a-400': [
-        'retries every error, a 400 too',
-        sending({
-          ...stubborn,
-          bodyOf: (message, id) => ({ ...message, to: '555', request_id: id }),
-        }),
-        { also: ['CLIENT-15'] },
-      ],
-      'repeats-a-401': [
-        'retries with a wrong key',
-        onFetch((job) => inTurn({ ...job, key: 'smst_wrong' }, stubborn)),
-      ],
-      'repeats-a-402': [
-        'counts 402 among the statuses that got retries',
-        byGot({ limit: 2, methods: ['POST'], statusCodes: [402, 429, 503] }),
-        { meets: ['quota'] },
-      ],
-      'repeats-a-403': [
-        'lets axios-retry repeat every error',
-        byAxios((client) => axiosRetry(client, { retries: 2, retryCondition: () => true }), {
-          body: (message) => ({ ...bodyOf(message), from: '+12025550199' }),
-        }),
-      ],
-      'repeats-a-403-of-access': [
-        'lets a RetryAgent repeat 403, with the number of another account',
-        byUndici(
-          { maxRetries: 2, methods: ['POST'], statusCodes: [403] },
-          { body: (message) => ({ ...bodyOf(message), from: '+12025550111' }) },
-        ),
-      ],
-      'repeats-a-404': [
-        'asks for a message by its own id instead of message_id, again and again',
-        onFetch(async (job) => {
-          for (const message of job.messages) {
-            await deliver(job, message);
-            for (let look = 1; look <= 3; look++) {
-              await get(job, `/api/v1/sms/${message.intent}/`);
-              await sleep(20_000);
-            }
-          }
-        }),
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-9',
-    {},
-    {
-      'gives-up-after-a-429': [
-        'drops the message at a 429 and sends the next one at once',
-        sending(silentAfter(429)),
-        { meets: ['throttle'] },
-      ],
-      'gives-up-after-a-503': [
-        'drops the message at a 503',
-        sending(silentAfter(503)),
-        { meets: ['busy'] },
-      ],
-      'gives-up-after-a-lost-reply': [
-        'drops the message when the connection closes',
-        sending(silentAfter(undefined)),
-        { meets: lost },
-      ],
-      'fire-and-forget': [
-        'starts its sends and reads no reply',
-        onFetch(async (job) => {
-          await Promise.allSettled(job.messages.map((message) => post(job, bodyOf(message))));
-        }),
-        { meets: ['refuse'] },
-      ],
-      'ky-defaults': [
-        'leaves ky as it comes, which repeats no POST, and swallows the error',
-        byKy({}, { around: swallowing }),
-        { meets: ['truncate'] },
-      ],
-      'got-gives-up-a-long-wait': [
-        'sets maxRetryAfter to 10 s, beyond which got gives up, and swallows the error',
-        byGot({ ...retryPost, maxRetryAfter: 10_000 }, { around: swallowing }),
-        { meets: ['throttle'], also: ['CLIENT-2'] },
-      ],
-      'got-times-out-in-silence': [
-        'sets a timeout of two seconds, and swallows the error',
-        byGot({}, { around: swallowing, timeoutMs: 2_000 }),
-        { meets: ['delay'] },
-      ],
-    },
-  ),
-  ...breaking(
-    'CLIENT-17',
-    { meets: ['overloaded'] },
-    { 'waits-its-own-time': ['waits 20 s after a 503, whatever Retry-After says', sending()] },
-  ),
+        }
+      }),
+    ],
+  }),
+  ...breaking('CLIENT-9')({
+    'gives-up-after-a-429': [
+      'drops the message at a 429 and sends the next one at once',
+      sending(silentAfter(429)),
+      { meets: ['throttle'] },
+    ],
+    'gives-up-after-a-lost-reply': [
+      'drops the message when the connection closes',
+      sending(silentAfter(undefined)),
+      { meets: lost },
+    ],
+    'fire-and-forget': [
+      'starts its sends and reads no reply',
+      onFetch(async (job) => {
+        await Promise.allSettled(job.messages.map((message) => post(job, bodyOf(message))));
+      }),
+      { meets: ['refuse'] },
+    ],
+    'ky-defaults': [
+      'leaves ky as it comes, which repeats no POST, and swallows the error',
+      byKy({}, { around: swallowing }),
+      { meets: ['truncate'] },
+    ],
+    'got-gives-up-a-long-wait': [
+      'sets maxRetryAfter to 10 s, beyond which got gives up, and swallows the error',
+      byGot({ ...retryPost, maxRetryAfter: 10_000 }, { around: swallowing }),
+      { meets: ['throttle'], also: ['CLIENT-2'] },
+    ],
+  }),
+  ...breaking('CLIENT-17', { meets: ['overloaded'] })({
+    'waits-its-own-time': ['waits 20 s after a 503, whatever Retry-After says', sending()],
+  }),
 ];
