@@ -72,14 +72,6 @@ export const keyDefects: readonly DefectRow[] = [
       'any scheme is accepted',
       header(({ request }) => request.authorization?.split(' ')[1]),
     ],
-    'key-in-query': [
-      'the key is accepted in the query',
-      header(({ request }) =>
-        request.authorization === undefined
-          ? (new URLSearchParams(request.query).get('api_key') ?? undefined)
-          : undefined,
-      ),
-    ],
     'tasks-without-key': [
       'device tasks need no key',
       withoutKey('tasks', ({ id, simulation }) => simulation.world.devices.get(id)?.account?.keys),
@@ -104,13 +96,6 @@ export const keyDefects: readonly DefectRow[] = [
     'revoked-key-works': [
       'a revoked key still works',
       accepting((given, { key }) => key === given),
-    ],
-    'revoked-key-reads': [
-      'a revoked key still reads',
-      acceptingOn('read', (given, keys) => {
-        const revoked = keys.find((one) => one.key === given && !isLive(one));
-        return revoked?.account.keys.find(isLive);
-      }),
     ],
     'key-prefix-enough': [
       'the first half of a key is enough',

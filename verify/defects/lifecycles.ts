@@ -18,7 +18,6 @@ import {
   describing,
   handling,
   isAccepted,
-  isRead,
   messageOf,
   type Planted,
   reading,
@@ -26,7 +25,6 @@ import {
 } from './planted.ts';
 
 const pollMs = 20_000;
-const lagMs = 3_000;
 const firstBlock = 8;
 
 /** A lifecycle that reports each step, can write any status, and can suppress a step. */
@@ -169,20 +167,6 @@ function answeringAs(status: Status, steps: number): Planted {
   }, isAccepted);
 }
 
-/** Every second read shows the status that the message had a while ago. */
-const lagging = handling(() => {
-  let reads = 0;
-  const { around } = describing(({ status: shown }, { message, simulation }) => {
-    if (message === undefined || reads++ % 2 === 0) return { status: shown };
-    const { sendingAtMs, sentAtMs, endedAtMs } = message;
-    const wasBefore = (atMs: number) => atMs > 0 && atMs <= simulation.clock.now() - lagMs;
-    if (wasBefore(endedAtMs)) return { status: shown };
-    if (wasBefore(sentAtMs)) return { status: 'sent' };
-    return { status: wasBefore(sendingAtMs) ? 'sending' : 'queued' };
-  }, isRead);
-  return ({ request, simulation }, next) => (around?.(next, simulation) ?? next)(request);
-});
-
 export const lifecycleDefects: readonly DefectRow[] = [
   ...breaking('STATE-1', {
     'created-as-sending': ['a new message is sending from the start', answeringAs('sending', 1)],
@@ -213,7 +197,6 @@ export const lifecycleDefects: readonly DefectRow[] = [
   ...breaking('STATE-3', {
     'state-skips-sent': ['sending becomes delivered', skipping('sent')],
     'state-revisited': ['sending goes back to queued once', revisiting],
-    'status-replica-lags': ['every second read comes from a replica 3 s behind', lagging],
     'never-delivered': [
       'messages stay sent for ever',
       withLifecycle((lifecycle) => {

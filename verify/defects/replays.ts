@@ -128,15 +128,6 @@ function knowingIds(
   });
 }
 
-/** Compares as SQL's LIKE does with the wildcard `_`. */
-function isLike(pattern: string, requestId: string): boolean {
-  const signs = [...requestId];
-  const parts = [...pattern];
-  return (
-    parts.length === signs.length && parts.every((part, i) => part === '_' || part === signs[i])
-  );
-}
-
 /** One window for all accounts. */
 class SharedWindowWorld extends World {
   readonly #shared = new AccountWindow(this.now);
@@ -254,17 +245,6 @@ export const replayDefects: readonly DefectRow[] = breaking('SEND-4', {
   'replay-id-cut': [
     'request_ids with the same first 128 characters are the same',
     folding((requestId) => requestId.slice(0, 128)),
-  ],
-  'replay-id-pattern': [
-    'a request_id is compared as a pattern of LIKE',
-    knowingIds((requestId, ids, find) => {
-      const similar = ids.find((id) => isLike(requestId, id));
-      return find(requestId) ?? (similar === undefined ? undefined : find(similar));
-    }),
-  ],
-  'replay-id-as-number': [
-    'request_ids of digits are compared as numbers',
-    folding((id) => (/^\d{1,18}$/.test(id) ? String(BigInt(id)) : id)),
   ],
   'replay-id-stored-trimmed': [
     'a request_id is stored without spaces around it',

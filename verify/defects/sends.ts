@@ -41,7 +41,6 @@ const longest = 1_600;
 const msPerMinute = 60_000;
 const msPerHour = 60 * msPerMinute;
 const fiveMinutesMs = 5 * msPerMinute;
-const longestTimerMs = 2 ** 31 - 1;
 /** A valid recipient in place of an unchecked one. */
 const anyRecipient = '+12025550123';
 
@@ -168,25 +167,6 @@ class NeverReactivatingWorld extends World {
   override patchDevice(device: Device, state: SimState): void {
     super.patchDevice(device, { ...state, active: device.active ? state.active : false });
   }
-}
-
-/** Notices a deactivation a minute late. */
-class CachingWorld extends World {
-  readonly deactivatedAtMs = new WeakMap<Device, number>();
-
-  override patchDevice(device: Device, state: SimState): void {
-    if (device.active && state.active === false) this.deactivatedAtMs.set(device, this.now());
-    super.patchDevice(device, state);
-  }
-}
-
-function recentlyDeactivated(call: Sending): Device | undefined {
-  const { device, simulation } = call;
-  const { world } = simulation;
-  if (device === undefined || !isOwn(call) || device.active) return undefined;
-  if (!(world instanceof CachingWorld)) return undefined;
-  const sinceMs = world.deactivatedAtMs.get(device) ?? 0;
-  return world.now() - sinceMs < msPerMinute ? device : undefined;
 }
 
 /** A count that can include more than messages, or other messages. */
@@ -384,13 +364,6 @@ export const sendDefects: readonly DefectRow[] = [
       'spaces around the text are not counted',
       rewriting('message', (message) => message.trim()),
     ],
-    'length-escaped': [
-      'the length is counted after escaping for HTML',
-      refusingField('message', (message) => {
-        const escaped = message.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
-        return message.length <= longest && escaped.length > longest;
-      }),
-    ],
   }),
   ...breaking('SEND-7', {
     'send-at-ignored': ['send_at is ignored', readingSendAt(() => undefined)],
@@ -425,17 +398,9 @@ export const sendDefects: readonly DefectRow[] = [
       'a held message leaves five minutes late',
       movingHold((at) => at + fiveMinutesMs),
     ],
-    'send-at-minutes-only': [
-      'the seconds of send_at are dropped',
-      movingHold((at) => at - (at % msPerMinute)),
-    ],
     'send-at-day-dropped': [
       'a hold of more than a day ends on the first day',
       movingHold((at, nowMs) => nowMs + ((at - nowMs) % msPerDay)),
-    ],
-    'send-at-timer-overflow': [
-      'a hold of more than 24.8 days ends at once',
-      movingHold((at, nowMs) => (at - nowMs > longestTimerMs ? nowMs : at)),
     ],
     'send-at-absent-held': [
       'a message without send_at waits five minutes',
@@ -566,11 +531,6 @@ export const sendDefects: readonly DefectRow[] = [
     'inactive-accepted': [
       'a deactivated SIM still takes messages',
       acceptingFrom((call) => (isOwn(call) && !call.device?.active ? call.device : undefined)),
-    ],
-    'inactive-noticed-late': [
-      'a deactivated SIM takes messages for another minute',
-      { ...acceptingFrom(recentlyDeactivated), parts: { World: CachingWorld } },
-      because.aChange,
     ],
     'inactive-for-good': [
       'a SIM that is activated again is still answered 503',

@@ -105,13 +105,6 @@ function shared({ caller, key }: Limited): string {
   return key === undefined ? caller : 'everybody';
 }
 
-function ofRevokedKey({ endpoint, caller, request, simulation }: Limited): Bucket {
-  const text = request.authorization?.slice('Bearer '.length);
-  const keys = [...simulation.world.keys.values()];
-  const revoked = keys.find(({ key, revokedAtMs }) => key === text && revokedAtMs !== undefined);
-  return [endpoint, revoked?.account.accountId ?? caller];
-}
-
 /** Counts reads in an extra bucket; undefined leaves a read uncounted. */
 function readsPerMinute(bucketOf: (call: Call) => string | undefined): Planted {
   return handling(({ clock, world }) => {
@@ -195,34 +188,6 @@ function restarted(limit: number): Take {
   };
 }
 
-/** N/60 tokens a second, but none for a pause of over a minute. */
-function losingIdleTokens(limit: number): Take {
-  let units = limit * limitWindowMs;
-  let filledAtMs = 0;
-  return (nowMs) => {
-    const passedMs = filledAtMs === 0 ? 0 : nowMs - filledAtMs;
-    if (passedMs <= limitWindowMs)
-      units = Math.min(limit * limitWindowMs, units + passedMs * limit);
-    filledAtMs = nowMs;
-    if (units < limitWindowMs) return Math.ceil((limitWindowMs - units) / limit);
-    units -= limitWindowMs;
-    return 0;
-  };
-}
-
-/** Counts a request in its current minute, but looks it up in the nearest minute. */
-function halfOpen(limit: number): Take {
-  const counts = new Map<number, number>();
-  return (nowMs) => {
-    const minutes = nowMs / limitWindowMs;
-    if ((counts.get(Math.round(minutes)) ?? 0) >= limit)
-      return limitWindowMs / 2 - (nowMs % limitWindowMs);
-    const minute = Math.floor(minutes);
-    counts.set(minute, (counts.get(minute) ?? 0) + 1);
-    return 0;
-  };
-}
-
 function secondsOf({ reply }: Exchange): number {
   return Number(reply.headers?.['retry-after']);
 }
@@ -271,10 +236,6 @@ export const throttlingDefects: readonly DefectRow[] = [
     ],
     'window-59-seconds': ['tokens come back after 59 s', minuteOf(59)],
     'window-61-seconds': ['tokens come back after 61 s', minuteOf(61)],
-    'limit-half-a-minute-open': [
-      'the second half of each minute of the clock is not limited',
-      withBucket(halfOpen),
-    ],
   }),
   ...breaking('LIMIT-2', {
     'limit-dashboard-119': [
@@ -287,10 +248,6 @@ export const throttlingDefects: readonly DefectRow[] = [
   }),
   ...breaking('LIMIT-4', {
     'limit-received-60': ['received messages are limited to 60 a minute', limited('received', 60)],
-    'limit-received-by-url': [
-      'each query of the list has 120 requests of its own',
-      bucketOn('received', ({ caller, request }) => caller + request.query),
-    ],
     'limit-minute-restarts': [
       'the minute begins again with each request that passes',
       withBucket(restarted),
@@ -306,10 +263,6 @@ export const throttlingDefects: readonly DefectRow[] = [
     'limit-later-windows-one-more': [
       'the first minute passes 60 task polls, each later one 61',
       withBucket(oneMoreLater),
-    ],
-    'limit-idle-tokens-lost': [
-      'nothing comes back in a pause of over a minute',
-      withBucket(losingIdleTokens),
     ],
   }),
   ...breaking('LIMIT-6', {
@@ -366,21 +319,6 @@ export const throttlingDefects: readonly DefectRow[] = [
       'authenticated calls are limited by key, not by user',
       bucketOn('received', perKey),
     ],
-    'limit-dashboard-per-key': [
-      'each key of an account has 120 dashboard sends of its own',
-      bucketOn('dashboard_send', perKey),
-    ],
-    'limit-tasks-per-key': [
-      'each key of an account has 60 task polls of its own',
-      bucketOn('tasks', perKey),
-    ],
-    'limit-per-user-and-ip': [
-      'each address of a user has a bucket of its own',
-      bucketChosenBy(({ endpoint, caller, request }) => [
-        endpoint,
-        `${caller} ${request.clientIp}`,
-      ]),
-    ],
     'limit-dashboard-global': [
       'all users share one bucket of dashboard sends',
       bucketOn('dashboard_send', shared),
@@ -396,10 +334,6 @@ export const throttlingDefects: readonly DefectRow[] = [
         return [endpoint, device && device.account === undefined ? device.deviceId : caller];
       }),
       because.noSim,
-    ],
-    'revoked-key-spends-user': [
-      "calls with a revoked key spend the user's bucket",
-      bucketChosenBy(ofRevokedKey),
     ],
     'limit-global': [
       'one bucket for all users',

@@ -31,7 +31,7 @@ const chosen = [
   'replay-kept-25-hours',
   'read-foreign-404-header',
   'right-spelling-access-denied',
-  'revoked-key-reads',
+  'revoked-key-works',
   'pool-refused-when-disconnected',
   'quota-counts-refusals',
   'length-in-bytes',
