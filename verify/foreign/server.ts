@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { ForeignService } from './service.ts';
-import { plain, type Variation, variations } from './variation.ts';
+import { type Variation, variations } from './variation.ts';
 
 export interface ForeignServer {
   readonly baseUrl: string;
@@ -67,6 +67,6 @@ async function answer(
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const name = process.argv[2] ?? 'plain';
-  const { baseUrl, flags } = await serveForeign(variations[name] ?? plain);
+  const { baseUrl, flags } = await serveForeign(variations[name] ?? {});
   process.stdout.write(`npm run conform -- ${baseUrl} ${flags.join(' ')}\n`);
 }

@@ -181,7 +181,7 @@ export class ForeignService {
       };
     }
     const answer = run();
-    if (answer.status >= 400 && !this.#variation.errorsSpend) throttle.giveBack();
+    if (answer.status >= 400 && this.#variation.errorsAreFree) throttle.giveBack();
     return answer;
   }
 
@@ -242,7 +242,7 @@ export class ForeignService {
   }
 
   #scope(account: Account, endpoint: string, requestId: string): string {
-    const path = this.#variation.replaySharedByEndpoints ? '' : endpoint;
+    const path = this.#variation.replayPerEndpoint ? endpoint : '';
     return JSON.stringify([account.id, path, requestId]);
   }
 

@@ -13,10 +13,10 @@ export interface Throttle {
   giveBack(): void;
 }
 
-export function throttleOf({ refill, refusalsSpend }: Variation, limit: number): Throttle {
+export function throttleOf({ refill, refusalsSpend = false }: Variation, limit: number): Throttle {
   if (refill === 'fixed_window') return new FixedWindow(limit, (nowMs) => nowMs % minuteMs);
   if (refill === 'from_first') return new FixedWindow(limit, () => 0);
-  return refill === 'sliding' ? new SlidingLog(limit, refusalsSpend) : new TokenBucket(limit);
+  return refill === 'token_bucket' ? new TokenBucket(limit) : new SlidingLog(limit, refusalsSpend);
 }
 
 class SlidingLog implements Throttle {

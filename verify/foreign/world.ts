@@ -114,7 +114,7 @@ const steps = ['queued', 'sending', 'sent', 'delivered'] as const;
 
 /** STATE-1 to STATE-3: one step for each poll of the device after the message was due. */
 export function statusOf(message: Message, nowMs: number, variation: Variation): string {
-  const pollMs = variation.pollSeconds * 1_000;
+  const pollMs = pollMsOf(variation);
   const { dueAtMs } = message;
   const pickedUpAtMs =
     message.pickedUpAtMs ?? (message.sim.pollsItself ? Number.POSITIVE_INFINITY : message.pollAtMs);
@@ -127,9 +127,14 @@ export function statusOf(message: Message, nowMs: number, variation: Variation):
 
 /** The first poll after the message is due that still has room for it. */
 export function pollFor(sim: Sim, dueAtMs: number, variation: Variation): number {
-  const pollMs = variation.pollSeconds * 1_000;
+  const pollMs = pollMsOf(variation);
   let atMs = (Math.floor(dueAtMs / pollMs) + 1) * pollMs;
-  while ((sim.taken.get(atMs) ?? 0) >= variation.sendsPerPoll) atMs += pollMs;
+  while ((sim.taken.get(atMs) ?? 0) >= (variation.sendsPerPoll ?? Number.POSITIVE_INFINITY))
+    atMs += pollMs;
   sim.taken.set(atMs, (sim.taken.get(atMs) ?? 0) + 1);
   return atMs;
+}
+
+function pollMsOf({ pollSeconds = 1 }: Variation): number {
+  return pollSeconds * 1_000;
 }

@@ -10,13 +10,7 @@ const { acme, revoked } = keys;
 
 /** The values of the random steps, with a key of the fuzzed world, and some arbitrary bytes. */
 const oddAuthorizations = [
-  ...values.oddAuthorizations.map((text) =>
-    text
-      .replaceAll('{key}', acme)
-      .replaceAll('{revoked}', revoked)
-      .replaceAll('{cut}', acme.slice(0, -1))
-      .replaceAll('{swapped}', acme.toUpperCase()),
-  ),
+  ...values.oddAuthorizations.map((text) => values.withKeys(text, acme, revoked)),
   ...[`Bearer ${acme}\xff`, `Bearer ${acme} ${acme}`, `Bearer "${acme}"`, `bearer \t ${acme}`],
   `Bearer ${'k'.repeat(2_000)}`,
 ];

@@ -178,14 +178,9 @@ function welcomeRequest(session: Session, index: number): ApiRequest {
   return post(session, 0, endpoint as SendPath, 0, JSON.stringify(body));
 }
 
-/** Replaces placeholders in the text by a key of the first account, or a part of one. */
+/** The text with a key of the first account, or a part of one, in place of its placeholders. */
 function withKeys(session: Session, text: string): string {
   const own = session.keysOf(0);
-  const key = own.find(({ revoked }) => !revoked)?.key ?? 'none';
-  const swapped = key.replaceAll(/[a-z]/gi, (c) => (c < 'a' ? c.toLowerCase() : c.toUpperCase()));
-  return text
-    .replaceAll('{key}', key)
-    .replaceAll('{revoked}', own.find(({ revoked }) => revoked)?.key ?? 'none')
-    .replaceAll('{cut}', key.slice(0, -1))
-    .replaceAll('{swapped}', swapped);
+  const keyThat = (isRevoked: boolean) => own.find(({ revoked }) => revoked === isRevoked)?.key;
+  return values.withKeys(text, keyThat(false) ?? 'none', keyThat(true) ?? 'none');
 }

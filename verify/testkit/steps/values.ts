@@ -77,6 +77,16 @@ export const oddAuthorizations: readonly string[] = [
   'Bearer {revoked}',
 ];
 
+/** Such a text with its placeholders replaced. */
+export function withKeys(text: string, key: string, revoked: string): string {
+  const swapped = key.replaceAll(/[a-z]/gi, (c) => (c < 'a' ? c.toLowerCase() : c.toUpperCase()));
+  return text
+    .replaceAll('{key}', key)
+    .replaceAll('{revoked}', revoked)
+    .replaceAll('{cut}', key.slice(0, -1))
+    .replaceAll('{swapped}', swapped);
+}
+
 /** Ids in a path without a message or device. */
 export const unknownIds: readonly string[] = [
   ...['00000000-0000-4000-8000-000000000000', 'nonsense', '__proto__', 'send%2f', '..', 'é'],
