@@ -59,7 +59,7 @@ export interface Case extends Plan {
   /** Rules whose judges look at its exchanges too. */
   readonly also?: readonly RuleId[];
   /** Makes exchanges, which the judges of its rules look at. */
-  readonly steps?: (t: Trial) => Promise<void>;
+  readonly steps?: (t: Trial) => Promise<unknown>;
 }
 
 /** An observation: the target's behaviour where the document is silent. */

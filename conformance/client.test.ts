@@ -128,3 +128,76 @@ test('an id that a request line cannot carry is escaped', async () => {
   expect(await client.request({ method: 'GET', path })).toMatchObject({ status: 202 });
   client.close();
 });
+
+const message = { to: '+12125550150', from: '+12025550101', message: 'conformance' };
+
+function posting(fields: object) {
+  const body = JSON.stringify({ ...message, ...fields });
+  return { method: 'POST', path: '/api/v1/sms/send/', body };
+}
+
+test('a message without a request_id that may have arrived is never sent again', async () => {
+  const { baseUrl, requests } = await breaking(1);
+  const client = new Client({
+    baseUrl,
+    timeoutMs: 5_000,
+    masks: new Masks(),
+    clock: instantClock(),
+  });
+  const reply = await client.request(posting({}));
+  expect(reply).toMatchObject({ status: 0, failure: 'ECONNRESET', interruptions: 1 });
+  expect([requests(), client.sends, [...client.interruptions]]).toEqual([
+    1,
+    1,
+    [['ECONNRESET', 1]],
+  ]);
+  client.close();
+});
+
+test('each try of a message counts as a send, and --max-sends ends the tries', async () => {
+  const { baseUrl, requests } = await breaking(100);
+  const settings = { baseUrl, timeoutMs: 5_000, masks: new Masks(), clock: instantClock() };
+  const client = new Client({ ...settings, maxSends: 3 });
+  const reply = await client.request(posting({ request_id: 'a' }));
+  expect(reply).toMatchObject({ status: 0, interruptions: 3 });
+  expect([requests(), client.sends, client.budgetReached]).toEqual([3, 3, true]);
+  client.close();
+});
+
+/** A target that answers each connection's first request, and resets at the second. */
+async function answeringOnce(): Promise<{ baseUrl: string; requests: () => number }> {
+  let seen = 0;
+  const reply = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}';
+  const listening = createServer((socket: Socket) => {
+    let isFirst = true;
+    socket.on('error', () => {});
+    socket.on('data', () => {
+      seen += 1;
+      if (isFirst) socket.write(reply);
+      else socket.resetAndDestroy();
+      isFirst = false;
+    });
+  });
+  server = listening;
+  await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+  const address = listening.address();
+  return {
+    baseUrl: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    requests: () => seen,
+  };
+}
+
+test('a reset on a connection that was used before counts like any other', async () => {
+  const { baseUrl, requests } = await answeringOnce();
+  const settings = { baseUrl, timeoutMs: 5_000, masks: new Masks(), clock: instantClock() };
+  const client = new Client(settings);
+  await client.request(stats);
+  const reply = await client.request(posting({ request_id: 'a' }));
+  expect(reply).toMatchObject({ status: 200, interruptions: 1 });
+  expect([requests(), client.sends, [...client.interruptions]]).toEqual([
+    3,
+    2,
+    [['ECONNRESET', 1]],
+  ]);
+  client.close();
+});

@@ -4,8 +4,8 @@
  * This file alone enforces both spending limits, before a byte is sent: it never sends to a
  * recipient that is not allowed, and never exceeds the budget of sends.
  * After a broken connection it pauses and retries on a new one, because a restart of the target
- * takes a second. A request that still has no reply is reported with `status` 0 and a `failure`,
- * and cases judge it.
+ * takes a second. Each POST that leaves counts as a send, and one that may have arrived is repeated
+ * only under a `request_id`. A request without a reply has `status` 0 and a `failure`.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -27,7 +27,7 @@ export interface Reply {
   readonly failure?: string;
   /** True if a reply came, but exceeded a bound. */
   readonly unusable?: boolean;
-  /** How often the connection broke before this reply. */
+  /** How often the connection broke: with a reply, the request may have arrived more than once. */
   readonly interruptions: number;
   /** In the run's clock. */
   readonly sentAt: number;
@@ -85,6 +85,14 @@ const patienceStrikes = 3;
 const shortPatienceMs = 1_000;
 /** Pauses before each retry; together longer than a service needs to restart. */
 const pausesMs = [100, 400, 1_000, 2_000, 2_500];
+/** The connection was not established, so the target has received nothing. */
+const neverLeft = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
 
 export class Client {
   readonly masks: Masks;
@@ -182,25 +190,37 @@ export class Client {
       this.#broken < patienceStrikes;
     const pauses = isRetried ? pausesMs : [];
     for (const pause of [...pauses, undefined]) {
-      let outcome = await this.#once(options);
-      // The target closed the kept-alive socket before it received the request.
-      if (outcome.stale === true) outcome = await this.#once(options);
+      const outcome = await this.#once(options);
       const { failure } = outcome;
       const isBroken =
         failure !== undefined &&
         failure !== 'timed out' &&
         outcome.unusable !== true &&
         !this.#settings.signal?.aborted;
-      if (!isBroken) this.#broken = 0;
-      if (!isBroken || pause === undefined) {
-        if (isBroken) this.#broken += 1;
+      if (!isBroken) {
+        this.#broken = 0;
         return { ...outcome, interruptions };
       }
       interruptions += 1;
       this.interruptions.set(failure, (this.interruptions.get(failure) ?? 0) + 1);
+      if (pause === undefined) this.#broken += 1;
+      if (pause === undefined || !this.#maySendAgain(options, failure))
+        return { ...outcome, interruptions };
       await this.#clock.sleep(pause, this.#settings.signal).catch(() => {});
     }
     throw new Error('unreachable: the last attempt returns');
+  }
+
+  /** Pays for another send, if the first one may have arrived. */
+  #maySendAgain({ method, path, body = '' }: RequestOptions, failure: string): boolean {
+    if (method !== 'POST' || neverLeft.has(failure)) return true;
+    if (!hasRequestId(body)) return false;
+    if (!sendPaths.test(path)) return true;
+    const { maxSends = Number.POSITIVE_INFINITY } = this.#settings;
+    this.budgetReached ||= this.sends >= maxSends;
+    if (this.sends >= maxSends) return false;
+    this.sends += 1;
+    return true;
   }
 
   #once(options: RequestOptions): Promise<Outcome> {
@@ -212,7 +232,7 @@ export class Client {
     const bodyLimit = this.#settings.maxBodyBytes ?? (isList ? maxListBytes : maxBodyBytes);
     return new Promise((resolve) => {
       const send = this.#base.protocol === 'https:' ? httpsRequest : httpRequest;
-      const failed = (failure: string, more: Pick<Outcome, 'stale' | 'unusable'> = {}) =>
+      const failed = (failure: string, more: Pick<Outcome, 'unusable'> = {}) =>
         resolve({ ...noReply, failure, ...more });
       const prefix = this.#base.pathname.replace(/\/$/, '');
       const request = send(
@@ -258,10 +278,7 @@ export class Client {
         const { code } = error;
         if (code === 'HPE_HEADER_OVERFLOW')
           failed(`headers of more than ${maxHeaderBytes} bytes`, { unusable: true });
-        else
-          failed(code ?? error.message, {
-            stale: request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE'),
-          });
+        else failed(code ?? error.message);
       });
       request.end(options.body);
     });
@@ -292,8 +309,6 @@ interface Outcome {
   readonly text: string;
   readonly json: unknown;
   readonly failure?: string;
-  /** The connection was closed before the target received the request. */
-  readonly stale?: boolean;
   readonly unusable?: boolean;
 }
 
@@ -326,6 +341,11 @@ function messageIdOf(json: unknown): string {
 }
 
 type Recipient = { kind: 'none' } | { kind: 'one'; to: string } | { kind: 'other' };
+
+function hasRequestId(body: string): boolean {
+  const id: unknown = Object(parse(body)).request_id;
+  return typeof id === 'string' && id !== '';
+}
 
 /** The recipient of a body. If unsure, it counts as a recipient that is not allowed. */
 function recipientIn(body: string): Recipient {

@@ -179,7 +179,12 @@ async function runWith(
 ): Promise<Run> {
   const { client, signal, clock } = means;
   const controlled = control === undefined ? {} : { control };
-  const fresh = { startedAt: clock.now(), waits: new Set<never>(), log: [] };
+  const fresh = {
+    startedAt: clock.now(),
+    waits: new Set<never>(),
+    strange429s: new Set<never>(),
+    log: [],
+  };
   const target: Target = { ...meansOf(options), ...means, ...fresh, ...controlled };
   try {
     return await runSuite(cases, target, {

@@ -18,19 +18,28 @@ const keptFirst = 10;
 const keptLast = 20;
 
 /**
- * Runs the case a second time if it failed while a connection broke: a restarted target may have
- * lost earlier data.
+ * Runs the case a second time if a connection broke and nothing was proven: a restarted target may
+ * have lost earlier data, and a message without a `request_id` is never sent again by itself.
  */
 export async function runCase(one: AnyCase, target: Target): Promise<Result> {
   const first = await runOnce(one, target);
-  if (first.interruptions === 0 || !isFailure(first.result.verdict)) return first.result;
+  if (isSettled(first)) return first.result;
   const second = await runOnce(one, target);
-  if (second.interruptions === 0 || !isFailure(second.result.verdict)) return second.result;
+  if (isSettled(second) || second.result.verdict === 'skipped') return second.result;
   const reason = `the connection broke ${first.interruptions + second.interruptions} times in two attempts`;
   return { ...second.result, verdict: 'not_exercised', reason };
 }
 
-async function runOnce(one: AnyCase, target: Target) {
+interface Ran {
+  readonly result: Result;
+  readonly interruptions: number;
+}
+
+function isSettled({ result, interruptions }: Ran): boolean {
+  return interruptions === 0 || result.verdict === 'passed';
+}
+
+async function runOnce(one: AnyCase, target: Target): Promise<Ran> {
   // A case that provokes 429s does not wait them out.
   const trial = new Trial(target, (one.cost.throttled ?? 0) === 0 ? spendsOf(one) : {});
   const started = performance.now();
@@ -97,7 +106,12 @@ function brokenBy(reply: Reply): Found {
 
 function judged(trial: Trial): Found {
   if (trial.exercised > 0) return { verdict: 'passed' };
-  return { verdict: 'not_exercised', reason: 'its precondition never came true' };
+  const throttled = trial.exchanges.filter(({ reply }) => reply.status === 429).length;
+  const reason =
+    throttled === 0
+      ? 'its precondition never came true'
+      : `${throttled} of its requests were answered 429, and waiting did not help`;
+  return { verdict: 'not_exercised', reason };
 }
 
 function sighted(seen: Seen): Found {

@@ -5,6 +5,7 @@
  */
 import { type AnyCase, idOf, variantOf } from './case.ts';
 import { ControlFailed } from './control.ts';
+import { messagesOfOthers } from './judges/other-traffic.ts';
 import { unaffordable } from './plan.ts';
 import { recheck } from './recheck.ts';
 import { isFailure, type Result, type Verdict } from './result.ts';
@@ -87,6 +88,8 @@ export async function runSuite(
     for (const [id, result] of again) byId.set(id, result);
   }
   run.results.push(...cases.flatMap((one) => byId.get(idOf(one)) ?? []));
+  const traffic = target.hasControl ? undefined : otherTraffic(target);
+  if (traffic !== undefined) run.results.push(traffic);
   run.interrupted = options.signal.aborted;
   const isOutOfTime = ({ verdict, reason = '' }: Result) =>
     verdict === 'skipped' && reason.endsWith(longerThanAllowed);
@@ -98,6 +101,30 @@ export async function runSuite(
 export function unreached(cases: readonly AnyCase[], reason: string): Run {
   const results = cases.map((one) => notRun(one, reason));
   return { results, unreached: reason, reachable: false, interrupted: false, budgetReached: false };
+}
+
+/** Said once, whatever it keeps from being exercised. */
+function otherTraffic({ log, strange429s }: Target): Result | undefined {
+  const messages = messagesOfOthers(log) ?? 0;
+  const signs = [
+    ...(messages > 0 ? [`statistics count ${messages} messages that this run did not send`] : []),
+    ...(strange429s.size > 0
+      ? [`${strange429s.size} requests were answered 429 although this run had left room for them`]
+      : []),
+  ];
+  if (signs.length === 0) return undefined;
+  return {
+    id: 'LIMIT-7/other-traffic',
+    subject: 'LIMIT-7',
+    kind: 'rule',
+    sends: 'nothing: it looks at the statistics and at all 429s',
+    verdict: 'notice',
+    reason: `another client seems to use the account: ${signs.join('; ')}. Keep it off for a full run`,
+    exercised: 0,
+    durationMs: 0,
+    exchanges: [],
+    omitted: 0,
+  };
 }
 
 const meaningless = {

@@ -21,6 +21,7 @@ export type Need =
   | 'foreign-from'
   | 'unknown-from'
   | 'exhausted-key'
+  | 'exhausted-sender' // and a number to send from
   | 'device' // the id of a device of the account
   | 'pool' // a pool number and an account without a SIM
   | 'fresh' // an account of the case's own, made on the control port
@@ -48,6 +49,8 @@ export interface Target extends Means {
   readonly clock: Clock;
   readonly ledger: BucketLedger;
   readonly known: Known;
+  /** Replies of 429 to requests for which this run had left room. */
+  readonly strange429s: Set<Exchange>;
   /** All exchanges of the run. */
   readonly log: Exchange[];
   /** When the run began, in that clock. */
@@ -119,6 +122,11 @@ export function lacks(target: Means, need: Need): string | undefined {
       return flag(flags.unknownFrom, '--unknown-from');
     case 'exhausted-key':
       return flag(flags.exhaustedApiKey, '--exhausted-api-key');
+    case 'exhausted-sender':
+      return (
+        flag(flags.exhaustedApiKey, '--exhausted-api-key') ??
+        flag(flags.exhaustedFrom, '--exhausted-from')
+      );
     case 'device':
       return flag(flags.deviceId, '--device-id');
     case 'pool':

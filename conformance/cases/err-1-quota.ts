@@ -98,7 +98,7 @@ export const err1QuotaCases: readonly Case[] = [
     },
   },
   {
-    ...about('ERR-1/exceeding-is-not-queued', ['sender', 'exhausted-key'], { sends: 2 }),
+    ...about('ERR-1/exceeding-is-not-queued', ['sender', 'exhausted-sender'], { sends: 2 }),
     sends: 'a message beyond the quota twice under one request_id, then the list of messages',
     demands: 'no replay, and no message',
     steps: async (t) => {

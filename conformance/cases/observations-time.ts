@@ -7,6 +7,7 @@ import { type Flood, floodOf } from '../floods.ts';
 import { justAfterTheMinute, limited, passed } from '../limited.ts';
 import { recorded } from '../recording.ts';
 import { recipients } from '../target.ts';
+import { untilHandedOut, untilReported } from '../tasks.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -180,6 +181,24 @@ export const timeObservations: readonly Observation[] = [
         return { untold: 'no change after the pickup was seen' };
       const atPolls = interval.gaps.every((gap) => gap % interval.ms === 0);
       return { answer: atPolls ? 'per_poll' : 'own_delay' };
+    },
+  },
+  {
+    ...alone,
+    assumption: 'taskPickup',
+    name: 'status-once-handed-out',
+    needs: ['sender', 'device'],
+    cost: { sends: 1 },
+    spends: { send: 1, tasks: 1 },
+    sends: 'a message from a SIM whose device asks for its tasks, and reads of it for 20 s',
+    run: async (t) => {
+      const handedOut = await untilHandedOut(t, (account, message) =>
+        t.queued(account, { message }),
+      );
+      const { json } = await t.read(handedOut.account, handedOut.messageId);
+      if (Object(json).status !== 'queued') return { answer: 'handed_out' };
+      if (await untilReported(t, handedOut)) return { answer: 'reported' };
+      return { untold: 'the message stays queued once it is handed out' };
     },
   },
   {

@@ -8,7 +8,7 @@ import type { RuleId } from '../../src/ledger/rules.ts';
 import { about, type Case } from '../case.ts';
 import { pollIntervalMs } from '../judges/status.ts';
 import { recipients } from '../target.ts';
-import { untilHandedOut } from '../tasks.ts';
+import { untilHandedOut, untilReported } from '../tasks.ts';
 import { paths, type Trial } from '../trial.ts';
 import { textOf } from '../verify.ts';
 import { queuedToWatch, watch, watched } from '../watched-messages.ts';
@@ -68,27 +68,31 @@ export const stateCases: readonly Case[] = [
     alone: true,
     spends: { send: 1, tasks: 1 },
     sends: 'a message from a SIM whose device asks for its tasks',
-    demands: 'queued until the device polls, and no longer queued once it is handed out',
-    steps: (t) =>
-      untilHandedOut(t, async (account, message) => {
+    demands: 'queued until the device polls, and sending at once or within 20 s (taskPickup)',
+    steps: async (t) => {
+      const handedOut = await untilHandedOut(t, async (account, message) => {
         const { messageId } = await t.queued(account, { message });
         if (t.controlled) await t.advance(3 * pollIntervalMs(t));
         await t.read(account, messageId);
-      }),
+      });
+      await untilReported(t, handedOut);
+    },
   },
   {
     ...about('STATE-2/only-its-own-device-picks-up', ['sender', 'device'], { sends: 1 }),
     spends: { send: 1, tasks: 4 },
     sends: "polls for the account's other device and for ids nearly those of the message's device",
     demands: 'not handed out until its own device polls',
-    steps: (t) =>
-      untilHandedOut(t, async (account, message) => {
+    steps: async (t) => {
+      const handedOut = await untilHandedOut(t, async (account, message) => {
         const [own = '', other = own] = account.sims.map(({ deviceId }) => deviceId);
         await t.queued(account, { message });
         const near = nearlyThisId(own);
         for (const id of t.controlled ? [other, ...near] : near.slice(2, 5))
           await t.get(paths.tasks(id), account.key);
-      }),
+      });
+      await untilReported(t, handedOut);
+    },
   },
   {
     ...ofWatched('STATE-2/real-time-pickup', 'it stays queued until it is sending (or fails)'),

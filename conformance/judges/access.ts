@@ -2,7 +2,7 @@
  * Judges credentials and sender numbers. Rules: AUTH-1 to AUTH-5, ERR-2, SVC-1.
  */
 import * as verify from '../verify.ts';
-import { bodyOf, type Exchange, isMessageSend } from './exchange.ts';
+import { bodyOf, type Exchange, isAccepted, isMessageSend } from './exchange.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
 
 const invalidKey = 'auth_invalid_keyy';
@@ -82,7 +82,7 @@ function sendsFrom(trace: Trace, ...kinds: string[]): Exchange[] {
 /** A number of the account's own must be accepted, or a refusal of others proves nothing. */
 function ownNumberWorks(trace: Trace, findings: Findings): boolean {
   const own = sendsFrom(trace, 'own');
-  if (own.some(({ reply }) => reply.status === 202)) return true;
+  if (own.some(isAccepted)) return true;
   findings.judge(own, () => verify.given(() => verify.fail('a message that is accepted', 'none')));
   return false;
 }

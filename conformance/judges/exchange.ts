@@ -71,6 +71,16 @@ export function isRead({ method, endpoint }: Exchange): boolean {
   return method === 'GET' && endpoint === 'read';
 }
 
+/** True if a send created a message. If an earlier try of it arrived, 200 says so, too. */
+export function isAccepted({ reply, isRetried }: Exchange): boolean {
+  return reply.status === 202 || (reply.status === 200 && isRetried);
+}
+
+/** True if a reply was lost, so that what the request did is not certain. */
+export function isUncertain({ reply, isRetried }: Exchange): boolean {
+  return isRetried || reply.status === 0;
+}
+
 /** The body of a reply, if it is a JSON object. */
 export function bodyOf({ reply }: Exchange): Readonly<Record<string, unknown>> {
   return isObject(reply.json) ? reply.json : {};

@@ -49,7 +49,7 @@ function exchange(
       text,
       digest: text,
       headers: { 'content-type': 'application/json' },
-      interruptions: 0,
+      interruptions: more.isRetried ? 1 : 0,
       sentAt,
       answeredAt: sentAt + tookMs,
       exchange: {} as Exchange['reply']['exchange'],
@@ -146,6 +146,9 @@ test.each(brokenBy)('%s is broken by %s', (rule, _, exchanges) => {
   expect(judge(rule, exchanges).broken).toBeDefined();
 });
 
+/** The connection broke, and the send was repeated. */
+const lost: Plan = { more: { isRetried: true } };
+
 const leftAlone: [RuleId, string, Exchange[]][] = [
   [
     'RES-2',
@@ -167,6 +170,34 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
     'a 200 to a send that was retried',
     [send(200, {}, {}, { more: { isRetried: true } })],
   ],
+  [
+    'SEND-4',
+    'a replay of a send whose 202 was lost',
+    [send(200, {}, { request_id: 'a' }, lost), send(200, {}, { request_id: 'a' }, { at: 100 })],
+  ],
+  [
+    'SEND-4',
+    'a replay of a send that was never answered',
+    [{ ...send(0, {}, { request_id: 'a' }) }, send(200, {}, { request_id: 'a' }, { at: 100 })],
+  ],
+  [
+    'READ-2',
+    'a message that a repeated send created',
+    [send(200, {}, { request_id: 'a' }, lost), read({}, { at: 100 })],
+  ],
+  [
+    'LIMIT-1',
+    'a task for a send that was throttled when it was repeated',
+    [
+      send(429, {}, { request_id: 'a', message: 'conformance a' }, lost),
+      exchange(
+        200,
+        { tasks: [{ message: 'conformance a' }] },
+        { at: 100, more: { endpoint: 'tasks' } },
+      ),
+    ],
+  ],
+  ['VER-1', 'a repeated send that is answered 200', [send(200, {}, { request_id: 'a' }, lost)]],
   ['SEND-3', 'a 429', [send(429, {})]],
   ['SEND-2', 'a number that only some services take', [send(400, { code: 'to' }, { to: '+12' })]],
   [

@@ -35,6 +35,8 @@ export interface Unexplained {
   readonly exchange: Exchange;
   readonly expected: string;
   readonly actual: string;
+  /** True if it was refused: another client may have spent the token. */
+  readonly isTooFew: boolean;
 }
 
 const yesAndNo = [true, false];
@@ -99,6 +101,7 @@ function tooFew(exchange: Exchange, { exchanges, limit, name }: Bucket): Unexpla
   ).length;
   return {
     exchange,
+    isTooFew: true,
     expected: `no 429 for ${name} before ${limit} requests in a minute`,
     actual: `429 after ${passed} that passed in the last minute`,
   };
@@ -140,6 +143,21 @@ function mustPass(
   return others.filter(({ answeredAt }) => answeredAt > from).length < limit;
 }
 
+/**
+ * True if a counter that weighs the minute before explains the refusal, as some proxies have: it
+ * breaks LIMIT-1 to LIMIT-5, and says nothing about whose requests it counts.
+ */
+export function isWeighted({ exchanges, limit }: Bucket, refused: Exchange): boolean {
+  const earlier = exchanges.filter((one) => !isRefused(one) && one.sentAt <= refused.answeredAt);
+  return [refused.sentAt - clockDriftMs, refused.answeredAt + clockDriftMs].some((at) => {
+    const start = Math.floor(at / minuteMs) * minuteMs;
+    const since = (from: number) => earlier.filter(({ answeredAt }) => answeredAt >= from).length;
+    const now = since(start - clockDriftMs);
+    const before = since(start - minuteMs - clockDriftMs) - now;
+    return now + before * (1 - (at - start) / minuteMs) + 2 > limit;
+  });
+}
+
 /** More requests that passed than the limit allows. */
 function tooMany(
   h: Hypothesis,
@@ -163,6 +181,7 @@ type Excess = (bucket: Bucket, granted: readonly Exchange[]) => Unexplained | un
 function excessOf({ limit, name }: Bucket, exchange: Exchange, passed: number, ms: number) {
   return {
     exchange,
+    isTooFew: false,
     expected: `429 for ${name} after ${limit} requests in a minute`,
     actual: `${passed} passed within ${(ms / 1000).toFixed(1)} s`,
   };

@@ -3,7 +3,7 @@
  * when it starts again, so a message counts for certain only within both of its answers.
  */
 import * as verify from '../verify.ts';
-import { type Exchange, isMessageSend, isSend } from './exchange.ts';
+import { type Exchange, isAccepted, isMessageSend, isSend } from './exchange.ts';
 import type { Judge, Trace } from './judge.ts';
 import { earlierUse, notQueued } from './replay.ts';
 import { validityOf } from './validity.ts';
@@ -20,13 +20,13 @@ function countedFor({ log }: Trace, one: Exchange): { certain: number; possible:
     (other) =>
       other !== one &&
       isSend(other) &&
-      other.reply.status === 202 &&
+      (isAccepted(other) || other.reply.status === 0) &&
       other.caller.account === one.caller.account &&
       other.sentAt <= one.answeredAt,
   );
   const since = (start: number) => accepted.filter(({ sentAt }) => sentAt >= start);
   const isBefore = (other: Exchange) =>
-    other.answeredAt <= one.sentAt && log.indexOf(other) < log.indexOf(one);
+    isAccepted(other) && other.answeredAt <= one.sentAt && log.indexOf(other) < log.indexOf(one);
   return {
     certain: since(Math.max(...starts)).filter(isBefore).length,
     possible: since(Math.min(...starts)).length,
@@ -48,7 +48,8 @@ const quotas: Judge = (trace, findings) => {
       });
       continue;
     }
-    const isThrottled = reply.status === 429 && trace.log.filter(isSend).length > fewSends;
+    const isExplained = !trace.isExact || trace.log.filter(isSend).length > fewSends;
+    const isThrottled = reply.status === 429 && isExplained;
     if (certain < quota || sender?.is === 'inactive' || isThrottled) {
       findings.require([one], () => {
         if (sender?.is === 'own' && certain < quota && !isThrottled) verify.accepted(reply);

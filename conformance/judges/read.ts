@@ -3,7 +3,14 @@
  */
 import type { Reply } from '../client.ts';
 import * as verify from '../verify.ts';
-import { bodyOf, type Exchange, isMessageSend, isSend, messageIdOf } from './exchange.ts';
+import {
+  bodyOf,
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  isSend,
+  messageIdOf,
+} from './exchange.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
 import { isCurrent } from './status.ts';
 
@@ -11,7 +18,7 @@ const dayMs = 86_400_000;
 
 /** Every accepted send of the run by the id that it was given. */
 function acceptedIn({ log }: Trace): Map<string, Exchange> {
-  const accepted = log.filter((one) => isSend(one) && one.reply.status === 202);
+  const accepted = log.filter((one) => isSend(one) && isAccepted(one));
   return new Map(accepted.map((one) => [messageIdOf(one), one]));
 }
 
@@ -115,7 +122,8 @@ const paths: Judge = (trace, findings) => {
     const isUnknown = endpoint === 'read' && !accepted.has(id);
     findings.judge([one], () => {
       if (isUnknown) return verify.given(() => verify.status(reply, 404));
-      if (/v1/.test(one.path)) verify.status(reply, endpoint === 'send' ? 202 : 200);
+      if (endpoint === 'send') verify.accepted(reply);
+      else if (/v1/.test(one.path)) verify.status(reply, 200);
       else verify.that(exists(reply), 'an existing endpoint', reply);
       verify.declaredJson(reply);
       const isMessage = verify.isObject(reply.json) && 'message_id' in reply.json;

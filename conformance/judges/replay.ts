@@ -3,7 +3,14 @@
  * of the first 202, and no second message exists.
  */
 import * as verify from '../verify.ts';
-import { type Exchange, isMessageSend, isSend, messageIdOf } from './exchange.ts';
+import {
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  isSend,
+  isUncertain,
+  messageIdOf,
+} from './exchange.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
 import { validityOf } from './validity.ts';
 
@@ -60,11 +67,13 @@ const replays: Judge = (trace, findings) => {
 
 /** The first use of an id creates a message, unless the send is refused for another reason. */
 function judgeFirstUse(trace: Trace, one: Exchange, findings: Findings): void {
-  const { reply, isRetried, sender } = one;
+  const { reply, sender } = one;
   const { invalid } = validityOf(one, trace.isExact);
   const isUsed = earlierUse(trace, one) !== undefined;
   const mayBeRefused = [400, 402, 403, 503].includes(reply.status) || sender?.is !== 'own';
-  if (reply.status === 202 || isRetried) return;
+  // The 202 may have been lost with its connection.
+  const mayBeKnown = trace.log.some((other) => isUncertain(other) && sharesId(one, other));
+  if (reply.status === 202 || mayBeKnown) return;
   findings.require([one], () => {
     verify.that(reply.status !== 200, 'no replay of a request_id that was not accepted', reply);
     if (!isUsed && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
@@ -125,12 +134,11 @@ function validatesFirst(trace: Trace): boolean {
 function noSecondMessage(trace: Trace, findings: Findings): void {
   const { listings, log, exchanges } = trace;
   for (const { account, messages, after } of listings) {
-    const ids = new Set(
-      log
-        .slice(0, after)
-        .filter((one) => one.caller.account === account && isSend(one) && one.reply.status === 202)
-        .map(messageIdOf),
-    );
+    const sends = log
+      .slice(0, after)
+      .filter((one) => one.caller.account === account && isSend(one));
+    if (sends.some(({ reply }) => reply.status === 0)) continue;
+    const ids = new Set(sends.filter(isAccepted).map(messageIdOf));
     findings.judge(exchanges.slice(-1), () =>
       verify.equal('messages of the account', messages, ids.size),
     );
@@ -155,7 +163,7 @@ function isUnique(text: string): boolean {
 /** What was refused with one of these statuses is neither queued nor replayed. */
 export function notQueued(trace: Trace, findings: Findings, statuses: readonly number[]): void {
   const refused = trace.exchanges.filter(
-    (one) => isSend(one) && statuses.includes(one.reply.status),
+    (one) => isSend(one) && statuses.includes(one.reply.status) && !isUncertain(one),
   );
   if (refused.length === 0) return;
   noSecondMessage(trace, findings);
@@ -169,8 +177,8 @@ export function notQueued(trace: Trace, findings: Findings, statuses: readonly n
     const again = trace.exchanges.find(
       (other) => other.sentAt >= one.answeredAt && other !== one && sharesId(one, other),
     );
-    const isAccepted = again !== undefined && originalOf(trace, again) !== undefined;
-    if (again !== undefined && !isAccepted)
+    const isKnown = again !== undefined && originalOf(trace, again) !== undefined;
+    if (again !== undefined && !isUncertain(again) && !isKnown)
       findings.judge([one, again], () =>
         verify.that(
           again.reply.status !== 200,

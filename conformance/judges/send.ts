@@ -38,9 +38,8 @@ function mustBeAccepted({ invalid, open, exchange }: Checked): boolean {
 }
 
 function accepts({ exchange }: Checked, findings: Findings): void {
-  const { reply, isRetried } = exchange;
   findings.judge([exchange], () => {
-    if (!isRetried || reply.status !== 200) verify.accepted(reply);
+    verify.accepted(exchange.reply);
   });
 }
 
@@ -113,7 +112,11 @@ function malformedBodies(trace: Trace, findings: Findings): void {
 
 export function malformedIn({ exchanges }: Trace): Exchange[] {
   return exchanges.filter(
-    (one) => isMessageSend(one) && one.caller.key === 'valid' && one.fields === undefined,
+    (one) =>
+      isMessageSend(one) &&
+      one.caller.key === 'valid' &&
+      one.fields === undefined &&
+      ![0, 429].includes(one.reply.status),
   );
 }
 
@@ -126,7 +129,6 @@ const newMessages: Judge = (trace, findings) => {
     const earlier = ids.get(messageIdOf(exchange));
     ids.set(messageIdOf(exchange), exchange);
     findings.judge([...(earlier === undefined ? [] : [earlier]), exchange], () => {
-      if (exchange.isRetried && exchange.reply.status === 200) return;
       const body = verify.accepted(exchange.reply);
       verify.equal('status', body['status'], 'queued');
       verify.equal('field names', Object.keys(body).sort().join(', '), sevenFields);

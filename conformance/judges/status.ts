@@ -4,7 +4,15 @@
  * A status began between two reads, so whatever a read may have missed proves nothing.
  */
 import * as verify from '../verify.ts';
-import { bodyOf, type Exchange, isMessageSend, isRead, isSend, messageIdOf } from './exchange.ts';
+import {
+  bodyOf,
+  type Exchange,
+  isAccepted,
+  isMessageSend,
+  isRead,
+  isSend,
+  messageIdOf,
+} from './exchange.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
 import { judgeSendAt } from './send.ts';
 import { holdOf } from './validity.ts';
@@ -45,7 +53,7 @@ export function historiesIn({ exchanges }: Pick<Trace, 'exchanges'>): History[] 
   for (const one of exchanges)
     if (isRead(one) && one.reply.status === 200 && one.id !== undefined)
       readsOf.set(one.id, [...(readsOf.get(one.id) ?? []), one]);
-  const accepted = exchanges.filter((one) => isSend(one) && one.reply.status === 202);
+  const accepted = exchanges.filter((one) => isSend(one) && isAccepted(one));
   return accepted.flatMap((send) => {
     const messageId = messageIdOf(send);
     const reads = readsOf.get(messageId) ?? [];
@@ -124,8 +132,9 @@ function tasksIn({ exchanges }: Trace): Exchange[] {
   return exchanges.filter(({ endpoint, reply }) => endpoint === 'tasks' && reply.status === 200);
 }
 
+/** Handed out, a message is sending at once or within about 20 s (`taskPickup`). */
 function judgeTasks(
-  { exchanges }: Trace,
+  trace: Trace,
   { send, messageId, reads }: History,
   tasks: Exchange,
   findings: Findings,
@@ -136,14 +145,21 @@ function judgeTasks(
   findings.require([send, tasks], () =>
     verify.that(isItsOwn, `no task for ${tasks.id}`, 'the message of another device'),
   );
-  const isLater = (one: Exchange) => exchanges.indexOf(one) > exchanges.indexOf(tasks);
-  const next = reads.find((one) => one.sentAt >= tasks.answeredAt && isLater(one));
-  if (next === undefined) return;
-  findings.judge([send, tasks, next], () =>
+  const isLater = (one: Exchange) =>
+    one.sentAt >= tasks.answeredAt && trace.exchanges.indexOf(one) > trace.exchanges.indexOf(tasks);
+  const later = reads.filter(isLater);
+  const latestMs = trace.assumption('taskPickup') === 'handed_out' ? 0 : latestPickupMs(trace);
+  const late = later.find(({ sentAt }) => sentAt >= tasks.answeredAt + latestMs);
+  const shown = later.find((read) => statusOf(read) !== 'queued') ?? late;
+  if (shown === undefined) {
+    findings.lack('reads until 20 s after the message was handed out');
+    return;
+  }
+  findings.judge([send, tasks, shown], () =>
     verify.that(
-      statusOf(next) !== 'queued',
-      'another status than queued once handed out',
-      statusOf(next),
+      late === undefined || statusOf(late) !== 'queued',
+      `another status than queued ${latestMs / 1000} s after it was handed out`,
+      verify.describe(shown.reply),
     ),
   );
 }

@@ -5,9 +5,10 @@
  */
 import { type Endpoint, limits, minuteMs } from '../buckets.ts';
 import * as verify from '../verify.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, isUncertain } from './exchange.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
-import { type Bucket, isRefused, unexplained, wasFull } from './limiter.ts';
+import { type Bucket, isRefused, isWeighted, unexplained, wasFull } from './limiter.ts';
+import { othersIn } from './other-traffic.ts';
 import { notQueued } from './replay.ts';
 
 function isLimited(endpoint: Exchange['endpoint']): endpoint is Endpoint {
@@ -42,9 +43,18 @@ export function bucketsOf(trace: Trace): Bucket[] {
   });
 }
 
-function judgeBucket(bucket: Bucket, findings: Findings): void {
+function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
+  if (bucket.exchanges.some(isUncertain)) {
+    findings.lack('a flood without a broken connection: a repeated request may spend twice');
+    return;
+  }
   const refusals = bucket.exchanges.filter(isRefused);
   const found = unexplained(bucket);
+  const others = found?.isTooFew === true ? othersIn(trace, bucket) : undefined;
+  if (others !== undefined) {
+    findings.lack(others);
+    return;
+  }
   if (found === undefined && refusals.length === 0) {
     if (bucket.exchanges.length <= bucket.limit)
       findings.lack(`more than ${bucket.limit} requests`);
@@ -72,14 +82,19 @@ function judgeBucket(bucket: Bucket, findings: Findings): void {
 function limitOn(endpoint: Endpoint): Judge {
   return (trace, findings) => {
     for (const bucket of bucketsOf(trace))
-      if (bucket.name === endpoint && !bucket.isOfAddress) judgeBucket(bucket, findings);
+      if (bucket.name === endpoint && !bucket.isOfAddress) judgeBucket(trace, bucket, findings);
     notQueued(trace, findings, [429]);
   };
 }
 
 /** LIMIT-7 and AUTH-6: each bucket is explained by its own requests. */
 const everyBucket: Judge = (trace, findings) => {
-  for (const bucket of bucketsOf(trace)) judgeBucket(bucket, findings);
+  for (const bucket of bucketsOf(trace)) {
+    const found = unexplained(bucket);
+    if (found?.isTooFew === true && isWeighted(bucket, found.exchange))
+      findings.lack('a limiter that counts each minute for itself');
+    else judgeBucket(trace, bucket, findings);
+  }
 };
 
 /** A limit like those of the other endpoints would show. */
@@ -152,12 +167,14 @@ const retryAfter: Judge = (trace, findings) => {
 };
 
 /** True if a request came after the wait, and nothing else was spent meanwhile. */
-function judgeWait({ exchanges }: Trace, refusal: Exchange, findings: Findings): boolean {
+function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean {
+  const { exchanges } = trace;
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
   const later = exchanges.filter(
     (one) =>
       bucketOf(one) === bucketOf(refusal) && one.sentAt >= refusal.answeredAt && one !== refusal,
   );
+  if (later.some(isUncertain)) return false;
   const tooEarlyUntil = refusal.sentAt + (seconds - 1) * 1_000;
   const enoughAt = refusal.answeredAt + seconds * 1_000;
   for (const one of later)
@@ -171,6 +188,12 @@ function judgeWait({ exchanges }: Trace, refusal: Exchange, findings: Findings):
       );
   const [next] = later;
   if (next === undefined || next.sentAt < enoughAt) return false;
+  const bucket = bucketsOf(trace).find(({ exchanges: all }) => all.includes(refusal));
+  const others = next.reply.status === 429 && bucket ? othersIn(trace, bucket) : undefined;
+  if (others !== undefined) {
+    findings.lack(others);
+    return false;
+  }
   findings.judge([refusal, next], () =>
     verify.that(
       next.reply.status !== 429 && next.reply.status < 500,

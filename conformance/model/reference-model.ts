@@ -16,7 +16,7 @@ import {
   deactivated,
   type Fate,
   followingStatus,
-  isInFlight,
+  isPaced,
   lastChange,
   poll,
   pollUntil,
@@ -182,25 +182,38 @@ export class ReferenceModel {
     message.fate = drawn;
   }
 
-  /** Learns the steps that a message took at its own pace: legal steps, 1 to 10 s apart. */
+  /**
+   * Learns the steps that a message took at its own pace: legal steps, 1 to 10 s apart, and up to
+   * 20 s for the report of a task.
+   */
   learnChanges(
     message: ReferenceMessage,
     history: readonly { status: Status; atMs: number }[],
   ): void {
     const sim = this.sims.find((each) => each.deviceId === message.deviceId);
     const isAble = sim?.active === true && sim.connected;
-    const { polls } = message.fate;
+    const isReport = () => message.status === 'queued';
+    const polls = () => (isReport() ? 1 : message.fate.polls);
     // Steps that fell due while the SIM was off happen when it is on again.
-    const sinceMs = () => Math.max(lastChange(message), this.#pacedFromMs);
-    const latestMs = () => Math.max(sinceMs(), sim?.ableSinceMs ?? 0) + 10_000 * polls;
-    for (const { status, atMs } of history.slice(message.history.length)) {
-      const isInTime = atMs >= sinceMs() + 1000 * polls && atMs <= Math.min(latestMs(), this.nowMs);
+    const sinceMs = () =>
+      (isReport() ? message.handedOutAtMs : undefined) ??
+      Math.max(lastChange(message), this.#pacedFromMs);
+    const latestMs = () =>
+      Math.max(sinceMs(), sim?.ableSinceMs ?? 0) + (isReport() ? 20_000 : 10_000 * polls());
+    const learned = history.slice(message.history.length);
+    for (const { status, atMs } of learned) {
+      if (!isPaced(message, this.assumptions)) break;
+      const isInTime =
+        atMs >= sinceMs() + 1000 * polls() && atMs <= Math.min(latestMs(), this.nowMs);
       if (!isAble || !isInTime || status !== followingStatus(message)) {
         throw new Error(`${message.messageId} became ${status} at ${atMs}`);
       }
       change(message, status, atMs);
     }
-    if (isAble && isInFlight(message) && this.nowMs > latestMs()) {
+    // Polls go on from the report.
+    if (sim !== undefined && learned.length > 0)
+      pollUntil(sim, [message], lastChange(message), this.nowMs, this.assumptions);
+    if (isAble && isPaced(message, this.assumptions) && this.nowMs > latestMs()) {
       throw new Error(`${message.messageId} is still ${message.status}`);
     }
   }

@@ -48,6 +48,8 @@ export interface ReferenceMessage {
   history: { status: Status; atMs: number }[];
   /** Polls since its last change. */
   polls: number;
+  /** When its device was handed it, if the device has yet to report that (`taskPickup`). */
+  handedOutAtMs?: number;
 }
 
 /** Work that may move at the next poll. */
@@ -57,12 +59,19 @@ function isWaitingForPoll(
   { progressPace }: Assumptions,
 ): boolean {
   if (isStuck(message)) return false;
-  if (message.status === 'queued') return message.dueAtMs <= dueBy;
+  if (message.status === 'queued')
+    return message.dueAtMs <= dueBy && message.handedOutAtMs === undefined;
   return isInFlight(message) && progressPace === 'per_poll';
 }
 
-export function isInFlight(message: ReferenceMessage): boolean {
+function isInFlight(message: ReferenceMessage): boolean {
   return (message.status === 'sending' || message.status === 'sent') && !isStuck(message);
+}
+
+/** Moves at a time of its own, not at a poll. */
+export function isPaced(message: ReferenceMessage, { progressPace }: Assumptions): boolean {
+  const isReported = message.status === 'queued' && message.handedOutAtMs !== undefined;
+  return isReported || (progressPace === 'own_delay' && isInFlight(message));
 }
 
 function isStuck({ fate, status }: ReferenceMessage): boolean {
@@ -128,6 +137,12 @@ export function poll(
     if (message.polls >= message.fate.polls) ready.push(message);
   }
   const taken = ready.slice(0, Number(most));
+  if (kind === 'asked' && assumptions.taskPickup === 'reported') {
+    const handedOut = taken.filter((message) => followingStatus(message) === 'sending');
+    for (const message of handedOut) message.handedOutAtMs = at;
+    for (const message of taken) if (!handedOut.includes(message)) step(message, at);
+    return handedOut;
+  }
   for (const message of taken) step(message, at);
   return taken.filter((message) => message.status === 'sending');
 }
@@ -173,6 +188,7 @@ export function deactivated(
   if (assumptions.deactivation === 'stays_queued' || !mayFail) return;
   for (const message of messages) {
     const isQueued = message.deviceId === sim.deviceId && message.status === 'queued';
-    if (isQueued && !isStuck(message)) change(message, 'failed', at);
+    if (isQueued && !isStuck(message) && message.handedOutAtMs === undefined)
+      change(message, 'failed', at);
   }
 }

@@ -54,9 +54,7 @@ export function textReport(judged: Summary): string {
     `${summary.baseUrl}: ${summary.sends} sends, ${summary.throttled} 429s, ${(summary.durationMs / 1000).toFixed(1)} s.`,
   );
   for (const [failure, times] of Object.entries(summary.interruptions))
-    lines.push(
-      `The connection broke ${times} times (${failure}) and was retried; this counts against no rule.`,
-    );
+    lines.push(`The connection broke ${times} times (${failure}); this counts against no rule.`);
   if (!summary.reachable) lines.push(`${summary.baseUrl} is not reachable.`);
   if (summary.interrupted) lines.push('Interrupted: these are the results so far.');
   lines.push(testedLine(summary));

@@ -1,6 +1,6 @@
 /**
  * What a poll does, and the times of a device's polls. Rules: SVC-3, STATE-2, SEND-7.
- * Assumes: pollIntervalSeconds, sendsPerPoll.
+ * Assumes: pollIntervalSeconds, sendsPerPoll, taskPickup.
  * `device-machine.ts` decides whether a device may poll.
  */
 import type { AssumptionsInForce } from '../sim/assumptions-in-force.ts';
@@ -11,16 +11,14 @@ import type { Device, Message } from '../sim/records.ts';
 import type { DueWork } from './device-machine.ts';
 import type { Progress } from './progress.ts';
 
+type Read = 'pollIntervalSeconds' | 'sendsPerPoll' | 'taskPickup';
+
 export class Polling {
   readonly #now: () => number;
   readonly #progress: Progress;
-  readonly #assumptions: AssumptionsInForce<'pollIntervalSeconds' | 'sendsPerPoll'>;
+  readonly #assumptions: AssumptionsInForce<Read>;
 
-  constructor(
-    now: () => number,
-    progress: Progress,
-    assumptions: AssumptionsInForce<'pollIntervalSeconds' | 'sendsPerPoll'>,
-  ) {
+  constructor(now: () => number, progress: Progress, assumptions: AssumptionsInForce<Read>) {
     this.#now = now;
     this.#progress = progress;
     this.#assumptions = assumptions;
@@ -67,15 +65,16 @@ export class Polling {
     // SVC-3: no status changes twice within one poll interval, unless an operation asks for it.
     const changedBeforeMs = this.#now() - (atOnce ? 0 : this.#intervalMs);
     if (work.inFlight.length > 0) this.#progress.report(device, changedBeforeMs);
-    if (work.ready.length > 0) this.#pickUp(device, taken);
+    if (work.ready.length > 0) this.#pickUp(device, atOnce, taken);
   }
 
   get #intervalMs(): number {
     return this.#assumptions.answers.pollIntervalSeconds * msPerSecond;
   }
 
-  #pickUp({ work }: Device, taken: Message[] | undefined): void {
-    const { sendsPerPoll } = this.#assumptions.answers;
+  #pickUp({ work }: Device, atOnce: boolean, taken: Message[] | undefined): void {
+    const { sendsPerPoll, taskPickup } = this.#assumptions.answers;
+    const isReported = taken !== undefined && !atOnce && taskPickup === 'reported';
     let places = sendsPerPoll === 'all' ? Number.POSITIVE_INFINITY : sendsPerPoll;
     const isDue = (cohort: Cohort) => isQueued(cohort) && work.pollCount >= cohort.duePoll;
     let kept = 0;
@@ -87,6 +86,7 @@ export class Polling {
         due = [...picked.cohorts];
       }
       places -= sizeOf(due);
+      if (isReported) due = this.#progress.handOut(picked, due, work, taken);
       if (due.length > 0) this.#progress.pickUp(picked, due, work, taken);
       if (picked !== batch) picked.keep(isQueued);
       if (batch.keep(isQueued)) work.ready[kept++] = batch;

@@ -19,6 +19,8 @@ import type { Lifecycle } from './lifecycle.ts';
  */
 const shortestPaceMs = 1_000;
 const longestPaceMs = 10_000;
+/** The longest time until a device reports a task that it was handed (`taskPickup: reported`). */
+const longestReportMs = 20_000;
 
 export class Progress {
   readonly #now: () => number;
@@ -60,6 +62,27 @@ export class Progress {
   }
 
   /**
+   * At a poll under `taskPickup: reported`: the `due` cohorts leave their row, still queued, and are
+   * reported later. Returns those that fail now instead.
+   */
+  handOut(
+    batch: Batch<Message>,
+    due: readonly Cohort[],
+    work: Device['work'],
+    taken: Message[],
+  ): Cohort[] {
+    const handed = due.filter((cohort) => failureOf(cohort) === undefined);
+    for (const message of batch.membersOf(handed)) {
+      taken.push(message);
+      const delayMs = this.#drawnMs(message, longestReportMs);
+      work.paced.push({ message, from: 'queued', dueAtMs: this.#now() + delayMs });
+    }
+    for (const cohort of handed) cohort.batch = undefined;
+    batch.cohorts = batch.cohorts.filter((cohort) => !handed.includes(cohort));
+    return due.filter((cohort) => !handed.includes(cohort));
+  }
+
+  /**
    * At a poll: steps each cohort in flight that is due and has not changed after `changedBeforeMs`.
    */
   report({ work }: Device, changedBeforeMs: number): void {
@@ -86,7 +109,8 @@ export class Progress {
         // An operation already took this step, so the message now waits in another row.
         if (message.status !== from) continue;
         const reason = failureOf(message.cohort);
-        this.#lifecycle.step(message, reason === undefined ? 'progressed' : 'failed', reason);
+        const event = from === 'queued' ? 'picked_up' : 'progressed';
+        this.#lifecycle.step(message, reason === undefined ? event : 'failed', reason);
         this.#followUpAlone(message);
       }
     }
@@ -137,10 +161,14 @@ export class Progress {
   /** `progressPace` was switched: moves messages in flight to the rows of the new pace. */
   changePace({ work }: Device): void {
     const { inFlight, paced } = work.rows();
+    const handedOut = paced.filter(
+      ({ message, from }) => from === 'queued' && message.status === from,
+    );
     const rows = [...inFlight, ...paced.map(({ message }) => message)];
     const messages = new Map(rows.map((message) => [message.arrival, message]));
     work.inFlight = [];
     work.paced.clear();
+    for (const step of handedOut) work.paced.push(step);
     const moving = [...messages.values()].filter(({ cohort }) => isInFlight(cohort));
     if (moving.length > 0) {
       this.#followUp(work, new Batch(moving, new Set(moving.map(({ cohort }) => cohort))));
@@ -165,12 +193,14 @@ export class Progress {
       return;
     }
     for (const message of batch.membersOf(batch.cohorts)) {
-      const drawnMs =
-        shortestPaceMs + message.account.paces.below(longestPaceMs - shortestPaceMs + 1);
-      const dueAtMs = this.#now() + drawnMs * pollsOf(message);
+      const dueAtMs = this.#now() + this.#drawnMs(message, longestPaceMs) * pollsOf(message);
       work.paced.push({ message, from: message.status, dueAtMs });
     }
     for (const cohort of batch.cohorts) cohort.batch = undefined;
+  }
+
+  #drawnMs({ account }: Message, longestMs: number): number {
+    return shortestPaceMs + account.paces.below(longestMs - shortestPaceMs + 1);
   }
 
   /** Steps these cohorts with the event; cohorts whose fate is to fail now fail instead. */

@@ -41,6 +41,17 @@ export const shapes = {
     rules: ['STATE-2'],
     endpoints: ['tasks'],
   },
+  taskPickup: {
+    open: 'when a message that a device was handed becomes `sending`',
+    answers: {
+      handed_out: 'as it is handed out.',
+      reported:
+        'when the device says so: after a delay of its own, drawn from 1 to 20 s. A message is handed out once in both cases.',
+    },
+    why: '"device picks up the work" (STATE-2), and a poll is how it does so.',
+    rules: ['STATE-2', 'SVC-3'],
+    endpoints: ['tasks'],
+  },
   unauthenticatedThrottle: {
     open: "when an unauthenticated call meets its IP's limit",
     answers: {

@@ -4,9 +4,14 @@
  */
 import { expect, test } from 'vitest';
 import { answering, invalid, WrongSimulation } from '../defects/planted.ts';
+import { type CaseResult, failures } from '../testkit/conform-run.ts';
 import { estimateWithFlags, runWithFlags, testRate } from './flags-only.ts';
 
 const rate = testRate;
+
+function failed(results: readonly CaseResult[]): string[] {
+  return failures(results).map(({ id }) => id);
+}
 
 test('a sound service ends with exit 0, within 700 sends and four minutes, as the dry run said', async () => {
   const { sends, minutes } = await estimateWithFlags();
@@ -47,6 +52,61 @@ test.each([
   },
   240_000,
 );
+
+test('a service that loses replies after it has handled them breaks no rule', async () => {
+  const patterns = ['SEND-3', 'SEND-4', 'SEND-7', 'READ', 'LIMIT-1', 'ERR-3', 'AUTH-4'];
+  const { results, out } = await runWithFlags(patterns, {
+    rate,
+    disturb: ({ faults }) => {
+      const fault = { kind: 'lost_response' } as const;
+      faults.add({ match: { endpoint: 'send' }, when: { every: 7 }, fault });
+      return () => faults.clear();
+    },
+  });
+  expect(failed(results), out).toEqual([]);
+  expect(out).toContain('The connection broke');
+}, 240_000);
+
+test.each([{}, { limiterRefill: 'continuous' }])(
+  'a second client of the account breaks no rule under %j, and is noticed once',
+  async (assumptions) => {
+    const { results, out, exitCode } = await runWithFlags(['LIMIT', 'SEND-4', 'ERR-3'], {
+      rate,
+      assumptions,
+      disturb: (simulator, key) => {
+        const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+        const body = JSON.stringify({ to: '+12125550150', from: '+12025550102', message: 'other' });
+        const send = async () => {
+          const url = 'http://simulator/api/v1/sms/send/';
+          await (await simulator.fetch(url, { method: 'POST', headers, body })).text();
+        };
+        for (let i = 0; i < 100; i += 1) void send();
+        const timer = setInterval(() => void send(), 2_500 / rate);
+        return () => clearInterval(timer);
+      },
+    });
+    expect(failed(results), out).toEqual([]);
+    expect([0, 4]).toContain(exitCode);
+    const notices = results.filter(({ verdict }) => verdict === 'notice');
+    expect(notices.map(({ id }) => id)).toEqual(['LIMIT-7/other-traffic']);
+  },
+  240_000,
+);
+
+test('STATE-2 a device may report a pickup later than it was handed the message', async () => {
+  const plan = { rate, isUnattended: true, assumptions: { taskPickup: 'reported' } };
+  const { results, out } = await runWithFlags(['STATE-2', 'taskPickup'], plan);
+  expect(failed(results), out).toEqual([]);
+  const seen = results.map(({ id, verdict }) => `${id} ${verdict}`);
+  expect(seen).toContain('STATE-2/pickup-by-a-polling-device passed');
+  expect(seen).toContain('taskPickup/status-once-handed-out observed');
+}, 60_000);
+
+test('ERR-1 an exhausted account without a number of its own is not accused', async () => {
+  const { results, out } = await runWithFlags(['ERR-1'], { rate, without: ['exhausted-from'] });
+  expect(failed(results), out).toEqual([]);
+  expect(out).toMatch(/exceeding-is-not-queued +needs --exhausted-from/);
+}, 60_000);
 
 test('SEND-7 no hold fails where only the harness polls for the tasks of a device', async () => {
   const cases = ['SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];

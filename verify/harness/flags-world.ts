@@ -3,7 +3,12 @@
  * every second, and an account for each flag.
  */
 import { type Clock, scaledClock } from '../../conformance/clock.ts';
-import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';
+import {
+  createSimulator,
+  type SettingsInput,
+  type Simulator,
+  type SimulatorOptions,
+} from '../../src/simulator.ts';
 
 /** Not the first SIM of its account, so that "the first SIM" is a wrong answer. */
 const main = '+12025550102';
@@ -44,6 +49,10 @@ export interface FlagsWorldPlan extends Pick<SimulatorOptions, 'simulation'> {
   readonly asksForTasks?: boolean;
   /** The device of `--from` gets its work as tasks, and only the harness polls for it. */
   readonly isUnattended?: boolean;
+  /** Flags that are not given. */
+  readonly without?: readonly string[];
+  /** Called once it listens, with the key of `--api-key`; returns what ends the disturbance. */
+  readonly disturb?: (simulator: Simulator, key: string) => () => void;
 }
 
 /** Starts it on a free port. */
@@ -52,6 +61,8 @@ export async function serveWithFlags({
   rate = 1,
   asksForTasks = false,
   isUnattended = false,
+  disturb,
+  without = [],
   ...options
 }: FlagsWorldPlan = {}): Promise<ServedWithFlags> {
   const simulator = await createSimulator(
@@ -75,6 +86,7 @@ export async function serveWithFlags({
   if (asksForTasks || isUnattended) simulator.sims.patch(device, { polling: 'external' });
   const asking = setInterval(() => simulator.sims.poll(device), 1_000 / rate).unref();
   if (!asksForTasks) clearInterval(asking);
+  const calm = disturb?.(simulator, key?.key ?? '');
   const values: Readonly<Record<string, string | undefined>> = {
     'api-key': key?.key,
     'other-api-key': other?.key,
@@ -93,9 +105,12 @@ export async function serveWithFlags({
   return {
     baseUrl,
     clock,
-    flags: Object.entries(values).flatMap(([name, value]) => [`--${name}`, value ?? '']),
+    flags: Object.entries(values).flatMap(([name, value]) =>
+      without.includes(name) ? [] : [`--${name}`, value ?? ''],
+    ),
     close: () => {
       clearInterval(asking);
+      calm?.();
       return simulator.close();
     },
   };

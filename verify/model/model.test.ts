@@ -39,6 +39,18 @@ test('STATE-3 under `own_delay` a message of an external device also progresses'
   expect(scene.statusOf(accepted)).toBe('delivered');
 });
 
+test('STATE-2 under `reported` a message is handed out once, and is sending within 20 s', () => {
+  const scene = new Scene({ taskPickup: 'reported' });
+  const accepted = scene.send({ from: numbers.adaExternal });
+  const tasks = `/api/devices/${scene.deviceOf(numbers.adaExternal)}/tasks/`;
+  const handedOut = () => JSON.parse(scene.get(tasks).body).tasks.length;
+  expect([handedOut(), scene.statusOf(accepted)]).toEqual([1, 'queued']);
+  scene.advance(999);
+  expect([handedOut(), scene.statusOf(accepted)]).toEqual([0, 'queued']);
+  scene.advance(19_001);
+  expect(scene.statusOf(accepted)).toBe('sending');
+});
+
 test('a message that fails at its pickup uses a place in the poll', () => {
   const scene = new Scene({ sendsPerPoll: 1 });
   const first = scene.send({ to: '+12025550160' });

@@ -9,7 +9,7 @@ import {
   type Outcome,
   ReferenceModel,
 } from '../../conformance/model/reference-model.ts';
-import { type Fate, isInFlight, type Status } from '../../conformance/model/reference-phone.ts';
+import { type Fate, isPaced, type Status } from '../../conformance/model/reference-phone.ts';
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import { type Assumptions, defaultAssumptions } from '../../src/sim/assumptions.ts';
 import { messageHistory } from '../../src/sim/message.ts';
@@ -174,11 +174,10 @@ export class Session {
     this.model.keys.push({ keyId, key, accountId, revoked: false });
   }
 
-  /** Under `own_delay` the model takes the times of changes from the simulator. */
+  /** The model takes the times of changes that are not at polls from the simulator. */
   learnDelays(): void {
-    if (this.model.assumptions.progressPace === 'per_poll') return;
     for (const message of this.model.messages) {
-      if (isInFlight(message)) {
+      if (isPaced(message, this.model.assumptions)) {
         this.model.learnChanges(message, this.historyOf(message.messageId) ?? []);
       }
     }

@@ -94,6 +94,9 @@ export function checkCohorts({ world }: Simulation, found: Findings): void {
   }
 }
 
+/** A message that its device was handed is paced, and queued until the device reports it. */
+const waitingRows = new Set<string | undefined>(['ready', 'held', 'paced']);
+
 export function checkRows(simulation: Simulation, found: Findings): void {
   const rows = new Map<number, string>();
   for (const device of simulation.world.devices.values()) {
@@ -102,7 +105,7 @@ export function checkRows(simulation: Simulation, found: Findings): void {
   for (const message of simulation.world.messages.values()) {
     const expected = expectedRow(simulation, message);
     const row = rows.get(message.arrival);
-    const isRight = expected === 'waiting' ? row === 'ready' || row === 'held' : row === expected;
+    const isRight = expected === 'waiting' ? waitingRows.has(row) : row === expected;
     if (isRight) continue;
     const { messageId, status } = message;
     found.report('SVC-3', `message ${messageId} is ${status} in the row ${row}, not ${expected}`);

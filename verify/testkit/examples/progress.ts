@@ -1,6 +1,7 @@
 /**
  * Examples of the assumptions about a message's progress.
  */
+import { numbers } from '../scene.ts';
 import { answers, type Examples, minuteMs } from './example.ts';
 
 export const progress = {
@@ -12,6 +13,14 @@ export const progress = {
       return scene.statusOf(accepted) === 'sending' ? 'waits for a poll' : 'has moved on';
     },
     shows: answers(['per_poll', 'waits for a poll'], ['own_delay', 'has moved on']),
+  },
+  taskPickup: {
+    scene: (scene) => {
+      const accepted = scene.send({ from: numbers.adaExternal });
+      scene.get(`/api/devices/${scene.deviceOf(numbers.adaExternal)}/tasks/`);
+      return scene.statusOf(accepted);
+    },
+    shows: answers(['handed_out', 'sending'], ['reported', 'queued']),
   },
   pollIntervalSeconds: {
     scene: (scene) => {

@@ -121,6 +121,7 @@ export const reaches: Readonly<Record<AssumptionName, Reach>> = {
   receivedQuery: isReceived,
   heldStatus: (a, b) => isRead(a) && `${a.reply.body}${b.reply.body}`.includes('"scheduled"'),
   progressPace: showsProgress,
+  taskPickup: showsProgress,
   pollIntervalSeconds: showsProgress,
   sendsPerPoll: showsProgress,
   failsFrom: showsProgress,

@@ -1,0 +1,38 @@
+/** What statistics say about messages that the run did not send. */
+import { expect, test } from 'vitest';
+import type { Exchange } from './exchange.ts';
+import { messagesOfOthers } from './other-traffic.ts';
+
+const caller = { account: 'own', key: 'valid', isNew: false };
+
+function exchange(at: number, status: number, more: object, json?: object): Exchange {
+  const reply = { status, json };
+  return { caller, sentAt: at, answeredAt: at + 5, isRetried: false, reply, ...more } as never;
+}
+
+/** Ten sends, with a reading of the statistics before the first and after each. */
+function run(figures: (sends: number) => object): Exchange[] {
+  const stats = (n: number) =>
+    exchange(n * 100 + 50, 200, { method: 'GET', endpoint: 'stats' }, figures(n));
+  const sends = Array.from({ length: 10 }, (_, i) =>
+    exchange(i * 100 + 100, 202, { method: 'POST', endpoint: 'send' }),
+  );
+  return [stats(0), ...sends.flatMap((send, i) => [send, stats(i + 1)])];
+}
+
+test('a figure that grows with the messages of the run shows that nobody else sends', () => {
+  expect(messagesOfOthers(run((n) => ({ month: { used: 7 + n }, sims: 2 })))).toBe(0);
+});
+
+test('a figure that grows faster counts the messages of others', () => {
+  expect(messagesOfOthers(run((n) => ({ used: 7 + n + Math.floor(n / 3) })))).toBe(3);
+});
+
+test('figures of segments or of other things do not hide one that counts messages', () => {
+  const figures = (n: number) => ({ used: n, segments: n * 11, delivered: Math.max(0, n - 2) });
+  expect(messagesOfOthers(run(figures))).toBe(0);
+});
+
+test('without a figure that counts messages it stays unknown', () => {
+  expect(messagesOfOthers(run(() => ({ plan: 1_000 })))).toBeUndefined();
+});

@@ -1,0 +1,105 @@
+/**
+ * Whether another client uses the account meanwhile, so that a limit seems smaller. Rules: LIMIT-1 to
+ * LIMIT-7, AUTH-6, ERR-1. Statistics show it if one of their figures counts messages, whatever its
+ * name: a figure that grows at least as fast as the run's own messages. Where none does, a limit is
+ * too small only if two floods of the bucket agree.
+ */
+import { minuteMs } from '../buckets.ts';
+import { isObject } from '../verify.ts';
+import { type Exchange, isAccepted, isSend } from './exchange.ts';
+import type { Trace } from './judge.ts';
+import type { Bucket } from './limiter.ts';
+
+/** How many messages others have sent; undefined if no figure shows it. */
+export function messagesOfOthers(log: readonly Exchange[], account = 'own'): number | undefined {
+  const isOfAccount = ({ caller }: Exchange) => caller.account === account;
+  const sends = log.filter((one) => isOfAccount(one) && isSend(one));
+  const certain = sends.filter(({ reply }) => reply.status === 202);
+  const possible = sends.filter((one) => isAccepted(one) || one.reply.status === 0);
+  const readings = log
+    .filter((one) => isOfAccount(one) && one.endpoint === 'stats' && one.reply.status === 200)
+    .filter((_, i, all) => i % Math.ceil(all.length / mostReadings) === 0)
+    .map((one) => ({
+      values: figuresIn(one.reply.json),
+      least: certain.filter(({ answeredAt }) => answeredAt <= one.sentAt).length,
+      most: possible.filter(({ sentAt }) => sentAt <= one.answeredAt).length,
+    }));
+  const [first] = readings;
+  const last = readings.at(-1);
+  if (first === undefined || last === undefined || last.least - first.most < fewestMessages)
+    return undefined;
+  const excesses = [...first.values.keys()].flatMap((name) => {
+    let excess = 0;
+    for (const [i, now] of readings.entries()) {
+      const before = readings[i - 1] ?? now;
+      const grown = (now.values.get(name) ?? Number.NaN) - (before.values.get(name) ?? 0);
+      if (!(grown >= 0 && grown >= now.least - before.most)) return [];
+      excess += Math.max(0, grown - (now.most - before.least));
+    }
+    return [excess];
+  });
+  return excesses.length === 0 ? undefined : Math.min(...excesses);
+}
+
+/** Enough to show which figure counts messages. */
+const fewestMessages = 5;
+const mostReadings = 200;
+
+/** The numbers of a body by their place in it. */
+function figuresIn(json: unknown, at = ''): Map<string, number> {
+  if (typeof json === 'number') return new Map([[at, json]]);
+  if (!isObject(json)) return new Map();
+  return new Map(
+    Object.entries(json).flatMap(([name, value]) => [...figuresIn(value, `${at}.${name}`)]),
+  );
+}
+
+/** Why fewer requests than the limit may have passed; undefined if only the limit explains it. */
+export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
+  if (trace.isExact || bucket.isOfAddress) return undefined;
+  const messages = messagesOfOthers(trace.log);
+  if (messages !== undefined && messages > 0)
+    return `an account that nobody else uses: ${messages} messages are not of this run`;
+  if (bucket.name === 'tasks' && isPolledByOthers(bucket))
+    return 'a device that nobody else polls: a token that this run did not spend came back';
+  if (messages === 0) return undefined;
+  const counts = passedBeforeRefusals(bucket);
+  if (counts.length > 1 && counts.every((count) => count === counts[0])) return undefined;
+  return `an account that nobody else uses: before a 429, ${counts.join(', then ')} requests passed in a minute`;
+}
+
+/** How many passed within the minute before the first refusal of each flood. */
+function passedBeforeRefusals({ exchanges }: Bucket): number[] {
+  const counts: number[] = [];
+  let before = Number.NEGATIVE_INFINITY;
+  for (const { reply, sentAt } of exchanges) {
+    if (reply.status !== 429) continue;
+    if (sentAt - before > minuteMs / 2)
+      counts.push(
+        exchanges.filter(
+          (one) =>
+            one.reply.status < 400 && one.sentAt <= sentAt && one.answeredAt > sentAt - minuteMs,
+        ).length,
+      );
+    before = sentAt;
+  }
+  return counts;
+}
+
+/** More than a token that comes back steadily would need. */
+const fewSeconds = 2;
+
+/** True if the first 429 announces a token before any that the run has spent can come back. */
+function isPolledByOthers({ exchanges }: Bucket): boolean {
+  const refusal = exchanges.find(({ reply }) => reply.status === 429);
+  if (refusal === undefined) return false;
+  const seconds = Number(refusal.reply.headers['retry-after']);
+  const backAt = refusal.answeredAt + seconds * 1000;
+  const own = exchanges.filter(
+    ({ reply, answeredAt }) => reply.status < 400 && answeredAt > refusal.sentAt - minuteMs,
+  );
+  return (
+    seconds > fewSeconds &&
+    own.every(({ sentAt }) => sentAt + minuteMs - fewSeconds * 1000 > backAt)
+  );
+}
