@@ -10,6 +10,7 @@ import type { Live } from './live.ts';
 import { matchIn, querySchema, searchMessages } from './message-query.ts';
 import { type MessageRecord, messageRecord, messageRecordSchema } from './message-record.ts';
 import { advanceUntil, waitedSchema, waitFor, waitInputSchema } from './wait.ts';
+import { waitingSchema, waitingView } from './waiting.ts';
 
 /** Records built before other requests get a turn. */
 const recordsAtOnce = 32;
@@ -86,6 +87,15 @@ export const messages = {
     summary: 'The full record of a message, with its history.',
     output: messageRecordSchema,
     run: ({ simulation }, message) => messageRecord(simulation.world, message),
+  }),
+
+  waiting: defineOperation({
+    name: 'messages.waiting',
+    http: 'GET /control/messages/{message_id}/waiting',
+    scope: 'owner',
+    summary: 'Why the message has its status: what it waits for, until when, what would move it.',
+    output: waitingSchema,
+    run: waitingView,
   }),
 
   /** One legal step: queued, sending, sent, delivered. */
