@@ -2,6 +2,7 @@
  * The data that a client needs to use a world: accounts with a key and their numbers, and the pool.
  */
 import { z } from 'zod';
+import type { ApiKey } from '../sim/records.ts';
 import type { World } from '../sim/world.ts';
 
 const numberSchema = z.strictObject({ number: z.string(), device_id: z.uuid() });
@@ -11,7 +12,9 @@ export const readyNumbersSchema = z.strictObject({
     z.strictObject({
       name: z.string(),
       account_id: z.uuid(),
-      api_key: z.string().describe('The first key; empty if the account has no key.'),
+      api_key: z
+        .string()
+        .describe('The first key; empty if the account has none, or none that may be shown.'),
       sims: z.array(numberSchema),
     }),
   ),
@@ -19,13 +22,17 @@ export const readyNumbersSchema = z.strictObject({
 });
 export type ReadyNumbers = Readonly<z.output<typeof readyNumbersSchema>>;
 
-export function readyNumbers(world: World): ReadyNumbers {
+/** `isShown`: whether the text of a key may be shown; at creation, that of every key. */
+export function readyNumbers(
+  world: World,
+  isShown: (key: ApiKey) => boolean = () => true,
+): ReadyNumbers {
   return {
-    accounts: [...world.accounts.values()].map((account) => ({
-      name: account.name,
-      account_id: account.accountId,
-      api_key: account.keys[0]?.key ?? '',
-      sims: account.devices.map(readyNumber),
+    accounts: [...world.accounts.values()].map(({ name, accountId, keys, devices }) => ({
+      name,
+      account_id: accountId,
+      api_key: keys.slice(0, 1).find(isShown)?.key ?? '',
+      sims: devices.map(readyNumber),
     })),
     pool: world.pool.map(readyNumber),
   };

@@ -38,6 +38,7 @@ export const stateSchema = z
       forgotten_request_ids: countSchema.describe('Forgotten when younger than 24 h.'),
     }),
     requests: countSchema.describe('All since the start.'),
+    throttled: countSchema.describe('Requests answered 429, since the start.'),
     faults: countSchema,
     memory: z.strictObject({ rss_bytes: countSchema, heap_used_bytes: countSchema }),
   })
@@ -69,9 +70,18 @@ export function stateOf(live: Live): State {
       forgotten_request_ids: retention.forgottenRequestIds,
     },
     requests: live.exchangeRecord.total,
+    throttled: throttledOf(live),
     faults: faults.list.length,
     memory: { rss_bytes: rss, heap_used_bytes: heapUsed },
   };
+}
+
+function throttledOf({ exchangeRecord }: Live): number {
+  let sum = 0;
+  for (const { status, count } of exchangeRecord.counts.answeredByStatus()) {
+    if (status === 429) sum += count;
+  }
+  return sum;
 }
 
 function sumOf(counts: Readonly<Record<Status, number>>): number {

@@ -17,6 +17,8 @@ import {
 import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../config/world-schema.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
+import type { ApiKey } from '../sim/records.ts';
+import { forkedKey } from '../worlds/fork.ts';
 import { expiryText, type HostedWorld, type WorldOptions } from '../worlds/worlds.ts';
 import { defineOperation } from './define.ts';
 import { durationMs, timeSchema } from './duration.ts';
@@ -73,7 +75,7 @@ const viewSchema = z
   .meta({ id: 'World' });
 type View = Readonly<z.output<typeof viewSchema>>;
 
-/** AUTH-2: full keys are shown once, when the world is created. */
+/** AUTH-2: with the keys that the world has from its start. */
 const createdSchema = viewSchema.extend(readyNumbersSchema.shape).meta({ id: 'CreatedWorld' });
 type Created = Readonly<z.output<typeof createdSchema>>;
 
@@ -118,10 +120,17 @@ export const worlds = {
   get: defineOperation({
     name: 'worlds.get',
     http: 'GET /control/worlds/{world_id}',
+    showsKeys: true,
     scope: 'owner',
-    summary: 'One world; `default` is the one that the server started with.',
-    output: viewSchema,
-    run: (_, world) => viewOf(world),
+    summary:
+      'One world, as its creation answered; `default` is the one that the server started with.',
+    description:
+      'Shows the keys that follow from the seed or the world file, and no key that was created later or revoked.',
+    output: createdSchema,
+    run: (_, world) => ({
+      ...viewOf(world),
+      ...readyNumbers(world.simulator.simulation.world, startKeys(world.simulator)),
+    }),
     reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
 
@@ -218,6 +227,17 @@ function urlsOf({ worldId, simulator }: HostedWorld<Live>, host?: string) {
 
 function createdView(world: HostedWorld<Live>): Created {
   return { ...viewOf(world), ...readyNumbers(world.simulator.simulation.world) };
+}
+
+/** Tells the keys that a world has from its start from those that were created later. */
+function startKeys(simulator: Live): (key: ApiKey) => boolean {
+  const fresh = simulator.freshSimulation(simulator.startMs());
+  fresh.stop();
+  const { keyFormat } = simulator.simulation.world.assumptions;
+  const isForked = ({ account: { accountId }, keyId, key }: ApiKey) =>
+    key === forkedKey(fresh.world, { accountId, keyId }, keyFormat);
+  return (key) =>
+    key.revokedAtMs === undefined && (fresh.world.keys.has(key.keyId) || isForked(key));
 }
 
 function hostUrl(baseUrl: string, worldId: string): string {

@@ -8,7 +8,7 @@ import { sha256 } from '../recording/digest.ts';
 import { restoreSnapshot } from '../recording/restore-state.ts';
 import type { Snapshot } from '../recording/state-format.ts';
 import { takeSnapshot } from '../recording/take-state.ts';
-import { defaultAssumptions } from '../sim/assumptions.ts';
+import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { drawKey } from '../sim/ids.ts';
 import { shownPrefix } from '../sim/key-prefix.ts';
 import type { World } from '../sim/world.ts';
@@ -38,13 +38,23 @@ export function copyInto(copy: Forkable, source: Forkable): void {
   });
 }
 
+/** The text that a key has in a fork whose start state is `world`. */
+export function forkedKey(
+  world: World,
+  { accountId, keyId }: { readonly accountId: string; readonly keyId: string },
+  keyFormat: Assumptions['keyFormat'] = defaultAssumptions.keyFormat,
+): string {
+  return drawKey(world.chance(`fork:${accountId}:${keyId}`), keyFormat);
+}
+
 /** Adds the texts of the new keys to `known`, by their digests. */
 function withOwnChance(snapshot: Snapshot, world: World, known: Map<string, string>): Snapshot {
-  const keyFormat = snapshot.assumptions.keyFormat ?? defaultAssumptions.keyFormat;
+  const { keyFormat } = snapshot.assumptions;
   const accounts = snapshot.accounts.map((account) => {
     const stream = (label: string) => world.chance(`fork:${account.account_id}:${label}`);
     const keys = account.keys.map((key) => {
-      const text = drawKey(stream(key.key_id), keyFormat);
+      const place = { accountId: account.account_id, keyId: key.key_id };
+      const text = forkedKey(world, place, keyFormat);
       known.set(sha256(text), text);
       return { ...key, sha256: sha256(text), prefix: shownPrefix(text) };
     });

@@ -61,6 +61,24 @@ test('an unknown world is a 404 that says so, with any key', () => {
   }
 });
 
+test('AUTH-2 a world shows the keys of its start again, and no key that was created later', async () => {
+  const server = new Simulator({ clock: 'manual' });
+  const world = server.worlds.create({ name: 'checkout' });
+  expect(server.worlds.get(world.world_id)).toEqual(world);
+  expect(server.worlds.get('default').accounts).toEqual(server.readyFile().accounts);
+  const [acme] = server.accounts.list();
+  for (const { key_id: id } of server.accounts.keys(acme?.account_id ?? '')) {
+    server.accounts.revokeKey(id);
+  }
+  const { account_id: id } = server.accounts.create({ name: 'later' });
+  server.accounts.createKey(id, { name: 'later' });
+  const fork = server.worlds.fork('default', { name: 'retry' });
+  const shown = server.worlds.get('default').accounts;
+  expect(shown.map(({ api_key: key }) => key !== '')).toEqual([false, true, true, false]);
+  const again = server.worlds.get(fork.world_id).accounts;
+  expect(again.slice(1)).toEqual(fork.accounts.slice(1));
+});
+
 test('worlds share no time, limit, fault, assumption or event', async () => {
   const server = new Simulator({ clock: 'manual' });
   const [one, other] = [server.worlds.create({}), server.worlds.create({})];
