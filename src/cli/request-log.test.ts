@@ -11,6 +11,8 @@ const refused = {
   status: 402,
   code: 'quota_exceeded',
   duration_ms: 0.25,
+  is_replay: false,
+  fault: null,
 } as const;
 
 test('a request is one line of words', () => {

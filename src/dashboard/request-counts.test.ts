@@ -19,7 +19,14 @@ function traffic(lastNumber: number, counts: Readonly<Record<number, number>>): 
 test('each request counts once, whether the list or the traffic reports it first', () => {
   const tally = new RequestCounts();
   const listed = { method: 'POST', endpoint: 'send', status: 202, at } as const;
-  const rest = { account_id: null, key_id: null, code: null, duration_ms: 1 };
+  const rest = {
+    account_id: null,
+    key_id: null,
+    code: null,
+    duration_ms: 1,
+    is_replay: false,
+    fault: null,
+  };
   tally.start([2, 1].map((number) => ({ ...listed, ...rest, number })));
   tally.add(traffic(2, { 202: 2 }));
   expect(tally.counts().total).toBe(2);

@@ -59,6 +59,7 @@ export const exchanges = {
         forwardedFor: undefined,
         body,
       });
+      const newest = live.exchangeRecord.get(live.exchangeRecord.total);
       return {
         request: {
           method,
@@ -74,7 +75,7 @@ export const exchanges = {
           headers: { 'content-type': 'application/json', ...reply.headers },
           body: reply.body,
         },
-        fault: faultOf(reply.delivery),
+        fault: faultOf({ ...reply, isForced: newest?.isForced === true }),
       };
     },
   }),

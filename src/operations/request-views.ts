@@ -6,8 +6,11 @@ import { z } from 'zod';
 import { longestKeptBody, type RecordedExchange, textOf } from '../recording/recorded-exchange.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { endpointNames } from '../sim/limits.ts';
+import { sendEndpoints } from '../sim/stored-message.ts';
 import { timeSchema } from './duration.ts';
 import { exchangeViewSchema, faultOf } from './exchange-view.ts';
+
+const { request, reply, fault } = exchangeViewSchema.shape;
 
 export const requestViewSchema = z
   .strictObject({
@@ -20,6 +23,8 @@ export const requestViewSchema = z
     status: z.int(),
     code: z.string().nullable().describe('The error code of the reply, if it has one.'),
     duration_ms: z.number().describe('Real milliseconds.'),
+    is_replay: z.boolean().describe('The reply repeats that of an earlier use of its request_id.'),
+    fault,
   })
   .meta({ id: 'Request' });
 export type RequestView = Readonly<z.output<typeof requestViewSchema>>;
@@ -28,22 +33,18 @@ const keptBody = z
   .string()
   .nullable()
   .describe(`Null: longer than ${longestKeptBody.toLocaleString('en')} bytes, not kept.`);
-const { request, reply, fault } = exchangeViewSchema.shape;
 export const requestDetailSchema = requestViewSchema
   .extend({
     request: request
       .extend({ body: keptBody })
       .meta({ id: 'KeptRequest', description: 'Of the headers, those the service reads.' }),
     reply: reply.extend({ body: keptBody }).meta({ id: 'KeptReply' }),
-    fault,
+    message_id: z.uuid().nullable().describe('The message that the reply is.'),
+    to: z.string().nullable(),
+    request_id: z.string().nullable(),
   })
   .meta({ id: 'RequestDetail' });
 export type RequestDetail = Readonly<z.output<typeof requestDetailSchema>>;
-
-/** True if the reply was this message. */
-export function isReplyWith({ status, reply }: RecordedExchange, messageId: string): boolean {
-  return status < 400 && reply?.includes(`"message_id":"${messageId}"`) === true;
-}
 
 export function viewOf(exchange: RecordedExchange): RequestView {
   const { number, atMs, method, endpoint, accountId, keyId, status, durationMs } = exchange;
@@ -57,6 +58,8 @@ export function viewOf(exchange: RecordedExchange): RequestView {
     status,
     code: status < 400 ? null : codeOf(shortText(exchange.reply) ?? ''),
     duration_ms: Math.round(durationMs * 1_000) / 1_000,
+    is_replay: status === 200 && sendEndpoints.some((name) => name === endpoint),
+    fault: faultOf(exchange),
   };
 }
 
@@ -79,22 +82,37 @@ export function detailOf(exchange: RecordedExchange): RequestDetail {
       headers: { 'content-type': 'application/json', ...exchange.headers },
       body: method === 'HEAD' ? '' : shortText(exchange.reply),
     },
-    fault: faultOf(exchange.delivery),
+    message_id: status < 400 ? fieldOf(exchange.reply, 'message_id') : null,
+    to: fieldOf(exchange.body, 'to'),
+    request_id: fieldOf(exchange.body, 'request_id'),
   };
 }
 
-function shortText(body: string | Uint8Array | undefined): string | null {
+/** A field of a body that is a JSON object, if it is a text that is not empty. */
+export function fieldOf(body: string | Uint8Array | undefined, name: string): string | null {
+  const value = jsonOf(shortText(body))?.[name];
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+export function shortText(body: string | Uint8Array | undefined): string | null {
   return body === undefined || body.length > longestKeptBody ? null : textOf(body);
 }
 
 /** The code of an error body, in the shape that `errorBody` selects. */
 function codeOf(body: string): string | null {
-  if (body === '') return null;
+  const { code, error } = jsonOf(body) ?? {};
+  const found = code ?? (error as { code?: unknown } | undefined)?.code;
+  return typeof found === 'string' ? found : null;
+}
+
+function jsonOf(body: string | null): Readonly<Record<string, unknown>> | undefined {
+  if (body === null || body === '') return undefined;
   try {
-    const { code, error } = JSON.parse(body) as { code?: unknown; error?: { code?: unknown } };
-    const found = code ?? error?.code;
-    return typeof found === 'string' ? found : null;
+    const json: unknown = JSON.parse(body);
+    return typeof json === 'object' && json !== null
+      ? (json as Readonly<Record<string, unknown>>)
+      : undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }

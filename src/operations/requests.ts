@@ -6,9 +6,9 @@ import { keptRequests } from '../recording/exchange-record.ts';
 import { defineOperation } from './define.ts';
 import { harOf, harSchema } from './har.ts';
 import { limitSchema } from './query.ts';
+import { matcherOf, searchWords } from './request-search.ts';
 import {
   detailOf,
-  isReplyWith,
   type RequestView,
   requestDetailSchema,
   requestViewSchema,
@@ -29,16 +29,23 @@ export const requests = {
           .uuid()
           .exactOptional()
           .describe('Only requests whose reply was this message.'),
+        search: z
+          .string()
+          .max(500)
+          .default('')
+          .describe(
+            `Words that all must match: \`${searchWords.join(':…`, `')}:…\`, or any part of the path or the bodies.`,
+          ),
       })
       .prefault({}),
     output: z.strictObject({ requests: z.array(requestViewSchema) }),
-    examples: [{ limit: 2 }],
-    run: ({ exchangeRecord }, { limit, message_id: messageId }) => {
+    examples: [{ limit: 2 }, { search: 'status:4xx to:+12025550123' }],
+    run: ({ exchangeRecord }, { limit, message_id: id = '', search }) => {
+      const isMatch = matcherOf(id === '' ? search : `${search} message_id:${id}`);
       const views: RequestView[] = [];
       for (const exchange of exchangeRecord.newest()) {
         if (views.length === limit) break;
-        if (messageId === undefined || isReplyWith(exchange, messageId))
-          views.push(viewOf(exchange));
+        if (isMatch(exchange)) views.push(viewOf(exchange));
       }
       return views;
     },

@@ -1,12 +1,12 @@
 /**
  * What an unfinished message waits for, and until when: reads the rows of its device, and predicts
- * the poll at which `polling.ts` and `progress.ts` move it on.
+ * the poll at which the device (`actors/polling.ts`, `actors/progress.ts`) moves it on.
  * Rules: STATE-2 to STATE-4, SVC-3, SEND-7. Assumes: pollIntervalSeconds, sendsPerPoll, progressPace.
  */
-import type { Assumptions } from '../sim/assumptions.ts';
-import { isStuckIn, pollsOf } from '../sim/device-work.ts';
-import { msPerSecond } from '../sim/limits.ts';
-import type { Device, Message } from '../sim/records.ts';
+import type { Assumptions } from './assumptions.ts';
+import { isStuckIn, pollsOf } from './device-work.ts';
+import { msPerSecond } from './limits.ts';
+import type { Device, Message } from './records.ts';
 
 export const waitingReasons = [
   'poll',
