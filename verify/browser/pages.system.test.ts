@@ -13,6 +13,7 @@ import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
 withBrowser();
 
 const pages = [
+  'Home',
   'Messages',
   'Requests',
   'Referee',
@@ -79,7 +80,7 @@ pageTest(
     },
   },
   async ({ page, controlUrl, send, simulator }) => {
-    await page.goto(controlUrl);
+    await page.goto(`${controlUrl}/#/messages`);
     const table = page.getByRole('region', { name: 'Messages' });
     await seen(table.getByText(`number ${manyMessages}.`));
     const rows = table.getByRole('row');
@@ -109,7 +110,7 @@ pageTest(
 
 pageTest("every page fits a phone's width", { width: 360 }, async ({ page, controlUrl, send }) => {
   send({ message: 'a'.repeat(400) });
-  await page.goto(controlUrl);
+  await page.goto(`${controlUrl}/#/messages`);
   for (const name of pages) {
     await visit(page, name);
     const widths = '[document.documentElement, document.querySelector("main")]';
@@ -136,7 +137,7 @@ pageTest(
     const inbound = { from: 'Bank', to: '+12025550101', message: 'hello' };
     simulator.sims.receive(account?.account_id ?? '', inbound);
     simulator.assumptions.patch({ pollIntervalSeconds: 5 });
-    await page.goto(controlUrl);
+    await page.goto(`${controlUrl}/#/messages`);
     await page.evaluate(axe.source);
     for (const name of pages) {
       await visit(page, name);
@@ -177,7 +178,7 @@ pageTest(
     const more = Array.from({ length: 7 }, () => page.context().newPage());
     const tabs = [page, ...(await Promise.all(more))];
     for (const tab of tabs) {
-      await tab.goto(controlUrl);
+      await tab.goto(`${controlUrl}/#/messages`);
       await seen(tab.getByText('live', { exact: true }));
     }
     expect(simulator.activity.streams).toBe(1);
@@ -215,7 +216,7 @@ pageTest(
   {},
   async ({ page, controlUrl, send, simulator }) => {
     await page.addInitScript('if (location.search === "?alone") delete globalThis.SharedWorker');
-    await page.goto(`${controlUrl}/?alone`);
+    await page.goto(`${controlUrl}/?alone#/messages`);
     await seen(page.getByText('live', { exact: true }));
     send({ message: 'told by an event' });
     await seen(page.getByText('told by an event'));
@@ -228,7 +229,7 @@ pageTest(
   'under load the lists are not read again at every event',
   { settings: { noLimits: true } },
   async ({ page, controlUrl, send, simulator }) => {
-    await page.goto(controlUrl);
+    await page.goto(`${controlUrl}/#/messages`);
     await seen(page.getByText('live', { exact: true }));
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
@@ -253,7 +254,7 @@ pageTest(
   { mayLog: /ERR_|Failed to load/, transport: 'node' },
   async ({ page, controlUrl, send, simulator }) => {
     send({ message: 'before' });
-    await page.goto(controlUrl);
+    await page.goto(`${controlUrl}/#/messages`);
     await seen(page.getByText('before'));
     await simulator.close();
     await seen(page.getByRole('alert').getByText('The simulator does not answer.'));
@@ -279,7 +280,7 @@ pageTest(
   'the control token is asked for once, kept for the tab, and sent with the events too',
   { token: 'open-sesame', mayLog: /401/ },
   async ({ page, controlUrl, send }) => {
-    await page.goto(controlUrl);
+    await page.goto(`${controlUrl}/#/messages`);
     const token = page.getByLabel('Control token', { exact: true }).last();
     await token.fill('wrong');
     await page.getByRole('button', { name: 'Continue' }).click();
@@ -301,7 +302,7 @@ pageTest(
   'a message is sent and opened with the keyboard alone',
   {},
   async ({ page, controlUrl }) => {
-    await page.goto(controlUrl);
+    await page.goto(`${controlUrl}/#/messages`);
     await seen(page.getByText('No messages yet.'));
     const focused = () =>
       page.evaluate<string>(

@@ -56,6 +56,33 @@ export function followClock(): void {
   void readState();
 }
 
+/** What the last advance of this page did. */
+export const advanced = signal('');
+
+/** Advances simulated time, and says what happened on the way. */
+export async function advanceClock(how: Readonly<Record<string, unknown>>): Promise<void> {
+  await readState();
+  const before = state.value;
+  await sayAdvanced(await call('clock.advance', how), before);
+}
+
+/** `before`: the counts before the advance. */
+export async function sayAdvanced(
+  { fired }: { readonly fired?: unknown },
+  before: State | undefined,
+): Promise<void> {
+  await readState();
+  const after = state.value;
+  const changes = ends.flatMap((status) => {
+    const count = (after?.messages[status] ?? 0) - (before?.messages[status] ?? 0);
+    return count > 0 ? [`${count.toLocaleString('en')} ${status}`] : [];
+  });
+  const timers = `${fired} ${fired === 1 ? 'timer' : 'timers'} fired`;
+  advanced.value = `${timers}: ${changes.join(', ') || 'no message changed'}.`;
+}
+
+const ends = ['delivered', 'failed', 'sent', 'sending'] as const;
+
 /** Reads the numbers again; a failure shows in the connection state. */
 export async function readState(): Promise<void> {
   try {

@@ -15,7 +15,8 @@ export interface Wish {
   readonly retry?: boolean;
 }
 
-export type StreamState = 'connecting' | 'live' | 'lost' | 'refused';
+/** `refused`: the token is missing or wrong; `gone`: the world was deleted. */
+export type StreamState = 'connecting' | 'live' | 'lost' | 'refused' | 'gone';
 /** A change of the stream's state, or a group of events. */
 export type News = StreamState | readonly ServerEvent[];
 type Hear = (news: News) => void;
@@ -88,13 +89,18 @@ class SharedStream {
       this.#abort.abort();
       this.#wake();
     }
-    if (this.#state !== 'refused') void this.#run();
+    if (!this.#isOver) void this.#run();
   }
 
   retry(): void {
-    if (this.#state === 'refused') this.#state = 'connecting';
+    if (this.#isOver) this.#state = 'connecting';
     this.#wake();
     void this.#run();
+  }
+
+  /** True if trying again would change nothing. */
+  get #isOver(): boolean {
+    return this.#state === 'refused' || this.#state === 'gone';
   }
 
   #kinds(): string {
@@ -107,8 +113,8 @@ class SharedStream {
     let pauseMs = 0;
     while (this.isWanted) {
       const outcome = await this.#read();
-      if (outcome === 'refused') {
-        this.#tell('refused');
+      if (outcome === 'refused' || outcome === 'gone') {
+        this.#tell(outcome);
         break;
       }
       if (outcome === 'failed') this.#tell('lost');
@@ -120,7 +126,7 @@ class SharedStream {
   }
 
   /** Resolves when the stream ends: `changed` if it was closed to request other kinds. */
-  async #read(): Promise<'ended' | 'failed' | 'refused' | 'changed'> {
+  async #read(): Promise<'ended' | 'failed' | 'refused' | 'gone' | 'changed'> {
     this.#openKinds = this.#kinds();
     this.#abort = new AbortController();
     const { signal } = this.#abort;
@@ -132,6 +138,7 @@ class SharedStream {
       const url = `${this.#url}?kinds=${this.#openKinds}`;
       const response = await fetch(url, { headers, signal });
       if (response.status === 401) return 'refused';
+      if (response.status === 404) return 'gone';
       if (!response.ok || response.body === null) return 'failed';
       hasBegun = true;
       this.#tell('live');

@@ -27,7 +27,7 @@ export type EventListener<K extends EventKind> = (
   events: readonly EventData[K][] | undefined,
 ) => void;
 
-export const connection = signal<'connecting' | 'live' | 'lost'>('connecting');
+export const connection = signal<'connecting' | 'live' | 'lost' | 'gone'>('connecting');
 
 const listeners: { readonly [K in EventKind]: Set<EventListener<K>> } = {
   message: new Set(),
@@ -111,7 +111,7 @@ function hear(news: News): void {
     connection.value = 'connecting';
   } else if (typeof news === 'string') {
     connection.value = news;
-    if (news === 'lost') isStale = true;
+    if (news === 'lost' || news === 'gone') isStale = true;
     if (news !== 'live' || !isStale) return;
     isStale = false;
     announceAnotherWorld();

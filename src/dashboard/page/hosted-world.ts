@@ -13,8 +13,7 @@ export function prefixIn(path: string): string {
 /** The id of the shown world. */
 export const shownWorld = worldPrefix.slice(3) || 'default';
 
-/** The address of another world's dashboard; add the hash to stay on the same page. */
-export function pageOf(worldId: string): string {
-  const { hash } = globalThis.location;
+/** The address of another world's dashboard: the same page, unless another is given. */
+export function pageOf(worldId: string, hash = globalThis.location.hash): string {
   return worldId === 'default' ? `/${hash}` : `/w/${worldId}/${hash}`;
 }

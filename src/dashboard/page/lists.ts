@@ -46,6 +46,8 @@ export interface ListDeclaration {
   readonly key: string;
   /** In order; the first one names the row. */
   readonly columns: readonly string[];
+  /** Where the cells of a column lead. */
+  readonly links?: Readonly<Record<string, (row: Row) => string>>;
   /** Columns that a phone does not show. */
   readonly wide?: readonly string[];
   /** Changes the columns that are also fields of its input, in place. */
@@ -80,6 +82,7 @@ export const simList: ListDeclaration = {
   list: 'sims.all',
   key: 'device_id',
   columns: ['number', 'account_id', 'connected', 'active', 'allowed', 'polling', 'queue_length'],
+  links: { queue_length: ({ number }) => messagesAddress({ from: number, status: 'queued' }) },
   edit: 'sims.patch',
   actions: [
     { operation: 'sims.poll', label: 'Poll now', says: pickedUp },
@@ -106,6 +109,10 @@ export const simList: ListDeclaration = {
   ],
   empty: 'There is no SIM.',
 };
+
+function messagesAddress(filters: Row): string {
+  return `#/messages?${new URLSearchParams(filters as Record<string, string>)}`;
+}
 
 function pickedUp({ picked_up: messages }: Row): string {
   return `${(messages as readonly unknown[]).length} picked up`;

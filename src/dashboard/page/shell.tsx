@@ -3,10 +3,12 @@
  */
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { clock, nowMs, state } from './clock.ts';
+import { advanceClock, advanced, clock, nowMs } from './clock.ts';
 import { tokenIsMissing } from './control.ts';
 import { connection, reconnectNow } from './events.ts';
+import { shownWorld } from './hosted-world.ts';
 import { ClockPage } from './pages/clock.tsx';
+import { HomePage } from './pages/home.tsx';
 import { LimitsPage } from './pages/limits.tsx';
 import {
   AccountsPage,
@@ -21,6 +23,7 @@ import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { RulesAndAssumptionsPage } from './pages/rules-and-assumptions.tsx';
 import { SendPage } from './pages/send.tsx';
+import { Action } from './parts/action.tsx';
 import { isoTime, Time } from './parts/time.tsx';
 import { pageName } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
@@ -33,6 +36,7 @@ interface Page {
 }
 
 const pages: readonly Page[] = [
+  { name: 'home', title: 'Home', view: HomePage },
   { name: 'messages', title: 'Messages', view: MessagesPage },
   { name: 'requests', title: 'Requests', view: RequestsPage },
   { name: 'referee', title: 'Referee', view: RefereePage },
@@ -63,7 +67,7 @@ export function Shell() {
         Skip to the page
       </button>
       <header class="top">
-        <a class="brand" href="#/messages">
+        <a class="brand" href="#/home">
           smstwin
         </a>
         <WorldSwitcher />
@@ -81,7 +85,7 @@ export function Shell() {
         <Title text={title} />
         {View === undefined ? (
           <p>
-            Go to <a href="#/messages">Messages</a>.
+            Go to <a href="#/home">Home</a>.
           </p>
         ) : (
           <View />
@@ -96,7 +100,7 @@ function Title({ text }: { readonly text: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
-    document.title = `${text} · smstwin`;
+    document.title = `${text} · ${shownWorld === 'default' ? '' : `${shownWorld} · `}smstwin`;
     // On a phone the pages are one row, wider than the screen.
     document.querySelector('.pages [aria-current]')?.scrollIntoView({ inline: 'center' });
     if (!isFirst.current) heading.current?.focus({ preventScroll: true });
@@ -109,21 +113,36 @@ function Title({ text }: { readonly text: string }) {
   );
 }
 
+/** The clock, and the usual ways to advance it. */
 function Now() {
   if (nowMs.value === undefined || clock.value === undefined) return <div class="now" />;
-  const { mode, rate } = clock.value;
+  const { mode, rate, next_at: nextAt } = clock.value;
   return (
     <div class="now">
-      <span class="dim wide">simulated time</span>
       <Time at={isoTime(nowMs.value)} />
       <a class="badge mode" href="#/clock" title="Clock">
         {mode}
         {mode === 'scaled' ? ` ×${rate}` : ''}
       </a>
-      <span class="dim wide">seed {state.value?.seed}</span>
+      {mode !== 'bound' && (
+        <>
+          <Action act={() => advanceClock({ by: '20s' })} label="Advance 20 s">
+            +20 s
+          </Action>
+          <Action act={() => advanceClock({ to: nextAt })} disabled={nextAt === null}>
+            Next event
+          </Action>
+          <Action act={() => advanceClock({ until_idle: true })} disabled={nextAt === null}>
+            Until idle
+          </Action>
+        </>
+      )}
+      <span class="dim advanced" role="status">
+        {advanced.value}
+      </span>
       <span class={`live live-${connection.value}`}>
         <span class="dot" aria-hidden="true" />
-        {connection.value === 'live' ? 'live' : connection.value}
+        {connection.value}
       </span>
     </div>
   );
@@ -132,6 +151,16 @@ function Now() {
 function LostConnection() {
   return (
     <div role="alert" class="lost-place">
+      {connection.value === 'gone' && (
+        <div class="lost">
+          <p>
+            <b>This world was deleted.</b> The page shows what it last received.
+          </p>
+          <a class="button plain" href="/">
+            Go to the first world
+          </a>
+        </div>
+      )}
       {connection.value === 'lost' && (
         <div class="lost">
           <p>

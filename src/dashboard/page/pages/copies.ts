@@ -31,11 +31,12 @@ export function acceptedBody(message: Message): Readonly<Record<string, string>>
   return { status: 'queued', message_id, request_id, device_id, from_number, to, created_at };
 }
 
-export function asCurl(baseUrl: string, path: string, body: string): string {
+/** Without the text of a key, the command takes it from the environment. */
+export function asCurl(baseUrl: string, path: string, body: string, key = ''): string {
   const quoted = `'${body.replaceAll("'", "'\\''")}'`;
   return [
     `curl -sS ${baseUrl}${path}`,
-    '  -H "Authorization: Bearer $SMS_API_KEY"',
+    `  -H "Authorization: Bearer ${key || '$SMS_API_KEY'}"`,
     "  -H 'Content-Type: application/json'",
     `  -d ${quoted}`,
   ].join(' \\\n');

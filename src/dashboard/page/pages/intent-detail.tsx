@@ -4,47 +4,50 @@
  */
 import { useEffect, useRef } from 'preact/hooks';
 import { call } from '../control.ts';
+import { Detail } from '../parts/detail.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Failure, Loading } from '../parts/notices.tsx';
 import { ReplyStatus } from '../parts/status.tsx';
 import { durationText, Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
+import { addressOf } from '../route.ts';
 import { type Attempt, type Timeline, timelineOf } from './timeline-of.ts';
 
 /** `name`: the number of a request, from the address. */
 export function IntentDetail({ name }: { readonly name: string }) {
+  const number = Number(name);
+  const head = <h2>{Number.isNaN(number) ? 'No such request' : `Request ${number}`}</h2>;
+  return (
+    <Detail label="Intent" name={name} head={head}>
+      <p>
+        <a href={`#/requests/${name}`}>The request and its reply</a>
+      </p>
+      <IntentTimeline name={name} page="referee" />
+    </Detail>
+  );
+}
+
+/** The attempts at the message of a request; `page`: where their links lead. */
+export function IntentTimeline({ name, page }: { readonly name: string; readonly page: string }) {
   const report = useResource(() => call('referee.report', { details: true }), {
     on: ['traffic', 'clock'],
   });
   const details = report.value?.details;
   const number = Number(name);
   const timeline = details && timelineOf(details, number);
-  return (
-    <aside class="detail" aria-label="Intent">
-      <div class="detail-head">
-        <h2>Request {name}</h2>
-        <a class="button plain close" href="#/referee">
-          Close
-        </a>
-      </div>
-      <Failure error={report.error} />
-      {details === undefined ? (
-        report.error === undefined && <Loading what="the intent" />
-      ) : timeline === undefined ? (
-        <p role="alert">The record has no request {name}.</p>
-      ) : (
-        <TimelineView timeline={timeline} number={number} />
-      )}
-    </aside>
-  );
+  if (report.error !== undefined) return <Failure error={report.error} />;
+  if (details === undefined) return <Loading what="the intent" />;
+  if (timeline === undefined) return <p role="alert">The record has no request {name}.</p>;
+  return <TimelineView timeline={timeline} number={number} page={page} />;
 }
 
 interface ViewProps {
   readonly timeline: Timeline;
   readonly number: number;
+  readonly page: string;
 }
 
-function TimelineView({ timeline, number }: ViewProps) {
+function TimelineView({ timeline, number, page }: ViewProps) {
   const { account, what, requestId, to, attempts, omitted } = timeline;
   return (
     <>
@@ -63,6 +66,7 @@ function TimelineView({ timeline, number }: ViewProps) {
             attempt={attempt}
             before={attempts[at - 1]}
             isShown={attempt.number === number}
+            page={page}
           />
         ))}
       </ol>
@@ -75,9 +79,10 @@ interface AttemptProps {
   readonly attempt: Attempt;
   readonly before: Attempt | undefined;
   readonly isShown: boolean;
+  readonly page: string;
 }
 
-function AttemptItem({ attempt, before, isShown }: AttemptProps) {
+function AttemptItem({ attempt, before, isShown, page }: AttemptProps) {
   const { number, at, status, seen, retry_after_ms: toldMs } = attempt;
   const place = useRef<HTMLLIElement>(null);
   useEffect(() => {
@@ -86,7 +91,7 @@ function AttemptItem({ attempt, before, isShown }: AttemptProps) {
   return (
     <li ref={place} aria-current={isShown ? 'true' : undefined}>
       {before?.retry_after_ms != null && <Wait told={before} until={at} />}
-      <a href={`#/referee/${number}`} aria-label={`Timeline of request ${number}`}>
+      <a href={addressOf(page, String(number))} aria-label={`Timeline of request ${number}`}>
         {number}
       </a>
       <ReplyStatus status={status} />

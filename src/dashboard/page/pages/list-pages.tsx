@@ -33,7 +33,8 @@ export const ReceivedPage = pageWith(receivedList);
 export const FaultsPage = pageWith(faultList, outcomeList);
 
 export function WorldsPage() {
-  const link = ({ world_id: id }: Row) => (id === shownWorld ? undefined : pageOf(String(id)));
+  const link = ({ world_id: id }: Row) =>
+    id === shownWorld ? undefined : pageOf(String(id), '#/home');
   const leave = (operation: OperationName, { world_id: id }: Row) => {
     if (operation === 'worlds.delete' && id === shownWorld) location.assign(pageOf('default'));
   };

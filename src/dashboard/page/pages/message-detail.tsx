@@ -1,10 +1,9 @@
 /**
- * One message in full: its history, the exchange that created it, and the operations that move it
- * on.
+ * One message in full: its history, what it waits for, and the exchange that created it.
  */
-import { state } from '../clock.ts';
 import { call } from '../control.ts';
-import { Action, CopyButton } from '../parts/action.tsx';
+import { CopyButton } from '../parts/action.tsx';
+import { Detail } from '../parts/detail.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
 import { type Fact, Facts } from '../parts/facts.tsx';
 import { Failure, Loaded, Loading } from '../parts/notices.tsx';
@@ -14,7 +13,9 @@ import { useResource } from '../resource.ts';
 import type { Exchange, Message } from '../wire.ts';
 import { accountName, type World } from '../world.ts';
 import { acceptedBody, asCurl, asTest, sendBody, sendPath } from './copies.ts';
+import { useCaller } from './setups.ts';
 import { Timeline } from './timeline.tsx';
+import { WaitingView } from './waiting.tsx';
 
 const accepted = 202;
 
@@ -27,18 +28,20 @@ export function MessageDetail({ id, world }: DetailProps) {
   const resource = useResource(() => call('messages.get', id), { on: ['message'], key: id });
   const message = resource.value;
   return (
-    <aside class="detail" aria-label="Message">
-      <div class="detail-head">
-        <h2>Message</h2>
-        {message !== undefined && <StatusBadge status={message.status} />}
-        <a class="button plain close" href="#/messages">
-          Close
-        </a>
-      </div>
+    <Detail
+      label="Message"
+      name={id}
+      head={
+        <>
+          <h2>Message</h2>
+          {message !== undefined && <StatusBadge status={message.status} />}
+        </>
+      }
+    >
       <Loaded of={resource} what="the message" isQuiet>
         {(one) => <Content message={one} world={world} refresh={resource.refresh} />}
       </Loaded>
-    </aside>
+    </Detail>
   );
 }
 
@@ -49,24 +52,16 @@ interface ContentProps {
 }
 
 function Content({ message, world, refresh }: ContentProps) {
-  const isFinal = message.status === 'delivered' || message.status === 'failed';
-  const act = (step: 'messages.progress' | 'messages.fail') => async () => {
-    await call(step, message.message_id);
-    refresh();
-  };
-  const baseUrl = state.value?.base_url || 'http://127.0.0.1:8080';
+  const { baseUrl, key } = useCaller(message.account_id);
   const body = JSON.stringify(sendBody(message));
   return (
     <>
       <Timeline message={message} />
+      {!isFinal(message) && <WaitingView message={message} onMoved={refresh} />}
       <div class="actions">
-        <Action act={act('messages.progress')} disabled={isFinal}>
-          Next step
-        </Action>
-        <Action act={act('messages.fail')} disabled={isFinal} kind="danger">
-          Make it fail
-        </Action>
-        <CopyButton text={() => asCurl(baseUrl, sendPath(message), body)}>Copy as curl</CopyButton>
+        <CopyButton text={() => asCurl(baseUrl, sendPath(message), body, key)}>
+          Copy as curl
+        </CopyButton>
         <CopyButton text={() => asTest(message, accountName(world, message.account_id))}>
           Copy as test
         </CopyButton>
@@ -76,6 +71,10 @@ function Content({ message, world, refresh }: ContentProps) {
       <Creation message={message} />
     </>
   );
+}
+
+function isFinal({ status }: Message): boolean {
+  return status === 'delivered' || status === 'failed';
 }
 
 /**

@@ -8,13 +8,8 @@ import { onEvents } from '../events.ts';
 import { Reading } from '../reading.ts';
 import type { Message, MessageEvent, MessagePage } from '../wire.ts';
 
-export interface MessageFilter {
-  readonly search: string;
-  readonly status: string;
-  readonly account_id: string;
-}
-
-export const noFilter: MessageFilter = { search: '', status: '', account_id: '' };
+export const filterNames = ['search', 'status', 'account_id', 'from', 'to', 'request_id'] as const;
+export type MessageFilter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
 
 const pageSize = 250;
 const largestPage = 1_000;
@@ -26,7 +21,7 @@ export class MessageList {
   readonly error = signal<unknown>(undefined);
   /** True while older messages are not loaded. */
   readonly hasMore = signal(false);
-  #filter = noFilter;
+  #filter: MessageFilter = {};
   #ids: string[] = [];
   readonly #messages = new Map<string, Message>();
   #cursor: string | null = null;
@@ -51,7 +46,6 @@ export class MessageList {
       if (events === undefined) this.#soon(true);
       else this.#hear(events);
     });
-    void this.#loadAgain();
     return () => {
       end();
       this.#reading.stop();
@@ -101,7 +95,8 @@ export class MessageList {
     }
     if (hasChanged) this.version.value++;
     // With a status filter, messages may appear or disappear at any position.
-    if (hasNew || this.#filter.status !== '') this.#soon(this.#filter.status !== '');
+    const mayLeave = this.#filter.status !== undefined;
+    if (hasNew || mayLeave) this.#soon(mayLeave);
   }
 
   #soon(all: boolean): void {

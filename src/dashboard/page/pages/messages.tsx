@@ -1,8 +1,7 @@
 /**
  * The page Messages: a live list with filters, and one message in full.
  */
-import { useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { state } from '../clock.ts';
 import { Choices, SearchInput } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
@@ -10,68 +9,73 @@ import { StatusBadge } from '../parts/status.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
-import { pageArgument } from '../route.ts';
+import { addressOf, pageArgument, pageFilters, setFilter } from '../route.ts';
 import { type Message, type Status, statuses } from '../wire.ts';
 import { accountChoices, accountName, useWorld, type World } from '../world.ts';
 import { MessageDetail } from './message-detail.tsx';
-import { type MessageFilter, MessageList, noFilter } from './message-list.ts';
+import { filterNames, type MessageFilter, MessageList } from './message-list.ts';
 
 const typingPauseMs = 150;
 
 export function MessagesPage() {
   const list = useMemo(() => new MessageList(), []);
-  const filter = useSignal<MessageFilter>(noFilter);
+  const filter = filterOf(pageFilters.value);
+  const question = JSON.stringify(filter);
   const world = useWorld().value;
-  useEffect(() => list.follow(), [list]);
+  const shown = useRef<string | undefined>(undefined);
   useEffect(() => {
-    if (filter.value === noFilter) return;
-    const timer = setTimeout(() => list.show(filter.value), typingPauseMs);
+    // What the address says at first is shown at once, and what is typed after a pause.
+    const pauseMs = shown.current === undefined ? 0 : typingPauseMs;
+    if (shown.current === question) return;
+    const timer = setTimeout(() => {
+      shown.current = question;
+      list.show(filter);
+    }, pauseMs);
     return () => clearTimeout(timer);
-  }, [list, filter.value]);
+  }, [list, question]);
+  useEffect(() => list.follow(), [list]);
 
   const selected = pageArgument.value;
   return (
     <div class={selected === '' ? 'split' : 'split has-detail'}>
       <div class="split-list">
-        <Filters
-          filter={filter.value}
-          world={world}
-          onChange={(next) => {
-            filter.value = next;
-          }}
-        />
-        <Rows list={list} world={world} isFiltered={isFiltered(filter.value)} />
+        <Filters filter={filter} world={world} />
+        <Rows list={list} world={world} isFiltered={Object.keys(filter).length > 0} />
       </div>
       {selected !== '' && <MessageDetail id={selected} world={world} />}
     </div>
   );
 }
 
-function isFiltered(filter: MessageFilter): boolean {
-  return filter.search !== '' || filter.status !== '' || filter.account_id !== '';
+/** The filters of the address that the operation takes. */
+function filterOf(given: URLSearchParams): MessageFilter {
+  return Object.fromEntries(
+    filterNames.flatMap((name) => {
+      const value = given.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
 }
 
 interface FiltersProps {
   readonly filter: MessageFilter;
   readonly world: World | undefined;
-  readonly onChange: (filter: MessageFilter) => void;
 }
 
-function Filters({ filter, world, onChange }: FiltersProps) {
+function Filters({ filter, world }: FiltersProps) {
   const counts = state.value?.messages;
   const counted = (name: 'total' | Status) => (counts === undefined ? '' : ` (${counts[name]})`);
-  const change = (name: keyof MessageFilter) => (text: string) =>
-    onChange({ ...filter, [name]: text });
+  const change = (name: string) => (text: string) => setFilter(name, text);
   return (
     <search class="filters">
       <SearchInput
         label="Search number, text or id"
-        value={filter.search}
+        value={filter.search ?? ''}
         onType={change('search')}
       />
       <Choices
         aria-label="Status"
-        value={filter.status}
+        value={filter.status ?? ''}
         onChoose={change('status')}
         choices={[
           { value: '', label: `any status${counted('total')}` },
@@ -80,10 +84,24 @@ function Filters({ filter, world, onChange }: FiltersProps) {
       />
       <Choices
         aria-label="Account"
-        value={filter.account_id}
+        value={filter.account_id ?? ''}
         onChoose={change('account_id')}
         choices={[{ value: '', label: 'any account' }, ...(world ? accountChoices(world) : [])]}
       />
+      {(['from', 'to', 'request_id'] as const).map(
+        (name) =>
+          filter[name] !== undefined && (
+            <button
+              key={name}
+              type="button"
+              class="button plain"
+              onClick={() => setFilter(name, '')}
+            >
+              <span class="hidden">Remove the filter </span>
+              {name}: {filter[name]} ×
+            </button>
+          ),
+      )}
     </search>
   );
 }
@@ -137,7 +155,7 @@ function columnsOf(world: World | undefined): Column<Message>[] {
     {
       head: 'Accepted',
       cell: (message) => (
-        <a class="row-link" href={`#/messages/${message.message_id}`}>
+        <a class="row-link" href={addressOf('messages', message.message_id)}>
           <Time at={message.created_at} />
         </a>
       ),

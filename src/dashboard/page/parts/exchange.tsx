@@ -39,7 +39,7 @@ export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
         <Headers of={reply.headers} />
         <Body text={reply.body} />
       </section>
-      {fault !== null && <p class="failure">{faultText(fault)}</p>}
+      {fault !== null && <p class="failure">A fault acts on this: {faultText(fault)}.</p>}
     </div>
   );
 }
@@ -72,13 +72,19 @@ function pretty(text: string): string {
   }
 }
 
-function faultText({ delay_ms: delayMs, cut }: NonNullable<Exchange['fault']>): string {
-  const parts = [
-    delayMs === null ? '' : `the reply comes ${delayMs} ms late`,
-    cut === 'close' ? 'the connection closes before a byte of it' : '',
-    cut === 'truncate' ? 'the connection closes after half of it' : '',
-    cut === 'reset' ? 'the connection is reset before a byte of it' : '',
-    cut === 'hang' ? 'it never comes' : '',
-  ];
-  return `A fault acts on this: ${parts.filter((part) => part !== '').join(', ')}.`;
+const cuts: Readonly<Record<string, string>> = {
+  close: 'reply lost: the connection closed before a byte of it',
+  truncate: 'reply cut: the connection closed after half of it',
+  reset: 'reply lost: the connection was reset before a byte of it',
+  hang: 'reply lost: it never comes',
+};
+
+/** What a fault did to a request. */
+export function faultText(fault: NonNullable<Exchange['fault']>): string {
+  const { status, delay_ms: delayMs, cut } = fault;
+  return [
+    ...(status === null ? [] : [`fault answered ${status}`]),
+    ...(delayMs === null ? [] : [`reply ${delayMs} ms late`]),
+    ...(cut === null ? [] : [cuts[cut] ?? cut]),
+  ].join(', ');
 }

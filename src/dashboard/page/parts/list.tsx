@@ -212,7 +212,8 @@ function columnsOf(of: ListDeclaration, context: CellContext): Column<Row>[] {
             field={field}
             value={row[name]}
             {...context}
-            href={at === 0 ? context.link?.(row) : undefined}
+            href={at === 0 ? context.link?.(row) : of.links?.[name]?.(row)}
+            what={at === 0 ? '' : `${labelOf(field)} of ${nameOf(of, row)}`}
           />
         ) : (
           <CellInput
@@ -269,11 +270,20 @@ interface CellProps {
   readonly value: unknown;
   readonly world: World | undefined;
   readonly href?: string | undefined;
+  /** What a number stands for, where it is a link. */
+  readonly what: string;
 }
 
-function Cell({ field: { name, kind }, value, world, href }: CellProps): ComponentChildren {
+function Cell({ field: { name, kind }, value, world, href, what }: CellProps): ComponentChildren {
   const text = cellText(name, value, world);
-  if (href !== undefined) return <a href={href}>{text}</a>;
+  if (href !== undefined && value !== 0) {
+    return (
+      <a href={href}>
+        {text}
+        {what !== '' && <span class="hidden"> {what}</span>}
+      </a>
+    );
+  }
   if (kind === 'truth') return <StateBadge on={value === true} yes="yes" no="no" />;
   if (text === '') return <span class="dim">–</span>;
   if (kind === 'time') return <Time at={text} />;

@@ -1,0 +1,79 @@
+/**
+ * One request in full: request and reply as sent, the fault that struck it, the message that came of
+ * it, and all attempts at the same message.
+ */
+import { call } from '../control.ts';
+import { CopyButton } from '../parts/action.tsx';
+import { Detail } from '../parts/detail.tsx';
+import { ExchangeView } from '../parts/exchange.tsx';
+import { Facts } from '../parts/facts.tsx';
+import { Loaded } from '../parts/notices.tsx';
+import { ReplyStatus } from '../parts/status.tsx';
+import { durationText, Time } from '../parts/time.tsx';
+import { useResource } from '../resource.ts';
+import type { Reply } from '../wire.ts';
+import { accountName, type World } from '../world.ts';
+import { asCurl } from './copies.ts';
+import { IntentTimeline } from './intent-detail.tsx';
+import { useCaller } from './setups.ts';
+
+interface DetailProps {
+  /** Its number, from the address. */
+  readonly name: string;
+  readonly world: World | undefined;
+}
+
+export function RequestDetail({ name, world }: DetailProps) {
+  const request = useResource(() => call('requests.get', name), { key: name });
+  return (
+    <Detail
+      label="Request"
+      name={name}
+      head={
+        <>
+          <h2>Request {name}</h2>
+          {request.value !== undefined && <ReplyStatus status={request.value.status} />}
+        </>
+      }
+    >
+      <Loaded of={request} what="the request">
+        {(value) => <Content request={value} name={name} world={world} />}
+      </Loaded>
+    </Detail>
+  );
+}
+
+function Content({
+  request,
+  name,
+  world,
+}: DetailProps & { readonly request: Reply<'requests.get'> }) {
+  const { at, account_id: account, duration_ms: tookMs, message_id: message, is_replay } = request;
+  const { method, path, body } = request.request;
+  const caller = useCaller(account);
+  const waitS = Number(request.reply.headers['retry-after'] ?? Number.NaN);
+  return (
+    <>
+      <Facts
+        of={[
+          ['Time', <Time key="at" at={at} />],
+          ['Caller', account === null ? 'not known' : accountName(world, account)],
+          ['Took', `${tookMs.toFixed(2)} ms`],
+          ['Retry-After', Number.isNaN(waitS) ? null : durationText(waitS * 1_000)],
+          ['Replay', is_replay ? 'The reply to the first use of this request_id, again.' : null],
+          ['Message', message && <a href={`#/messages/${message}`}>{message}</a>],
+        ]}
+      />
+      {method === 'POST' && body !== null && (
+        <div class="actions">
+          <CopyButton text={() => asCurl(caller.baseUrl, path, body, caller.key)}>
+            Copy as curl
+          </CopyButton>
+        </div>
+      )}
+      <ExchangeView exchange={request} />
+      <h3 class="section">All attempts</h3>
+      <IntentTimeline name={name} page="requests" />
+    </>
+  );
+}

@@ -1,0 +1,91 @@
+/**
+ * What a client needs to use a world, and programs in several languages that run as copied.
+ */
+import { servicePaths } from '../../../sim/service-paths.ts';
+import { call } from '../control.ts';
+import { shownWorld } from '../hosted-world.ts';
+import { useResource } from '../resource.ts';
+import type { Reply } from '../wire.ts';
+import { asCurl } from './copies.ts';
+
+export interface Client {
+  readonly baseUrl: string;
+  readonly account: string;
+  readonly key: string;
+  readonly from: string;
+}
+
+/** A recipient without a scripted outcome. */
+const to = '+12025550123';
+const message = 'Hello';
+
+/** The first account with a key that may be shown and a number, its own or the pool's. */
+export function clientOf({ base_url, accounts, pool }: Reply<'worlds.get'>): Client | undefined {
+  for (const { name, api_key: key, sims } of accounts) {
+    const from = (sims[0] ?? pool[0])?.number;
+    if (key !== '' && from !== undefined) return { baseUrl: base_url, account: name, key, from };
+  }
+  return undefined;
+}
+
+/** The base URL, and the key of an account if it may be shown. */
+export function useCaller(accountId: string | null): Pick<Client, 'baseUrl' | 'key'> {
+  const { value } = useResource(() => call('worlds.get', shownWorld));
+  const account = value?.accounts.find(({ account_id: id }) => id === accountId);
+  return { baseUrl: value?.base_url || 'http://127.0.0.1:8080', key: account?.api_key ?? '' };
+}
+
+export const setups: Readonly<Record<string, (client: Client) => string>> = {
+  curl: ({ baseUrl, key, from }) =>
+    asCurl(baseUrl, servicePaths.send, JSON.stringify({ to, from, message }), key),
+
+  Node: ({ baseUrl, key, from }) => `// node send.mjs
+const baseUrl = '${baseUrl}';
+const headers = { authorization: 'Bearer ${key}', 'content-type': 'application/json' };
+
+const reply = await fetch(\`\${baseUrl}${servicePaths.send}\`, {
+  method: 'POST',
+  headers,
+  body: JSON.stringify({ to: '${to}', from: '${from}', message: '${message}' }),
+});
+console.log(reply.status, await reply.json());`,
+
+  Python: ({ baseUrl, key, from }) => `# python3 send.py
+import json
+import urllib.request
+
+BASE_URL = "${baseUrl}"
+HEADERS = {"Authorization": "Bearer ${key}", "Content-Type": "application/json"}
+
+body = {"to": "${to}", "from": "${from}", "message": "${message}"}
+request = urllib.request.Request(
+    BASE_URL + "${servicePaths.send}", json.dumps(body).encode(), HEADERS
+)
+with urllib.request.urlopen(request) as reply:
+    print(reply.status, reply.read().decode())`,
+
+  Go: ({ baseUrl, key, from }) => `// go run send.go
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+const baseURL = "${baseUrl}"
+
+func main() {
+	body := strings.NewReader(\`{"to":"${to}","from":"${from}","message":"${message}"}\`)
+	request, _ := http.NewRequest("POST", baseURL+"${servicePaths.send}", body)
+	request.Header.Set("Authorization", "Bearer ${key}")
+	request.Header.Set("Content-Type", "application/json")
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		panic(err)
+	}
+	text, _ := io.ReadAll(reply.Body)
+	fmt.Println(reply.StatusCode, string(text))
+}`,
+};

@@ -1,0 +1,87 @@
+/**
+ * Why a message is not final yet, in one sentence, and buttons for the operations that would move
+ * it on.
+ */
+import { advanceClock, readState } from '../clock.ts';
+import { call } from '../control.ts';
+import { Action } from '../parts/action.tsx';
+import { CodeText } from '../parts/code-text.tsx';
+import { Time } from '../parts/time.tsx';
+import { useResource } from '../resource.ts';
+import type { Message, Reply } from '../wire.ts';
+
+type Waiting = Reply<'messages.waiting'>;
+type Mover = Waiting['would_move'][number];
+
+interface WaitingProps {
+  readonly message: Message;
+  readonly onMoved: () => void;
+}
+
+export function WaitingView({ message, onMoved }: WaitingProps) {
+  const { message_id: id, status } = message;
+  const { value, refresh } = useResource(() => call('messages.waiting', id), {
+    on: ['message', 'sim', 'clock'],
+    everyMs: 2_000,
+    key: `${id} ${status}`,
+  });
+  if (value === undefined) return null;
+  const act = (name: Mover) => async () => {
+    await perform(name, message, value);
+    await readState();
+    refresh();
+    onMoved();
+  };
+  return (
+    <section class="waiting" aria-label="Why it waits">
+      <p>
+        <CodeText text={value.sentence} />{' '}
+        {value.until !== null && (
+          <span class="dim">
+            (<Time at={value.until} />)
+          </span>
+        )}
+      </p>
+      <div class="actions">
+        {value.would_move.map((name) => (
+          <Action key={name} act={act(name)} kind={name === 'messages.fail' ? 'danger' : 'plain'}>
+            {labelOf(name, value)}
+          </Action>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+const labels: Readonly<Record<Mover, string>> = {
+  'clock.advance': 'Advance to then',
+  'sims.poll': 'Poll now',
+  'sims.patch': 'Let it poll by itself',
+  'messages.progress': 'Next step',
+  'messages.fail': 'Make it fail',
+};
+
+function labelOf(name: Mover, { waiting_for: reason }: Waiting): string {
+  if (name !== 'sims.patch') return labels[name];
+  if (reason === 'sim_active') return 'Activate the SIM';
+  return reason === 'sim_connected' ? 'Connect the SIM' : labels[name];
+}
+
+async function perform(name: Mover, message: Message, waiting: Waiting): Promise<unknown> {
+  const { message_id: id, device_id: sim } = message;
+  switch (name) {
+    case 'clock.advance':
+      return advanceClock({ to: waiting.until });
+    case 'sims.poll':
+      return call('sims.poll', sim);
+    case 'sims.patch':
+      return call('sims.patch', sim, changeFor(waiting));
+    default:
+      return call(name, id);
+  }
+}
+
+function changeFor({ waiting_for: reason }: Waiting) {
+  if (reason === 'sim_active') return { active: true };
+  return reason === 'sim_connected' ? { connected: true } : { polling: 'simulated' };
+}

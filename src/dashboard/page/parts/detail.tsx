@@ -1,0 +1,47 @@
+/**
+ * The pane of one object beside its list. Escape or Close leaves it; the focus returns to the row.
+ */
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { addressOf, pageName } from '../route.ts';
+
+interface DetailProps {
+  /** The accessible name of the pane. */
+  readonly label: string;
+  /** The argument of the address, which also identifies the row. */
+  readonly name: string;
+  readonly head: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Detail({ label, name, head, children }: DetailProps) {
+  useEffect(() => {
+    const leave = ({ key, defaultPrevented }: KeyboardEvent) => {
+      if (key !== 'Escape' || defaultPrevented || document.querySelector('dialog')) return;
+      location.hash = addressOf(pageName.value);
+    };
+    addEventListener('keydown', leave);
+    return () => {
+      removeEventListener('keydown', leave);
+      const isLost = () => document.activeElement === document.body;
+      // The pane is removed after this, and the focus with it.
+      queueMicrotask(() => isLost() && rowOrHeading(name)?.focus({ preventScroll: true }));
+    };
+  }, [name]);
+  return (
+    <aside class="detail" aria-label={label}>
+      <div class="detail-head">
+        {head}
+        <a class="button plain close" href={addressOf(pageName.value)}>
+          Close
+        </a>
+      </div>
+      {children}
+    </aside>
+  );
+}
+
+function rowOrHeading(name: string): HTMLElement | null {
+  const row = `.row-link[href="${CSS.escape(addressOf(pageName.value, name))}"]`;
+  return document.querySelector<HTMLElement>(row) ?? document.querySelector('main h1');
+}
