@@ -21,7 +21,10 @@ test('without a key that is not revoked there is no request; a fault on the way 
   const [account] = simulator.accounts.list();
   const path = `/control/accounts/${account?.account_id}/requests`;
   simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'lost_response' } });
-  expect((await call('POST', path, send)).json.fault).toMatchObject({ delay_ms: null, cut: 'close' });
+  expect((await call('POST', path, send)).json.fault).toMatchObject({
+    delay_ms: null,
+    cut: 'close',
+  });
   for (const { key_id: id } of simulator.accounts.keys(account?.account_id ?? '')) {
     simulator.accounts.revokeKey(id);
   }
