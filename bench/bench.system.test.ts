@@ -16,7 +16,7 @@ test('a case is measured with its floors, reported and compared with its thresho
   const html = join(directory, 'r.html');
   const { io, texts } = newIo();
   const flags = ['--scenario', 'throttled', '--duration', '200ms', '--rounds', '1'];
-  const few = ['--warm-up', '200'];
+  const few = ['--warm-up', '200', '--held', '1000'];
   const thresholds = ['--slo', 'errors<1', '--slo', 'rps<1'];
   const reports = ['--report', `json=${json}`, '--report', `html=${html}`];
   expect(await bench([...flags, ...few, ...thresholds, ...reports], io)).toBe(7);
@@ -24,6 +24,7 @@ test('a case is measured with its floors, reported and compared with its thresho
   const [found] = result.cases;
   expect(found?.invalid).toEqual([]);
   expect(found?.cpu_ratio).toBeGreaterThan(0);
+  expect(result.held).toBe(1_000);
   expect(Object.keys(found?.servers.service.statuses ?? {})).toContain('429');
   expect(found?.slos).toEqual([
     { slo: 'errors<1', met: true },
@@ -38,7 +39,16 @@ test('an endurance run prints a line per interval, judges its slopes and plots t
   const directory = mkdtempSync(join(tmpdir(), 'bench-'));
   const json = join(directory, 'r.json');
   const { io, texts } = newIo();
-  const flags = ['--scenario', 'endurance', '--duration', '5s', '--connections', '8'];
+  const flags = [
+    '--scenario',
+    'endurance',
+    '--duration',
+    '5s',
+    '--connections',
+    '8',
+    '--held',
+    '1000',
+  ];
   // A short run on a machine at work shows the mechanism, not the bars.
   const loose = ['growth<900%', 'loss<90%', 'probe_p99<9s', 'probe_max<9s'];
   const slos = loose.flatMap((slo) => ['--slo', slo]);
@@ -61,7 +71,18 @@ test('an endurance run prints a line per interval, judges its slopes and plots t
 
 test('without a native server the service is measured alone and the reason is printed', () => {
   const program = ['--import', 'tsx', 'src/main.ts', 'bench', '--scenario', 'throttled'];
-  const few = ['--duration', '200ms', '--rounds', '1', '--warm-up', '200', '--slo', 'errors<1'];
+  const few = [
+    '--duration',
+    '200ms',
+    '--rounds',
+    '1',
+    '--warm-up',
+    '200',
+    '--held',
+    '0',
+    '--slo',
+    'errors<1',
+  ];
   const { status, stdout } = spawnSync('node', [...program, ...few], {
     encoding: 'utf8',
     env: { ...process.env, SMSTWIN_UWS: '/nowhere' },

@@ -61,6 +61,7 @@ async function run(options: BenchOptions, io: CommandIo): Promise<number> {
     open_loop_rate: options.perSecond ?? null,
     connections: options.connections,
     duration_ms: options.durationMs,
+    held: options.baseUrl === undefined ? options.held : null,
     cases: results,
     endurance: endured,
     audit: audit ?? null,
@@ -81,7 +82,7 @@ async function runCase(
   options: BenchOptions,
   onProgress: (line: string) => void,
 ): Promise<CaseResult> {
-  const { baseUrl, durationMs, rounds, warmUpRequests, connections, perSecond } = options;
+  const { baseUrl, durationMs, rounds, warmUpRequests, connections, perSecond, held } = options;
   const measured = baseUrl === undefined ? benchCase : withThrottling(benchCase);
   const measurement = await measure(measured, {
     durationMs,
@@ -89,6 +90,7 @@ async function runCase(
     warmUpRequests,
     connections,
     perSecond,
+    held,
     onProgress,
     ...(baseUrl === undefined
       ? {}

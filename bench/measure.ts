@@ -6,12 +6,12 @@
 import { UsageError } from '../src/commands/command-error.ts';
 import { whyNoNativeServer } from '../src/http/transport/open-transport.ts';
 import type { LoadResult } from './load/load-result.ts';
-import { openLoop } from './load/open-loop.ts';
-import { saturate } from './load/saturate.ts';
+import { runLoad } from './load/run-load.ts';
 import { Ordinals, type Workload } from './load/workload.ts';
 import { median } from './median.ts';
 import type { BenchCase } from './scenarios/bench-case.ts';
 import type { FloorReply } from './servers/messages.ts';
+import { fewestRead } from './servers/remote-server.ts';
 import { type LoadedServer, ServerProcess } from './servers/server-process.ts';
 
 export interface MeasureOptions {
@@ -24,9 +24,11 @@ export interface MeasureOptions {
   readonly warmUpRequests: number;
   readonly connections: number;
   readonly perSecond: number | undefined;
+  /** Messages that the service holds before the first round, if it is a simulator of our own. */
+  readonly held: number;
   readonly onProgress: (line: string) => void;
   /** Starts the service; by default a simulator in its own process. */
-  readonly startService?: (benchCase: BenchCase) => Promise<LoadedServer>;
+  readonly startService?: (benchCase: BenchCase, held: number) => Promise<LoadedServer>;
 }
 
 export interface Round {
@@ -73,7 +75,7 @@ const reply: FloorReply = {
 export async function measure(benchCase: BenchCase, options: MeasureOptions): Promise<Measurement> {
   const processes: Partial<Record<ServerName, LoadedServer>> = {};
   try {
-    const service = await (options.startService ?? startOwn)(benchCase);
+    const service = await (options.startService ?? startOwn)(benchCase, options.held);
     processes.service = service;
     const idleRssBytes = (await service.usage())?.rssBytes ?? Number.NaN;
     const withoutFloors = await whyNoNativeServer();
@@ -128,11 +130,10 @@ async function runRound(
   const whenOver = (): void => {
     after = server.usage();
   };
-  const load = { connections, ...bounds, whenOver };
-  const result =
-    perSecond === undefined || bounds.requests !== undefined
-      ? await saturate(server.target, workload, load, new Ordinals())
-      : await openLoop(server.target, workload, { ...load, perSecond });
+  // The warm-up is a number of requests, so it has no rate.
+  const rate = bounds.requests === undefined ? { perSecond } : {};
+  const load = { connections, ...bounds, ...rate, whenOver };
+  const result = await runLoad(server.target, workload, load, new Ordinals());
   const usage = await after;
   const cpu = (usage?.cpuMicros ?? Number.NaN) - (before?.cpuMicros ?? Number.NaN);
   return roundOf(result, cpu, usage?.rssBytes ?? Number.NaN);
@@ -148,7 +149,8 @@ export function roundOf(load: LoadResult, cpuMicros: number, rssBytes: number): 
   };
 }
 
-function startOwn({ settings, preload }: BenchCase): Promise<LoadedServer> {
+function startOwn({ settings, reads }: BenchCase, held: number): Promise<LoadedServer> {
+  const preload = reads ? Math.max(held, fewestRead) : held;
   return ServerProcess.start({ kind: 'simulator', settings, preload });
 }
 

@@ -29,6 +29,8 @@ export interface BenchOptions {
   readonly rounds: number;
   readonly warmUpRequests: number;
   readonly connections: number;
+  /** Messages that a simulator of our own holds before the first round. */
+  readonly held: number;
   /** Requests per second in open loop; undefined saturates. */
   readonly perSecond: number | undefined;
   readonly slos: readonly Slo[];
@@ -46,6 +48,7 @@ interface BenchFlags {
   readonly rounds: number;
   readonly warmUp: number;
   readonly connections: number;
+  readonly held: number;
   readonly rate?: number;
   readonly slo: readonly Slo[];
   readonly report: readonly ReportFile[];
@@ -94,6 +97,12 @@ export function addBenchFlags(command: Command): void {
       about: 'number of open connections',
       parse: countValue,
       fallback: 64,
+    },
+    {
+      flag: '--held <n>',
+      about: 'messages that its own simulator holds before the first round',
+      parse: wholeNumber(0, 2_000_000),
+      fallback: 1_000_000,
     },
     {
       flag: '--rate <n>',
@@ -170,6 +179,7 @@ export function benchOptions(command: Command): BenchOptions {
     rounds: flags.rounds,
     warmUpRequests: flags.warmUp,
     connections: flags.connections,
+    held: flags.held,
     perSecond: flags.rate,
     slos: flags.slo,
     reports: flags.report,

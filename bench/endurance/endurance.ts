@@ -1,11 +1,14 @@
 /**
- * Endurance: one long load of sends on a simulator, with a probe and one reading of the simulator's
- * metrics per interval.
+ * Endurance: one long load of sends on a simulator as a series of intervals, with a probe beside it and
+ * one reading of the simulator's metrics after each interval.
  */
+import { createHistogram } from 'node:perf_hooks';
 import { UsageError } from '../../src/commands/command-error.ts';
 import { routes } from '../../src/http/service/routes.ts';
-import { saturate } from '../load/saturate.ts';
-import { Ordinals } from '../load/workload.ts';
+import type { Load } from '../load/load.ts';
+import type { LoadResult } from '../load/load-result.ts';
+import { runLoad } from '../load/run-load.ts';
+import { Ordinals, type Workload } from '../load/workload.ts';
 import type { BenchOptions } from '../options.ts';
 import { pollingWorld, sendTemplate } from '../scenarios/bench-case.ts';
 import { ControlClient } from '../servers/control-client.ts';
@@ -31,10 +34,10 @@ export interface EnduranceCase {
 
 /** Limits are off, time is real, and the SIM polls every 20 s. */
 export const enduranceCases: readonly EnduranceCase[] = [
-  { name: 'endurance', what: 'sends without request_id, at saturation', isFresh: false },
+  { name: 'endurance', what: 'sends without request_id', isFresh: false },
   {
     name: 'endurance-fresh-id',
-    what: 'sends with a request_id of their own, at saturation',
+    what: 'sends with a request_id of their own',
     isFresh: true,
   },
 ];
@@ -47,16 +50,18 @@ export async function endure(
   const server = await startServer(options);
   let probe: ProbeProcess | undefined;
   try {
-    const { durationMs, connections } = options;
+    const { durationMs, connections, perSecond } = options;
     const { apiKey, from } = server.started;
     const caller = { apiKey, from, to: options.to, messageIds: [] };
-    const { control } = server;
     const intervalMs = Math.min(
       longestIntervalMs,
       Math.max(shortestIntervalMs, durationMs / intervalsPerRun),
     );
-    const sampler = new Sampler(await control.metrics());
     const probed: ProbeReport[] = [];
+    let hasStarted = (): void => {};
+    const started = new Promise<void>((resolve) => {
+      hasStarted = resolve;
+    });
     probe = ProbeProcess.start(
       {
         kind: 'probe',
@@ -70,29 +75,24 @@ export async function endure(
         perSecond: probesPerSecond,
         intervalMs,
       },
-      (report) => void probed.push(report),
+      (report) => {
+        probed.push(report);
+        hasStarted();
+      },
     );
-    let failure: unknown;
-    const sample = async (): Promise<void> => {
-      try {
-        const interval = sampler.interval(await control.metrics(), probed.at(-1));
-        if (interval !== undefined) onInterval(interval);
-      } catch (error) {
-        failure ??= error;
-      }
-    };
-    const timer = setInterval(() => void sample(), intervalMs);
+    await started;
     const workload = {
       requests: [sendTemplate(caller, endured.isFresh)],
       expects: options.baseUrl === undefined ? [202] : [202, 429],
     } as const;
-    const load = await saturate(
-      server.target,
-      workload,
-      { connections, durationMs },
-      new Ordinals(),
-    );
-    clearInterval(timer);
+    const part = { connections, perSecond, durationMs: intervalMs };
+    const { intervals, loads } = await loadInParts(server, workload, part, {
+      durationMs,
+      probed,
+      onInterval,
+    });
+    const latency = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 });
+    for (const load of loads) latency.add(load.latency);
     const lateProbes = probed.reduce((sum, { late }) => sum + late, 0);
     const probes = probed.reduce((sum, { requests }) => sum + requests, 0);
     const failedProbes = probed.reduce((sum, { failed }) => sum + failed, 0);
@@ -101,13 +101,15 @@ export async function endure(
         case: endured.name,
         what: endured.what,
         durationMs,
-        intervals: sampler.intervals,
+        intervals,
         probe: probed.at(-1)?.run ?? { p50: 0, p99: 0, max: 0 },
-        latency: load.latency,
-        errors: load.errors + failedProbes,
+        latency,
+        errors: loads.reduce((sum, { errors }) => sum + errors, failedProbes),
         invalid: [
-          ...(failure === undefined ? [] : [`the metrics could not be read: ${failure}`]),
-          ...invalidity([{ ...load, errors: 0 }], false),
+          ...invalidity(
+            loads.map((load) => ({ ...load, errors: 0 })),
+            perSecond !== undefined,
+          ),
           ...(lateProbes > probes / 100 ? [`${lateProbes} of ${probes} probes left late`] : []),
         ],
       },
@@ -119,15 +121,54 @@ export async function endure(
   }
 }
 
-async function startServer(
-  options: BenchOptions,
-): Promise<LoadedServer & { readonly control: ControlClient }> {
+interface Parts {
+  readonly durationMs: number;
+  /** Grows while the load runs. */
+  readonly probed: readonly ProbeReport[];
+  readonly onInterval: (interval: Interval) => void;
+}
+
+/** The same load again and again until the time is over; never the same request_id twice. */
+async function loadInParts(
+  server: ControlledServer,
+  workload: Workload,
+  part: Load,
+  { durationMs, probed, onInterval }: Parts,
+): Promise<{ readonly intervals: readonly Interval[]; readonly loads: readonly LoadResult[] }> {
+  const ordinals = new Ordinals();
+  const intervals: Interval[] = [];
+  const loads: LoadResult[] = [];
+  const startedMs = performance.now();
+  let before = await server.control.metrics();
+  let lastProbe = probed.at(-1);
+  for (;;) {
+    const leftMs = durationMs - (performance.now() - startedMs);
+    if (leftMs < shortestIntervalMs / 2) return { intervals, loads };
+    const bounds = { ...part, durationMs: Math.min(part.durationMs, leftMs) };
+    const load = await runLoad(server.target, workload, bounds, ordinals);
+    const after = await server.control.metrics();
+    const probe = probed.at(-1);
+    const interval = intervalOf(load, before, after, {
+      at_s: (performance.now() - startedMs) / 1_000,
+      probe_ms: probe === lastProbe ? null : (probe?.interval ?? null),
+    });
+    before = after;
+    lastProbe = probe;
+    loads.push(load);
+    intervals.push(interval);
+    onInterval(interval);
+  }
+}
+
+type ControlledServer = LoadedServer & { readonly control: ControlClient };
+
+async function startServer(options: BenchOptions): Promise<ControlledServer> {
   if (options.baseUrl === undefined) {
     const settings = { noLimits: true, world: pollingWorld };
     const server = await ServerProcess.start({
       kind: 'simulator',
       settings,
-      preload: 0,
+      preload: options.held,
       control: true,
     });
     return Object.assign(server, {
@@ -137,59 +178,26 @@ async function startServer(
   if (options.controlUrl === undefined) {
     throw new UsageError('endurance of a base_url needs --control-url, to read its metrics');
   }
-  const server = await remoteServer(options.baseUrl, options, { preload: 0 });
+  const server = await remoteServer(options.baseUrl, options, { reads: false });
   return { ...server, control: new ControlClient(options.controlUrl) };
 }
 
-/** Computes an interval from two successive readings of the metrics. */
-class Sampler {
-  readonly intervals: Interval[] = [];
-  readonly #startedMs = performance.now();
-  #beforeMs = performance.now();
-  #before: { readonly requests: number; readonly cpuSeconds: number };
-  #lastProbe: ProbeReport | undefined;
-
-  constructor(metrics: MetricsText) {
-    this.#before = countsOf(metrics);
-  }
-
-  /** Undefined if no request was answered in the interval. */
-  interval(metrics: MetricsText, probed: ProbeReport | undefined): Interval | undefined {
-    const nowMs = performance.now();
-    const counts = countsOf(metrics);
-    const requests = counts.requests - this.#before.requests;
-    const cpuSeconds = counts.cpuSeconds - this.#before.cpuSeconds;
-    const seconds = (nowMs - this.#beforeMs) / 1_000;
-    this.#before = counts;
-    this.#beforeMs = nowMs;
-    if (requests === 0) return undefined;
-    const delayMs = (name: string) =>
-      Math.max(
-        0,
-        metrics.value(`nodejs_eventloop_lag_${name}_seconds`) * 1_000 - eventLoopPeriodMs,
-      );
-    const interval: Interval = {
-      at_s: (nowMs - this.#startedMs) / 1_000,
-      requests_per_second: requests / seconds,
-      cpu_us_per_request: (cpuSeconds * 1e6) / requests,
-      rss_bytes: metrics.value('process_resident_memory_bytes'),
-      heap_bytes: metrics.value('nodejs_heap_size_used_bytes'),
-      event_loop_delay_ms: { p50: delayMs('p50'), p99: delayMs('p99'), max: delayMs('max') },
-      probe_ms: probed === this.#lastProbe ? null : (probed?.interval ?? null),
-    };
-    this.#lastProbe = probed;
-    this.intervals.push(interval);
-    return interval;
-  }
-}
-
-function countsOf(metrics: MetricsText): {
-  readonly requests: number;
-  readonly cpuSeconds: number;
-} {
-  const requests = [...metrics.all('smstwin_requests_total').values()];
+/** What one part of the load and the metrics before and after it say. */
+function intervalOf(
+  { requests, durationMs }: LoadResult,
+  before: MetricsText,
+  after: MetricsText,
+  more: Pick<Interval, 'at_s' | 'probe_ms'>,
+): Interval {
+  const cpuSeconds = (metrics: MetricsText) => metrics.value('process_cpu_seconds_total');
+  const delayMs = (name: string) =>
+    Math.max(0, after.value(`nodejs_eventloop_lag_${name}_seconds`) * 1_000 - eventLoopPeriodMs);
   return {
-    requests: requests.reduce((sum, count) => sum + count, 0),
-    cpuSeconds: metrics.value('process_cpu_seconds_total'),
+    ...more,
+    requests_per_second: (requests / durationMs) * 1_000,
+    cpu_us_per_request: ((cpuSeconds(after) - cpuSeconds(before)) * 1e6) / Math.max(1, requests),
+    rss_bytes: after.value('process_resident_memory_bytes'),
+    heap_bytes: after.value('nodejs_heap_size_used_bytes'),
+    event_loop_delay_ms: { p50: delayMs('p50'), p99: delayMs('p99'), max: delayMs('max') },
   };
 }

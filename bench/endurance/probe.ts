@@ -8,6 +8,7 @@ import type { ProbeOrder, ProbeReport } from '../servers/messages.ts';
 
 const connections = 16;
 const microsPerMs = 1_000;
+const startMs = 100;
 
 /** Probes until the process ends, and reports once per interval. */
 export async function probe(
@@ -16,8 +17,9 @@ export async function probe(
 ): Promise<never> {
   const all = createHistogram({ lowest: 1, highest: 60_000_000, figures: 3 });
   const workload = { requests: [request], expects: [200] } as const;
-  for (;;) {
-    const load = { connections, durationMs: intervalMs, perSecond };
+  // A short one first: its report says that the probe has started.
+  for (let durationMs = startMs; ; durationMs = intervalMs) {
+    const load = { connections, durationMs, perSecond };
     const { latency, requests, errors, late, dropped } = await openLoop(target, workload, load);
     all.add(latency);
     report({

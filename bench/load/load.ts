@@ -9,7 +9,9 @@ export interface Target {
 export interface Load {
   readonly connections: number;
   readonly durationMs: number;
-  /** Ends the load early, after this many replies. */
+  /** In open loop; undefined saturates. */
+  readonly perSecond?: number | undefined;
+  /** Ends a saturating load early, after this many replies. */
   readonly requests?: number;
   /** Called at the end of the measurement, while the last replies still arrive. */
   readonly whenOver?: () => void;

@@ -19,8 +19,8 @@ export async function openLoop(
   target: Target,
   workload: Workload,
   load: Load & { readonly perSecond: number },
+  ordinals = new Ordinals(),
 ): Promise<LoadResult> {
-  const ordinals = new Ordinals();
   const host = `${target.host}:${target.port}`;
   const tally = new Tally(workload.expects);
   const free: OpenConnection[] = [];

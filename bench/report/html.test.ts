@@ -83,6 +83,7 @@ const result: BenchResult = {
   open_loop_rate: null,
   connections: 64,
   duration_ms: 10_000,
+  held: 1_000_000,
   cases: [valid, { ...valid, case: 'read', invalid: ['the generator was late'], cpu_ratio: null }],
   endurance: [endured],
   audit: auditRun(entries, { send: 2 }),

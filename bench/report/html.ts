@@ -12,7 +12,8 @@ import { type BenchResult, type CaseResult, withoutRatio } from './result.ts';
 import { auditText } from './text.ts';
 
 export function htmlReport(result: BenchResult): string {
-  const { node, started_at, connections, open_loop_rate: rate, cases, endurance, audit } = result;
+  const { node, started_at, connections, open_loop_rate: rate, held } = result;
+  const { cases, endurance, audit } = result;
   const measured = [...cases, ...endurance];
   const isAuditBroken = audit !== null && (audit.invalid.length > 0 || isBroken(audit));
   return pageHtml({
@@ -21,6 +22,7 @@ export function htmlReport(result: BenchResult): string {
       `Node ${node}`,
       started_at,
       `${connections} connections`,
+      ...(held === null ? [] : [`${held.toLocaleString('en')} messages held before the load`]),
       rate === null ? 'saturation' : `open loop at ${rate} requests per second`,
     ],
     warnings: [

@@ -56,6 +56,8 @@ export interface BenchResult {
   readonly open_loop_rate: number | null;
   readonly connections: number;
   readonly duration_ms: number;
+  /** Messages that the service held before the load; null if it is not our own. */
+  readonly held: number | null;
   readonly cases: readonly CaseResult[];
   readonly endurance: readonly EnduranceResult[];
   readonly audit: AuditRun | null;

@@ -25,8 +25,8 @@ export interface BenchCase {
   /** A sentence that says what is measured. */
   readonly what: string;
   readonly settings: SettingsInput;
-  /** Messages created before the load. */
-  readonly preload: number;
+  /** True if it reads messages by their ids. */
+  readonly reads: boolean;
   readonly workload: (caller: Caller) => Workload;
   /** The highest permitted ratio to the CPU per request of the bare HyperExpress handler. */
   readonly bar: number | undefined;
@@ -45,7 +45,7 @@ export const cases: readonly BenchCase[] = [
     name: 'send',
     what: 'a send without request_id; no rate limits',
     settings: { noLimits: true, world: idleWorld },
-    preload: 0,
+    reads: false,
     workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202] }),
     bar: 1.3,
   },
@@ -54,7 +54,7 @@ export const cases: readonly BenchCase[] = [
     name: 'send-fresh-id',
     what: 'a send with a request_id of its own; no rate limits',
     settings: { noLimits: true, world: idleWorld },
-    preload: 0,
+    reads: false,
     workload: (caller) => ({ requests: [sendTemplate(caller, true)], expects: [202] }),
     bar: 1.5,
   },
@@ -63,16 +63,16 @@ export const cases: readonly BenchCase[] = [
     name: 'send-whole-life',
     what: 'a send without request_id, while all messages are delivered',
     settings: { noLimits: true, world: pollingWorld, clock: 'scaled', rate: deliveringRate },
-    preload: 0,
+    reads: false,
     workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202] }),
     bar: 1.7,
   },
   {
     scenario: 'read',
     name: 'read',
-    what: 'a status read among 100,000 messages',
+    what: 'a status read among the held messages',
     settings: { noLimits: true, world: idleWorld },
-    preload: 100_000,
+    reads: true,
     workload: (caller) => ({ requests: [readTemplate(caller)], expects: [200] }),
     bar: 1.2,
   },
@@ -85,7 +85,7 @@ export const cases: readonly BenchCase[] = [
         accounts: [{ ...idleWorld.accounts[0], name: 'bench', monthly_quota: 'unlimited' }],
       },
     },
-    preload: 0,
+    reads: false,
     workload: (caller) => ({ requests: [sendTemplate(caller)], expects: [202, 429] }),
     bar: 0.9,
   },
@@ -94,7 +94,7 @@ export const cases: readonly BenchCase[] = [
     name: 'mixed',
     what: 'one send with a request_id of its own to three status reads; every message delivered',
     settings: { noLimits: true, world: pollingWorld, clock: 'scaled', rate: deliveringRate },
-    preload: 20_000,
+    reads: true,
     workload: (caller) => {
       const read = readTemplate(caller);
       return { requests: [sendTemplate(caller, true), read, read, read], expects: [200, 202] };

@@ -12,7 +12,7 @@ import type { LoadedServer } from './server-process.ts';
 export async function remoteServer(
   baseUrl: URL,
   options: BenchOptions,
-  { preload }: Pick<BenchCase, 'preload'>,
+  { reads }: Pick<BenchCase, 'reads'>,
 ): Promise<LoadedServer> {
   const control = options.controlUrl && new ControlClient(options.controlUrl);
   const { name, number } = unusedName();
@@ -20,7 +20,7 @@ export async function remoteServer(
     options.apiKey === undefined ? await control?.createUser(name, number, 1) : undefined;
   const apiKey = options.apiKey ?? user?.apiKeys[0] ?? '';
   const from = options.from ?? user?.from ?? '';
-  const count = Math.min(preload, mostPreloaded);
+  const count = reads ? fewestRead : 0;
   const body = JSON.stringify({ to: options.to, from, message: 'Preloaded by the bench.' });
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
   const messageIds: string[] = [];
@@ -54,4 +54,4 @@ export async function remoteServer(
 const sendPath = '/api/v1/sms/send/';
 
 /** Reads need some messages; a service that is not our own gets no more than these. */
-const mostPreloaded = 200;
+export const fewestRead = 200;

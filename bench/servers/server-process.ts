@@ -11,6 +11,8 @@ export type Started = Extract<Report, { kind: 'started' }>;
 export type Usage = Extract<Report, { kind: 'usage' }>;
 
 const answerWithinMs = 60_000;
+/** A start includes the messages that the server holds. */
+const startWithinMs = 600_000;
 
 /** A server to be measured, in a child process or elsewhere. */
 export interface LoadedServer {
@@ -118,7 +120,7 @@ function ask<K extends Report['kind']>(
       end(() => reject(new Error(`a server of the bench exited with code ${code}`)));
     const timer = setTimeout(
       () => end(() => reject(new Error(`a server of the bench did not answer ${order.kind}`))),
-      answerWithinMs,
+      order.kind === 'start' ? startWithinMs : answerWithinMs,
     );
     child.on('message', hear);
     child.on('exit', exited);

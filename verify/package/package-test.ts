@@ -144,7 +144,7 @@ const steps: readonly (readonly [string, () => unknown])[] = [
   [
     'npx smstwin bench draws its report',
     () => {
-      const flags = '--scenario throttled --duration 100ms --rounds 1 --warm-up 1';
+      const flags = '--scenario throttled --duration 100ms --rounds 1 --warm-up 1 --held 1000';
       run(`npx smstwin bench ${flags} --report html=b.html || [ $? -eq 8 ]`, project);
       const report = readFileSync(join(project, 'b.html'), 'utf8');
       if (!report.includes('<svg')) throw new Error('the report has no plots');
