@@ -260,7 +260,7 @@ export class Control {
 
   /** The number of an account's messages, if the simulator says so. */
   async messageCount(accountId: string): Promise<number | undefined> {
-    const reply = await this.call('messages.list', {
+    const reply = await this.call('messages.page', {
       input: { account_id: accountId, limit: 200 },
     });
     const list = isObject(reply.json) ? reply.json['messages'] : undefined;

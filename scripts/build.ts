@@ -43,7 +43,7 @@ const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: {
     main: 'src/main.ts',
-    simulator: 'src/simulator.ts',
+    simulator: 'src/api.ts',
     vitest: 'src/testing/vitest.ts',
     explore: 'src/explore/explore.ts',
     clock: 'src/testing/clock.ts',

@@ -1,10 +1,9 @@
 /**
- * The composition root: a simulator as an object that a test or a process owns.
- * What the control port can do is a method here, with the same names and shapes. Exceptions: the
- * journal is `journalText()`, the stream of events is `activity.listen`, and `health` has no
- * method.
+ * The composition root: a simulator as an object that a test or a process owns. `api.ts` names the
+ * part of it that users may hold on to. What the control port can do is a method here, with the
+ * same names and shapes. Exceptions: the journal is `journalText()`, the stream of events is
+ * `activity.listen`, and `health` has no method.
  */
-
 import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
 import type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
 import { InProcessFetch } from './http/transport/in-process-fetch.ts';
@@ -55,14 +54,8 @@ import { prefixOf } from './worlds/address.ts';
 import { JournalFolder } from './worlds/journal-folder.ts';
 import { firstWorldId, Worlds } from './worlds/worlds.ts';
 
-export { SettingsError } from './config/mistakes.ts';
 export type { SettingsInput } from './config/settings.ts';
 export type { ApiReply, ApiRequest } from './http/service/messages.ts';
-export { ListenError, PortInUseError } from './http/transport/transport.ts';
-export { JournalError } from './recording/journal-error.ts';
-/** For Jest: `expect.extend({ toPassReferee })`; `smstwin/vitest` does this itself. */
-export { type PassRefereeOptions, toPassReferee } from './referee/matcher.ts';
-export { OperationRefused } from './sim/operation-refused.ts';
 
 /** The content of `--ready-file`: where the simulator listens, and the keys and numbers to use. */
 export interface ReadyFile extends ReadyNumbers {
@@ -72,11 +65,12 @@ export interface ReadyFile extends ReadyNumbers {
   readonly seed: number;
 }
 
+/** How a simulator records its run; every field is optional. */
 export interface SimulatorOptions {
   /**
    * A file to which every input is appended. If it exists, its inputs are replayed first and the
    * run continues. Without it, memory keeps the inputs since the last reset, and drops all
-   * of them above its bound (`recording/journal.ts`); `false` keeps no inputs.
+   * of them above its bound; `false` keeps no inputs.
    */
   readonly journal?: string | false | undefined;
   /**
@@ -88,6 +82,10 @@ export interface SimulatorOptions {
   readonly journalMaxBytes?: number | undefined;
   /** Called with one line that the user should see, about the journal or `maxMessages`. */
   readonly onNotice?: ((line: string) => void) | undefined;
+}
+
+/** What only the rest of the program sets. */
+export interface InternalOptions extends SimulatorOptions {
   /** The start of simulated time for any clock; for replaying a recorded run. */
   readonly startAtMs?: number | undefined;
   /** The digests of keys whose text is not known; for replaying a recorded run. */
@@ -161,10 +159,10 @@ export class Simulator implements Live, Resumed {
   });
   #onShutdown: (() => void) | undefined;
   /** Undefined once it has reported a lack of room. */
-  #onNotice: SimulatorOptions['onNotice'];
+  #onNotice: InternalOptions['onNotice'];
 
   /** Throws a SettingsError that lists every mistake, or a JournalError. */
-  constructor(settings: SettingsInput = {}, options: SimulatorOptions = {}) {
+  constructor(settings: SettingsInput = {}, options: InternalOptions = {}) {
     this.settings = parseSettings(settings);
     this.#keyDigests = options.keyDigests ?? new Map();
     this.makeSimulation =
@@ -432,10 +430,10 @@ export class Simulator implements Live, Resumed {
   }
 }
 
-/** Creates a simulator; it opens no port before `listen`. */
+/** As the public `createSimulator` (`api.ts`), with everything that the program itself uses. */
 export async function createSimulator(
   settings: SettingsInput = {},
-  options: SimulatorOptions = {},
+  options: InternalOptions = {},
 ): Promise<Simulator> {
   return new Simulator(settings, options);
 }

@@ -4,7 +4,7 @@
 
 import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '../commands/flags.ts';
 import { JournalError } from '../recording/journal-error.ts';
-import type { SimulatorOptions } from '../simulator.ts';
+import type { InternalOptions } from '../simulator.ts';
 import { banner } from './banner.ts';
 import { prepareReadyFile, writeReadyFile } from './ready-file.ts';
 import { requestLine } from './request-log.ts';
@@ -24,7 +24,7 @@ export interface CheckoutRequest {
   readonly answer?: string;
   /** Printed at the start. */
   readonly notice?: string;
-  readonly simulation?: SimulatorOptions['simulation'];
+  readonly simulation?: InternalOptions['simulation'];
 }
 
 export async function serve(

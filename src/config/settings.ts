@@ -13,6 +13,7 @@ import { mistakesOf, SettingsError } from './mistakes.ts';
 import {
   assumptionsSchema,
   type DeepReadonly,
+  type LimitOverrides,
   limitOverridesSchema,
   type WorldFixtureInput,
   worldSchema,
@@ -124,9 +125,37 @@ const settingsSchema = z
   }));
 
 /** The argument of `createSimulator`; every field is optional. */
-export type SettingsInput = Omit<DeepReadonly<z.input<typeof settingsSchema>>, 'world'> & {
+export interface SettingsInput {
+  /** Of one world among several: its keys and ids follow from the name and the seed. */
+  readonly name?: string | undefined;
+  /**
+   * What moves simulated time: `manual` only your calls, `real` (default) the wall clock, `scaled` a
+   * faster one; `{ now }` follows a function, such as one over fake timers.
+   */
+  readonly clock?: 'manual' | 'real' | 'scaled' | { readonly now: () => number } | undefined;
+  /** Simulated seconds per second; `scaled` only. Default 60. */
+  readonly rate?: number | undefined;
+  /** ISO 8601 with its zone, or epoch milliseconds; `manual` only. */
+  readonly startTime?: string | number | undefined;
+  /** Which seconds `Retry-After` counts on a scaled clock. Default `simulated`. */
+  readonly retryAfterSeconds?: (typeof retryAfterSeconds)[number] | undefined;
+  /** Keys, ids and random outcomes follow from it. Default 1. */
+  readonly seed?: number | undefined;
+  /** Accounts, keys, SIMs, the pool and fates, as in a world file. */
   readonly world?: WorldFixtureInput | undefined;
-};
+  /** Other answers than the defaults where the document is silent. */
+  readonly assumptions?: Partial<Assumptions> | undefined;
+  /** Requests per minute for each endpoint; null for no limit. */
+  readonly limits?: LimitOverrides | undefined;
+  /** Removes rate limits and quotas. */
+  readonly noLimits?: boolean | undefined;
+  /** Messages to hold; above this the oldest final ones are forgotten. */
+  readonly maxMessages?: number | 'unlimited' | undefined;
+  /** Reads the client's address from `X-Forwarded-For`. */
+  readonly trustProxy?: boolean | undefined;
+  /** What `serve` prints for each request. */
+  readonly log?: (typeof logModes)[number] | undefined;
+}
 export type Settings = DeepReadonly<z.output<typeof settingsSchema>>;
 
 const unlimited = Object.fromEntries(

@@ -42,9 +42,19 @@ const advancing = defineOperation({
 });
 
 export const messages = {
-  /** One page, newest first. */
+  /** The newest messages that match, newest first: as many as `limit` says. */
   list: defineOperation({
     name: 'messages.list',
+    scope: 'merged',
+    summary: 'Messages of all accounts, newest first, without the cursor of a page.',
+    input: querySchema.prefault({}),
+    examples: [{ status: 'queued', limit: 1 }],
+    run: (live, query) => atOnce(pageOf(live, query)).messages,
+  }),
+
+  /** One page of them, with the cursor of the next. */
+  page: defineOperation({
+    name: 'messages.page',
     http: 'GET /control/messages',
     scope: 'merged',
     summary: 'Messages of all accounts, newest first.',

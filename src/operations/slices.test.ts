@@ -20,5 +20,5 @@ test('a filtered list of messages lets other requests run in between, and is com
   await others;
   expect(turns).toBeGreaterThan(1);
   expect(json.messages.map((each: typeof one) => each.message_id)).toEqual([one.message_id]);
-  expect(json).toEqual(simulator.messages.list({ text: 'only' }));
+  expect(json).toEqual(simulator.messages.page({ text: 'only' }));
 });

@@ -33,7 +33,7 @@ test('a wait in real time ends with the send or the step that makes it match', a
   sendBy(simulator, 1, {});
   expect((await two).count).toBe(2);
   const failed = simulator.messages.wait({ match: { status: 'failed' }, timeout_ms: 60_000 });
-  const [first] = simulator.messages.list().messages;
+  const [first] = simulator.messages.list();
   simulator.messages.fail(first?.message_id ?? '');
   expect((await failed).messages).toHaveLength(1);
   expect(simulator.activity.isWatched).toBe(false);

@@ -183,7 +183,7 @@ test('messages that change while a checkpoint is written are in it as they were'
     if (sent % 100 === 0) await nextTurn();
   }
   // Messages of every chunk change, and the oldest are forgotten.
-  const waiting = twin.messages.list({ status: 'queued', limit: 1_000 }).messages;
+  const waiting = twin.messages.list({ status: 'queued', limit: 1_000 });
   for (let at = 0; checkpointNumber(file) === 0; at++, sent++) {
     sendTo(sent);
     const { message_id: id = '' } = waiting[(at * 997) % waiting.length] ?? {};

@@ -14,8 +14,9 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { sendBy } from '../../verify/testkit/control-fixture.ts';
 import { withChecksums } from '../../verify/testkit/journal-files.ts';
 import { replayJournal } from '../cli/replay-journal.ts';
-import { JournalError, type SettingsInput, Simulator } from '../simulator.ts';
+import { type SettingsInput, Simulator } from '../simulator.ts';
 import { rememberedCharacters, rememberedInputs } from './journal.ts';
+import { JournalError } from './journal-error.ts';
 import { FileJournal, journalTextLimitBytes } from './journal-file.ts';
 import { journalFiles } from './journal-files.ts';
 

@@ -16,7 +16,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { replayJournal } from '../cli/replay-journal.ts';
-import { JournalError, Simulator } from '../simulator.ts';
+import { Simulator } from '../simulator.ts';
+import { JournalError } from './journal-error.ts';
 
 let folder: string;
 let runs = 0;

@@ -11,8 +11,9 @@
  * ```
  */
 import { test as base, expect, type TestAPI, vi } from 'vitest';
+import type { SettingsInput, Simulator } from '../api.ts';
 import { type PassRefereeOptions, toPassReferee } from '../referee/matcher.ts';
-import { type SettingsInput, Simulator } from '../simulator.ts';
+import { Simulator as RunningSimulator } from '../simulator.ts';
 import { type ClientClock, FakedClientClock } from './client-clock.ts';
 
 export type { PassRefereeOptions } from '../referee/matcher.ts';
@@ -27,6 +28,7 @@ declare module 'vitest' {
 
 expect.extend({ toPassReferee });
 
+/** What a test of `smstwin/vitest` may take. */
 export interface SimulatorFixtures {
   /** The settings of the simulator; override with `test.extend({ simulatorSettings: … })`. */
   readonly simulatorSettings: SettingsInput;
@@ -43,11 +45,14 @@ export interface SimulatorFixtures {
 export const test: TestAPI<SimulatorFixtures> = base.extend<SimulatorFixtures>({
   simulatorSettings: [{ clock: 'manual' }, { injected: false }],
   simulator: async ({ simulatorSettings }, use) => {
-    const simulator = new Simulator(simulatorSettings);
+    const simulator = new RunningSimulator(simulatorSettings);
     await use(simulator);
     await simulator.close();
   },
   clientClock: async ({ simulator, task }, use) => {
+    if (!(simulator instanceof RunningSimulator)) {
+      throw new Error('clientClock needs the simulator of its own fixture');
+    }
     const isOurs = !vi.isFakeTimers();
     // In one step: a scaled clock would otherwise advance in between, and the client would start
     // late.

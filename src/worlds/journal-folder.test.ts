@@ -13,7 +13,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { checkpointTaken, nextTurn } from '../../verify/testkit/journal-files.ts';
 import { bearer, postTo, sendPaths } from '../../verify/testkit/request.ts';
-import { OperationRefused, Simulator } from '../simulator.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
+import { Simulator } from '../simulator.ts';
 
 let parent: string;
 let folders = 0;

@@ -243,7 +243,7 @@ pageTest(
     const times = (path: string) => asked.filter((one) => one === path).length;
     expect(simulator.state().messages.total).toBe(10_000);
     // Two readings a second, of two requests at most, and one more at either end.
-    expect(times(routeOf('messages.list').path)).toBeLessThan(4 * seconds + 4);
+    expect(times(routeOf('messages.page').path)).toBeLessThan(4 * seconds + 4);
     expect(times(routeOf('accounts.list').path)).toBeLessThan(2 * seconds + 4);
   },
 );

@@ -2,8 +2,9 @@
  * A client as the referee's tests know it: a row of what it does wrong, or what is odd about it,
  * and its program. Programs in other languages get the same job as JSON (`foreign-run.ts`).
  */
+
+import type { Simulator } from '../../src/api.ts';
 import type { ClientRuleId } from '../../src/ledger/rules.ts';
-import type { Simulator } from '../../src/simulator.ts';
 import type { Trouble } from './conditions.ts';
 
 export interface ClientRow {

@@ -6,7 +6,7 @@
 
 import { fetch as undiciFetch } from 'undici';
 import { expect } from 'vitest';
-import type { Simulator } from '../../src/simulator.ts';
+import type { Simulator } from '../../src/api.ts';
 import { test } from '../../src/testing/vitest.ts';
 import { runs } from '../testkit/runs.ts';
 import { type Job, type NodeClient, sleep } from './client.ts';

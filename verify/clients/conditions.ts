@@ -2,9 +2,10 @@
  * What a client meets in one run, drawn from the seed: limits, faults, latency, and how many
  * messages it sends.
  */
+
+import type { Simulator } from '../../src/api.ts';
 import type { FaultInput } from '../../src/config/fault-schema.ts';
 import { Rng } from '../../src/sim/rng.ts';
-import type { Simulator } from '../../src/simulator.ts';
 
 export type Trouble =
   | 'throttle'

@@ -5,13 +5,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Simulator } from '../../src/api.ts';
 import { exchangesOfJournalFile } from '../../src/cli/referee-journal.ts';
 import type { RefereeReportJson } from '../../src/operations/referee.ts';
 import type { RequestEntry } from '../../src/recording/journal-entry.ts';
 import { type Report, readIntentsFile } from '../../src/referee/intents-file.ts';
 import { judge, type RefereeReport, reportJson } from '../../src/referee/judge.ts';
 import { Rng } from '../../src/sim/rng.ts';
-import type { Simulator } from '../../src/simulator.ts';
 import type { ClientRow, Message } from './client.ts';
 
 /** One run of a client, as it stands when the client has ended. */

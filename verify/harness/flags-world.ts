@@ -5,9 +5,9 @@
 import { type Clock, scaledClock } from '../../conformance/clock.ts';
 import {
   createSimulator,
+  type InternalOptions,
   type SettingsInput,
   type Simulator,
-  type SimulatorOptions,
 } from '../../src/simulator.ts';
 
 /** Not the first SIM of its account, so that "the first SIM" is a wrong answer. */
@@ -41,7 +41,7 @@ export interface ServedWithFlags {
   close(): Promise<void>;
 }
 
-export interface FlagsWorldPlan extends Pick<SimulatorOptions, 'simulation'> {
+export interface FlagsWorldPlan extends Pick<InternalOptions, 'simulation'> {
   readonly assumptions?: Readonly<Record<string, unknown>>;
   /** Simulated seconds per second of the wall clock. */
   readonly rate?: number;

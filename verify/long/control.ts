@@ -68,7 +68,7 @@ export class Control {
     for (let cursor: string | null = ''; cursor !== null; ) {
       const query: string = `?limit=${pageSize}${cursor === '' ? '' : `&cursor=${cursor}`}`;
       const page: { messages: FoundMessage[]; next_cursor: string | null } = await this.#ask(
-        'messages.list',
+        'messages.page',
         query,
       );
       found.push(...page.messages);

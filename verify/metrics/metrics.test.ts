@@ -69,7 +69,7 @@ function mixedRequests(simulator: Simulator, rng: Rng): () => ApiRequest {
     () => send('/api/v1/sms/send/', { ...body(), to: 'not a number' }),
     () => send('/api/v1/sms/send/', { ...body(), from: '+12025550111' }),
     () => send('/api/v1/sms/send/', body(), 'Bearer wrong'),
-    () => get(`/api/v1/sms/${simulator.messages.list({ limit: 1 }).messages[0]?.message_id}/`),
+    () => get(`/api/v1/sms/${simulator.messages.list({ limit: 1 })[0]?.message_id}/`),
     () => get('/api/v1/sms/00000000-0000-4000-8000-000000000000/'),
     () => get('/api/v1/account/stats/'),
     () => get('/api/v1/sms/received/'),
@@ -130,9 +130,7 @@ test('the ages equal the times of the histories, and each bucket holds those up 
     simulator.clock.advance('3s');
   }
   const metrics = await scrape(simulator);
-  const records = simulator.messages
-    .list({ limit: 100 })
-    .messages.map((message) => message.history);
+  const records = simulator.messages.list({ limit: 100 }).map((message) => message.history);
   for (const status of ['sending', 'sent', 'delivered', 'failed']) {
     const ages = records.flatMap(([queued, ...later]) =>
       later

@@ -134,7 +134,7 @@ async function useControl(simulator: Simulator, control: string): Promise<string
 /** Every row that only reads, with its ids filled in. */
 async function readControl(simulator: Simulator, control: string, when: string): Promise<void> {
   const [account] = simulator.accounts.list();
-  const [message] = simulator.messages.list().messages;
+  const [message] = simulator.messages.list();
   const requests = simulator.requests.list();
   const world = simulator.worlds.create({});
   const ids = {

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ConformIo, conform, type OwnSimulator } from '../../conformance/main.ts';
-import { createSimulator, type SettingsInput, type SimulatorOptions } from '../../src/simulator.ts';
+import { createSimulator, type InternalOptions, type SettingsInput } from '../../src/simulator.ts';
 
 /** The fields of a result in the report that tests use. */
 export interface CaseResult {
@@ -64,7 +64,7 @@ export function failures(results: readonly CaseResult[]): CaseResult[] {
 /** Starts a simulator with a control port, as `conform` does for a run without a base_url. */
 export async function startOwnSimulator(
   settings: SettingsInput,
-  options: SimulatorOptions = {},
+  options: InternalOptions = {},
 ): Promise<OwnSimulator> {
   const simulator = await createSimulator(settings, { journal: false, ...options });
   const { baseUrl, controlUrl } = await simulator.listen({ control: {} });

@@ -55,7 +55,7 @@ export function controlFixture(
 
 /** A send of an account with its first key, from its first SIM or otherwise the pool. */
 export function sendBy(
-  simulator: Simulator,
+  simulator: Pick<Simulator, 'handle' | 'readyFile'>,
   account: number,
   fields: Readonly<Record<string, unknown>>,
 ): ApiReply {

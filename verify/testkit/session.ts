@@ -13,7 +13,7 @@ import { type Fate, isPaced, type Status } from '../../conformance/model/referen
 import type { ApiReply, ApiRequest } from '../../src/http/service/messages.ts';
 import { type Assumptions, defaultAssumptions } from '../../src/sim/assumptions.ts';
 import { messageHistory } from '../../src/sim/message.ts';
-import { Simulator, type SimulatorOptions } from '../../src/simulator.ts';
+import { type InternalOptions, Simulator } from '../../src/simulator.ts';
 import { differenceOf } from './reply-difference.ts';
 import { bearer, requestTo, type SendPath } from './request.ts';
 
@@ -27,7 +27,7 @@ export interface SessionOptions {
   /** False for properties of the simulator alone, which do not need the model. */
   readonly compares?: boolean;
   /** A wrong simulation, to check that the comparison finds it. */
-  readonly simulation?: SimulatorOptions['simulation'];
+  readonly simulation?: InternalOptions['simulation'];
 }
 
 /** One reply of a run, and its step. */

@@ -20,7 +20,7 @@ export type Account = Reply<'accounts.list'>['accounts'][number];
 export type Status = keyof Account['messages'];
 export type Sim = Reply<'sims.pool'>['sims'][number];
 export type Message = Reply<'messages.get'>;
-export type MessagePage = Reply<'messages.list'>;
+export type MessagePage = Reply<'messages.page'>;
 export type MessageEvent = Extract<ActivityEvent, { kind: 'message' }>['data'];
 /** A body is null if it was too long to keep. */
 export type Exchange = Pick<Reply<'requests.get'>, 'request' | 'reply' | 'fault'>;

@@ -162,7 +162,7 @@ export class MessageList {
   }
 
   #page(limit: number, cursor: string | null): Promise<MessagePage> {
-    return call('messages.list', { ...this.#filter, limit, cursor: cursor ?? '' });
+    return call('messages.page', { ...this.#filter, limit, cursor: cursor ?? '' });
   }
 }
 
