@@ -21,3 +21,23 @@ test('a figure of every status is named by its status, however it changed', () =
 test('a figure called sent that stands alone counts what was accepted', () => {
   expect(figures({ sent: 4 }, { sent: 5 }, place)).toEqual({ sent: '{accepted}' });
 });
+
+test('a figure that did not change is known by its name or left out, never a constant', () => {
+  const untold: string[] = [];
+  const reply = { inbound: 3, monthly: 100_000, devices: 2, shard: 7, plan: 'basic' };
+  expect(figures(reply, reply, { ...place, untold })).toEqual({
+    inbound: '{received}',
+    monthly: '{quota_limit}',
+    devices: '{sims_connected}',
+    plan: 'basic',
+  });
+  expect(untold).toEqual(['.shard is a figure that did not change: 7']);
+});
+
+test('a figure that changed by more than was sent is left out', () => {
+  const untold: string[] = [];
+  expect(figures({ a: 1, uptime: 5 }, { a: 2, uptime: 90 }, { ...place, untold })).toEqual({
+    a: '{accepted}',
+  });
+  expect(untold).toEqual(['.uptime changed from 5 to 90']);
+});

@@ -1,6 +1,6 @@
 /**
- * Infers a template from replies of one kind: known values become placeholders, equal parts stay.
- * Other differences are reported, never guessed.
+ * Infers a template from replies of one kind: known values become placeholders, also inside texts;
+ * equal parts stay. A part that differs otherwise is left out and reported, never guessed.
  */
 import type { Json, ReplyTemplate } from '../src/ledger/reply-template.ts';
 import type { Reply } from './client.ts';
@@ -30,12 +30,15 @@ export function inferBody(samples: readonly Sample[]): Inferred {
     return { template: { text: first }, untold: same };
   }
   const untold: string[] = [];
-  const body = others.reduce<Json>((one, other) => {
-    if (typeof other !== 'string') return merged(one, other.json, '', untold);
-    untold.push('some replies are JSON and some are not');
-    return one;
-  }, first.json);
-  return { template: { body }, untold: [...new Set(untold)] };
+  let body: Json | undefined = first.json;
+  for (const other of others) {
+    if (typeof other === 'string') untold.push('some replies are JSON and some are not');
+    else if (body !== undefined) body = merged(body, other.json, '', untold);
+  }
+  return {
+    template: body === undefined ? {} : { body },
+    untold: [...new Set(untold)],
+  };
 }
 
 const longest = 15_000;
@@ -93,6 +96,9 @@ function withPlaceholders(text: string, values: Sample['values']): string {
         name === 'retry_after' && Math.ceil(Number(digits)) === known;
       const stated = shown.match(/\d+(?:\.\d+)?/g)?.find(isWait);
       if (stated !== undefined) shown = shown.replace(stated, `{${name}}`);
+    } else if (name === 'field' && !shown.includes(' ')) {
+      // A pointer such as `/to` or `body.to`; in a sentence the name may be a word like any other.
+      shown = shown.replace(new RegExp(`(?<![A-Za-z0-9_])${known}(?![A-Za-z0-9_])`), '{field}');
     } else if (name === 'method' || name === 'field') {
       shown = shown.replace(new RegExp(`(["'\`])${known}\\1`), `$1{${name}}$1`);
     } else if (known.length > 5) shown = shown.replaceAll(known, `{${name}}`);
@@ -100,24 +106,29 @@ function withPlaceholders(text: string, values: Sample['values']): string {
   return shown;
 }
 
-function merged(one: Json, other: Json, at: string, untold: string[]): Json {
-  if (isList(one) && isList(other) && one.length === other.length)
-    return one.map((item, n) => merged(item, other[n] as Json, `${at}[${n}]`, untold));
+/** The parts that both share; undefined if that is nothing. */
+function merged(one: Json, other: Json, at: string, untold: string[]): Json | undefined {
+  if (isList(one) && isList(other) && one.length === other.length) {
+    const items = one.map((item, n) => merged(item, other[n] as Json, `${at}[${n}]`, untold));
+    return items.includes(undefined) ? undefined : (items as readonly Json[]);
+  }
   if (isObject(one) && isObject(other)) {
     const names = Object.keys(one);
-    if (names.join() === Object.keys(other).join())
-      return Object.fromEntries(
-        names.map((name) => [
-          name,
-          merged(one[name] as Json, other[name] as Json, `${at}.${name}`, untold),
-        ]),
+    if (names.join() === Object.keys(other).join()) {
+      const members = names.map(
+        (name) =>
+          [name, merged(one[name] as Json, other[name] as Json, `${at}.${name}`, untold)] as const,
       );
+      return Object.fromEntries(
+        members.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+      );
+    }
   }
   if (JSON.stringify(one) === JSON.stringify(other)) return one;
   const isForPeople = [one, other].every((text) => typeof text === 'string' && text.includes(' '));
   if (isForPeople) return '{detail}';
   untold.push(`${at || 'the body'} is ${brief(one)} or ${brief(other)}`);
-  return one;
+  return undefined;
 }
 
 /**

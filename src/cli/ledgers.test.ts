@@ -24,6 +24,8 @@ test('the assumptions are printed, each with its default and what it permits', a
   const text = await printed(assumptions);
   for (const name of assumptionNames) expect(text).toMatch(new RegExp(`^${name} `, 'm'));
   expect(text).toMatch(/^failureRate +0 +a number from 0 to 1 /m);
+  expect(text).not.toContain('[object Object]');
+  expect(text).toMatch(/^replyTemplates +none +an object of templates /m);
   expect(JSON.parse(await printed(assumptions, '--json'))[0]).toMatchObject({
     name: 'limiterRefill',
     default: 'sliding',

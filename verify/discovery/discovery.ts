@@ -139,7 +139,7 @@ function worldOf(flags: ReadonlyMap<string, string>): WorldFixtureInput {
     accounts: [
       {
         name: 'main',
-        monthly_quota: 'unlimited',
+        monthly_quota: 100_000,
         keys: [key('api-key'), key('other-api-key')],
         sims: [
           { number: at('from'), polling: 'external' },

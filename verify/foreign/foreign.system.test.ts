@@ -27,7 +27,7 @@ test.concurrent.each(Object.entries(variations))(
         silenceMs = Math.max(silenceMs, Date.now() - last);
         last = Date.now();
       };
-      const { exitCode, results, sends } = await runConform(argv, { stdout });
+      const { exitCode, results, sends } = await runConform(argv, { stdout, isTerminal: true });
       expect(failures(results)).toEqual([]);
       const idle = results.filter(
         ({ kind, verdict }) => kind === 'rule' && verdict === 'not_exercised',

@@ -91,7 +91,7 @@ export class ForeignService {
       stats: {
         method: 'GET',
         path: /^\/api\/v1\/account\/stats\/$/,
-        run: ({ account }) => this.#wording.stats(account.messages.length),
+        run: ({ account }) => this.#wording.stats(account.messages.length, account.inbound.length),
       },
       read: {
         method: 'GET',

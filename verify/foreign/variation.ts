@@ -10,7 +10,7 @@ export interface Variation {
   /** `detail` states the wait with decimals; the header rounds it up. */
   readonly statesFractions?: boolean;
   readonly errorsAreFree?: boolean;
-  readonly errorShape?: 'code_detail' | 'field_map' | 'nested' | 'title' | 'framework';
+  readonly errorShape?: 'code_detail' | 'field_map' | 'nested' | 'title' | 'framework' | 'jsonapi';
   readonly namesAllFields?: boolean;
   readonly wrongMethodIs404?: boolean;
   readonly redirectsToSlash?: boolean;
@@ -114,6 +114,14 @@ export const variations: Readonly<Record<string, Variation>> = {
     emptySendAtIsAbsent: true,
     readsSpaceInTime: true,
     namesLastFirst: true,
+  },
+  /** Errors as JSON:API words them: a pointer to the failing field; figures that stay the same. */
+  jsonapi: {
+    errorShape: 'jsonapi',
+    namesAllFields: true,
+    redirectsToSlash: true,
+    refusesUnknownFields: true,
+    replayOfOtherBodyIs409: true,
   },
   /** Slow telephones that take a few messages at a time; all messages fail. */
   telecom: {

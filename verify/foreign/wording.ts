@@ -62,6 +62,19 @@ export class Wording {
             detail: mistakes.map(([name, msg]) => ({ loc: ['body', name], msg, type: 'invalid' })),
           },
         };
+      case 'jsonapi':
+        return {
+          status: 400,
+          body: {
+            errors: mistakes.map(([code, detail]) => ({
+              status: '400',
+              code,
+              title: 'Invalid Attribute',
+              detail,
+              source: { pointer: `/${code}` },
+            })),
+          },
+        };
       default:
         return { status: 400, body: { code: field, detail: text } };
     }
@@ -76,16 +89,25 @@ export class Wording {
         return { status, body: { title: detail, code, type: 'about:blank' } };
       case 'framework':
         return { status, body: { detail: { code, message: detail }, status } };
+      case 'jsonapi':
+        return { status, body: { errors: [{ status: String(status), code, detail }] } };
       default:
         return { status, body: { code, detail } };
     }
   }
 
-  stats(accepted: number): Answer {
-    const body = this.#isFramework
-      ? { data: { usage: { total: accepted }, plan: 'basic' } }
-      : { sent: accepted };
-    return { status: 200, body };
+  stats(accepted: number, inbound: number): Answer {
+    switch (this.#variation.errorShape) {
+      case 'framework':
+        return { status: 200, body: { data: { usage: { total: accepted }, plan: 'basic' } } };
+      case 'jsonapi':
+        return {
+          status: 200,
+          body: { data: { type: 'stats', attributes: { accepted, inbound, monthly: 100_000 } } },
+        };
+      default:
+        return { status: 200, body: { sent: accepted } };
+    }
   }
 
   list(name: string, items: readonly unknown[]): Answer {
