@@ -164,7 +164,6 @@ export const worldSchema = z
 export type WorldFixtureInput = DeepReadonly<z.input<typeof worldSchema>>;
 export type WorldFixture = DeepReadonly<z.output<typeof worldSchema>>;
 export type WorldAccount = WorldFixture['accounts'][number];
-export type WorldKey = WorldAccount['keys'][number];
 export type WorldSim = WorldAccount['sims'][number];
 export type Outcome = DeepReadonly<z.output<typeof outcomeSchema>>;
 

@@ -18,8 +18,6 @@ export const faultNames = [
 ] as const;
 export type FaultName = (typeof faultNames)[number];
 
-export const defaultSlowMs = 3_000;
-
 /** `slowMs`: real milliseconds that `slow` holds a reply. */
 export function faultKind(name: FaultName, slowMs: number): FaultKind {
   switch (name) {

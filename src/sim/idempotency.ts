@@ -100,11 +100,6 @@ export class ReplayWindow<Key, M extends AcceptedUse<Key>> {
     uses.set(requestId, kept, { start: atMs });
   }
 
-  /** True if messages are found without stored uses. */
-  get findsMessages(): boolean {
-    return this.#accepted !== undefined;
-  }
-
   /** Uses stored here, including expired ones that are not evicted yet. */
   get size(): number {
     return this.#uses?.size ?? 0;

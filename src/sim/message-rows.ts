@@ -117,10 +117,6 @@ export class MessageRows<Home> {
     return this.#uses.handles();
   }
 
-  get useCount(): number {
-    return this.#uses.size;
-  }
-
   forget(chunk: Chunk<Home>, row: number): void {
     chunk.touch();
     const { columns, slab } = chunk;

@@ -24,9 +24,6 @@ export interface Fate {
   readonly polls: number;
 }
 
-export const unpromptedFailure = 'unprompted';
-export const scriptedFailure = 'scripted';
-
 const unprompted = Object.fromEntries(
   unfinishedStatuses.map((status) => [status, { ends: 'failed', in: status, polls: 1 }]),
 ) as unknown as Readonly<Record<UnfinishedStatus, Fate>>;
