@@ -3,7 +3,6 @@ import { audit, type Evidence } from './audit.ts';
 
 const startMs = Date.parse('2026-03-01T00:00:00.000Z');
 const at = (ms: number) => new Date(startMs + ms).toISOString();
-const dayMs = 24 * 60 * 60 * 1_000;
 
 const recorded = {
   token: 'soak 1',
@@ -38,13 +37,7 @@ const sound: Evidence = {
     account: 'alpha',
     atMs: startMs + Math.floor(index / 120) * 60_000,
   })),
-  answered: [
-    { account: 'alpha', requestId: 'a', atMs: startMs, status: 202, body: '{"n":1}' },
-    { account: 'alpha', requestId: 'a', atMs: startMs + dayMs, status: 200, body: '{"n":1}' },
-    { account: 'alpha', requestId: 'a', atMs: startMs + dayMs + 1, status: 202, body: '{"n":2}' },
-  ],
 };
-const [first = sound.answered[0], , last = sound.answered[0]] = sound.answered;
 
 test('a correct run has no complaint', () => {
   expect(audit(sound)).toEqual([]);
@@ -122,17 +115,4 @@ test('a 121st request within 60 s is over-admission; after exactly 60 s it is no
   expect(audit({ ...sound, admitted: [...full, admittedAt(59_999)] })).toEqual([
     `over-admitted: send of alpha: 121 from ${at(0)} in 59999 ms`,
   ]);
-});
-
-test.each<[string, object, string]>([
-  ['as new', { ...last, atMs: startMs + dayMs }, `replayed as new: alpha a after ${dayMs} ms`],
-  [
-    'too late',
-    { ...last, status: 200, body: '{"n":1}' },
-    `replayed too late: alpha a after ${dayMs + 1} ms`,
-  ],
-  ['otherwise', { ...last, atMs: startMs + 1, status: 200 }, 'replayed otherwise: alpha a'],
-])('a request_id replayed %s is reported', (_, damage, complaint) => {
-  const answered = [first, damage] as Evidence['answered'];
-  expect(audit({ ...sound, answered })).toEqual([complaint]);
 });

@@ -1,9 +1,10 @@
 /**
- * Checks the evidence of a soak: the ledger of sends, the messages found, and the answers in the
- * journals. Pure functions; tests with planted damage show that each check works.
- * Rules: STATE-1 to STATE-5, SEND-3, SEND-4, LIMIT-1 to LIMIT-5.
+ * Checks the evidence of a soak: the ledger of sends, the messages found, and the requests admitted
+ * in the journals. Pure functions; tests with planted damage show that each check works. The ledger
+ * itself checks replays (SEND-4).
+ * Rules: STATE-1 to STATE-5, SEND-3, LIMIT-1 to LIMIT-5.
  */
-import { type RecordedSend, replayWindowMs } from './ledger.ts';
+import type { RecordedSend } from './ledger.ts';
 import { type LimitedEndpoint, limitsPerMinute } from './world.ts';
 
 export interface FoundMessage {
@@ -24,23 +25,12 @@ export interface Admitted {
   readonly atMs: number;
 }
 
-/** A send with a request_id that was answered 200 or 202. */
-export interface AnsweredSend {
-  readonly account: string;
-  readonly requestId: string;
-  readonly atMs: number;
-  readonly status: number;
-  /** Undefined if a fault damaged it. */
-  readonly body: string | undefined;
-}
-
 export interface Evidence {
   readonly sends: readonly RecordedSend[];
   /** The ids of all messages in answers. */
   readonly messageIds: ReadonlySet<string>;
   readonly messages: readonly FoundMessage[];
   readonly admitted: readonly Admitted[];
-  readonly answered: readonly AnsweredSend[];
 }
 
 /** Returns every complaint; each begins with its kind. */
@@ -50,7 +40,6 @@ export function audit(evidence: Evidence): string[] {
     ...evidence.messages.flatMap(auditHistory),
     ...auditEnds(evidence),
     ...auditLimits(evidence.admitted),
-    ...auditReplays(evidence.answered),
   ];
 }
 
@@ -141,31 +130,6 @@ function auditLimits(admitted: readonly Admitted[]): string[] {
         `over-admitted: ${user}: ${limit + 1} from ${new Date(oldest).toISOString()} in ` +
           `${atMs - oldest} ms`,
       );
-    }
-  }
-  return complaints;
-}
-
-/**
- * Within 24 h a request_id is answered 200 with the first bytes; a second 202 may only come later.
- */
-function auditReplays(answered: readonly AnsweredSend[]): string[] {
-  const complaints: string[] = [];
-  const firsts = new Map<string, Pick<AnsweredSend, 'atMs' | 'body'>>();
-  for (const { account, requestId, atMs, status, body } of answered) {
-    const key = `${account} ${requestId}`;
-    const first = firsts.get(key);
-    const ageMs = first === undefined ? Number.POSITIVE_INFINITY : atMs - first.atMs;
-    if (status === 202) {
-      if (ageMs <= replayWindowMs) complaints.push(`replayed as new: ${key} after ${ageMs} ms`);
-      firsts.set(key, { atMs, body });
-    } else if (ageMs > replayWindowMs) {
-      complaints.push(`replayed too late: ${key} after ${ageMs} ms`);
-    } else if (body !== undefined && first !== undefined) {
-      if (first.body !== undefined && body !== first.body) {
-        complaints.push(`replayed otherwise: ${key}`);
-      }
-      firsts.set(key, { atMs: first.atMs, body });
     }
   }
   return complaints;

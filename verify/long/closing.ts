@@ -8,7 +8,7 @@ import type { Holdings } from '../testkit/probe.ts';
 import { handlesOf } from '../testkit/served-process.ts';
 import { audit, type FoundMessage } from './audit.ts';
 import type { Control } from './control.ts';
-import { recordOf } from './journal-record.ts';
+import { admittedIn } from './journal-record.ts';
 import type { Ledger } from './ledger.ts';
 import type { Service } from './service.ts';
 import { longestHoldMs } from './traffic.ts';
@@ -60,12 +60,12 @@ export async function closeSoak(ending: Ending): Promise<Closing> {
   }
   const held = await heldAfterReset(ending);
   await service.end('SIGTERM');
-  const record = recordOf(service.journals, keyOwners);
-  for (const complaint of audit({ ...ledger, messages, ...record })) ledger.complain(complaint);
+  const admitted = admittedIn(service.journals, keyOwners);
+  for (const complaint of audit({ ...ledger, messages, admitted })) ledger.complain(complaint);
   return {
     acknowledged: ledger.messageIds.size,
     messages: countsOf(messages),
-    admitted: record.admitted.length,
+    admitted: admitted.length,
     journalBytes: service.journals.reduce((sum, journal) => sum + statSync(journal).size, 0),
     inputs: replayAll(service.journals, ledger),
     ...held,

@@ -33,7 +33,7 @@ interface MessageFields {
   readonly created_at: string;
 }
 
-export const replayWindowMs = 24 * 60 * 60 * 1_000;
+const replayWindowMs = 24 * 60 * 60 * 1_000;
 
 export class Ledger {
   readonly sends: RecordedSend[] = [];

@@ -2,14 +2,10 @@
  * A fast load of sends for runs that end a service in the middle of it: several connections with
  * one send at a time each, and the exact bytes of every acknowledged reply.
  */
-import { connect } from 'node:net';
 import { routeOf } from '../../src/operations/table.ts';
+import { sendPaths } from '../testkit/request.ts';
 import type { ServedProcess } from '../testkit/served-process.ts';
-
-interface Reply {
-  readonly status: number;
-  readonly body: string;
-}
+import { type Answer, Caller } from './caller.ts';
 
 const connections = 16;
 
@@ -68,63 +64,25 @@ export class Sender {
 async function sendAll(
   { ready }: ServedProcess,
   nextId: () => string | undefined,
-  onReply: (requestId: string, reply: Reply) => void,
+  onReply: (requestId: string, answer: Answer) => void,
 ): Promise<number> {
-  const {
-    base_url: baseUrl,
-    accounts: [account],
-  } = ready;
-  const head =
-    'POST /api/v1/sms/send/ HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
-    `Authorization: Bearer ${account?.api_key}\r\nContent-Length: `;
-  const send = { to: '+12025550123', from: account?.sims[0]?.number, message: 'Hello' };
-  const requestOf = (requestId: string): string => {
-    const body = JSON.stringify({ ...send, request_id: requestId });
-    return `${head}${body.length}\r\n\r\n${body}`;
+  const [account] = ready.accounts;
+  const fields = { to: '+12025550123', from: account?.sims[0]?.number, message: 'Hello' };
+  const common = { method: 'POST', path: sendPaths.send, key: account?.api_key };
+  const caller = new Caller();
+  let cutOff = 0;
+  const sendOn = async () => {
+    for (let id = nextId(); id !== undefined; id = nextId()) {
+      const body = JSON.stringify({ ...fields, request_id: id });
+      const answer = await caller.call(ready.base_url, { ...common, body });
+      if (answer === undefined) {
+        cutOff++;
+        return;
+      }
+      onReply(id, answer);
+    }
   };
-  const port = Number(new URL(baseUrl).port);
-  const sendOn = () => sendOnConnection(port, requestOf, nextId, onReply);
-  const cutOff = await Promise.all(Array.from({ length: connections }, sendOn));
-  return cutOff.filter((isCutOff) => isCutOff).length;
-}
-
-/** Resolves with true if the connection closed before the last reply. */
-function sendOnConnection(
-  port: number,
-  requestOf: (requestId: string) => string,
-  nextId: () => string | undefined,
-  onReply: (requestId: string, reply: Reply) => void,
-): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-    let requestId: string | undefined;
-    let arrived = '';
-    const sendNext = () => {
-      requestId = nextId();
-      if (requestId === undefined) socket.end();
-      else socket.write(requestOf(requestId));
-    };
-    socket.on('connect', sendNext);
-    socket.on('data', (bytes) => {
-      arrived += bytes.toString('latin1');
-      const reply = replyIn(arrived);
-      if (reply === undefined || requestId === undefined) return;
-      arrived = '';
-      onReply(requestId, reply);
-      sendNext();
-    });
-    // A killed service resets its connections.
-    socket.on('error', () => {});
-    socket.on('close', () => resolve(requestId !== undefined));
-  });
-}
-
-/** Undefined while the reply is incomplete. */
-function replyIn(bytes: string): Reply | undefined {
-  const end = bytes.indexOf('\r\n\r\n');
-  if (end < 0) return undefined;
-  const [, status = '', length = ''] =
-    /^HTTP\/1\.1 (\d+) [\s\S]*?\r\ncontent-length: (\d+)/i.exec(bytes.slice(0, end)) ?? [];
-  const body = bytes.slice(end + 4);
-  return body.length < Number(length) ? undefined : { status: Number(status), body };
+  await Promise.all(Array.from({ length: connections }, sendOn));
+  caller.leave();
+  return cutOff;
 }

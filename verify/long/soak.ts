@@ -13,6 +13,7 @@ import type { transports } from '../../src/cli/serve-options.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import type { Holdings } from '../testkit/probe.ts';
 import { number, readFlags, runProgram, whole, word } from '../testkit/program-flags.ts';
+import { sendPaths } from '../testkit/request.ts';
 import { type Call, Caller, DisturbedService } from './caller.ts';
 import { type Closing, closeSoak } from './closing.ts';
 import { Control } from './control.ts';
@@ -21,7 +22,7 @@ import { IdleClients } from './idle-clients.ts';
 import { Ledger } from './ledger.ts';
 import { Service } from './service.ts';
 import { Traffic } from './traffic.ts';
-import { accountsOf, ordinaryRecipient, type SoakAccount, sendPaths, soakWorld } from './world.ts';
+import { accountsOf, ordinaryRecipient, type SoakAccount, soakWorld } from './world.ts';
 
 export interface SoakPlan {
   readonly days: number;

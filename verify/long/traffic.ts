@@ -3,15 +3,14 @@
  * missing only while faults are set or a process is replaced.
  */
 import type { Rng } from '../../src/sim/rng.ts';
+import { type SendPath, sendPaths } from '../testkit/request.ts';
 import type { Answer, Call, DisturbedService } from './caller.ts';
 import { createdAtMs, type Ledger, type RecordedSend } from './ledger.ts';
 import {
   failingRecipients,
   ordinaryRecipient,
-  type SendEndpoint,
   type SoakAccount,
   sendEndpoints,
-  sendPaths,
   slowRecipient,
   stuckRecipients,
 } from './world.ts';
@@ -59,7 +58,7 @@ export class Traffic {
   }
 
   /** Many simultaneous sends of one account; those over its limit are refused. */
-  async burst(account: SoakAccount, endpoint: SendEndpoint, count: number): Promise<void> {
+  async burst(account: SoakAccount, endpoint: SendPath, count: number): Promise<void> {
     const sends = Array.from({ length: count }, () => this.#send(account, endpoint));
     await Promise.all(sends);
   }
@@ -110,7 +109,7 @@ export class Traffic {
   }
 
   /** An account with a quota may have exhausted it. */
-  #sendAs(account: SoakAccount, endpoint: SendEndpoint, recorded: RecordedSend, fields: object) {
+  #sendAs(account: SoakAccount, endpoint: SendPath, recorded: RecordedSend, fields: object) {
     const from = this.#pick(account.numbers);
     const id = recorded.requestId === '' ? {} : { request_id: recorded.requestId };
     const body = JSON.stringify({ from, message: recorded.token, ...id, ...fields });

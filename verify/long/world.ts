@@ -4,6 +4,7 @@
  * the soak shares no code with the service.
  */
 import type { ReadyFile } from '../../src/simulator.ts';
+import { type SendPath, sendPaths } from '../testkit/request.ts';
 
 export const soakWorld = {
   accounts: [
@@ -55,13 +56,7 @@ export const failingRecipients = ['+12025550160', '+12025550161', '+12025550162'
 export const stuckRecipients = ['+12025550163', '+12025550164', '+12025550165'] as const;
 export const slowRecipient = '+12025550166';
 
-export const sendPaths = {
-  send: '/api/v1/sms/send/',
-  dashboard_send: '/api/sms/send/',
-  external_send: '/api/external/send/',
-} as const;
-export type SendEndpoint = keyof typeof sendPaths;
-export const sendEndpoints = Object.keys(sendPaths) as readonly SendEndpoint[];
+export const sendEndpoints = Object.keys(sendPaths) as readonly SendPath[];
 
 export const limitsPerMinute = {
   send: 120,
