@@ -20,8 +20,16 @@ interface Caller {
 interface Endpoint {
   readonly method: 'GET' | 'POST';
   readonly path: RegExp;
-  readonly limit?: number;
+  readonly limit: number | undefined;
   readonly run: (caller: Caller, id: string, call: Call) => Answer;
+}
+
+function get(path: RegExp, run: Endpoint['run'], limit?: number): Endpoint {
+  return { method: 'GET', path, limit, run };
+}
+
+function post(path: RegExp, run: Endpoint['run']): Endpoint {
+  return { method: 'POST', path, limit: 120, run };
 }
 
 export interface Call {
@@ -58,46 +66,25 @@ export class ForeignService {
       (name: string): Endpoint['run'] =>
       (caller, _, call) =>
         this.#send(caller, name, call);
+    const inbox = ({ account }: Caller) =>
+      this.#wording.list(
+        'results',
+        account.inbound.map((each) => this.#wording.received(each)),
+      );
     this.#endpoints = {
-      send: { method: 'POST', path: /^\/api\/v1\/sms\/send\/$/, limit: 120, run: send('send') },
-      dashboard: {
-        method: 'POST',
-        path: /^\/api\/sms\/send\/$/,
-        limit: 120,
-        run: send('dashboard'),
-      },
-      external: {
-        method: 'POST',
-        path: /^\/api\/external\/send\/$/,
-        limit: 120,
-        run: send('external'),
-      },
-      received: {
-        method: 'GET',
-        path: /^\/api\/v1\/sms\/received\/$/,
-        limit: 120,
-        run: ({ account }) =>
-          this.#wording.list(
-            'results',
-            account.inbound.map((each) => this.#wording.received(each)),
-          ),
-      },
-      tasks: {
-        method: 'GET',
-        path: /^\/api\/devices\/([^/]+)\/tasks\/$/,
-        limit: 60,
-        run: (caller, id) => this.#tasks(caller.account, id),
-      },
-      stats: {
-        method: 'GET',
-        path: /^\/api\/v1\/account\/stats\/$/,
-        run: ({ account }) => this.#wording.stats(account.messages.length, account.inbound.length),
-      },
-      read: {
-        method: 'GET',
-        path: /^\/api\/v1\/sms\/([^/]+)\/$/,
-        run: ({ account }, id) => this.#read(account, id),
-      },
+      send: post(/^\/api\/v1\/sms\/send\/$/, send('send')),
+      dashboard: post(/^\/api\/sms\/send\/$/, send('dashboard')),
+      external: post(/^\/api\/external\/send\/$/, send('external')),
+      received: get(/^\/api\/v1\/sms\/received\/$/, inbox, 120),
+      tasks: get(
+        /^\/api\/devices\/([^/]+)\/tasks\/$/,
+        ({ account }, id) => this.#tasks(account, id),
+        60,
+      ),
+      stats: get(/^\/api\/v1\/account\/stats\/$/, ({ account }) =>
+        this.#wording.stats(account.messages.length, account.inbound.length),
+      ),
+      read: get(/^\/api\/v1\/sms\/([^/]+)\/$/, ({ account }, id) => this.#read(account, id)),
     };
   }
 

@@ -18,12 +18,11 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { routeOf } from '../../src/operations/table.ts';
+import { blocksOf, root } from '../testkit/doc-commands.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 import { recipeSteps } from './recipes.ts';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-package-'));
 const project = join(folder, 'project');
 const { version, devDependencies } = JSON.parse(
@@ -41,11 +40,10 @@ function run(command: string, cwd: string): string {
 
 /** The first snippet of a page that contains `marker`. */
 function snippet(page: string, marker: string): string {
-  const text = readFileSync(join(root, page), 'utf8');
-  for (const [, body = ''] of text.matchAll(/^```(?:ts|js|yaml)\n(.*?)^```$/gms)) {
-    if (body.includes(marker)) return body;
-  }
-  throw new Error(`${page} has no snippet with ${marker}`);
+  const isCode = (language: string) => ['ts', 'js', 'yaml'].includes(language);
+  const found = blocksOf(page).find((one) => isCode(one.language) && one.text.includes(marker));
+  if (found === undefined) throw new Error(`${page} has no snippet with ${marker}`);
+  return found.text;
 }
 
 /** Uses a YAML world file, because the YAML parser is bundled. */

@@ -5,13 +5,10 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { blocksOf, lineFor } from '../testkit/doc-commands.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 
-const page = fileURLToPath(new URL('../../docs/testing.md', import.meta.url));
-const blocks = [...readFileSync(page, 'utf8').matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(
-  ([, language = '', text = '']) => ({ language, text }),
-);
+const blocks = blocksOf('docs/testing.md');
 const commands = blocks
   .filter(({ language }) => language === 'sh')
   .map(({ text }) => text.trim().split('\n'));
@@ -91,10 +88,7 @@ async function withServer(
   const [first = '', ...lines] = commands.find(([line]) => line?.includes(start)) ?? [];
   const server = await ServedProcess.byCommand(project, first, project);
   const key = server.ready.accounts[0]?.api_key ?? '';
-  const here = (line: string) =>
-    `KEY=${key}; ${line}`
-      .replaceAll('http://127.0.0.1:8080', server.baseUrl)
-      .replaceAll('http://127.0.0.1:8081', server.controlUrl);
+  const here = (line: string) => `KEY=${key}; ${lineFor(server, line)}`;
   try {
     act(here, lines);
   } finally {
