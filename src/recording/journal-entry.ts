@@ -4,11 +4,8 @@
  * A request names the key that it authenticated with, and any other
  * credential is replaced by its digest. A key elsewhere in a request stays as sent.
  */
-import { isUtf8 } from 'node:buffer';
-import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
-import { isoTime } from '../sim/iso-time.ts';
+import type { ApiReply } from '../http/service/messages.ts';
 import { sha256 } from './digest.ts';
-import type { RecordedExchange } from './recorded-exchange.ts';
 
 export interface RequestEntry {
   readonly at: string;
@@ -89,30 +86,6 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function requestEntry(exchange: RecordedExchange): RequestEntry {
-  const { method, path, query, contentType, contentEncoding, forwardedFor } = exchange;
-  const { keyId, status, reply = '', headers, delivery } = exchange;
-  return {
-    at: isoTime(exchange.atMs),
-    request: {
-      method,
-      path,
-      ...(query !== '' && { query }),
-      ...(keyId === undefined ? callerOf(exchange) : { key_id: keyId }),
-      ...(forwardedFor !== undefined && { forwarded_for: forwardedFor }),
-      ...(contentType !== undefined && { content_type: contentType }),
-      ...(contentEncoding !== undefined && { content_encoding: contentEncoding }),
-      ...bodyOf(exchange.body ?? ''),
-    },
-    reply: recordedReply({
-      status,
-      body: reply,
-      ...(headers !== undefined && { headers }),
-      ...(delivery !== undefined && { delivery }),
-    }),
-  };
-}
-
 export function recordedReply({ status, body, headers, delivery }: ApiReply): RecordedReply {
   return {
     status,
@@ -125,21 +98,4 @@ export function recordedReply({ status, body, headers, delivery }: ApiReply): Re
 /** The digest of an operation's result. */
 export function resultDigest(result: unknown): string {
   return `sha256:${sha256(JSON.stringify(result) ?? '')}`;
-}
-
-/** The caller of a call that was not authenticated. */
-function callerOf({ authorization, clientIp = '' }: RecordedExchange) {
-  return {
-    ...(authorization !== undefined && { credential: `sha256:${sha256(authorization)}` }),
-    client_ip: clientIp,
-  };
-}
-
-function bodyOf(body: ApiRequest['body']): { body: string } | { body_base64: string } | undefined {
-  if (body.length === 0) return undefined;
-  if (typeof body === 'string') return { body };
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  return isUtf8(bytes)
-    ? { body: bytes.toString('utf8') }
-    : { body_base64: bytes.toString('base64') };
 }

@@ -17,13 +17,14 @@ import {
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Journal } from './journal.ts';
-import { lineBytesOf } from './journal-checksum.ts';
-import { type EndedEntry, type Entry, type OperationEntry, requestEntry } from './journal-entry.ts';
+import { lineOf } from './journal-checksum.ts';
+import type { EndedEntry, OperationEntry } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
 import type { JournalFiles } from './journal-files.ts';
 import type { JournalHeader } from './journal-header.ts';
 import { createOwn, openOwn } from './own-files.ts';
 import type { RecordedExchange } from './recorded-exchange.ts';
+import { requestLine } from './request-line.ts';
 
 /** A larger journal file is not sent over the control port. */
 export const journalTextLimitBytes = 256 * 1024 * 1024;
@@ -89,7 +90,7 @@ export class FileJournal implements Journal {
   begin(header: JournalHeader): void {
     // The journal holds message texts: only its owner may read them.
     fchmodSync(this.#file, 0o600);
-    this.#append(header);
+    this.#append(asBytes(header));
   }
 
   watch(watch: JournalWatch): void {
@@ -97,15 +98,16 @@ export class FileJournal implements Journal {
   }
 
   request(exchange: RecordedExchange): void {
-    this.#record(requestEntry(exchange));
+    this.#record(requestLine(exchange));
   }
 
   ended(entry: EndedEntry): void {
-    this.#append(entry);
+    this.#append(asBytes(entry));
   }
 
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void {
-    this.#record({ at: isoTime(atMs), operation, args, result } satisfies OperationEntry);
+    const entry: OperationEntry = { at: isoTime(atMs), operation, args, result };
+    this.#record(asBytes(entry));
   }
 
   text(): string {
@@ -153,18 +155,17 @@ export class FileJournal implements Journal {
     this.#unlock();
   }
 
-  #record(entry: Entry): void {
-    this.#append(entry);
+  #record(line: Buffer): void {
+    this.#append(line);
     this.#inputs++;
     if (this.#watch !== undefined && this.#bytes >= this.#watch.dueBytes) this.#watch.onDue();
   }
 
   /** After a failed write, no input is answered: later ones would replay differently. */
-  #append(line: Entry | JournalHeader): void {
+  #append(line: Buffer): void {
     if (this.#failure !== undefined) throw this.#failure;
-    const bytes = lineBytesOf(line);
-    for (let at = 0; at < bytes.length; ) at += this.#write(bytes, at);
-    this.#bytes += bytes.length;
+    for (let at = 0; at < line.length; ) at += this.#write(line, at);
+    this.#bytes += line.length;
   }
 
   #write(bytes: Uint8Array, at: number): number {
@@ -186,6 +187,10 @@ export class FileJournal implements Journal {
       this.#failure = error as JournalError;
     }
   }
+}
+
+function asBytes(value: object): Buffer {
+  return Buffer.from(lineOf(value));
 }
 
 function openJournal({ journal }: JournalFiles): number {

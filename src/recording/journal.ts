@@ -7,9 +7,10 @@ import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { lineOf } from './journal-checksum.ts';
-import { type EndedEntry, type Entry, requestEntry } from './journal-entry.ts';
+import type { EndedEntry, Entry } from './journal-entry.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
+import { requestLine } from './request-line.ts';
 
 /** The bound of a run in memory. */
 export const rememberedInputs = 10_000;
@@ -66,9 +67,9 @@ export class MemoryJournal implements Journal {
       );
     }
     const lines = this.#inputs.map((input) =>
-      input instanceof RecordedExchange ? requestEntry(input) : input,
+      input instanceof RecordedExchange ? requestLine(input).toString('utf8') : lineOf(input),
     );
-    return [this.#header, ...lines].map(lineOf).join('');
+    return [lineOf(this.#header), ...lines].join('');
   }
 
   async close(): Promise<void> {}
