@@ -1,7 +1,7 @@
 /**
  * Runs a client function once in this process, against its own simulator on virtual time.
  */
-import type { Report } from '../referee/intents-file.ts';
+import { latestReports, type Report } from '../referee/intents-file.ts';
 import { Simulation } from '../simulation/simulation.ts';
 import { type SettingsInput, Simulator } from '../simulator.ts';
 import { credentialsOf } from './credentials.ts';
@@ -67,7 +67,7 @@ export async function runInProcess(
 }
 
 class ClientRun {
-  readonly #reports = new Map<string, Report>();
+  readonly #lines: Report[] = [];
   #open = 0;
   #ending: Ending | undefined;
 
@@ -77,7 +77,7 @@ class ClientRun {
       baseUrl,
       ...credentialsOf(simulator.readyFile()),
       intent: (line) => {
-        this.#reports.set(line.intent, { ...this.#reports.get(line.intent), ...line });
+        this.#lines.push({ ...line });
       },
     };
     const work = async () => client(tools);
@@ -92,7 +92,7 @@ class ClientRun {
   }
 
   get reports(): readonly Report[] | undefined {
-    return this.#reports.size === 0 ? undefined : [...this.#reports.values()];
+    return this.#lines.length === 0 ? undefined : latestReports(this.#lines);
   }
 
   readonly isOver = (): boolean => this.#ending !== undefined;

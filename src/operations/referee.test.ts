@@ -32,12 +32,16 @@ function offline(simulator: Simulator, ...flags: string[]) {
   return judged(simulator.journalText(), ...flags);
 }
 
-async function judged(text: string, ...flags: string[]) {
+function judged(text: string, ...flags: string[]) {
+  return judgedFile('run.ndjson', text, ...flags);
+}
+
+async function judgedFile(name: string, text: string, ...flags: string[]) {
   const folder = temporaryFolder();
-  const [journal, report] = [join(folder, 'run.ndjson'), join(folder, 'report.json')];
-  writeFileSync(journal, text);
+  const [traffic, report] = [join(folder, name), join(folder, 'report.json')];
+  writeFileSync(traffic, text);
   const io = { out: () => {}, error: () => {}, env: {}, version: '1' };
-  await command([journal, '--report', `json=${report}`, ...flags], io);
+  await command([traffic, '--report', `json=${report}`, ...flags], io);
   return JSON.parse(readFileSync(report, 'utf8'));
 }
 
@@ -421,6 +425,36 @@ test('CLIENT-1 --retry-after real counts the seconds of the client on a scaled c
     /^the retry arrived 30\.0 s before the 429 allowed it \(Retry-After: 1\)/,
   );
 });
+
+test.each([
+  [429, 'CLIENT-1'],
+  [503, 'CLIENT-17'],
+])(
+  'a %d with a date as Retry-After asks for a wait, live, in a journal and in a HAR file',
+  async (status, rule) => {
+    const { simulator, call } = controlFixture({ limits: {} });
+    const headers = { 'Retry-After': new Date(simulator.clock.now() + 44_000).toUTCString() };
+    simulator.faults.add({ when: { nth: [1, 4] }, fault: { kind: 'status', status, headers } });
+    for (const id of ['a', 'b']) {
+      sendBy(simulator, 0, { request_id: id });
+      simulator.clock.advance('40s');
+      sendBy(simulator, 0, { request_id: id });
+      simulator.clock.advance('4s');
+      sendBy(simulator, 0, { request_id: id });
+    }
+    const live = simulator.referee();
+    const { json: har } = await call('GET', '/control/har');
+    const reports = [
+      live,
+      await offline(simulator),
+      await judgedFile('run.har', JSON.stringify(har)),
+    ];
+    for (const { rules } of reports) {
+      const { findings } = rules.find(({ id }: { id: string }) => id === rule);
+      expect(findings.map(({ exchanges }: { exchanges: number[] }) => exchanges)).toEqual([[1, 2]]);
+    }
+  },
+);
 
 test('CLIENT-1 an unauthenticated 429 covers its address', async () => {
   const simulator = simulatorWith({ limits: { received: 1 } });

@@ -1,9 +1,9 @@
 /** CLIENT-1, CLIENT-2, CLIENT-17: requests during the wait that a 429 or a 503 asks for. */
 import {
-  contentOf,
   type Exchange,
   isSameMessage,
   isSend,
+  messageOf,
   requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
@@ -49,11 +49,17 @@ function retriesInTime({ exchanges, intents }: ClientRecord, status: 429 | 503):
       .map(([refused, retry]) =>
         finding(
           `the retry arrived ${spanText(endOf(refused) - retry.atMs)} before the ${status} allowed it ` +
-            `(Retry-After: ${refused.retryAfter}): wait that many seconds, counted from the reply`,
+            `(Retry-After: ${refused.retryAfter}): ${adviceOn(refused)}`,
           [refused, retry],
         ),
       ),
   };
+}
+
+function adviceOn({ retryAfter: header = '' }: Exchange): string {
+  return Number.isNaN(Number(header))
+    ? 'wait until that time'
+    : 'wait that many seconds, counted from the reply';
 }
 
 /** Each request with the latest refusal of this status that its client had seen. */
@@ -82,21 +88,21 @@ function keepsQuiet(record: ClientRecord): Judgement {
   const intentOf = new Map(
     intents.all.flatMap((intent) => intent.attempts.map((attempt) => [attempt, intent] as const)),
   );
-  // In a partial record, the same content, or another message under a known id, may be its retry.
+  // In a partial record, the same message, or another one under a known id, may be its retry.
   const isRetry = (one: Exchange, refused: Exchange) =>
     isSend(one)
       ? intentOf.get(one) === intentOf.get(refused) ||
         (isPartial && (isKnown(one) || isLike(one, refused) || isLike(refused, one)))
       : one.target === refused.target && one.credential === refused.credential;
-  const contents = new Map<Intent, ReadonlySet<string>>();
-  const contentsOf = (intent: Intent) => {
-    const known = contents.get(intent) ?? new Set(intent.attempts.map(contentOf));
-    contents.set(intent, known);
+  const messages = new Map<Intent, ReadonlySet<string>>();
+  const messagesOf = (intent: Intent) => {
+    const known = messages.get(intent) ?? new Set(intent.attempts.map(messageOf));
+    messages.set(intent, known);
     return known;
   };
   const isLike = (one: Exchange, other: Exchange) => {
     const intent = intentOf.get(one);
-    return intent !== undefined && contentsOf(intent).has(contentOf(other));
+    return intent !== undefined && messagesOf(intent).has(messageOf(other));
   };
   const firstUse = new Map<string, Exchange>();
   for (const one of exchanges) {

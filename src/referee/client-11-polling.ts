@@ -16,6 +16,8 @@ export const polling: Judges = {
 };
 
 const pollMs = 15_000;
+/** A read that comes this long after the one before it looks something up again, and is no poll. */
+const lookUpMs = 3_600_000;
 
 /** One request after another for the same; what was refused or not seen was no poll. */
 function pollsOf({ exchanges }: ClientRecord, endpoint: string) {
@@ -55,7 +57,7 @@ function stopsPolling(record: ClientRecord): Judgement {
   return {
     exercised: record.exchanges.filter((one) => one.endpoint === 'read' && isFinal(one)).length,
     findings: polls
-      .filter(([earlier]) => isFinal(earlier))
+      .filter(([earlier, later]) => isFinal(earlier) && later.atMs - earlier.atMs < lookUpMs)
       .map(([earlier, later]) =>
         finding(
           `the message was polled again after it was seen ${String(earlier.reply?.['status'])}, which never changes: stop there`,

@@ -3,6 +3,7 @@ import {
   type Exchange,
   isAccepted,
   isInFlight,
+  isRefusal,
   isSend,
   isUnresolved,
   messageOf,
@@ -12,7 +13,6 @@ import {
 import { dayMs, type Intent } from './intents.ts';
 import {
   type ClientRecord,
-  consecutive,
   finding,
   grouped,
   type Judgement,
@@ -28,13 +28,7 @@ export const requestIds: Judges = {
 };
 
 function keepsItsId({ intents }: ClientRecord): Judgement {
-  const several = intents.all.filter(({ attempts }) => attempts.length > 1);
-  const retried = several.flatMap(({ attempts }) =>
-    [...consecutive(attempts, (one) => `${one.caller}\n${messageOf(one)}`)].filter(
-      ([earlier, later]) =>
-        isUnresolved(earlier) && requestIdOf(earlier) !== undefined && !isInFlight(earlier, later),
-    ),
-  );
+  const retried = intents.all.flatMap(retriesOfUncertain);
   return {
     exercised: retried.length,
     findings: retried
@@ -50,6 +44,29 @@ function keepsItsId({ intents }: ClientRecord): Judgement {
         );
       }),
   };
+}
+
+/**
+ * Each attempt with the latest one before it that the service may have queued. A refusal of the same
+ * message under the same id says that it did not, but for a 429: that comes before the service looks
+ * for the id.
+ */
+function retriesOfUncertain({ attempts }: Intent) {
+  const retries: (readonly [uncertain: Exchange, retry: Exchange])[] = [];
+  if (attempts.length < 2) return retries;
+  const uncertain: { readonly key: string; readonly place: number; readonly one: Exchange }[] = [];
+  const settledAt = new Map<string, number>();
+  const isOpen = ({ key, place }: (typeof uncertain)[number]) => place > (settledAt.get(key) ?? -1);
+  for (const [place, one] of attempts.entries()) {
+    const earlier = uncertain.findLast((each) => isOpen(each) && !isInFlight(each.one, one));
+    if (earlier !== undefined) retries.push([earlier.one, one]);
+    const id = requestIdOf(one);
+    if (id === undefined || (one.isSeen && one.status === 429)) continue;
+    const key = `${one.caller}\n${id}\n${messageOf(one)}`;
+    if (isUnresolved(one) && !isRefusal(one)) uncertain.push({ key, place, one });
+    else settledAt.set(key, place);
+  }
+  return retries;
 }
 
 function givesAnId({ exchanges }: ClientRecord): Judgement {

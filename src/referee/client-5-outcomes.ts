@@ -9,6 +9,7 @@ import {
   senderOf,
   wasKnownTo,
 } from './exchange.ts';
+import { IntentNames } from './intent-names.ts';
 import { clearAttempts, type Intent, isAttributable, lastOf } from './intents.ts';
 import type { Report } from './intents-file.ts';
 import {
@@ -101,7 +102,8 @@ function givesNothingUp({ intents, isPartial, reports }: ClientRecord): Judgemen
   if (isPartial) return { exercised: 0, findings: [] };
   const met = intents.all.filter((one) => isAttributable(one) && one.attempts.some(isUnresolved));
   const reported = (reports ?? []).filter(({ reported: outcome }) => outcome !== undefined);
-  const told = new Set(reported.length > 0 ? matching(reported, indexOf(intents.all)) : []);
+  const names = new IntentNames(reports);
+  const told = new Set(reported.length > 0 ? matching(reported, indexOf(intents.all, names)) : []);
   const open = met.filter((intent) => !isSettled(intent) && !told.has(intent));
   return {
     exercised: met.length,
@@ -109,7 +111,8 @@ function givesNothingUp({ intents, isPartial, reports }: ClientRecord): Judgemen
       const last = lastOf(intent);
       const cause = last.isSeen ? `a ${last.status}` : 'a reply that the client did not see';
       return finding(
-        `the message was given up after ${cause}: retry it under the same request_id, or report it as failed`,
+        `the message was given up after ${cause}: retry it under the same request_id, or report it as failed, ` +
+          'in the intents file (--intents FILE) or in toPassReferee({ intents })',
         [last],
       );
     }),
@@ -135,35 +138,55 @@ function reportsTruthfully({
   endsUndelivered,
 }: ClientRecord): Judgement {
   if (isPartial) return { exercised: 0, findings: [] };
-  const failed = readAsFailed(exchanges);
-  const isLost = (id: string | undefined) =>
-    id !== undefined && (endsUndelivered?.(id) === true || failed.has(id));
-  const index = indexOf(intents.all);
+  const read = lastReads(exchanges);
+  const fates: Fates = {
+    isLost: (id) =>
+      id !== undefined && (endsUndelivered?.(id) === true || read.get(id) === 'failed'),
+    lastRead: (id) => read.get(id ?? ''),
+  };
+  const index = indexOf(intents.all, new IntentNames(reports));
   const groups = grouped(reports, (report) => report.request_id ?? contentOfReport(report));
   return {
     exercised: reports.filter(({ reported }) => reported !== undefined).length,
     findings: [...groups.values()].flatMap((group) =>
-      untruths(group, matching(group, index), isLost),
+      untruths(group, matching(group, index), fates),
     ),
   };
+}
+
+/** What became of a message. */
+interface Fates {
+  readonly isLost: (messageId: string | undefined) => boolean;
+  /** The status that the client read last. */
+  readonly lastRead: (messageId: string | undefined) => unknown;
 }
 
 function untruths(
   group: readonly Report[],
   intents: readonly Intent[],
-  isLost: (messageId: string | undefined) => boolean,
+  { isLost, lastRead }: Fates,
 ): readonly Finding[] {
   const attempts = intents.flatMap((one) => one.attempts);
   const accepted = messagesOf(attempts);
   const living = accepted.filter((one) => !isLost(messageIdOf(one)));
-  const saidAccepted = group.filter(({ reported }) => reported === 'accepted');
+  const saidDelivered = group.filter(({ reported }) => reported === 'delivered');
+  const saidAccepted = [
+    ...saidDelivered,
+    ...group.filter(({ reported }) => reported === 'accepted'),
+  ];
   const saidFailed = group.filter(({ reported }) => reported === 'failed');
   const findings: Finding[] = [];
   const count = accepted.length > 0 ? `only ${accepted.length} such` : 'no such';
   const noun = accepted.length > 1 ? 'messages' : 'message';
-  for (const { intent } of saidAccepted.slice(accepted.length)) {
-    const what = `${intent} was reported as accepted, but the service accepted ${count} ${noun}: report what the reply says`;
+  for (const { intent, reported } of saidAccepted.slice(accepted.length)) {
+    const what = `${intent} was reported as ${reported}, but the service accepted ${count} ${noun}: report what the reply says`;
     findings.push(finding(what, attempts));
+  }
+  const delivered = accepted.filter((one) => lastRead(messageIdOf(one)) === 'delivered').length;
+  for (const { intent } of saidDelivered.slice(delivered, accepted.length)) {
+    const shown = accepted.map((one) => lastRead(messageIdOf(one)) ?? 'never read');
+    const what = `${intent} was reported as delivered, but the client never read that (last status: ${[...new Set(shown)].join(', ')}): read the message until it is delivered`;
+    findings.push(finding(what, accepted));
   }
   const mayLive = group.length - saidFailed.length;
   if (living.length > mayLive) {
@@ -175,29 +198,28 @@ function untruths(
   return findings;
 }
 
-/** The messages of which the client last read `failed`. */
-function readAsFailed(exchanges: readonly Exchange[]): ReadonlySet<string> {
-  const failed = new Set<string>();
+/** The status of each message that the client read last. */
+function lastReads(exchanges: readonly Exchange[]): ReadonlyMap<string, unknown> {
+  const read = new Map<string, unknown>();
   for (const one of exchanges) {
     const id = messageIdOf(one);
-    if (one.endpoint !== 'read' || one.status !== 200 || id === undefined) continue;
-    if (one.reply?.['status'] === 'failed') failed.add(id);
-    else failed.delete(id);
+    if (one.endpoint !== 'read' || one.status !== 200 || !one.isSeen || id === undefined) continue;
+    read.set(id, one.reply?.['status']);
   }
-  return failed;
+  return read;
 }
 
 /** Intents by what a report names: their places in the record. */
 interface Index {
   readonly all: readonly Intent[];
-  readonly byId: ReadonlyMap<string, ReadonlySet<number>>;
+  readonly byName: ReadonlyMap<string, ReadonlySet<number>>;
   readonly byContent: ReadonlyMap<string, ReadonlySet<number>>;
   /** By the content of an attempt without a `request_id`. */
   readonly byBareContent: ReadonlyMap<string, ReadonlySet<number>>;
 }
 
-function indexOf(all: readonly Intent[]): Index {
-  const [byId, byContent, byBareContent] = [places(), places(), places()];
+function indexOf(all: readonly Intent[], names: IntentNames): Index {
+  const [byName, byContent, byBareContent] = [places(), places(), places()];
   const add = (index: Map<string, Set<number>>, key: string, place: number) => {
     const known = index.get(key);
     if (known === undefined) index.set(key, new Set([place]));
@@ -208,11 +230,12 @@ function indexOf(all: readonly Intent[]): Index {
       const id = requestIdOf(one);
       const content = contentOfSend(one);
       add(byContent, content, place);
+      const name = id === undefined ? undefined : names.of(one, id);
       if (id === undefined) add(byBareContent, content, place);
-      else add(byId, id, place);
+      else if (name !== undefined) add(byName, name, place);
     }
   }
-  return { all, byId, byContent, byBareContent };
+  return { all, byName, byContent, byBareContent };
 }
 
 function places(): Map<string, Set<number>> {
@@ -220,7 +243,7 @@ function places(): Map<string, Set<number>> {
 }
 
 /**
- * The intents of the reports, in order: by `request_id` where both have one, else by content.
+ * The intents of the reports, in order: by name where both have a `request_id`, else by content.
  */
 function matching(reports: readonly Report[], index: Index): readonly Intent[] {
   const found = new Set<ReadonlySet<number>>();
@@ -230,7 +253,7 @@ function matching(reports: readonly Report[], index: Index): readonly Intent[] {
     const sources =
       id === undefined
         ? [index.byContent.get(content)]
-        : [index.byId.get(id), index.byBareContent.get(content)];
+        : [index.byName.get(report.intent), index.byBareContent.get(content)];
     for (const source of sources) if (source !== undefined) found.add(source);
   }
   const ordered = [...new Set([...found].flatMap((source) => [...source]))].sort((a, b) => a - b);

@@ -33,9 +33,9 @@ export interface Exchange {
   readonly status: number;
   /** True if a fault chose the status, whatever the request was. Unknown in a HAR file. */
   readonly isForced?: boolean;
-  /** `Retry-After` of a 429, in milliseconds of the service's clock. */
+  /** The wait that a 429 or a 503 asks for, in milliseconds of the service's clock. */
   readonly retryAfterMs: number | undefined;
-  /** The same as the header had it. */
+  /** Its header `Retry-After`: seconds, or an HTTP date. */
   readonly retryAfter: string | undefined;
   /** The reply's body where it is a JSON object. */
   readonly reply: Readonly<Record<string, unknown>> | undefined;
@@ -67,6 +67,19 @@ export const refusedForGood: readonly number[] = [400, 401, 402, 403, 404];
 /** After it the client cannot know its message queued: it must retry, or say that it gives up. */
 export function isUnresolved({ status, isSeen }: Exchange): boolean {
   return !isSeen || status === 429 || status >= 500;
+}
+
+/**
+ * A documented refusal that the client saw: the service queued nothing for this request (CLIENT-3).
+ */
+export function isRefusal(one: Exchange): boolean {
+  const { status, isSeen } = one;
+  return isSeen && ((status >= 400 && status < 500) || isInactive(one));
+}
+
+/** A 503 of a deactivated SIM, whatever the shape of its body. */
+export function isInactive({ status, isSeen, reply }: Exchange): boolean {
+  return isSeen && status === 503 && JSON.stringify(reply ?? '').includes('device_inactive');
 }
 
 /** The caller's idempotency key; undefined if it sent no key. */

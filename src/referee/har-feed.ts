@@ -141,7 +141,7 @@ function exchangeOf(
     text,
     body: objectIn(text),
     status,
-    retryAfterMs: waitMs(header, 1),
+    retryAfterMs: waitMs(header, 1, atMs),
     retryAfter: header,
     reply: objectIn(hidden(plainJson(replyText))),
     // Recorders write status 0 where no whole reply came.

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { UsageError } from '../commands/command-error.ts';
+import { many } from '../commands/table.ts';
 import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 import { readText } from '../config/world-file.ts';
 
@@ -14,41 +15,52 @@ export const reportSchema = z.strictObject({
   from: z.string(),
   message: z.string(),
   request_id: z.string().exactOptional(),
-  reported: z.enum(['accepted', 'failed']).exactOptional(),
+  reported: z.enum(['accepted', 'delivered', 'failed']).exactOptional(),
 });
 export type Report = z.output<typeof reportSchema> & {
-  /** All ids that the lines of the intent name. */
-  readonly requestIds?: readonly string[];
+  /** Every line of the intent; by default this one alone. */
+  readonly lines?: readonly Report[];
 };
 
-/** Throws a UsageError that names the line, and every mistake in it. */
+/** Throws a UsageError that names every mistake of every line. */
 export function readIntentsFile(path: string): Report[] {
   const text = readText(path, '--intents');
-  const lines = [...text.split('\n').entries()].filter(([, line]) => line.trim() !== '');
-  return latestReports(lines.map(([at, line]) => lineOf(line, `${path}: line ${at + 1}`)));
-}
-
-/** One report of each intent: its last line counts, and it keeps all ids. */
-export function latestReports(reports: readonly Report[]): Report[] {
-  const byIntent = new Map<string, Report>();
-  for (const report of reports) {
-    const earlier = byIntent.get(report.intent);
-    const ids = new Set(earlier?.requestIds);
-    if (report.request_id !== undefined) ids.add(report.request_id);
-    byIntent.set(report.intent, { ...earlier, ...report, requestIds: [...ids] });
+  const reports: Report[] = [];
+  const mistakes: string[] = [];
+  for (const [at, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const reading = lineOf(line);
+    if (Array.isArray(reading))
+      mistakes.push(...reading.map((one) => `${path}: line ${at + 1}: ${one}`));
+    else reports.push(reading);
   }
-  return [...byIntent.values()];
+  const more = mistakes.splice(shownMistakes).length;
+  if (more > 0) mistakes.push(`${path}: and ${many(more, 'more mistake')}`);
+  if (mistakes.length > 0) throw new UsageError(...mistakes);
+  return latestReports(reports);
 }
 
-function lineOf(line: string, place: string): Report {
+const shownMistakes = 100;
+
+/** One report of each intent: its last line counts, and it keeps all lines. */
+export function latestReports(reports: readonly Report[]): Report[] {
+  const linesOf = new Map<string, Report[]>();
+  for (const report of reports) {
+    const lines = linesOf.get(report.intent);
+    if (lines === undefined) linesOf.set(report.intent, [report]);
+    else lines.push(report);
+  }
+  return [...linesOf.values()].map((lines) => Object.assign({}, ...lines, { lines }) as Report);
+}
+
+/** The report of a line, or its mistakes. */
+function lineOf(line: string): Report | string[] {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    throw new UsageError(`${place}: not a JSON object`);
+    return ['not a JSON object'];
   }
   const reading = reportSchema.safeParse(value, { reportInput: true });
-  if (reading.success) return reading.data;
-  const mistakes = mistakesOf(reading.error).map((mistake) => `${place}: ${mistakeLine(mistake)}`);
-  throw new UsageError(...mistakes);
+  return reading.success ? reading.data : mistakesOf(reading.error).map(mistakeLine);
 }

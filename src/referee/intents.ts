@@ -3,7 +3,8 @@
  * Two sends belong to one intent if they carry the same `request_id`, if the intents file gives
  * their ids one name, or, where one has no id, if their contents are the same and the earlier one
  * was not confirmed before the later one arrived. A new `request_id` continues an earlier intent of
- * the same content that was left unresolved, if the earlier id is never used again (CLIENT-3).
+ * the same content that was left unresolved, if the earlier id is never used again; after a 503
+ * `device_inactive` another sender continues it, too.
  * Runs in one pass; each send looks at few intents.
  */
 import { atOnce } from '../sim/at-once.ts';
@@ -12,6 +13,7 @@ import {
   type Exchange,
   isAccepted,
   isConfirmed,
+  isInactive,
   isInFlight,
   isSameMessage,
   isSend,
@@ -21,6 +23,7 @@ import {
   requestIdOf,
   wasKnownTo,
 } from './exchange.ts';
+import { IntentNames } from './intent-names.ts';
 import type { Report } from './intents-file.ts';
 
 export interface Intent {
@@ -39,6 +42,8 @@ export interface Intent {
 
 /** An intent while its attempts are gathered, with what later sends ask of it. */
 interface Gathered extends Intent {
+  /** In the client's file, of its latest named attempt. */
+  name: string | undefined;
   /** The last number of a send that came before any confirmed attempt's reply had left. */
   openUntil: number;
 }
@@ -53,6 +58,13 @@ interface Use {
   /** The latest 202 under the id, and the latest 202 or 200. */
   created: Exchange | undefined;
   accepted: Exchange | undefined;
+}
+
+/** What is known of a name in the client's file. */
+interface NamedIntents {
+  latest: Gathered;
+  readonly ids: Set<string>;
+  readonly byMessage: Map<string, Gathered>;
 }
 
 /** One `request_id` that carries two messages. */
@@ -96,37 +108,37 @@ class Grouping {
   readonly #sends: readonly Exchange[];
   readonly #isPartial: boolean;
   readonly #isCutAtStart: boolean;
-  /** All ids of the intent that the client's own file gives an id to. */
-  readonly #named: ReadonlyMap<string, readonly string[]>;
+  readonly #names: IntentNames;
   readonly #all: Gathered[] = [];
   readonly #reuses: Reuse[] = [];
   readonly #uses = new Map<string, Use>();
   readonly #intentOf = new Map<Exchange, Gathered>();
   /** By content: intents without a `request_id` that were not confirmed yet. */
   readonly #bare = new Map<string, Gathered[]>();
-  /** By content: intents left unresolved whose `request_id` does not come again. */
+  /**
+   * By content: intents left unresolved whose `request_id` does not come again. By message alone
+   * those whose sender's SIM is deactivated.
+   */
   readonly #left = new Map<string, Gathered[]>();
   /** By `request_id` alone: intents of callers without an account. */
   readonly #strangers = new Map<string, Gathered[]>();
-  /** By name in the client's file, caller and message: the latest intent. */
-  readonly #namedIntents = new Map<readonly string[], Map<string, Gathered>>();
+  /** By name in the client's file. */
+  readonly #named = new Map<string, NamedIntents>();
+  /** The number of the last send under an id of a caller, and under a name. */
   readonly #lastUse = new Map<string, number>();
+  readonly #lastOfName = new Map<string, number>();
 
-  constructor(
-    sends: readonly Exchange[],
-    { isPartial, isCutAtStart = false, reports = [] }: Knowledge,
-  ) {
+  constructor(sends: readonly Exchange[], { isPartial, isCutAtStart = false, reports }: Knowledge) {
     this.#sends = sends;
     this.#isPartial = isPartial;
     this.#isCutAtStart = isCutAtStart;
-    this.#named = new Map(
-      reports.flatMap(({ request_id: id, requestIds = id === undefined ? [] : [id] }) =>
-        requestIds.map((one) => [one, requestIds] as const),
-      ),
-    );
+    this.#names = new IntentNames(reports);
     for (const send of sends) {
       const id = requestIdOf(send);
-      if (id !== undefined) this.#lastUse.set(idKey(send, id), send.number);
+      if (id === undefined) continue;
+      this.#lastUse.set(idKey(send, id), send.number);
+      const name = this.#names.of(send, id);
+      if (name !== undefined) this.#lastOfName.set(name, send.number);
     }
   }
 
@@ -164,11 +176,7 @@ class Grouping {
 
   #noteUse(intent: Gathered, send: Exchange, id: string): void {
     const message = messageOf(send);
-    const names = this.#named.get(id);
-    if (names !== undefined) {
-      const intents = this.#namedIntents.get(names) ?? new Map<string, Gathered>();
-      this.#namedIntents.set(names, intents.set(idKey(send, message), intent));
-    }
+    this.#noteName(intent, message, id, this.#names.of(send, id));
     const use = this.#useOf(send, id);
     if (use.byMessage.get(message)?.includes(intent) !== true) push(use.byMessage, message, intent);
     if (isAccepted(send)) {
@@ -176,6 +184,16 @@ class Grouping {
       if (use.latest === intent) use.isLatestAccepted = true;
     }
     if (send.status === 202) use.created = send;
+  }
+
+  #noteName(intent: Gathered, message: string, id: string, name: string | undefined): void {
+    if (name === undefined) return;
+    intent.name = name;
+    const named = this.#named.get(name) ?? { latest: intent, ids: new Set(), byMessage: new Map() };
+    this.#named.set(name, named);
+    named.latest = intent;
+    named.ids.add(id);
+    named.byMessage.set(message, intent);
   }
 
   #useOf(send: Exchange, id: string): Use {
@@ -191,14 +209,14 @@ class Grouping {
     return use;
   }
 
-  /** First what is certain: the same message under this id, or under one of the same name. */
+  /** First what is certain: the same message under this id, or an id of the same name. */
   #ofId(send: Exchange, content: string, id: string): Gathered | undefined {
     const use = this.#uses.get(idKey(send, id));
     const held = use && heldUnder(use, send);
     const same = use && this.#sameId(send, use, held);
     if (same !== undefined) return same;
-    const other = this.#namedAlike(send, id);
-    if (other !== undefined) return this.#giveId(other, send, id);
+    const named = this.#namedAlike(send, id, use !== undefined);
+    if (named !== undefined) return this.#giveId(named, send, id);
     if (use === undefined) return this.#moved(send, id) ?? this.#ofContent(send, content, id);
     if (this.#isCutAtStart) return undefined;
     // The id is free a day after a message was accepted under it. A client that has seen the
@@ -220,21 +238,26 @@ class Grouping {
     return moved && this.#giveId(moved, send, id);
   }
 
-  /** The intent of another id that the client's file gives to the same intent. */
-  #namedAlike(send: Exchange, id: string): Gathered | undefined {
-    const names = this.#named.get(id);
-    return names && this.#namedIntents.get(names)?.get(idKey(send, messageOf(send)));
+  /**
+   * The intent to which the client's file gives the id. What a caller sends under an id that it has
+   * used before can be another message; what two accounts send under one id, too.
+   */
+  #namedAlike(send: Exchange, id: string, isUsed: boolean): Gathered | undefined {
+    const named = this.#named.get(this.#names.of(send, id) ?? '');
+    const same = named?.byMessage.get(messageOf(send));
+    if (same !== undefined || isUsed || this.#isCutAtStart) return same;
+    return named?.ids.has(id) === true ? undefined : named?.latest;
   }
 
   /** A new intent, still without its first attempt. */
   #begin(send: Exchange, content: string, requestId: string | undefined): Gathered {
     const intent: Gathered = {
       content,
+      name: undefined,
       attempts: [],
       requestId,
       openUntil: Number.POSITIVE_INFINITY,
-      unclearFrom:
-        this.#isClear(content, requestId) && send.text !== '' ? Number.POSITIVE_INFINITY : 0,
+      unclearFrom: this.#isClear(send, content) && send.text !== '' ? Number.POSITIVE_INFINITY : 0,
     };
     this.#all.push(intent);
     if (requestId === undefined) push(this.#bare, content, intent);
@@ -246,16 +269,20 @@ class Grouping {
   }
 
   /** False if what the record lacks could show that the send continues an earlier intent. */
-  #isClear(content: string, requestId: string | undefined): boolean {
-    if (requestId !== undefined) return true;
-    return !this.#isCutAtStart && !(this.#isPartial && this.#left.has(content));
+  #isClear(send: Exchange, content: string): boolean {
+    if (requestIdOf(send) !== undefined) return true;
+    const mayGoOn = this.#left.has(content) || this.#left.has(messageOf(send));
+    return !this.#isCutAtStart && !(this.#isPartial && mayGoOn);
   }
 
   /** After its last use, an unresolved intent may go on under another `request_id`. */
   #noteIfLeft(intent: Gathered, send: Exchange, content: string): void {
     if (intent.requestId === undefined || !isUnresolved(send)) return;
     const lastUse = this.#lastUse.get(idKey(send, intent.requestId)) ?? 0;
-    if (lastUse <= send.number) push(this.#left, content, intent);
+    const lastOfName = this.#lastOfName.get(intent.name ?? '') ?? 0;
+    if (Math.max(lastUse, lastOfName) > send.number) return;
+    push(this.#left, content, intent);
+    if (isInactive(send)) push(this.#left, messageOf(send), intent);
   }
 
   #ofContent(send: Exchange, content: string, id: string | undefined): Gathered | undefined {
@@ -271,7 +298,8 @@ class Grouping {
     );
     if (open !== undefined) return id === undefined ? open : this.#giveId(open, send, id);
     // A partial record may still show the earlier id's own retry.
-    return this.#isPartial ? undefined : this.#renamed(send, content, id);
+    if (this.#isPartial) return undefined;
+    return this.#renamed(send, content, id) ?? this.#renamed(send, messageOf(send), id);
   }
 
   #openBare(send: Exchange, content: string): readonly Gathered[] {
@@ -292,17 +320,17 @@ class Grouping {
 
   #renamed(send: Exchange, content: string, id: string | undefined): Gathered | undefined {
     const left = this.#left.get(content) ?? [];
+    while (left[0] !== undefined && !isUnresolved(lastOf(left[0]))) left.shift();
+    const name = id === undefined ? undefined : this.#names.of(send, id);
     const at = left.findIndex(
-      (one) => !isInFlight(lastOf(one), send) && !this.#areNamedApart(one.requestId, id),
+      (one) =>
+        isUnresolved(lastOf(one)) &&
+        !isInFlight(lastOf(one), send) &&
+        // The client's file does not give the two to two intents.
+        (one.name === undefined || name === undefined || one.name === name),
     );
     const [intent] = at < 0 ? [] : left.splice(at, 1);
     return intent === undefined || id === undefined ? intent : this.#giveId(intent, send, id);
-  }
-
-  /** True if the client's file gives the two ids to two intents. */
-  #areNamedApart(a: string | undefined, b: string | undefined): boolean {
-    const [first, second] = [this.#named.get(a ?? ''), this.#named.get(b ?? '')];
-    return first !== undefined && second !== undefined && first !== second;
   }
 
   #sameId(send: Exchange, use: Use, held: Exchange | undefined): Gathered | undefined {

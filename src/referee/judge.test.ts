@@ -6,6 +6,7 @@ import type { ClientRuleId } from '../ledger/rules.ts';
 import type { Exchange } from './exchange.ts';
 import { latestReports } from './intents-file.ts';
 import { type JudgeOptions, judge } from './judge.ts';
+import { waitMs } from './traffic.ts';
 
 interface Line {
   readonly id?: string;
@@ -17,6 +18,8 @@ interface Line {
   readonly tookMs?: number;
   readonly account?: string;
   readonly isOpenAtEnd?: true;
+  readonly from?: string;
+  readonly code?: string;
 }
 
 const dayMs = 86_400_000;
@@ -25,7 +28,8 @@ const startMs = Date.parse('2026-01-10T00:00:00.000Z');
 /** A send at `atMs` after the start; 202 unless the line says otherwise. */
 function send(atMs: number, line: Line = {}): Exchange {
   const { id, message = 'Hello', status = 202, after, lost, tookMs = 0, account = 'acme' } = line;
-  const body = { to: '+12025550123', from: '+12025550101', message, ...(id && { request_id: id }) };
+  const { from = '+12025550101', code = 'no' } = line;
+  const body = { to: '+12025550123', from, message, ...(id && { request_id: id }) };
   const messageId = line.messageId ?? `m-${id ?? message}`;
   return {
     number: 0,
@@ -45,7 +49,7 @@ function send(atMs: number, line: Line = {}): Exchange {
     status,
     retryAfterMs: after === undefined ? undefined : after * 1_000,
     retryAfter: after === undefined ? undefined : String(after),
-    reply: status < 300 ? { message_id: messageId, status: 'queued' } : { detail: 'no' },
+    reply: status < 300 ? { message_id: messageId, status: 'queued' } : { code, detail: 'no' },
     isSeen: lost === undefined,
     showsKey: false,
   };
@@ -565,4 +569,138 @@ test('CLIENT-1 a message accepted under another id leaves the new id with its in
   ];
   expect(verdicts(lines, { isPartial: true }).of('CLIENT-1').verdict).toBe('failed');
   expect(verdicts(lines).of('CLIENT-1').verdict).toBe('failed');
+});
+
+const inactive = { status: 503, code: 'device_inactive' } as const;
+
+test.each([
+  ['a 429', { status: 429, after: 1 }],
+  ['a 503 device_inactive', inactive],
+  ['a 400', { status: 400 }],
+])('CLIENT-3 a new id after %s that was seen is no mistake', (_, refusal) => {
+  const lines = [send(0, { id: 'a', ...refusal }), send(9_000, { id: 'b' })];
+  const named = verdicts(lines, { reports: bothIds, isStrict: true });
+  expect(named.broken.filter((id) => id !== 'CLIENT-15')).toEqual([]);
+  expect(verdicts(lines).broken.filter((id) => id !== 'CLIENT-15')).toEqual([]);
+  const unseen = [send(0, { id: 'a', ...refusal, lost: true }), send(9_000, { id: 'b' })];
+  expect(verdicts(unseen, { reports: bothIds }).broken).toContain('CLIENT-3');
+});
+
+test('CLIENT-3 a 503 that is no documented refusal may have queued the message', () => {
+  const lines = [send(0, { id: 'a', status: 503 }), send(9_000, { id: 'b' })];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-3']);
+});
+
+test('CLIENT-3 a 429 does not say what became of an unseen send before it', () => {
+  const lines = [
+    send(0, { id: 'a', lost: true }),
+    send(1_000, { id: 'a', status: 429, after: 1 }),
+    send(9_000, { id: 'b', messageId: '2' }),
+  ];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-3', 'CLIENT-5']);
+  const replayed = { ...send(9_000, { id: 'a' }), status: 200 };
+  expect(verdicts([...lines.slice(0, 2), replayed]).broken).toEqual([]);
+});
+
+test('CLIENT-3 an id that a refusal has burned leaves no way but a new one', () => {
+  const lines = [
+    send(0, { id: 'a', ...inactive }),
+    send(60_000, { id: 'a', ...inactive }),
+    send(120_000, { id: 'b' }),
+  ];
+  expect(verdicts(lines).broken).toEqual([]);
+});
+
+test('CLIENT-9 another SIM goes on with what a deactivated one refused', () => {
+  const other = { id: 'b', from: '+12025550102' };
+  const lines = [send(0, { id: 'a', ...inactive }), send(1_000, other)];
+  expect(verdicts(lines).broken).toEqual([]);
+  const busy = [send(0, { id: 'a', status: 503 }), send(1_000, other)];
+  expect(verdicts(busy).broken).toEqual(['CLIENT-9']);
+});
+
+test.each([
+  ['reworded', { message: 'Hello (2)' }],
+  ['from another account', { account: 'globex', from: '+12025550199' }],
+])('CLIENT-5 two ids of one name are one message: %s', (_, other) => {
+  const again = send(1_000, { id: 'b', messageId: '2', ...other });
+  const both = [send(0, { id: 'a', messageId: '1' }), again];
+  expect(verdicts(both).broken).toEqual([]);
+  expect(verdicts(both, { reports: bothIds }).broken).toEqual(['CLIENT-5']);
+  const lost = [send(0, { id: 'a', messageId: '1', lost: true }), again];
+  expect(verdicts(lost, { reports: bothIds }).broken).toEqual(['CLIENT-3', 'CLIENT-5']);
+});
+
+test('CLIENT-5 a message that goes out over two accounts under one id is sent twice', () => {
+  const reports = [{ ...ofOrder, request_id: 'a', reported: 'accepted' }] as const;
+  const other = { id: 'a', account: 'globex', from: '+12025550199', messageId: '2' };
+  const lines = [send(0, { id: 'a', lost: true }), send(1_000, other)];
+  expect(verdicts(lines).broken).toEqual(['CLIENT-9']);
+  expect(verdicts(lines, { reports }).broken).toEqual(['CLIENT-5']);
+});
+
+test('two accounts may give equal ids to different messages', () => {
+  const ofGlobex = { intent: 'bill-1', to: '+12025550123', from: '+12025550199', message: 'Pay' };
+  const bill = { account: 'globex', from: ofGlobex.from, message: 'Pay', messageId: '2' } as const;
+  const lines = [send(0, { id: 'a', messageId: '1' }), send(1_000, { id: 'a', ...bill })];
+  const accepted = { request_id: 'a', reported: 'accepted' } as const;
+  const listed = latestReports([
+    { ...ofOrder, ...accepted },
+    { ...ofGlobex, ...accepted },
+  ]);
+  for (const reports of [listed, listed.slice(0, 1)]) {
+    expect(verdicts(lines, { reports }).broken).toEqual([]);
+  }
+  const [first, second] = lines as [Exchange, Exchange];
+  const refused = [first, { ...second, status: 403 }];
+  expect(verdicts(refused, { reports: listed }).broken).toEqual(['CLIENT-10']);
+});
+
+const dateOf = (atMs: number) => new Date(startMs + atMs).toUTCString();
+
+test.each([
+  [429, 'CLIENT-1', dateOf(44_000)],
+  [429, 'CLIENT-1', 'Saturday, 10-Jan-26 00:00:44 GMT'],
+  [429, 'CLIENT-1', 'Sat Jan 10 00:00:44 2026'],
+  [503, 'CLIENT-17', dateOf(44_000)],
+] as const)('a %d with Retry-After as a date asks for a wait: %s, %s', (status, rule, header) => {
+  const retryAfterMs = waitMs(header, 60, startMs);
+  expect(retryAfterMs).toBe(44_000);
+  const refused = { ...send(0, { id: 'a', status }), retryAfter: header, retryAfterMs };
+  const early = verdicts([refused, send(43_999, { id: 'a' })]);
+  expect(early.what(rule)[0]).toMatch(/: wait until that time \(at /);
+  expect(verdicts([refused, send(44_000, { id: 'a' })]).broken).toEqual([]);
+});
+
+test('a Retry-After that says nothing asks for no wait', () => {
+  for (const header of ['', 'soon', '-1', 'Sat', 'Satan 7 GMT', 'NaN']) {
+    expect(waitMs(header, 1, startMs)).toBeUndefined();
+  }
+  expect(waitMs(dateOf(-1_000), 1, startMs)).toBe(0);
+});
+
+test('CLIENT-10 delivered is what a read has shown as delivered', () => {
+  const reports = [{ ...ofOrder, request_id: 'a', reported: 'delivered' }] as const;
+  const sent = send(0, { id: 'a', messageId: 'm-1' });
+  const read = (status: string) => get(60_000, 'read', { reply: { message_id: 'm-1', status } });
+  expect(verdicts([sent, read('delivered')], { reports }).broken).toEqual([]);
+  expect(verdicts([sent, read('sent')], { reports }).what('CLIENT-10')[0]).toMatch(
+    /^order-17 was reported as delivered, but the client never read that \(last status: sent\)/,
+  );
+  expect(verdicts([sent], { reports }).what('CLIENT-10')[0]).toContain('(last status: never read)');
+  const refused = [send(0, { id: 'a', status: 403 })];
+  expect(verdicts(refused, { reports }).what('CLIENT-10')).toEqual([
+    expect.stringMatching(/^order-17 was reported as delivered, but the service accepted no such/),
+  ]);
+});
+
+test('CLIENT-12 a read an hour after the last one is a look-up, not a poll', () => {
+  const final = get(0, 'read', { reply: { message_id: 'm-1', status: 'delivered' } });
+  expect(verdicts([final, get(3_599_999, 'read')]).broken).toEqual(['CLIENT-12']);
+  expect(verdicts([final, get(3_600_000, 'read'), get(dayMs, 'read')]).broken).toEqual([]);
+});
+
+test('CLIENT-9 names the places where a client says that it gave up', () => {
+  const [what] = verdicts([send(0, { id: 'a', status: 503 })]).what('CLIENT-9');
+  expect(what).toMatch(/--intents FILE.* toPassReferee\(\{ intents \}\)/);
 });

@@ -22,7 +22,7 @@ export interface PassRefereeOptions {
     readonly from: string;
     readonly message: string;
     readonly request_id?: string;
-    readonly reported?: 'accepted' | 'failed';
+    readonly reported?: 'accepted' | 'delivered' | 'failed';
   }[];
 }
 

@@ -69,7 +69,7 @@ export function exchangeOf(recorded: RecordedExchange, keys: KeyTexts): Made {
     body: objectIn(text),
     status,
     isForced: recorded.isForced,
-    retryAfterMs: waitMs(header, recorded.waitRate),
+    retryAfterMs: waitMs(header, recorded.waitRate, atMs),
     retryAfter: header,
     reply,
     isSeen: end?.isSeen !== false && delivery?.cut === undefined && isWhole,

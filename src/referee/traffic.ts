@@ -25,10 +25,21 @@ export function asksForWait(status: number): boolean {
   return status === 429 || status === 503;
 }
 
-/** `Retry-After` in whole seconds, as milliseconds of the service's clock. */
-export function waitMs(header: string | undefined, rate: number): number | undefined {
-  const seconds = header === undefined ? Number.NaN : Number(header);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 * rate : undefined;
+/** The three forms of a date in RFC 9110; the oldest names no zone, as all are GMT. */
+const dateForms = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? [\w -]*\d\d:\d\d:\d\d(?: GMT| \d{4})$/;
+
+/**
+ * The wait that a `Retry-After` asks for, in milliseconds of the service's clock. `rate`: the
+ * service's seconds in each second of the header. A date counts on the service's clock itself.
+ */
+export function waitMs(header: string | undefined, rate: number, atMs: number): number | undefined {
+  if (header === undefined || header.trim() === '') return undefined;
+  const seconds = Number(header);
+  if (Number.isFinite(seconds)) return seconds >= 0 ? seconds * 1_000 * rate : undefined;
+  const untilMs = dateForms.test(header)
+    ? Date.parse(`${header.replace(/ GMT$/, '')} GMT`)
+    : Number.NaN;
+  return Number.isNaN(untilMs) ? undefined : Math.max(0, untilMs - atMs);
 }
 
 /** A reply that a fault garbled: the beginning of a JSON text, or no JSON where all went well. */

@@ -72,7 +72,7 @@ export interface Job {
   readonly report: (
     message: Message,
     requestId: string | undefined,
-    reported: 'accepted' | 'failed',
+    reported: 'accepted' | 'delivered' | 'failed',
   ) => void;
   /** For what a team does by hand: a second key, a SIM plugged in, the service's clock. */
   readonly simulator: Simulator;

@@ -36,7 +36,7 @@ export function runOf(simulator: Simulator, intents: readonly string[]): Run {
 export function intentLine(
   { intent, to, from, message }: Message,
   requestId: string | undefined,
-  reported: 'accepted' | 'failed',
+  reported: 'accepted' | 'delivered' | 'failed',
 ): string {
   const id = requestId === undefined ? {} : { request_id: requestId };
   return JSON.stringify({ intent, to, from, message, ...id, reported });
