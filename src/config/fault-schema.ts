@@ -103,6 +103,9 @@ const kindSchema = z.discriminatedUnion('kind', [
     .describe('another status'),
   z.strictObject({ kind: z.literal('refuse') }).describe('closed before it is accepted'),
   z.strictObject({ kind: z.literal('reset') }).describe('reset before it is accepted'),
+  z
+    .strictObject({ kind: z.literal('lost_request') })
+    .describe('never handled; open until the client closes it'),
   z.strictObject({ kind: z.literal('lost_response') }).describe('accepted, then closed'),
   z.strictObject({ kind: z.literal('hang') }).describe('accepted, never answered'),
   z.strictObject({ kind: z.literal('truncate') }).describe('half of the reply'),

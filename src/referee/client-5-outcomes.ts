@@ -43,15 +43,16 @@ function sendsOnce({ intents }: ClientRecord): Judgement {
 
 /**
  * The first acceptance of each message: each 202, and a 200 that shows a message which no 202 made.
- * A garbled 202 does not say which message it made; it may be that one.
+ * A garbled 202 does not say which message it made; such a 200 takes its place.
  */
 function messagesOf(attempts: readonly Exchange[]): readonly Exchange[] {
   const created = firstOfEach(attempts.filter(({ status }) => status === 202));
   const known = new Set(created.map(messageIdOf));
-  const unknown = created.filter((one) => messageIdOf(one) === undefined).length;
+  const unknown = created.filter((one) => messageIdOf(one) === undefined);
   const replays = attempts.filter((one) => one.status === 200 && messageIdOf(one) !== undefined);
   const shown = firstOfEach(replays).filter((one) => !known.has(messageIdOf(one)));
-  return [...created, ...shown.slice(unknown)];
+  const named = created.filter((one) => messageIdOf(one) !== undefined);
+  return [...named, ...unknown.slice(shown.length), ...shown];
 }
 
 /** The first of each `message_id`, and all that have none. */

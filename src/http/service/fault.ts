@@ -24,6 +24,8 @@ export type FaultKind =
   | { readonly kind: 'refuse' }
   /** As `refuse`, with a TCP reset. */
   | { readonly kind: 'reset' }
+  /** Never handled, and never answered: the connection stays open until the client closes it. */
+  | { readonly kind: 'lost_request' }
   /** Accepted, then closed. */
   | { readonly kind: 'lost_response' }
   /** Accepted, then never answered. */

@@ -95,7 +95,11 @@ export class Faults {
     fault: Unhandled,
   ): Handled {
     const key = authenticate(world, request.authorization);
-    if (fault.kind !== 'status') return { endpoint, key, reply: unserved[fault.kind] };
+    if (fault.kind !== 'status') {
+      const reply = unserved[fault.kind];
+      // An object of its own: the delivery says which request is under way.
+      return { endpoint, key, reply: { ...reply, delivery: { ...reply.delivery } } };
+    }
     if (fault.status !== tooMany || fault.headers !== undefined) {
       return { endpoint, key, reply: forced(fault), isForced: true };
     }
@@ -112,15 +116,12 @@ export class Faults {
 }
 
 type Forced = Extract<FaultKind, { kind: 'status' }>;
-type Unhandled = Forced | Extract<FaultKind, { kind: 'refuse' | 'reset' }>;
+type Unhandled = Forced | Extract<FaultKind, { kind: 'refuse' | 'reset' | 'lost_request' }>;
 
 function isHandled(
   fault: FaultKind | undefined,
 ): fault is Exclude<FaultKind, Unhandled> | undefined {
-  return (
-    fault === undefined ||
-    (fault.kind !== 'status' && fault.kind !== 'refuse' && fault.kind !== 'reset')
-  );
+  return fault === undefined || (fault.kind !== 'status' && !Object.hasOwn(unserved, fault.kind));
 }
 
 const tooMany = 429;
@@ -132,6 +133,7 @@ const shortestWaitSeconds = 1;
 const unserved = {
   refuse: { status: 503, body: '', delivery: { cut: 'close' } },
   reset: { status: 503, body: '', delivery: { cut: 'reset' } },
+  lost_request: { status: 503, body: '', delivery: { cut: 'hang' } },
 } as const satisfies Readonly<Record<string, ApiReply>>;
 
 function forced({ status, body = { detail: 'Injected fault.' }, headers }: Forced): ApiReply {

@@ -1,5 +1,5 @@
 /**
- * The faults `reset` and `hang`, as a client meets them on each transport and in process.
+ * The faults `reset`, `hang` and `lost_request`, as a client meets them on each transport and in process.
  */
 import { afterEach, expect, test } from 'vitest';
 import { kinds } from '../../../verify/testkit/transport-fixture.ts';
@@ -10,7 +10,10 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((simulator) => simulator.close()));
 });
 
-function started(kind: 'reset' | 'hang'): { simulator: Simulator; send: RequestInit } {
+function started(kind: 'reset' | 'hang' | 'lost_request'): {
+  simulator: Simulator;
+  send: RequestInit;
+} {
   const simulator = new Simulator({ clock: 'manual' });
   running.push(simulator);
   simulator.faults.add({ when: { every: 1 }, fault: { kind } });
@@ -36,6 +39,23 @@ test.each(kinds)('%s: a hanging request is handled, and answered by nothing', as
   await expect(reply).rejects.toThrow('aborted');
   expect(simulator.referee({ details: true }).details?.exchanges).toMatchObject([{ seen: false }]);
 });
+
+test.each(kinds)(
+  '%s: a lost request is not handled, and waits until the client leaves',
+  async (transport) => {
+    const { simulator, send } = started('lost_request');
+    const { baseUrl } = await simulator.listen({ transport });
+    const leave = new AbortController();
+    const ask = () => fetch(`${baseUrl}${path}`, { ...send, signal: leave.signal });
+    const replies = [ask(), ask()];
+    const exchanges = () => simulator.referee({ details: true }).details?.exchanges;
+    await expect.poll(exchanges).toHaveLength(2);
+    leave.abort();
+    for (const reply of replies) await expect(reply).rejects.toThrow('aborted');
+    expect(simulator.state().messages.total).toBe(0);
+    expect(exchanges()).toMatchObject([{ seen: false, status: 503 }, { seen: false }]);
+  },
+);
 
 test.each(kinds)('%s: a reset request is not handled', async (transport) => {
   const { simulator, send } = started('reset');

@@ -9,6 +9,10 @@ export interface Reply {
   /** The text of `Retry-After`. */
   readonly retryAfter: string | null;
   readonly json: Readonly<Record<string, unknown>>;
+  /** False for an error page that is no JSON. */
+  readonly isWhole: boolean;
+  /** A 503 `device_inactive`. */
+  readonly isInactive: boolean;
 }
 
 export interface Habits {
@@ -27,12 +31,18 @@ export const careful: Habits = {
   idOf: ({ intent }) => `id-${intent}`,
   bodyOf: ({ to, from, message }, requestId) => ({ to, from, message, request_id: requestId }),
   waitOf: (reply, attempt, { random }) => {
-    if (reply?.status === 429) return Number(reply.retryAfter ?? 60) * 1_000 + random() * 2_000;
+    if (reply?.status === 429) return askedMs(reply) + random() * 2_000;
     if (reply === undefined || reply.status >= 500) return (15 + attempt * 5) * 1_000;
     return undefined;
   },
   reportOf: (reply) => (isConfirmed(reply) ? 'accepted' : 'failed'),
 };
+
+/** The wait of `Retry-After`: seconds, or an HTTP date. */
+export function askedMs({ retryAfter }: Reply): number {
+  const seconds = Number(retryAfter ?? 60);
+  return Number.isNaN(seconds) ? Date.parse(String(retryAfter)) - Date.now() : seconds * 1_000;
+}
 
 /** Careful, but for these habits. */
 export function but(habits: Partial<Habits>): Habits {
@@ -98,9 +108,20 @@ async function ask(job: Job, path: string, init: RequestInit): Promise<Reply | u
     const retryAfter = reply.headers.get('retry-after');
     const text = await reply.text();
     // A reply that says that all went well must be whole; an error page need not be JSON.
-    return { status: reply.status, retryAfter, json: reply.ok ? JSON.parse(text) : {} };
+    const json = reply.ok ? JSON.parse(text) : {};
+    const isInactive = text.includes('device_inactive');
+    return { status: reply.status, retryAfter, json, isWhole: isJson(text), isInactive };
   } catch {
     return undefined;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,6 +1,7 @@
 /** Right clients on `fetch` that look odd: one message after another, several at once, and readers. */
 import { type Job, type Message, type NodeClient, right, sleep } from '../client.ts';
 import {
+  askedMs,
   bodyOf,
   but,
   careful,
@@ -149,19 +150,101 @@ async function spreadsRetries(job: Job): Promise<void> {
   await Promise.all(many.map((message) => deliver(job, message, habits)));
 }
 
-async function pollsUntilFinal(job: Job): Promise<void> {
-  const readUntilFinal = async (path: string) => {
-    for (let status = ''; !['delivered', 'failed'].includes(status); ) {
+/** `auditMs`: how long after the last status it reads the message once more. */
+async function pollsUntilFinal(job: Job, auditMs?: number): Promise<void> {
+  const readUntilFinal = async (path: string, message: Message) => {
+    let status = '';
+    while (!['delivered', 'failed'].includes(status)) {
       await sleep(20_000);
       status = String((await get(job, path))?.json['status']);
     }
+    if (status === 'delivered') job.report(message, bodyOf(message).request_id, status);
+    if (auditMs === undefined) return;
+    await sleep(auditMs);
+    await get(job, path);
   };
   const readers: Promise<void>[] = [];
   for (const message of job.messages) {
-    readers.push(readUntilFinal(await sent(job, message)));
+    readers.push(readUntilFinal(await sent(job, message), message));
     await sleep(job.random() * 5_000);
   }
   await Promise.all(readers);
+}
+
+/** A new id after each refusal that it has seen, once no earlier send can be queued. */
+async function renewsItsId(job: Job, from: (attempt: number, message: Message) => string) {
+  for (const message of job.messages) {
+    let [name, mayBeQueued] = [1, false];
+    for (let attempt = 1; ; attempt++) {
+      const id = `${message.intent}-${name}`;
+      const own = { ...message, from: from(name, message) };
+      const reply = await post(job, { ...bodyOf(own), request_id: id });
+      if (isConfirmed(reply)) {
+        job.report(own, id, 'accepted');
+        break;
+      }
+      if (reply?.isInactive === true && reply.isWhole) mayBeQueued = false;
+      else if (reply?.isWhole !== true || reply.status >= 500) mayBeQueued = true;
+      if (!mayBeQueued) {
+        // The line gives the id to the intent.
+        job.report(own, id, 'failed');
+        name++;
+      }
+      await sleep(careful.waitOf(reply, attempt, job) ?? 20_000);
+    }
+  }
+}
+
+/** Its first SIM is deactivated before the third message, for so long. */
+function deactivating({ simulator, messages }: Job, forMs: number): readonly Message[] {
+  const [sim] = simulator.sims.list('acme');
+  const activate = (active: boolean) => simulator.sims.patch(sim?.device_id ?? '', { active });
+  let reads = 0;
+  return messages.map((message) => ({
+    ...message,
+    get intent() {
+      if (message === messages[2] && reads++ === 0) {
+        activate(false);
+        void sleep(forMs).then(() => activate(true));
+      }
+      return message.intent;
+    },
+  }));
+}
+
+/** The service refuses some sends, and asks for a wait by this header. */
+function refusing({ simulator }: Job, status: number, header: string): void {
+  const fault = { kind: 'status', status, headers: { 'retry-after': header } } as const;
+  simulator.faults.add({ match: { endpoint: 'send' }, when: { nth: [2, 5] }, fault });
+}
+
+/** The first key and number of another account. */
+function ofGlobex(job: Job): Pick<Job, 'key'> & Pick<Message, 'from'> {
+  const account = job.simulator.readyFile().accounts[1];
+  return { key: account?.api_key ?? '', from: account?.sims[0]?.number ?? '' };
+}
+
+async function withTwoAccounts(job: Job): Promise<void> {
+  const { key, from } = ofGlobex(job);
+  for (const [at, message] of job.messages.entries()) {
+    const habits = but({ idOf: () => `order-${Math.floor(at / 2)}` });
+    if (at % 2 === 0) await deliver(job, message, habits);
+    else await deliver({ ...job, key }, { ...message, from }, habits);
+  }
+}
+
+async function byAnotherAccount(job: Job): Promise<void> {
+  job.simulator.accounts.patch('acme', { monthly_quota: 2 });
+  const { key, from } = ofGlobex(job);
+  const habits = but({ idOf: ({ intent }) => `2-${intent}` });
+  const untilWhole: typeof careful.waitOf = (reply, attempt, own) =>
+    reply?.isWhole === false ? 20_000 : careful.waitOf(reply, attempt, own);
+  for (const message of job.messages) {
+    const reply = await deliver({ ...job, report: () => {} }, message, but({ waitOf: untilWhole }));
+    // The line gives the first id to the intent, too.
+    job.report(message, bodyOf(message).request_id, isConfirmed(reply) ? 'accepted' : 'failed');
+    if (!isConfirmed(reply)) await deliver({ ...job, key }, { ...message, from }, habits);
+  }
 }
 
 async function walksPages(job: Job): Promise<void> {
@@ -321,8 +404,57 @@ export const rightSenders: readonly NodeClient[] = right({
     onFetch(spreadsRetries),
   ],
   'polls-until-final': [
-    'reads each message every 20 seconds until it is final, several at a time',
-    onFetch(pollsUntilFinal),
+    'reads each message every 20 seconds until it is final, and reports what was delivered',
+    onFetch((job) => pollsUntilFinal(job)),
+  ],
+  'audits-a-day-later': [
+    'reads each message once more a day after it was final',
+    onFetch((job) => pollsUntilFinal(job, 24 * hourMs)),
+  ],
+  'new-id-after-a-429': [
+    'takes a new id after a refusal that it has seen, and keeps it after a reply that it has not',
+    onFetch((job) => renewsItsId(job, (_, { from }) => from)),
+  ],
+  'other-sim-after-a-503': [
+    'sends by its second SIM, under a new id, while the first one is deactivated',
+    onFetch((job) => {
+      const second = job.simulator.sims.list('acme')[1]?.number ?? '';
+      const messages = deactivating(job, hourMs);
+      return renewsItsId({ ...job, messages }, (name, { from }) => (name === 1 ? from : second));
+    }),
+  ],
+  'new-id-where-the-first-is-burned': [
+    'takes a new id for a SIM that is active again, as the service refuses the first for a day',
+    onFetch((job) => {
+      job.simulator.assumptions.patch({ failedRequestId: 'burned' });
+      const messages = deactivating(job, 30_000);
+      return renewsItsId({ ...job, messages }, (_, { from }) => from);
+    }),
+  ],
+  'two-accounts-with-equal-ids': [
+    'sends for two accounts in turn, under ids that are equal',
+    onFetch(withTwoAccounts),
+  ],
+  'other-account-after-a-402': [
+    'sends over a second account, under a new id, when the quota of the first is spent',
+    onFetch(byAnotherAccount),
+  ],
+  'waits-until-a-date': [
+    'meets a 429 whose Retry-After is an HTTP date, and waits until then',
+    onFetch((job) => {
+      refusing(job, 429, new Date(Date.now() + hourMs).toUTCString());
+      return inTurn(job);
+    }),
+  ],
+  'waits-as-a-503-asks': [
+    'meets a 503 with a Retry-After, and waits as long',
+    onFetch((job) => {
+      refusing(job, 503, '90');
+      return inTurn(job, {
+        waitOf: (reply, attempt, own) =>
+          reply?.retryAfter ? askedMs(reply) : careful.waitOf(reply, attempt, own),
+      });
+    }),
   ],
   'reads-once-at-once': [
     'reads each message right after it was sent, once',
