@@ -3,8 +3,10 @@
  */
 import { z } from 'zod';
 import { limitOverridesSchema } from '../config/world-schema.ts';
+import { isoTime } from '../sim/iso-time.ts';
 import { endpointNames } from '../sim/limits.ts';
 import { defineOperation } from './define.ts';
+import { timeSchema } from './duration.ts';
 
 const limitSchema = z.int().min(1).nullable();
 const limitsSchema = z
@@ -68,18 +70,20 @@ export const limits = {
             endpoint: z.enum(endpointNames),
             limit: z.int().min(1),
             available: z.int().min(0).describe('Requests that would pass now.'),
+            next_at: timeSchema.nullable().describe('When the next one passes; null: now.'),
           })
           .meta({ id: 'Bucket' }),
       ),
     }),
-    run: ({ simulation: { limiter, world } }) =>
+    run: ({ simulation: { clock, limiter, world } }) =>
       [...world.accounts.keys()].flatMap((account_id) =>
         endpointNames.flatMap((endpoint) => {
           const limit = limiter.limits[endpoint];
           const available = limiter.available(endpoint, account_id);
-          return limit === null || available === null
-            ? []
-            : [{ account_id, endpoint, limit, available }];
+          if (limit === null || available === null) return [];
+          const waitMs = limiter.waitMs(endpoint, account_id);
+          const next_at = waitMs === 0 ? null : isoTime(clock.now() + waitMs);
+          return [{ account_id, endpoint, limit, available, next_at }];
         }),
       ),
     reply: (buckets) => ({ buckets }),

@@ -91,13 +91,13 @@ export class Limiter {
   }
 
   /**
-   * Whole seconds until `caller`'s next request would pass, 0 if it would pass now. Spends nothing.
+   * Milliseconds until `caller`'s next request would pass, 0 if it would pass now. Spends nothing.
    */
-  waitSeconds(endpoint: EndpointName, caller: string): number {
+  waitMs(endpoint: EndpointName, caller: string): number {
     const { limit, recent, older } = this.#endpoints[endpoint];
     if (limit === null) return 0;
     const bucket = recent.get(caller) ?? older.get(caller);
-    return Math.ceil((bucket?.waitMs(this.#now()) ?? 0) / msPerSecond);
+    return bucket?.waitMs(this.#now()) ?? 0;
   }
 
   get limits(): LimitsPerMinute {

@@ -66,6 +66,11 @@ pageTest(
       await seen(page.getByRole('row').filter({ hasText: last }));
       expect(await page.getByRole('row').count()).toBe(2);
     }
+    // An idle page follows the stream; the rest is read now and then.
+    let requests = 0;
+    page.on('request', () => requests++);
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    expect(requests).toBeLessThan(4);
   },
 );
 
@@ -203,7 +208,7 @@ pageTest(
     await page.evaluate(show('visible'));
     await seen(page.getByText('while all were hidden'));
     expect(simulator.activity.streams).toBe(1);
-    // The page that is seen reads the numbers every two seconds, and the others nothing meanwhile.
+    // The page that is seen reads the numbers every five seconds, and the others nothing meanwhile.
     await page.waitForResponse(`**${routeOf('simulator.state').path}`);
     expect(asked).toEqual([]);
     expect(await hidden[0]?.getByText('while all were hidden').count()).toBe(0);
@@ -259,6 +264,10 @@ pageTest(
     await simulator.close();
     await seen(page.getByRole('alert').getByText('The simulator does not answer.'));
     expect(await page.getByText('before').count()).toBe(1);
+    // Another page, and this one again, show what they last showed.
+    await page.getByRole('link', { name: 'Requests', exact: true }).click();
+    await page.getByRole('link', { name: 'Messages', exact: true }).click();
+    await seen(page.getByText('before'));
     const other = await createSimulator({ clock: 'manual', seed: 2 });
     const port = Number(new URL(controlUrl).port);
     await other.listen({ control: { port }, transport: 'node' });

@@ -60,7 +60,7 @@ async function servesByNpx(): Promise<void> {
 }
 
 const bundled = [
-  ...['commander', 'yaml', 'uplot', 'hyper-express', 'autocannon', 'preact', 'prom-client'],
+  ...['commander', 'yaml', 'hyper-express', 'autocannon', 'preact', 'prom-client'],
   ...['libphonenumber-js', 'lru-cache', 'xstate'],
 ];
 

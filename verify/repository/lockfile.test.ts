@@ -66,12 +66,11 @@ const bundled = [
   'yaml',
   'preact',
   '@preact/signals',
-  'uplot',
   '@sinonjs/fake-timers',
 ];
 /** Reviewed, with all their dependencies. Of them uWebSockets.js is our own shim. */
 const lookedAt =
-  '@assemblyscript/loader @colors/colors @minimistjs/subarg @opentelemetry/api @preact/signals @preact/signals-core @sinonjs/commons @sinonjs/fake-timers ansi-regex ansi-styles async-function async-generator-function asynckit autocannon base64-js bintrees buffer busboy call-bind-apply-helpers chalk char-spinner cli-table3 color-convert color-name color-support combined-stream commander content-type cookie cookie-signature cross-argv delayed-stream dunder-proto emoji-regex es-define-property es-errors es-object-atoms es-set-tostringtag form-data function-bind generator-function get-intrinsic get-proto gopd has-async-hooks has-flag has-symbols has-tostringtag hasown hdr-histogram-js hdr-histogram-percentiles-obj http-parser-js hyper-express hyperid ieee754 is-fullwidth-code-point libphonenumber-js lodash.chunk lodash.clonedeep lodash.flatten lru-cache manage-path math-intrinsics media-typer mime-db mime-types minimist negotiator on-net-listen pako preact pretty-bytes progress prom-client range-parser reinterval retimer semver streamsearch string-width strip-ansi supports-color tdigest timestring type-detect type-is uWebSockets.js uplot xstate yaml zod';
+  '@assemblyscript/loader @colors/colors @minimistjs/subarg @opentelemetry/api @preact/signals @preact/signals-core @sinonjs/commons @sinonjs/fake-timers ansi-regex ansi-styles async-function async-generator-function asynckit autocannon base64-js bintrees buffer busboy call-bind-apply-helpers chalk char-spinner cli-table3 color-convert color-name color-support combined-stream commander content-type cookie cookie-signature cross-argv delayed-stream dunder-proto emoji-regex es-define-property es-errors es-object-atoms es-set-tostringtag form-data function-bind generator-function get-intrinsic get-proto gopd has-async-hooks has-flag has-symbols has-tostringtag hasown hdr-histogram-js hdr-histogram-percentiles-obj http-parser-js hyper-express hyperid ieee754 is-fullwidth-code-point libphonenumber-js lodash.chunk lodash.clonedeep lodash.flatten lru-cache manage-path math-intrinsics media-typer mime-db mime-types minimist negotiator on-net-listen pako preact pretty-bytes progress prom-client range-parser reinterval retimer semver streamsearch string-width strip-ansi supports-color tdigest timestring type-detect type-is uWebSockets.js xstate yaml zod';
 const installed =
   '@uwsjs/linux-x64-20 @uwsjs/linux-x64-22 @uwsjs/linux-x64-24 @uwsjs/linux-x64-26 zod';
 

@@ -1,6 +1,6 @@
 /**
  * Simulated time as the page shows it, and the simulator's counts. Both are read again when a
- * message changes, because that sets timers, and every two seconds: passing time sends no events. A
+ * message changes, because that sets timers, and every five seconds: passing time sends no events. A
  * reset shows as fewer messages or an earlier time.
  */
 import { computed, signal } from '@preact/signals';
@@ -14,6 +14,9 @@ const heard = signal<{ readonly clock: ClockState; readonly atMs: number } | und
 const tick = signal(0);
 
 export const clock = computed(() => heard.value?.clock);
+
+/** The period of readings that passing time changes; undefined while time stands still. */
+export const whileRunning = (ms: number) => ((clock.value?.rate ?? 0) > 0 ? ms : undefined);
 
 /**
  * The simulated present in epoch milliseconds; between two readings it advances at the clock's
@@ -32,7 +35,7 @@ export function hearClock(clock: ClockState): void {
   tick.value = atMs;
 }
 
-const betweenReadsMs = 2_000;
+const betweenReadsMs = 5_000;
 const tickMs = 250;
 
 export function followClock(): void {

@@ -52,6 +52,8 @@ export interface ListDeclaration {
   readonly wide?: readonly string[];
   /** Changes the columns that are also fields of its input, in place. */
   readonly edit?: OperationName;
+  /** The column whose field has the name of the row, and changes without an id. */
+  readonly ownColumn?: string;
   readonly actions?: readonly RowAction[];
   readonly forms?: readonly FormDeclaration[];
   readonly empty: string;
@@ -262,15 +264,45 @@ function worldFacts({ base_url: baseUrl, accounts }: Row): readonly Fact[] {
   ];
 }
 
-const lists = [accountList, simList, keyList, receivedList, faultList, outcomeList, worldList];
+export const assumptionList: ListDeclaration = {
+  title: 'Assumptions',
+  list: 'assumptions.ledger',
+  rows: async (call) => {
+    const [{ assumptions }, now] = await Promise.all([
+      call('assumptions.ledger'),
+      call('assumptions.get'),
+    ]);
+    return (assumptions as readonly Row[]).map((entry) => ({
+      ...entry,
+      answer: now[String(entry['name'])] ?? entry['default'],
+    }));
+  },
+  key: 'name',
+  columns: ['name', 'open', 'answer'],
+  edit: 'assumptions.patch',
+  ownColumn: 'answer',
+  empty: 'There is no assumption.',
+  lead: 'What the document leaves open, and the answer in force; a change applies from now on.',
+};
+
+const lists = [
+  accountList,
+  simList,
+  keyList,
+  receivedList,
+  faultList,
+  outcomeList,
+  worldList,
+  assumptionList,
+];
 
 /** The fields that the page shows, by operation; undefined: all of them. */
 export const shownFields: ReadonlyMap<string, readonly string[] | undefined> = new Map([
-  ...lists.flatMap(({ list, columns, edit = list, forms = [] }) => [
-    ...[list, edit].map((name) => [name, columns] as const),
+  ...lists.flatMap(({ list, columns, edit = list, ownColumn, forms = [] }) => [
+    ...[list, edit].map((name) => [name, ownColumn === undefined ? columns : undefined] as const),
     ...forms.map(({ operation, fields }) => [operation, fields] as const),
   ]),
-  ...(['clock.advance', 'clock.setMode', 'limits.patch', 'assumptions.patch'] as const).map(
+  ...(['clock.advance', 'clock.setMode', 'limits.patch'] as const).map(
     (name) => [name, undefined] as const,
   ),
 ]);

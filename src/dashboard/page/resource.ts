@@ -18,7 +18,7 @@ export interface ResourceOptions {
   /** Events after which it is read again. */
   readonly on?: readonly EventKind[];
   /** How often it is read while the page is visible. */
-  readonly everyMs?: number;
+  readonly everyMs?: number | undefined;
   /** The identity of the value: another key loads another value. */
   readonly key?: string;
 }

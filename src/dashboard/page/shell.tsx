@@ -15,13 +15,13 @@ import {
   FaultsPage,
   KeysPage,
   ReceivedPage,
+  RulesAndAssumptionsPage,
   SimsPage,
   WorldsPage,
 } from './pages/list-pages.tsx';
 import { MessagesPage } from './pages/messages.tsx';
 import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
-import { RulesAndAssumptionsPage } from './pages/rules-and-assumptions.tsx';
 import { SendPage } from './pages/send.tsx';
 import { Action } from './parts/action.tsx';
 import { isoTime, Time } from './parts/time.tsx';

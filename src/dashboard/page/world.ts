@@ -12,7 +12,7 @@ export interface World {
 }
 
 export function useWorld(): Resource<World> {
-  return useResource(readWorld, { on: ['sim', 'message', 'clock'], everyMs: 5_000 });
+  return useResource(readWorld, { on: ['sim', 'message', 'clock'], everyMs: 30_000 });
 }
 
 async function readWorld(): Promise<World> {

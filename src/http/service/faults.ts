@@ -5,6 +5,7 @@
  */
 
 import type { Limiter } from '../../sim/limiter.ts';
+import { msPerSecond } from '../../sim/limits.ts';
 import { Rng } from '../../sim/rng.ts';
 import type { World } from '../../sim/world.ts';
 import { addressOf, type Handled, handle } from './api.ts';
@@ -104,8 +105,8 @@ export class Faults {
       return { endpoint, key, reply: forced(fault), isForced: true };
     }
     const caller = key?.account.accountId ?? addressOf(world, request);
-    const waitSeconds = endpoint === undefined ? 0 : limiter.waitSeconds(endpoint, caller);
-    const retryAfterSeconds = Math.max(waitSeconds, shortestWaitSeconds);
+    const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
+    const retryAfterSeconds = Math.max(Math.ceil(waitMs / msPerSecond), shortestWaitSeconds);
     const throttled = refuse(world, request, { kind: 'throttled', retryAfterSeconds });
     const reply =
       fault.body === undefined

@@ -2,25 +2,27 @@
  * The page Limits: how many requests each account has left at each endpoint, how many were made
  * and refused over time, and the limits, which can be changed.
  */
+import { whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import { declared } from '../declared.ts';
+import type { Row } from '../lists.ts';
 import { Action } from '../parts/action.tsx';
 import { CellInput } from '../parts/list.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
 import { type Account, type Bucket, type Endpoint, endpoints } from '../wire.ts';
 import { useWorld, type World } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
-const betweenReadsMs = 1_000;
 const mostAccounts = 100;
 
 export function LimitsPage() {
   const world = useWorld().value;
   const buckets = useResource(() => call('limits.buckets'), {
     on: ['traffic', 'clock'],
-    everyMs: betweenReadsMs,
+    everyMs: whileRunning(1_000),
   });
   const refill = async () => {
     await call('limits.reset');
@@ -38,7 +40,7 @@ export function LimitsPage() {
           {(value) => world && <Gauges buckets={value.buckets} world={world} />}
         </Loaded>
       </section>
-      <LimitInputs onChanged={buckets.refresh} />
+      <LimitForm onChanged={buckets.refresh} />
     </div>
   );
 }
@@ -56,6 +58,7 @@ function Gauges(props: { readonly buckets: readonly Bucket[]; readonly world: Wo
         <Gauge name={`${endpoint} of ${name}`} bucket={bucketOf.get(`${endpoint} ${id}`)} />
       ),
     })),
+    { head: 'Monthly quota', cell: (account) => <Quota account={account} /> },
   ];
   return (
     <>
@@ -74,32 +77,51 @@ function Gauges(props: { readonly buckets: readonly Bucket[]; readonly world: Wo
 
 function Gauge({ name, bucket }: { readonly name: string; readonly bucket: Bucket | undefined }) {
   if (bucket === undefined) return <span class="dim">full</span>;
-  const { available, limit } = bucket;
-  const level = available === 0 ? 'empty' : available < limit / 4 ? 'low' : 'fine';
+  const { available, limit, next_at: nextAt } = bucket;
+  return (
+    <>
+      <Level name={`${name}: requests left`} left={available} of={limit} />
+      {nextAt !== null && (
+        <span class="problem">
+          429 until <Time at={nextAt} />
+        </span>
+      )}
+    </>
+  );
+}
+
+function Quota({ account }: { readonly account: Account }) {
+  const { name, quota_used: used, effective_monthly_quota: quota } = account;
+  if (quota === 'unlimited') return <span class="dim">unlimited</span>;
+  return <Level name={`messages of ${name} left this month`} left={quota - used} of={quota} />;
+}
+
+interface LevelProps {
+  readonly name: string;
+  readonly left: number;
+  readonly of: number;
+}
+
+function Level({ name, left, of }: LevelProps) {
+  const level = left <= 0 ? 'empty' : left < of / 4 ? 'low' : 'fine';
+  const shown = Math.max(0, left);
   return (
     <div class={`gauge gauge-${level}`}>
-      <meter
-        class="hidden"
-        aria-label={`${name}: requests left`}
-        min={0}
-        max={limit}
-        value={available}
-      />
+      <meter class="hidden" aria-label={name} min={0} max={of} value={shown} />
       <span class="bar" aria-hidden="true">
-        <span style={{ width: `${(100 * available) / limit}%` }} />
+        <span style={{ width: `${of === 0 ? 0 : (100 * shown) / of}%` }} />
       </span>
       <span>
-        <b>{available}</b> <span class="dim">of {limit}</span>
-        {level === 'empty' && <span class="problem"> now 429</span>}
+        <b>{shown.toLocaleString('en')}</b> <span class="dim">of {of.toLocaleString('en')}</span>
       </span>
     </div>
   );
 }
 
-function LimitInputs({ onChanged }: { readonly onChanged: () => void }) {
+function LimitForm({ onChanged }: { readonly onChanged: () => void }) {
   const limits = useResource(() => call('limits.get'), { on: ['clock'] });
-  const change = (name: string) => async (value: unknown) => {
-    await call('limits.patch', { [name]: value });
+  const change = async (changes: Row) => {
+    await call('limits.patch', changes);
     limits.refresh();
     onChanged();
   };
@@ -117,7 +139,7 @@ function LimitInputs({ onChanged }: { readonly onChanged: () => void }) {
                   field={field}
                   label={field.name}
                   value={now[field.name as Endpoint]}
-                  onChange={change(field.name)}
+                  onChange={(value) => change({ [field.name]: value })}
                 />
               </div>
             ))}

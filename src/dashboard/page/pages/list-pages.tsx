@@ -1,9 +1,11 @@
 /**
- * The pages that are lists of declared objects.
+ * The pages that are lists: of declared objects, and of the rules.
  */
+import { rules } from '../../../ledger/rules.ts';
 import { pageOf, shownWorld } from '../hosted-world.ts';
 import {
   accountList,
+  assumptionList,
   faultList,
   keyList,
   type ListDeclaration,
@@ -13,7 +15,8 @@ import {
   simList,
   worldList,
 } from '../lists.ts';
-import { List } from '../parts/list.tsx';
+import { CodeText } from '../parts/code-text.tsx';
+import { List, Rows } from '../parts/list.tsx';
 import type { OperationName } from '../wire.ts';
 
 function pageWith(...lists: readonly ListDeclaration[]) {
@@ -31,6 +34,29 @@ export const SimsPage = pageWith(simList);
 export const KeysPage = pageWith(keyList);
 export const ReceivedPage = pageWith(receivedList);
 export const FaultsPage = pageWith(faultList, outcomeList);
+
+const ruleList = { title: 'Rules', key: 'id', columns: ['id', 'sentence'], empty: '' };
+
+export function RulesAndAssumptionsPage() {
+  return (
+    <div class="stack">
+      <List of={assumptionList} />
+      <section class="card" aria-label="Rules">
+        <p class="dim">
+          What the document states, and <code>smstwin conform</code> checks.
+        </p>
+        <Rows
+          of={ruleList}
+          rows={rules as unknown as readonly Row[]}
+          columns={[
+            { head: 'Rule', cell: ({ id }) => String(id), kind: 'mono', namesRow: true },
+            { head: 'Sentence', cell: ({ sentence }) => <CodeText text={String(sentence)} /> },
+          ]}
+        />
+      </section>
+    </div>
+  );
+}
 
 export function WorldsPage() {
   const link = ({ world_id: id }: Row) =>

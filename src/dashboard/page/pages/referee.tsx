@@ -120,7 +120,7 @@ function Findings({ rule, world }: FindingsProps) {
         <VerdictBadge verdict={verdict} />
       </div>
       <p class="dim lead">{sentenceOf(rule)}</p>
-      <ul class="ledger findings">
+      <ul class="ledger">
         {findings.slice(0, shownFindings).map((finding) => (
           <FindingItem key={finding.exchanges.join()} finding={finding} world={world} />
         ))}

@@ -1,13 +1,13 @@
 /**
- * Plots requests and 429s over simulated time. The plotting package is loaded when the plot is
- * first shown.
+ * Plots requests over simulated time as bars: those answered 429 on top of the others. A bar says
+ * what it counts when the pointer is on it.
  */
 import { useSignal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { call } from '../control.ts';
 import { onEvents } from '../events.ts';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
-import { durationText } from '../parts/time.tsx';
+import { durationText, isoTime } from '../parts/time.tsx';
 import { Reading } from '../reading.ts';
 import { type Counts, RequestCounts } from './request-counts.ts';
 
@@ -70,30 +70,38 @@ export function RequestPlot() {
   );
 }
 
+const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
+
 function Plot({ counts }: { readonly counts: Counts }) {
-  const place = useRef<HTMLDivElement>(null);
-  const plot = useRef<import('./plot.ts').Plot | undefined>(undefined);
-  const latest = useRef(counts);
-  latest.current = counts;
-  useEffect(() => {
-    let isOver = false;
-    void import('./plot.ts').then(({ createPlot }) => {
-      if (isOver || place.current === null) return;
-      plot.current = createPlot(place.current);
-      plot.current.draw(latest.current);
-    });
-    return () => {
-      isOver = true;
-      plot.current?.remove();
-    };
-  }, []);
-  useEffect(() => plot.current?.draw(counts), [counts]);
-  const { total, throttled, widthMs } = counts;
+  const { total, throttled, widthMs, startS, passed, refused } = counts;
   const text = (count: number) => count.toLocaleString('en');
+  const most = Math.max(4, ...passed.map((count, at) => count + (refused[at] ?? 0)));
+  const top = (count: number) => 100 * (1 - count / most);
   const summary = `${text(total)} requests, ${text(throttled)} of them answered 429, by ${durationText(widthMs)}`;
   return (
     <>
-      <div class="plot" ref={place} role="img" aria-label={summary} />
+      <div class="plot" role="img" aria-label={summary}>
+        <span class="plot-most dim">{shortCount.format(most)}</span>
+        <svg viewBox={`0 0 ${startS.length} 100`} preserveAspectRatio="none" aria-hidden="true">
+          {startS.map((start, at) => {
+            const below = passed[at] ?? 0;
+            const above = refused[at] ?? 0;
+            if (below + above === 0) return null;
+            const when = isoTime(start * 1_000).replace('T', ' ');
+            return (
+              <g key={start}>
+                <title>{`${when}: ${text(below)} not throttled, ${text(above)} answered 429`}</title>
+                <Bar at={at} from={top(below)} to={100} kind="passed" />
+                <Bar at={at} from={top(below + above)} to={top(below)} kind="refused" />
+              </g>
+            );
+          })}
+        </svg>
+        <span class="plot-times dim">
+          <span>{clockText(startS[0])}</span>
+          <span>{clockText(startS.at(-1))}</span>
+        </span>
+      </div>
       <p class="plot-key">
         <span class="key-passed">{text(total - throttled)} not throttled</span>
         <span class="key-refused">{text(throttled)} answered 429</span>
@@ -101,4 +109,22 @@ function Plot({ counts }: { readonly counts: Counts }) {
       </p>
     </>
   );
+}
+
+interface BarProps {
+  readonly at: number;
+  readonly from: number;
+  readonly to: number;
+  readonly kind: string;
+}
+
+function Bar({ at, from, to, kind }: BarProps) {
+  return <rect class={kind} x={at + 0.1} width={0.8} y={from} height={to - from} />;
+}
+
+/** UTC, as everywhere on the page. */
+function clockText(seconds = 0): string {
+  return isoTime(seconds * 1_000)
+    .slice(0, 19)
+    .replace('T', ' ');
 }

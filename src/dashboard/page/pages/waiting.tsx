@@ -2,7 +2,7 @@
  * Why a message is not final yet, in one sentence, and buttons for the operations that would move
  * it on.
  */
-import { advanceClock, readState } from '../clock.ts';
+import { advanceClock, readState, whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import { Action } from '../parts/action.tsx';
 import { CodeText } from '../parts/code-text.tsx';
@@ -22,7 +22,7 @@ export function WaitingView({ message, onMoved }: WaitingProps) {
   const { message_id: id, status } = message;
   const { value, refresh } = useResource(() => call('messages.waiting', id), {
     on: ['message', 'sim', 'clock'],
-    everyMs: 2_000,
+    everyMs: whileRunning(2_000),
     key: `${id} ${status}`,
   });
   if (value === undefined) return null;

@@ -12,6 +12,7 @@ import { useResource } from '../resource.ts';
 import type { OperationName } from '../wire.ts';
 import { accountName, useWorld, type World } from '../world.ts';
 import { Action, ConfirmedAction, CopyButton } from './action.tsx';
+import { CodeText } from './code-text.tsx';
 import { Facts } from './facts.tsx';
 import { Choices, choicesFor, SearchInput } from './fields.tsx';
 import { Empty, Loaded } from './notices.tsx';
@@ -22,7 +23,7 @@ import { Time } from './time.tsx';
 
 const callAny = call as Caller;
 /** Not every change of a list has an event of its own. */
-const reread = { on: ['sim', 'message', 'traffic', 'clock'], everyMs: 3_000 } as const;
+const reread = { on: ['sim', 'message', 'traffic', 'clock'], everyMs: 10_000 } as const;
 
 interface ListProps {
   readonly of: ListDeclaration;
@@ -57,7 +58,8 @@ export function List({ of, link, onAct }: ListProps) {
     done(`${label} ${nameOf(of, row)}`, action, reply);
   };
   const change = (row: Row, name: string) => async (value: unknown) => {
-    await callAny(of.edit ?? list, row[of.key], { [name]: value });
+    const id = of.ownColumn === undefined ? [row[of.key]] : [];
+    await callAny(of.edit ?? list, ...id, { [name]: value });
     rows.refresh();
   };
   const columns = columnsOf(of, { world, link, act, change });
@@ -130,17 +132,18 @@ function Once({ title, facts, onDone }: Shown & { readonly onDone: () => void })
 }
 
 interface RowsProps {
-  readonly of: ListDeclaration;
+  readonly of: Pick<ListDeclaration, 'title' | 'columns' | 'key' | 'empty'>;
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
-  readonly world: World | undefined;
-  readonly said: string;
+  readonly world?: World | undefined;
+  /** What the last operation on a row did. */
+  readonly said?: string;
 }
 
 /** More rows are found by searching: hundreds of inputs at once would make the page slow. */
 const mostShown = 100;
 
-function Rows({ of, rows, columns, world, said }: RowsProps) {
+export function Rows({ of, rows, columns, world, said }: RowsProps) {
   const search = useSignal('');
   const lower = search.value.toLowerCase();
   const fits = (row: Row) =>
@@ -197,7 +200,8 @@ function columnsOf(of: ListDeclaration, context: CellContext): Column<Row>[] {
   const fieldIn = (operation: OperationName, name: string, io: 'input' | 'output') =>
     declared[operation][io]?.find((field) => field.name === name);
   const columns = of.columns.map((name, at): Column<Row> => {
-    const field = fieldIn(of.list, name, 'output') ?? { name, kind: 'number' };
+    const isOwn = name === of.ownColumn;
+    const field = fieldIn(of.list, name, 'output') ?? { name, kind: isOwn ? 'json' : 'number' };
     const input = edit && fieldIn(edit, name, 'input');
     const isWide = wide.includes(name) ? 'wide' : '';
     return {
@@ -206,8 +210,9 @@ function columnsOf(of: ListDeclaration, context: CellContext): Column<Row>[] {
       kind: field.kind === 'number' && !input ? `number ${isWide}` : isWide,
       cellKind: `${cellClass(field, name)} ${isWide}`,
       namesRow: at === 0,
-      cell: (row) =>
-        input === undefined ? (
+      cell: (row) => {
+        const own = edit && isOwn ? fieldIn(edit, nameOf(of, row), 'input') : input;
+        return own === undefined ? (
           <Cell
             field={field}
             value={row[name]}
@@ -216,13 +221,19 @@ function columnsOf(of: ListDeclaration, context: CellContext): Column<Row>[] {
             what={at === 0 ? '' : `${labelOf(field)} of ${nameOf(of, row)}`}
           />
         ) : (
-          <CellInput
-            field={input}
-            label={`${labelOf(field)} of ${nameOf(of, row)}`}
-            value={row[name]}
-            onChange={context.change(row, name)}
-          />
-        ),
+          <>
+            <CellInput
+              field={own}
+              label={isOwn ? nameOf(of, row) : `${labelOf(field)} of ${nameOf(of, row)}`}
+              value={row[name]}
+              onChange={context.change(row, own.name)}
+            />
+            {isOwn && textOf(row[name]) !== textOf(row['default']) && (
+              <span class="badge status-sending">not the default ({textOf(row['default'])})</span>
+            )}
+          </>
+        );
+      },
     };
   });
   if (actions.length === 0) return columns;
@@ -287,6 +298,7 @@ function Cell({ field: { name, kind }, value, world, href, what }: CellProps): C
   if (kind === 'truth') return <StateBadge on={value === true} yes="yes" no="no" />;
   if (text === '') return <span class="dim">–</span>;
   if (kind === 'time') return <Time at={text} />;
+  if (name === 'open') return <CodeText text={text} />;
   if (typeof value === 'number') return value.toLocaleString('en');
   return name === 'prefix' ? `${text}…` : text;
 }
