@@ -11,6 +11,7 @@ import { resolve } from 'node:path';
 import { build, type Plugin } from 'esbuild';
 import { bundleDashboard } from '../src/dashboard/bundle.ts';
 import { thirdPartyNotices } from './notices.ts';
+import { writePublicTypes } from './public-types.ts';
 
 const root = new URL('../', import.meta.url).pathname;
 const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
@@ -96,3 +97,4 @@ execFileSync(
     stdio: 'inherit',
   },
 );
+writePublicTypes(`${root}dist/types`);

@@ -13,6 +13,7 @@ import {
 import type { ServiceHandler, Transport } from './http/transport/transport.ts';
 import type { Live } from './operations/live.ts';
 
+/** Where to listen; every field is optional. */
 export interface ListenOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
@@ -25,6 +26,7 @@ export interface ListenOptions {
   readonly publicUrl?: string | undefined;
   /** Absent or false: no control port. */
   readonly control?: ControlOptions | false;
+  /** The HTTP server: `hyperexpress` (default), or `node`, which also answers HTTP/1.0. */
   readonly transport?: TransportKind;
   /** What the operation `simulator.shutdown` does; without it, the simulator closes. */
   readonly onShutdown?: () => void;
@@ -36,8 +38,11 @@ export interface ListenOptions {
   readonly onInternalError?: (error: unknown) => void;
 }
 
+/** Where the control port listens, and who may use it. */
 export interface ControlOptions {
+  /** Default 127.0.0.1. */
   readonly host?: string | undefined;
+  /** Default 0: any free port. */
   readonly port?: number | undefined;
   /** Required of every request if set; needed if the host is not a loopback address. */
   readonly token?: string | undefined;
@@ -48,8 +53,11 @@ export interface ControlOptions {
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
+/** The URLs of the open ports. */
 export interface Listening {
+  /** Of the service. */
   readonly baseUrl: string;
+  /** Of the control port; null if it is not open. */
   readonly controlUrl: string | null;
 }
 

@@ -59,9 +59,13 @@ export type { ApiReply, ApiRequest } from './http/service/messages.ts';
 
 /** The content of `--ready-file`: where the simulator listens, and the keys and numbers to use. */
 export interface ReadyFile extends ReadyNumbers {
+  /** The URL of the service; empty while it does not listen. */
   readonly base_url: string;
+  /** The URL of the control port; null if it is not open. */
   readonly control_url: string | null;
+  /** The process that serves. */
   readonly pid: number;
+  /** The seed of keys, ids and random outcomes. */
   readonly seed: number;
 }
 

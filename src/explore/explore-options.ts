@@ -8,6 +8,7 @@ import { type FaultName, faultNames } from './fault-names.ts';
 import type { Client } from './in-process-run.ts';
 import { parsed, type Schedule, scheduleSchema } from './schedule.ts';
 
+/** The client, and how far to explore it. */
 export interface ExploreOptions {
   /** Called once for each run, each time with a fresh world. It passes if it resolves. */
   readonly client: Client;
@@ -21,6 +22,7 @@ export interface ExploreOptions {
   readonly slow?: string | number;
   /** Simulated time that a run may take. Default `'10m'`. */
   readonly timeout?: string | number;
+  /** The seed of the simulator. Default 1. */
   readonly seed?: number;
   /** Settings of the simulator, without the clock and the seed. */
   readonly settings?: Omit<SettingsInput, 'clock' | 'seed'>;

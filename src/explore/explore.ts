@@ -16,6 +16,7 @@ export type { FindingView, TimelineEntry } from './finding-view.ts';
 export type { Client, ClientTools } from './in-process-run.ts';
 export type { Point, Schedule, ScheduledFault } from './schedule.ts';
 
+/** How far the exploration got, and what it found. */
 export interface Exploration {
   /**
    * The same codes as the command: 0 nothing found and exhausted, 1 found, 6 the budget ended, and
@@ -28,12 +29,15 @@ export interface Exploration {
    * Set for exit code 4: the client makes no request, or fails or differs without any fault.
    */
   readonly problem: string | undefined;
+  /** Confirmed and shrunk failures. */
   readonly findings: readonly FindingView[];
   /** Failures that were seen once when the budget ended. */
   readonly unconfirmed: readonly FindingView[];
   /** Failures that did not repeat. */
   readonly unstable: readonly FindingView[];
+  /** How often the client was run. */
   readonly runs: number;
+  /** The calls of the client at which faults were tried. */
   readonly points: number;
   /** Schedules that cannot differ from one that was run. */
   readonly skipped: number;

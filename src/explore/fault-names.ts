@@ -16,6 +16,7 @@ export const faultNames = [
   'malformed',
   'hang',
 ] as const;
+/** What a schedule can do to a request. */
 export type FaultName = (typeof faultNames)[number];
 
 /** `slowMs`: real milliseconds that `slow` holds a reply. */

@@ -16,13 +16,17 @@ import { recordedBy, WatchedRun } from './watched-run.ts';
 export interface ClientTools {
   /** Answers in this process; the origin of a URL is ignored. */
   readonly fetch: typeof globalThis.fetch;
+  /** A URL for clients that need one. */
   readonly baseUrl: string;
+  /** A key of the first account. */
   readonly apiKey: string;
+  /** A number that the account may send from. */
   readonly from: string;
   /** Reports a message that the client means to send and, later, what it told its caller. */
   readonly intent: (line: Report) => void;
 }
 
+/** Runs the client once; it fails if it throws or rejects. */
 export type Client = (tools: ClientTools) => unknown;
 
 export interface InProcessOptions {

@@ -9,6 +9,7 @@ import { type FaultName, faultNames } from './fault-names.ts';
 
 /** One request of a client, named so that concurrency does not shift it. */
 export interface Point {
+  /** The endpoint that is called. */
   readonly endpoint: EndpointName;
   /** The n-th message that is sent there, or the n-th target that is read. From 1. */
   readonly intent: number;
@@ -16,11 +17,15 @@ export interface Point {
   readonly attempt: number;
 }
 
+/** One fault and the call that it strikes. */
 export interface ScheduledFault {
+  /** The call. */
   readonly at: Point;
+  /** What happens to it. */
   readonly fault: FaultName;
 }
 
+/** The faults of one run. */
 export type Schedule = readonly ScheduledFault[];
 
 const countSchema = z.int().min(1).max(1_000_000);

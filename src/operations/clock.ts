@@ -60,6 +60,7 @@ export const clock = {
     name: 'clock.now',
     scope: 'local',
     summary: 'The simulated time in epoch milliseconds.',
+    output: z.int(),
     run: ({ simulation }) => simulation.clock.now(),
   }),
 

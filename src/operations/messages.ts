@@ -37,6 +37,7 @@ const advancing = defineOperation({
   scope: 'all',
   summary: 'Moves simulated time until enough messages match.',
   input: waitInputSchema,
+  output: waitedSchema,
   recorded: 'messages.wait',
   run: advanceUntil,
 });
@@ -48,6 +49,7 @@ export const messages = {
     scope: 'merged',
     summary: 'Messages of all accounts, newest first, without the cursor of a page.',
     input: querySchema.prefault({}),
+    output: z.array(messageRecordSchema),
     examples: [{ status: 'queued', limit: 1 }],
     run: (live, query) => atOnce(pageOf(live, query)).messages,
   }),

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod';
 import { outcomesOf } from '../config/default-world.ts';
-import { outcomeSchema } from '../config/world-schema.ts';
+import { type Outcome, outcomeSchema } from '../config/world-schema.ts';
 import { mostOutcomes } from '../sim/bounds.ts';
 import { defineOperation } from './define.ts';
 import type { Live } from './live.ts';
@@ -73,5 +73,6 @@ export const outcomes = {
 };
 
 function inForce({ simulation }: Live) {
-  return { outcomes: simulation.world.outcomes.list };
+  // All of them were parsed by `outcomeSchema`.
+  return { outcomes: simulation.world.outcomes.list as readonly Outcome[] };
 }

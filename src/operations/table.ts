@@ -18,7 +18,7 @@ import { simulator } from './simulator.ts';
 import { snapshots } from './snapshots.ts';
 import { worlds } from './worlds.ts';
 
-const nouns = {
+export const nouns = {
   simulator,
   clock,
   accounts,

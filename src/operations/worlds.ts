@@ -39,7 +39,7 @@ const ownSchema = {
 const ownSettingsSchema = z.strictObject({
   ...ownSchema,
   seed: seedSchema.exactOptional(),
-  clock: z.enum(clockModes).exactOptional(),
+  clock: z.enum(clockModes).exactOptional().describe('What moves its simulated time.'),
   rate: rateSchema.exactOptional(),
   start_time: startTimeSchema.exactOptional(),
   world: worldSchema.exactOptional().describe('As in a world file.'),

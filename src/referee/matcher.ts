@@ -4,6 +4,7 @@
  */
 import type { ClientRuleId } from '../ledger/rules.ts';
 
+/** What `toPassReferee` judges, and what it lets pass. */
 export interface PassRefereeOptions {
   /** Rules that may be broken. */
   readonly allow?: readonly ClientRuleId[];
@@ -41,13 +42,17 @@ interface Refereed {
   };
 }
 
+/** What a matcher of Vitest or Jest returns. */
 export interface MatcherResult {
+  /** True if no rule is broken. */
   readonly pass: boolean;
+  /** What the client did wrong, by rule. */
   readonly message: () => string;
 }
 
 const shownFindings = 5;
 
+/** For Jest: `expect.extend({ toPassReferee })`; `smstwin/vitest` does this itself. */
 export function toPassReferee(received: unknown, options: PassRefereeOptions = {}): MatcherResult {
   if (typeof (received as Partial<Refereed> | undefined)?.referee !== 'function') {
     return { pass: false, message: () => 'expected a simulator of smstwin' };

@@ -4,6 +4,7 @@
  * socket.
  */
 
+/** A request of a client, as `sim.handle` takes it. */
 export interface ApiRequest {
   /** Upper case. */
   readonly method: string;
@@ -15,7 +16,9 @@ export interface ApiRequest {
   readonly host?: string | undefined;
   /** Undefined if missing, or if sent several times with different values. */
   readonly authorization: string | undefined;
+  /** `Content-Type` as sent. */
   readonly contentType: string | undefined;
+  /** `Content-Encoding` as sent. */
   readonly contentEncoding?: string | undefined;
   /** The peer's address: IPv4 dotted, IPv6 as the transport prints it. */
   readonly clientIp: string;
@@ -25,7 +28,9 @@ export interface ApiRequest {
   readonly body: string | Uint8Array;
 }
 
+/** The reply of the service. */
 export interface ApiReply {
+  /** The HTTP status. */
   readonly status: number;
   /** JSON text, also for a HEAD reply: the transport then sends only its length. */
   readonly body: string;
@@ -35,6 +40,7 @@ export interface ApiReply {
   readonly delivery?: Delivery;
 }
 
+/** How a fault delays or cuts a reply. */
 export interface Delivery {
   /** Real milliseconds to wait before anything is written. */
   readonly delayMs?: number;

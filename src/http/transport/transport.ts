@@ -115,9 +115,12 @@ export const idleTimeoutMs = 10_000;
 /** Announced in `Keep-Alive`: well below 8 s, so that no client reuses an expiring connection. */
 export const keepAliveSeconds = 5;
 
+/** Another process listens on the port. */
 export class PortInUseError extends CommandError {
   override readonly name = 'PortInUseError';
+  /** The address that was tried. */
   readonly host: string;
+  /** The port that was tried. */
   readonly port: number;
   constructor(host: string, port: number) {
     super(3, `port ${port} on ${host} is in use`);
