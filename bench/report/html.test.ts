@@ -105,16 +105,14 @@ test.skipIf(withoutBrowser !== '')(
       });
       await page.goto(pathToFileURL(file).href);
       const text = await page.locator('body').innerText();
-      expect(text).toMatch(
-        /1\.25x the CPU per request of a bare HyperExpress handler \(bar 1\.3x\)/,
-      );
+      expect(text).toContain('1.25x the bare HyperExpress handler, the bar is 1.3x');
       expect(text).toMatch(/service\s+12\.5\s+12500\s+1\.00\s+3\.00\s+5\.00/);
-      expect(text).toContain('p99<50ms: met');
+      expect(text).toMatch(/met +p99<50ms/);
       expect(text).toContain(valid.what);
       expect(text).toContain('memory growth 1.0% (it varied by 3.0%), throughput loss -2.0%');
       // An invalid run has no headline and no CPU figure.
-      expect(text).toContain('Invalid: the generator was late');
-      expect(text.match(/x the CPU per request/g)).toHaveLength(1);
+      expect(text).toContain('INVALID: the generator was late');
+      expect(text.match(/x the bare HyperExpress handler/g)).toHaveLength(1);
       expect(text).toMatch(/service\s+-\s+12500/);
       await page.getByRole('link', { name: 'invalid read: the generator was late' }).click();
       expect(page.url()).toMatch(/#read$/);

@@ -1,15 +1,14 @@
 /**
- * The HTML report: the frame that all reports share, a table and plots for each case.
+ * The HTML report: the frame that all reports share; for each case the figures and plots.
  */
-import { type PageLink, pageHtml, tableHtml } from '../../conformance/reports/page.ts';
+import { type PageLink, pageHtml } from '../../conformance/reports/page.ts';
 import { plotSvg, type Series } from '../../conformance/reports/plot.ts';
 import { escapeMarkup as text } from '../../conformance/reports/summary.ts';
 import { isBroken } from '../audit/audit-run.ts';
 import type { EnduranceResult, Interval, Percentiles } from '../endurance/endurance-result.ts';
-import { servers } from '../measure.ts';
 import { enduranceText } from './endurance-text.ts';
-import { type BenchResult, type CaseResult, withoutRatio } from './result.ts';
-import { auditText } from './text.ts';
+import type { BenchResult, CaseResult } from './result.ts';
+import { auditText, caseText } from './text.ts';
 
 export function htmlReport(result: BenchResult): string {
   const { node, started_at, connections, open_loop_rate: rate, held } = result;
@@ -65,34 +64,18 @@ function troublesOf({ case: name, invalid, slos }: CaseResult | EnduranceResult)
   ];
 }
 
-function section(name: string, ...parts: readonly string[]): string {
-  return `<section id="${text(name)}"><h2>${text(name)}</h2>\n${parts.join('\n')}</section>`;
+/** The figures as the terminal shows them, then the plots. */
+function section(name: string, figures: string, ...plots: readonly string[]): string {
+  return `<section id="${text(name)}"><h2>${text(name)}</h2>
+<pre class="columns" role="group" tabindex="0" aria-label="figures">${text(figures.trim())}</pre>
+${plots.join('\n')}</section>`;
 }
 
 function caseSection(result: CaseResult): string {
-  const { case: name, invalid, cpu_ratio: ratio, bar, slos, seconds, distribution } = result;
-  const headline =
-    invalid.length > 0
-      ? `<p class="invalid">Invalid: ${text(invalid.join('; '))}</p>`
-      : ratio === null
-        ? `<p>${text(withoutRatio(result))}</p>`
-        : `<p><strong>${ratio.toFixed(2)}x</strong> the CPU per request of a bare HyperExpress ` +
-          `handler${bar === null ? '' : ` (bar ${bar}x)`}</p>`;
-  const rows = servers.flatMap((server) => {
-    const figures = result.servers[server];
-    if (figures === undefined) return [];
-    const { cpu_us_per_request: cpu, requests_per_second: rate, latency_ms: ms } = figures;
-    const shown = cpu !== null && invalid.length === 0 ? cpu.toFixed(1) : '-';
-    return [
-      [server, shown, rate.toFixed(0), ...[ms.p50, ms.p99, ms.max].map((one) => one.toFixed(2))],
-    ];
-  });
-  const head = ['server', 'CPU µs/request', 'requests/s', 'p50 ms', 'p99 ms', 'max ms'];
+  const { case: name, seconds, distribution } = result;
   return section(
     name,
-    `<p>${text(result.what)}</p>${headline}`,
-    tableHtml(head, rows),
-    `<ul>${slos.map(({ slo, met }) => `<li>${text(slo)}: ${met ? 'met' : 'crossed'}</li>`).join('')}</ul>`,
+    caseText(result),
     plotSvg({
       label: `Latency by percentile of ${name}`,
       xName: 'percentile',
@@ -137,7 +120,7 @@ function enduranceSection(result: EnduranceResult): string {
   ];
   return section(
     name,
-    `<pre>${text(enduranceText(result).trim())}</pre>`,
+    enduranceText(result),
     plot('Throughput', 'requests/s', [
       line('requests/s', 'passed', (one) => one.requests_per_second),
     ]),
@@ -166,7 +149,7 @@ function auditSection({ audit }: BenchResult): string {
   const bound = send === undefined ? 0 : (send.limit * send.users) / 60;
   return section(
     'limit-audit',
-    `<pre>${text(auditText(audit).trim())}</pre>`,
+    auditText(audit),
     plotSvg({
       label: 'Accepted and refused per simulated second, and the limit',
       xName: 'simulated second',

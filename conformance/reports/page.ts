@@ -70,41 +70,22 @@ export function badge(tone: string): string {
   return `<span class="badge ${text(tone)}">${text(tone.replace('_', ' '))}</span>`;
 }
 
-/** A table whose first column is text and whose others are figures. */
-export function tableHtml(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = (tag: string, row: readonly string[]) =>
-    row.map((cell) => `<${tag}>${text(cell)}</${tag}>`).join('');
-  return `<div class="wide"><table><thead><tr>${cells('th', head)}</tr></thead>
-<tbody>${rows.map((row) => `<tr>${cells('td', row)}</tr>`).join('\n')}</tbody></table></div>`;
-}
-
-const light = {
-  ink: '#1b1f24',
-  paper: '#fff',
-  line: '#d0d7de',
-  soft: '#f4f6f8',
-  good: '#116329',
-  bad: '#b3261e',
-  known: '#0550ae',
-  quiet: '#57606a',
-  odd: '#8a4600',
-  rare: '#8e1f80',
-};
-const dark: typeof light = {
-  ink: '#e6edf3',
-  paper: '#0d1117',
-  line: '#3d444d',
-  soft: '#161b22',
-  good: '#56d364',
-  bad: '#ff8f87',
-  known: '#79b8ff',
-  quiet: '#b1bac4',
-  odd: '#f0a85a',
-  rare: '#f0a0e4',
-};
+/** In light mode and in dark mode. */
+const colours = {
+  ink: ['#1b1f24', '#e6edf3'],
+  paper: ['#fff', '#0d1117'],
+  line: ['#d0d7de', '#3d444d'],
+  soft: ['#f4f6f8', '#161b22'],
+  good: ['#116329', '#56d364'],
+  bad: ['#b3261e', '#ff8f87'],
+  known: ['#0550ae', '#79b8ff'],
+  quiet: ['#57606a', '#b1bac4'],
+  odd: ['#8a4600', '#f0a85a'],
+  rare: ['#8e1f80', '#f0a0e4'],
+} as const;
 
 /** The colour of each verdict, and of each line of a plot. */
-const tones: Readonly<Record<string, keyof typeof light>> = {
+const tones: Readonly<Record<string, keyof typeof colours>> = {
   passed: 'good',
   met: 'good',
   failed: 'bad',
@@ -121,15 +102,15 @@ const tones: Readonly<Record<string, keyof typeof light>> = {
   spelling: 'rare',
 };
 
-function variables(colours: typeof light): string {
+function variables(mode: 0 | 1): string {
   return Object.entries(colours)
-    .map(([name, value]) => `--${name}:${value}`)
+    .map(([name, values]) => `--${name}:${values[mode]}`)
     .join(';');
 }
 
 const style = `
-:root{${variables(light)}}
-@media (prefers-color-scheme:dark){:root{${variables(dark)}}}
+:root{${variables(0)}}
+@media (prefers-color-scheme:dark){:root{${variables(1)}}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:72rem;padding:1rem;color:var(--ink);background:var(--paper);font:16px/1.5 system-ui,sans-serif}
 h1{margin:.2em 0}h3{font-size:1rem;margin:.8rem 0 .3rem;overflow-wrap:anywhere}h4{font-size:.9rem;margin:.6rem 0 .2rem;overflow-wrap:anywhere}
@@ -145,7 +126,7 @@ summary{cursor:pointer}summary:focus-visible,a:focus-visible{outline:2px solid v
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:0}dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}
 pre{background:var(--soft);border:1px solid var(--line);border-radius:.3rem;padding:.5rem;overflow:auto;max-height:20rem;white-space:pre-wrap;overflow-wrap:anywhere;margin:.2rem 0}
 code,.timeline{font-family:ui-monospace,monospace}.timeline{margin:.2rem 0;font-size:.85rem}
-.wide{overflow-x:auto}table{border-collapse:collapse;margin:.5rem 0}th,td{padding:.2rem .8rem;text-align:right;border-bottom:1px solid var(--line)}th:first-child,td:first-child{text-align:left}
+pre.columns{white-space:pre;max-height:none}
 figure{margin:1rem 0}figcaption{font-size:.9rem}svg{width:100%;height:auto;font-size:12px}svg text{fill:var(--ink)}svg .grid{stroke:var(--line)}
 svg path{fill:none;stroke:currentColor;stroke-width:2}
 @media (max-width:40rem){dl{grid-template-columns:1fr}svg{font-size:20px}}
