@@ -81,6 +81,7 @@ const later: readonly string[] = [
   'emptySendAt',
   'receivedQuery',
   'bearerSpace',
+  'taskPickup',
 ];
 
 /** Assumptions of the first journals that are facts now, by the name that preceded them. */

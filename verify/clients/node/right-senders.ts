@@ -288,7 +288,11 @@ export const rightSenders: readonly NodeClient[] = right({
     onFetch(async (job) => {
       for (const message of job.messages) {
         await deliver(job, message);
-        job.simulator.clock.advance(`${1 + Math.floor(job.random() * 30)}h`);
+        // The operation refuses to move the service without its client, which is the case here.
+        const { simulation, wallClock } = job.simulator;
+        const hours = 1 + Math.floor(job.random() * 30);
+        simulation.clock.advanceTo(simulation.clock.now() + hours * 3_600_000);
+        wallClock.anchor();
       }
     }),
   ],
