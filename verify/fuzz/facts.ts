@@ -14,7 +14,7 @@ export const keys: Readonly<Record<'acme' | 'second' | 'revoked' | 'globex' | 'p
 
 export const numbers = ['+12025550101', '+12025550102', '+12025550111', '+12025550190'] as const;
 
-export const fuzzedWorld = {
+const fuzzedWorld = {
   accounts: [
     {
       name: 'acme',
@@ -31,6 +31,8 @@ export const fuzzedWorld = {
   pool: [{ number: numbers[3] }],
   limits: { external_send: 5, tasks: 9, stats: null },
 } satisfies SettingsInput['world'];
+
+export const fuzzedSettings = { clock: 'manual', seed: 1, world: fuzzedWorld } as const;
 
 export interface Facts {
   readonly accountIds: readonly string[];

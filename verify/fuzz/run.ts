@@ -76,7 +76,7 @@ class Run {
     const { requests, chunk } = this.#plan;
     const [first] = this.#workers;
     if (first === undefined) throw new Error('no worker');
-    const facts = await gatherFacts(first, this.#served.ready);
+    const facts = gatherFacts();
     const arbitrary = conversations(facts);
     let warmRss = await rssOf(first);
     for (let i = chunk ?? 0; this.#tally.requests < requests; i++) {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { createSimulator, type ReadyFile } from '../../src/simulator.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
-import { fuzzedWorld } from './facts.ts';
+import { fuzzedSettings } from './facts.ts';
 
 export interface Served {
   readonly ready: ReadyFile;
@@ -19,7 +19,7 @@ export interface Served {
 
 export async function serveHere(transport: TransportKind): Promise<Served> {
   const thrown: unknown[] = [];
-  const simulator = await createSimulator({ clock: 'manual', seed: 1, world: fuzzedWorld });
+  const simulator = await createSimulator(fuzzedSettings);
   await simulator.listen({
     control: {},
     transport,
@@ -36,7 +36,7 @@ export async function serveHere(transport: TransportKind): Promise<Served> {
 export async function serveInChild(transport: TransportKind): Promise<Served> {
   const folder = mkdtempSync(join(tmpdir(), 'smstwin-fuzz-'));
   const world = join(folder, 'world.json');
-  writeFileSync(world, JSON.stringify(fuzzedWorld));
+  writeFileSync(world, JSON.stringify(fuzzedSettings.world));
   const flags = ['--clock', 'manual', '--seed', '1', '--world', world, '--transport', transport];
   try {
     return await ServedProcess.start(folder, flags);
