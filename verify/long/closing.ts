@@ -55,8 +55,9 @@ export async function closeSoak(ending: Ending): Promise<Closing> {
   }
   const messages = await control.messages();
   const keyOwners = new Map<string, string>();
-  for (const { name, accountId } of accounts) {
-    for (const keyId of await control.keyIds(accountId)) keyOwners.set(keyId, name);
+  for (const { key_id: keyId, account_id: owner } of await control.keys()) {
+    const name = accounts.find(({ accountId }) => accountId === owner)?.name;
+    if (name !== undefined) keyOwners.set(keyId, name);
   }
   const held = await heldAfterReset(ending);
   await service.end('SIGTERM');
@@ -80,7 +81,7 @@ async function heldAfterReset({
 }: Ending): Promise<Pick<Closing, 'heapBytes' | 'handles'>> {
   if (atStart === undefined) throw new Error('no measurement from the start');
   const loaded = await holdings();
-  await control.reset();
+  await control.ask('simulator.reset');
   let after = await holdings();
   const until = performance.now() + settleWithinMs;
   while (handlesOf(after) !== handlesOf(atStart) && performance.now() < until) {

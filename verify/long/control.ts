@@ -18,56 +18,33 @@ export class Control {
 
   /** The simulated present in epoch milliseconds. */
   async now(): Promise<number> {
-    return Date.parse((await this.#ask<{ now: string }>('clock.state')).now);
+    return Date.parse((await this.ask<{ now: string }>('clock.state')).now);
   }
 
   async scale(rate: number): Promise<void> {
-    await this.#ask('clock.setMode', '', { mode: 'scaled', rate });
+    await this.ask('clock.setMode', '', { mode: 'scaled', rate });
   }
 
   async hold(): Promise<void> {
-    await this.#ask('clock.setMode', '', { mode: 'manual' });
+    await this.ask('clock.setMode', '', { mode: 'manual' });
   }
 
   /** Does nothing if the time is past. */
   async advanceTo(ms: number): Promise<void> {
     const leftMs = ms - (await this.now());
-    if (leftMs > 0) await this.#ask('clock.advance', '', { by: `${leftMs}ms` });
+    if (leftMs > 0) await this.ask('clock.advance', '', { by: `${leftMs}ms` });
   }
 
-  async reset(): Promise<void> {
-    await this.#ask('simulator.reset');
-  }
-
-  async addFault(fault: object): Promise<void> {
-    await this.#ask('faults.add', '', fault);
-  }
-
-  async clearFaults(): Promise<void> {
-    await this.#ask('faults.clear');
-  }
-
-  async createKey(accountId: string): Promise<string> {
-    return (await this.#ask<{ key: string }>('accounts.createKey', accountId, { name: 'soak' }))
-      .key;
-  }
-
-  async keyIds(accountId: string): Promise<string[]> {
-    const { keys } = await this.#ask<{ keys: { key_id: string }[] }>('accounts.keys', accountId);
-    return keys.map((key) => key.key_id);
-  }
-
-  /** Adds an inbound message. */
-  async receive(accountId: string, number: string): Promise<void> {
-    const message = { from: '+12025550123', to: number, message: 'inbound' };
-    await this.#ask('sims.receive', accountId, message);
+  async keys(): Promise<readonly { readonly key_id: string; readonly account_id: string }[]> {
+    return (await this.ask<{ keys: { key_id: string; account_id: string }[] }>('accounts.allKeys'))
+      .keys;
   }
 
   async messages(): Promise<FoundMessage[]> {
     const found: FoundMessage[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
       const query: string = `?limit=${pageSize}${cursor === '' ? '' : `&cursor=${cursor}`}`;
-      const page: { messages: FoundMessage[]; next_cursor: string | null } = await this.#ask(
+      const page: { messages: FoundMessage[]; next_cursor: string | null } = await this.ask(
         'messages.page',
         query,
       );
@@ -81,16 +58,13 @@ export class Control {
     return this.#text('snapshots.take');
   }
 
-  async restore(snapshot: string): Promise<void> {
-    await this.#text('snapshots.restore', '', snapshot);
-  }
-
-  async #ask<T>(name: OperationName, rest = '', body?: object): Promise<T> {
-    const text = await this.#text(name, rest, body && JSON.stringify(body));
+  /** `rest`: the id in the path, or a query. `body`: its JSON, if it is a text. */
+  async ask<T>(name: OperationName, rest = '', body?: object | string): Promise<T> {
+    const json = typeof body === 'object' ? JSON.stringify(body) : body;
+    const text = await this.#text(name, rest, json);
     return (text === '' ? {} : JSON.parse(text)) as T;
   }
 
-  /** `rest`: the id in the path, or a query. */
   async #text(name: OperationName, rest = '', body?: string): Promise<string> {
     const isQuery = rest.startsWith('?');
     const { method, path } = routeOf(name, isQuery ? '' : rest);

@@ -110,7 +110,10 @@ class Soak implements Run {
     await this.#begin();
     this.accounts = accountsOf(this.service.served.ready);
     for (const { accountId, keys } of this.accounts) {
-      keys.push(await this.#control.createKey(accountId));
+      const made = await this.#control.ask<{ key: string }>('accounts.createKey', accountId, {
+        name: 'soak',
+      });
+      keys.push(made.key);
     }
     this.#startMs = await this.#control.now();
     const rng = Rng.stream(this.#plan.seed, 'soak');
@@ -183,13 +186,14 @@ class Soak implements Run {
 
   async setFaults(faults: readonly object[]): Promise<void> {
     if (faults.length > 0) this.#seen.faulty = true;
-    else await this.#control.clearFaults();
-    for (const fault of faults) await this.#control.addFault(fault);
+    else await this.#control.ask('faults.clear');
+    for (const fault of faults) await this.#control.ask('faults.add', '', fault);
     if (faults.length === 0) this.#seen.faulty = false;
   }
 
-  receive({ accountId, numbers }: SoakAccount): Promise<void> {
-    return this.#control.receive(accountId, numbers[0] ?? '');
+  async receive({ accountId, numbers: [to] }: SoakAccount): Promise<void> {
+    const message = { from: ordinaryRecipient, to, message: 'inbound' };
+    await this.#control.ask('sims.receive', accountId, message);
   }
 
   async connectSlowPeers(): Promise<void> {
@@ -216,7 +220,7 @@ class Soak implements Run {
     await this.service.end('SIGTERM');
     this.service.useNewJournal();
     await this.#begin();
-    await this.#control.restore(snapshot);
+    await this.#control.ask('snapshots.restore', '', snapshot);
     const isSame = (await this.#control.snapshot()) === snapshot;
     if (!isSame) this.#ledger.complain('the snapshot after the restore differs');
     this.#seen.open(this.service.served.baseUrl);
@@ -243,8 +247,8 @@ class Soak implements Run {
       }
     }
     await this.#control.messages();
-    await this.#control.restore(await this.#control.snapshot());
-    await this.#control.reset();
+    await this.#control.ask('snapshots.restore', '', await this.#control.snapshot());
+    await this.#control.ask('simulator.reset');
     this.#atStart = await this.#holdings();
   }
 
