@@ -4,6 +4,7 @@
  */
 import { endpointOf } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
+import { ClockOffset } from './clock-offset.ts';
 import type { Caller, Exchange, Sender } from './judges/exchange.ts';
 import { isObject } from './verify.ts';
 
@@ -45,6 +46,7 @@ interface KnownNumber {
 const peer = 'peer';
 
 export class Known {
+  readonly clock = new ClockOffset();
   readonly #accounts = new Map<string, KnownAccount>();
   readonly #keys = new Map<string, KnownKey>();
   readonly #numbers = new Map<string, KnownNumber>();
@@ -144,10 +146,13 @@ export function exchangeOf(request: RequestOptions, reply: Reply, known: Known):
   const caller = known.callerOf(request);
   const number = fields?.['from'] ?? fields?.['from_number'];
   const sender = typeof number === 'string' ? known.senderOf(caller.account, number) : undefined;
+  const { ahead } = known.clock;
+  known.clock.note(reply);
   return {
     method,
     path,
     query,
+    ahead,
     headers,
     ...(body !== undefined && { body }),
     ...(fields !== undefined && { fields }),

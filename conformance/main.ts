@@ -251,9 +251,10 @@ async function reachControl(
 }
 
 function meansOf(options: ConformOptions): Means {
-  const { flags, allowTo, maxSends, timeoutMs } = options;
+  const { flags, allowTo, maxSends, timeoutMs, seed } = options;
   return {
     flags,
+    seed,
     timeoutMs,
     ...(allowTo === undefined ? {} : { allowTo }),
     ...(maxSends === undefined ? {} : { maxSends }),

@@ -167,7 +167,7 @@ function resultOf(one: AnyCase, found: Found, trial?: Trial, durationMs = 0): Re
     id: idOf(one),
     subject: subjectOf(one),
     kind: 'rule' in one ? 'rule' : 'assumption',
-    sends: one.sends,
+    sends: trial?.said ?? one.sends,
     ...('rule' in one ? { demands: one.demands } : {}),
     ...found,
     ...(found.reason === undefined ? {} : { reason: clean(found.reason) }),

@@ -2,7 +2,14 @@ import { expect, test } from 'vitest';
 import { allCases } from './cases/all.ts';
 import { itemsOf } from './schedule-items.ts';
 
-const means = { flags: {}, hasControl: false, isOwn: false, discovers: false, timeoutMs: 120_000 };
+const means = {
+  flags: {},
+  hasControl: false,
+  isOwn: false,
+  discovers: false,
+  seed: 1,
+  timeoutMs: 120_000,
+};
 
 /** The recordings that a case judges, without a control port. */
 function recordingsOf(id: string) {

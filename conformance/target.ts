@@ -39,6 +39,8 @@ export interface Means {
   readonly hasControl: boolean;
   /** True if the harness started the target itself, so that there is no proxy in between. */
   readonly isOwn: boolean;
+  /** Decides which rows of a table are sent where not all are. */
+  readonly seed: number;
   /** The longest wait on a clock that cannot be moved. */
   readonly timeoutMs: number;
 }

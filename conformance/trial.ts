@@ -72,6 +72,8 @@ export class Trial {
   proof: readonly Exchange[] = [];
   /** Real time that the recordings it judges took. */
   recordedMs = 0;
+  /** What it sent, if that is not what the case says. */
+  said: string | undefined;
   /** The first reply that exceeded a bound. */
   unusable: Reply | undefined;
   /**

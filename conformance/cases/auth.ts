@@ -4,6 +4,7 @@
  */
 import { about, type Case } from '../case.ts';
 import { paths, type Subject, type Trial } from '../trial.ts';
+import { refusals } from './send-4.ts';
 
 const unknownId = '00000000-0000-4000-8000-000000000000';
 const sendPaths = [paths.send, paths.dashboard_send, paths.external_send];
@@ -72,10 +73,11 @@ function nearlyRight(key: string): string[] {
   return [...new Set(wrong)].filter((one) => one !== key && one !== '');
 }
 
-/** A number of the same length whose digit before the last seven is another. */
-function altered(number: string): string {
-  const at = number.length - 8;
-  return `${number.slice(0, at)}${number[at] === '3' ? '4' : '3'}${number.slice(at + 1)}`;
+/** Numbers of the same length: the digit before the last seven is another, or the first one. */
+function altered(number: string): string[] {
+  return [number.length - 8, 1].map(
+    (at) => `${number.slice(0, at)}${number[at] === '3' ? '4' : '3'}${number.slice(at + 1)}`,
+  );
 }
 
 export const authCases: readonly Case[] = [
@@ -225,15 +227,17 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('AUTH-4/every-digit-counts', ['sender'], { sends: 2 }),
-    sends: "the account's number with one digit changed, the eighth from the end, as `from`",
+    ...about('AUTH-4/every-digit-counts', ['sender'], { sends: 3 }),
+    sends:
+      "the account's number with one digit changed, the eighth from the end or the first, as `from`",
     demands: '403: this is a different number',
     steps: async (t) => {
       const account = await t.account();
       await t.queued(account);
-      const from = altered(account.from);
-      t.target.known.addNumber(from, { is: 'altered' });
-      await t.send(account, { from });
+      for (const from of altered(account.from)) {
+        t.target.known.addNumber(from, { is: 'altered' });
+        await t.send(account, { from });
+      }
     },
   },
   {
@@ -351,21 +355,9 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('SVC-4/refused-senders-are-json', ['sender'], { sends: 4 }),
+    ...about('SVC-4/refused-senders-are-json', ['sender']),
+    recordings: [refusals],
     sends: 'refusals with 400, 402, 403 and 503, as far as they can be provoked',
     demands: 'JSON bodies, declared as application/json',
-    steps: async (t) => {
-      const { unknownFrom, inactiveFrom, exhaustedApiKey: key, exhaustedFrom } = t.target.flags;
-      const account = await t.account(t.controlled ? { sims: 2, quota: 1 } : {});
-      if (t.controlled) await t.patchSim(account, 1, { active: false });
-      const unknown = t.controlled ? t.unusedNumber() : unknownFrom;
-      await t.get(paths.stats, account.key);
-      await t.send(account, { message: 'x'.repeat(1601) });
-      for (const from of [unknown, inactiveFrom ?? account.sims[1]?.number])
-        if (from !== undefined) await t.send(account, { from });
-      if (t.controlled) for (let i = 0; i < 2; i += 1) await t.send(account);
-      else if (key !== undefined)
-        await t.send({ key, from: exhaustedFrom ?? account.from, sims: [] });
-    },
   },
 ];

@@ -8,7 +8,7 @@ import type { RuleId } from '../../src/ledger/rules.ts';
 import { about, type Case } from '../case.ts';
 import { wallClock } from '../clock.ts';
 import { floodOf } from '../floods.ts';
-import { recorded } from '../recording.ts';
+import { type Recording, recorded } from '../recording.ts';
 import type { Need } from '../target.ts';
 import { untilHandedOut } from '../tasks.ts';
 import { type AccountPlan, type Fields, paths, type Subject, type Trial } from '../trial.ts';
@@ -61,12 +61,10 @@ async function requireRefusal(t: Trial, account: Subject, status: number): Promi
   if (reply.status !== status) t.lack(`a target that answers ${status} now`);
 }
 
-/**
- * Milliseconds between one send of a round and the next: all at once, and while the first ones are
- * being answered.
- */
-const raceRounds = [0, 0, 1, 3];
+/** Milliseconds between one send of a round and the next: while the first ones are being answered. */
+const raceRounds = [1, 3];
 const inARound = 8;
+const fifty = 50;
 
 /**
  * Sends with one request_id over connections that are already open, so that the requests arrive
@@ -160,6 +158,35 @@ function aged(
   };
 }
 
+/** Refusals of the sender, the quota or a field, each followed by a right message under its id. */
+export const refusals: Recording = {
+  name: 'refused sends',
+  needs: ['sender'],
+  spends: { send: 6 },
+  seconds: 1,
+  waits: 0,
+  record: async (t) => {
+    const { unknownFrom, inactiveFrom, exhaustedApiKey: key, exhaustedFrom } = t.target.flags;
+    const account = await t.account({ sims: 2 });
+    if (t.controlled) await t.patchSim(account, 1, { active: false });
+    const inactive = t.controlled ? account.sims[1]?.number : inactiveFrom;
+    const unknown = t.controlled ? t.unusedNumber() : unknownFrom;
+    const senders = [unknown, inactive].flatMap((from) => (from === undefined ? [] : { from }));
+    await t.get(paths.stats, account.key);
+    for (const wrong of [{ message: tooLong }, ...senders]) {
+      const request_id = t.requestId();
+      await t.send(account, { ...wrong, request_id });
+      await t.send(account, { request_id });
+    }
+    const spent = t.controlled ? await t.account({ quota: 0 }) : exhausted(key, exhaustedFrom);
+    if (spent !== undefined) await t.send(spent, { request_id: t.requestId() });
+  },
+};
+
+function exhausted(key: string | undefined, from: string | undefined): Subject | undefined {
+  return key === undefined || from === undefined ? undefined : { key, from, sims: [] };
+}
+
 export const send4Cases: readonly Case[] = [
   {
     ...about('SEND-4/replay-is-identical', needs, { sends: 3 }),
@@ -197,12 +224,13 @@ export const send4Cases: readonly Case[] = [
       }),
   },
   {
-    ...about('SEND-4/fifty-at-once', needs, { sends: raceRounds.length * inARound }),
+    ...about('SEND-4/fifty-at-once', needs, { sends: fifty }),
     sends:
-      'rounds of eight sends with one request_id, at once and a few milliseconds apart; only with a control port also fifty at once',
+      'fifty sends with one request_id at once, over connections that are open; with a control port also rounds of eight, a few milliseconds apart',
     demands: 'of each request_id exactly one 202, else 200, all bodies equal',
     steps: async (t) => {
-      if (t.controlled) await atOnce(t, 50, 0);
+      await atOnce(t, fifty, 0);
+      if (!t.controlled) return;
       for (const apartMs of raceRounds) await atOnce(t, inARound, apartMs);
     },
   },
@@ -211,6 +239,13 @@ export const send4Cases: readonly Case[] = [
     event: 'a refused send of another request_id',
     happens: (t, account) => t.send(account, { request_id: t.requestId(), message: tooLong }),
   }),
+  {
+    ...about('SEND-4/refused-is-no-original', needs),
+    recordings: [refusals],
+    sends:
+      'messages that are refused with 400, 402, 403 and 503, as far as they can be provoked, and each request_id again with a message that is right',
+    demands: '202 or another refusal (failedRequestId), never a replay',
+  },
   replaysAfter('sim-deactivated', {
     event: 'the SIM was deactivated',
     happens: async (t, account) => {

@@ -5,6 +5,7 @@
  */
 import type { Endpoint } from '../buckets.ts';
 import type { Reply } from '../client.ts';
+import type { Ahead } from '../clock-offset.ts';
 import { isObject, textOf } from '../verify.ts';
 
 /** The account and the state of the key that a request carries. */
@@ -54,6 +55,8 @@ export interface Exchange {
   /** The request arrived and was answered within this interval, in the target's time. */
   readonly sentAt: number;
   readonly answeredAt: number;
+  /** The target's time minus ours, as far as it was known then; undefined: not at all. */
+  readonly ahead?: Ahead;
   /** True if a connection broke and the request was sent again: it may have arrived twice. */
   readonly isRetried: boolean;
 }

@@ -59,11 +59,18 @@ const replays: Judge = (trace, findings) => {
       continue;
     if ([0, 429].includes(one.reply.status)) continue;
     const original = originalOf(trace, one);
-    if (original === undefined) judgeFirstUse(trace, one, findings);
+    const isFirst = original === undefined || wasRefusedBefore(trace, one, original);
+    if (isFirst) judgeFirstUse(trace, one, findings);
     else judgeReplay(trace, one, original, findings);
   }
   noSecondMessage(trace, findings);
 };
+
+/** A refusal of another body that came before the message; with exact times both are at one time. */
+function wasRefusedBefore({ log }: Trace, one: Exchange, original: Exchange): boolean {
+  const isRefusal = one.reply.status >= 400 && !hasSameContent(one, original);
+  return isRefusal && log.indexOf(one) < log.indexOf(original);
+}
 
 /** The first use of an id creates a message, unless the send is refused for another reason. */
 function judgeFirstUse(trace: Trace, one: Exchange, findings: Findings): void {
@@ -73,8 +80,9 @@ function judgeFirstUse(trace: Trace, one: Exchange, findings: Findings): void {
   const mayBeRefused = [400, 402, 403, 503].includes(reply.status) || sender?.is !== 'own';
   // The 202 may have been lost with its connection.
   const mayBeKnown = trace.log.some((other) => isUncertain(other) && sharesId(one, other));
+  if (reply.status === 202 && isUsed) findings.exercised += 1;
   if (reply.status === 202 || mayBeKnown) return;
-  findings.require([one], () => {
+  findings[isUsed ? 'judge' : 'require']([one], () => {
     verify.that(reply.status !== 200, 'no replay of a request_id that was not accepted', reply);
     if (!isUsed && !mayBeRefused && invalid.length === 0) verify.accepted(reply);
   });

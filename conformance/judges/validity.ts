@@ -4,6 +4,7 @@
  * if no permitted answer accepts it, and open if answers differ.
  */
 import { isValidPhoneNumber } from 'libphonenumber-js/max';
+import { unknown } from '../clock-offset.ts';
 import { instantOf } from '../model/reference-time.ts';
 import { isObject, textOf } from '../verify.ts';
 import type { Exchange } from './exchange.ts';
@@ -16,8 +17,6 @@ export interface FieldValidity {
   readonly open: readonly string[];
 }
 
-/** The difference that the target's clock may have from ours, in a cluster too. */
-const clocksDifferMs = 15_000;
 const dayMs = 86_400_000;
 const e164 = /^\+[1-9][0-9]{1,14}$/;
 /** The form of the document's own example, which every answer of `sendAtFormats` reads. */
@@ -95,13 +94,14 @@ function requestIdIs(value: unknown): Validity {
   return Buffer.byteLength(value) <= surelyShortEnough && /^[\w-]+$/.test(value) ? 'valid' : 'open';
 }
 
-function sendAtIs(value: unknown, { sentAt, answeredAt }: Exchange, isExact: boolean): Validity {
+function sendAtIs(value: unknown, exchange: Exchange, isExact: boolean): Validity {
+  const { sentAt, answeredAt, ahead = unknown } = exchange;
   if (value === undefined) return 'valid';
   if (value === null || value === '') return 'open';
-  const drift = isExact ? 0 : clocksDifferMs;
+  const { least, most } = isExact ? { least: 0, most: 0 } : ahead;
   const at = instantOf(typeof value === 'number' ? String(value) : value, anyForm);
-  if (at === undefined || at <= sentAt - drift) return 'invalid';
-  const isSurelyAhead = at > answeredAt + drift && at < sentAt + dayMs;
+  if (at === undefined || at <= sentAt + least) return 'invalid';
+  const isSurelyAhead = at > answeredAt + most && at < sentAt + dayMs;
   return utc.test(textOf(value)) && isSurelyAhead ? 'valid' : 'open';
 }
 
