@@ -1,7 +1,11 @@
 /**
  * Sends many requests with a bounded number in flight; replies come in the order of the requests.
  */
-export async function flood<T>(times: number, one: (index: number) => Promise<T>): Promise<T[]> {
+export async function flood<T>(
+  times: number,
+  one: (index: number) => Promise<T>,
+  width = 16,
+): Promise<T[]> {
   const replies: T[] = new Array(times);
   let next = 0;
   const worker = async () => {
@@ -11,6 +15,6 @@ export async function flood<T>(times: number, one: (index: number) => Promise<T>
       replies[index] = await one(index);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(16, times) }, worker));
+  await Promise.all(Array.from({ length: Math.min(width, times) }, worker));
   return replies;
 }

@@ -46,8 +46,8 @@ async function runOnce(one: AnyCase, target: Target): Promise<Ran> {
   let found: Found;
   try {
     if ('rule' in one) {
-      await judgeExchanges(one, trial);
-      found = judged(trial);
+      const heard = await judgeExchanges(one, trial);
+      found = heard ?? judged(trial);
     } else found = sighted(await one.run(trial));
   } catch (error) {
     found = target.signal.aborted
@@ -61,7 +61,7 @@ async function runOnce(one: AnyCase, target: Target): Promise<Ran> {
 }
 
 /** Makes the exchanges of a case and lets the judges of its rules look at them. */
-async function judgeExchanges(one: Case, trial: Trial): Promise<void> {
+async function judgeExchanges(one: Case, trial: Trial): Promise<Found | undefined> {
   let failure: unknown;
   try {
     for (const recording of one.recordings ?? []) await recorded(trial, recording);
@@ -77,11 +77,15 @@ async function judgeExchanges(one: Case, trial: Trial): Promise<void> {
   });
   const broken = judgements.find((one) => one.broken !== undefined);
   trial.proof = broken?.proof ?? [];
+  const heard = judgements.find((judgement) => judgement.heard !== undefined)?.heard;
+  if (heard !== undefined && broken === undefined)
+    return { verdict: 'notice', reason: heard.text, broken: heard.exchange.reply.exchange };
   const error = broken?.broken ?? failure;
   if (error !== undefined) throw error;
   trial.exercised = judgements[0]?.exercised ?? 0;
   const missing = judgements[0]?.missing;
   if (trial.exercised === 0 && missing !== undefined) throw missing;
+  return undefined;
 }
 
 interface Found {

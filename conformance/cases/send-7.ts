@@ -80,7 +80,7 @@ const valueCases: readonly Values[] = [
     id: 'SEND-7/not-a-time',
     sends: 'texts that are not ISO 8601 times',
     demands: is400,
-    values: () => ['soon', '12:30', '2040-02-31T00:00:00.000Z'],
+    values: () => ['soon', '2040-02-31T00:00:00.000Z'],
   },
   {
     // A wrong zone would shift the time by at least half an hour.

@@ -233,12 +233,6 @@ const textCases: readonly Texts[] = [
     texts: [...lengths('é'), ...lengths('短')],
   },
   {
-    id: 'SEND-6/far-too-long',
-    sends: '161 letters, then 5,000',
-    demands: '202: more than one segment is allowed; then 400',
-    texts: ['a'.repeat(161), 'a'.repeat(5_000)],
-  },
-  {
     id: 'SEND-6/counted-as-it-is-sent',
     sends:
       '1,600 letters that are often escaped; 1,601 of which spaces, line ends or accents might be dropped',
@@ -304,6 +298,18 @@ export const sendCases: readonly Case[] = [
     steps: async (t) => {
       const account = { ...(await t.account()), from: t.unusedNumber() };
       for (const to of ['abc', ...abroad]) await t.send(account, { to });
+    },
+  },
+  {
+    ...about('SEND-6/far-too-long', ['sender'], { sends: 4 }),
+    spends: { send: 2, dashboard_send: 1, external_send: 1 },
+    sends: '161 letters, then 5,000; 5,000 by the other two sends',
+    demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
+    steps: async (t) => {
+      const account = await t.account();
+      await t.send(account, { message: 'a'.repeat(161) });
+      for (const path of [paths.send, paths.dashboard_send, paths.external_send])
+        await t.post(path, account.key, t.fields(account, { message: 'a'.repeat(5_000) }));
     },
   },
   {

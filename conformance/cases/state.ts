@@ -66,14 +66,33 @@ export const stateCases: readonly Case[] = [
   {
     ...about('STATE-2/pickup-by-a-polling-device', ['sender', 'device'], { sends: 1 }),
     alone: true,
-    spends: { send: 1, tasks: 1 },
-    sends: 'a message from a SIM whose device asks for its tasks',
+    spends: { send: 1, tasks: 2 },
+    sends: 'a long message from a SIM whose device asks for its tasks, twice',
     demands: 'queued until the device polls, and sending at once or within 20 s (taskPickup)',
     steps: async (t) => {
       const handedOut = await untilHandedOut(t, async (account, message) => {
-        const { messageId } = await t.queued(account, { message });
+        const long = `${message} ${'conformance '.repeat(30)}`.trimEnd();
+        const { messageId } = await t.queued(account, { message: long });
         if (t.controlled) await t.advance(3 * pollIntervalMs(t));
         await t.read(account, messageId);
+      });
+      await untilReported(t, handedOut);
+      const [sim] = handedOut.account.sims;
+      await t.get(paths.tasks(sim?.deviceId ?? ''), handedOut.account.key);
+    },
+  },
+  {
+    ...about('STATE-2/tasks-of-another-account', ['sender', 'device', 'second-account'], {
+      sends: 1,
+    }),
+    spends: { send: 1, tasks: 1 },
+    sends: "polls for the device with another account's key, then with its own",
+    demands: 'its own key gets the task; that another one gets it too breaks no rule, but is said',
+    steps: async (t) => {
+      const { key } = await t.otherAccount();
+      const handedOut = await untilHandedOut(t, async (account, message) => {
+        await t.queued(account, { message });
+        await t.get(paths.tasks(account.sims[0]?.deviceId ?? ''), key);
       });
       await untilReported(t, handedOut);
     },

@@ -70,6 +70,13 @@ export class Findings {
     }
   }
 
+  /** What breaks no rule but must be heard: the first such thing, and the exchange that shows it. */
+  heard: { readonly text: string; readonly exchange: Exchange } | undefined;
+
+  notice(text: string, exchange: Exchange): void {
+    this.heard ??= { text, exchange };
+  }
+
   /** A check that holds wherever the rule does not apply: it does not count as an exercise. */
   require(proof: readonly Exchange[], check: () => void): void {
     this.#holds(proof, check);

@@ -236,6 +236,56 @@ test.each(leftAlone)('%s leaves %s alone', (rule, _, exchanges) => {
   expect(judge(rule, exchanges).broken).toBeUndefined();
 });
 
+const long = `conformance a ${'x'.repeat(300)}`;
+const stranger = { account: 'other', key: 'valid', isNew: true } as const;
+
+function tasks(message: string, at: number, more: Partial<Exchange> = {}): Exchange {
+  const json = { tasks: [{ message_id: id, message }] };
+  return exchange(200, json, { at, more: { endpoint: 'tasks', id: body.device_id, ...more } });
+}
+
+const heard: [RuleId, string, Exchange[]][] = [
+  [
+    'STATE-2',
+    "another account's key",
+    [send(202, {}, { message: long }), tasks(long, 100, { caller: stranger })],
+  ],
+  ['STATE-2', 'twice', [send(202, {}, { message: long }), tasks(long, 100), tasks(long, 200)]],
+  [
+    'STATE-2',
+    'shows 160 of them',
+    [send(202, {}, { message: long }), tasks(long.slice(0, 160), 100)],
+  ],
+  [
+    'SEND-6',
+    'external_send takes',
+    [send(202, {}, { message: 'x'.repeat(1_601) }, { more: { endpoint: 'external_send' } })],
+  ],
+];
+
+test.each(heard)('%s: a notice says "%s"', (rule, text, exchanges) => {
+  const { heard: said, broken } = judge(rule, exchanges);
+  expect([said?.text, broken]).toEqual([expect.stringContaining(text), undefined]);
+});
+
+test('STATE-2 a whole text that is handed out once is no notice', () => {
+  expect(judge('STATE-2', [send(202, {}, { message: long }), tasks(long, 100)]).heard).toBe(
+    undefined,
+  );
+});
+
+test('LIMIT-4 a limit that breaks only when requests arrive at once is named as such', () => {
+  const received = (status: number, at: number, tookMs: number) =>
+    exchange(status, {}, { at, tookMs, more: { endpoint: 'received' } });
+  const atOnce = Array.from({ length: 130 }, (_, i) => received(200, 10_000 + i, 500));
+  const inTurn = Array.from({ length: 124 }, (_, i) =>
+    received(i < 120 ? 200 : 429, 200_000 + i * 10, 5),
+  );
+  const actual = (all: Exchange[]) => judge('LIMIT-4', all).broken?.actual;
+  expect(actual([...atOnce, received(429, 10_600, 5), ...inTurn])).toContain('arrive at once');
+  expect(actual([...atOnce, received(429, 10_600, 5)])).not.toContain('arrive at once');
+});
+
 test('LIMIT-6 counts the requests of the busiest minute, answered ones alone', () => {
   const every = (apartMs: number) =>
     Array.from({ length: 150 }, (_, i) => ({ sentAt: i * apartMs, answeredAt: i * apartMs + 100 }));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Exchange } from './exchange.ts';
-import { type Bucket, unexplained } from './limiter.ts';
+import { type Bucket, isWeighted, unexplained } from './limiter.ts';
 
 const limit = 3;
 
@@ -44,6 +44,21 @@ test.each<[string, Exchange[], string]>([
   ['a token that is away for 61 s', [...emptied, at(70.9, 429)], '429 after 0'],
 ])('LIMIT-4 no permitted limiter explains %s', (_, exchanges, actual) => {
   expect(unexplained(bucket(exchanges))?.actual).toContain(actual);
+});
+
+test('LIMIT-4 a burst from a full bucket with a continuous refill holds no more than the limit', () => {
+  const burst = Array.from({ length: 121 }, (_, i) => at(10 + i / 500, 200));
+  const plan = { limit: 120, knownSince: 0 };
+  expect(unexplained(bucket([...burst, at(10.3, 429)], plan))?.actual).toContain('121 passed');
+  expect(unexplained(bucket([...burst.slice(1), at(10.3, 429)], plan))).toBeUndefined();
+});
+
+test('AUTH-6 a counter that weighs the minute before says nothing about whose requests it counts', () => {
+  const flood = Array.from({ length: 120 }, (_, i) => at(20 + i / 100, 200));
+  const refusal = at(100, 429);
+  const early = [...flood, ...Array.from({ length: 80 }, (_, i) => at(90 + i / 100, 200))];
+  expect(isWeighted(bucket([...early, refusal], { limit: 120 }), refusal)).toBe(true);
+  expect(isWeighted(bucket([...flood, refusal], { limit: 120 }), refusal)).toBe(false);
 });
 
 test('LIMIT-4 what was spent before the trace began may explain a refusal in its first minute', () => {

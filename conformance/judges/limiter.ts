@@ -86,10 +86,13 @@ function contradiction(h: Hypothesis, bucket: Bucket): Unexplained | undefined {
       (h.errorsSpend || one.reply.status < 400),
   );
   const refused = exchanges.filter(isRefused);
-  for (const one of refused)
-    if (one.sentAt - minuteMs >= knownSince && mustPass(h, bucket, granted, refused, one))
-      return tooFew(one, bucket);
-  return tooMany(h, bucket, granted, h.refusalsSpend ? [...granted, ...refused] : granted);
+  const early = refused.find(
+    (one) => one.sentAt - minuteMs >= knownSince && mustPass(h, bucket, granted, refused, one),
+  );
+  const many = tooMany(h, bucket, granted, h.refusalsSpend ? [...granted, ...refused] : granted);
+  if (early === undefined || (many !== undefined && many.exchange.sentAt < early.sentAt))
+    return many;
+  return tooFew(early, bucket);
 }
 
 function tooFew(exchange: Exchange, { exchanges, limit, name }: Bucket): Unexplained {

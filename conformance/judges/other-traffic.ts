@@ -64,6 +64,10 @@ export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
     return 'a device that nobody else polls: a token that this run did not spend came back';
   if (messages === 0) return undefined;
   const counts = passedBeforeRefusals(bucket);
+  const { limit } = bucket;
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  // A bucket that was once full and once nearly empty is not what another client makes of it.
+  if (least >= limit || (most >= limit && least < (limit * 2) / 3)) return undefined;
   if (counts.length > 1 && counts.every((count) => count === counts[0])) return undefined;
   return `an account that nobody else uses: before a 429, ${counts.join(', then ')} requests passed in a minute`;
 }
@@ -90,7 +94,7 @@ function passedBeforeRefusals({ exchanges }: Bucket): number[] {
 const fewSeconds = 2;
 
 /** True if the first 429 announces a token before any that the run has spent can come back. */
-function isPolledByOthers({ exchanges }: Bucket): boolean {
+function isPolledByOthers({ exchanges, limit }: Bucket): boolean {
   const refusal = exchanges.find(({ reply }) => reply.status === 429);
   if (refusal === undefined) return false;
   const seconds = Number(refusal.reply.headers['retry-after']);
@@ -99,6 +103,7 @@ function isPolledByOthers({ exchanges }: Bucket): boolean {
     ({ reply, answeredAt }) => reply.status < 400 && answeredAt > refusal.sentAt - minuteMs,
   );
   return (
+    own.length < limit &&
     seconds > fewSeconds &&
     own.every(({ sentAt }) => sentAt + minuteMs - fewSeconds * 1000 > backAt)
   );

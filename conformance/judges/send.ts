@@ -7,6 +7,7 @@ import { sevenFields } from './body.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead, messageIdOf } from './exchange.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
 import { earlierUse, notQueued } from './replay.ts';
+import { hearOfLengths } from './tasks.ts';
 import { type FieldValidity, graphemesIn, namesOf, validityOf } from './validity.ts';
 
 interface Checked extends FieldValidity {
@@ -81,6 +82,7 @@ const units: readonly ((text: string) => number)[] = [
 /** SEND-6: 1,600 characters are accepted and 1,601 are not, in one unit for all messages. */
 const length: Judge = (trace, findings) => {
   judgeFields(['message'])(trace, findings);
+  hearOfLengths(trace, longestMessage, findings);
   const sized = checkedSends(trace).filter(({ exchange, invalid, open }) => {
     const { status } = exchange.reply;
     const others = [...invalid, ...open].filter((name) => name !== 'message');

@@ -15,6 +15,7 @@ import {
 } from './exchange.ts';
 import type { Findings, Judge, Trace } from './judge.ts';
 import { judgeSendAt } from './send.ts';
+import { hearOfTasks } from './tasks.ts';
 import { holdOf } from './validity.ts';
 
 const order = ['queued', 'sending', 'sent', 'delivered'];
@@ -124,6 +125,7 @@ const pickup: Judge = (trace, findings) => {
         skips(trace, histories, 'queued followed by sending', step.history);
     });
   }
+  hearOfTasks(trace, findings);
   for (const history of histories)
     for (const tasks of tasksIn(trace)) judgeTasks(trace, history, tasks, findings);
 };

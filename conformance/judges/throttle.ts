@@ -73,9 +73,23 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
     );
   else
     findings.judge(bucket.exchanges, () => {
-      if (found !== undefined)
-        verify.fail(found.expected, found.actual, found.exchange.reply.exchange);
+      if (found === undefined) return;
+      const more = found.isTooFew ? '' : inTurn(bucket, found.exchange);
+      verify.fail(found.expected, `${found.actual}${more}`, found.exchange.reply.exchange);
     });
+}
+
+/** What the same bucket let pass later, when each request waited for the reply to the one before. */
+function inTurn({ exchanges, limit }: Bucket, { answeredAt }: Exchange): string {
+  const start = exchanges.findLastIndex(
+    ({ sentAt }, i) =>
+      sentAt > answeredAt + minuteMs && sentAt > (exchanges[i - 1]?.answeredAt ?? 0) + minuteMs,
+  );
+  const later = start < 0 ? [] : exchanges.slice(start);
+  const isInTurn = later.every((one, i) => one.sentAt >= (later[i - 1]?.answeredAt ?? 0));
+  const passed = later.filter((one) => !isRefused(one)).length;
+  if (!isInTurn || later.length <= limit || passed > limit + 1) return '';
+  return `, but ${passed} when each waited for the one before: the limit breaks when requests arrive at once`;
 }
 
 /** A limit of one endpoint, for each account; what it refuses is not queued. */

@@ -192,6 +192,7 @@ export const lifecycleDefects: readonly DefectRow[] = [
     'tasks-leave-queued': [
       'a message that a device was handed stays queued',
       { parts: { World: ForgetfulWorld } },
+      because.reportedLater,
     ],
   }),
   ...breaking('STATE-3', {

@@ -276,6 +276,8 @@ export function messageOf({ reply, simulation }: Exchange): Message | undefined 
 /** Why some defects cannot be seen from outside. */
 export const because = {
   aDay: 'it shows a day later at the earliest',
+  reportedLater:
+    'a device may report later what it was handed (taskPickup), and does so at its next poll',
   aMonth: 'it shows when the next month of the quota has begun',
   aChange: 'a SIM would have to be switched off, or withdrawn, during the run',
   aQuota: 'it needs an account whose remaining quota is small and known',
