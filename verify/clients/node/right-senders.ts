@@ -1,4 +1,5 @@
 /** Right clients on `fetch` that look odd: one message after another, several at once, and readers. */
+import { Simulator } from '../../../src/simulator.ts';
 import { type Job, type Message, type NodeClient, right, sleep } from '../client.ts';
 import {
   askedMs,
@@ -22,6 +23,14 @@ const hourMs = 3_600_000;
 
 function isRefused(reply: Reply | undefined): boolean {
   return reply !== undefined && reply.status < 500 && reply.status !== 429;
+}
+
+/** Moves the service's clock alone, which the operation refuses beside the client's clock. */
+function jump({ simulator }: Job, ms: number): void {
+  if (!(simulator instanceof Simulator)) throw new Error('no simulator of this process');
+  const { simulation, wallClock } = simulator;
+  simulation.clock.advanceTo(simulation.clock.now() + ms);
+  wallClock.anchor();
 }
 
 /** Sends without telling the result: what comes next decides it. */
@@ -288,11 +297,7 @@ export const rightSenders: readonly NodeClient[] = right({
     onFetch(async (job) => {
       for (const message of job.messages) {
         await deliver(job, message);
-        // The operation refuses to move the service without its client, which is the case here.
-        const { simulation, wallClock } = job.simulator;
-        const hours = 1 + Math.floor(job.random() * 30);
-        simulation.clock.advanceTo(simulation.clock.now() + hours * 3_600_000);
-        wallClock.anchor();
+        jump(job, (1 + Math.floor(job.random() * 30)) * hourMs);
       }
     }),
   ],
