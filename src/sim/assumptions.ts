@@ -70,13 +70,16 @@ function entryOf(name: AssumptionName): LedgerEntry {
   const answers = answersOf(name);
   if (Object.hasOwn(otherAnswers, name))
     return { open, answers, ...otherAnswers[name as keyof OtherAnswers] };
-  const named = z.enum(answers);
-  if (range === undefined) return { open, answers, schema: named, default: answers[0] };
-  const number = (range.fractions === true ? z.number() : z.int()).min(range.min).max(range.max);
+  if (range === undefined)
+    return { open, answers, schema: z.lazy(() => z.enum(answers)), default: answers[0] };
+  const numbers = () =>
+    (range.fractions === true ? z.number() : z.int()).min(range.min).max(range.max);
   return {
     open,
     answers,
-    schema: answers.length === 0 ? number : z.union([number, ...answers.map((a) => z.literal(a))]),
+    schema: z.lazy(() =>
+      answers.length === 0 ? numbers() : z.union([numbers(), ...answers.map((a) => z.literal(a))]),
+    ),
     default: fallback ?? answers[0],
     alsoAccepts: `a ${range.fractions === true ? 'number' : 'whole number'} from ${range.min} to ${range.max}`,
   };
@@ -109,13 +112,18 @@ function withoutFacts(given: unknown): unknown {
   return Object.fromEntries(Object.entries(given).filter((entry) => !isFact(entry)));
 }
 
-/** Overrides by name, as settings, world files and the control port give them. */
-export const assumptionOverridesSchema = z.preprocess(
-  withoutFacts,
-  z.strictObject(
-    // Exactly optional: an explicit `undefined` would leave a gap without an answer.
-    Object.fromEntries(
-      assumptionNames.map((name) => [name, z.exactOptional(assumptionLedger[name].schema)]),
+/**
+ * Overrides by name, as settings, world files and the control port give them. Made when they are
+ * first needed, like the schema of each answer: together a tenth of the start.
+ */
+export const assumptionOverridesSchema = z.lazy(() =>
+  z.preprocess(
+    withoutFacts,
+    z.strictObject(
+      // Exactly optional: an explicit `undefined` would leave a gap without an answer.
+      Object.fromEntries(
+        assumptionNames.map((name) => [name, z.exactOptional(assumptionLedger[name].schema)]),
+      ),
     ),
   ),
 ) as unknown as z.ZodType<Partial<Assumptions>>;
