@@ -2,7 +2,7 @@
  * The HTML report: the frame that all reports share; for each case the figures and plots.
  */
 import { type PageLink, pageHtml } from '../../conformance/reports/page.ts';
-import { plotSvg, type Series } from '../../conformance/reports/plot.ts';
+import { type Plot, plotSvg } from '../../conformance/reports/plot.ts';
 import { escapeMarkup as text } from '../../conformance/reports/summary.ts';
 import { isBroken } from '../audit/audit-run.ts';
 import type { EnduranceResult, Interval, Percentiles } from '../endurance/endurance-result.ts';
@@ -78,67 +78,57 @@ function caseSection(result: CaseResult): string {
     caseText(result),
     plotSvg({
       label: `Latency by percentile of ${name}`,
-      xName: 'percentile',
-      yName: 'ms',
-      x: distribution.map(([percent]) => percent),
-      series: [{ name: 'ms', tone: 'observed', values: distribution.map(([, ms]) => ms) }],
+      axes: ['percentile', 'ms'],
+      rows: distribution,
+      x: ([percent]) => percent,
+      lines: [['ms', 'observed', ([, ms]) => ms]],
       isLogarithmic: true,
     }),
     plotSvg({
       label: `Answered per second of ${name}`,
-      xName: 'second of load',
-      yName: 'replies',
-      x: seconds.map((_, second) => second),
-      series: [
-        { name: 'accepted', tone: 'passed', values: seconds.map(({ accepted }) => accepted) },
-        { name: 'refused', tone: 'notice', values: seconds.map(({ refused }) => refused) },
-        { name: 'failed', tone: 'failed', values: seconds.map(({ failed }) => failed) },
+      axes: ['second of load', 'replies'],
+      rows: seconds,
+      x: (_, second) => second,
+      lines: [
+        ['accepted', 'passed', ({ accepted }) => accepted],
+        ['refused', 'notice', ({ refused }) => refused],
+        ['failed', 'failed', ({ failed }) => failed],
       ],
     }),
   );
 }
 
 function enduranceSection(result: EnduranceResult): string {
-  const { case: name, intervals } = result;
-  const plot = (title: string, yName: string, series: readonly Series[]) =>
+  const { case: name, intervals: rows } = result;
+  const plot = (title: string, unit: string, ...lines: Plot<Interval>['lines']) =>
     plotSvg({
       label: `${title} of ${name}`,
-      xName: 'second of load',
-      yName,
-      x: intervals.map((one) => one.at_s),
-      series,
+      axes: ['second of load', unit],
+      rows,
+      x: (one) => one.at_s,
+      lines,
     });
-  const line = (title: string, tone: string, figure: (one: Interval) => number | null) => ({
-    name: title,
-    tone,
-    values: intervals.map(figure),
-  });
-  const percentiles = (of: (one: Interval) => Percentiles | null) => [
-    line('p50', 'passed', (one) => of(one)?.p50 ?? null),
-    line('p99', 'observed', (one) => of(one)?.p99 ?? null),
-    line('max', 'failed', (one) => of(one)?.max ?? null),
-  ];
+  const percentiles = (title: string, of: (one: Interval) => Percentiles | null) =>
+    plot(
+      title,
+      'ms',
+      ['p50', 'passed', (one) => of(one)?.p50 ?? null],
+      ['p99', 'observed', (one) => of(one)?.p99 ?? null],
+      ['max', 'failed', (one) => of(one)?.max ?? null],
+    );
   return section(
     name,
     enduranceText(result),
-    plot('Throughput', 'requests/s', [
-      line('requests/s', 'passed', (one) => one.requests_per_second),
-    ]),
-    plot('CPU per request', 'µs', [line('CPU', 'notice', (one) => one.cpu_us_per_request)]),
-    plot('Memory', 'MB', [
-      line('resident', 'observed', (one) => one.rss_bytes / 1e6),
-      line('heap used', 'notice', (one) => one.heap_bytes / 1e6),
-    ]),
+    plot('Throughput', 'requests/s', ['answered', 'passed', (one) => one.requests_per_second]),
+    plot('CPU per request', 'µs', ['CPU', 'notice', (one) => one.cpu_us_per_request]),
     plot(
-      'Event-loop delay',
-      'ms',
-      percentiles((one) => one.event_loop_delay_ms),
+      'Memory',
+      'MB',
+      ['resident', 'observed', (one) => one.rss_bytes / 1e6],
+      ['heap used', 'notice', (one) => one.heap_bytes / 1e6],
     ),
-    plot(
-      'Latency of the probe',
-      'ms',
-      percentiles((one) => one.probe_ms),
-    ),
+    percentiles('Event-loop delay', (one) => one.event_loop_delay_ms),
+    percentiles('Latency of the probe', (one) => one.probe_ms),
   );
 }
 
@@ -152,18 +142,13 @@ function auditSection({ audit }: BenchResult): string {
     auditText(audit),
     plotSvg({
       label: 'Accepted and refused per simulated second, and the limit',
-      xName: 'simulated second',
-      yName: 'sends of all users',
-      x: perSecond.map((_, second) => second),
-      series: [
-        { name: 'accepted', tone: 'passed', values: perSecond.map(({ accepted }) => accepted) },
-        { name: 'refused', tone: 'notice', values: perSecond.map(({ refused }) => refused) },
-        {
-          name: 'limit, spread evenly',
-          tone: 'skipped',
-          values: perSecond.map(() => bound),
-          isDashed: true,
-        },
+      axes: ['simulated second', 'sends of all users'],
+      rows: perSecond,
+      x: (_, second) => second,
+      lines: [
+        ['accepted', 'passed', ({ accepted }) => accepted],
+        ['refused', 'notice', ({ refused }) => refused],
+        ['limit, spread evenly', 'skipped', () => bound],
       ],
     }),
   );

@@ -4,21 +4,13 @@
  */
 import { escapeMarkup as text } from './summary.ts';
 
-export interface Series {
-  readonly name: string;
-  /** A class of the page's stylesheet. */
-  readonly tone: string;
-  /** Null leaves a gap. */
-  readonly values: readonly (number | null)[];
-  readonly isDashed?: boolean;
-}
-
-export interface Plot {
+export interface Plot<R> {
   readonly label: string;
-  readonly xName: string;
-  readonly yName: string;
-  readonly x: readonly number[];
-  readonly series: readonly Series[];
+  readonly axes: readonly [x: string, y: string];
+  readonly rows: readonly R[];
+  readonly x: (row: R, at: number) => number;
+  /** Each has a name, a class of the page's stylesheet and a value of each row; null leaves a gap. */
+  readonly lines: readonly (readonly [string, string, (row: R) => number | null])[];
   /** For values of several magnitudes; the axis does not begin at 0 then. */
   readonly isLogarithmic?: boolean;
 }
@@ -32,7 +24,12 @@ const bottom = 45;
 /** More points than this would not show, and a day of seconds has 86,400. */
 const mostPoints = 600;
 
-export function plotSvg({ label, xName, yName, x, series, isLogarithmic = false }: Plot): string {
+export function plotSvg<R>(plot: Plot<R>): string {
+  const { label, axes, rows: all, lines, isLogarithmic = false } = plot;
+  const step = Math.ceil(all.length / mostPoints);
+  const rows = all.filter((_, at) => at % step === 0);
+  const x = rows.map((row, at) => plot.x(row, at * step));
+  const series = lines.map(([name, tone, value]) => ({ name, tone, values: rows.map(value) }));
   const shown = series.flatMap(({ values }) => values.filter((value) => value !== null));
   const most = Math.max(...shown, 0) || 1;
   const least = Math.min(...shown.filter((value) => value > 0), most);
@@ -40,7 +37,7 @@ export function plotSvg({ label, xName, yName, x, series, isLogarithmic = false 
   const scaleX = linear(Math.min(...x, 0), Math.max(...x, 1));
   const atX = (value: number) => left + scaleX.share(value) * (width - left - right);
   const atY = (value: number) => height - bottom - scaleY.share(value) * (height - top - bottom);
-  const rows = scaleY.ticks.map((tick) => {
+  const grid = scaleY.ticks.map((tick) => {
     const y = atY(tick).toFixed(1);
     return `<path class="grid" d="M${left} ${y}H${width - right}" stroke-width="1"/><text x="${left - 8}" y="${y}" text-anchor="end" dominant-baseline="middle">${figure(tick)}</text>`;
   });
@@ -48,26 +45,24 @@ export function plotSvg({ label, xName, yName, x, series, isLogarithmic = false 
     (tick) =>
       `<text x="${atX(tick).toFixed(1)}" y="${height - bottom + 16}" text-anchor="middle">${figure(tick)}</text>`,
   );
-  const step = Math.ceil(x.length / mostPoints);
-  const lines = series.map(({ tone, values, isDashed }) => {
+  const paths = series.map(({ tone, values }) => {
     let pen = 'M';
-    let path = '';
-    for (let i = 0; i < x.length; i += step) {
-      const value = values[i] ?? null;
-      if (value !== null) path += `${pen}${atX(x[i] ?? 0).toFixed(1)} ${atY(value).toFixed(1)}`;
+    const steps = values.map((value, at) => {
+      const from = pen;
       pen = value === null ? 'M' : 'L';
-    }
-    return `<path class="${text(tone)}" d="${path}"${isDashed ? ' stroke-dasharray="6 4"' : ''}/>`;
+      return value === null ? '' : `${from}${atX(x[at] ?? 0).toFixed(1)} ${atY(value).toFixed(1)}`;
+    });
+    return `<path class="${text(tone)}" d="${steps.join('')}"/>`;
   });
   const names = series.map(
     ({ name, tone }) => `<span class="${text(tone)}">■ ${text(name)}</span>`,
   );
   return `<figure><figcaption>${text(label)} ${names.join(' ')}</figcaption>
 <svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${text(label)}">
-${rows.join('')}${columns.join('')}
-<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${text(xName)}</text>
-<text transform="translate(16 ${(height - bottom + top) / 2}) rotate(-90)" text-anchor="middle">${text(yName)}</text>
-${lines.join('\n')}
+${grid.join('')}${columns.join('')}
+<text x="${(left + width - right) / 2}" y="${height - 6}" text-anchor="middle">${text(axes[0])}</text>
+<text transform="translate(16 ${(height - bottom + top) / 2}) rotate(-90)" text-anchor="middle">${text(axes[1])}</text>
+${paths.join('\n')}
 </svg></figure>`;
 }
 
