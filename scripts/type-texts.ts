@@ -8,20 +8,25 @@ type Direction = 'input' | 'output';
 
 export class TypeTexts {
   readonly #named = new Map<string, string>();
+  /** What each named type is, for the fields that have it. */
+  readonly #abouts = new Map<string, unknown>();
 
   /** The declarations of all named types that were used. */
   named(): readonly string[] {
     return [...this.#named].map(
-      ([name, text]) => `/** ${name}. */\nexport type ${name} = ${text};\n`,
+      ([name, text]) =>
+        `/** ${this.#abouts.get(name) ?? `${name}.`} */\nexport type ${name} = ${text};\n`,
     );
   }
 
   /** The type of a schema; `void` without one. */
   of(schema: Json | undefined, io: Direction): string {
     if (schema === undefined) return 'void';
-    for (const [id, definition] of Object.entries(
-      (schema['$defs'] ?? {}) as Record<string, Json>,
-    )) {
+    const definitions = Object.entries((schema['$defs'] ?? {}) as Record<string, Json>);
+    for (const [id, { description }] of definitions) {
+      if (description !== undefined) this.#abouts.set(nameOf(id, io), description);
+    }
+    for (const [id, definition] of definitions) {
       const name = nameOf(id, io);
       if (this.#named.has(name)) continue;
       this.#named.set(name, '');
@@ -52,15 +57,20 @@ export class TypeTexts {
     return plainTypes[String(type)] ?? 'unknown';
   }
 
+  #about($ref: unknown, io: Direction): unknown {
+    const id = typeof $ref === 'string' ? $ref.slice($ref.lastIndexOf('/') + 1) : '';
+    return this.#abouts.get(nameOf(id, io));
+  }
+
   #object(schema: Json, io: Direction, indent: string): string {
     const { properties = {}, required = [], additionalProperties: others } = schema;
     const readonly = io === 'output' ? 'readonly ' : '';
     const inner = `${indent}  `;
     const lines = Object.entries(properties as Record<string, Json>).map(([name, field]) => {
       // What one of several objects means stands at the field that tells them apart.
-      const { description = field['const'] === undefined ? undefined : schema['description'] } =
-        field;
-      const comment = description === undefined ? '' : `${inner}/** ${description} */\n`;
+      const { $ref, const: value, description = this.#about($ref, io) } = field;
+      const about = description ?? (value === undefined ? undefined : schema['description']);
+      const comment = about === undefined ? '' : `${inner}/** ${about} */\n`;
       const mark = (required as readonly string[]).includes(name) ? '' : '?';
       const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
       return `${comment}${inner}${readonly}${key}${mark}: ${this.#text(field, io, inner)};\n`;

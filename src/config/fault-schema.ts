@@ -20,7 +20,9 @@ const whenSchema = z.union(
         nth: z.array(ordinalSchema).min(1).max(10_000).describe('Counted from 1, such as 1, 4.'),
       })
       .meta({ title: 'the n-th requests' }),
-    z.strictObject({ every: ordinalSchema }).meta({ title: 'every n-th request' }),
+    z
+      .strictObject({ every: ordinalSchema.describe('2: each second one.') })
+      .meta({ title: 'every n-th request' }),
     z
       .strictObject({
         probability: z.number().min(0).max(1).describe('Drawn from the seed; 0 never, 1 always.'),
@@ -119,11 +121,11 @@ export const faultInputSchema = z.strictObject({
       account_id: z.string().min(1).max(100).exactOptional().describe('Its id or its name.'),
       to: recipientSchema.exactOptional(),
     })
-    .meta({ id: 'FaultMatch' })
+    .meta({ id: 'FaultMatch', description: 'Which requests; without a field, all.' })
     .default({}),
-  when: whenSchema.meta({ id: 'FaultTrigger' }),
+  when: whenSchema.meta({ id: 'FaultTrigger', description: 'Which of the matching requests.' }),
   times: ordinalSchema.exactOptional().describe('The largest number of times that it acts.'),
-  fault: kindSchema.meta({ id: 'FaultAction' }),
+  fault: kindSchema.meta({ id: 'FaultAction', description: 'What happens to the request.' }),
 });
 export type FaultInput = Readonly<z.input<typeof faultInputSchema>>;
 

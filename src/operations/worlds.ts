@@ -38,15 +38,15 @@ const ownSchema = {
 
 const ownSettingsSchema = z.strictObject({
   ...ownSchema,
-  seed: seedSchema.exactOptional(),
+  seed: seedSchema.exactOptional().describe('Keys, ids and random outcomes follow from it.'),
   clock: z.enum(clockModes).exactOptional().describe('What moves its simulated time.'),
-  rate: rateSchema.exactOptional(),
-  start_time: startTimeSchema.exactOptional(),
+  rate: rateSchema.exactOptional().describe('Simulated seconds per second; `scaled` only.'),
+  start_time: startTimeSchema.exactOptional().describe('ISO 8601 with its zone; `manual` only.'),
   world: worldSchema.exactOptional().describe('As in a world file.'),
-  assumptions: assumptionsSchema.exactOptional(),
-  limits: limitOverridesSchema.exactOptional(),
-  no_limits: z.boolean().exactOptional(),
-  max_messages: maxMessagesSchema.exactOptional(),
+  assumptions: assumptionsSchema.exactOptional().describe('Answers that replace the defaults.'),
+  limits: limitOverridesSchema.exactOptional().describe('Requests per minute; null: no limit.'),
+  no_limits: z.boolean().exactOptional().describe('No rate limits and no quotas.'),
+  max_messages: maxMessagesSchema.exactOptional().describe('Messages to hold.'),
 });
 type CreateInput = z.output<typeof ownSettingsSchema>;
 

@@ -118,9 +118,9 @@ export class FakedClientClock implements ClientClock {
 }
 
 const ownFiles =
-  /[/\\]rest-of-time\.|[/\\]smstwin[/\\]dist[/\\]|fake-timers|[/\\]vitest[/\\]dist|\(?node:/;
+  /[/\\]rest-of-time\.|[/\\]smstwin[/\\]dist[/\\]|fake-timers|<anonymous>|[/\\]vitest[/\\]dist|\(?node:/;
 
-/** The timer, with the line that set it. */
+/** The timer, with the line of the user or of a library that set it. */
 function described({ name, ms, setBy }: FiredTimer): string {
   const frames = (setBy.stack ?? '').split('\n').slice(1);
   const place = frames.find((frame) => !ownFiles.test(frame));

@@ -114,11 +114,10 @@ test('work that never ends names the timer that it waits for', async () => {
   vi.useFakeTimers();
   const clock = new FakedClientClock(() => vi.useRealTimers());
   let polls = 0;
-  const polling = () => {
-    polls++;
-    setTimeout(polling, 1_000);
+  const polling = async () => {
+    for (; ; polls++) await promisedSleep(1_000);
   };
-  void clock.until(() => new Promise<void>(polling));
+  void clock.until(polling);
   await vi.waitUntil(() => polls > 3, { timeout: 20_000 });
   expect(clock.end()).toMatch(
     /still moves time \([\d.]+ s, \d+ timers so far\).*setTimeout of 1000 ms at .*vitest\.test\.ts/,

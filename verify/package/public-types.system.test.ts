@@ -37,7 +37,7 @@ test('every public symbol has a comment', () => {
 
 test('a field of an input has its description', () => {
   const types = readFileSync(join(folder, 'methods.d.ts'), 'utf8');
-  for (const name of ['ttl', 'nth', 'kind', 'clock']) {
+  for (const name of ['ttl', 'nth', 'kind', 'clock', 'limits', 'match', 'when', 'fault']) {
     expect(types).toMatch(new RegExp(`/\\*\\* .+ \\*/\\n *${name}\\??: `));
   }
 });
