@@ -52,6 +52,7 @@ const shots: readonly {
   readonly path: string;
   readonly prepare?: (page: Page) => Promise<void>;
 }[] = [
+  { name: 'home', path: 'home' },
   { name: 'messages', path: 'messages' },
   {
     name: 'message',
@@ -76,13 +77,24 @@ const shots: readonly {
   {
     name: 'limits',
     path: 'limits',
-    prepare: (page) => page.locator('.plot canvas').waitFor(),
+    prepare: (page) => page.locator('.plot .refused').first().waitFor(),
   },
   { name: 'clock', path: 'clock' },
   { name: 'faults', path: 'faults' },
   { name: 'accounts', path: 'accounts' },
   { name: 'worlds', path: 'worlds' },
   { name: 'requests', path: 'requests' },
+  {
+    name: 'request',
+    path: 'requests',
+    prepare: async (page) => {
+      await page
+        .getByRole('link', { name: /^Request / })
+        .first()
+        .click();
+      await page.getByRole('list', { name: 'Timeline' }).waitFor();
+    },
+  },
   {
     name: 'referee',
     path: 'referee',

@@ -27,7 +27,7 @@ export async function bundleDashboard(
     write: false,
     metafile: true,
     bundle: true,
-    // The plots are a separate chunk, loaded only by pages that show them.
+    // The page and the worker share chunks.
     splitting: true,
     format: 'esm',
     target: 'es2022',

@@ -136,3 +136,35 @@ pageTest(
     await seen(page.getByText('live', { exact: true }));
   },
 );
+
+pageTest(
+  'rows stay under the pointer and say how many are new; their text can be selected; keys move',
+  {},
+  async ({ page, controlUrl, send }) => {
+    for (let n = 0; n < 60; n++) send({ message: `text ${n}` });
+    await page.goto(`${controlUrl}/#/messages`);
+    const cell = page.getByRole('cell', { name: 'text 50', exact: true });
+    await cell.hover();
+    const top = async () => Math.round((await cell.boundingBox())?.y ?? 0);
+    const before = await top();
+    for (let n = 0; n < 3; n++) send({ message: `later ${n}` });
+    await seen(page.getByRole('button', { name: '3 new' }));
+    expect(await top()).toBe(before);
+    const { x = 0, y = 0 } = (await cell.boundingBox()) ?? {};
+    await page.mouse.move(x + 6, y + 17);
+    await page.mouse.down();
+    await page.mouse.move(x + 120, y + 17, { steps: 4 });
+    await page.mouse.up();
+    expect(await page.evaluate<string>('getSelection().toString()')).toContain('text 50');
+    expect(await page.getByRole('complementary').count()).toBe(0);
+    await page.getByRole('button', { name: '3 new' }).click();
+    await seen(page.getByText('later 2'));
+    await page.keyboard.press('/');
+    await page.keyboard.type('later');
+    await seen(page.getByText('3 messages', { exact: true }));
+    await page.getByRole('table').getByRole('link').first().focus();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await seen(page.getByRole('complementary', { name: 'Message' }).getByText('later 1').first());
+  },
+);

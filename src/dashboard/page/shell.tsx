@@ -52,7 +52,20 @@ const pages: readonly Page[] = [
   { name: 'rules', title: 'Rules and assumptions', view: RulesAndAssumptionsPage },
 ];
 
+/** `/` goes to the search of the page. */
+function goToSearch(event: KeyboardEvent): void {
+  const isTyping = (event.target as Element).closest('input, textarea, select') !== null;
+  const search = document.querySelector<HTMLElement>('main input[type="search"]');
+  if (event.key !== '/' || isTyping || search === null) return;
+  event.preventDefault();
+  search.focus();
+}
+
 export function Shell() {
+  useEffect(() => {
+    addEventListener('keydown', goToSearch);
+    return () => removeEventListener('keydown', goToSearch);
+  }, []);
   if (tokenIsMissing.value) return <TokenDialog />;
   const page = pages.find(({ name }) => name === pageName.value);
   const title = page?.title ?? 'No such page';

@@ -86,8 +86,9 @@ function AttemptItem({ attempt, before, isShown, page }: AttemptProps) {
   const { number, at, status, seen, retry_after_ms: toldMs } = attempt;
   const place = useRef<HTMLLIElement>(null);
   useEffect(() => {
-    if (isShown) place.current?.scrollIntoView({ block: 'nearest' });
-  }, [isShown]);
+    // A request's own page begins with the request.
+    if (isShown && page === 'referee') place.current?.scrollIntoView({ block: 'nearest' });
+  }, [isShown, page]);
   return (
     <li ref={place} aria-current={isShown ? 'true' : undefined}>
       {before?.retry_after_ms != null && <Wait told={before} until={at} />}

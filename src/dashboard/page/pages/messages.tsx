@@ -163,7 +163,7 @@ function columnsOf(world: World | undefined): Column<Message>[] {
     },
     { head: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '8.75em' },
     { head: 'To', cell: ({ to }) => to, width: '9em', kind: 'mono' },
-    { head: 'From', cell: (message) => message.from_number, width: '9em', kind: 'mono wide' },
+    { head: 'From', cell: (message) => message.from_number, width: '9em', kind: 'mono wide from' },
     {
       head: 'Account',
       cell: ({ account_id: id }) => accountName(world, id),

@@ -180,8 +180,7 @@ function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
       kind: 'wide',
     },
     { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, width: '5.5em' },
-    { head: 'What happened', cell: markOf },
-    { head: 'Code', cell: ({ code }) => code, kind: 'mono wide' },
+    { head: 'What happened', cell: markOf, kind: 'wide' },
     {
       head: 'Took',
       cell: ({ duration_ms: ms }) => `${ms.toFixed(2)} ms`,
@@ -192,7 +191,7 @@ function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
 }
 
 /** What the status does not tell. */
-function markOf({ fault, is_replay: isReplay }: ServiceRequest) {
+function markOf({ fault, is_replay: isReplay, code }: ServiceRequest) {
   if (fault !== null) return <span class="problem">{faultText(fault)}</span>;
-  return isReplay && <span class="dim">replay</span>;
+  return isReplay ? <span class="dim">replay</span> : <span class="mono">{code}</span>;
 }

@@ -37,7 +37,8 @@ export function Table<T>({ label, columns, rows, keyOf, kind }: TableProps<T>) {
     const element = place.current;
     if (element === null) return;
     const observer = new ResizeObserver(() => {
-      isWide.value = element.scrollWidth > element.clientWidth;
+      // A rounded width may differ by one pixel.
+      isWide.value = element.scrollWidth > element.clientWidth + 1;
     });
     observer.observe(element);
     return () => observer.disconnect();

@@ -1,6 +1,7 @@
 /**
  * A table that renders only the visible rows, so that ten thousand rows are as fast as ten. Keeps
- * its position when rows are added above. Arrow keys move between rows.
+ * its position when rows are added above while it is scrolled or pointed at. Arrow keys, j and k
+ * move between rows; a click anywhere in a row follows its link.
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
@@ -37,7 +38,10 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
     return () => observer.disconnect();
   }, [height]);
 
-  useStayingInPlace(region, count, rowAt, keyOf);
+  const isNew = useSignal(0);
+  useStayingInPlace(region, count, rowAt, keyOf, (rows) => {
+    isNew.value += rows;
+  });
 
   const first = Math.max(0, Math.floor(top.value / rowHeight) - spareRows);
   const last = Math.min(count, Math.ceil((top.value + height.value) / rowHeight) + spareRows);
@@ -57,31 +61,44 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
     );
   }
   return (
-    <section
-      class="scroll"
-      aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
-      tabIndex={0}
-      ref={region}
-      onScroll={(event) => {
-        top.value = event.currentTarget.scrollTop;
-      }}
-      onKeyDown={goAlongRows}
-    >
-      <table class="virtual" aria-rowcount={count + 1}>
-        <colgroup>
-          {columns.map(({ head, kind, width }) => (
-            <col key={head} class={kind} style={width === undefined ? {} : { width }} />
-          ))}
-        </colgroup>
-        <TableHead columns={columns} aria-rowindex={1} />
-        <tbody>
-          <Space rows={first} columns={columns.length} />
-          {rows}
-          <Space rows={count - last} columns={columns.length} />
-        </tbody>
-      </table>
-    </section>
+    <>
+      {isNew.value > 0 && (
+        <button
+          type="button"
+          class="button plain new-rows"
+          onClick={() => region.current?.scrollTo({ top: 0 })}
+        >
+          {isNew.value.toLocaleString('en')} new
+        </button>
+      )}
+      <section
+        class="scroll"
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard.
+        tabIndex={0}
+        ref={region}
+        onScroll={(event) => {
+          top.value = event.currentTarget.scrollTop;
+          if (top.value === 0) isNew.value = 0;
+        }}
+        onClick={followRow}
+        onKeyDown={goAlongRows}
+      >
+        <table class="virtual" aria-rowcount={count + 1}>
+          <colgroup>
+            {columns.map(({ head, kind, width }) => (
+              <col key={head} class={kind} style={width === undefined ? {} : { width }} />
+            ))}
+          </colgroup>
+          <TableHead columns={columns} aria-rowindex={1} />
+          <tbody>
+            <Space rows={first} columns={columns.length} />
+            {rows}
+            <Space rows={count - last} columns={columns.length} />
+          </tbody>
+        </table>
+      </section>
+    </>
   );
 }
 
@@ -98,13 +115,15 @@ function Space({ rows, columns }: { readonly rows: number; readonly columns: num
 const mostNewRows = 2_000;
 
 /**
- * Scrolls by the height of the rows added above the first visible row, unless the top is visible.
+ * Scrolls by the height of the rows added above the first visible row, unless the top is visible and
+ * the pointer is elsewhere.
  */
 function useStayingInPlace<T>(
   region: { readonly current: HTMLDivElement | null },
   count: number,
   rowAt: (index: number) => T | undefined,
   keyOf: (row: T) => string,
+  onAdded: (rows: number) => void,
 ): void {
   const firstKey = useRef<string | undefined>(undefined);
   useLayoutEffect(() => {
@@ -113,18 +132,28 @@ function useStayingInPlace<T>(
     firstKey.current = first === undefined ? undefined : keyOf(first);
     if (before === undefined || before === firstKey.current) return;
     const element = region.current;
-    if (element === null || element.scrollTop === 0) return;
+    if (element === null || (element.scrollTop === 0 && !element.matches(':hover'))) return;
     for (let index = 0; index < Math.min(count, mostNewRows); index++) {
       const row = rowAt(index);
       if (row === undefined || keyOf(row) !== before) continue;
       element.scrollTop += index * rowHeight;
+      onAdded(index);
       return;
     }
   });
 }
 
+const steps: Readonly<Record<string, number>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
+
+/** A click that ends a selection of text follows nothing. */
+function followRow({ target }: MouseEvent): void {
+  const isSelecting = getSelection()?.isCollapsed === false;
+  if (isSelecting || (target as Element).closest('a') !== null) return;
+  (target as Element).closest('tr')?.querySelector('a')?.click();
+}
+
 function goAlongRows(event: KeyboardEvent): void {
-  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  const step = steps[event.key] ?? 0;
   const row = (event.target as Element).closest('tr');
   if (step === 0 || row === null) return;
   const next = step === 1 ? row.nextElementSibling : row.previousElementSibling;
