@@ -3,7 +3,7 @@
  * reports; HTML, JUnit and JSON escape their own.
  */
 import { writeFileSync } from 'node:fs';
-import { foreignTexts } from '../../src/commands/foreign-text.ts';
+import { foreignJson, foreignTexts } from '../../src/commands/foreign-text.ts';
 import type { Report, ReportKind } from '../../src/commands/report-flag.ts';
 import { githubReport } from './github.ts';
 import { htmlReport } from './html.ts';
@@ -42,7 +42,7 @@ export function writeReports(
   for (const { kind, file } of reports) {
     const content = (own[kind] ?? makers[kind])(summary);
     if (file === undefined) {
-      out(content);
+      out(kind === 'json' ? foreignJson(content) : content);
       continue;
     }
     try {

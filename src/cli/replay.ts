@@ -5,7 +5,7 @@
 
 import { fileValue } from '../commands/flag-values.ts';
 import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
-import { foreignText } from '../commands/foreign-text.ts';
+import { foreignJson, foreignText } from '../commands/foreign-text.ts';
 import { type Replayed, replayJournal } from './replay-journal.ts';
 
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -17,7 +17,7 @@ export async function replay(argv: readonly string[], io: CommandIo): Promise<nu
   const replayed = replayJournal(file);
   const { differing, differences, isTruncated } = replayed;
   if (command.opts()['json'] === true) {
-    io.out(`${JSON.stringify(report(replayed), null, 2)}\n`);
+    io.out(`${foreignJson(JSON.stringify(report(replayed), null, 2))}\n`);
     return differing === 0 ? 0 : 1;
   }
   if (isTruncated)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CommandError } from './command-error.ts';
-import { foreignText, foreignTexts } from './foreign-text.ts';
+import { foreignJson, foreignText, foreignTexts } from './foreign-text.ts';
 
 test.each([
   ['\u001b[2J\u001b]0;x\u0007', '\\u001b[2J\\u001b]0;x\\u0007'],
@@ -29,4 +29,17 @@ test('an error of a command has one safe line for each problem', () => {
     'a\\n::error::b',
     '\\u001b',
   ]);
+});
+
+test('JSON reads the same, and holds nothing that is obeyed', () => {
+  const value = {
+    'a\u009b': ['\u001b[2J\n::error::x', '##[error]', '\u2028\u202e', '\ud800'],
+    b: 1,
+  };
+  for (const indent of [0, 2]) {
+    const json = foreignJson(JSON.stringify(value, null, indent));
+    expect(JSON.parse(json)).toEqual(value);
+    expect(json).toMatch(/^[ -~\n]*$/);
+    expect(json).not.toContain('##[');
+  }
 });

@@ -18,6 +18,13 @@ export function foreignText(text: string): string {
     .replaceAll('##[', `${escaped('#')}#[`);
 }
 
+/** JSON with what it leaves as it is escaped too: it reads the same. */
+export function foreignJson(json: string): string {
+  return json
+    .replace(invisible, (character) => (character === '\n' ? character : escaped(character)))
+    .replaceAll('##[', `${escaped('#')}#[`);
+}
+
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -7,13 +7,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { conform } from '../../conformance/main.ts';
+import { writeReports } from '../../conformance/reports/write.ts';
+import { banner } from '../../src/cli/banner.ts';
+import { exploreSummary, findingText } from '../../src/cli/explore-summary.ts';
 import { referee } from '../../src/cli/referee.ts';
+import { replay } from '../../src/cli/replay.ts';
+import { requestLine } from '../../src/cli/request-log.ts';
+import type { ServeOptions } from '../../src/cli/serve-options.ts';
+import { type Client, runInProcess } from '../../src/explore/in-process-run.ts';
+import { search } from '../../src/explore/search.ts';
+import { withChangedLines } from '../../src/recording/journal-checksum.ts';
+import { Simulator } from '../../src/simulator.ts';
 import { hostileServers, hostileWords, serveHostile } from './hostile-servers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-foreign-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const kinds = ['tap', 'markdown', 'github', 'html', 'junit'];
+const kinds = ['tap', 'markdown', 'github', 'html', 'junit'] as const;
 const flagsFor = (name: string) =>
   kinds.flatMap((kind) => ['--report', `${kind}=${join(folder, `${name}.${kind}`)}`]);
 const reportsOf = (name: string) =>
@@ -69,4 +79,88 @@ test('referee prints the request_ids of a client as plain text', async () => {
   expect(printed).toContain('\\u001b]0;PWNED');
   for (const text of [printed, ...reportsOf('referee').slice(0, 3)])
     expect(text).not.toMatch(obeyed);
+});
+
+test('explore prints what a client sends and throws as plain text', async () => {
+  const client: Client = async ({ fetch, baseUrl, apiKey, from }) => {
+    const reply = await fetch(`${baseUrl}/api/v1/sms/send/`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ to: '+12025550123', from, message: 'a', request_id: hostileWords }),
+    });
+    if (!reply.ok) throw new Error(hostileWords);
+  };
+  const options = { client, settings: {}, slowMs: 3_000, timeoutMs: 600_000 };
+  const result = await search({
+    runClient: (...run) => runInProcess(options, ...run),
+    ...{ faults: ['unavailable'], depth: 1, maxRuns: 10, jobs: 1, seed: 1 },
+    ...{ bail: false, mayFail: false },
+  });
+  const [finding] = result.findings;
+  let printed = finding === undefined ? '' : findingText(finding, 'FOUND', undefined);
+  const explored = {
+    result,
+    line: 'explored',
+    command: hostileWords,
+    startedAt: '',
+    durationMs: 1,
+  };
+  const out = (text: string) => {
+    printed += text;
+  };
+  const reports = kinds.map((kind) => ({ kind, file: join(folder, `explore.${kind}`) }));
+  writeReports(reports, exploreSummary(explored), { out, error: out });
+  expect(printed).toContain('\\u001b]0;PWNED');
+  for (const text of [printed, ...reportsOf('explore').slice(0, 3)])
+    expect(text).not.toMatch(obeyed);
+});
+
+test('the banner prints an account of a world file as plain text', async () => {
+  const world = { accounts: [{ name: hostileWords, sims: [{ number: '+12025550101' }] }] };
+  const simulator = new Simulator({ world });
+  const served = { ...simulator.readyFile(), base_url: 'http://127.0.0.1:1', control_url: null };
+  await simulator.close();
+  const options: ServeOptions = {
+    ...{ settings: { world }, host: '127.0.0.1', port: 1, control: false, transport: 'node' },
+    readyFile: undefined,
+  };
+  const text = banner(served, options, { version: '1', env: {} });
+  expect(text).toContain('\\u001b]0;PWNED');
+  expect(text).not.toMatch(obeyed);
+});
+
+test('replay prints the requests and replies of a journal as plain text', async () => {
+  const journal = join(folder, 'words.ndjson');
+  const simulator = new Simulator({ clock: 'manual' }, { journal });
+  const caller = { authorization: undefined, clientIp: hostileWords, forwardedFor: undefined };
+  const head = { method: hostileWords, path: `/${hostileWords}`, query: '', body: hostileWords };
+  simulator.handle({ ...head, ...caller, contentType: undefined });
+  await simulator.close();
+  const changed = withChangedLines(readFileSync(journal, 'utf8'), (line) =>
+    line.replace(
+      /("reply":.*"body":)".*"/,
+      (_, start) => `${start}${JSON.stringify(hostileWords)}`,
+    ),
+  );
+  writeFileSync(journal, changed);
+  for (const flags of [[], ['--json']]) {
+    let printed = '';
+    const out = (text: string) => {
+      printed += text;
+    };
+    expect(await replay([journal, ...flags], { out, error: out, env: {}, version: '1' })).toBe(1);
+    expect(printed).toContain('\\u001b]0;PWNED');
+    expect(printed).not.toMatch(obeyed);
+  }
+});
+
+test.each(['text', 'json'] as const)('the request log is plain text: %s', (format) => {
+  const words = { method: hostileWords, code: hostileWords, account_id: hostileWords };
+  const line = requestLine(format, {
+    ...{ number: 1, at: '2026-01-01T00:00:00.000Z', endpoint: null, key_id: null, status: 404 },
+    ...{ ...words, duration_ms: 1, is_replay: false, fault: null },
+  });
+  expect(line).toContain('\\u001b]0;PWNED');
+  expect(line).not.toMatch(obeyed);
+  if (format === 'json') expect(JSON.parse(line)).toMatchObject(words);
 });
