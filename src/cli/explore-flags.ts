@@ -14,6 +14,8 @@ export interface ExploreFlags {
   readonly jobs: number;
   readonly timeout: Duration;
   readonly slow: Duration;
+  readonly throttleWaits?: readonly Duration[];
+  readonly crash?: boolean;
   readonly faults?: readonly FaultName[];
   readonly rate?: number;
   readonly seed: number;
@@ -54,6 +56,13 @@ export const exploreFlags: readonly Flag[] = [
     fallback: { text: '3s', ms: 3_000 },
     shown: '3s',
   },
+  {
+    flag: '--throttle-waits <list>',
+    about: 'what the throttles of a schedule ask for: 2s,7s',
+    parse: (text: string) => text.split(',').map((each) => durationValue(each.trim())),
+    shown: "more than twice the client's own wait",
+  },
+  { flag: '--crash', about: 'also kill the command before and after each request, and restart it' },
   {
     flag: '--faults <list>',
     about: `which faults to try: ${faultNames.join(', ')}`,
@@ -99,6 +108,8 @@ export function flagsAgain({
   world,
   env,
   commandMayFail,
+  throttleWaits,
+  crash,
 }: ExploreFlags) {
   return [
     ...['--timeout', timeout.text, '--slow', slow.text, '--seed', String(seed)],
@@ -106,6 +117,8 @@ export function flagsAgain({
     ...(world === undefined ? [] : ['--world', world]),
     ...env.flatMap(({ name, value }) => ['--env', `${name}=${value}`]),
     ...(commandMayFail === true ? ['--command-may-fail'] : []),
+    ...(throttleWaits ? ['--throttle-waits', throttleWaits.map(({ text }) => text).join()] : []),
+    ...(crash === true ? ['--crash'] : []),
   ];
 }
 

@@ -12,8 +12,9 @@ import { many } from '../commands/table.ts';
 import { readWorldFile } from '../config/world-file.ts';
 import { CommandRuns } from '../explore/command-runs.ts';
 import { exploredLine } from '../explore/exploration.ts';
-import { faultNames } from '../explore/fault-names.ts';
+import { faultNames, isCrash } from '../explore/fault-names.ts';
 import { checkFolder, readSchedule, writeFindings } from '../explore/finding-files.ts';
+import { tryLess } from '../explore/learn.ts';
 import { replay } from '../explore/replay.ts';
 import { type Schedule, scheduleText } from '../explore/schedule.ts';
 import { type SearchOptions, search } from '../explore/search.ts';
@@ -36,6 +37,12 @@ async function run(command: readonly string[], flags: ExploreFlags, io: CommandI
   const { seed, world, rate, env: ownVariables, depth, maxRuns } = flags;
   refuseTwice(flags);
   const single = flags.schedule === undefined ? undefined : readSchedule(flags.schedule);
+  const faults =
+    flags.faults ?? faultNames.filter((name) => flags.crash === true || !isCrash(name));
+  const crash = [...faults, ...(single?.schedule ?? []).map(({ fault }) => fault)].find(isCrash);
+  if (crash !== undefined && flags.crash !== true) {
+    throw new UsageError(`${crash} kills the command and starts it again: add --crash to allow it`);
+  }
   if (single === undefined) checkFolder(flags.out);
   const interrupt = new AbortController();
   const stop = () => interrupt.abort();
@@ -55,7 +62,7 @@ async function run(command: readonly string[], flags: ExploreFlags, io: CommandI
     await runs.start();
     const options: SearchOptions = {
       runClient: runs.run.bind(runs),
-      faults: flags.faults ?? faultNames,
+      faults,
       depth,
       maxRuns,
       jobs: flags.jobs,
@@ -63,6 +70,8 @@ async function run(command: readonly string[], flags: ExploreFlags, io: CommandI
       bail: flags.bail ?? false,
       mayFail: flags.commandMayFail ?? false,
       subject: 'command',
+      throttleWaits: flags.throttleWaits?.map(({ ms }) => Math.ceil(ms / 1_000)),
+      isScaled: rate !== undefined,
       onProgress: progressTo(io),
     };
     const result =
@@ -113,7 +122,11 @@ function report(
     io.out(findingText(finding, single ? 'FAILED' : 'FOUND', files[at]));
   }
   for (const finding of unconfirmed) io.out(findingText(finding, 'NOT CONFIRMED', seenOnce));
-  const note = flags.jobs > 1 ? `${passedAgain}; ${tryOneJob}` : passedAgain;
+  const note = [
+    passedAgain,
+    ...(flags.rate === undefined ? [] : [tryLess]),
+    ...(flags.jobs > 1 ? [tryOneJob] : []),
+  ].join('; ');
   for (const finding of unstable) io.out(findingText(finding, 'UNSTABLE', note));
   if (problem !== undefined) {
     complain(problem.line);

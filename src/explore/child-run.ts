@@ -13,6 +13,8 @@ export interface ChildOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Gets a function that kills the command's processes. */
+  readonly onStart: (kill: () => void) => void;
 }
 
 /** Bytes of the output that are kept, and lines that are shown. */
@@ -28,11 +30,12 @@ process.on('exit', () => {
 
 /** Throws an Ended if the signal interrupts it, and a UsageError if the command cannot be run. */
 export async function runChild(options: ChildOptions): Promise<Ending> {
-  const { command, env, timeoutMs, signal } = options;
+  const { command, env, timeoutMs, signal, onStart } = options;
   const [file = '', ...argv] = command;
   if (signal.aborted) throw new Ended('interrupted');
   const child = started(file, argv, env);
   running.add(child);
+  onStart(() => endGroup(child));
   const output = new Tail();
   child.stdout.on('data', (bytes: Buffer) => output.add(bytes));
   child.stderr.on('data', (bytes: Buffer) => output.add(bytes));
@@ -49,7 +52,7 @@ export async function runChild(options: ChildOptions): Promise<Ending> {
     await drained(child);
     if (signal.aborted) throw new Ended('interrupted');
     if (isLate) {
-      const late = `the command did not end within ${timeoutMs / 1_000} s (--timeout)`;
+      const late = `the command did not end within ${Math.round(timeoutMs) / 1_000} s (--timeout)`;
       return { kind: 'timeout', how: late, tail: output.text };
     }
     return { kind: how === '' ? 'passed' : 'failed', how, tail: output.text };

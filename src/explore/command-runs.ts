@@ -2,7 +2,7 @@
  * Runs a command against a server in this process. Each run has its own world, whose address and
  * key are in the command's environment.
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommandError } from '../commands/command-error.ts';
@@ -15,7 +15,7 @@ import { nodeOptionsOfClock } from './clock-option.ts';
 import { credentialsOf } from './credentials.ts';
 import type { KnownIntents } from './points.ts';
 import type { RawRun } from './run.ts';
-import type { Schedule } from './schedule.ts';
+import { type Schedule, waitsOf } from './schedule.ts';
 import type { Ending } from './verdict.ts';
 import { recordedBy, WatchedRun } from './watched-run.ts';
 
@@ -25,7 +25,7 @@ export type Variable = (typeof variables)[number];
 /** Variables that each run sets itself. */
 export const reservedVariables: readonly string[] = [
   ...['SMSTWIN_BASE_URL', 'SMSTWIN_CONTROL_URL', 'SMSTWIN_API_KEY', 'SMSTWIN_FROM'],
-  ...['SMSTWIN_INTENTS', 'SMSTWIN_EXPLORE', 'SMSTWIN_RATE', 'NODE_OPTIONS'],
+  ...['SMSTWIN_INTENTS', 'SMSTWIN_STATE', 'SMSTWIN_EXPLORE', 'SMSTWIN_RATE', 'NODE_OPTIONS'],
 ];
 
 export interface CommandOptions {
@@ -75,18 +75,26 @@ export class CommandRuns {
     await this.#simulator.listen({ control: {}, transport: 'node' });
   }
 
-  async run(schedule: Schedule, known: KnownIntents): Promise<RawRun> {
-    const { slowMs, rate = 1, timeoutMs, signal, command } = this.#options;
+  async run(
+    schedule: Schedule,
+    known: KnownIntents,
+    throttleWaits: readonly number[],
+  ): Promise<RawRun> {
+    const { slowMs, rate = 1 } = this.#options;
     const name = `explore-${++this.#runs}`;
-    const watched = new WatchedRun(schedule, known, Math.ceil(slowMs / rate));
+    const watched = new WatchedRun(schedule, known, throttleWaits, Math.ceil(slowMs / rate));
     this.#watched.set(name, watched);
     const { hosting, settings } = this.#simulator;
     const world = hosting.create(inheritedSettings(settings), { name });
     watched.recorded = () => recordedBy(world.simulator);
     const intentsFile = join(this.#folder, `${name}.ndjson`);
+    const stateFolder = join(this.#folder, name);
+    mkdirSync(stateFolder);
+    const waits = waitsOf(schedule, throttleWaits);
+    const waitMs = waits.reduce((sum, each) => sum + (each * 1_000) / rate, 0);
     try {
-      const env = this.#environment(world.simulator, intentsFile);
-      const ending = await runChild({ command, env, timeoutMs, signal });
+      const env = this.#environment(world.simulator, intentsFile, stateFolder);
+      const ending = await this.#ended(watched, env, waitMs);
       const read = reportsIn(intentsFile);
       return {
         // A client that was killed may have written half a line.
@@ -99,7 +107,25 @@ export class CommandRuns {
     } finally {
       this.#watched.delete(name);
       rmSync(intentsFile, { recursive: true, force: true });
+      rmSync(stateFolder, { recursive: true, force: true });
       await hosting.delete(world);
+    }
+  }
+
+  /** Starts the command once more after each crash; the last process decides how the run ended. */
+  async #ended(watched: WatchedRun, env: CommandOptions['env'], waitMs: number): Promise<Ending> {
+    const { command, timeoutMs, signal } = this.#options;
+    for (;;) {
+      let isCrashed = false;
+      const onStart = (kill: () => void) => {
+        watched.crash = () => {
+          isCrashed = true;
+          kill();
+        };
+      };
+      const timeout = timeoutMs + waitMs;
+      const ending = await runChild({ command, env, timeoutMs: timeout, signal, onStart });
+      if (!isCrashed) return ending;
     }
   }
 
@@ -108,7 +134,7 @@ export class CommandRuns {
     await this.#simulator.close();
   }
 
-  #environment(world: Simulator, intentsFile: string) {
+  #environment(world: Simulator, intentsFile: string, stateFolder: string) {
     const { env, ownVariables, rate } = this.#options;
     const { apiKey, from } = credentialsOf(world.readyFile());
     const values: Readonly<Record<Variable, string>> = {
@@ -124,6 +150,7 @@ export class CommandRuns {
       SMSTWIN_API_KEY: values.api_key,
       SMSTWIN_FROM: values.from,
       SMSTWIN_INTENTS: intentsFile,
+      SMSTWIN_STATE: stateFolder,
       // Tells the generated tests not to start an exploration inside this one.
       SMSTWIN_EXPLORE: '1',
       ...Object.fromEntries(ownVariables.map(({ name, value }) => [name, values[value]])),

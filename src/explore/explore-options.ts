@@ -4,7 +4,7 @@
 import { z } from 'zod';
 import { durationMs } from '../operations/duration.ts';
 import type { SettingsInput } from '../simulator.ts';
-import { type FaultName, faultNames } from './fault-names.ts';
+import { type FaultName, faultNames, isCrash } from './fault-names.ts';
 import type { Client } from './in-process-run.ts';
 import { parsed, type Schedule, scheduleSchema } from './schedule.ts';
 
@@ -20,6 +20,11 @@ export interface ExploreOptions {
   readonly faults?: readonly FaultName[];
   /** How long `slow` holds a reply. Default `'3s'`. */
   readonly slow?: string | number;
+  /**
+   * What the throttles of a schedule ask for, the last one also for the rest. By default more than
+   * twice as long as the client waits by itself.
+   */
+  readonly throttleWaits?: readonly (string | number)[];
   /** Simulated time that a run may take. Default `'10m'`. */
   readonly timeout?: string | number;
   /** The seed of the simulator. Default 1. */
@@ -47,6 +52,8 @@ const durationSchema = z.unknown().transform((value, context) => {
   return z.NEVER;
 });
 
+const needsCommand = 'a function cannot crash alone: run a command by smstwin explore --crash';
+
 const optionsSchema = z.strictObject({
   client: z.custom<Client>((client) => typeof client === 'function', {
     error: 'expected a function, which runs the client once',
@@ -54,10 +61,14 @@ const optionsSchema = z.strictObject({
   depth: z.int().min(1).max(10).default(2),
   maxRuns: z.int().min(1).max(1_000_000).default(500),
   faults: z
-    .array(z.enum(faultNames))
+    .array(z.enum(faultNames).refine((name) => !isCrash(name), { error: needsCommand }))
     .min(1)
-    .default([...faultNames]),
+    .default(faultNames.filter((name) => !isCrash(name))),
   slow: durationSchema.prefault('3s'),
+  throttleWaits: z
+    .array(durationSchema.transform((ms) => Math.ceil(ms / 1_000)))
+    .min(1)
+    .optional(),
   timeout: durationSchema.prefault('10m'),
   seed: z
     .int()
@@ -70,7 +81,9 @@ const optionsSchema = z.strictObject({
       { error: 'expected an object' },
     )
     .default({}),
-  schedule: scheduleSchema.optional(),
+  schedule: scheduleSchema
+    .refine((schedule) => !schedule.some(({ fault }) => isCrash(fault)), { error: needsCommand })
+    .optional(),
   bail: z.boolean().default(false),
   clientMayFail: z.boolean().default(false),
 });

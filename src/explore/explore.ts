@@ -71,7 +71,7 @@ export async function explore(options: ExploreOptions): Promise<Exploration> {
   const result =
     schedule === undefined
       ? await search({ ...rest, runClient, jobs: 1, mayFail })
-      : await replay({ runClient, mayFail }, schedule);
+      : await replay({ ...rest, runClient, mayFail }, schedule);
   const exploration = {
     exitCode: exitCodeOf(result),
     explored: exploredLine(result, rest),

@@ -14,18 +14,33 @@ export const faultNames = [
   'lost_response',
   'truncate',
   'malformed',
+  'lost_request',
   'hang',
+  'crash_before',
+  'crash_after',
 ] as const;
 /** What a schedule can do to a request. */
 export type FaultName = (typeof faultNames)[number];
 
-/** `slowMs`: real milliseconds that `slow` holds a reply. */
-export function faultKind(name: FaultName, slowMs: number): FaultKind {
+/** They end the client's processes, so only a command can meet them, and only with `--crash`. */
+export function isCrash(name: FaultName): boolean {
+  return name.startsWith('crash_');
+}
+
+/**
+ * What a fault does to its request. `slowMs`: real milliseconds that `slow` holds a reply;
+ * `waitSeconds`: the `Retry-After` of `throttle`. A client that crashes is gone before any reply.
+ */
+export function faultKind(name: FaultName, slowMs: number, waitSeconds: number): FaultKind {
   switch (name) {
     case 'slow':
       return { kind: 'delay', ms: slowMs };
     case 'throttle':
-      return { kind: 'status', status: 429 };
+      return { kind: 'status', status: 429, waitSeconds };
+    case 'crash_before':
+      return { kind: 'lost_request' };
+    case 'crash_after':
+      return { kind: 'hang' };
     case 'unavailable':
       return { kind: 'status', status: 503, body: { detail: 'Service temporarily unavailable.' } };
     default:
@@ -43,16 +58,21 @@ export function faultsAt(endpoint: EndpointName, names: readonly FaultName[]): F
   return names.filter((name) => name !== 'throttle' || !unlimited.includes(endpoint));
 }
 
+const equalWhereNothingChanges: Readonly<Partial<Record<FaultName, FaultName>>> = {
+  lost_response: 'refuse',
+  hang: 'lost_request',
+  crash_after: 'crash_before',
+};
+
 /**
  * Another fault with the same effect on client and service: where a request changes nothing, a lost
- * reply equals a refused request.
+ * reply equals a lost request.
  */
 export function equalFault(
   endpoint: EndpointName,
   name: FaultName,
   names: readonly FaultName[],
 ): FaultName | undefined {
-  const isEqual =
-    name === 'lost_response' && unlimited.includes(endpoint) && names.includes('refuse');
-  return isEqual ? 'refuse' : undefined;
+  const equal = unlimited.includes(endpoint) ? equalWhereNothingChanges[name] : undefined;
+  return equal !== undefined && names.includes(equal) ? equal : undefined;
 }

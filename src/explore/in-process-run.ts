@@ -7,7 +7,7 @@ import { type SettingsInput, Simulator } from '../simulator.ts';
 import { credentialsOf } from './credentials.ts';
 import type { KnownIntents } from './points.ts';
 import type { RawRun } from './run.ts';
-import type { Schedule } from './schedule.ts';
+import { type Schedule, waitsOf } from './schedule.ts';
 import type { Ending } from './verdict.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { recordedBy, WatchedRun } from './watched-run.ts';
@@ -44,10 +44,13 @@ export async function runInProcess(
   options: InProcessOptions,
   schedule: Schedule,
   known: KnownIntents,
+  throttleWaits: readonly number[],
 ): Promise<RawRun> {
   const time = new VirtualTime(startMs);
   try {
-    const watched = new WatchedRun(schedule, known, options.slowMs);
+    const watched = new WatchedRun(schedule, known, throttleWaits, options.slowMs);
+    const waitSeconds = waitsOf(schedule, throttleWaits).reduce((sum, each) => sum + each, 0);
+    const timeoutMs = options.timeoutMs + waitSeconds * 1_000;
     const simulator = new Simulator(
       { ...options.settings, clock: { now: () => Date.now() } },
       {
@@ -61,8 +64,8 @@ export async function runInProcess(
     );
     watched.recorded = () => recordedBy(simulator);
     const client = new ClientRun(options.client, simulator);
-    const isOver = await time.run(client, options.timeoutMs);
-    const ending = client.end(isOver, options.timeoutMs);
+    const isOver = await time.run(client, timeoutMs);
+    const ending = client.end(isOver, timeoutMs);
     const { seen, intents } = watched;
     return { ending, seen, intents, reports: client.reports };
   } finally {

@@ -1,17 +1,23 @@
 /**
  * Learns from two runs without faults where the client calls the service, and which messages it
- * gets accepted. A client that fails or differs without faults cannot be explored.
+ * gets accepted. A client that fails or differs without faults cannot be explored. A third run
+ * answers 429 and measures how long the client waits by itself: `throttle` then asks for more, so
+ * that a client which ignores `Retry-After` is early.
  */
+
+import { type FaultName, faultsAt } from './fault-names.ts';
 import { agreedIntents, type KnownIntents } from './points.ts';
 import { type RawRun, type Run, type RunClient, runOf } from './run.ts';
-import { type Point, pointKey, pointText } from './schedule.ts';
+import { type Point, pointKey, pointText, type Schedule } from './schedule.ts';
 import { acceptedIn, type Expected, equalAccepted, totalOf } from './verdict.ts';
 
 export interface Learned {
-  readonly subject: Subject;
+  readonly subject: Explored;
   readonly known: KnownIntents;
   readonly expected: Expected;
   readonly run: Run;
+  /** The seconds that `throttle` asks for. */
+  readonly throttleWaits: readonly number[];
 }
 
 /** Why the client cannot be explored: one line, and the end of the client's output. */
@@ -23,6 +29,11 @@ export interface Problem {
 /** What the client under test is: a command of its own, or a function in this process. */
 export type Subject = 'command' | 'client';
 
+interface Explored {
+  readonly name: Subject;
+  readonly isScaled: boolean;
+}
+
 const remedies: Readonly<Record<Subject, string>> = {
   command: 'does it use SMSTWIN_BASE_URL? --env NAME=base_url sets a variable of its own',
   client: 'it must use the fetch that it is given',
@@ -32,16 +43,24 @@ export interface LearnOptions {
   readonly subject?: Subject | undefined;
   /** Of an earlier learning; they keep their numbers. */
   readonly intents?: KnownIntents;
+  /** The seconds that `throttle` asks for; by default they are measured. */
+  readonly throttleWaits?: readonly number[] | undefined;
+  /** Faults that will be tried: without `throttle` its wait is not measured. */
+  readonly faults: readonly FaultName[];
+  /** True if the client runs on a scaled clock. */
+  readonly isScaled?: boolean | undefined;
 }
 
 export async function learn(
   runClient: RunClient,
-  { subject = 'client', intents = {} }: LearnOptions = {},
+  options: LearnOptions,
 ): Promise<Learned | Problem> {
-  const first = await runClient([], intents);
+  const { intents = {} } = options;
+  const subject = { name: options.subject ?? 'client', isScaled: options.isScaled === true };
+  const first = await runClient([], intents, []);
   const one = judged(first, undefined, subject);
   if (isProblem(one)) return one;
-  const second = await runClient([], intents);
+  const second = await runClient([], intents, []);
   const other = judged(second, undefined, subject);
   if (isProblem(other))
     return differing(subject, `passed, then did not: ${other.line}`, other.tail);
@@ -49,12 +68,49 @@ export async function learn(
   if (difference !== undefined) return differing(subject, difference, '');
   const accepted = acceptedIn(exchangesOf(first));
   const isStable = equalAccepted(accepted, acceptedIn(exchangesOf(second)));
+  const known = agreedIntents(first.intents, second.intents);
   return {
     subject,
-    known: agreedIntents(first.intents, second.intents),
+    known,
     expected: { accepted: isStable ? accepted : undefined, total: totalOf(accepted) },
     run: one,
+    throttleWaits: options.throttleWaits ?? [
+      await measuredWait(one, options.faults, runClient, known),
+    ],
   };
+}
+
+const longestWaitSeconds = 120;
+
+/**
+ * More seconds than twice the wait of the client after a 429 that asks for one second: the longest
+ * that it makes at any endpoint.
+ */
+async function measuredWait(
+  { trace }: Run,
+  faults: readonly FaultName[],
+  runClient: RunClient,
+  known: KnownIntents,
+): Promise<number> {
+  const first = new Map(trace.map((at) => [at.endpoint, at] as const).reverse());
+  const probe: Schedule = [...first.values()].flatMap((at) =>
+    faultsAt(at.endpoint, faults).includes('throttle') ? [{ at, fault: 'throttle' } as const] : [],
+  );
+  if (probe.length === 0) return 1;
+  const { seen } = await runClient(probe, known, [1]);
+  const atMs = new Map(
+    seen.flatMap(({ point, exchange }) =>
+      point ? [[pointKey(point), exchange.atMs] as const] : [],
+    ),
+  );
+  const waits = probe.map(({ at }) => {
+    const [refusedMs, retriedMs] = [at, { ...at, attempt: at.attempt + 1 }].map((point) =>
+      atMs.get(pointKey(point)),
+    );
+    return (retriedMs ?? 0) - (refusedMs ?? 0);
+  });
+  const seconds = Math.ceil((2 * Math.max(0, ...waits)) / 1_000) + 1;
+  return Math.min(seconds, longestWaitSeconds);
 }
 
 /** Judges a later run without faults; undefined if it passes like the first two. */
@@ -68,12 +124,17 @@ export function isProblem(value: Learned | Run | Problem): value is Problem {
   return 'line' in value;
 }
 
-function judged(raw: RawRun, expected: Expected | undefined, subject: Subject): Run | Problem {
+function judged(
+  raw: RawRun,
+  expected: Expected | undefined,
+  { name: subject, isScaled }: Explored,
+): Run | Problem {
   const run = runOf(raw, [], expected, false);
   const { ending, trace, failures } = run;
   const { tail } = ending;
   if (ending.kind === 'timeout') {
-    return { line: `the ${subject} does not end without any fault: ${ending.how}`, tail };
+    const line = `the ${subject} does not end without any fault: ${ending.how}`;
+    return { line: isScaled ? `${line}; ${tryLess}` : line, tail };
   }
   if (ending.kind === 'failed') {
     return { line: `the ${subject} fails without any fault: ${ending.how}`, tail };
@@ -87,8 +148,12 @@ function judged(raw: RawRun, expected: Expected | undefined, subject: Subject): 
   return { line, tail };
 }
 
-function differing(subject: Subject, how: string, tail: string): Problem {
-  return { line: `the ${subject} differs between runs without any fault: ${how}`, tail };
+/** A scaled clock shortens the client's own timeouts, which a busy machine then reaches. */
+export const tryLess = 'try a lower --rate';
+
+function differing({ name, isScaled }: Explored, how: string, tail: string): Problem {
+  const line = `the ${name} differs between runs without any fault: ${how}`;
+  return { line: isScaled ? `${line}; ${tryLess}` : line, tail };
 }
 
 /**

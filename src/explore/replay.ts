@@ -1,21 +1,20 @@
 /**
  * Runs one schedule, after runs without faults that show what the client achieves by itself.
  */
-import { isProblem, learn, type Subject } from './learn.ts';
+import { isProblem, type LearnOptions, learn } from './learn.ts';
 import type { KnownIntents } from './points.ts';
 import { Ended, type RunClient, runOf } from './run.ts';
 import type { Schedule } from './schedule.ts';
 import { findingOf, type SearchResult } from './search-result.ts';
 
-export interface ReplayOptions {
+export interface ReplayOptions
+  extends Pick<LearnOptions, 'subject' | 'throttleWaits' | 'isScaled'> {
   readonly runClient: RunClient;
   readonly mayFail: boolean;
-  /** Default `client`. */
-  readonly subject?: Subject;
 }
 
 export async function replay(
-  { runClient, mayFail, subject }: ReplayOptions,
+  { runClient, mayFail, ...options }: ReplayOptions,
   schedule: Schedule,
   intents: KnownIntents = {},
 ): Promise<SearchResult> {
@@ -29,9 +28,10 @@ export async function replay(
     ...{ stop: undefined, problem: undefined },
   };
   try {
-    const learned = await learn(counted, { subject, intents });
+    const faults = schedule.map(({ fault }) => fault);
+    const learned = await learn(counted, { ...options, intents, faults });
     if (isProblem(learned)) return { ...empty, runs, problem: learned };
-    const raw = await counted(schedule, learned.known);
+    const raw = await counted(schedule, learned.known, learned.throttleWaits);
     const run = runOf(raw, schedule, learned.expected, mayFail);
     const unmet = schedule.length - raw.seen.filter(({ fault }) => fault !== undefined).length;
     return { ...empty, runs, unmet, findings: run.failures.length > 0 ? [findingOf(run)] : [] };

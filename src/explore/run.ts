@@ -26,8 +26,16 @@ export interface Run {
   readonly seen: readonly Seen[];
 }
 
-/** Runs the client once in a fresh world. Rejects with `Ended` if the user interrupts it. */
-export type RunClient = (schedule: Schedule, known: KnownIntents) => Promise<RawRun>;
+/**
+ * Runs the client once in a fresh world. `throttleWaits`: the seconds of `Retry-After` that the
+ * first `throttle` of the schedule asks for, the second and so on; the last one holds for the rest.
+ * Rejects with `Ended` if the user interrupts it.
+ */
+export type RunClient = (
+  schedule: Schedule,
+  known: KnownIntents,
+  throttleWaits: readonly number[],
+) => Promise<RawRun>;
 
 /** No more runs: the user has interrupted them, or the budget has ended. */
 export class Ended extends Error {

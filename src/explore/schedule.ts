@@ -105,3 +105,10 @@ export function shapeOf(schedule: Schedule): string {
     })
     .join('; ');
 }
+
+/** How long the throttles of a schedule make a client wait, in seconds. */
+export function waitsOf(schedule: Schedule, throttleWaits: readonly number[]): readonly number[] {
+  return schedule
+    .filter(({ fault }) => fault === 'throttle')
+    .map((_, at) => throttleWaits[at] ?? throttleWaits.at(-1) ?? 1);
+}

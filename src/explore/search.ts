@@ -25,6 +25,7 @@ import {
   type Stop,
 } from './search-result.ts';
 import { shrink } from './shrink.ts';
+import { Turns } from './turns.ts';
 
 export interface SearchOptions {
   readonly runClient: RunClient;
@@ -41,6 +42,10 @@ export interface SearchOptions {
   readonly mayFail: boolean;
   /** Default `client`. */
   readonly subject?: Subject;
+  /** The seconds that `throttle` asks for; by default they are measured. */
+  readonly throttleWaits?: readonly number[] | undefined;
+  /** True if the client runs on a scaled clock. */
+  readonly isScaled?: boolean;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -51,6 +56,7 @@ export function search(options: SearchOptions): Promise<SearchResult> {
 class Search {
   readonly #options: SearchOptions;
   readonly #index = new RunIndex();
+  readonly #turns = new Turns();
   readonly #points = new Set<string>();
   readonly #levels: Level[] = [];
   readonly #findings: Findings;
@@ -70,8 +76,7 @@ class Search {
 
   async run(): Promise<SearchResult> {
     try {
-      const { subject } = this.#options;
-      const learned = await learn((...run) => this.#runClient(...run), { subject });
+      const learned = await learn((...run) => this.#runClient(...run), this.#options);
       if (isProblem(learned)) this.#problem = learned;
       else {
         this.#learned = learned;
@@ -113,7 +118,7 @@ class Search {
     const work = async (): Promise<void> => {
       for (const schedule of waiting) {
         if (this.#isOver) return;
-        const run = await this.#try(schedule, learned);
+        const run = await this.#turns.together(() => this.#try(schedule, learned));
         tried.push(schedule);
         level.done++;
         await this.#explain(run, learned);
@@ -139,14 +144,14 @@ class Search {
     else this.#stop ??= error.stop;
   }
 
-  async #runClient(...[schedule, known]: Parameters<RunClient>): ReturnType<RunClient> {
+  async #runClient(...run: Parameters<RunClient>): ReturnType<RunClient> {
     if (this.#runs >= this.#options.maxRuns) throw new Ended('budget');
     this.#runs++;
-    return this.#options.runClient(schedule, known);
+    return this.#options.runClient(...run);
   }
 
-  async #try(schedule: Schedule, { known, expected }: Learned): Promise<Run> {
-    const raw = await this.#runClient(schedule, known);
+  async #try(schedule: Schedule, { known, expected, throttleWaits }: Learned): Promise<Run> {
+    const raw = await this.#runClient(schedule, known, throttleWaits);
     const run = runOf(raw, schedule, expected, this.#options.mayFail);
     this.#note(run);
     return run;
@@ -157,11 +162,18 @@ class Search {
     for (const point of run.trace) this.#points.add(pointKey(point));
   }
 
+  /** A failure is run again alone: what only happens beside other runs is no finding. */
+  async #explain(run: Run, learned: Learned): Promise<void> {
+    const kind = kindOfRun(run);
+    if (kind === undefined || this.#isKnown(run.schedule, kind)) return;
+    await this.#turns.alone(() => this.#repeat(run, learned));
+  }
+
   /**
    * Runs a failing schedule again until it passes or fails for the second time for the same cause.
    * Such a failure is shrunk and added to the findings; those seen once did not repeat.
    */
-  async #explain(first: Run, learned: Learned): Promise<void> {
+  async #repeat(first: Run, learned: Learned): Promise<void> {
     const once = new Map<string, Finding>();
     let run = first;
     let kind = kindOfRun(run);
@@ -174,7 +186,7 @@ class Search {
     }
     const isConfirmed = kind !== undefined && once.has(kind);
     if (isConfirmed) {
-      this.#problem ??= controlProblem(await this.#runClient([], learned.known), learned);
+      this.#problem ??= controlProblem(await this.#runClient([], learned.known, []), learned);
     }
     for (const [cause, failure] of once) {
       if (!isConfirmed || cause !== kind) this.#unstable.push(failure);

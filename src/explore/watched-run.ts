@@ -11,9 +11,9 @@ import { exchangeOf, exchangesOf } from '../referee/recorded-feed.ts';
 import { endpointOf } from '../referee/traffic.ts';
 import type { World } from '../sim/world.ts';
 import type { Simulator } from '../simulator.ts';
-import { type FaultName, faultKind } from './fault-names.ts';
+import { type FaultName, faultKind, isCrash } from './fault-names.ts';
 import { type KnownIntents, Points } from './points.ts';
-import { type Point, pointKey, type Schedule } from './schedule.ts';
+import { type Point, pointKey, type Schedule, waitsOf } from './schedule.ts';
 
 /** An exchange of a run, with the fault that it met. */
 export interface Seen {
@@ -27,15 +27,28 @@ type Arrival = Pick<Seen, 'point' | 'fault'>;
 export class WatchedRun {
   /** Reads the referee's record of the world; set once the world exists. */
   recorded: () => readonly Exchange[] = () => [];
+  /** Ends the client's processes. */
+  crash: () => void = () => {};
   readonly #arrivals: Arrival[] = [];
   readonly #points: Points;
-  readonly #faults: ReadonlyMap<string, FaultName>;
+  readonly #faults: ReadonlyMap<string, { readonly name: FaultName; readonly waitSeconds: number }>;
   readonly #slowMs: number;
 
   /** `slowMs`: real milliseconds. */
-  constructor(schedule: Schedule, known: KnownIntents, slowMs: number) {
+  constructor(
+    schedule: Schedule,
+    known: KnownIntents,
+    throttleWaits: readonly number[],
+    slowMs: number,
+  ) {
     this.#points = new Points(known);
-    this.#faults = new Map(schedule.map(({ at, fault }) => [pointKey(at), fault]));
+    const waits = [...waitsOf(schedule, throttleWaits)];
+    this.#faults = new Map(
+      schedule.map(({ at, fault: name }) => {
+        const waitSeconds = (name === 'throttle' ? waits.shift() : undefined) ?? 1;
+        return [pointKey(at), { name, waitSeconds }];
+      }),
+    );
     this.#slowMs = slowMs;
   }
 
@@ -61,8 +74,10 @@ export class WatchedRun {
       earlier,
     );
     const fault = point === undefined ? undefined : this.#faults.get(pointKey(point));
-    this.#arrivals.push({ point, fault });
-    return fault === undefined ? undefined : faultKind(fault, this.#slowMs);
+    this.#arrivals.push({ point, fault: fault?.name });
+    if (fault === undefined) return undefined;
+    if (isCrash(fault.name)) this.crash();
+    return faultKind(fault.name, this.#slowMs, fault.waitSeconds);
   };
 }
 

@@ -5,7 +5,7 @@
  * reused.
  */
 import { parseArgs } from 'node:util';
-import { type FaultName, faultNames } from '../../src/explore/fault-names.ts';
+import { type FaultName, faultNames, isCrash } from '../../src/explore/fault-names.ts';
 import { runInProcess } from '../../src/explore/in-process-run.ts';
 import { isProblem, learn } from '../../src/explore/learn.ts';
 import { type RunClient, runOf } from '../../src/explore/run.ts';
@@ -52,6 +52,8 @@ process.stdout.write(
   ].join('\n'),
 );
 
+const faults = faultNames.filter((name) => !isCrash(name));
+
 function remembering(bug: string, messages: number): RunClient {
   const options = {
     client: (tools: Parameters<typeof run>[0]) => run(tools, bug, messages),
@@ -60,9 +62,9 @@ function remembering(bug: string, messages: number): RunClient {
     timeoutMs: 600_000,
   };
   const known = new Map<string, ReturnType<RunClient>>();
-  return (schedule, intents) => {
-    const key = scheduleKey(schedule);
-    const former = known.get(key) ?? runInProcess(options, schedule, intents);
+  return (schedule, intents, throttleWaits) => {
+    const key = `${scheduleKey(schedule)} ${throttleWaits.join()}`;
+    const former = known.get(key) ?? runInProcess(options, schedule, intents, throttleWaits);
     known.set(key, former);
     return former;
   };
@@ -70,20 +72,20 @@ function remembering(bug: string, messages: number): RunClient {
 
 async function explorerFinds(runClient: RunClient, maxRuns: number, seed: number) {
   const { findings, unconfirmed } = await search({
-    ...{ runClient, maxRuns, seed, faults: faultNames, depth: 2, jobs: 1 },
+    ...{ runClient, maxRuns, seed, faults, depth: 2, jobs: 1 },
     ...{ bail: true, mayFail: false },
   });
   return findings.length + unconfirmed.length > 0;
 }
 
-/** Two runs learn the client's calls; each further run has two faults at random points. */
+/** Three runs learn the client's calls; each further run has two faults at random points. */
 async function randomFinds(runClient: RunClient, messages: number, budget: number, seed: number) {
-  const learned = await learn(runClient);
+  const learned = await learn(runClient, { faults });
   if (isProblem(learned)) throw new Error(learned.line);
   const rng = Rng.stream(seed, 'random schedules');
-  for (let runs = 2; runs < budget; runs++) {
+  for (let runs = 3; runs < budget; runs++) {
     const schedule = randomSchedule(rng, messages);
-    const raw = await runClient(schedule, learned.known);
+    const raw = await runClient(schedule, learned.known, learned.throttleWaits);
     if (runOf(raw, schedule, learned.expected, false).failures.length > 0) return true;
   }
   return false;
@@ -99,7 +101,7 @@ function randomSchedule(rng: Rng, messages: number): Schedule {
       intent: 1 + Math.floor(place / attempts),
       attempt: 1 + (place % attempts),
     },
-    fault: faultNames[rng.below(faultNames.length)] as FaultName,
+    fault: faults[rng.below(faults.length)] as FaultName,
   }));
 }
 

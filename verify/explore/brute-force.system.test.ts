@@ -67,12 +67,12 @@ test.each(Object.entries(clients))(
 /** All schedules that fail, by name. */
 async function bruteForce(client: Client) {
   const options = { client, settings: { seed: 1 }, slowMs: 3_000, timeoutMs: 600_000 };
-  const runClient: RunClient = (schedule, known) => runInProcess(options, schedule, known);
-  const learned = await learn(runClient);
+  const runClient: RunClient = (...run) => runInProcess(options, ...run);
+  const learned = await learn(runClient, { faults });
   if (isProblem(learned)) throw new Error(learned.line);
   const failing = new Map<string, { readonly kind: string; readonly schedule: Schedule }>();
   for (const schedule of allSchedules()) {
-    const raw = await runClient(schedule, learned.known);
+    const raw = await runClient(schedule, learned.known, learned.throttleWaits);
     const [failure] = runOf(raw, schedule, learned.expected, false).failures;
     if (failure === undefined) continue;
     const kind = kindOf(failure);

@@ -73,6 +73,43 @@ if (readFileSync(${JSON.stringify(file)}).length % 2 === 0) process.exitCode = 1
   expect(error).toContain('the command differs between runs without any fault');
 });
 
+const crashing = ['--crash', '--depth', '1', '--faults', 'crash_before,crash_after'];
+const outbox = ['node', client('outbox.mjs')];
+
+test('--crash kills the command at each send and starts it again with its state', async () => {
+  const right = await runExplore([...crashing, '--', ...outbox]);
+  expect(right.exitCode).toBe(0);
+  expect(right.out).toContain('explored 4 of 4 single faults: exhaustive to depth 1');
+});
+
+test.each([
+  ['row-after-reply', 'CLIENT-5|sent_twice', 'crash_after'],
+  ['row-before-reply', 'not_accepted|CLIENT-9', 'crash_before'],
+])('--crash finds an outbox that writes its %s', async (bug, cause, fault) => {
+  const out = join(folder, bug);
+  const argv = [...crashing, '--out', out, '--', ...outbox, bug];
+  const { exitCode, out: text } = await runExplore(argv);
+  expect(exitCode).toBe(1);
+  expect(text).toMatch(new RegExp(`FOUND  (${cause})  ${fault} at send 1, attempt 1`));
+});
+
+test('a crash without --crash is refused', async () => {
+  const { exitCode, error } = await runExplore(['--faults', 'crash_after', '--', ...outbox]);
+  expect({ exitCode, error }).toMatchObject({
+    exitCode: 2,
+    error: expect.stringContaining(
+      'crash_after kills the command and starts it again: add --crash',
+    ),
+  });
+});
+
+test('--throttle-waits says how long a 429 asks to wait', async () => {
+  const argv = ['--throttle-waits', '2s', '--depth', '1', '--faults', 'throttle'];
+  const { exitCode, out } = await runExplore([...argv, '--', ...outbox, 'none']);
+  expect(exitCode).toBe(1);
+  expect(out).toContain('before the 429 allowed it (Retry-After: 2)');
+});
+
 test('a failure that does not repeat: UNSTABLE, with a hint at --jobs 1', async () => {
   const file = join(folder, 'crashes');
   const crashing = script(

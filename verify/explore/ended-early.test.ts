@@ -36,7 +36,7 @@ async function explored({ maxRuns = 100, interruptedAt = 0 }) {
 }
 
 test('an interrupt before a failure was run again leaves it not confirmed', async () => {
-  const result = await explored({ interruptedAt: 4 });
+  const result = await explored({ interruptedAt: 5 });
   expect(result).toMatchObject({ stop: 'interrupted', findings: [] });
   expect(result.unconfirmed.map(({ schedule }) => schedule)).toEqual([
     [{ at: { endpoint: 'send', intent: 1, attempt: 1 }, fault: 'throttle' }],
@@ -45,15 +45,15 @@ test('an interrupt before a failure was run again leaves it not confirmed', asyn
 });
 
 test('a budget that ends before a failure was run again leaves it not confirmed: 1', async () => {
-  const result = await explored({ maxRuns: 3 });
-  expect(result).toMatchObject({ stop: 'budget', findings: [], runs: 3 });
+  const result = await explored({ maxRuns: 4 });
+  expect(result).toMatchObject({ stop: 'budget', findings: [], runs: 4 });
   expect(result.unconfirmed).toHaveLength(1);
   expect(exitCodeOf(result)).toBe(1);
 });
 
 test('a budget that ends while a failure is shrunk leaves it as it was found', async () => {
-  const result = await explored({ maxRuns: 5 });
-  expect(result).toMatchObject({ stop: 'budget', unconfirmed: [], runs: 5 });
+  const result = await explored({ maxRuns: 6 });
+  expect(result).toMatchObject({ stop: 'budget', unconfirmed: [], runs: 6 });
   expect(result.findings).toMatchObject([
     { isShrunk: false, schedule: [{ at: { intent: 2 }, fault: 'refuse' }] },
   ]);

@@ -20,7 +20,16 @@ export const planted: readonly Planted[] = [
     schedule: ['reset 1.1'],
   },
   { bug: 'new-id-after-cut', cause: 'CLIENT-5', messages: 2, schedule: ['truncate 1.1'] },
-  { bug: 'no-timeout', cause: 'timeout', messages: 2, schedule: ['hang 1.1'] },
+  { bug: 'no-timeout', cause: 'timeout', messages: 2, schedule: ['lost_request 1.1'] },
+  {
+    bug: 'timeout-taken-for-success',
+    cause: 'not_accepted',
+    messages: 2,
+    schedule: ['lost_request 1.1'],
+  },
+  { bug: 'fixed-wait-of-1.1-s', cause: 'CLIENT-1', messages: 2, schedule: ['throttle 1.1'] },
+  { bug: 'fixed-wait-of-5-s', cause: 'CLIENT-1', messages: 2, schedule: ['throttle 1.1'] },
+  { bug: 'fixed-wait-of-20-s', cause: 'CLIENT-1', messages: 2, schedule: ['throttle 1.1'] },
   {
     bug: 'impatient-with-second-429',
     cause: 'CLIENT-1',

@@ -17,7 +17,8 @@ async function send(tools: ClientTools, message: string): Promise<void> {
       body: JSON.stringify({ to: '+12025550123', from, message, request_id }),
     }).catch(() => undefined);
     if (reply?.ok === true) return;
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const seconds = Number(reply?.headers.get('retry-after') ?? 1);
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
   }
   throw new Error(`gave up ${message}`);
 }

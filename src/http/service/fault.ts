@@ -19,6 +19,8 @@ export type FaultKind =
       readonly body?: unknown;
       /** Checked text, sent unchanged. */
       readonly headers?: Readonly<Record<string, string>>;
+      /** The shortest wait that a 429 without headers asks for. Default 1. */
+      readonly waitSeconds?: number;
     }
   /** Closed before the service accepts it: nothing happens, and no token is spent. */
   | { readonly kind: 'refuse' }

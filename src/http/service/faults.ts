@@ -106,7 +106,8 @@ export class Faults {
     }
     const caller = key?.account.accountId ?? addressOf(world, request);
     const waitMs = endpoint === undefined ? 0 : limiter.waitMs(endpoint, caller);
-    const retryAfterSeconds = Math.max(Math.ceil(waitMs / msPerSecond), shortestWaitSeconds);
+    const shortestSeconds = fault.waitSeconds ?? shortestWaitSeconds;
+    const retryAfterSeconds = Math.max(Math.ceil(waitMs / msPerSecond), shortestSeconds);
     const throttled = refuse(world, request, { kind: 'throttled', retryAfterSeconds });
     const reply =
       fault.body === undefined

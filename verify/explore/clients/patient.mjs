@@ -18,6 +18,10 @@ export const bugs = {
   'reset-taken-for-success': ({ outcome }) => (outcome === 'reset' ? { giveUp: true } : {}),
   'new-id-after-cut': ({ outcome }) => (outcome === 'cut' ? { newId: true } : {}),
   'no-timeout': () => ({}),
+  'timeout-taken-for-success': ({ outcome }) => (outcome === 'timeout' ? { giveUp: true } : {}),
+  'fixed-wait-of-1.1-s': ({ outcome }) => (outcome === 'throttled' ? { waitMs: 1_100 } : {}),
+  'fixed-wait-of-5-s': ({ outcome }) => (outcome === 'throttled' ? { waitMs: 5_000 } : {}),
+  'fixed-wait-of-20-s': ({ outcome }) => (outcome === 'throttled' ? { waitMs: 20_000 } : {}),
   // Depth 2.
   'impatient-with-second-429': ({ outcome, before }) =>
     outcome === 'throttled' && before === 'throttled' ? { waitMs: 100 } : {},
