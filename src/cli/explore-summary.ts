@@ -153,9 +153,10 @@ function entryText(entry: TimelineEntry, startMs: number): string {
   return `${number}  ${seconds} s  ${method} ${target}${place} → ${reply}${met}`;
 }
 
-/** `refuse` and `reset` close the connection before anything is answered. */
+/** Where the service handled nothing, there is no status. */
 function unseenReply({ status, fault }: TimelineEntry): string {
   if (fault === 'refuse' || fault === 'reset') return 'closed';
+  if (fault === 'lost_request' || fault === 'crash_before') return 'not handled';
   return `${status}, not seen by the client`;
 }
 
