@@ -55,7 +55,6 @@ type AdvanceInput = z.input<typeof advanceSchema>;
 export type Advance = { readonly by: string | number } | Exclude<AdvanceInput, { by: unknown }>;
 
 export const clock = {
-  /** The simulated time, in epoch milliseconds. */
   now: defineOperation({
     name: 'clock.now',
     scope: 'local',
@@ -73,9 +72,6 @@ export const clock = {
     run: clockState,
   }),
 
-  /**
-   * Time continues from the present. `setMode('scaled', 60)` means `{ mode: 'scaled', rate: 60 }`.
-   */
   setMode: defineOperation({
     name: 'clock.setMode',
     http: 'PUT /control/clock',
@@ -98,16 +94,12 @@ export const clock = {
     },
   }),
 
-  /**
-   * Moves simulated time forward and returns when everything that fell due has happened. A duration
-   * alone (`'24h'`, or milliseconds) means `{ by }`. If the clock is not manual, time then
-   * continues from there.
-   */
   advance: defineOperation({
     name: 'clock.advance',
     http: 'POST /control/clock/advance',
     scope: 'all',
     summary: 'Moves simulated time; answers when everything that fell due has happened.',
+    description: 'If the clock is not manual, time continues from there.',
     input: advanceSchema,
     output: z.strictObject({
       now: timeSchema,

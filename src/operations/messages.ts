@@ -35,7 +35,7 @@ function* pageOf(
 const advancing = defineOperation({
   name: 'messages.advanceUntil',
   scope: 'all',
-  summary: 'Moves simulated time until enough messages match.',
+  summary: 'Moves simulated time until enough messages match, synchronously.',
   input: waitInputSchema,
   output: waitedSchema,
   recorded: 'messages.wait',
@@ -43,23 +43,21 @@ const advancing = defineOperation({
 });
 
 export const messages = {
-  /** The newest messages that match, newest first: as many as `limit` says. */
   list: defineOperation({
     name: 'messages.list',
     scope: 'merged',
-    summary: 'Messages of all accounts, newest first, without the cursor of a page.',
+    summary: 'The newest messages that match, as many as `limit` says, newest first.',
     input: querySchema.prefault({}),
     output: z.array(messageRecordSchema),
     examples: [{ status: 'queued', limit: 1 }],
     run: (live, query) => atOnce(pageOf(live, query)).messages,
   }),
 
-  /** One page of them, with the cursor of the next. */
   page: defineOperation({
     name: 'messages.page',
     http: 'GET /control/messages',
     scope: 'merged',
-    summary: 'Messages of all accounts, newest first.',
+    summary: 'One page of the messages of all accounts, newest first.',
     input: querySchema.prefault({}),
     output: z.strictObject({
       messages: z.array(messageRecordSchema).describe('Newest first.'),
@@ -70,7 +68,6 @@ export const messages = {
     slices: pageOf,
   }),
 
-  /** Resolves when enough messages match, without polling; otherwise rejects with `timeout`. */
   wait: defineOperation({
     name: 'messages.wait',
     http: 'POST /control/messages/wait',
@@ -89,7 +86,6 @@ export const messages = {
         : waitFor(live, wait),
   }),
 
-  /** As `wait` with `advance`, synchronously: moves simulated time until enough messages match. */
   advanceUntil: advancing,
 
   get: defineOperation({
@@ -110,7 +106,6 @@ export const messages = {
     run: waitingView,
   }),
 
-  /** One legal step: queued, sending, sent, delivered. */
   progress: defineOperation({
     name: 'messages.progress',
     http: 'POST /control/messages/{message_id}/progress',

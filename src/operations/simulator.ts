@@ -40,7 +40,6 @@ export const simulator = {
     reply: (state, live, { host }) => ({ ...state, base_url: live.urlsFor(host).baseUrl }),
   }),
 
-  /** Checks all invariants of the world: what was checked, and what is broken. */
   invariants: defineOperation({
     name: 'simulator.invariants',
     http: 'GET /control/invariants',
@@ -54,9 +53,6 @@ export const simulator = {
 
   metrics,
 
-  /**
-   * Restores the start state, clock included. Journals record the simulated time of the new start.
-   */
   reset: defineOperation({
     name: 'simulator.reset',
     http: 'POST /control/reset',

@@ -61,7 +61,6 @@ export const snapshots = {
     reply: (snapshot) => new WholeReply({ status: 200, body: snapshotText(snapshot) }),
   }),
 
-  /** Continues from a snapshot, clock included, as if its simulator had never stopped. */
   restore: defineOperation({
     name: 'snapshots.restore',
     http: 'PUT /control/snapshot',
