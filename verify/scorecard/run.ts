@@ -46,15 +46,12 @@ export async function runAll(libraries: readonly Library[]): Promise<Score[]> {
     const runs = libraries.flatMap((library) =>
       library.configurations.map((configuration) => ({ library, configuration })),
     );
-    const scores = new Map<Run, Score[]>();
-    const waiting = [...runs];
-    const lane = async () => {
-      for (let run = waiting.shift(); run !== undefined; run = waiting.shift()) {
-        scores.set(run, await agreedScores(run, simulator));
-      }
-    };
-    await Promise.all(Array.from({ length: atOnce }, lane));
-    return runs.flatMap((run) => scores.get(run) ?? []);
+    const scores: Score[] = [];
+    for (let at = 0; at < runs.length; at += atOnce) {
+      const some = runs.slice(at, at + atOnce).map((run) => agreedScores(run, simulator));
+      scores.push(...(await Promise.all(some)).flat());
+    }
+    return scores;
   } finally {
     await simulator.close();
   }
