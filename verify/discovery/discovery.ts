@@ -1,10 +1,12 @@
 /**
- * Discovers a foreign server, starts a simulator with the result, and compares both with probes
- * that the harness does not send.
+ * Discovers a foreign server, starts a simulator with the result, and compares both with probes of
+ * which the harness sends few. `npm run discovery -- odd` prints the probes that differ, and the
+ * assumptions file.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { scaledClock } from '../../conformance/clock.ts';
 import { readAssumptionsFile } from '../../src/config/world-file.ts';
@@ -12,7 +14,7 @@ import type { WorldFixtureInput } from '../../src/config/world-schema.ts';
 import { type AssumptionName, assumptionNames } from '../../src/sim/assumptions.ts';
 import { createSimulator } from '../../src/simulator.ts';
 import { type ForeignServer, serveForeign } from '../foreign/server.ts';
-import type { Variation } from '../foreign/variation.ts';
+import { type Variation, variations } from '../foreign/variation.ts';
 import { inboundTexts } from '../foreign/world.ts';
 import { type ConformReport, runConform, startOwnSimulator } from '../testkit/conform-run.ts';
 import { ask, type Difference, differences, type Side } from './compare.ts';
@@ -191,4 +193,18 @@ async function sceneWith(
     secondMessageId: await send(at('second-api-key'), at('second-from'), {}),
     nowMs,
   };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const name = process.argv[2] ?? 'plain';
+  const { differences, found, lost, probes, report } = await compareAfterDiscovery(
+    variations[name] ?? {},
+  );
+  process.stdout.write(found);
+  for (const [assumption, why] of Object.entries(report.assumptions.untold))
+    process.stdout.write(`not told: ${assumption}: ${why}\n`);
+  for (const { name: probe, expected, actual } of differences)
+    process.stdout.write(`${probe}\n  foreign ${expected}\n  twin    ${actual}\n`);
+  for (const each of lost) process.stdout.write(`not observed again: ${each}\n`);
+  process.stdout.write(`${name}: ${differences.length} of ${probes} probes differ\n`);
 }

@@ -5,11 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Answer } from './answer.ts';
 import { readFields, type SendFields } from './fields.ts';
 import { type Throttle, throttleOf } from './throttle.ts';
 import type { Variation } from './variation.ts';
-import { Wording } from './wording.ts';
+import { type Answer, Wording } from './wording.ts';
 import { type Account, type Message, makeWorld, pollFor, type Sim, statusOf } from './world.ts';
 
 interface Caller {

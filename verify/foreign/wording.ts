@@ -2,10 +2,16 @@
  * The foreign server's wording of replies. Every wording is permitted: the document shows only the
  * body of a 429.
  */
-import type { Answer } from './answer.ts';
 import type { Mistake } from './fields.ts';
 import type { Variation } from './variation.ts';
 import type { Inbound } from './world.ts';
+
+/** A reply before it is serialised. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
 
 const html = { 'content-type': 'text/html; charset=utf-8' };
 

@@ -2,7 +2,8 @@
  * The fuzzed world, and the ids and keys that a hostile caller knows, so that requests pass the
  * first gate. They are the same after every reset.
  */
-import type { SettingsInput } from '../../src/simulator.ts';
+import { type SettingsInput, Simulator } from '../../src/simulator.ts';
+import { sendBy } from '../testkit/control-fixture.ts';
 
 export const keys: Readonly<Record<'acme' | 'second' | 'revoked' | 'globex' | 'pooled', string>> = {
   acme: 'smst_fuzzAcme0000000000000000000000000000000000',
@@ -34,13 +35,30 @@ const fuzzedWorld = {
 
 export const fuzzedSettings = { clock: 'manual', seed: 1, world: fuzzedWorld } as const;
 
-export interface Facts {
-  readonly accountIds: readonly string[];
-  readonly deviceIds: readonly string[];
-  readonly keyIds: readonly string[];
-  readonly revokedKeyId: string;
-  /** The ids of the first messages accepted after a reset. */
-  readonly messageIds: readonly string[];
-  /** The whole state directly after a reset, as text. */
-  readonly snapshot: string;
+export type Facts = ReturnType<typeof gatherFacts>;
+
+const messagesEach = 8;
+
+/** What follows from the seed: a simulator in this process has the same ids as the fuzzed server. */
+export function gatherFacts() {
+  const simulator = new Simulator(fuzzedSettings, { journal: false });
+  const { accounts, pool } = simulator.readyFile();
+  const sims = [...accounts.flatMap((account) => account.sims), ...pool];
+  const allKeys = simulator.accounts.allKeys();
+  const revokedKeyId = allKeys.find(({ name }) => name === 'revoked')?.key_id ?? '';
+  const sends = [0, 1].flatMap((account) =>
+    Array.from({ length: messagesEach }, () => sendBy(simulator, account, {})),
+  );
+  simulator.reset();
+  simulator.accounts.revokeKey(revokedKeyId);
+  return {
+    accountIds: accounts.map((account) => account.account_id),
+    deviceIds: sims.map((sim) => sim.device_id),
+    keyIds: allKeys.map(({ key_id: id }) => id),
+    revokedKeyId,
+    /** The ids of the first messages accepted after a reset. */
+    messageIds: sends.map(({ body }): string => JSON.parse(body).message_id),
+    /** The whole state directly after a reset, as text. */
+    snapshot: JSON.stringify(simulator.snapshots.take()),
+  };
 }

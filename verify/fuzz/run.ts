@@ -8,8 +8,7 @@ import fc from 'fast-check';
 import type { TransportKind } from '../../src/http/transport/open-transport.ts';
 import { rowOf } from './control-rows.ts';
 import { type Conversation, conversations, describe } from './conversation.ts';
-import type { Facts } from './facts.ts';
-import { gatherFacts, resetWorld } from './gather.ts';
+import { type Facts, gatherFacts } from './facts.ts';
 import type { Served } from './served.ts';
 import { FuzzWorker, type Port, type Tally } from './worker.ts';
 
@@ -100,7 +99,7 @@ class Run {
       seed: this.#plan.seed * 1_000_000 + number,
       numRuns: conversationsPerChunk,
     });
-    await resetWorld(first, facts.revokedKeyId);
+    await first.reset(facts.revokedKeyId);
     const { requests } = this.#plan;
     // A replayed chunk is played completely.
     const isAlone = this.#plan.chunk !== undefined;

@@ -93,6 +93,12 @@ export class FuzzWorker {
     return body === '' ? undefined : JSON.parse(body);
   }
 
+  /** Restores the start state, except for one revoked key. */
+  async reset(revokedKeyId: string): Promise<void> {
+    await this.askControl(rowOf('simulator.reset'));
+    await this.askControl(rowOf('accounts.revokeKey', revokedKeyId));
+  }
+
   /** A change may be refused: its target is gone, is a pool number, or time is at its end. */
   async #move(row: Row): Promise<void> {
     const { status, body } = await this.ask('control', pieceOf(row));
