@@ -155,6 +155,9 @@ pageTest(
     await page.goto(`${controlUrl}/#/messages/${id}`);
     await seen(page.getByRole('list', { name: 'Timeline' }));
     await expectNothing(page, 'a message');
+    await page.goto(`${controlUrl}/#/requests/${refused}`);
+    await seen(page.getByRole('list', { name: 'Timeline' }));
+    await expectNothing(page, 'a request');
     await page.goto(`${controlUrl}/#/referee/${refused}`);
     await seen(page.getByRole('list', { name: 'Timeline' }));
     await expectNothing(page, 'an intent');

@@ -168,3 +168,22 @@ pageTest(
     await seen(page.getByRole('complementary', { name: 'Message' }).getByText('later 1').first());
   },
 );
+
+pageTest(
+  'requests are saved as HAR, and what is found as JSON',
+  {},
+  async ({ page, controlUrl, send }) => {
+    send({ request_id: 'order-1' });
+    send({ from: '+12025550999' });
+    await page.goto(`${controlUrl}/#/requests?search=status:403`);
+    await seen(page.getByText('1 of the last 1,000'));
+    const saved = async (name: string) => {
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name }).click();
+      const stream = await (await download).createReadStream();
+      return JSON.parse(Buffer.concat(await stream.toArray()).toString());
+    };
+    expect((await saved('Save all as HAR')).log.entries).toHaveLength(2);
+    expect(await saved('Save these as JSON')).toMatchObject([{ number: 2, status: 403 }]);
+  },
+);

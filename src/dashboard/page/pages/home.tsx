@@ -14,6 +14,7 @@ import { Table } from '../parts/table.tsx';
 import { useResource } from '../resource.ts';
 import { addressOf } from '../route.ts';
 import { statuses } from '../wire.ts';
+import { fateText } from './fates.ts';
 import { type Client, clientOf, setups } from './setups.ts';
 
 export function HomePage() {
@@ -140,13 +141,6 @@ function Use({ client, accounts }: UseProps) {
   );
 }
 
-interface Outcome {
-  readonly to: string;
-  readonly ends: string;
-  readonly in?: string | undefined;
-  readonly polls?: number | undefined;
-}
-
 function Recipients() {
   const outcomes = useResource(() => call('outcomes.get'));
   return (
@@ -171,10 +165,4 @@ function Recipients() {
       </Loaded>
     </section>
   );
-}
-
-function fateText({ ends, in: at, polls = 1 }: Outcome): string {
-  if (ends === 'failed') return `fails while ${at}`;
-  if (ends === 'stuck') return `stays ${at}`;
-  return polls === 1 ? 'is delivered' : `is delivered; each step takes ${polls} polls`;
 }

@@ -35,6 +35,11 @@ export class MessageList {
     return this.#ids.length;
   }
 
+  /** The loaded messages. */
+  get all(): readonly (Message | undefined)[] {
+    return this.#ids.map((id) => this.#messages.get(id));
+  }
+
   readonly at = (index: number): Message | undefined => {
     const id = this.#ids[index];
     return id === undefined ? undefined : this.#messages.get(id);

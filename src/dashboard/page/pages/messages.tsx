@@ -3,6 +3,7 @@
  */
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { state } from '../clock.ts';
+import { DownloadButton } from '../parts/action.tsx';
 import { Choices, SearchInput } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { StatusBadge } from '../parts/status.tsx';
@@ -142,9 +143,14 @@ function Rows({ list, world, isFiltered }: RowsProps) {
         selectedKey={pageArgument.value}
         onEnd={list.more}
       />
-      <p class="foot dim">
-        {list.count.toLocaleString('en')} {list.count === 1 ? 'message' : 'messages'}
-        {list.hasMore.value ? ', more below' : ''}
+      <p class="foot dim actions">
+        <DownloadButton read={() => list.all} file="messages.json">
+          Save these as JSON
+        </DownloadButton>
+        <span>
+          {list.count.toLocaleString('en')} {list.count === 1 ? 'message' : 'messages'}
+          {list.hasMore.value ? ', more below' : ''}
+        </span>
       </p>
     </>
   );

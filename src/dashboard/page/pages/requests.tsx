@@ -6,6 +6,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { call } from '../control.ts';
 import { onEvents } from '../events.ts';
+import { DownloadButton } from '../parts/action.tsx';
 import { faultText } from '../parts/exchange.tsx';
 import { Choices, choicesOf, SearchInput } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
@@ -134,8 +135,16 @@ function Rows({ rows, columns, isFound }: RowsProps) {
         keyOf={({ number }) => String(number)}
         selectedKey={pageArgument.value}
       />
-      <p class="foot dim">
-        {rows.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
+      <p class="foot dim actions">
+        <DownloadButton read={() => call('requests.har')} file="requests.har">
+          Save all as HAR
+        </DownloadButton>
+        <DownloadButton read={() => rows} file="requests.json">
+          Save these as JSON
+        </DownloadButton>
+        <span>
+          {rows.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
+        </span>
       </p>
     </>
   );

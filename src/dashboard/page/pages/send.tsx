@@ -15,24 +15,15 @@ import { ExchangeView } from '../parts/exchange.tsx';
 import { type Choice, FieldInput, Submit } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { isoTime } from '../parts/time.tsx';
+import { useResource } from '../resource.ts';
 import type { Exchange, Sim } from '../wire.ts';
 import { accountChoices, useWorld, type World } from '../world.ts';
 import { asCurl, sendPaths } from './copies.ts';
+import { fateText } from './fates.ts';
 
 const mostCharacters = 1_600;
 
 const endpointChoices = Object.entries(sendPaths).map(([label, value]) => ({ value, label }));
-
-const scripted: readonly (readonly [string, string])[] = [
-  ['+12025550123', 'is delivered'],
-  ['+12025550160', 'fails while queued'],
-  ['+12025550161', 'fails while sending'],
-  ['+12025550162', 'fails while sent'],
-  ['+12025550163', 'stays queued'],
-  ['+12025550164', 'stays sending'],
-  ['+12025550165', 'stays sent'],
-  ['+12025550166', 'each step takes three polls'],
-];
 
 export function SendPage() {
   const world = useWorld().value;
@@ -123,6 +114,9 @@ function SendForm({ world, onExchange }: SendFormProps) {
   const chosen = senders.find(({ value }) => value === typed.value['from']) ?? senders[0];
   const isOther = chosen === anotherNumber;
 
+  const scripted = useResource(() => call('outcomes.get')).value?.outcomes ?? [];
+  const fate = scripted.find((each) => each.to === to);
+
   const sending = useSending(async () => {
     const body = {
       to,
@@ -139,7 +133,7 @@ function SendForm({ world, onExchange }: SendFormProps) {
   const hints: Readonly<Record<string, ComponentChildren>> = {
     endpoint: `POST ${path}`,
     from: senderHint(world, account),
-    to: scripted.find(([number]) => number === to)?.[1] ?? 'E.164, such as +12025550123',
+    to: fate === undefined ? 'E.164, such as +12025550123' : fateText(fate),
     message: <Length text={message} />,
     send_at: (
       <LaterChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
@@ -167,8 +161,8 @@ function SendForm({ world, onExchange }: SendFormProps) {
           />
         ))}
       <datalist id="recipients">
-        {scripted.map(([number, fate]) => (
-          <option key={number} value={number} label={fate} />
+        {scripted.map((each) => (
+          <option key={each.to} value={each.to} label={fateText(each)} />
         ))}
       </datalist>
       <Failure error={sending.error} />

@@ -114,6 +114,23 @@ export function CopyButton(props: {
   );
 }
 
+/** Saves the result of `read` as a file. */
+export function DownloadButton(props: {
+  readonly read: () => unknown;
+  readonly file: string;
+  readonly children: string;
+}) {
+  const save = async () => {
+    const text = JSON.stringify(await props.read(), null, 2);
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+    link.download = props.file;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
+  return <Action act={save}>{props.children}</Action>;
+}
+
 /** The clipboard API needs a secure origin; an address in the local network is not secure. */
 async function copyText(text: string): Promise<void> {
   try {
