@@ -77,7 +77,7 @@ const shots: readonly {
   {
     name: 'limits',
     path: 'limits',
-    prepare: (page) => page.locator('.plot .refused').first().waitFor(),
+    prepare: (page) => page.locator('.plot svg').waitFor(),
   },
   { name: 'clock', path: 'clock' },
   { name: 'faults', path: 'faults' },
