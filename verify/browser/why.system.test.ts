@@ -187,3 +187,21 @@ pageTest(
     expect(await saved('Save these as JSON')).toMatchObject([{ number: 2, status: 403 }]);
   },
 );
+
+pageTest(
+  'the list beside a detail keeps its text, and its rows reach its edge',
+  {},
+  async ({ page, controlUrl, send }) => {
+    for (let n = 0; n < 60; n++) send({ message: `text ${n}` });
+    const { message_id: id } = JSON.parse(send({ message: 'the one' }));
+    await page.goto(`${controlUrl}/#/messages/${id}`);
+    const cell = page.getByRole('cell', { name: 'the one', exact: true });
+    await seen(cell);
+    const edgeOf = async (what: typeof cell) => {
+      const { x = 0, width = 0 } = (await what.boundingBox()) ?? {};
+      return x + width;
+    };
+    const list = page.getByRole('region', { name: 'Messages' });
+    expect((await edgeOf(list)) - (await edgeOf(cell))).toBeLessThan(20);
+  },
+);

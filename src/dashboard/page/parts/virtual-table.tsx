@@ -92,9 +92,9 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
           </colgroup>
           <TableHead columns={columns} aria-rowindex={1} />
           <tbody>
-            <Space rows={first} columns={columns.length} />
+            <Space rows={first} />
             {rows}
-            <Space rows={count - last} columns={columns.length} />
+            <Space rows={count - last} />
           </tbody>
         </table>
       </section>
@@ -102,12 +102,13 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
   );
 }
 
-function Space({ rows, columns }: { readonly rows: number; readonly columns: number }) {
+/** One cell: a cell across all columns would bring back those that are hidden. */
+function Space({ rows }: { readonly rows: number }) {
   if (rows <= 0) return null;
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row of air takes no focus.
     <tr aria-hidden="true" class="space">
-      <td colSpan={columns} style={{ height: `${rows * rowHeight}px` }} />
+      <td style={{ height: `${rows * rowHeight}px` }} />
     </tr>
   );
 }
