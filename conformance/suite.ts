@@ -107,7 +107,9 @@ export function unreached(cases: readonly AnyCase[], reason: string): Run {
 function otherTraffic({ log, strange429s }: Target): Result | undefined {
   const messages = messagesOfOthers(log) ?? 0;
   const signs = [
-    ...(messages > 0 ? [`statistics count ${messages} messages that this run did not send`] : []),
+    ...(messages > 0
+      ? [`statistics count at least ${messages} messages that this run did not send`]
+      : []),
     ...(strange429s.size > 0
       ? [`${strange429s.size} requests were answered 429 although this run had left room for them`]
       : []),

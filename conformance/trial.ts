@@ -3,12 +3,13 @@
  * With a control port each trial has its own accounts, so cases cannot affect each other. Otherwise
  * all share the accounts of the flags.
  */
-import { endpointOf, minuteMs, type Spends } from './buckets.ts';
+import { type Endpoint, endpointOf, limitOf, minuteMs, type Spends } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
 import type { ApiKey, Control, Sim } from './control.ts';
 import type { Exchange as ShownExchange } from './exchange.ts';
-import type { Exchange } from './judges/exchange.ts';
+import { type Exchange, isUncertain } from './judges/exchange.ts';
 import type { CreatedKey, Listing, Trace } from './judges/judge.ts';
+import { isWeighted } from './judges/limiter.ts';
 import { exchangeOf } from './known.ts';
 import { longerThanAllowed, recipientOf, type Target } from './target.ts';
 import { accepted, given, Lacking, textOf } from './verify.ts';
@@ -225,8 +226,10 @@ export class Trial {
     let reply = await this.#once(options);
     if (this.controlled || !this.#isPatient(options)) return reply;
     const { startedAt, strange429s } = this.target;
-    const last = this.exchanges.at(-1);
-    if (reply.status === 429 && last && reply.sentAt - startedAt > minuteMs) strange429s.add(last);
+    const last = this.exchanges.find((one) => one.reply === reply);
+    const isLate = reply.sentAt - startedAt > minuteMs;
+    if (reply.status === 429 && last && isLate && !isExplained(last, this.target.log))
+      strange429s.add(last);
     // Another client of the account may take what has come back, so one wait may not be enough.
     for (let waitedMs = 0; reply.status === 429; ) {
       const waitMs = Math.max(1, Number(reply.headers['retry-after'] ?? '60')) * 1000 + 50;
@@ -308,6 +311,19 @@ export class Trial {
       assumption: (name) => this.assumption(name),
     };
   }
+}
+
+/** True if the run's own requests may explain a 429: some were repeated, or weigh on. */
+function isExplained(refused: Exchange, log: readonly Exchange[]): boolean {
+  const { endpoint, caller, sentAt } = refused;
+  const exchanges = log.filter(
+    (one) =>
+      one.endpoint === endpoint &&
+      one.caller.account === caller.account &&
+      one.sentAt > sentAt - 3 * minuteMs,
+  );
+  const limit = limitOf(endpoint as Endpoint);
+  return exchanges.some(isUncertain) || isWeighted({ exchanges, limit }, refused);
 }
 
 export interface Queued {

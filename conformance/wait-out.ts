@@ -2,7 +2,7 @@
  * After a flood: one request a second before `Retry-After` is over, and one after it. Rule: ERR-3.
  */
 import type { Reply } from './client.ts';
-import type { Trial } from './trial.ts';
+import { paths, type Subject, type Trial } from './trial.ts';
 import * as verify from './verify.ts';
 
 export interface Wait {
@@ -28,12 +28,14 @@ export async function waitOut(
   t: Trial,
   call: () => Promise<Reply>,
   flood: {
+    readonly account: Subject;
     readonly bucket: string;
     readonly refusals: readonly Reply[];
     readonly tookMs: number;
   },
 ): Promise<Wait | undefined> {
   const { clock, timeoutMs } = t.target;
+  const { account } = flood;
   const what = `the limit of ${flood.bucket}`;
   const canWait = t.controlled || timeoutMs >= longestWaitSeconds * 1000;
   if (flood.refusals.length === 0 || !canWait) return undefined;
@@ -63,6 +65,8 @@ export async function waitOut(
     }
   }
   await t.pause(from + wait * 1_000 - clock.now() + (t.controlled ? 0 : 20), what);
+  // What the statistics count beyond the run's own messages is another client's.
+  await t.get(paths.stats, account.key);
   await call();
   return { seconds, next: await call() };
 }

@@ -73,9 +73,13 @@ function nearlyRight(key: string): string[] {
   return [...new Set(wrong)].filter((one) => one !== key && one !== '');
 }
 
-/** Numbers of the same length: the digit before the last seven is another, or the first one. */
-function altered(number: string): string[] {
-  return [number.length - 8, 1].map(
+/**
+ * Numbers of the same length with another digit: the first, the last, and by `seed` one in between,
+ * at seed 1 the one before the last seven.
+ */
+function altered(number: string, seed: number): string[] {
+  const between = 2 + ((number.length - 10 + seed - 1) % (number.length - 3));
+  return [between, 1, number.length - 1].map(
     (at) => `${number.slice(0, at)}${number[at] === '3' ? '4' : '3'}${number.slice(at + 1)}`,
   );
 }
@@ -227,14 +231,14 @@ export const authCases: readonly Case[] = [
     },
   },
   {
-    ...about('AUTH-4/every-digit-counts', ['sender'], { sends: 3 }),
+    ...about('AUTH-4/every-digit-counts', ['sender'], { sends: 4 }),
     sends:
-      "the account's number with one digit changed, the eighth from the end or the first, as `from`",
+      "the account's number with one digit changed, as `from`: the first, the last, one in between",
     demands: '403: this is a different number',
     steps: async (t) => {
       const account = await t.account();
       await t.queued(account);
-      for (const from of altered(account.from)) {
+      for (const from of altered(account.from, t.target.seed)) {
         t.target.known.addNumber(from, { is: 'altered' });
         await t.send(account, { from });
       }
@@ -268,17 +272,18 @@ export const authCases: readonly Case[] = [
   },
   {
     ...about('ERR-2/deactivated-sim', ['sender', 'inactive-from'], { sends: 3 }),
-    sends: 'a message from a deactivated SIM, and from an active one',
+    sends:
+      'a message from a deactivated SIM, under both names of the field, and from an active one',
     demands: '503 with code device_inactive; 202 from the active one',
     steps: async (t) => {
       const account = await t.account({ sims: 2 });
-      await t.send(account);
       const from = t.target.flags.inactiveFrom ?? account.sims[1]?.number;
       if (t.controlled) {
         await t.queued(account, { from });
         await t.patchSim(account, 1, { active: false });
       }
       await t.send(account, { from });
+      await t.send(account, { from: undefined, from_number: from });
       await t.send(account);
     },
   },

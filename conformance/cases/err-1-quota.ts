@@ -99,11 +99,13 @@ export const err1QuotaCases: readonly Case[] = [
   },
   {
     ...about('ERR-1/exceeding-is-not-queued', ['sender', 'exhausted-sender'], { sends: 2 }),
-    sends: 'a message beyond the quota twice under one request_id, then the list of messages',
-    demands: 'no replay, and no message',
+    sends:
+      'a message beyond the quota, held for ten minutes, twice under one request_id; then the list of messages',
+    demands: '402, no replay, and no message',
     steps: async (t) => {
       const account = await exhausted(t);
-      const fields = { request_id: t.requestId() };
+      const send_at = new Date((await t.now()) + 600_000).toISOString();
+      const fields = { request_id: t.requestId(), send_at };
       for (let i = 0; i < 2; i += 1) await t.send(account, fields);
       await t.list(account);
     },

@@ -74,7 +74,7 @@ const noNumbers = [
 /** A good number in forms that people write or dial, and that a lax check would turn into it. */
 function dialled(number: string): string[] {
   const digits = number.slice(1);
-  return [digits, `00${digits}`, `+0${digits}`, `${number.slice(0, 4)} ${number.slice(4)}`];
+  return [digits, `00${digits}`, `+0${digits}`, ...written(number)];
 }
 
 const keypad = ['', '', 'A', 'D', 'G', 'J', 'M', 'P', 'T', 'W'];
@@ -128,7 +128,7 @@ const tables: readonly Table[] = [
   {
     id: 'SEND-2/to-is-e164',
     sends: 'recipients that are not E.164 numbers',
-    rows: ({ to: own }) => [...dialled(own), ...noNumbers].map((to) => ({ to })),
+    rows: ({ to: own }) => [...new Set([...dialled(own), ...noNumbers])].map((to) => ({ to })),
     tries: 4,
   },
   {
@@ -140,6 +140,7 @@ const tables: readonly Table[] = [
     id: 'SEND-2/alias-is-e164',
     sends: 'a `from_number` that is not an E.164 number',
     rows: ['abc', '12025550123'].map((from_number) => ({ from: undefined, from_number })),
+    tries: 1,
   },
   {
     id: 'SEND-2/numbers-are-not-tidied',
@@ -303,12 +304,14 @@ export const sendCases: readonly Case[] = [
   {
     ...about('SEND-6/far-too-long', ['sender'], { sends: 4 }),
     spends: { send: 2, dashboard_send: 1, external_send: 1 },
-    sends: '161 letters, then 5,000; 5,000 by the other two sends',
+    sends: '161 letters, then 5,000 with a send_at; 5,000 by the other two sends',
     demands: '202: more than one segment is allowed; then 400 by the send that the document shows',
     steps: async (t) => {
       const account = await t.account();
       await t.send(account, { message: 'a'.repeat(161) });
-      for (const path of [paths.send, paths.dashboard_send, paths.external_send])
+      const send_at = new Date((await t.now()) + 3_600_000).toISOString();
+      await t.send(account, { message: 'a'.repeat(5_000), send_at });
+      for (const path of [paths.dashboard_send, paths.external_send])
         await t.post(path, account.key, t.fields(account, { message: 'a'.repeat(5_000) }));
     },
   },

@@ -150,7 +150,10 @@ function mustPass(
  * True if a counter that weighs the minute before explains the refusal, as some proxies have: it
  * breaks LIMIT-1 to LIMIT-5, and says nothing about whose requests it counts.
  */
-export function isWeighted({ exchanges, limit }: Bucket, refused: Exchange): boolean {
+export function isWeighted(
+  { exchanges, limit }: Pick<Bucket, 'exchanges' | 'limit'>,
+  refused: Exchange,
+): boolean {
   const earlier = exchanges.filter((one) => !isRefused(one) && one.sentAt <= refused.answeredAt);
   return [refused.sentAt - clockDriftMs, refused.answeredAt + clockDriftMs].some((at) => {
     const start = Math.floor(at / minuteMs) * minuteMs;

@@ -4,13 +4,14 @@
  * name: a figure that grows at least as fast as the run's own messages. Where none does, a limit is
  * too small only if two floods of the bucket agree.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { minuteMs } from '../buckets.ts';
 import { isObject } from '../verify.ts';
 import { type Exchange, isAccepted, isSend } from './exchange.ts';
 import type { Trace } from './judge.ts';
 import type { Bucket } from './limiter.ts';
 
-/** How many messages others have sent; undefined if no figure shows it. */
+/** How many messages others have sent at least; undefined if no figure shows it. */
 export function messagesOfOthers(log: readonly Exchange[], account = 'own'): number | undefined {
   const isOfAccount = ({ caller }: Exchange) => caller.account === account;
   const sends = log.filter((one) => isOfAccount(one) && isSend(one));
@@ -18,7 +19,9 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
   const possible = sends.filter((one) => isAccepted(one) || one.reply.status === 0);
   const readings = log
     .filter((one) => isOfAccount(one) && one.endpoint === 'stats' && one.reply.status === 200)
-    .filter((_, i, all) => i % Math.ceil(all.length / mostReadings) === 0)
+    .filter(
+      ({ reply }, i, all) => i === 0 || !isDeepStrictEqual(reply.json, all[i - 1]?.reply.json),
+    )
     .map((one) => ({
       values: figuresIn(one.reply.json),
       least: certain.filter(({ answeredAt }) => answeredAt <= one.sentAt).length,
@@ -30,20 +33,25 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
     return undefined;
   const excesses = [...first.values.keys()].flatMap((name) => {
     let excess = 0;
+    let sum = 0;
     for (const [i, now] of readings.entries()) {
       const before = readings[i - 1] ?? now;
       const grown = (now.values.get(name) ?? Number.NaN) - (before.values.get(name) ?? 0);
-      if (!(grown >= 0 && grown >= now.least - before.most)) return [];
-      excess += Math.max(0, grown - (now.most - before.least));
+      sum += grown;
+      if (!(grown >= 0 && sum >= now.least - first.most - mostLate)) return [];
+      // Only where the run sent nothing: a figure may also count parts of messages.
+      if (now.most === before.least) excess += grown;
     }
-    return [excess];
+    return [excess > mostLate ? excess : 0];
   });
   return excesses.length === 0 ? undefined : Math.min(...excesses);
 }
 
+/** A service may count what it has just accepted a moment later. */
+const mostLate = 3;
+
 /** Enough to show which figure counts messages. */
 const fewestMessages = 5;
-const mostReadings = 200;
 
 /** The numbers of a body by their place in it. */
 function figuresIn(json: unknown, at = ''): Map<string, number> {
@@ -59,9 +67,9 @@ export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
   if (trace.isExact || bucket.isOfAddress) return undefined;
   const messages = messagesOfOthers(trace.log);
   if (messages !== undefined && messages > 0)
-    return `an account that nobody else uses: ${messages} messages are not of this run`;
+    return `an account that nobody else uses: at least ${messages} messages are not of this run`;
   if (bucket.name === 'tasks' && isPolledByOthers(bucket))
-    return 'a device that nobody else polls: a token that this run did not spend came back';
+    return `a device that nobody else polls${or}: a token that this run did not spend came back`;
   if (messages === 0) return undefined;
   const counts = passedBeforeRefusals(bucket);
   const { limit } = bucket;
@@ -69,8 +77,11 @@ export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
   // A bucket that was once full and once nearly empty is not what another client makes of it.
   if (least >= limit || (most >= limit && least < (limit * 2) / 3)) return undefined;
   if (counts.length > 1 && counts.every((count) => count === counts[0])) return undefined;
-  return `an account that nobody else uses: before a 429, ${counts.join(', then ')} requests passed in a minute`;
+  return `an account that nobody else uses${or}: before a 429, ${counts.join(', then ')} requests passed in a minute`;
 }
+
+/** What may look like another client. */
+const or = ', or a limiter that counts each minute for itself';
 
 /** How many passed within the minute before the first refusal of each flood. */
 function passedBeforeRefusals({ exchanges }: Bucket): number[] {

@@ -45,7 +45,9 @@ export function bucketsOf(trace: Trace): Bucket[] {
 
 function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
   if (bucket.exchanges.some(isUncertain)) {
-    findings.lack('a flood without a broken connection: a repeated request may spend twice');
+    findings.missing ??= new verify.PreconditionMissing(
+      'needed a flood without a broken connection: a repeated request may spend twice',
+    );
     return;
   }
   const refusals = bucket.exchanges.filter(isRefused);
@@ -176,7 +178,9 @@ const retryAfter: Judge = (trace, findings) => {
   }
   if (!isFollowed && findings.broken === undefined) {
     findings.exercised = 0;
-    findings.lack('a wait of 60 s (--timeout 2m)');
+    findings.lack(
+      'a 429 and a request that follows it after its wait: --timeout 2m, and no broken connection',
+    );
   }
 };
 
