@@ -163,7 +163,7 @@ async function spend(t: Trial, bucket: Bucket) {
   return {
     account,
     hadTooFew: !isKnown && refusals.length > 0 && (passes < limit || areOthersRefused),
-    hadTooMany: passes > limit + 1 + (tookMs / minuteMs) * limit,
+    hadTooMany: passes - known > limit + 1 + (tookMs / minuteMs) * limit,
     replies,
     refusals,
     tookMs,

@@ -83,6 +83,11 @@ export class Known {
     if (number !== undefined) this.#numbers.set(number, facts);
   }
 
+  /** A number that may be another of the account's own, for all that is known. */
+  addAltered(number: string): void {
+    if (!this.#numbers.has(number)) this.addNumber(number, { is: 'altered' });
+  }
+
   revoke(keyId: string): void {
     for (const known of this.#keys.values()) if (known.keyId === keyId) known.isRevoked = true;
   }

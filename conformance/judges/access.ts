@@ -92,8 +92,15 @@ const unknownNumbers: Judge = (trace, findings) => {
   for (const one of sendsFrom(trace, 'unknown'))
     findings.judge([one], () => verify.refused(one.reply, 403, notFound));
   // A service with a strict number check may refuse this number earlier (`numberCheck`).
-  for (const one of sendsFrom(trace, 'altered'))
-    findings.judge([one], () => verify.status(one.reply, 403, 400));
+  // It may also be another number of the account, on a device of its own.
+  const ownDevices = sendsFrom(trace, 'own')
+    .filter(isAccepted)
+    .map((one) => bodyOf(one)['device_id']);
+  for (const one of sendsFrom(trace, 'altered')) {
+    const isAnother = one.reply.status === 202 && !ownDevices.includes(bodyOf(one)['device_id']);
+    if (!isAnother && one.reply.status !== 503)
+      findings.judge([one], () => verify.status(one.reply, 403, 400));
+  }
 };
 
 /** Another account's number may be refused with either code (`foreignNumber`). */

@@ -42,13 +42,14 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
       // Only where the run sent nothing: a figure may also count parts of messages.
       if (now.most === before.least) excess += grown;
     }
-    return [excess > mostLate ? excess : 0];
+    return [excess >= fewestOfOthers ? excess : 0];
   });
   return excesses.length === 0 ? undefined : Math.min(...excesses);
 }
 
 /** A service may count what it has just accepted a moment later. */
-const mostLate = 3;
+const mostLate = 16;
+const fewestOfOthers = 4;
 
 /** Enough to show which figure counts messages. */
 const fewestMessages = 5;

@@ -79,7 +79,12 @@ function judgeFirstUse(trace: Trace, one: Exchange, findings: Findings): void {
   const isUsed = earlierUse(trace, one) !== undefined;
   const mayBeRefused = [400, 402, 403, 503].includes(reply.status) || sender?.is !== 'own';
   // The 202 may have been lost with its connection.
-  const mayBeKnown = trace.log.some((other) => isUncertain(other) && sharesId(one, other));
+  const mayBeKnown = trace.log.some(
+    (other) =>
+      isUncertain(other) &&
+      requestIdOf(other) === requestIdOf(one) &&
+      other.caller.account === one.caller.account,
+  );
   if (reply.status === 202 && isUsed) findings.exercised += 1;
   if (reply.status === 202 || mayBeKnown) return;
   findings[isUsed ? 'judge' : 'require']([one], () => {
