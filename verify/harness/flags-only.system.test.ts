@@ -13,13 +13,13 @@ function failed(results: readonly CaseResult[]): string[] {
   return failures(results).map(({ id }) => id);
 }
 
-test('a sound service ends with exit 0, within 700 sends and four minutes, as the dry run said', async () => {
+test('a sound service ends with exit 0, within 720 sends and four minutes, as the dry run said', async () => {
   const { sends, minutes } = await estimateWithFlags();
   const full = await runWithFlags([], { rate });
   expect(full.exitCode, full.out).toBe(0);
   // Only a terminal is told what the run waits for.
   expect(full.out).not.toMatch(/^(waiting|running) /m);
-  expect(full.sends).toBeLessThanOrEqual(700);
+  expect(full.sends).toBeLessThanOrEqual(720);
   expect(full.seconds).toBeLessThanOrEqual(240);
   const within = (actual: number, expected: number) => Math.abs(actual - expected) / actual;
   expect(within(full.sends, sends)).toBeLessThan(0.1);
@@ -30,7 +30,7 @@ test('--profile budget sends less than 60, and names every case that it leaves o
   const { exitCode, sends, out } = await runWithFlags(['--profile', 'budget'], { rate });
   expect(exitCode, out).toBe(0);
   expect(sends).toBeLessThan(60);
-  expect(out).toMatch(/LIMIT-1\/120-pass +costs 127 sends, more than --profile budget allows/);
+  expect(out).toContain('LIMIT-1/120-pass: costs 127 sends, more than --profile budget allows');
 }, 240_000);
 
 test.each([
