@@ -105,7 +105,7 @@ function keepsQuiet(record: ClientRecord): Judgement {
     return intent !== undefined && messagesOf(intent).has(messageOf(other));
   };
   const firstUse = new Map<string, Exchange>();
-  for (const one of exchanges) {
+  for (const one of isPartial ? exchanges : []) {
     const id = isSend(one) ? requestIdOf(one) : undefined;
     const key = `${one.caller}\n${id}`;
     if (id !== undefined && !firstUse.has(key)) firstUse.set(key, one);

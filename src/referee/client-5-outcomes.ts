@@ -138,7 +138,7 @@ function reportsTruthfully({
   reports = [],
   endsUndelivered,
 }: ClientRecord): Judgement {
-  if (isPartial) return { exercised: 0, findings: [] };
+  if (isPartial || reports.length === 0) return { exercised: 0, findings: [] };
   const read = lastReads(exchanges);
   const fates: Fates = {
     isLost: (id) =>

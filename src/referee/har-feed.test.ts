@@ -2,6 +2,7 @@
  * HAR files as browsers and proxies write them.
  */
 import { expect, test } from 'vitest';
+import { entryTexts } from './har-entries.ts';
 import { exchangesOfHar } from './har-feed.ts';
 import { judge } from './judge.ts';
 
@@ -148,3 +149,34 @@ test('CLIENT-1 a request that was sent before the 429 came is no retry of it', (
   const slow = { at: '2026-01-01T00:00:00Z', time: 1_500, response: refused };
   expect(brokenBy(slow, { at: '2026-01-01T00:00:01Z' })).toEqual([]);
 });
+
+const odd = 'a "quote", a \\\\, {"entries":[{}], \\';
+
+test.each([
+  ['written in one line', (har: object) => JSON.stringify(har)],
+  ['written with spaces', (har: object) => JSON.stringify(har, null, 2)],
+])('entries are read one by one, whatever is in their texts: %s', (_, write) => {
+  const entries = [1, 2, 3].map((second) =>
+    entry({
+      at: `2026-01-01T00:00:0${second}Z`,
+      request: { postData: { text: JSON.stringify({ message: odd }) } },
+    }),
+  );
+  const text = write({ log: { creator: { name: odd }, entries, pages: [odd] } });
+  expect(entryTexts(text)?.map((one) => JSON.parse(one))).toEqual(
+    JSON.parse(JSON.stringify(entries)),
+  );
+  expect(exchangesOfHar(text, 'run.har').map(({ body }) => body)).toEqual(
+    entries.map(() => ({ message: odd })),
+  );
+});
+
+test.each(['', ',', '{}', ']', '}'])(
+  'a HAR file that goes on with %j is read whole, or refused',
+  (rest) => {
+    const text = JSON.stringify({ log: { entries: [entry({ at: '2026-01-01T00:00:01Z' })] } });
+    const read = () => exchangesOfHar(`${text}${rest}`, 'run.har');
+    if (rest === '') expect(read()).toHaveLength(1);
+    else expect(read).toThrow('run.har: not JSON; expected a HAR 1.2 file');
+  },
+);

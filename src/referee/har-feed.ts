@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { CommandError } from '../commands/command-error.ts';
 import { matchRoute } from '../http/service/routes.ts';
 import type { Exchange } from './exchange.ts';
+import { entryTexts } from './har-entries.ts';
 import { plainAddress, plainJson } from './plain-spelling.ts';
 import { asksForWait, endpointOf, isGarbled, objectIn, waitMs } from './traffic.ts';
 
-const headersSchema = z.array(z.object({ name: z.string(), value: z.string() })).catch([]);
 const textSchema = z
   .looseObject({ text: z.string().default(''), encoding: z.string().optional() })
   .nullish();
@@ -22,12 +22,12 @@ const entrySchema = z.object({
   request: z.object({
     method: z.string(),
     url: z.string(),
-    headers: headersSchema,
+    headers: z.unknown(),
     postData: textSchema,
   }),
   response: z.object({
     status: z.number().catch(0),
-    headers: headersSchema,
+    headers: z.unknown(),
     content: textSchema,
     /** As Chrome writes it where the reply broke off. */
     _error: z.string().nullish(),
@@ -38,7 +38,7 @@ type HarEntry = z.output<typeof entrySchema>;
 
 /** Throws a CommandError that names what is wrong. `name` is the file's. */
 export function exchangesOfHar(text: string, name: string): Exchange[] {
-  const found = serviceEntries(readHar(text, name));
+  const found = ofService(readHar(text, name));
   const keys = new Map<string, string>();
   for (const { key } of found) if (key !== '' && !keys.has(key)) keys.set(key, keyName(key));
   const exchanges = found
@@ -54,7 +54,19 @@ export function exchangesOfHar(text: string, name: string): Exchange[] {
   return exchanges;
 }
 
-function readHar(text: string, name: string): readonly HarEntry[] {
+function readHar(text: string, name: string): readonly Located[] {
+  const located: Located[] = [];
+  const addresses = new Map<string, Address>();
+  for (const one of entryTexts(text) ?? []) {
+    const reading = entrySchema.safeParse(objectIn(one));
+    if (!reading.success) return readWhole(text, name);
+    located.push(locatedIn(reading.data, addresses));
+  }
+  return located.length > 0 ? located : readWhole(text, name);
+}
+
+/** Says what is wrong with a file that cannot be read entry by entry. */
+function readWhole(text: string, name: string): readonly Located[] {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -62,90 +74,114 @@ function readHar(text: string, name: string): readonly HarEntry[] {
     throw new CommandError(2, `${name}: not JSON; expected a HAR 1.2 file`);
   }
   const reading = harSchema.safeParse(value);
-  if (reading.success) return reading.data.log.entries;
+  if (reading.success) return reading.data.log.entries.map((entry) => locatedIn(entry, new Map()));
   const [issue] = reading.error.issues;
   const path = issue?.path.join('.') ?? '';
   throw new CommandError(2, `${name}: not a HAR 1.2 file: ${path}: ${issue?.message ?? ''}`);
 }
 
 /** Of the hosts that have a path of the service, the requests of its API. */
-function serviceEntries(entries: readonly HarEntry[]): Located[] {
-  const located = entries.map((entry) => {
-    const url = urlOf(entry);
-    const atMs = Date.parse(entry.startedDateTime);
-    return { entry, url, path: pathOf(url), key: keyOf(entry.request), atMs };
-  });
+function ofService(located: readonly Located[]): Located[] {
   const isService = ({ path }: Located) => matchRoute(path) !== undefined;
   const hosts = new Set(located.filter(isService).map(({ url }) => url.host));
   return located.filter(
-    ({ entry, url }) =>
-      hosts.has(url.host) && url.pathname.includes('/api/') && entry.request.method !== 'OPTIONS',
+    ({ method, url }) =>
+      hosts.has(url.host) && url.pathname.includes('/api/') && method !== 'OPTIONS',
   );
 }
 
-/** An entry with what several steps need of it. */
+/** What is kept of an entry. */
 interface Located {
-  readonly entry: HarEntry;
-  readonly url: URL;
+  readonly method: string;
+  readonly url: Address;
   /** Without what a gateway puts before it. */
   readonly path: string;
   /** Empty for none. */
   readonly key: string;
   readonly atMs: number;
+  readonly durationMs: number;
+  readonly sent: string;
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly replyText: string;
+  readonly isBroken: boolean;
+}
+
+interface Address extends Pick<URL, 'host' | 'pathname' | 'search'> {
+  /** Without what a gateway puts before it. */
+  readonly path: string;
+}
+
+/** `addresses`: by URL, as most requests share few. */
+function locatedIn(entry: HarEntry, addresses: Map<string, Address>): Located {
+  const { startedDateTime, time, request, response } = entry;
+  const url = addresses.get(request.url) ?? addressOf(request.url);
+  addresses.set(request.url, url);
+  const { status } = response;
+  return {
+    method: request.method,
+    url,
+    path: url.path,
+    key: keyOf(request.headers),
+    atMs: Date.parse(startedDateTime),
+    durationMs: Math.max(0, time),
+    sent: textOf(request.postData),
+    status,
+    retryAfter: asksForWait(status) ? headerOf(response.headers, 'retry-after') : undefined,
+    replyText: textOf(response.content),
+    // Recorders write status 0 where no whole reply came.
+    isBroken: status <= 0 || Boolean(response._error),
+  };
 }
 
 const unknownUrl = new URL('http://unknown/');
 
-function urlOf({ request }: HarEntry): URL {
-  return URL.canParse(request.url) ? new URL(request.url) : unknownUrl;
+function addressOf(text: string): Address {
+  const { host, pathname, search } = URL.canParse(text) ? new URL(text) : unknownUrl;
+  return { host, pathname, search, path: pathOf(pathname) };
 }
 
-function pathOf({ pathname }: URL): string {
+function pathOf(pathname: string): string {
+  if (matchRoute(pathname) !== undefined) return pathname;
   const starts = [...pathname.matchAll(/\/api\//g)].map(({ index }) => pathname.slice(index));
   return starts.find((path) => matchRoute(path) !== undefined) ?? starts[0] ?? pathname;
 }
 
 type Made = Exchange & { openUntil: number; isOpenAtEnd: boolean };
 
-function exchangeOf(
-  { entry, url, path: servicePath, key, atMs }: Located,
-  number: number,
-  keys: ReadonlyMap<string, string>,
-): Made {
-  const { time, request, response } = entry;
-  const sent = plainJson(textOf(request.postData));
+function exchangeOf(located: Located, number: number, keys: ReadonlyMap<string, string>): Made {
+  const { url, path: servicePath, key, atMs, status, retryAfter, replyText } = located;
+  const sent = plainJson(located.sent);
   const search = plainAddress(url.search);
   const caller = keys.get(key) ?? 'unauthenticated';
   const shown = keysIn(`${plainAddress(url.pathname)}${search}\n${sent}`, keys);
-  const replyText = textOf(response.content);
-  const echoed = keysIn(plainJson(replyText), keys);
+  const answer = plainJson(replyText);
+  const echoed = keysIn(answer, keys);
   const hidden = (text: string) =>
     [...shown, ...echoed].reduce((left, each) => left.replaceAll(each, `(${keyName(each)})`), text);
   const path = hidden(plainAddress(servicePath));
   const text = hidden(sent);
-  const { status } = response;
-  const header = asksForWait(status) ? headerOf(response.headers, 'retry-after') : undefined;
+  const reply = objectIn(hidden(answer));
   return {
     number,
     atMs,
-    answeredAtMs: atMs + Math.max(0, time),
+    answeredAtMs: atMs + located.durationMs,
     openUntil: number,
     isOpenAtEnd: false,
     caller,
     credential: caller,
-    accountId: key === '' || response.status === 401 ? undefined : caller,
+    accountId: key === '' || status === 401 ? undefined : caller,
     accountName: undefined,
     endpoint: endpointOf(path),
-    method: request.method,
+    method: located.method,
     target: `${path}${hidden(search)}`,
     text,
     body: objectIn(text),
     status,
-    retryAfterMs: waitMs(header, 1, atMs),
-    retryAfter: header,
-    reply: objectIn(hidden(plainJson(replyText))),
-    // Recorders write status 0 where no whole reply came.
-    isSeen: response.status > 0 && !response._error && !isGarbled(response.status, replyText),
+    retryAfterMs: waitMs(retryAfter, 1, atMs),
+    retryAfter,
+    reply,
+    isSeen: !located.isBroken && (reply !== undefined || !isGarbled(status, replyText)),
     showsKey: shown.length > 0,
   };
 }
@@ -155,12 +191,14 @@ function textOf(content: z.output<typeof textSchema>): string {
   return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text;
 }
 
-function headerOf(headers: z.output<typeof headersSchema>, wanted: string): string | undefined {
-  return headers.find(({ name }) => name.toLowerCase() === wanted)?.value;
+function headerOf(headers: unknown, wanted: string): string | undefined {
+  if (!Array.isArray(headers)) return undefined;
+  const header = headers.find((one) => String(one?.name).toLowerCase() === wanted);
+  return typeof header?.value === 'string' ? header.value : undefined;
 }
 
 /** Empty without one: browsers leave it out of what they export. */
-function keyOf({ headers }: HarEntry['request']): string {
+function keyOf(headers: unknown): string {
   return /^bearer[ \t]+(\S+)$/i.exec(headerOf(headers, 'authorization') ?? '')?.[1] ?? '';
 }
 
