@@ -76,9 +76,9 @@ export const stateCases: readonly Case[] = [
         if (t.controlled) await t.advance(3 * pollIntervalMs(t));
         await t.read(account, messageId);
       });
-      await untilReported(t, handedOut);
       const [sim] = handedOut.account.sims;
       await t.get(paths.tasks(sim?.deviceId ?? ''), handedOut.account.key);
+      await untilReported(t, handedOut);
     },
   },
   {

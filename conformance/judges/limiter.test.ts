@@ -53,6 +53,13 @@ test('LIMIT-4 a burst from a full bucket with a continuous refill holds no more 
   expect(unexplained(bucket([...burst.slice(1), at(10.3, 429)], plan))).toBeUndefined();
 });
 
+test('LIMIT-4 a token that another client spent explains a refusal, and never a request too many', () => {
+  const early = [at(10, 200), at(10.1, 429), at(80, 200), at(80.1, 200), at(80.2, 200)];
+  expect(unexplained(bucket([...early, at(80.3, 429)]))).toBeDefined();
+  expect(unexplained(bucket([...early, at(80.3, 429)]), true)).toBeUndefined();
+  expect(unexplained(bucket([...early, at(80.3, 200)]), true)).toBeDefined();
+});
+
 test('AUTH-6 a counter that weighs the minute before says nothing about whose requests it counts', () => {
   const flood = Array.from({ length: 120 }, (_, i) => at(20 + i / 100, 200));
   const refusal = at(100, 429);

@@ -54,10 +54,10 @@ const hypotheses: readonly Hypothesis[] = refills.flatMap((refill) =>
 const clockDriftMs = 2_000;
 
 /** Undefined if a permitted limiter explains the bucket; else what the best one cannot explain. */
-export function unexplained(bucket: Bucket): Unexplained | undefined {
+export function unexplained(bucket: Bucket, othersSpend = false): Unexplained | undefined {
   let best: Unexplained | undefined;
   for (const hypothesis of hypotheses) {
-    const found = contradiction(hypothesis, bucket);
+    const found = contradiction(hypothesis, bucket, othersSpend);
     if (found === undefined) return undefined;
     if (best === undefined || found.exchange.sentAt > best.exchange.sentAt) best = found;
   }
@@ -72,7 +72,11 @@ export function isReplay({ method, reply }: Exchange): boolean {
   return method === 'POST' && reply.status === 200;
 }
 
-function contradiction(h: Hypothesis, bucket: Bucket): Unexplained | undefined {
+function contradiction(
+  h: Hypothesis,
+  bucket: Bucket,
+  othersSpend: boolean,
+): Unexplained | undefined {
   const { exchanges, knownSince, isOfAddress } = bucket;
   if (isOfAddress && !h.errorsSpend) {
     const refusal = exchanges.find(isRefused);
@@ -87,7 +91,10 @@ function contradiction(h: Hypothesis, bucket: Bucket): Unexplained | undefined {
   );
   const refused = exchanges.filter(isRefused);
   const early = refused.find(
-    (one) => one.sentAt - minuteMs >= knownSince && mustPass(h, bucket, granted, refused, one),
+    (one) =>
+      !othersSpend &&
+      one.sentAt - minuteMs >= knownSince &&
+      mustPass(h, bucket, granted, refused, one),
   );
   const many = tooMany(h, bucket, granted, h.refusalsSpend ? [...granted, ...refused] : granted);
   if (early === undefined || (many !== undefined && many.exchange.sentAt < early.sentAt))

@@ -51,9 +51,11 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
     return;
   }
   const refusals = bucket.exchanges.filter(isRefused);
-  const found = unexplained(bucket);
-  const others = found?.isTooFew === true ? othersIn(trace, bucket) : undefined;
-  if (others !== undefined) {
+  const alone = unexplained(bucket);
+  const others = alone === undefined ? undefined : othersIn(trace, bucket);
+  // Another client explains a refusal, and never that more passed.
+  const found = others === undefined ? alone : unexplained(bucket, true);
+  if (others !== undefined && found === undefined) {
     findings.lack(others);
     return;
   }
