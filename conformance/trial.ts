@@ -127,6 +127,16 @@ export class Trial {
     return { key, keyId, accountId, sims, from: sims[0]?.number ?? '' };
   }
 
+  /**
+   * What this run sends of a table: all of it with a control port, otherwise `most` rows, others
+   * under the next `--seed`.
+   */
+  someOf<T>(table: readonly T[], most: number): readonly T[] {
+    if (this.controlled) return table;
+    const start = ((this.target.seed - 1) * most) % table.length;
+    return [...table.slice(start), ...table.slice(0, start)].slice(0, most);
+  }
+
   /** An account other than that of `account()`. */
   async otherAccount(): Promise<Subject> {
     if (this.controlled) return this.account();

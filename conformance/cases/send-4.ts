@@ -158,6 +158,9 @@ function aged(
   };
 }
 
+/** Each is refused with 400, by another check. */
+const invalid: readonly Fields[] = [{ message: tooLong }, { to: 'x' }, { send_at: 'soon' }];
+
 /** Refusals of the sender, the quota or a field, each followed by a right message under its id. */
 export const refusals: Recording = {
   name: 'refused sends',
@@ -173,7 +176,7 @@ export const refusals: Recording = {
     const unknown = t.controlled ? t.unusedNumber() : unknownFrom;
     const senders = [unknown, inactive].flatMap((from) => (from === undefined ? [] : { from }));
     await t.get(paths.stats, account.key);
-    for (const wrong of [{ message: tooLong }, ...senders]) {
+    for (const wrong of [...t.someOf(invalid, 1), ...senders]) {
       const request_id = t.requestId();
       await t.send(account, { ...wrong, request_id });
       await t.send(account, { request_id });

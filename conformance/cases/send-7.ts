@@ -28,13 +28,15 @@ interface Values {
   readonly demands: string;
   readonly needs?: Case['needs'];
   /** `now` and `earliest` are our time, and the earliest that the target's may be. */
-  readonly values: (now: number, earliest: number) => readonly (string | undefined)[];
+  readonly values: (now: number, earliest: number) => readonly (string | number | undefined)[];
+  /** Without a control port, only so many of them are sent, others under the next `--seed`. */
+  readonly tries?: number;
 }
 
 /** A case that sends one message with each value of `send_at`. */
-function ofValues({ id, sends, demands, needs = ['sender'], values }: Values): Case {
+function ofValues({ id, sends, demands, needs = ['sender'], values, tries }: Values): Case {
   return {
-    ...about(id, needs, { sends: values(0, 0).length }),
+    ...about(id, needs, { sends: tries ?? values(0, 0).length }),
     ...(needs.includes('clock') && { alone: true }),
     sends,
     demands,
@@ -42,7 +44,8 @@ function ofValues({ id, sends, demands, needs = ['sender'], values }: Values): C
       const account = await t.account();
       const now = await t.now();
       const { least } = t.controlled ? { least: 0 } : t.target.known.clock.ahead;
-      for (const send_at of values(now, now + least)) await t.send(account, { send_at });
+      const all = values(now, now + least);
+      for (const send_at of t.someOf(all, tries ?? all.length)) await t.send(account, { send_at });
     },
   };
 }
@@ -53,9 +56,9 @@ const is400 = '400 that names `send_at`';
 const valueCases: readonly Values[] = [
   {
     id: 'SEND-7/past-is-refused',
-    sends: 'a send_at of a year and of three seconds ago, and of one hour ahead',
+    sends: 'a send_at of a year and of one second ago, and of one hour ahead',
     demands: `${is400}; in one hour is accepted`,
-    values: (now, earliest) => [iso(now + hour), iso(earliest - 3 * second), iso(now - 365 * day)],
+    values: (now, earliest) => [iso(now + hour), iso(earliest - second), iso(now - 365 * day)],
   },
   {
     id: 'SEND-7/now-is-not-the-future',
@@ -78,9 +81,15 @@ const valueCases: readonly Values[] = [
   },
   {
     id: 'SEND-7/not-a-time',
-    sends: 'texts that are not ISO 8601 times',
+    sends: 'texts that are not ISO 8601 times, and seconds and milliseconds since 1970',
     demands: is400,
-    values: () => ['soon', '2040-02-31T00:00:00.000Z'],
+    values: (now) => [
+      'soon',
+      Math.ceil(now / second) + 3_600,
+      '2040-02-31T00:00:00.000Z',
+      String(now + hour),
+    ],
+    tries: 2,
   },
   {
     // A wrong zone would shift the time by at least half an hour.

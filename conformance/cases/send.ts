@@ -38,9 +38,7 @@ function refuses({ id, sends, rows, most, tries = fewTries }: Table): Case {
       const account = await t.account();
       const own = { to: t.recipient, from: account.from };
       const all = typeof rows === 'function' ? rows(own) : rows;
-      const start = ((t.target.seed - 1) * tries) % all.length;
-      const turned = [...all.slice(start), ...all.slice(0, start)];
-      const chosen = t.controlled ? all : turned.slice(0, tries);
+      const chosen = t.someOf(all, tries);
       const isFree = t.target.allowTo === undefined;
       const allowed = chosen.filter((fields) => isFree || !('to' in fields));
       if (allowed.length === 0) t.lack('recipients outside --allow-to');
@@ -86,6 +84,11 @@ function written(number: string): string[] {
   return [`tel:${number}`, vanity, `${country} ${rest}`].filter((one) => one !== number);
 }
 
+/** Its digits as a JSON number. */
+function asNumber(number: string): number {
+  return Number(number.slice(1));
+}
+
 const wideZero = 0xff10;
 
 /** All digits but the first: many checks want a first digit of 1 to 9, and any digits after it. */
@@ -128,13 +131,15 @@ const tables: readonly Table[] = [
   {
     id: 'SEND-2/to-is-e164',
     sends: 'recipients that are not E.164 numbers',
-    rows: ({ to: own }) => [...new Set([...dialled(own), ...noNumbers])].map((to) => ({ to })),
+    rows: ({ to: own }) =>
+      [asNumber(own), ...new Set([...dialled(own), ...noNumbers])].map((to) => ({ to })),
     tries: 4,
   },
   {
     id: 'SEND-2/from-is-e164',
     sends: 'senders that are not E.164 numbers',
-    rows: ({ from: own }) => [...written(own), ...noNumbers].map((from) => ({ from })),
+    rows: ({ from: own }) =>
+      [asNumber(own), ...written(own), ...noNumbers].map((from) => ({ from })),
   },
   {
     id: 'SEND-2/alias-is-e164',
@@ -182,10 +187,7 @@ const malformedBodies: Recording = {
   waits: 0,
   record: async (t) => {
     const account = await t.account();
-    const start = ((t.target.seed - 1) * fewTries) % malformed.length;
-    const turned = [...malformed.slice(start), ...malformed.slice(0, start)];
-    const bodies = t.controlled ? malformed : turned.slice(0, fewTries);
-    for (const body of bodies) await t.post(paths.send, account.key, body);
+    for (const body of t.someOf(malformed, fewTries)) await t.post(paths.send, account.key, body);
     await t.send(account);
   },
 };
@@ -316,14 +318,18 @@ export const sendCases: readonly Case[] = [
     },
   },
   {
-    ...about('SEND-3/escaped-text', ['sender'], { sends: 1 }),
-    sends: 'a text with emoji and accents, written with the escapes of JSON',
-    demands: '202',
+    ...about('SEND-3/escaped-text', ['sender'], { sends: 2 }),
+    also: ['RES-3'],
+    sends: 'a text and a request_id with emoji and accents, written with the escapes of JSON',
+    demands: '202, and the request_id as it was sent, where the service takes such ids',
     steps: async (t) => {
       const account = await t.account();
-      const body = JSON.stringify(t.fields(account, { message: 'caf\u00e9 \u{1f600}' }));
+      const rich = 'caf\u00e9 \u{1f600}';
       const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-      await t.post(paths.send, account.key, body.replace(/[^\x20-\x7e]/g, escaped));
+      for (const fields of [{ message: rich }, { request_id: `${t.requestId()} ${rich}` }]) {
+        const body = JSON.stringify(t.fields(account, fields));
+        await t.post(paths.send, account.key, body.replace(/[^\x20-\x7e]/g, escaped));
+      }
     },
   },
   {

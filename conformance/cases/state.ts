@@ -67,11 +67,11 @@ export const stateCases: readonly Case[] = [
     ...about('STATE-2/pickup-by-a-polling-device', ['sender', 'device'], { sends: 1 }),
     alone: true,
     spends: { send: 1, tasks: 2 },
-    sends: 'a long message from a SIM whose device asks for its tasks, twice',
+    sends: 'a long message with an emoji from a SIM whose device asks for its tasks, twice',
     demands: 'queued until the device polls, and sending at once or within 20 s (taskPickup)',
     steps: async (t) => {
       const handedOut = await untilHandedOut(t, async (account, message) => {
-        const long = `${message} ${'conformance '.repeat(30)}`.trimEnd();
+        const long = `${message} \u{1f44b} ${'conformance '.repeat(30)}`.trimEnd();
         const { messageId } = await t.queued(account, { message: long });
         if (t.controlled) await t.advance(3 * pollIntervalMs(t));
         await t.read(account, messageId);

@@ -10,8 +10,12 @@ function exchange(at: number, status: number, more: object, json?: object): Exch
   return { caller, sentAt: at, answeredAt: at + 5, isRetried: false, reply, ...more } as never;
 }
 
-/** Ten sends, with a reading of the statistics before the first and after each. */
-function run(figures: (sends: number) => { [name: string]: unknown }, others = 0): Exchange[] {
+/** Ten sends, with a reading of the statistics before the first and after each, and four later. */
+function run(
+  figures: (sends: number) => { [name: string]: unknown },
+  others = 0,
+  apartMs = 20_000,
+): Exchange[] {
   const stats = (n: number, at: number, more = 0) => {
     const all = figures(n);
     const json = typeof all['used'] === 'number' ? { ...all, used: all['used'] + more } : all;
@@ -20,7 +24,7 @@ function run(figures: (sends: number) => { [name: string]: unknown }, others = 0
   const sends = Array.from({ length: 10 }, (_, i) =>
     exchange(i * 100 + 100, 202, { method: 'POST', endpoint: 'send' }),
   );
-  const later = [0, 1, 2, 3].map((n) => stats(10, 2_000 + n, (n + 1) * others));
+  const later = [0, 1, 2, 3].map((n) => stats(10, 2_000 + n * apartMs, (n + 1) * others));
   return [
     stats(0, 50),
     ...sends.flatMap((send, i) => [send, stats(i + 1, i * 100 + 150)]),
@@ -34,6 +38,10 @@ test('a figure that grows with the messages of the run shows that nobody else se
 
 test('a figure that grows faster counts the messages of others', () => {
   expect(messagesOfOthers(run((n) => ({ used: 7 + n }), 5))).toBe(20);
+});
+
+test('a run that hardly rests does not know whether others send', () => {
+  expect(messagesOfOthers(run((n) => ({ used: 7 + n }), 0, 5_000))).toBeUndefined();
 });
 
 test('figures of segments or of other things do not hide one that counts messages', () => {

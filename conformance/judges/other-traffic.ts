@@ -11,14 +11,19 @@ import { type Exchange, isAccepted, isSend } from './exchange.ts';
 import type { Trace } from './judge.ts';
 import type { Bucket } from './limiter.ts';
 
-/** How many messages others have sent at least; undefined if no figure shows it. */
+/**
+ * How many messages others have sent at least; 0 only if a figure stood still for as long as it takes
+ * to show others; undefined if that is not known.
+ */
 export function messagesOfOthers(log: readonly Exchange[], account = 'own'): number | undefined {
   const isOfAccount = ({ caller }: Exchange) => caller.account === account;
   const sends = log.filter((one) => isOfAccount(one) && isSend(one));
   const certain = sends.filter(({ reply }) => reply.status === 202);
   const possible = sends.filter((one) => isAccepted(one) || one.reply.status === 0);
-  const readings = log
-    .filter((one) => isOfAccount(one) && one.endpoint === 'stats' && one.reply.status === 200)
+  const replies = log.filter(
+    (one) => isOfAccount(one) && one.endpoint === 'stats' && one.reply.status === 200,
+  );
+  const readings = replies
     .filter(
       ({ reply }, i, all) => i === 0 || !isDeepStrictEqual(reply.json, all[i - 1]?.reply.json),
     )
@@ -42,10 +47,28 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
       // Only where the run sent nothing: a figure may also count parts of messages.
       if (now.most === before.least) excess += grown;
     }
-    return [excess >= fewestOfOthers ? excess : 0];
+    return [excess];
   });
-  return excesses.length === 0 ? undefined : Math.min(...excesses);
+  if (excesses.length === 0) return undefined;
+  const least = Math.min(...excesses);
+  if (least >= fewestOfOthers) return least;
+  return least === 0 && quietMs(replies, possible) >= leastQuietMs ? 0 : undefined;
 }
+
+/** How long the run read its statistics and sent nothing. */
+function quietMs(readings: readonly Exchange[], sends: readonly Exchange[]): number {
+  const events = [...readings, ...sends].toSorted((a, b) => a.sentAt - b.sentAt);
+  let total = 0;
+  for (const [i, one] of events.entries()) {
+    const before = events[i - 1];
+    if (before?.endpoint === 'stats' && one.endpoint === 'stats')
+      total += Math.max(0, one.sentAt - before.answeredAt);
+  }
+  return total;
+}
+
+/** A client that makes a limit seem smaller by more than a few shows in this time. */
+const leastQuietMs = 45_000;
 
 /** A service may count what it has just accepted a moment later. */
 const mostLate = 16;

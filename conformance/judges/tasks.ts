@@ -27,7 +27,9 @@ export function hearOfTasks({ exchanges }: Trace, findings: Findings): void {
     const shown = longestTextIn(first.reply.json, text.slice(0, beginning));
     if (shown !== undefined && shown !== text)
       findings.notice(
-        `the task of a message of ${text.length} characters shows ${shown.length} of them`,
+        shown.length === text.length
+          ? 'the task of a message shows another text'
+          : `the task of a message of ${text.length} characters shows ${shown.length} of them`,
         first,
       );
   }

@@ -66,7 +66,7 @@ export function testedLine({ rules, unmet = [] }: Pick<Summary, 'rules' | 'unmet
   if (unmet.length > 0) return `Required and not tested: ${unmet.join(', ')}.`;
   const open = untested(rules);
   return open.length === 0
-    ? `All ${many(rules.length, 'rule')} of this run were tested.`
+    ? `Every rule of this run was tested (${rules.length}).`
     : `Not tested: ${many(open.length, 'rule')} of ${rules.length}: ${open.join(', ')}.`;
 }
 

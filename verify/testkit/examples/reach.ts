@@ -8,11 +8,13 @@ import type { TraceLine } from '../session.ts';
 
 type Reach = (a: TraceLine, b: TraceLine) => boolean;
 
-const isSend = (line: TraceLine) => line.request.path.endsWith('/send/');
-const isRead = (line: TraceLine) => /^\/api\/v1\/sms\/[^/]+\/$/.test(line.request.path);
-const isReceived = (line: TraceLine) => line.request.path === '/api/v1/sms/received/';
-const isTasks = (line: TraceLine) => line.request.path.endsWith('/tasks/');
-const isStats = (line: TraceLine) => line.request.path === '/api/v1/account/stats/';
+/** The path as the document writes it: other answers serve it without the slash, or in any case. */
+const pathOf = ({ request }: TraceLine) => request.path.toLowerCase().replace(/\/?$/, '/');
+const isSend = (line: TraceLine) => pathOf(line).endsWith('/send/');
+const isRead = (line: TraceLine) => /^\/api\/v1\/sms\/[^/]+\/$/.test(pathOf(line));
+const isReceived = (line: TraceLine) => pathOf(line) === '/api/v1/sms/received/';
+const isTasks = (line: TraceLine) => pathOf(line).endsWith('/tasks/');
+const isStats = (line: TraceLine) => pathOf(line) === '/api/v1/account/stats/';
 const isStranger = (line: TraceLine) => line.who === -1;
 
 function bodyOf(line: TraceLine): Readonly<Record<string, unknown>> {
