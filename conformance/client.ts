@@ -80,6 +80,11 @@ const maxHeaderBytes = 65_536;
 /** The deepest JSON of the service has three levels. */
 const maxNesting = 64;
 
+/**
+ * Idle connections are closed after this time. Many servers close them after five seconds; a request
+ * that crosses such a close has to be repeated, and proves less.
+ */
+const longestIdleMs = 3_000;
 /** After this many consecutive requests without a reply, later ones are given less time. */
 const patienceStrikes = 3;
 const shortPatienceMs = 1_000;
@@ -115,7 +120,12 @@ export class Client {
     this.masks = settings.masks;
     this.#clock = settings.clock ?? wallClock;
     this.#base = new URL(settings.baseUrl);
-    const options = { keepAlive: true, maxSockets: 64, scheduling: 'lifo' as const };
+    const options = {
+      keepAlive: true,
+      maxSockets: 64,
+      scheduling: 'lifo' as const,
+      timeout: longestIdleMs,
+    };
     this.#agent =
       this.#base.protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
   }

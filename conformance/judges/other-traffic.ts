@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { minuteMs } from '../buckets.ts';
-import { isObject } from '../verify.ts';
+import { isObject, textOf } from '../verify.ts';
 import { type Exchange, isAccepted, isSend } from './exchange.ts';
 import type { Trace } from './judge.ts';
 import type { Bucket } from './limiter.ts';
@@ -20,14 +20,15 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
   const sends = log.filter((one) => isOfAccount(one) && isSend(one));
   const certain = sends.filter(({ reply }) => reply.status === 202);
   const possible = sends.filter((one) => isAccepted(one) || one.reply.status === 0);
-  const replies = log.filter(
-    (one) => isOfAccount(one) && one.endpoint === 'stats' && one.reply.status === 200,
+  const replies = inTurn(
+    log.filter((one) => isOfAccount(one) && one.endpoint === 'stats' && one.reply.status === 200),
   );
   const readings = replies
     .filter(
       ({ reply }, i, all) => i === 0 || !isDeepStrictEqual(reply.json, all[i - 1]?.reply.json),
     )
     .map((one) => ({
+      one,
       values: figuresIn(one.reply.json),
       least: certain.filter(({ answeredAt }) => answeredAt <= one.sentAt).length,
       most: possible.filter(({ sentAt }) => sentAt <= one.answeredAt).length,
@@ -36,6 +37,14 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
   const last = readings.at(-1);
   if (first === undefined || last === undefined || last.least - first.most < fewestMessages)
     return undefined;
+  // A figure may count the parts of long messages, and what was accepted a moment before.
+  const own = readings.map(({ one: now }, i) => {
+    const before = readings[i - 1]?.one ?? now;
+    const between = possible.filter(
+      (send) => send.answeredAt > before.sentAt - lateMs && send.sentAt <= now.answeredAt,
+    );
+    return between.reduce((sum, send) => sum + mostParts(textOf(send.fields?.['message'])), 0);
+  });
   const excesses = [...first.values.keys()].flatMap((name) => {
     let excess = 0;
     let sum = 0;
@@ -44,8 +53,7 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
       const grown = (now.values.get(name) ?? Number.NaN) - (before.values.get(name) ?? 0);
       sum += grown;
       if (!(grown >= 0 && sum >= now.least - first.most - mostLate)) return [];
-      // Only where the run sent nothing: a figure may also count parts of messages.
-      if (now.most === before.least) excess += grown;
+      excess += Math.max(0, grown - (own[i] ?? 0));
     }
     return [excess];
   });
@@ -53,6 +61,14 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
   const least = Math.min(...excesses);
   if (least >= fewestOfOthers) return least;
   return least === 0 && quietMs(replies, possible) >= leastQuietMs ? 0 : undefined;
+}
+
+/** The readings of which none overlaps another: of two at once, either may be the earlier one. */
+function inTurn(readings: readonly Exchange[]): Exchange[] {
+  const found: Exchange[] = [];
+  for (const one of readings.toSorted((a, b) => a.sentAt - b.sentAt))
+    if (one.sentAt >= (found.at(-1)?.answeredAt ?? Number.NEGATIVE_INFINITY)) found.push(one);
+  return found;
 }
 
 /** How long the run read its statistics and sent nothing. */
@@ -72,6 +88,13 @@ const leastQuietMs = 45_000;
 
 /** A service may count what it has just accepted a moment later. */
 const mostLate = 16;
+const lateMs = 2_000;
+
+/** The most parts that a network makes of a text. */
+function mostParts({ length }: string): number {
+  return length <= 70 ? 1 : Math.ceil(length / 67);
+}
+
 const fewestOfOthers = 4;
 
 /** Enough to show which figure counts messages. */

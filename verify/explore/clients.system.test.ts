@@ -84,7 +84,7 @@ describe.each(Object.entries(languages))('%s', (language, command) => {
 });
 
 test('--rate makes a Node command live as fast as the service', async () => {
-  const argv = ['--rate', '60', '--depth', '1', '--faults', 'throttle,hang'];
+  const argv = ['--rate', '15', '--depth', '1', '--faults', 'throttle,hang'];
   const { exitCode, out } = await runExplore([
     ...argv,
     '--',
