@@ -77,7 +77,7 @@ async function record(t: Trial, bucket: Bucket): Promise<Flood> {
   let { call, hadTooFew, ...one } = await burst;
   if (hadTooFew && t.target.timeoutMs > minuteMs + apartMs) {
     // The bucket may not have been full, or another client used it. It is full a minute after this
-    // run has emptied it, and two floods agree if nobody else uses it.
+    // run has emptied it, and two floods agree if no other client uses it.
     await t.pause(minuteMs + apartMs, `the limit of ${bucket}`);
     ({ call, hadTooFew, ...one } = await spend(t, bucket).catch((error: unknown) => {
       if (error instanceof SendsExhausted) return burst;

@@ -32,7 +32,7 @@ function run(
   ];
 }
 
-test('a figure that grows with the messages of the run shows that nobody else sends', () => {
+test('a figure that grows with the messages of the run shows that no other client sends', () => {
   expect(messagesOfOthers(run((n) => ({ month: { used: 7 + n }, sims: 2 })))).toBe(0);
 });
 

@@ -114,9 +114,9 @@ export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
   if (trace.isExact || bucket.isOfAddress) return undefined;
   const messages = messagesOfOthers(trace.log);
   if (messages !== undefined && messages > 0)
-    return `an account that nobody else uses: at least ${messages} messages are not of this run`;
+    return `an account that no other client uses: at least ${messages} messages are not of this run`;
   if (bucket.name === 'tasks' && isPolledByOthers(bucket))
-    return `a device that nobody else polls${or}: a token that this run did not spend came back`;
+    return `a device that no other client polls${or}: a token that this run did not spend came back`;
   if (messages === 0) return undefined;
   const counts = passedBeforeRefusals(bucket);
   const { limit } = bucket;
@@ -124,7 +124,7 @@ export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
   // A bucket that was once full and once nearly empty is not what another client makes of it.
   if (least >= limit || (most >= limit && least < (limit * 2) / 3)) return undefined;
   if (counts.length > 1 && counts.every((count) => count === counts[0])) return undefined;
-  return `an account that nobody else uses${or}: before a 429, ${counts.join(', then ')} requests passed in a minute`;
+  return `an account that no other client uses${or}: before a 429, ${counts.join(', then ')} requests passed in a minute`;
 }
 
 /** What may look like another client. */

@@ -17,7 +17,7 @@ test('a sound service ends with exit 0, within 720 sends and four minutes, as th
   const { sends, minutes } = await estimateWithFlags();
   const full = await runWithFlags([], { rate });
   expect(full.exitCode, full.out).toBe(0);
-  // Only a terminal is told what the run waits for.
+  // Only a terminal shows what the run waits for.
   expect(full.out).not.toMatch(/^(waiting|running) /m);
   expect(full.sends).toBeLessThanOrEqual(720);
   expect(minutes).toBeLessThanOrEqual(4);
