@@ -5,8 +5,8 @@
  */
 import type { Assumptions } from '../sim/assumptions.ts';
 import type { EndpointName } from '../sim/limits.ts';
+import type { AccountStats } from '../sim/read.ts';
 import type { ReceivedPage } from '../sim/received.ts';
-import type { AccountStats } from '../sim/stats.ts';
 import type { Task } from '../sim/tasks.ts';
 
 export const exampleSend = {

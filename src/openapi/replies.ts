@@ -6,8 +6,8 @@
 import { z } from 'zod';
 import type { Assumptions } from '../sim/assumptions.ts';
 import { e164 } from '../sim/phone-number.ts';
+import type { AccountStats } from '../sim/read.ts';
 import type { ReceivedPage } from '../sim/received.ts';
-import type { AccountStats } from '../sim/stats.ts';
 import { statuses } from '../sim/status.ts';
 import type { Task } from '../sim/tasks.ts';
 

@@ -4,7 +4,7 @@
  * Rules: AUTH-1, AUTH-2.
  */
 import { z } from 'zod';
-import { keyPrefix } from '../sim/key-prefix.ts';
+import { keyPrefix } from '../sim/key-ring.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { ApiKey } from '../sim/records.ts';
 import { servicePaths } from '../sim/service-paths.ts';

@@ -11,7 +11,7 @@ import {
   type SettingsInput,
   startTimeSchema,
 } from '../config/settings.ts';
-import { shownPrefix } from '../sim/key-prefix.ts';
+import { shownPrefix } from '../sim/key-ring.ts';
 import type { KeyDigest } from '../sim/records.ts';
 import { sha256 } from './digest.ts';
 import { isIntact } from './journal-checksum.ts';

@@ -6,7 +6,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Handled } from '../http/service/api.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
-import { keyPrefix } from '../sim/key-prefix.ts';
+import { keyPrefix } from '../sim/key-ring.ts';
 import type { EndpointName } from '../sim/limits.ts';
 
 /** The longest body that is kept for long, in bytes of a request or characters of a reply. */

@@ -8,7 +8,7 @@ import type { Batch } from '../sim/batch.ts';
 import { rowsPerChunk } from '../sim/chunk.ts';
 import type { Cohort } from '../sim/cohort.ts';
 import type { WorkImage } from '../sim/device-work.ts';
-import { keyPrefix } from '../sim/key-prefix.ts';
+import { keyPrefix } from '../sim/key-ring.ts';
 import type { Limiter } from '../sim/limiter.ts';
 import { type EndpointName, endpointNames, replayWindowMs } from '../sim/limits.ts';
 import { type Fate, isUnprompted } from '../sim/outcomes.ts';

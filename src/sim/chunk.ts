@@ -3,9 +3,8 @@
  * number while its message is held. A full chunk with few messages left is packed; its rows are
  * then found by a search.
  */
-import { Columns } from './columns.ts';
+import { Columns, RareValues } from './columns.ts';
 import type { Fate } from './outcomes.ts';
-import { RareValues } from './rare-values.ts';
 import { TextSlab } from './text-slab.ts';
 
 export const rowsPerChunk = 4_096;

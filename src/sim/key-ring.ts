@@ -3,7 +3,6 @@
  * A key is known by its full text, or only by its digest if it came from a snapshot or journal.
  * Those never hold a full key, but callers still use it.
  */
-
 import { assert } from './errors.ts';
 import { KeyTexts } from './key-texts.ts';
 import type { ApiKey, KeyDigest } from './records.ts';
@@ -113,4 +112,18 @@ export class KeyRing {
 
 function knownBy(key: ApiKey): string {
   return key.digest === undefined ? headerOf(key.key) : key.digest.sha256;
+}
+
+/**
+ * The part of an API key that may be shown after its creation (AUTH-2).
+ */
+const shownKeyCharacters = 9;
+
+/** The first characters of a key, which may be shown after its creation. */
+export function keyPrefix({ key: text, digest }: ApiKey): string {
+  return digest === undefined ? shownPrefix(text) : digest.prefix;
+}
+
+export function shownPrefix(text: string): string {
+  return text.slice(0, Math.min(shownKeyCharacters, Math.floor(text.length / 2)));
 }

@@ -3,7 +3,7 @@
  * (CLIENT-16), and in whatever leaves the process (AUTH-2). No request pays for this.
  */
 import type { ApiKey, KeyDigest } from './records.ts';
-import { hashText } from './text-hash.ts';
+import { hashText } from './text-slab.ts';
 
 /** Shorter keys are not searched for: any word could be one. */
 const shortestSoughtKey = 12;

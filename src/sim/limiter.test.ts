@@ -5,9 +5,8 @@ import { expect, test } from 'vitest';
 import { type Assumptions, defaultAssumptions } from './assumptions.ts';
 import { SwitchableAssumptions } from './assumptions-in-force.ts';
 import { createBucket } from './buckets.ts';
-import { addressCaller, mostAddresses } from './caller.ts';
 import { VirtualClock } from './clock.ts';
-import { Limiter } from './limiter.ts';
+import { addressCaller, Limiter, mostAddresses } from './limiter.ts';
 import { documentedLimitsPerMinute, endpointNames } from './limits.ts';
 
 type Refill = Assumptions['limiterRefill'];

@@ -8,10 +8,14 @@
 import type { Assumptions } from './assumptions.ts';
 import type { AssumptionsInForce } from './assumptions-in-force.ts';
 import { type Bucket, createBucket } from './buckets.ts';
-import { isAddress, mostAddresses, otherAddresses } from './caller.ts';
 import { assert } from './errors.ts';
-import type { EndpointName, LimitsPerMinute } from './limits.ts';
-import { endpointNames, limitWindowMs, msPerSecond } from './limits.ts';
+import {
+  type EndpointName,
+  endpointNames,
+  type LimitsPerMinute,
+  limitWindowMs,
+  msPerSecond,
+} from './limits.ts';
 
 /** The buckets of one endpoint, as a snapshot holds them. */
 export interface EndpointState {
@@ -179,4 +183,31 @@ function turnGeneration(buckets: EndpointBuckets, nowMs: number): void {
   buckets.older = buckets.recent;
   buckets.recent = new Map();
   buckets.turnedAtMs = nowMs;
+}
+
+/**
+ * Marks an address. The caller chooses the text of a forwarded address; without the mark it could
+ * equal an account's id.
+ */
+const addressMark = 'ip ';
+/** The longest spelling of an address. Longer text from a proxy is cut to this length. */
+const longestAddress = 64;
+
+/**
+ * Addresses that have their own bucket on one endpoint; all others share one. Needed because a
+ * client can forge any number of addresses, and while simulated time stands still no bucket
+ * expires.
+ */
+export const mostAddresses = 100_000;
+const otherAddresses = `${addressMark}any other`;
+
+/** The caller id for a request without an account: its client address (AUTH-6). */
+export function addressCaller(address: string): string {
+  // Copies character by character: a slice would keep the whole header in memory as long as the
+  // bucket.
+  return addressMark + Array.from(address.slice(0, longestAddress)).join('');
+}
+
+function isAddress(caller: string): boolean {
+  return caller.startsWith(addressMark);
 }

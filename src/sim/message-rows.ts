@@ -7,9 +7,8 @@ import { type Buffers, Chunk, rowsPerChunk } from './chunk.ts';
 import { Columns } from './columns.ts';
 import { assert } from './errors.ts';
 import { HandleTable } from './handle-table.ts';
-import { hashText } from './text-hash.ts';
-import { TextSlab } from './text-slab.ts';
-import { readUuid } from './uuid-words.ts';
+import { readUuid } from './ids.ts';
+import { hashText, TextSlab } from './text-slab.ts';
 
 const rowBits = 12;
 const rowMask = rowsPerChunk - 1;

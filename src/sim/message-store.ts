@@ -9,6 +9,7 @@ import { rowsPerChunk } from './chunk.ts';
 import { type Cohort, moveTo } from './cohort.ts';
 import { assert } from './errors.ts';
 import type { AcceptedUses } from './idempotency.ts';
+import { drawUuidWords, readUuid } from './ids.ts';
 import { replayWindowMs } from './limits.ts';
 import { handleOf, MessageRows, rowOf } from './message-rows.ts';
 import type { Fate } from './outcomes.ts';
@@ -21,9 +22,7 @@ import {
   Message,
 } from './records.ts';
 import type { Retention } from './retention.ts';
-import { CohortSlots, Slots } from './slots.ts';
-import { type Home as HomeOf, sendEndpoints } from './stored-message.ts';
-import { drawUuidWords, readUuid } from './uuid-words.ts';
+import { CohortSlots, type Home as HomeOf, Slots, sendEndpoints } from './stored-message.ts';
 
 /** A send forgets at most this many messages, if more than one must go. */
 const mostForgottenBySend = 4;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mostQuotaRows, QuotaLog } from './quota-log.ts';
+import { mostQuotaRows, QuotaLog } from './quota.ts';
 
 const dayMs = 86_400_000;
 const minuteMs = 60_000;

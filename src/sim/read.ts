@@ -1,10 +1,10 @@
 /**
  * Decides one read. Rules: READ-1, READ-2. Assumes: heldStatus, messageRetention.
  */
-
 import type { ServiceError } from './errors.ts';
 import { isReadable, messageBody, shownStatus } from './message.ts';
 import type { Account } from './records.ts';
+import type { Status } from './status.ts';
 import type { World } from './world.ts';
 
 export type ReadDecision = { readonly kind: 'read'; readonly body: string } | ServiceError;
@@ -19,4 +19,28 @@ export function read(world: World, account: Account, messageId: string): ReadDec
   if (!isReadable(message, nowMs, world.assumptions)) return notFound;
   const status = shownStatus(message, nowMs, world.assumptions.heldStatus);
   return { kind: 'read', body: messageBody(message, status, messageId) };
+}
+
+/**
+ * Account statistics. The document names the endpoint but no shape.
+ */
+export interface AccountStats {
+  readonly messages: Readonly<Record<Status, number>>;
+  /** Units used in the current period; a null limit means unlimited. */
+  readonly quota: { readonly used: number; readonly limit: number | null };
+  readonly sims_connected: number;
+  readonly received: number;
+}
+
+export function accountStats(world: World, account: Account): AccountStats {
+  const limit = world.quotaOf(account);
+  return {
+    messages: { ...account.counts },
+    quota: {
+      used: account.quota.used(world.now(), world.assumptions),
+      limit: limit === 'unlimited' ? null : limit,
+    },
+    sims_connected: account.connectedSims.length,
+    received: account.received.length,
+  };
 }

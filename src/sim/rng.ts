@@ -4,7 +4,7 @@
  * sfc32, whose state of four 32-bit words fits in a snapshot.
  */
 
-import { hashText } from './text-hash.ts';
+import { hashText } from './text-slab.ts';
 
 export type RngState = readonly [number, number, number, number];
 

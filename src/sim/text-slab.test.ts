@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hashText } from './text-hash.ts';
-import { TextSlab } from './text-slab.ts';
+import { hashText, TextSlab } from './text-slab.ts';
 
 const text = fc.oneof(
   fc.string({ maxLength: 40 }),

@@ -3,7 +3,28 @@
  * if a unit needs them. The lowest bit of the length field says which.
  */
 
-import { addUnit, beginHash, endHash } from './text-hash.ts';
+/** Hashes texts: FNV-1a over UTF-16 units, finished with murmur3's mixer. */
+const offsetBasis = 0x811c9dc5;
+
+export function hashText(text: string, seed: number): number {
+  let hash = beginHash(seed);
+  for (let i = 0; i < text.length; i++) hash = addUnit(hash, text.charCodeAt(i));
+  return endHash(hash);
+}
+
+function beginHash(seed: number): number {
+  return offsetBasis ^ seed;
+}
+
+function addUnit(hash: number, unit: number): number {
+  return Math.imul(hash ^ unit, 0x01000193);
+}
+
+function endHash(word: number): number {
+  let hash = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) | 0;
+}
 
 const smallestBytes = 256;
 /** Every engine accepts this many arguments of `String.fromCharCode` at once. */

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isUuid } from './ids.ts';
-import { readUuid, uuidText } from './uuid-words.ts';
+import { isUuid, readUuid, uuidText } from './ids.ts';
 
 test('RES-2 a UUID becomes words and the same text again', () => {
   fc.assert(

@@ -7,7 +7,6 @@
 import { performance } from 'node:perf_hooks';
 import { type ClockMode, readBound, type Settings } from '../config/settings.ts';
 import { latestTimeMs, type VirtualClock } from '../sim/clock.ts';
-import { eachTick } from './ticks.ts';
 
 /** A longer delay would make the process's own timers fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;
@@ -207,4 +206,31 @@ export class WallClock {
       ? readBound(this.#boundTo)
       : WallClock.nowMs();
   }
+}
+
+/**
+ * One real timer that advances all simulated clocks, because a thousand worlds would otherwise need
+ * a timer each. It does not keep the process running.
+ */
+// Not the global ones, which a test may fake: this timer outlives the test.
+import { clearInterval, setInterval } from 'node:timers';
+
+const intervalMs = 25;
+const listeners = new Set<() => void>();
+let timer: NodeJS.Timeout | undefined;
+
+/** Calls `listener` about every 25 ms. Returns the function that stops it. */
+function eachTick(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(tick, intervalMs).unref();
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+function tick(): void {
+  for (const listener of listeners) listener();
 }

@@ -10,7 +10,7 @@ import type { Snapshot } from '../recording/state-format.ts';
 import { takeSnapshot } from '../recording/take-state.ts';
 import { type Assumptions, defaultAssumptions } from '../sim/assumptions.ts';
 import { drawKey } from '../sim/ids.ts';
-import { shownPrefix } from '../sim/key-prefix.ts';
+import { shownPrefix } from '../sim/key-ring.ts';
 import type { World } from '../sim/world.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import type { WallClock } from '../simulation/wall-clock.ts';

@@ -3,8 +3,7 @@
  * wrong 429. Rules: LIMIT-1 to LIMIT-7, AUTH-6, READ-3, ERR-3, ERR-4, SVC-4.
  */
 import { createBucket } from '../../src/sim/buckets.ts';
-import { addressCaller } from '../../src/sim/caller.ts';
-import { Limiter } from '../../src/sim/limiter.ts';
+import { addressCaller, Limiter } from '../../src/sim/limiter.ts';
 import {
   documentedLimitsPerMinute,
   type EndpointName,

@@ -7,16 +7,14 @@
  * replyTemplates.
  */
 
-import { addressCaller } from '../../sim/caller.ts';
 import type { ServiceError } from '../../sim/errors.ts';
 import { canonicalUuid } from '../../sim/ids.ts';
-import type { Limiter } from '../../sim/limiter.ts';
+import { addressCaller, type Limiter } from '../../sim/limiter.ts';
 import type { EndpointName } from '../../sim/limits.ts';
-import { read } from '../../sim/read.ts';
+import { type AccountStats, accountStats, read } from '../../sim/read.ts';
 import { listReceived } from '../../sim/received.ts';
 import type { ApiKey } from '../../sim/records.ts';
 import { noReplyTemplates } from '../../sim/reply-templates.ts';
-import { type AccountStats, accountStats } from '../../sim/stats.ts';
 import type { SendEndpoint } from '../../sim/stored-message.ts';
 import { pollTasks, taskDetails } from '../../sim/tasks.ts';
 import type { World } from '../../sim/world.ts';

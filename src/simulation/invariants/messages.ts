@@ -6,8 +6,21 @@ import { isUuid } from '../../sim/ids.ts';
 import type { Message } from '../../sim/records.ts';
 import type { Status } from '../../sim/status.ts';
 import type { Simulation } from '../simulation.ts';
-import { documentedSteps } from './documented-steps.ts';
 import type { Findings } from './findings.ts';
+
+/**
+ * The steps of a message, transcribed from the document a second time. Rules: STATE-1 to STATE-5.
+ * `src/actors/message-machine.ts` is the first transcription. Neither imports the other, so that
+ * one misreading cannot hide in both. The document does not say from which states a message may
+ * fail; here, any state that is not final.
+ */
+const documentedSteps: Readonly<Record<Status, readonly Status[]>> = {
+  queued: ['sending', 'failed'],
+  sending: ['sent', 'failed'],
+  sent: ['delivered', 'failed'],
+  delivered: [],
+  failed: [],
+};
 
 export function checkMessages({ world, clock }: Simulation, found: Findings): void {
   const nowMs = clock.now();

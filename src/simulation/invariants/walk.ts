@@ -3,17 +3,17 @@
  * finding. Changes nothing. It recounts from the records and has its own table of steps, so it
  * shares no sum, index, row or table with the code that it checks.
  */
+
+import type { Assumptions } from '../../sim/assumptions.ts';
+import { type EndpointName, endpointNames, limitWindowMs } from '../../sim/limits.ts';
+import type { Account } from '../../sim/records.ts';
+import { statuses } from '../../sim/status.ts';
 import type { Simulation } from '../simulation.ts';
-import { checkAccount } from './accounts.ts';
-import { checkClock } from './clock.ts';
 import { checkCohorts, checkDevices, checkRows } from './devices.ts';
 import { Findings } from './findings.ts';
-import { checkKeys } from './keys.ts';
-import { checkLimiter } from './limiter.ts';
 import { checkMessages } from './messages.ts';
-import { recount } from './recount.ts';
-import { checkAcceptedUses, checkKeptUses } from './replays.ts';
-import { checkStore } from './store.ts';
+import { noMessages, type Recount, recount } from './recount.ts';
+import { checkAcceptedUses, checkKeptUses, checkStore } from './store.ts';
 
 export function walk(simulation: Simulation): Findings {
   const found = new Findings();
@@ -33,3 +33,143 @@ export function walk(simulation: Simulation): Findings {
   checkClock(simulation, found);
   return found;
 }
+
+/**
+ * Checks that an account's counters equal a recount of its records.
+ * Rules: ERR-1, STATE-1.
+ */
+function checkAccount(
+  simulation: Simulation,
+  account: Account,
+  recount: Recount = noMessages(),
+  found: Findings,
+): void {
+  found.checked.accounts++;
+  for (const status of statuses) {
+    const isFinal = status === 'delivered' || status === 'failed';
+    const recounted = recount.counts[status] + (isFinal ? account.forgotten[status] : 0);
+    if (recounted === account.counts[status]) continue;
+    const counted = `${account.counts[status]} messages ${status}`;
+    found.report('STATE-1', `account ${account.name} counts ${counted}, not ${recounted}`);
+  }
+  checkQuota(simulation, account, recount, found);
+  const ids = new Set(account.received.map(({ messageId }) => messageId));
+  if (ids.size !== account.received.length) {
+    found.report('RES-2', `account ${account.name} received two messages with one id`);
+  }
+}
+
+/** Forgotten messages count too, so a recount is exact only if no message was forgotten. */
+function checkQuota(
+  { world, clock }: Simulation,
+  { name, quota, forgotten }: Account,
+  { quotaUnits }: Recount,
+  found: Findings,
+): void {
+  const used = quota.used(clock.now(), world.assumptions);
+  const unknown = forgotten.delivered + forgotten.failed;
+  const isRight = unknown === 0 ? used === quotaUnits : used >= quotaUnits;
+  if (isRight) return;
+  found.report('ERR-1', `account ${name} counts ${used} of its quota as used, not ${quotaUnits}`);
+}
+
+/**
+ * Checks the clock's timers: they are in heap order, not overdue, and each awake device has one.
+ * Rules: SVC-3.
+ */
+function checkClock({ clock, fleet, world }: Simulation, found: Findings): void {
+  const { timers } = clock;
+  const deadlines = new Map<number, number>();
+  for (const [place, timer] of timers.entries()) {
+    found.checked.timers++;
+    const { deadlineMs, arrival, index } = timer;
+    const parent = timers[(place - 1) >> 1];
+    const isBeforeParent =
+      place > 0 &&
+      parent !== undefined &&
+      (deadlineMs < parent.deadlineMs ||
+        (deadlineMs === parent.deadlineMs && arrival < parent.arrival));
+    if (index !== place || isBeforeParent) {
+      found.report('clock', `the timer of ${deadlineMs} is out of heap order`);
+    }
+    if (deadlineMs < clock.now()) found.report('clock', `a timer of ${deadlineMs} is overdue`);
+    deadlines.set(deadlineMs, (deadlines.get(deadlineMs) ?? 0) + 1);
+  }
+  for (const device of world.devices.values()) {
+    const wakeAtMs = fleet.wakeAtMs(device);
+    if (wakeAtMs === undefined) continue;
+    const left = deadlines.get(wakeAtMs) ?? 0;
+    if (left === 0) found.report('SVC-3', `SIM ${device.number} has no timer for ${wakeAtMs}`);
+    deadlines.set(wakeAtMs, left - 1);
+  }
+}
+
+/**
+ * Checks the API keys: a valid key is found by its text, a revoked one is not.
+ * Rules: AUTH-2, AUTH-3.
+ */
+function checkKeys({ world, clock }: Simulation, found: Findings): void {
+  let owned = 0;
+  for (const { keys } of world.accounts.values()) owned += keys.length;
+  if (owned !== world.keys.size || world.keyRing.size !== world.keys.size) {
+    const ring = `${world.keyRing.size} in the index`;
+    found.report('AUTH-3', `accounts have ${owned} keys, the world ${world.keys.size}, ${ring}`);
+  }
+  for (const [id, key] of world.keys) {
+    found.checked.keys++;
+    if (key.keyId !== id || !key.account.keys.includes(key) || !world.keyRing.holds(key)) {
+      found.report('AUTH-2', `key ${id} is stored in the wrong place`);
+    }
+    const isRevoked = key.revokedAtMs !== undefined;
+    if (key.digest === undefined && (world.validKey(key.key) !== key) !== isRevoked) {
+      found.report('AUTH-3', `key ${id} is ${isRevoked ? 'revoked but accepted' : 'not accepted'}`);
+    }
+    if ((key.revokedAtMs ?? key.createdAtMs) < key.createdAtMs || key.createdAtMs > clock.now()) {
+      found.report('AUTH-2', `key ${id} was created after the present or its revocation`);
+    }
+  }
+}
+
+/**
+ * Checks that no bucket holds a state that its refill could not have produced.
+ * Rules: LIMIT-1 to LIMIT-6. Assumes: limiterRefill, refusedSpendsToken.
+ */
+function checkLimiter(simulation: Simulation, found: Findings): void {
+  for (const endpoint of endpointNames) checkEndpoint(simulation, endpoint, found);
+}
+
+function checkEndpoint(
+  { limiter, clock, world }: Simulation,
+  endpoint: EndpointName,
+  found: Findings,
+): void {
+  const { limit, turnedAtMs, recent, older } = limiter.stateOf(endpoint);
+  const nowMs = clock.now();
+  if (turnedAtMs > nowMs) found.report('LIMIT-7', `${endpoint} turned its buckets in the future`);
+  const callers = new Set<string>();
+  for (const [caller, state] of [...recent, ...older]) {
+    found.checked.buckets++;
+    if (callers.has(caller)) found.report('AUTH-6', `${endpoint} has two buckets of ${caller}`);
+    callers.add(caller);
+    const { limiterRefill } = world.assumptions;
+    if (limit === null || !isPossible[limiterRefill](state, limit, nowMs)) {
+      found.report('LIMIT-1', `${endpoint} holds an impossible bucket of ${caller}: ${state}`);
+    }
+  }
+}
+
+type Refill = Assumptions['limiterRefill'];
+type IsPossible = (state: readonly number[], limit: number, nowMs: number) => boolean;
+
+const isPossible: Readonly<Record<Refill, IsPossible>> = {
+  // Times of spent tokens, oldest first. At most N of them, so no window of 60 s holds more than N.
+  sliding: (spentAtMs, limit, nowMs) =>
+    spentAtMs.length <= limit &&
+    spentAtMs.every((atMs, i) => atMs >= (spentAtMs[i - 1] ?? 0) && atMs <= nowMs),
+  continuous: ([units = 0, filledAtMs = 0], limit, nowMs) =>
+    units <= limit * limitWindowMs && units >= (1 - limit) * limitWindowMs && filledAtMs <= nowMs,
+  interval: ([tokens = 0, startedAtMs = 0], limit, nowMs) =>
+    tokens >= 0 && tokens <= limit && startedAtMs <= nowMs,
+  interval_aligned: ([tokens = 0, minute = 0], limit, nowMs) =>
+    tokens >= 0 && tokens <= limit && minute <= Math.floor(nowMs / limitWindowMs),
+};

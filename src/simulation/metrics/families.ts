@@ -2,9 +2,9 @@
  * The metrics of simulated worlds, as values: names, help and samples. They are read from counts
  * and state when a scraper asks; nothing here runs per request.
  */
-import type { Histogram } from '../../sim/histogram.ts';
+
 import { endpointNames, msPerSecond } from '../../sim/limits.ts';
-import type { MessageCounts } from '../../sim/message-counts.ts';
+import type { Histogram, MessageCounts } from '../../sim/message-counts.ts';
 import type { Account, Device } from '../../sim/records.ts';
 import { type Status, statuses } from '../../sim/status.ts';
 import type { Simulation } from '../simulation.ts';

@@ -2,8 +2,9 @@
  * Counts requests to the service by endpoint and status, with their durations. The hot path only
  * adds to arrays; labels and texts are made when the metrics are read.
  */
-import { Histogram } from '../../sim/histogram.ts';
+
 import { type EndpointName, endpointNames } from '../../sim/limits.ts';
+import { Histogram } from '../../sim/message-counts.ts';
 
 /** `unknown`: a path that the service does not have. */
 export type CountedEndpoint = EndpointName | 'unknown';
