@@ -82,5 +82,5 @@ test('a control port for this machine alone keeps its own address', async () => 
   const { controlUrl } = await simulator.listen({ publicUrl: 'https://twin.test', control: {} });
   expect(controlUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   const created = simulator.worlds.create();
-  expect(created.host_url).toBe(`https://${created.world_id}.localhost`);
+  expect(created.host_url).toBe(`https://${created.world_id}.world.localhost`);
 });

@@ -3,6 +3,7 @@
  */
 
 import { isLoopback } from './commands/flag-values.ts';
+import type { TlsPair } from './config/tls.ts';
 import { matchRoute } from './http/service/routes.ts';
 import { refuseUnread } from './http/service/templated-replies.ts';
 import {
@@ -24,6 +25,8 @@ export interface ListenOptions {
    * listens on. Its name is also handed out for the control port, and allowed there as `Host`.
    */
   readonly publicUrl?: string | undefined;
+  /** Serves the base URL over HTTPS with this certificate and key, as PEM. Default: plain HTTP. */
+  readonly tls?: TlsPair | undefined;
   /** Absent or false: no control port. */
   readonly control?: ControlOptions | false;
   /** The HTTP server: `hyperexpress` (default), or `node`, which also answers HTTP/1.0. */
@@ -75,7 +78,8 @@ const closeGraceMs = 4_000;
 
 export async function openPorts(simulator: Live, options: ListenOptions): Promise<Ports> {
   const { host = loopback, port = 0, control = false, transport: kind = 'hyperexpress' } = options;
-  const { publicUrl } = options;
+  const { publicUrl, tls } = options;
+  const scheme = tls === undefined ? 'http' : 'https';
   const opened: Transport[] = [];
   const close = async () => {
     await Promise.all(opened.map((transport) => transport.close(closeGraceMs)));
@@ -85,12 +89,13 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
   try {
     const service = await openTransport(kind, serviceHandler(simulator), {
       ...transportOptions,
+      tls,
       now: () => simulator.hosting.lastAnswered.simulation.clock.now(),
     });
     if (service.fallbackReason !== undefined) options.onNotice?.(service.fallbackReason);
     opened.push(service.transport);
     const servicePort = await service.transport.listen(port, host);
-    const baseUrl = publicUrl ?? urlOf(host, servicePort);
+    const baseUrl = publicUrl ?? urlOf(host, servicePort, scheme);
     if (control === false) {
       const listening = { baseUrl, controlUrl: null };
       return { listening, urlsFor: () => listening, close };
@@ -112,7 +117,7 @@ export async function openPorts(simulator: Live, options: ListenOptions): Promis
       const hostname = hostOf(`http://${asked}`);
       const isOurName = publicUrl !== undefined || isLoopback(hostname);
       return {
-        baseUrl: isOurName ? baseUrl : urlOf(hostname, servicePort),
+        baseUrl: isOurName ? baseUrl : urlOf(hostname, servicePort, scheme),
         controlUrl: `http://${asked}`,
       };
     };
@@ -139,9 +144,9 @@ export function serviceHandler(simulator: Live): ServiceHandler {
 }
 
 /** The URL for a client on this machine. */
-function urlOf(host: string, port: number): string {
+function urlOf(host: string, port: number, scheme = 'http'): string {
   const reachable = host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+  return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 function hostOf(url: string): string {

@@ -65,6 +65,8 @@ export interface ReadyFile extends ReadyNumbers {
   readonly control_url: string | null;
   /** The process that serves. */
   readonly pid: number;
+  /** The certificate to trust; only of `serve --tls self-signed`. */
+  readonly tls_ca_file?: string;
   /** The seed of keys, ids and random outcomes. */
   readonly seed: number;
 }

@@ -21,6 +21,8 @@ export function banner(
 ): string {
   const { clock = 'real' } = options.settings;
   const caller = chooseCaller(served, options);
+  const authority = served.tls_ca_file;
+  const trust = authority === undefined ? '' : ` --cacert ${quoted(authority)}`;
   const lines = [
     `smstwin ${version} simulates the Outbound SMS Service (clock ${clock}, seed ${served.seed}).`,
     '',
@@ -33,10 +35,11 @@ export function banner(
           `  from         ${caller.from}`,
           '',
           'Send a message, then read its status with the message_id of the reply:',
-          sendCommand(served.base_url, caller),
-          readCommand(served.base_url, caller.key),
+          `${sendCommand(served.base_url, caller)}${trust}`,
+          `${readCommand(served.base_url, caller.key)}${trust}`,
         ]),
     '',
+    ...(authority === undefined ? [] : [trustHint(quoted(authority)), '']),
     timeHint(served, options, env),
   ];
   return `${lines.join('\n')}\n`;
@@ -77,6 +80,20 @@ function sendCommand(baseUrl: string, caller: Caller): string {
 function readCommand(baseUrl: string, key: string): string {
   const path = servicePaths.read.replace('{message_id}', 'MESSAGE_ID');
   return `  curl -sS ${baseUrl}${path} -H 'Authorization: Bearer ${key}'`;
+}
+
+/** What makes Node, Python, Go and curl trust the certificate. */
+function trustHint(path: string): string {
+  const names = ['NODE_EXTRA_CA_CERTS', 'REQUESTS_CA_BUNDLE', 'SSL_CERT_FILE', 'CURL_CA_BUNDLE'];
+  return [
+    'Let clients trust its certificate (Java and others: docs/https.md):',
+    `  export ${names.map((name) => `${name}=${path}`).join(' ')}`,
+  ].join('\n');
+}
+
+/** As one word of a shell. */
+function quoted(path: string): string {
+  return /^[\w./+@:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function timeHint(

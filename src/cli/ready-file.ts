@@ -2,8 +2,17 @@
  * `--ready-file`: writes URLs, keys and numbers for the script that started the simulator.
  * The file appears complete, so a script can wait for it to exist.
  */
-import { accessSync, constants, lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { UsageError } from '../commands/command-error.ts';
 
 /** Removes the file of an earlier run. Throws a UsageError if the path cannot be written. */
@@ -25,10 +34,43 @@ export function prepareReadyFile(path: string): void {
 
 /** Writes the file. Throws a UsageError and leaves nothing behind if that fails. */
 export function writeReadyFile(path: string, content: unknown): void {
+  writeWhole(path, `${JSON.stringify(content, null, 2)}\n`);
+}
+
+/** A file with the certificate to trust, and what removes it if nobody asked for it by name. */
+export interface AuthorityFile {
+  readonly path: string;
+  readonly release: () => void;
+}
+
+/** Beside the ready file; without one, in a private folder. Throws a UsageError. */
+export function writeAuthority(ca: string, readyFile: string | undefined): AuthorityFile {
+  if (readyFile !== undefined) {
+    const path = resolve(`${readyFile}.ca.pem`);
+    writeWhole(path, ca);
+    return { path, release: () => {} };
+  }
+  const folder = temporaryFolder();
+  const path = join(folder, 'ca.pem');
+  writeWhole(path, ca);
+  return { path, release: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'smstwin-ca-'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const where = `${tmpdir()} cannot be written (${code})`;
+    throw new UsageError(`--tls self-signed: ${where}; say where with --ready-file`);
+  }
+}
+
+function writeWhole(path: string, text: string): void {
   const unfinished = `${path}.${process.pid}.tmp`;
   try {
-    // It holds full keys: only its owner may read it.
-    writeFileSync(unfinished, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+    // The ready file holds full keys: only its owner may read it.
+    writeFileSync(unfinished, text, { mode: 0o600 });
     renameSync(unfinished, path);
   } catch (error) {
     removeIfAny(unfinished);

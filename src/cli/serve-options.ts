@@ -13,6 +13,7 @@ import {
   retryAfterSeconds,
   type SettingsInput,
 } from '../config/settings.ts';
+import { type ServedTls, type TlsFlags, tlsOf } from '../config/tls.ts';
 import { readAssumptionsFile, readWorldFile } from '../config/world-file.ts';
 import type { LimitOverrides } from '../config/world-schema.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
@@ -49,6 +50,7 @@ export interface ServeOptions {
   readonly transport: (typeof transports)[number];
   /** The base URL to hand out. */
   readonly publicUrl?: string | undefined;
+  readonly tls?: ServedTls | undefined;
   readonly readyFile: string | undefined;
   /** The file that records every input; an existing run in it continues. */
   readonly journal?: string | undefined;
@@ -59,7 +61,7 @@ export interface ServeOptions {
 }
 
 /** The parsed values, by commander's attribute names. */
-interface ServeFlags {
+interface ServeFlags extends TlsFlags {
   readonly host: string;
   readonly port: number;
   readonly controlHost: string;
@@ -87,6 +89,23 @@ interface ServeFlags {
   readonly trustProxy?: boolean;
   readonly log: (typeof logModes)[number];
 }
+
+/** Also of other commands that serve. */
+export const tlsFlags: readonly Flag[] = [
+  { flag: '--tls-cert <file>', about: 'serve HTTPS with this certificate (PEM)', parse: fileValue },
+  { flag: '--tls-key <file>', about: 'the private key of --tls-cert (PEM)', parse: fileValue },
+  {
+    flag: '--tls <kind>',
+    about: 'serve HTTPS with a certificate made at the start: self-signed',
+    parse: oneOf(['self-signed']),
+  },
+  {
+    flag: '--tls-name <name>',
+    about: 'also make the certificate for this host name or address',
+    parse: hostNameValue,
+    repeatable: true,
+  },
+];
 
 export function addServeFlags(command: Command): void {
   const file = (flag: string, about: string): Flag => ({ flag, about, parse: fileValue });
@@ -203,6 +222,7 @@ export function addServeFlags(command: Command): void {
       about: 'base URL to hand out (default: the Host of the request, if it is allowed)',
       parse: baseUrlValue,
     },
+    ...tlsFlags,
     { flag: '--trust-proxy', about: 'read the client IP from X-Forwarded-For' },
     choice('--log <format>', 'log one line per request to stderr', logModes),
   ]);
@@ -239,11 +259,18 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
     },
     transport: flags.transport,
     publicUrl: flags.publicUrl,
+    tls: await tlsOf(flags, handedOut(flags)),
     readyFile: flags.readyFile,
     journal: flags.journal,
     journalDir: flags.journalDir,
     ...(flags.journalMax !== undefined && { journalMaxBytes: flags.journalMax }),
   };
+}
+
+/** The host names that the URLs of the service show. */
+function handedOut({ host, publicUrl }: ServeFlags): readonly string[] {
+  const names = publicUrl === undefined ? [host] : [host, new URL(publicUrl).hostname];
+  return names.map((name) => name.replace(/^\[|\]$/g, ''));
 }
 
 function refuseContradictions(flags: ServeFlags): void {

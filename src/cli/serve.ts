@@ -6,7 +6,12 @@ import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '../c
 import { JournalError } from '../recording/journal-error.ts';
 import type { InternalOptions } from '../simulator.ts';
 import { banner } from './banner.ts';
-import { prepareReadyFile, writeReadyFile } from './ready-file.ts';
+import {
+  type AuthorityFile,
+  prepareReadyFile,
+  writeAuthority,
+  writeReadyFile,
+} from './ready-file.ts';
 import { requestLine } from './request-log.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
 
@@ -58,21 +63,29 @@ export async function serve(
     simulator.activity.listen('request', (request) => io.error(requestLine(log, request)));
   }
   const { stopped, stop } = stopSignal();
+  let authority: AuthorityFile | undefined;
   try {
+    const { tls, readyFile } = options;
+    if (tls?.ca !== undefined) authority = writeAuthority(tls.ca, readyFile);
     await simulator.listen({
       host: options.host,
       port: options.port,
       publicUrl: options.publicUrl,
+      tls,
       control: options.control,
       transport: options.transport,
       onNotice: notice,
       onInternalError: internalErrorLog(notice),
       onShutdown: stop,
     });
-    const served = simulator.readyFile();
-    if (options.readyFile !== undefined) writeReadyFile(options.readyFile, served);
+    const served = {
+      ...simulator.readyFile(),
+      ...(authority !== undefined && { tls_ca_file: authority.path }),
+    };
+    if (readyFile !== undefined) writeReadyFile(readyFile, served);
     io.out(banner(served, options, io));
   } catch (error) {
+    authority?.release();
     // Open ports would keep the process running and the journal locked.
     await simulator.close();
     throw error;
@@ -80,6 +93,7 @@ export async function serve(
   await stopped;
   setTimeout(() => process.exit(0), closeWithinMs).unref();
   await simulator.close();
+  authority?.release();
   return 0;
 }
 

@@ -19,7 +19,8 @@ export function oneOf<W extends string>(words: readonly W[]): (text: string) => 
   return (text) => {
     const word = words.find((known) => known === text);
     if (word !== undefined) return word;
-    throw new ValueError(`expected ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`);
+    const others = words.slice(0, -1).join(', ');
+    throw new ValueError(`expected ${others === '' ? '' : `${others} or `}${words.at(-1)}`);
   };
 }
 

@@ -243,5 +243,6 @@ function startKeys(simulator: Live): (key: ApiKey) => boolean {
 function hostUrl(baseUrl: string, worldId: string): string {
   if (baseUrl === '') return '';
   const { protocol, port } = new URL(baseUrl);
-  return `${protocol}//${worldId}.localhost${port === '' ? '' : `:${port}`}`;
+  const name = protocol === 'https:' ? `${worldId}.world.localhost` : `${worldId}.localhost`;
+  return `${protocol}//${name}${port === '' ? '' : `:${port}`}`;
 }

@@ -1,6 +1,7 @@
 /**
  * How a request names its world: by the path prefix `/w/<world_id>`, or by the host
- * `<world_id>.localhost`. The world sees the request without that prefix.
+ * `<world_id>.localhost`, or `<world_id>.world.localhost`: no client accepts a certificate for
+ * `*.localhost`. The world sees the request without that prefix.
  */
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 
@@ -11,7 +12,7 @@ export interface Address {
 }
 
 const prefix = '/w/';
-const worldHost = /^([a-z0-9-]+)\.localhost(?::[0-9]{1,5})?$/i;
+const worldHost = /^([a-z0-9-]+)(?:\.world)?\.localhost(?::[0-9]{1,5})?$/i;
 
 /** The world that a path names, or undefined. */
 export function addressIn(path: string): Address | undefined {

@@ -4,6 +4,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { ApiReply } from '../service/messages.ts';
 import type { Outlet } from './answers.ts';
 import { EventStream, eventStreamHeaders, eventStreamType } from './event-stream.ts';
@@ -105,7 +106,10 @@ export class NodeOutlet implements Outlet {
   }
 
   reset(): void {
-    this.#response.socket?.resetAndDestroy();
+    const { socket } = this.#response;
+    // Node cannot reset a connection with TLS; it throws.
+    if (socket instanceof TLSSocket) socket.destroy();
+    else socket?.resetAndDestroy();
   }
 
   openStream(ends: boolean, ended: (stream: EventStream) => void): EventStream | undefined {

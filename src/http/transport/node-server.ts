@@ -4,6 +4,7 @@
  * differ.
  */
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Answers } from './answers.ts';
 import { ArrivingBody, type Intake } from './arriving-body.ts';
@@ -45,7 +46,7 @@ export class NodeTransport implements Transport {
     this.#answers = new Answers(this.#port);
     this.#lines = new HeadLines(this.#port);
     const { idleTimeoutMs } = this.#port;
-    const server = createServer({
+    const limits = {
       maxHeaderSize: 16_384,
       headersTimeout: idleTimeoutMs,
       requestTimeout: idleTimeoutMs,
@@ -53,6 +54,16 @@ export class NodeTransport implements Transport {
       connectionsCheckingInterval: 1_000,
       // Node's own refusal has no body, and Node accepts two Hosts.
       requireHostHeader: false,
+    };
+    const { tls } = options;
+    const server =
+      tls === undefined
+        ? createServer(limits)
+        : createTlsServer({ ...limits, cert: tls.cert, key: tls.key });
+    // A handshake that fails gets no reply: there is no connection to write it on.
+    server.on('tlsClientError', (_, socket: Socket) => {
+      this.#refused.add(socket);
+      socket.destroy();
     });
     const receive = this.#receive.bind(this);
     server.on('request', (request, response) => this.#turns.take(request, response, receive));

@@ -34,11 +34,9 @@ export async function openTransport(
       `transport: expected "hyperexpress" or "node"; got ${JSON.stringify(kind)}`,
     );
   }
-  const loaded = await loadHyperExpress();
-  if (typeof loaded !== 'string') {
-    return { transport: new loaded.HyperExpressTransport(serve, options), kind };
-  }
-  const fallbackReason = `${loaded} Serving with Node's own HTTP server.`;
+  const opened = await openNative(serve, options);
+  if (typeof opened !== 'string') return { transport: opened, kind };
+  const fallbackReason = `${opened} Serving with Node's own HTTP server.`;
   return { transport: await nodeTransport(serve, options), kind: 'node', fallbackReason };
 }
 
@@ -52,6 +50,22 @@ export async function nodeTransport(
 ): Promise<Transport> {
   const { NodeTransport } = await import('./node-server.ts');
   return new NodeTransport(serve, options);
+}
+
+/** The native transport, or the reason in one line why there is none. */
+async function openNative(
+  serve: ServiceHandler,
+  options: TransportOptions,
+): Promise<Transport | string> {
+  const loaded = await loadHyperExpress();
+  if (typeof loaded === 'string') return loaded;
+  try {
+    return new loaded.HyperExpressTransport(serve, options);
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (options.tls === undefined || syscall === undefined) throw error;
+    return `The native HTTPS server needs a temporary folder that can be written (${code}).`;
+  }
 }
 
 /** The reason in one line why the native server cannot be loaded; undefined if it can. */

@@ -9,7 +9,11 @@
  */
 
 import uWS, { type HttpRequest, type HttpResponse, type ListenCallback } from 'uWebSockets.js';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Request, type Response, Server } from 'hyper-express';
+import type { TlsPair } from '../../config/tls.ts';
 import type { ApiReply } from '../service/messages.ts';
 import { Answers } from './answers.ts';
 import { ArrivingBody } from './arriving-body.ts';
@@ -29,12 +33,8 @@ import { UwsRequest } from './uws-request.ts';
 export const unusableNative = uWS.unusable;
 
 export class HyperExpressTransport implements Transport {
-  readonly #server = new Server({
-    auto_close: false,
-    trust_proxy: false,
-    // Disables HyperExpress' own limit, above which it never calls the handler.
-    max_body_length: Number.POSITIVE_INFINITY,
-  });
+  readonly #server: Server;
+  readonly #tlsFiles: TlsFiles | undefined;
   readonly #port: ServedPort;
   readonly #answers: Answers;
   readonly #service: ServiceHandler['service'];
@@ -44,6 +44,14 @@ export class HyperExpressTransport implements Transport {
 
   constructor(serve: ServiceHandler, options: TransportOptions = {}) {
     this.#port = new ServedPort(serve, options);
+    this.#tlsFiles = options.tls && new TlsFiles(options.tls);
+    this.#server = new Server({
+      auto_close: false,
+      trust_proxy: false,
+      // Disables HyperExpress' own limit, above which it never calls the handler.
+      max_body_length: Number.POSITIVE_INFINITY,
+      ...this.#tlsFiles?.options,
+    });
     this.#service = serve.service;
     this.#answers = new Answers(this.#port);
     this.#patch();
@@ -88,6 +96,8 @@ export class HyperExpressTransport implements Transport {
     } catch {
       // HyperExpress rejects with a bare string that names no cause.
       throw await explainRefusal(port, host);
+    } finally {
+      this.#tlsFiles?.remove();
     }
     return this.#server.port;
   }
@@ -100,6 +110,7 @@ export class HyperExpressTransport implements Transport {
   async #drain(graceMs: number): Promise<void> {
     const { pending } = this.#answers;
     this.#server.close();
+    this.#tlsFiles?.remove();
     this.#answers.startClosing();
     await quiet(() => pending.hasAny, graceMs);
     pending.clear();
@@ -172,6 +183,24 @@ export class HyperExpressTransport implements Transport {
     } catch (error) {
       this.#answers.fail(request, error);
     }
+  }
+}
+
+/** uWebSockets.js takes names of files, and reads them when it starts to listen. */
+class TlsFiles {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'smstwin-tls-'));
+  readonly options = {
+    cert_file_name: join(this.#folder, 'cert.pem'),
+    key_file_name: join(this.#folder, 'key.pem'),
+  };
+
+  constructor({ cert, key }: TlsPair) {
+    writeFileSync(this.options.cert_file_name, cert, { mode: 0o600 });
+    writeFileSync(this.options.key_file_name, key, { mode: 0o600 });
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 

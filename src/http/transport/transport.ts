@@ -9,6 +9,7 @@ import { performance } from 'node:perf_hooks';
 // Not the global ones, which a test may fake: a server closes in real time.
 import { setImmediate, setTimeout } from 'node:timers';
 import { CommandError } from '../../commands/command-error.ts';
+import type { TlsPair } from '../../config/tls.ts';
 import type { ApiReply, ApiRequest, Delivery } from '../service/messages.ts';
 import type { Intake } from './arriving-body.ts';
 
@@ -85,6 +86,8 @@ export interface ServiceHandler {
 }
 
 export interface TransportOptions {
+  /** Serves HTTPS with this certificate and key. Default: plain HTTP. */
+  readonly tls?: TlsPair | undefined;
   /** A longer body is answered 413. Default 65,536. */
   readonly bodyLimitBytes?: number;
   /**

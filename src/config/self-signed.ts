@@ -1,0 +1,77 @@
+/**
+ * `--tls self-signed`: a certificate authority for one run, and a certificate that it signs. The
+ * authority's key is dropped after the one signature, so that trusting it never trusts anything
+ * else.
+ */
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { isIP } from 'node:net';
+import * as x509 from '@peculiar/x509';
+
+/** All as PEM. `ca`: the certificate of the authority, which clients must trust. */
+export interface SelfSigned {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+}
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const dayMs = 86_400_000;
+/** Some clients refuse certificates that are valid for longer. */
+const validDays = 397;
+
+/** `names`: host names and addresses. `nowMs`: real epoch milliseconds. */
+export async function selfSigned(names: readonly string[], nowMs: number): Promise<SelfSigned> {
+  const newKeys = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const [authorityKeys, keys] = await Promise.all([newKeys(), newKeys()]);
+  const validity = {
+    // The clock of a client may be behind.
+    notBefore: new Date(nowMs - dayMs),
+    notAfter: new Date(nowMs + validDays * dayMs),
+    signingAlgorithm: algorithm,
+  };
+  const authority = await x509.X509CertificateGenerator.createSelfSigned({
+    ...validity,
+    serialNumber: serialNumber(),
+    // Clients tell authorities apart by their names.
+    name: `CN=smstwin ${randomBytes(4).toString('hex')}`,
+    keys: authorityKeys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(authorityKeys.publicKey),
+    ],
+  });
+  const certificate = await x509.X509CertificateGenerator.create({
+    ...validity,
+    serialNumber: serialNumber(),
+    subject: 'CN=localhost',
+    issuer: authority.subject,
+    publicKey: keys.publicKey,
+    signingKey: authorityKeys.privateKey,
+    extensions: [
+      new x509.BasicConstraintsExtension(false),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(
+        names.map((value) => new x509.GeneralName(isIP(value) === 0 ? 'dns' : 'ip', value)),
+      ),
+      await x509.AuthorityKeyIdentifierExtension.create(authority),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  const key = x509.PemConverter.encode(
+    await crypto.subtle.exportKey('pkcs8', keys.privateKey),
+    'PRIVATE KEY',
+  );
+  return { cert: pem(certificate), key: `${key}\n`, ca: pem(authority) };
+}
+
+function pem(certificate: x509.X509Certificate): string {
+  return `${certificate.toString('pem')}\n`;
+}
+
+/** Positive, as required: the first bit is 0, and the first byte is not. */
+function serialNumber(): string {
+  return `01${randomBytes(15).toString('hex')}`;
+}

@@ -1,0 +1,88 @@
+/**
+ * HTTPS as flags give it: files of a certificate and its key, or a pair made for this run. A pair
+ * that no client could use is refused before anything starts.
+ */
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import { UsageError } from '../commands/command-error.ts';
+import { readText, reasonOf } from './plain-file.ts';
+
+/** A certificate with its chain, and its private key, as PEM. */
+export interface TlsPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** The values of the flags `--tls-cert`, `--tls-key`, `--tls` and `--tls-name`. */
+export interface TlsFlags {
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tls?: 'self-signed';
+  readonly tlsName: readonly string[];
+}
+
+/** `ca`: the certificate that clients must trust, of a pair made for this run. */
+export interface ServedTls extends TlsPair {
+  readonly ca?: string;
+}
+
+const mostBytes = 2 ** 20;
+/** Clients refuse a certificate for `*.localhost`, which is why worlds have a longer name. */
+const ownNames = ['localhost', '*.world.localhost', '127.0.0.1', '::1'];
+
+/** `hosts`: the names and addresses that the server hands out. Undefined: plain HTTP. */
+export async function tlsOf(
+  flags: TlsFlags,
+  hosts: readonly string[],
+): Promise<ServedTls | undefined> {
+  const { tls, tlsCert, tlsKey, tlsName } = flags;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw new UsageError('--tls-cert and --tls-key need each other');
+  }
+  if (tls !== undefined && tlsCert !== undefined) {
+    throw new UsageError('--tls self-signed makes a certificate: leave out --tls-cert');
+  }
+  if (tlsName.length > 0 && tls === undefined) {
+    throw new UsageError('--tls-name needs --tls self-signed');
+  }
+  if (tlsCert !== undefined && tlsKey !== undefined) return readPair(tlsCert, tlsKey);
+  if (tls === undefined) return undefined;
+  const { selfSigned } = await import('./self-signed.ts');
+  return selfSigned([...new Set([...ownNames, ...hosts, ...tlsName])], Date.now());
+}
+
+function readPair(certFile: string, keyFile: string): TlsPair {
+  const pair = { cert: readPem('--tls-cert', certFile), key: readPem('--tls-key', keyFile) };
+  const leaf = certificateIn(pair.cert, certFile);
+  try {
+    createSecureContext(pair);
+  } catch (error) {
+    const files = `--tls-cert ${certFile} and --tls-key ${keyFile}`;
+    throw new UsageError(`${files}: not a certificate and its key (${reasonOf(error)})`);
+  }
+  const { validFrom, validTo } = leaf;
+  if (Date.parse(validTo) <= Date.now()) {
+    throw new UsageError(`--tls-cert ${certFile}: the certificate expired on ${validTo}`);
+  }
+  if (Date.parse(validFrom) > Date.now()) {
+    throw new UsageError(`--tls-cert ${certFile}: the certificate is valid from ${validFrom}`);
+  }
+  return pair;
+}
+
+function readPem(flag: string, file: string): string {
+  try {
+    return readText(file, mostBytes);
+  } catch (error) {
+    throw new UsageError(`${flag} ${file}: ${reasonOf(error)}`);
+  }
+}
+
+/** The first certificate of a file, which is the server's own. */
+function certificateIn(text: string, file: string): X509Certificate {
+  try {
+    return new X509Certificate(text);
+  } catch {
+    throw new UsageError(`--tls-cert ${file}: not a certificate in PEM`);
+  }
+}
