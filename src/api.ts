@@ -16,6 +16,7 @@ import type { faults } from './operations/faults.ts';
 import type { limits } from './operations/limits.ts';
 import type { messages } from './operations/messages.ts';
 import type { outcomes } from './operations/outcomes.ts';
+import type { past } from './operations/past.ts';
 import type { referee } from './operations/referee.ts';
 import type { requests } from './operations/requests.ts';
 import type { sims } from './operations/sims.ts';
@@ -65,6 +66,8 @@ export interface Simulator {
   readonly referee: Methods<typeof referee>['judge'] & Pick<Methods<typeof referee>, 'restart'>;
   /** The whole state: take it, and continue from it. */
   readonly snapshots: Methods<typeof snapshots>;
+  /** The world as of an earlier instant, rebuilt from its journal. */
+  readonly past: Methods<typeof past>;
   /** Isolated simulators beside this one, on the same ports. */
   readonly worlds: Methods<typeof worlds>;
   /** Counts of what the simulator holds. */

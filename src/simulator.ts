@@ -19,6 +19,7 @@ import type { Live } from './operations/live.ts';
 import { messages } from './operations/messages.ts';
 import { OpenWaits } from './operations/open-waits.ts';
 import { outcomes } from './operations/outcomes.ts';
+import { past } from './operations/past.ts';
 import { type ReadyNumbers, readyNumbers } from './operations/ready-numbers.ts';
 import { referee } from './operations/referee.ts';
 import { requests } from './operations/requests.ts';
@@ -40,6 +41,7 @@ import { ExchangeRecord, type RecordBound } from './recording/exchange-record.ts
 import { type Journal, MemoryJournal } from './recording/journal.ts';
 import { resultDigest } from './recording/journal-entry.ts';
 import type { HostedHeader } from './recording/journal-header.ts';
+import type { RecordedRun } from './recording/past.ts';
 import { openRun, type Resumed } from './recording/resume.ts';
 import { isoTime } from './sim/iso-time.ts';
 import { MessageCounts } from './sim/message-counts.ts';
@@ -137,6 +139,7 @@ export class Simulator implements Live, Resumed {
   /** Reports with `sim.referee({ partial: true })`; `sim.referee.restart()` starts anew. */
   readonly referee: Referee = refereeOf(this);
   readonly snapshots: Methods<typeof snapshots> = methodsOf(this, snapshots);
+  readonly past: Methods<typeof past> = methodsOf(this, past);
   readonly worlds: Methods<typeof worlds> = methodsOf(this, worlds);
   readonly #own = methodsOf(this, simulator);
   /** Counts of what the simulator holds. */
@@ -312,6 +315,11 @@ export class Simulator implements Live, Resumed {
   journalText(): string {
     if (this.#journal === undefined) throw new OperationRefused('conflict', 'no journal is kept');
     return this.#journal.text();
+  }
+
+  recordedRun(): RecordedRun {
+    if (this.#journal === undefined) throw new OperationRefused('conflict', 'no journal is kept');
+    return this.#journal.run();
   }
 
   /** The URL of the service; empty while it does not listen. */

@@ -7,7 +7,8 @@ import { JournalError } from '../recording/journal-error.ts';
 import { type JournalHeader, readHeader, settingsOfHeader } from '../recording/journal-header.ts';
 import { type JournalLines, readJournal } from '../recording/journal-lines.ts';
 import type { Played } from '../recording/play.ts';
-import { playFrom } from '../recording/resume.ts';
+import { playingFrom } from '../recording/resume.ts';
+import { atOnce } from '../sim/at-once.ts';
 import type { World } from '../sim/world.ts';
 import { Simulator } from '../simulator.ts';
 
@@ -57,7 +58,7 @@ function replayLines(
   });
   try {
     simulator.wallClock.hold();
-    const played = playFrom(simulator, lines, header, path);
+    const played = atOnce(playingFrom(simulator, lines, header, path));
     const { exchangeRecord } = simulator;
     const { world } = simulator.simulation;
     return { ...played, header, isTruncated: lines.isTruncated, exchangeRecord, world };

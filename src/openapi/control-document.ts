@@ -59,6 +59,7 @@ const tags: Readonly<Record<NounOf<OperationName> | 'documents', string>> = {
   referee: 'What the client did wrong, by the rules of a good client.',
   events: 'Events as they happen.',
   snapshots: 'The whole state, saved and restored.',
+  past: 'Earlier instants, rebuilt from the journal.',
   worlds: 'Isolated worlds on this server.',
   documents: 'OpenAPI documents.',
 };

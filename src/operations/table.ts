@@ -11,6 +11,7 @@ import { faults } from './faults.ts';
 import { limits } from './limits.ts';
 import { messages } from './messages.ts';
 import { outcomes } from './outcomes.ts';
+import { past } from './past.ts';
 import { referee } from './referee.ts';
 import { requests } from './requests.ts';
 import { sims } from './sims.ts';
@@ -33,6 +34,7 @@ export const nouns = {
   referee,
   events,
   snapshots,
+  past,
   worlds,
 };
 type Nouns = typeof nouns;

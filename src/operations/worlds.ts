@@ -16,6 +16,7 @@ import {
 } from '../config/settings.ts';
 import { assumptionsSchema, limitOverridesSchema, worldSchema } from '../config/world-schema.ts';
 import { JournalError } from '../recording/journal-error.ts';
+import { atOnce } from '../sim/at-once.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import type { ApiKey } from '../sim/records.ts';
 import { forkedKey } from '../worlds/fork.ts';
@@ -23,6 +24,7 @@ import { expiryText, type HostedWorld, type WorldOptions } from '../worlds/world
 import { defineOperation } from './define.ts';
 import { durationMs, timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
+import { atInstant, instantSchema } from './past.ts';
 import { readyNumbers, readyNumbersSchema } from './ready-numbers.ts';
 
 const ownSchema = {
@@ -47,6 +49,10 @@ const ownSettingsSchema = z.strictObject({
   limits: limitOverridesSchema.exactOptional().describe('Requests per minute; null: no limit.'),
   no_limits: z.boolean().exactOptional().describe('No rate limits and no quotas.'),
   max_messages: maxMessagesSchema.exactOptional().describe('Messages to hold.'),
+});
+const forkSchema = z.strictObject({
+  ...ownSchema,
+  from: instantSchema.exactOptional().describe('An earlier instant; default: now.'),
 });
 type CreateInput = z.output<typeof ownSettingsSchema>;
 
@@ -148,17 +154,28 @@ export const worlds = {
     http: 'POST /control/worlds/{world_id}/fork',
     showsKeys: true,
     scope: 'owner',
-    summary: 'Copies a world at this instant, clock included. The copy has its own keys.',
+    summary:
+      'Copies a world at this instant or an earlier one, clock included. The copy has its own keys.',
     status: 201,
-    input: z.strictObject(ownSchema).prefault({}),
+    input: forkSchema.prefault({}),
     output: createdSchema,
     refusals: [409],
-    examples: [{ name: 'checkout-3-retry' }],
-    run: ({ hosting }, world, input) =>
-      createdView(withOwnWords(() => hosting.fork(world, optionsOf(input)))),
+    examples: [{ name: 'checkout-3-retry' }, { from: { entry: 1 } }],
+    run: (live, world, input) => atOnce(forked(live, world, input)),
+    slices: forked,
     reply: (view, live, { host }) => reachedBy(view, live, host),
   }),
 };
+
+function* forked(
+  { hosting }: Live,
+  world: HostedWorld<Live>,
+  { from, ...own }: z.output<typeof forkSchema>,
+): Generator<undefined, Created> {
+  const fork = (past?: Live) =>
+    createdView(withOwnWords(() => hosting.fork(world, optionsOf(own), past)));
+  return from === undefined ? fork() : yield* atInstant(world.simulator, from, fork);
+}
 
 function optionsOf({ name, ttl }: Pick<CreateInput, 'name' | 'ttl'>): WorldOptions {
   return { name, ttlMs: ttl === undefined ? undefined : positive(durationMs(ttl, 'ttl')) };

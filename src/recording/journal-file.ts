@@ -22,7 +22,9 @@ import type { EndedEntry, OperationEntry } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
 import type { JournalFiles } from './journal-files.ts';
 import type { JournalHeader } from './journal-header.ts';
+import { readJournal } from './journal-lines.ts';
 import { createOwn, openOwn } from './own-files.ts';
+import type { RecordedRun } from './past.ts';
 import type { RecordedExchange } from './recorded-exchange.ts';
 import { requestLine } from './request-line.ts';
 
@@ -118,6 +120,12 @@ export class FileJournal implements Journal {
       'conflict',
       `the journal has ${size} bytes, too many for one reply: read the file`,
     );
+  }
+
+  run(): RecordedRun {
+    const lines = readJournal(this.#files.journal);
+    if (lines?.header === undefined) throw new JournalError(`${this.#path}: removed meanwhile`);
+    return { name: this.#path, header: lines.header, entries: lines.entries };
   }
 
   /**

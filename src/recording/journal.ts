@@ -7,8 +7,9 @@ import type { Settings } from '../config/settings.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { lineOf } from './journal-checksum.ts';
-import type { EndedEntry, Entry } from './journal-entry.ts';
+import { type EndedEntry, type Entry, entryIn } from './journal-entry.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
+import type { RecordedRun } from './past.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 import { requestLine } from './request-line.ts';
 
@@ -26,6 +27,8 @@ export interface Journal {
   operation(atMs: number, operation: string, args: readonly unknown[], result: string): void;
   /** The run as NDJSON: from the start, or from the last checkpoint. */
   text(): string;
+  /** The same, line by line. */
+  run(): RecordedRun;
   close(): Promise<void>;
 }
 
@@ -59,17 +62,30 @@ export class MemoryJournal implements Journal {
   }
 
   text(): string {
-    if (!this.keepsExchanges) {
-      throw new OperationRefused(
-        'conflict',
-        `too long for memory, which keeps ${rememberedInputs} inputs since the last reset: ` +
-          'start with --journal FILE',
-      );
-    }
+    this.#check();
     const lines = this.#inputs.map((input) =>
       input instanceof RecordedExchange ? requestLine(input).toString('utf8') : lineOf(input),
     );
     return [lineOf(this.#header), ...lines].join('');
+  }
+
+  run(): RecordedRun {
+    this.#check();
+    const inputs = [...this.#inputs];
+    return {
+      name: 'the journal in memory',
+      header: lineOf(this.#header).trimEnd(),
+      entries: { [Symbol.iterator]: () => entriesIn(inputs) },
+    };
+  }
+
+  #check(): void {
+    if (this.keepsExchanges) return;
+    throw new OperationRefused(
+      'conflict',
+      `too long for memory, which keeps ${rememberedInputs} inputs since the last reset: ` +
+        'start with --journal FILE',
+    );
   }
 
   async close(): Promise<void> {}
@@ -88,5 +104,12 @@ export class MemoryJournal implements Journal {
     this.#inputs = [];
     this.#characters = 0;
     this.keepsExchanges = true;
+  }
+}
+
+function* entriesIn(inputs: readonly (Entry | RecordedExchange)[]): Generator<Entry> {
+  for (const input of inputs) {
+    if (!(input instanceof RecordedExchange)) yield input;
+    else yield entryIn(JSON.parse(requestLine(input).toString('utf8'))) as Entry;
   }
 }

@@ -50,14 +50,20 @@ export interface Played {
 
 const keptDifferences = 20;
 
+const entriesAtOnce = 64;
+
 /** The caller must hold the simulator's wall clock. `name` is the file, for error messages. */
-export function play(simulator: Player, entries: Iterable<Entry>, name: string): Played {
+export function* playing(
+  simulator: Player,
+  entries: Iterable<Entry>,
+  name: string,
+): Generator<undefined, Played> {
   let lines = 1;
   let inputs = 0;
   let differing = 0;
   const differences: Difference[] = [];
   for (const entry of entries) {
-    lines++;
+    if (++lines % entriesAtOnce === 0) yield;
     if ('ended' in entry) {
       playEnded(simulator, entry);
       continue;

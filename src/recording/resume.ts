@@ -3,6 +3,7 @@
  * recorded inputs, then appends to the file.
  */
 import type { Settings } from '../config/settings.ts';
+import { atOnce } from '../sim/at-once.ts';
 import { readCheckpoint } from './checkpoint-file.ts';
 import { type Checkpointed, checkpointState, restoreCheckpoint } from './checkpoint-state.ts';
 import { Checkpoints } from './checkpoints.ts';
@@ -20,7 +21,7 @@ import {
 import { type JournalLines, readJournal } from './journal-lines.ts';
 import { lockJournal } from './journal-lock.ts';
 import { checkOwn } from './own-files.ts';
-import { type Played, type Player, play } from './play.ts';
+import { type Played, type Player, playing } from './play.ts';
 
 /** A simulator that records further inputs after the run was played on it. */
 export interface Resumed extends Player, Checkpointed {
@@ -114,7 +115,9 @@ function playSame(
   header: JournalHeader,
   path: string,
 ): number {
-  const { inputs, differing, differences } = playFrom(simulator, lines, header, path);
+  const { inputs, differing, differences } = atOnce(
+    playingFrom(simulator, lines, header, path),
+  );
   const [first] = differences;
   if (first !== undefined) {
     const others = differing > 1 ? ` (and ${differing - 1} others)` : '';
@@ -130,12 +133,12 @@ function playSame(
  * Restores the journal's checkpoint, if any, and plays its inputs. The caller must hold the wall
  * clock.
  */
-export function playFrom(
+export function* playingFrom(
   simulator: Player & Checkpointed,
-  lines: JournalLines,
+  lines: Pick<JournalLines, 'entries'>,
   { checkpoint }: JournalHeader,
   path: string,
-): Played {
+): Generator<undefined, Played> {
   if (checkpoint !== undefined) {
     const file = namedCheckpoint(journalFiles(path), checkpoint);
     const parts = readCheckpoint(file, checkpoint, path);
@@ -146,5 +149,5 @@ export function playFrom(
       throw new JournalError(`${file}: cannot be restored: ${firstLine(error)}`, { cause: error });
     }
   }
-  return play(simulator, lines.entries, path);
+  return yield* playing(simulator, lines.entries, path);
 }

@@ -7,14 +7,20 @@
 import { inheritedSettings, type Settings, type SettingsInput } from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { routes } from '../http/service/routes.ts';
+import type { Checkpointed } from '../recording/checkpoint-state.ts';
 import {
   type HostedHeader,
   type KeyDigests,
+  readHeader,
   settingsOfHeader,
 } from '../recording/journal-header.ts';
+import { type Instant, playUntil, type RecordedRun } from '../recording/past.ts';
+import type { Player } from '../recording/play.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import { Rng } from '../sim/rng.ts';
+import type { Simulation } from '../simulation/simulation.ts';
+import type { WallClock } from '../simulation/wall-clock.ts';
 import { addressIn, prefixOf, Readdressed, withLinksUnder, worldOfHost } from './address.ts';
 import { copyInto, type Forkable } from './fork.ts';
 import type { JournalFolder } from './journal-folder.ts';
@@ -28,13 +34,18 @@ const idLength = 7;
 const sweepMs = 250;
 
 /** The parts of a simulator that hosting uses. */
-export interface WorldSimulator extends Forkable {
+export interface WorldSimulator extends Forkable, Player, Checkpointed {
   readonly settings: Settings;
+  readonly simulation: Simulation;
+  readonly wallClock: WallClock;
   /** True while a client waits for it or reads its events: it then does not expire. */
   readonly isWaitedFor: boolean;
   /** Called whenever the simulation was replaced. */
   onReplaced: (() => void) | undefined;
   handle(request: ApiRequest): ApiReply;
+  replace(simulation: Simulation): void;
+  /** The run since the start, the last checkpoint, or without a journal file the last reset. */
+  recordedRun(): RecordedRun;
   close(): Promise<void>;
 }
 
@@ -61,7 +72,8 @@ interface Entry<S> extends HostedWorld<S> {
 
 interface MakeOptions {
   readonly worldId: string;
-  readonly journal?: string | undefined;
+  readonly journal?: string | false | undefined;
+  readonly startAtMs?: number | undefined;
   readonly hosted?: HostedHeader | undefined;
   readonly keyDigests?: KeyDigests | undefined;
 }
@@ -139,11 +151,32 @@ export class Worlds<S extends WorldSimulator> {
     return this.#start({ ...settings, name }, worldId, options);
   }
 
-  /** A copy of a world at this instant, with its own keys and random streams. */
-  fork(source: HostedWorld<S>, options: WorldOptions): HostedWorld<S> {
+  /**
+   * A copy of a world at this instant, or at that of `past`, with its own keys and random streams.
+   */
+  fork(source: HostedWorld<S>, options: WorldOptions, past = source.simulator): HostedWorld<S> {
     const [worldId, name] = this.#nameFor(options);
     const settings = inheritedSettings(source.simulator.settings);
-    return this.#start({ ...settings, name }, worldId, options, source.simulator);
+    return this.#start({ ...settings, name }, worldId, options, past);
+  }
+
+  /**
+   * Rebuilds a world as of an earlier instant from its journal, for the time of `use`. Throws a
+   * JournalError, or an OperationRefused for an instant that the journal does not hold.
+   */
+  *past<T>(source: S, instant: Instant, use: (past: S) => T): Generator<undefined, T> {
+    const run = source.recordedRun();
+    const header = readHeader(run.header, run.name);
+    const { settings, keyDigests } = settingsOfHeader(header, run.name);
+    const startAtMs = Date.parse(header.started_at);
+    const past = this.#make(settings, { worldId: '', journal: false, startAtMs, keyDigests });
+    try {
+      past.wallClock.hold();
+      yield* playUntil(past, run, instant);
+      return use(past);
+    } finally {
+      void past.close();
+    }
   }
 
   /** Starts the worlds that an earlier process recorded. Throws a JournalError. */

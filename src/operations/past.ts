@@ -1,0 +1,164 @@
+/**
+ * The operations on earlier instants: what a world was, rebuilt from its journal, and the journal's
+ * lines to choose an instant from.
+ */
+import { z } from 'zod';
+import type { Entry } from '../recording/journal-entry.ts';
+import { JournalError } from '../recording/journal-error.ts';
+import { extentOf, type Instant } from '../recording/past.ts';
+import { atOnce } from '../sim/at-once.ts';
+import { isoTime } from '../sim/iso-time.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
+import { defineOperation } from './define.ts';
+import { timeMs, timeSchema } from './duration.ts';
+import type { Live } from './live.ts';
+import { messageRecord, messageRecordSchema } from './message-record.ts';
+import { limitSchema } from './query.ts';
+import { simView, simViewSchema } from './sim-view.ts';
+import { stateOf, stateSchema } from './state.ts';
+import { find } from './targets.ts';
+
+const mostEntries = Number.MAX_SAFE_INTEGER;
+
+export const instantSchema = z.strictObject({
+  time: z.string().exactOptional().describe('ISO 8601 with its zone, in simulated time.'),
+  entry: limitSchema(mostEntries, 1)
+    .unwrap()
+    .exactOptional()
+    .describe('A line of the journal: the instant after it; 1 is the start.'),
+});
+
+const querySchema = instantSchema.extend({
+  message_id: z.string().exactOptional().describe('That message instead of the state.'),
+  device_id: z.string().exactOptional().describe('That SIM instead of the state.'),
+});
+
+const entrySchema = z
+  .strictObject({
+    entry: z.int().min(1).describe('The line in the journal.'),
+    at: timeSchema,
+    input: z.string().describe('Method and path of a request, or the name of an operation.'),
+    status: z.int().nullable().describe('Of the reply; null: an operation.'),
+    number: z.int().nullable().describe('Of the request.'),
+    message_id: z.string().nullable().describe('The message that the reply is.'),
+  })
+  .meta({ id: 'JournalEntry' });
+type EntryView = z.output<typeof entrySchema>;
+
+export const past = {
+  at: defineOperation({
+    name: 'past.at',
+    http: 'GET /control/at',
+    scope: 'local',
+    summary:
+      'What GET of the state, a message or a SIM would have answered at an earlier instant, rebuilt from the journal.',
+    description:
+      'Takes `time` or `entry`. A time counts since the last reset or restored snapshot; 409 names the earliest one that the journal holds.',
+    input: querySchema,
+    output: z.union([stateSchema, messageRecordSchema, simViewSchema]),
+    refusals: [409],
+    examples: [{ entry: 1 }],
+    run: (live, query) => atOnce(seenAt(live, query)),
+    slices: seenAt,
+    reply: (seen, live, { host }) =>
+      'clock' in seen ? { ...seen, base_url: live.urlsFor(host).baseUrl } : seen,
+  }),
+
+  inputs: defineOperation({
+    name: 'past.inputs',
+    http: 'GET /control/journal/inputs',
+    scope: 'local',
+    summary: 'The inputs of the run, newest first: the entries of the journal without their bodies.',
+    input: z
+      .strictObject({
+        limit: limitSchema(1_000, 100),
+        before: limitSchema(mostEntries, mostEntries).describe('Only entries before this one.'),
+      })
+      .prefault({}),
+    output: z.strictObject({
+      entries: z.array(entrySchema),
+      lines: z.int().describe('Of the journal, its header included.'),
+      earliest: timeSchema.describe('The earliest time that `time` may name.'),
+    }),
+    refusals: [409],
+    examples: [{ limit: 2 }],
+    run: (live, query) => atOnce(inputsOf(live, query)),
+    slices: inputsOf,
+  }),
+};
+
+/** Runs `use` on the world as of an instant. */
+export function* atInstant<T>(
+  live: Live,
+  { time, entry }: z.output<typeof instantSchema>,
+  use: (past: Live) => T,
+): Generator<undefined, T> {
+  if ((time === undefined) === (entry === undefined)) {
+    throw new OperationRefused('invalid', 'expected time or entry', 'time');
+  }
+  const instant: Instant =
+    time === undefined ? { entry: entry ?? 1 } : { timeMs: timeMs(time, 'time') };
+  const nowMs = live.simulation.clock.now();
+  if ('timeMs' in instant && instant.timeMs > nowMs) {
+    throw new OperationRefused('invalid', `in the future: it is ${isoTime(nowMs)}`, 'time');
+  }
+  return yield* refusing(live.hosting.past(live, instant, use));
+}
+
+function* seenAt(live: Live, { message_id, device_id, ...instant }: z.output<typeof querySchema>) {
+  return yield* atInstant(live, instant, (then) => {
+    const { world } = then.simulation;
+    if (message_id !== undefined) return messageRecord(world, find('message_id', then, message_id));
+    return device_id === undefined ? stateOf(then) : simView(find('device_id', then, device_id));
+  });
+}
+
+function* inputsOf(
+  live: Live,
+  { limit, before }: { readonly limit: number; readonly before: number },
+) {
+  const run = live.recordedRun();
+  const { lines, startMs } = yield* refusing(extentOf(run));
+  const entries: EntryView[] = [];
+  let line = 1;
+  let requests = 0;
+  for (const entry of run.entries) {
+    line++;
+    if ('request' in entry) requests++;
+    if (line >= before || 'ended' in entry) continue;
+    entries.push({ entry: line, at: entry.at, ...viewOf(entry, requests) });
+    if (entries.length > limit) entries.shift();
+    if (line % 64 === 0) yield;
+  }
+  const earlier = live.exchangeRecord.total - requests;
+  const numbered = entries.map((one) => ({
+    ...one,
+    number: one.number === null ? null : one.number + earlier,
+  }));
+  return { entries: numbered.reverse(), lines, earliest: isoTime(startMs) };
+}
+
+/** `place`: of a request, among the journal's. */
+function viewOf(entry: Exclude<Entry, { ended: unknown }>, place: number) {
+  if ('operation' in entry) {
+    return { input: entry.operation, status: null, number: null, message_id: null };
+  }
+  const { request, reply } = entry;
+  const [, id = null] =
+    reply.status < 400 ? (/"message_id":"([^"]+)"/.exec(reply.body) ?? []) : [];
+  return {
+    input: `${request.method} ${request.path}`,
+    status: reply.status,
+    number: place,
+    message_id: id,
+  };
+}
+
+function* refusing<T>(work: Generator<undefined, T>): Generator<undefined, T> {
+  try {
+    return yield* work;
+  } catch (error) {
+    if (error instanceof JournalError) throw new OperationRefused('conflict', error.message);
+    throw error;
+  }
+}
