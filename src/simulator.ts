@@ -41,7 +41,7 @@ import { ExchangeRecord, type RecordBound } from './recording/exchange-record.ts
 import { type Journal, MemoryJournal } from './recording/journal.ts';
 import { resultDigest } from './recording/journal-entry.ts';
 import type { HostedHeader } from './recording/journal-header.ts';
-import type { RecordedRun } from './recording/past.ts';
+import type { RecordedRun } from './recording/journal-lines.ts';
 import { openRun, type Resumed } from './recording/resume.ts';
 import { isoTime } from './sim/iso-time.ts';
 import { MessageCounts } from './sim/message-counts.ts';

@@ -68,12 +68,13 @@ export function* searchMessages(
   let lookedAt = 0;
   const messages: Message[] = [];
   const lower = search.toLowerCase();
+  const mayBe = formsOf(lower);
   const account = accountOf(world, match);
   if (account === null) return { messages, hasMore: false };
   for (const message of world.messages.newestFirst(account, before)) {
     if (++lookedAt % lookedAtOnce === 0) yield;
+    if (lower !== '' && !mentions(message, lower, mayBe)) continue;
     if (!matches(world, match, message)) continue;
-    if (lower !== '' && !mentions(message, lower)) continue;
     if (messages.length === limit) return { messages, hasMore: true };
     messages.push(message);
   }
@@ -104,13 +105,20 @@ export function matches(world: World, match: MessageMatch, message: Message): bo
   );
 }
 
-function mentions(message: Message, lower: string): boolean {
+/** What a search may be a part of: the texts of numbers and ids are made only if needed. */
+function formsOf(lower: string) {
+  return { isNumber: /^\+?\d*$/.test(lower), isId: /^[0-9a-f-]+$/.test(lower) };
+}
+
+function mentions(
+  message: Message,
+  lower: string,
+  { isNumber, isId }: ReturnType<typeof formsOf>,
+): boolean {
   return (
-    message.to.includes(lower) ||
-    message.device.number.includes(lower) ||
-    message.text.toLowerCase().includes(lower) ||
-    message.requestId.toLowerCase().includes(lower) ||
-    message.messageId.includes(lower)
+    message.says(lower) ||
+    (isNumber && (message.to.includes(lower) || message.device.number.includes(lower))) ||
+    (isId && message.messageId.includes(lower))
   );
 }
 

@@ -17,29 +17,32 @@ const at = (simulator: Simulator, second: number) =>
 test.each([
   ['memory', undefined],
   ['a file', join(folder, 'run.ndjson')],
-])('a message, a SIM and the state are answered as of every instant, from %s', async (_, journal) => {
-  const simulator = new Simulator({ clock: 'manual' }, { journal });
-  const { message_id: id, device_id: sim } = JSON.parse(sendBy(simulator, 0, {}).body);
-  const seen = new Map<number, unknown>();
-  const note = () => {
-    const second = (simulator.clock.now() - simulator.settings.startTimeMs) / 1_000;
-    const { memory: _, ...state } = simulator.state();
-    seen.set(second, [simulator.messages.get(id), simulator.sims.get(sim), state]);
-  };
-  for (let step = 0; step < 5; step++) {
+])(
+  'a message, a SIM and the state are answered as of every instant, from %s',
+  async (_, journal) => {
+    const simulator = new Simulator({ clock: 'manual' }, { journal });
+    const { message_id: id, device_id: sim } = JSON.parse(sendBy(simulator, 0, {}).body);
+    const seen = new Map<number, unknown>();
+    const note = () => {
+      const second = (simulator.clock.now() - simulator.settings.startTimeMs) / 1_000;
+      const { memory: _, ...state } = simulator.state();
+      seen.set(second, [simulator.messages.get(id), simulator.sims.get(sim), state]);
+    };
+    for (let step = 0; step < 5; step++) {
+      note();
+      simulator.clock.advance('21s');
+      if (step === 3) sendBy(simulator, 0, { message: 'later' });
+    }
     note();
-    simulator.clock.advance('21s');
-    if (step === 3) sendBy(simulator, 0, { message: 'later' });
-  }
-  note();
-  for (const [second, [message, device, state]] of [...seen] as [number, unknown[]][]) {
-    const time = at(simulator, second);
-    expect(simulator.past.at({ time, message_id: id })).toEqual(message);
-    expect(simulator.past.at({ time, device_id: sim })).toEqual(device);
-    expect(simulator.past.at({ time })).toMatchObject(state as object);
-  }
-  await simulator.close();
-});
+    for (const [second, [message, device, state]] of [...seen] as [number, unknown[]][]) {
+      const time = at(simulator, second);
+      expect(simulator.past.at({ time, message_id: id })).toEqual(message);
+      expect(simulator.past.at({ time, device_id: sim })).toEqual(device);
+      expect(simulator.past.at({ time })).toMatchObject(state as object);
+    }
+    await simulator.close();
+  },
+);
 
 test('a time within an advance is answered, and an entry is the state after its line', async () => {
   const { simulator, call } = controlFixture();

@@ -68,7 +68,8 @@ export const past = {
     name: 'past.inputs',
     http: 'GET /control/journal/inputs',
     scope: 'local',
-    summary: 'The inputs of the run, newest first: the entries of the journal without their bodies.',
+    summary:
+      'The inputs of the run, newest first: the entries of the journal without their bodies.',
     input: z
       .strictObject({
         limit: limitSchema(1_000, 100),
@@ -144,8 +145,7 @@ function viewOf(entry: Exclude<Entry, { ended: unknown }>, place: number) {
     return { input: entry.operation, status: null, number: null, message_id: null };
   }
   const { request, reply } = entry;
-  const [, id = null] =
-    reply.status < 400 ? (/"message_id":"([^"]+)"/.exec(reply.body) ?? []) : [];
+  const [, id = null] = reply.status < 400 ? (/"message_id":"([^"]+)"/.exec(reply.body) ?? []) : [];
   return {
     input: `${request.method} ${request.path}`,
     status: reply.status,

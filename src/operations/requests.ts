@@ -3,9 +3,11 @@
  */
 import { z } from 'zod';
 import { keptRequests } from '../recording/exchange-record.ts';
+import { atOnce } from '../sim/at-once.ts';
 import { defineOperation } from './define.ts';
 import { harOf, harSchema } from './har.ts';
 import { limitSchema } from './query.ts';
+import { countsQuerySchema, requestCounts, requestCountsSchema } from './request-counts.ts';
 import { matcherOf, searchWords } from './request-search.ts';
 import {
   detailOf,
@@ -14,6 +16,7 @@ import {
   requestViewSchema,
   viewOf,
 } from './request-views.ts';
+import { traceOf, traceQuerySchema, traceSchema } from './trace.ts';
 
 export const requests = {
   list: defineOperation({
@@ -59,6 +62,30 @@ export const requests = {
     summary: 'One of the last 1,000 requests as sent over the wire, with its reply.',
     output: requestDetailSchema,
     run: (_, exchange) => detailOf(exchange),
+  }),
+
+  trace: defineOperation({
+    name: 'requests.trace',
+    http: 'GET /control/trace',
+    scope: 'local',
+    summary:
+      'Everything that happened to one intent: its requests, faults, statuses, reads and findings, in order.',
+    input: traceQuerySchema,
+    output: traceSchema,
+    examples: [{ number: 1 }],
+    run: (live, query) => atOnce(traceOf(live, query)),
+    slices: traceOf,
+  }),
+
+  counts: defineOperation({
+    name: 'requests.counts',
+    http: 'GET /control/requests/counts',
+    scope: 'merged',
+    summary: 'Requests over simulated time, and those answered 429, since the start or a reset.',
+    input: countsQuerySchema.prefault({}),
+    output: requestCountsSchema,
+    examples: [{ endpoint: 'send' }],
+    run: requestCounts,
   }),
 
   har: defineOperation({

@@ -10,6 +10,7 @@ import type { Simulation } from '../simulation/simulation.ts';
 import { WallClock } from '../simulation/wall-clock.ts';
 import type { Journal } from './journal.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
+import { RequestSeconds } from './request-seconds.ts';
 
 export const keptRequests = 1_000;
 /** Bounds of the first exchanges in a running simulator. */
@@ -35,6 +36,7 @@ export class ExchangeRecord {
   #isCutAtStart = false;
   /** Counts for metrics; they survive a reset, so that they never decrease. */
   counts = new RequestCounts();
+  readonly seconds = new RequestSeconds();
 
   constructor(
     bound: RecordBound = { exchanges: recordedExchanges, characters: recordedCharacters },
@@ -71,6 +73,7 @@ export class ExchangeRecord {
     if (this.#isOpen) this.#keep(exchange);
     if (!exchange.isKept) exchange.shorten();
     exchange.durationMs = WallClock.ticksMs() - startedMs;
+    this.seconds.add(exchange);
     this.counts.answered(handled.endpoint, handled.reply.status, exchange.durationMs);
     return exchange;
   }
@@ -99,6 +102,7 @@ export class ExchangeRecord {
   /** Drops the last requests; numbering continues. */
   clear(): void {
     this.#cleared = this.#total;
+    this.seconds.clear();
   }
 
   /** Continues numbering after `total`. */

@@ -22,9 +22,9 @@ import type { EndedEntry, OperationEntry } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
 import type { JournalFiles } from './journal-files.ts';
 import type { JournalHeader } from './journal-header.ts';
+import type { RecordedRun } from './journal-lines.ts';
 import { readJournal } from './journal-lines.ts';
 import { createOwn, openOwn } from './own-files.ts';
-import type { RecordedRun } from './past.ts';
 import type { RecordedExchange } from './recorded-exchange.ts';
 import { requestLine } from './request-line.ts';
 

@@ -22,6 +22,12 @@ export interface JournalLines {
   readonly isTruncated: boolean;
 }
 
+/** A run as far as it is recorded; `name`: its file. */
+export interface RecordedRun extends Pick<JournalLines, 'entries'> {
+  readonly name: string;
+  readonly header: string;
+}
+
 const blockBytes = 1_048_576;
 const lineEnd = 10;
 

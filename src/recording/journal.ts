@@ -9,7 +9,7 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import { lineOf } from './journal-checksum.ts';
 import { type EndedEntry, type Entry, entryIn } from './journal-entry.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
-import type { RecordedRun } from './past.ts';
+import type { RecordedRun } from './journal-lines.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
 import { requestLine } from './request-line.ts';
 

@@ -7,15 +7,9 @@ import { OperationRefused } from '../sim/operation-refused.ts';
 import type { Checkpointed } from './checkpoint-state.ts';
 import type { Entry, OperationEntry } from './journal-entry.ts';
 import { readHeader } from './journal-header.ts';
-import type { JournalLines } from './journal-lines.ts';
+import type { RecordedRun } from './journal-lines.ts';
 import type { Player } from './play.ts';
 import { playingFrom } from './resume.ts';
-
-/** A run as far as it is recorded; `name`: its file. */
-export interface RecordedRun extends Pick<JournalLines, 'entries'> {
-  readonly name: string;
-  readonly header: string;
-}
 
 export type Instant = { readonly entry: number } | { readonly timeMs: number };
 

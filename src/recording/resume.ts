@@ -115,9 +115,7 @@ function playSame(
   header: JournalHeader,
   path: string,
 ): number {
-  const { inputs, differing, differences } = atOnce(
-    playingFrom(simulator, lines, header, path),
-  );
+  const { inputs, differing, differences } = atOnce(playingFrom(simulator, lines, header, path));
   const [first] = differences;
   if (first !== undefined) {
     const others = differing > 1 ? ` (and ${differing - 1} others)` : '';

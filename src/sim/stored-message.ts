@@ -88,6 +88,15 @@ export class StoredMessage<
     return this.chunk.slab.read(this.chunk.columns.textAt[this.#place] as number);
   }
 
+  /** True if the text or the `request_id` contains `lower`; case is ignored. */
+  says(lower: string): boolean {
+    const { columns, slab } = this.chunk;
+    const place = this.#place;
+    const at = columns.textAt[place] as number;
+    if (slab.mentions(at, lower)) return true;
+    return columns.hasRequestId(place) && slab.mentions(slab.after(at), lower);
+  }
+
   /** Empty if the caller gave none. */
   get requestId(): string {
     const { columns, slab } = this.chunk;

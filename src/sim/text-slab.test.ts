@@ -20,6 +20,10 @@ test('a slab gives back every text as it was written, lone surrogates included',
         expect(slab.read(at)).toBe(written);
         expect(slab.isAt(at, written)).toBe(true);
         expect(slab.isAt(at, `${written}x`)).toBe(false);
+        for (const part of [written, written.slice(1, 4), `${written}x`]) {
+          const lower = part.toLowerCase();
+          expect(slab.mentions(at, lower)).toBe(written.toLowerCase().includes(lower));
+        }
         expect(slab.isEmptyAt(at)).toBe(written === '');
         expect(slab.hash(at, 7)).toBe(hashText(written, 7));
         expect(slab.after(at)).toBe(places[n + 1] ?? slab.used);

@@ -30,6 +30,11 @@ const smallestBytes = 256;
 /** Every engine accepts this many arguments of `String.fromCharCode` at once. */
 const longestPiece = 4_096;
 
+/** The units up to 255 in lower case: each is again one of them. */
+const lowerUnits = Uint8Array.from({ length: 256 }, (_, unit) =>
+  String.fromCharCode(unit).toLowerCase().charCodeAt(0),
+);
+
 export class TextSlab {
   bytes: Uint8Array;
   used = 0;
@@ -96,6 +101,22 @@ export class TextSlab {
       if (unit !== text.charCodeAt(i)) return false;
     }
     return true;
+  }
+
+  /** True if the text contains `lower`, which is in lower case; case is ignored. */
+  mentions(at: number, lower: string): boolean {
+    const { bytes } = this;
+    const { isWide, length, begin } = this.#headOf(at);
+    if (isWide) return this.read(at).toLowerCase().includes(lower);
+    const first = lower.charCodeAt(0);
+    for (let from = begin; from <= begin + length - lower.length; from++) {
+      if (lowerUnits[byte(bytes, from)] !== first) continue;
+      let same = 1;
+      while (same < lower.length && lowerUnits[byte(bytes, from + same)] === lower.charCodeAt(same))
+        same++;
+      if (same === lower.length) return true;
+    }
+    return lower === '';
   }
 
   /** The same number as `hashText` of the text at `at`. */

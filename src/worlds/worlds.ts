@@ -14,7 +14,8 @@ import {
   readHeader,
   settingsOfHeader,
 } from '../recording/journal-header.ts';
-import { type Instant, playUntil, type RecordedRun } from '../recording/past.ts';
+import type { RecordedRun } from '../recording/journal-lines.ts';
+import { type Instant, playUntil } from '../recording/past.ts';
 import type { Player } from '../recording/play.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { OperationRefused, refuseMore } from '../sim/operation-refused.ts';

@@ -1,0 +1,59 @@
+/**
+ * Requests over simulated time, in bars of a width that fits a plot.
+ */
+import { z } from 'zod';
+import { isoTime } from '../sim/iso-time.ts';
+import { endpointNames } from '../sim/limits.ts';
+import { timeSchema } from './duration.ts';
+import type { Live } from './live.ts';
+import { accountIdOf } from './query.ts';
+
+const secondMs = 1_000;
+const widthsMs = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 21_600, 86_400].map((s) => s * 1_000);
+const mostBars = 60;
+
+export const countsQuerySchema = z.strictObject({
+  account_id: z.string().exactOptional().describe('Its id or its name.'),
+  endpoint: z.enum(endpointNames).exactOptional(),
+});
+
+const countSchema = z.int().min(0);
+
+export const requestCountsSchema = z
+  .strictObject({
+    width_ms: countSchema.describe('The length of a bar, in simulated time.'),
+    from: timeSchema.describe('The start of the first bar.'),
+    bars: z
+      .array(z.strictObject({ count: countSchema, throttled: countSchema }))
+      .describe('All requests, and those answered 429; bars without requests included.'),
+  })
+  .meta({ id: 'RequestCounts' });
+
+export function requestCounts(
+  { exchangeRecord, simulation: { clock, world } }: Live,
+  { account_id: account, endpoint }: z.output<typeof countsQuerySchema>,
+): z.output<typeof requestCountsSchema> {
+  const accountId = account && accountIdOf(world, account, 'account_id');
+  const counted = [...exchangeRecord.seconds].filter(
+    (one) =>
+      (accountId === undefined || one.accountId === accountId) &&
+      (endpoint === undefined || one.endpoint === endpoint),
+  );
+  const firstMs = counted[0]?.startMs ?? clock.now();
+  const lastMs = counted.at(-1)?.startMs ?? firstMs;
+  const spanMs = lastMs - firstMs + secondMs;
+  const widthMs =
+    widthsMs.find((width) => spanMs / width < mostBars) ??
+    secondMs * Math.ceil(spanMs / mostBars / secondMs);
+  const first = Math.floor(firstMs / widthMs);
+  // A single bar would be as wide as the whole plot.
+  const size = Math.max(12, Math.floor(lastMs / widthMs) - first + 1);
+  const bars = Array.from({ length: size }, () => ({ count: 0, throttled: 0 }));
+  for (const { startMs, count, throttled } of counted) {
+    const bar = bars[Math.floor(startMs / widthMs) - first];
+    if (bar === undefined) continue;
+    bar.count += count;
+    bar.throttled += throttled;
+  }
+  return { width_ms: widthMs, from: isoTime(first * widthMs), bars };
+}
