@@ -29,6 +29,10 @@ const subcommands: Readonly<
     summary: 'judge a client by its recorded requests',
     run: async (argv, io) => (await import('./cli/referee.ts')).referee(argv, io),
   },
+  record: {
+    summary: 'forward requests to a service, and record what it answers',
+    run: async (argv, io) => (await import('./cli/record.ts')).record(argv, io),
+  },
   explore: {
     summary: "run a client's own tests under every fault, and shrink what fails",
     run: async (argv, io) => (await import('./cli/explore.ts')).explore(argv, io),

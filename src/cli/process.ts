@@ -41,3 +41,20 @@ export async function runSubcommand(
     return 1;
   }
 }
+
+/** `stopped` resolves at the first signal or call of `stop`; a second signal exits at once. */
+export function stopSignal(): { readonly stopped: Promise<void>; readonly stop: () => void } {
+  let resolveStopped = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    resolveStopped = resolve;
+  });
+  let signals = 0;
+  const stop = () => {
+    signals += 1;
+    if (signals > 1) process.exit(1);
+    resolveStopped();
+  };
+  process.on('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  return { stopped, stop };
+}

@@ -223,7 +223,7 @@ test('--list prints the client rules without reading a file', async () => {
 });
 
 test.each([
-  [[], 'name the recorded traffic: a journal or a HAR file'],
+  [[], 'name the recorded traffic: a journal, a recording or a HAR file'],
   [['--stric', 'x'], "unknown option '--stric'"],
   [['x', '--grace', 'soon'], '--grace'],
   [['x', '--report', 'pdf=a.pdf'], '--report'],
@@ -302,3 +302,31 @@ test.each(['junit', 'html', 'tap', 'markdown', 'github'])(
     expect(text).toContain('44.0 s before the 429 allowed it');
   },
 );
+
+test('a recording of a proxy is judged, and what its faults did is no reply that the client saw', async () => {
+  const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 9, 0, seconds)).toISOString();
+  const line = (second: number, id: string, more: object) =>
+    JSON.stringify({
+      sent: at(second),
+      answered: at(second),
+      client: 'address:0123456789ab',
+      ...more,
+      request: {
+        method: 'POST',
+        path: '/api/v1/sms/send/',
+        headers: { authorization: 'Bearer key:0123456789ab' },
+        body: `{"from":"+12025550101","to":"+12125550150","message":"m","request_id":"${id}"}`,
+      },
+    });
+  const lost = { fault: 'lost_response', reply: { status: 202, headers: {}, body: '{}' } };
+  const taken = { reply: { status: 202, headers: {}, body: '{}' } };
+  const file = fileNamed(
+    'recorded.ndjson',
+    `${line(0, 'one', lost)}\n${line(5, 'two', taken)}\n{"sent":"cut`,
+  );
+  const ended = await run(file);
+  expect(ended.code).toBe(1);
+  expect(ended.out).toContain('FAILED  CLIENT-3');
+  expect(ended.out).toContain('key:0123456789ab, send');
+  expect(ended.errors).toMatch(/recorded.ndjson: 1 line cannot be read; skipped\n$/);
+});

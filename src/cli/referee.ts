@@ -1,5 +1,5 @@
 /**
- * `smstwin referee`: judges the client by the requests of a journal or a HAR file.
+ * `smstwin referee`: judges the client by the requests of a journal, a recording or a HAR file.
  * Exit codes: 0 passed, 1 a rule was broken that a client must keep, 2 usage, 4 nothing was
  * exercised, 5 an expectation is stale.
  */
@@ -10,11 +10,14 @@ import { CommandError, UsageError } from '../commands/command-error.ts';
 import { duration, fileValue, reportValue } from '../commands/flag-values.ts';
 import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
 import { foreignText } from '../commands/foreign-text.ts';
+import type { TrafficExchange } from '../commands/recorded-traffic.ts';
 import type { Report } from '../commands/report-flag.ts';
 import { readText, reasonOf } from '../config/plain-file.ts';
-import { exchangesOfHar } from '../referee/har-feed.ts';
+import type { Exchange } from '../referee/exchange.ts';
+import { exchangesOfHar, exchangesOfTraffic } from '../referee/har-feed.ts';
 import { readIntentsFile } from '../referee/intents-file.ts';
 import { isOfAccount, judge, reportJson } from '../referee/judge.ts';
+import { isRecording, readTraffic } from '../traffic/read-traffic.ts';
 import { exchangesOfJournalFile, type RecordedTraffic } from './referee-journal.ts';
 import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
@@ -31,7 +34,7 @@ interface RefereeFlags {
 
 export async function referee(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('referee', 'Judge a client by its recorded requests.', io);
-  command.argument('[traffic]', 'a journal (.ndjson), or a HAR 1.2 file (.har)');
+  command.argument('[traffic]', 'a journal or a recording (.ndjson), or a HAR 1.2 file (.har)');
   addFlags(command, [
     {
       flag: '--account <name>',
@@ -81,15 +84,15 @@ export async function referee(argv: readonly string[], io: CommandIo): Promise<n
   }
   const [file] = command.args;
   if (file === undefined)
-    throw new UsageError('name the recorded traffic: a journal or a HAR file');
+    throw new UsageError('name the recorded traffic: a journal, a recording or a HAR file');
   return judgeFile(file, flags, io);
 }
 
-function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
+async function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): Promise<number> {
   const { strict = false, partial = false, grace, account } = flags;
   const expected = flags.expected === undefined ? [] : readExpectations(flags.expected);
   const reports = flags.intents === undefined ? undefined : readIntentsFile(flags.intents);
-  const { exchanges, lack, isCutAtStart, endsUndelivered, hasAccount } = trafficOf(
+  const { exchanges, lack, isCutAtStart, endsUndelivered, hasAccount } = await trafficOf(
     file,
     io,
     partial,
@@ -122,19 +125,19 @@ function judgeFile(file: string, flags: RefereeFlags, io: CommandIo): number {
 /** Its text and its exchanges are in memory together. */
 const mostHarBytes = 256 * 2 ** 20;
 
-function trafficOf(
+async function trafficOf(
   file: string,
   io: CommandIo,
   isPartial: boolean,
-): Omit<RecordedTraffic, 'notices'> {
-  if (!file.endsWith('.har')) {
+): Promise<Omit<RecordedTraffic, 'notices'>> {
+  const recorded = isRecording(file) ? await recordedIn(file, io) : undefined;
+  if (!file.endsWith('.har') && recorded === undefined) {
     const traffic = exchangesOfJournalFile(file);
     for (const notice of traffic.notices) io.error(`smstwin referee: ${foreignText(notice)}\n`);
     return traffic;
   }
   try {
-    const text = readText(file, mostHarBytes);
-    const exchanges = exchangesOfHar(text, file);
+    const exchanges = recorded ?? exchangesOfHar(readText(file, mostHarBytes), file);
     const hasAccount = (name: string) => exchanges.some((one) => isOfAccount(one, name));
     // A recorder may have started late.
     return {
@@ -148,4 +151,12 @@ function trafficOf(
     if (error instanceof CommandError) throw error;
     throw new CommandError(2, `${file}: cannot be read: ${reasonOf(error)}`);
   }
+}
+
+/** What the proxy of `smstwin record` wrote, from any service. */
+async function recordedIn(file: string, io: CommandIo): Promise<Exchange[]> {
+  const traffic: TrafficExchange[] = [];
+  const notice = (line: string) => io.error(`smstwin referee: ${foreignText(line)}\n`);
+  for await (const event of readTraffic([file], notice)) if (event !== 'cut') traffic.push(event);
+  return exchangesOfTraffic(traffic);
 }

@@ -6,6 +6,7 @@ import { addFlags, type CommandIo, type Flag, newCommand, readFlags } from '../c
 import { JournalError } from '../recording/journal-error.ts';
 import type { InternalOptions } from '../simulator.ts';
 import { banner } from './banner.ts';
+import { stopSignal } from './process.ts';
 import {
   type AuthorityFile,
   prepareReadyFile,
@@ -116,21 +117,4 @@ export function internalErrorLog(
       notice(`${error.message}; every request is 500 until a restart with room on the disk`);
     }
   };
-}
-
-/** `stopped` resolves at the first signal or call of `stop`; a second signal exits at once. */
-function stopSignal(): { readonly stopped: Promise<void>; readonly stop: () => void } {
-  let resolveStopped = () => {};
-  const stopped = new Promise<void>((resolve) => {
-    resolveStopped = resolve;
-  });
-  let signals = 0;
-  const stop = () => {
-    signals += 1;
-    if (signals > 1) process.exit(1);
-    resolveStopped();
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
-  return { stopped, stop };
 }

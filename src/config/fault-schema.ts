@@ -6,6 +6,8 @@ import { z } from 'zod';
 import { endpointNames } from '../sim/limits.ts';
 import { recipientSchema } from './world-schema.ts';
 
+/** Of one simulator, and of one file. */
+export const mostFaults = 1_000;
 /** The largest body of a fault's reply, in characters of JSON. */
 export const longestFaultBody = 65_536;
 /** The deepest nesting of that body: journals, snapshots and replies walk it recursively. */
@@ -128,6 +130,7 @@ export const faultInputSchema = z.strictObject({
   fault: kindSchema.meta({ id: 'FaultAction', description: 'What happens to the request.' }),
 });
 export type FaultInput = Readonly<z.input<typeof faultInputSchema>>;
+export type FaultOutput = Readonly<z.output<typeof faultInputSchema>>;
 
 function isFaultBody(body: unknown): boolean {
   try {

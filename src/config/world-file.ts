@@ -3,9 +3,10 @@
  * Reports all mistakes at once, each with its path in the file.
  */
 import { basename } from 'node:path';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { firstLine, UsageError } from '../commands/command-error.ts';
 import type { Assumptions } from '../sim/assumptions.ts';
+import { type FaultOutput, faultInputSchema, mostFaults } from './fault-schema.ts';
 import { mistakeLine, mistakesOf } from './mistakes.ts';
 import { readText as readWhole, reasonOf } from './plain-file.ts';
 import { assumptionsSchema, type WorldFixture, worldSchema } from './world-schema.ts';
@@ -21,6 +22,11 @@ export async function readAssumptionsFile(
   flag = '--assumptions',
 ): Promise<Partial<Assumptions>> {
   return readChecked(path, flag, assumptionsSchema, ['assumptions']);
+}
+
+/** Reads a list of faults, each as `POST /control/faults` takes it. */
+export async function readFaultsFile(path: string): Promise<readonly FaultOutput[]> {
+  return readChecked(path, '--faults', z.array(faultInputSchema).max(mostFaults), []);
 }
 
 async function readChecked<Schema extends z.ZodType>(

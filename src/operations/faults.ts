@@ -2,7 +2,7 @@
  * The operations on faults: list, add, remove.
  */
 import { z } from 'zod';
-import { faultInputSchema } from '../config/fault-schema.ts';
+import { faultInputSchema, mostFaults } from '../config/fault-schema.ts';
 import type { Fault, FaultSpec } from '../http/service/fault.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { defineOperation } from './define.ts';
@@ -20,8 +20,6 @@ export type FaultView = FaultSpec & {
   readonly seen: number;
   readonly hits: number;
 };
-
-export const mostFaults = 1_000;
 
 export const faults = {
   list: defineOperation({

@@ -3,7 +3,7 @@
  * costs more in the garbage collector than in the parser.
  */
 
-const entriesKey = /"entries"\s*:\s*\[/g;
+export const entriesKey = /"entries"\s*:\s*\[/g;
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
@@ -38,14 +38,14 @@ function isRest(text: string): boolean {
   }
 }
 
-function afterSpace(text: string, from: number): number {
+export function afterSpace(text: string, from: number): number {
   let at = from;
   while (' \n\r\t'.includes(text[at] ?? '-')) at++;
   return at;
 }
 
 /** The place after the object that begins at `start`; -1 if it has no end. */
-function endOfObject(text: string, start: number): number {
+export function endOfObject(text: string, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { CommandError } from '../commands/command-error.ts';
+import type { TrafficExchange } from '../commands/recorded-traffic.ts';
 import { matchRoute } from '../http/service/routes.ts';
 import type { Exchange } from './exchange.ts';
 import { entryTexts } from './har-entries.ts';
@@ -14,7 +15,7 @@ import { asksForWait, endpointOf, isGarbled, objectIn, waitMs } from './traffic.
 const textSchema = z
   .looseObject({ text: z.string().default(''), encoding: z.string().optional() })
   .nullish();
-const entrySchema = z.object({
+export const entrySchema = z.object({
   startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {
     error: 'expected an ISO 8601 time',
   }),
@@ -24,6 +25,7 @@ const entrySchema = z.object({
     url: z.string(),
     headers: z.unknown(),
     postData: textSchema,
+    bodySize: z.number().catch(0),
   }),
   response: z.object({
     status: z.number().catch(0),
@@ -34,13 +36,35 @@ const entrySchema = z.object({
   }),
 });
 const harSchema = z.object({ log: z.object({ entries: z.array(entrySchema) }) });
-type HarEntry = z.output<typeof entrySchema>;
+export type HarEntry = z.output<typeof entrySchema>;
 
 /** Throws a CommandError that names what is wrong. `name` is the file's. */
 export function exchangesOfHar(text: string, name: string): Exchange[] {
-  const found = ofService(readHar(text, name));
+  return exchangesOfLocated(ofService(readHar(text, name)), keyName);
+}
+
+/** The same of recorded traffic, whose keys have names already. */
+export function exchangesOfTraffic(traffic: readonly TrafficExchange[]): Exchange[] {
+  const found = traffic.map((one) => ({
+    method: one.method,
+    url: { host: one.host, pathname: one.path, search: one.query === '' ? '' : `?${one.query}` },
+    path: one.path,
+    key: /^bearer[ \t]+(\S+)$/i.exec(one.headers['authorization'] ?? '')?.[1] ?? '',
+    atMs: one.sentAt,
+    durationMs: one.answeredAt - one.sentAt,
+    sent: one.body ?? '',
+    status: one.reply?.status ?? 0,
+    retryAfter: asksForWait(one.reply?.status ?? 0) ? one.reply?.headers['retry-after'] : undefined,
+    replyText: one.reply?.body ?? '',
+    isBroken: !one.isSeen,
+    isForced: one.isForced,
+  }));
+  return exchangesOfLocated(found, (key) => key);
+}
+
+function exchangesOfLocated(found: Located[], nameOf: (key: string) => string): Exchange[] {
   const keys = new Map<string, string>();
-  for (const { key } of found) if (key !== '' && !keys.has(key)) keys.set(key, keyName(key));
+  for (const { key } of found) if (key !== '' && !keys.has(key)) keys.set(key, nameOf(key));
   const exchanges = found
     .sort((a, b) => a.atMs - b.atMs)
     .map((each, at) => exchangeOf(each, at + 1, keys));
@@ -93,7 +117,7 @@ function ofService(located: readonly Located[]): Located[] {
 /** What is kept of an entry. */
 interface Located {
   readonly method: string;
-  readonly url: Address;
+  readonly url: Omit<Address, 'path'>;
   /** Without what a gateway puts before it. */
   readonly path: string;
   /** Empty for none. */
@@ -105,6 +129,7 @@ interface Located {
   readonly retryAfter: string | undefined;
   readonly replyText: string;
   readonly isBroken: boolean;
+  readonly isForced?: boolean;
 }
 
 interface Address extends Pick<URL, 'host' | 'pathname' | 'search'> {
@@ -136,12 +161,13 @@ function locatedIn(entry: HarEntry, addresses: Map<string, Address>): Located {
 
 const unknownUrl = new URL('http://unknown/');
 
-function addressOf(text: string): Address {
+export function addressOf(text: string): Address {
   const { host, pathname, search } = URL.canParse(text) ? new URL(text) : unknownUrl;
   return { host, pathname, search, path: pathOf(pathname) };
 }
 
-function pathOf(pathname: string): string {
+/** Without what a gateway puts before it. */
+export function pathOf(pathname: string): string {
   if (matchRoute(pathname) !== undefined) return pathname;
   const starts = [...pathname.matchAll(/\/api\//g)].map(({ index }) => pathname.slice(index));
   return starts.find((path) => matchRoute(path) !== undefined) ?? starts[0] ?? pathname;
@@ -178,6 +204,7 @@ function exchangeOf(located: Located, number: number, keys: ReadonlyMap<string, 
     text,
     body: objectIn(text),
     status,
+    ...(located.isForced !== undefined && { isForced: located.isForced }),
     retryAfterMs: waitMs(retryAfter, 1, atMs),
     retryAfter,
     reply,
@@ -186,12 +213,12 @@ function exchangeOf(located: Located, number: number, keys: ReadonlyMap<string, 
   };
 }
 
-function textOf(content: z.output<typeof textSchema>): string {
+export function textOf(content: z.output<typeof textSchema>): string {
   const { text = '', encoding } = content ?? {};
   return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text;
 }
 
-function headerOf(headers: unknown, wanted: string): string | undefined {
+export function headerOf(headers: unknown, wanted: string): string | undefined {
   if (!Array.isArray(headers)) return undefined;
   const header = headers.find((one) => String(one?.name).toLowerCase() === wanted);
   return typeof header?.value === 'string' ? header.value : undefined;
@@ -211,6 +238,6 @@ function keysIn(text: string, keys: ReadonlyMap<string, string>): readonly strin
 }
 
 /** Reports name the caller without showing its key. */
-function keyName(key: string): string {
+export function keyName(key: string): string {
   return `key ${createHash('sha256').update(key).digest('hex').slice(0, 12)}`;
 }

@@ -88,7 +88,7 @@ export class Fault {
   /**
    * True if the fault applies to this request. Counts, and draws a random number, for each match.
    */
-  isDue(subject: Subject): boolean {
+  isDue(subject: FaultSubject): boolean {
     const { match, when, times } = this.spec;
     const isMatch =
       (match.endpoint === undefined || match.endpoint === subject.endpoint) &&
@@ -106,8 +106,15 @@ export class Fault {
   }
 }
 
-/** The properties that a fault matches on; each is computed when a fault first reads it. */
-export class Subject {
+/** The properties that a fault matches on. */
+export interface FaultSubject {
+  readonly endpoint: EndpointName | undefined;
+  readonly accountId: string;
+  readonly to: string;
+}
+
+/** Those of a request to the simulator; each is computed when a fault first reads it. */
+export class Subject implements FaultSubject {
   readonly #world: World;
   readonly #request: ApiRequest;
   readonly endpoint: EndpointName | undefined;
@@ -132,7 +139,7 @@ export class Subject {
   }
 }
 
-function recipientOf(body: ApiRequest['body']): string {
+export function recipientOf(body: ApiRequest['body']): string {
   try {
     const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
     const value: unknown = JSON.parse(text);

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { plainRequest, sendBy } from '../../../verify/testkit/control-fixture.ts';
-import type { FaultInput } from '../../config/fault-schema.ts';
-import { mostFaults } from '../../operations/faults.ts';
+import { type FaultInput, mostFaults } from '../../config/fault-schema.ts';
 import { Simulator } from '../../simulator.ts';
 
 function simulatorWith(...faults: FaultInput[]): Simulator {

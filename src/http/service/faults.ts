@@ -10,12 +10,25 @@ import { Rng } from '../../sim/rng.ts';
 import type { World } from '../../sim/world.ts';
 import { addressOf, type Handled, handle } from './api.ts';
 import { authenticate } from './authenticate.ts';
-import { Fault, type FaultKind, type FaultSpec, type FaultState, Subject } from './fault.ts';
+import {
+  Fault,
+  type FaultKind,
+  type FaultSpec,
+  type FaultState,
+  type FaultSubject,
+  Subject,
+} from './fault.ts';
 import type { ApiReply, ApiRequest, Delivery } from './messages.ts';
 import { refuse } from './templated-replies.ts';
 
 /** Chooses the fault of each request, ahead of the faults in force. */
 export type FaultChooser = (world: World, request: ApiRequest) => FaultKind | undefined;
+
+/** The faults that act on one request: their delays, and what else. */
+export interface Strike {
+  readonly delayMs: number;
+  readonly acting: Exclude<FaultKind, { kind: 'delay' }> | undefined;
+}
 
 export class Faults {
   readonly #chance: (label: string) => Rng;
@@ -70,6 +83,18 @@ export class Faults {
   handle(world: World, limiter: Limiter, request: ApiRequest): Handled {
     const chosen = this.chooseFault?.(world, request);
     const subject = new Subject(world, request);
+    const { delayMs, acting } = this.strike(subject, chosen);
+    const handled = isHandled(acting)
+      ? handle(world, limiter, request)
+      : this.#unhandled(world, limiter, request, subject, acting);
+    const reply = mistreated(handled.reply, acting);
+    if (delayMs === 0) return { ...handled, reply };
+    const delivery: Delivery = { ...reply.delivery, delayMs };
+    return { ...handled, reply: { ...reply, delivery } };
+  }
+
+  /** What acts on a request; counts it. `chosen` goes first. */
+  strike(subject: FaultSubject, chosen?: FaultKind): Strike {
     let delayMs = chosen?.kind === 'delay' ? chosen.ms : 0;
     let acting = chosen?.kind === 'delay' ? undefined : chosen;
     for (const due of this.#faults.filter((fault) => fault.isDue(subject))) {
@@ -79,13 +104,7 @@ export class Faults {
       if (fault.kind === 'delay') delayMs += fault.ms;
       else acting = fault;
     }
-    const handled = isHandled(acting)
-      ? handle(world, limiter, request)
-      : this.#unhandled(world, limiter, request, subject, acting);
-    const reply = mistreated(handled.reply, acting);
-    if (delayMs === 0) return { ...handled, reply };
-    const delivery: Delivery = { ...reply.delivery, delayMs };
-    return { ...handled, reply: { ...reply, delivery } };
+    return { delayMs, acting };
   }
 
   #unhandled(
@@ -120,7 +139,8 @@ export class Faults {
 type Forced = Extract<FaultKind, { kind: 'status' }>;
 type Unhandled = Forced | Extract<FaultKind, { kind: 'refuse' | 'reset' | 'lost_request' }>;
 
-function isHandled(
+/** False if the fault acts before the service handles the request. */
+export function isHandled(
   fault: FaultKind | undefined,
 ): fault is Exclude<FaultKind, Unhandled> | undefined {
   return fault === undefined || (fault.kind !== 'status' && !Object.hasOwn(unserved, fault.kind));
@@ -138,7 +158,11 @@ const unserved = {
   lost_request: { status: 503, body: '', delivery: { cut: 'hang' } },
 } as const satisfies Readonly<Record<string, ApiReply>>;
 
-function forced({ status, body = { detail: 'Injected fault.' }, headers }: Forced): ApiReply {
+export function forced({
+  status,
+  body = { detail: 'Injected fault.' },
+  headers,
+}: Forced): ApiReply {
   const reply = { status, body: typeof body === 'string' ? body : JSON.stringify(body) };
   if (headers === undefined) return reply;
   const lowerCase = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
@@ -153,9 +177,13 @@ function mistreated(reply: ApiReply, fault: FaultKind | undefined): ApiReply {
     case 'truncate':
       return { ...reply, delivery: { cut: fault.kind } };
     case 'malformed':
-      // Half of a JSON text is not valid JSON; an empty body is replaced by other invalid text.
-      return { ...reply, body: reply.body.slice(0, Math.floor(reply.body.length / 2)) || '{' };
+      return { ...reply, body: malformed(reply.body) };
     default:
       return reply;
   }
+}
+
+/** Half of a JSON text is not valid JSON; an empty body is replaced by other invalid text. */
+export function malformed(body: string): string {
+  return body.slice(0, Math.floor(body.length / 2)) || '{';
 }

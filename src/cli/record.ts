@@ -1,0 +1,94 @@
+/**
+ * `smstwin record`: forwards requests to a service, and writes each exchange to a file.
+ */
+import { isAbsolute } from 'node:path';
+import { UsageError } from '../commands/command-error.ts';
+import { fileValue, webAddress } from '../commands/flag-values.ts';
+import { addFlags, type CommandIo, newCommand, readFlags, ValueError } from '../commands/flags.ts';
+import { readFaultsFile } from '../config/world-file.ts';
+import { startRecording } from '../traffic/record.ts';
+import { type Redaction, redactions } from '../traffic/redaction.ts';
+import { hostValue, portValue, sizeValue } from './flag-values.ts';
+import { stopSignal } from './process.ts';
+
+interface RecordFlags {
+  readonly upstream?: string;
+  readonly out?: string;
+  readonly host: string;
+  readonly port: number;
+  readonly redact: readonly Redaction[];
+  readonly rotate: number;
+  readonly faults?: string;
+}
+
+/** The process exits after this time even if a reply is still under way. */
+const closeWithinMs = 4_500;
+
+export async function record(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand('record', 'Record what a service is asked and answers.', io);
+  addFlags(command, [
+    { flag: '--upstream <url>', about: 'the service to forward to', parse: upstreamValue },
+    { flag: '--out <file>', about: 'the recording (.ndjson); appended to', parse: fileValue },
+    {
+      flag: '--host <host>',
+      about: 'the address to listen on',
+      parse: hostValue,
+      fallback: '127.0.0.1',
+    },
+    { flag: '--port <port>', about: '0: any free port', parse: portValue, fallback: 8090 },
+    {
+      flag: '--redact <what>',
+      about: 'replace numbers, text, or both (numbers,text), each always by the same',
+      parse: redactValue,
+      fallback: [],
+      shown: 'neither',
+    },
+    {
+      flag: '--rotate <size>',
+      about: 'start a new file at this size',
+      parse: sizeValue,
+      fallback: 256 * 2 ** 20,
+      shown: '256MiB',
+    },
+    {
+      flag: '--faults <file>',
+      about: 'faults that strike at the proxy: a list of what POST /control/faults takes',
+      parse: fileValue,
+    },
+  ]);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const { upstream, out, faults, ...flags } = command.opts<RecordFlags>();
+  if (upstream === undefined) throw new UsageError('--upstream is missing: name the service');
+  if (out === undefined) throw new UsageError('--out is missing: name the file to record in');
+  const notice = (line: string) => io.error(`smstwin record: ${line}\n`);
+  const recording = await startRecording({
+    ...flags,
+    out,
+    upstream: new URL(upstream),
+    faults: faults === undefined ? [] : await readFaultsFile(faults),
+    onNotice: notice,
+  });
+  io.out(
+    `Recording ${recording.baseUrl} -> ${upstream} in ${isAbsolute(out) ? out : `./${out}`}\n`,
+  );
+  const { stopped } = stopSignal();
+  await stopped;
+  setTimeout(() => process.exit(0), closeWithinMs).unref();
+  await recording.close();
+  return 0;
+}
+
+function upstreamValue(text: string): string {
+  const { username, search, hash } = new URL(webAddress(text));
+  if (username === '' && search === '' && hash === '') return text;
+  throw new ValueError('expected a URL without a user, a query or a fragment');
+}
+
+function redactValue(text: string): readonly Redaction[] {
+  const words = text.split(',');
+  const known = words.filter((word): word is Redaction =>
+    redactions.some((redaction) => redaction === word),
+  );
+  if (known.length === words.length) return known;
+  throw new ValueError('expected numbers, text, or numbers,text');
+}

@@ -1,0 +1,102 @@
+/**
+ * Makes the line of an exchange that passed: chosen headers, decoded bodies, digests for keys and
+ * addresses, and replacements for numbers and texts.
+ */
+import { isUtf8 } from 'node:buffer';
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { matchRoute } from '../http/service/routes.ts';
+import { isoTime } from '../sim/iso-time.ts';
+import { type Body, longestRecordedBody, type Passed } from './proxy.ts';
+import type { RecordedLine } from './recorded-line.ts';
+import type { Redactor } from './redaction.ts';
+import type { Secrets } from './secrets.ts';
+
+const requestHeaders = ['authorization', 'content-type'];
+const replyHeaders = ['content-type', 'retry-after', 'date', 'allow', 'location'];
+
+export function lineOf(passed: Passed, secrets: Secrets, redactor: Redactor): RecordedLine {
+  const { sentMs, answeredMs, clientIp, method, target, reply, failure, fault } = passed;
+  const sent = textOf(passed.requestBody, passed.requestHeaders);
+  const answered = reply && textOf(reply.body, reply.headers);
+  // The header comes first, because its key is then looked for everywhere else.
+  const asked = chosen(passed.requestHeaders, requestHeaders, (name, value) =>
+    name === 'authorization' ? secrets.credential(value) : value,
+  );
+  const endpoint = matchRoute(target.split('?', 1)[0] ?? '')?.route.endpoint;
+  const [sentBody, repliedBody] = redactor.bodies(
+    secrets.hidden(sent.body ?? ''),
+    secrets.hidden(answered?.body ?? ''),
+    endpoint === 'received' || endpoint === 'tasks',
+  );
+  const hidden = (text: string) => redactor.path(secrets.hiddenInQuery(text));
+  return {
+    sent: isoTime(sentMs),
+    answered: isoTime(answeredMs),
+    client: secrets.digest('address', clientIp),
+    ...(fault !== undefined && { fault }),
+    request: {
+      method,
+      path: hidden(target),
+      headers: asked,
+      ...(sent.body !== undefined && sent.body !== '' && { body: sentBody }),
+      ...(sent.omitted !== undefined && { omitted: sent.omitted }),
+    },
+    ...(reply !== undefined && {
+      reply: {
+        status: reply.status,
+        headers: chosen(reply.headers, replyHeaders, (name, value) =>
+          name === 'location' ? hidden(value) : value,
+        ),
+        ...(answered?.body !== undefined && { body: repliedBody }),
+        ...(answered?.omitted !== undefined && { omitted: answered.omitted }),
+      },
+    }),
+    ...(failure !== undefined && { failure }),
+  };
+}
+
+function chosen(
+  raw: readonly string[],
+  names: readonly string[],
+  shown: (name: string, value: string) => string,
+): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = (raw[at] ?? '').toLowerCase();
+    if (!names.includes(name)) continue;
+    const value = shown(name, raw[at + 1] ?? '');
+    found[name] = found[name] === undefined ? value : `${found[name]}, ${value}`;
+  }
+  return found;
+}
+
+interface Decoded {
+  readonly body?: string;
+  readonly omitted?: number;
+}
+
+const decoders: Readonly<Record<string, typeof gunzipSync>> = {
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  deflate: inflateSync,
+  br: brotliDecompressSync,
+};
+
+/** The text of a body; left out if it is too long, of an unknown encoding, or no text. */
+function textOf(body: Body, headers: readonly string[]): Decoded {
+  if (typeof body === 'number') return { omitted: body };
+  const at = headers.findIndex((text, i) => i % 2 === 0 && /^content-encoding$/i.test(text));
+  const encoding = at < 0 ? 'identity' : (headers[at + 1] ?? '').trim().toLowerCase();
+  const decoder = decoders[encoding];
+  if (encoding !== 'identity' && decoder === undefined && body.length > 0)
+    return { omitted: body.length };
+  try {
+    const bytes =
+      decoder === undefined || body.length === 0
+        ? body
+        : decoder(body, { maxOutputLength: longestRecordedBody });
+    return isUtf8(bytes) ? { body: bytes.toString('utf8') } : { omitted: body.length };
+  } catch {
+    return { omitted: body.length };
+  }
+}

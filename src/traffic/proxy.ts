@@ -1,0 +1,383 @@
+/**
+ * A reverse proxy that passes requests and replies on as they come: names and order of headers,
+ * bodies, chunks, trailers, `Expect`, and broken connections. Only `Host` becomes the upstream's.
+ * Each connection of a client has one connection to the upstream, so that both live and end alike.
+ * It stands on Node's own HTTP server and client, which keep raw lists of headers; the proxy
+ * libraries lower the case of a request's headers, join equal ones and drop trailers.
+ */
+
+import type { ClientRequest, IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import type { FaultKind, FaultSubject } from '../http/service/fault.ts';
+import { recipientOf } from '../http/service/fault.ts';
+import { type Faults, forced, isHandled, malformed, type Strike } from '../http/service/faults.ts';
+import { matchRoute } from '../http/service/routes.ts';
+import { plainIp } from '../http/transport/transport.ts';
+
+/** An exchange as it passed. */
+export interface Passed {
+  readonly sentMs: number;
+  readonly answeredMs: number;
+  readonly clientIp: string;
+  readonly method: string;
+  readonly target: string;
+  /** Names and values in turn. */
+  readonly requestHeaders: readonly string[];
+  readonly requestBody: Body;
+  /** Undefined if no whole reply came. */
+  readonly reply: Replied | undefined;
+  readonly failure: string | undefined;
+  readonly fault: FaultKind['kind'] | undefined;
+}
+
+export interface Replied {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly body: Body;
+}
+
+/** A body, or how long it is if it is too long to keep. */
+export type Body = Buffer | number;
+
+export interface ProxyOptions {
+  readonly upstream: URL;
+  readonly faults: Faults;
+  /** The name of a credential, for faults that match on an account. */
+  readonly nameOf: (authorization: string) => string;
+  readonly onPassed: (passed: Passed) => void;
+}
+
+/** Longer bodies pass unrecorded. */
+export const longestRecordedBody = 1_048_576;
+/** An idle connection of a client is closed after this time. */
+const idleMs = 75_000;
+const closeWithinMs = 3_000;
+/** The connection was there and broke: the client sees its own break, as without a proxy. */
+const broken = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
+
+export class RecordingProxy {
+  readonly #options: ProxyOptions;
+  readonly #server: Server;
+  readonly #agents = new WeakMap<Socket, HttpAgent>();
+  readonly #needsRecipient: boolean;
+
+  constructor(options: ProxyOptions) {
+    this.#options = options;
+    this.#needsRecipient = options.faults.list.some(({ spec }) => spec.match.to !== undefined);
+    const server = createServer({ requestTimeout: 0, keepAliveTimeout: idleMs });
+    const take = (request: IncomingMessage, response: ServerResponse) =>
+      this.#take(request, response);
+    server.on('request', take);
+    // Without listeners Node answers these itself.
+    server.on('checkContinue', take);
+    server.on('checkExpectation', take);
+    server.maxHeadersCount = 0;
+    this.#server = server;
+  }
+
+  get server(): Server {
+    return this.#server;
+  }
+
+  /** Finishes what is in flight, for a while. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeIdleConnections();
+    const timer = setTimeout(() => this.#server.closeAllConnections(), closeWithinMs);
+    await closed;
+    clearTimeout(timer);
+    // The last exchanges are reported as their connections end.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    const { upstream, faults, onPassed } = this.#options;
+    const passage = new Passage(request, response, onPassed);
+    response.sendDate = false;
+    if (!this.#needsRecipient) {
+      this.#pass(passage, faults.strike(this.#subjectOf(passage, '')), upstream);
+      return;
+    }
+    if (request.headers.expect !== undefined) response.writeContinue();
+    request.on('end', () => {
+      const { body } = passage.asked;
+      const to = typeof body === 'number' ? '' : recipientOf(body);
+      this.#pass(passage, faults.strike(this.#subjectOf(passage, to)), upstream);
+    });
+    request.resume();
+  }
+
+  #subjectOf({ request, target }: Passage, to: string): FaultSubject {
+    const [path = ''] = target.split('?', 1);
+    const { authorization } = request.headers;
+    const accountId = authorization === undefined ? '' : this.#options.nameOf(authorization);
+    return { endpoint: matchRoute(path)?.route.endpoint, accountId, to };
+  }
+
+  #pass(passage: Passage, { acting, delayMs }: Strike, upstream: URL): void {
+    passage.fault = acting?.kind ?? (delayMs > 0 ? 'delay' : undefined);
+    const late = (act: () => void) => {
+      if (delayMs > 0) setTimeout(act, delayMs);
+      else act();
+    };
+    if (!isHandled(acting)) {
+      passage.request.resume();
+      late(() => passage.strike(acting));
+      return;
+    }
+    const outgoing = this.#send(passage, upstream);
+    outgoing.on('response', (reply) =>
+      late(() => (acting === undefined ? passage.answer(reply) : passage.mistreat(reply, acting))),
+    );
+    outgoing.on('error', (error: NodeJS.ErrnoException) => passage.failed(error));
+    passage.response.once('close', () => {
+      if (!passage.response.writableFinished) outgoing.destroy();
+    });
+  }
+
+  #send({ request, response, target, asked }: Passage, upstream: URL): ClientRequest {
+    const send = upstream.protocol === 'https:' ? httpsRequest : httpRequest;
+    const outgoing = send({
+      host: upstream.hostname.replace(/^\[|\]$/g, ''),
+      port: upstream.port,
+      method: request.method,
+      path: upstream.pathname.replace(/\/$/, '') + target,
+      headers: withHost(request.rawHeaders, upstream.host),
+      agent: this.#agentOf(request.socket, upstream),
+      setHost: false,
+    });
+    outgoing.on('continue', () => response.writeContinue());
+    outgoing.once('socket', (socket) => this.#endTogether(socket, request.socket));
+    if (request.readableEnded) {
+      outgoing.end(typeof asked.body === 'number' ? undefined : asked.body);
+      return outgoing;
+    }
+    request.on('end', () => outgoing.addTrailers(pairsOf(request.rawTrailers)));
+    request.once('close', () => {
+      if (!request.complete) outgoing.destroy();
+    });
+    request.pipe(outgoing);
+    return outgoing;
+  }
+
+  #agentOf(socket: Socket, { protocol }: URL): HttpAgent {
+    const known = this.#agents.get(socket);
+    if (known !== undefined) return known;
+    const options = { keepAlive: true, maxSockets: 1 };
+    const agent = protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options);
+    this.#agents.set(socket, agent);
+    socket.once('close', () => agent.destroy());
+    return agent;
+  }
+
+  readonly #paired = new WeakSet<Socket>();
+
+  /** Closes an idle connection of a client when the upstream has closed its own. */
+  #endTogether(socket: Socket, client: Socket): void {
+    if (this.#paired.has(socket)) return;
+    this.#paired.add(socket);
+    socket.once('close', () => {
+      // Turns later, so that a reply which ended with the connection has left.
+      setTimeout(() => {
+        if (!client.destroyed && !open.get(client)) client.end();
+      }, 50).unref();
+    });
+  }
+}
+
+/** The open exchanges of each connection: a client may send several at once. */
+const open = new WeakMap<Socket, number>();
+
+function count(socket: Socket, change: number): void {
+  open.set(socket, (open.get(socket) ?? 0) + change);
+}
+
+/** One exchange on its way. */
+class Passage {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly target: string;
+  readonly asked = new Tap();
+  fault: FaultKind['kind'] | undefined;
+  readonly #sentMs = Date.now();
+  readonly #startedMs = performance.now();
+  readonly #onPassed: (passed: Passed) => void;
+  #reply: Replied | undefined;
+  #isTold = false;
+
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    onPassed: (passed: Passed) => void,
+  ) {
+    this.request = request;
+    this.response = response;
+    this.target = originForm(request.url ?? '/');
+    this.#onPassed = onPassed;
+    request.on('data', (chunk: Buffer) => this.asked.add(chunk));
+    count(request.socket, 1);
+    response.once('close', () => {
+      count(request.socket, -1);
+      this.#tell(response.writableFinished ? undefined : 'the client closed the connection');
+    });
+  }
+
+  /** Passes the service's reply on. */
+  answer(reply: IncomingMessage): void {
+    const { response } = this;
+    this.#head(reply, reply.rawHeaders);
+    const answered = new Tap();
+    reply.on('data', (chunk: Buffer) => answered.add(chunk));
+    reply.on('end', () => {
+      response.addTrailers(pairsOf(reply.rawTrailers));
+      this.#keep(reply, answered.body);
+    });
+    reply.on('close', () => {
+      if (reply.complete) return;
+      this.#tell('the reply broke off');
+      response.destroy();
+    });
+    reply.pipe(response);
+  }
+
+  /** Waits for the whole reply of the service, and gives the client something else. */
+  mistreat(reply: IncomingMessage, { kind }: FaultKind): void {
+    const { response } = this;
+    const answered = new Tap();
+    reply.on('data', (chunk: Buffer) => answered.add(chunk));
+    reply.on('end', () => {
+      const { body } = answered;
+      this.#keep(reply, body);
+      const bytes = typeof body === 'number' ? Buffer.alloc(0) : body;
+      const own = (length: number) => [
+        ...withoutFraming(reply.rawHeaders),
+        ...['Content-Length', String(length)],
+      ];
+      if (kind === 'hang') return this.#tell('the fault left it unanswered');
+      if (kind === 'lost_response' || (kind === 'truncate' && bytes.length < 2)) {
+        response.destroy();
+      } else if (kind === 'truncate') {
+        this.#head(reply, own(bytes.length));
+        response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroySoon());
+      } else {
+        const half = Buffer.from(malformed(bytes.toString('latin1')), 'latin1');
+        this.#head(reply, own(half.length));
+        response.end(half);
+      }
+    });
+  }
+
+  /** Answers, or not, without asking the service. */
+  strike(fault: FaultKind): void {
+    const { response, request } = this;
+    if (fault.kind === 'refuse') response.destroy();
+    else if (fault.kind === 'reset') request.socket.resetAndDestroy();
+    else if (fault.kind === 'lost_request') this.#tell('the fault kept it from the service');
+    else if (fault.kind === 'status') {
+      const { status, body, headers = {} } = forcedReply(fault);
+      const lines = Object.entries({ 'content-type': 'application/json', ...headers }).flat();
+      const bytes = Buffer.from(body);
+      response.writeHead(status, [...lines, 'content-length', String(bytes.length)]);
+      response.end(bytes);
+      this.#reply = { status, headers: lines, body: bytes };
+    }
+  }
+
+  failed({ code = '', message }: NodeJS.ErrnoException): void {
+    const { response } = this;
+    if (response.destroyed || response.writableEnded) return;
+    this.#tell(code === '' ? message : code);
+    if (response.headersSent || broken.test(code)) {
+      response.destroy();
+      return;
+    }
+    const text = `smstwin record: the upstream cannot be reached: ${code === '' ? message : code}\n`;
+    response.writeHead(502, { 'content-type': 'text/plain', connection: 'close' });
+    response.end(text);
+  }
+
+  #head({ statusCode = 0, statusMessage = '' }: IncomingMessage, headers: string[]): void {
+    const { response } = this;
+    // Node would add these if the service left them out.
+    for (const name of ['connection', 'transfer-encoding'])
+      if (!has(headers, name)) response.removeHeader(name);
+    response.writeHead(statusCode, statusMessage, headers);
+  }
+
+  #keep({ statusCode: status = 0, rawHeaders: headers, complete }: IncomingMessage, body: Body) {
+    if (complete) this.#reply = { status, headers, body };
+  }
+
+  /** Reports the exchange, once. */
+  #tell(failure: string | undefined): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    const { request, target, asked, fault } = this;
+    this.#onPassed({
+      sentMs: this.#sentMs,
+      answeredMs: this.#sentMs + Math.ceil(performance.now() - this.#startedMs),
+      clientIp: plainIp(request.socket.remoteAddress ?? ''),
+      method: request.method ?? '',
+      target,
+      requestHeaders: request.rawHeaders,
+      requestBody: asked.body,
+      reply: this.#reply,
+      failure,
+      fault,
+    });
+  }
+}
+
+/** Keeps a copy of a body that passes, up to a bound. */
+class Tap {
+  #chunks: Buffer[] = [];
+  #length = 0;
+
+  add(chunk: Buffer): void {
+    this.#length += chunk.length;
+    if (this.#length <= longestRecordedBody) this.#chunks.push(chunk);
+    else this.#chunks = [];
+  }
+
+  get body(): Body {
+    return this.#length > longestRecordedBody ? this.#length : Buffer.concat(this.#chunks);
+  }
+}
+
+/** A forced 429 asks for a second, unless the fault says otherwise. */
+function forcedReply(fault: Extract<FaultKind, { kind: 'status' }>): ReturnType<typeof forced> {
+  if (fault.status !== 429 || fault.headers !== undefined) return forced(fault);
+  const detail = 'Request was throttled. Expected available in 1 second.';
+  return { ...forced({ body: { detail }, ...fault }), headers: { 'retry-after': '1' } };
+}
+
+function has(headers: readonly string[], name: string): boolean {
+  return headers.some((text, at) => at % 2 === 0 && text.toLowerCase() === name);
+}
+
+function withHost(headers: readonly string[], host: string): string[] {
+  return headers.map((text, at) =>
+    at % 2 === 1 && headers[at - 1]?.toLowerCase() === 'host' ? host : text,
+  );
+}
+
+function withoutFraming(headers: readonly string[]): string[] {
+  return pairsOf(headers)
+    .filter(([name]) => !/^(?:content-length|transfer-encoding|content-encoding)$/i.test(name))
+    .flat();
+}
+
+function pairsOf(raw: readonly string[]): [string, string][] {
+  return raw.flatMap((name, at): [string, string][] =>
+    at % 2 === 0 ? [[name, raw[at + 1] ?? '']] : [],
+  );
+}
+
+/** Clients of forward proxies send an absolute URL as the target; nothing but its path counts. */
+function originForm(target: string): string {
+  if (target.startsWith('/') || target === '*' || !URL.canParse(target)) return target;
+  const { pathname, search } = new URL(target);
+  return `${pathname}${search}`;
+}

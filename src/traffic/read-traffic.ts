@@ -1,0 +1,185 @@
+/**
+ * Reads recorded traffic in one pass: recordings, HAR files and journals, gzipped or not, merged in
+ * the order of their times.
+ */
+import { closeSync, readSync } from 'node:fs';
+import { basename } from 'node:path';
+import { CommandError } from '../commands/command-error.ts';
+import type { TrafficEvent, TrafficExchange } from '../commands/recorded-traffic.ts';
+import { many } from '../commands/table.ts';
+import { openPlain } from '../config/plain-file.ts';
+import { entryIn, type RequestEntry } from '../recording/journal-entry.ts';
+import { pathOf } from '../referee/har-feed.ts';
+import { exchangesOfHarFile } from './har-file.ts';
+import { linesOf, piecesOf } from './open-text.ts';
+import { lineOpening, type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
+
+export async function* readTraffic(
+  files: readonly string[],
+  onNotice: (line: string) => void,
+): AsyncGenerator<TrafficEvent> {
+  const heads: { readonly events: AsyncIterator<TrafficEvent>; event: TrafficEvent }[] = [];
+  for (const file of files) {
+    const events = eventsOf(file, onNotice);
+    const first = await events.next();
+    if (!first.done) heads.push({ events, event: first.value });
+  }
+  while (heads.length > 0) {
+    const [head] = heads.reduce(
+      (least, one, at): [(typeof heads)[number], number] =>
+        timeOf(one.event) < timeOf(least[0].event) ? [one, at] : least,
+      [heads[0] as (typeof heads)[number], 0] as [(typeof heads)[number], number],
+    );
+    yield head.event;
+    const next = await head.events.next();
+    if (next.done) heads.splice(heads.indexOf(head), 1);
+    else head.event = next.value;
+  }
+}
+
+/** True for a file that `smstwin record` wrote, and no archive of it. */
+export function isRecording(path: string): boolean {
+  try {
+    const file = openPlain(path);
+    const opening = Buffer.alloc(lineOpening.length);
+    readSync(file, opening, 0, opening.length, 0);
+    closeSync(file);
+    return opening.toString('latin1') === lineOpening;
+  } catch {
+    return false;
+  }
+}
+
+/** A cut comes as soon as its file is at it. */
+function timeOf(event: TrafficEvent): number {
+  return event === 'cut' ? Number.NEGATIVE_INFINITY : event.sentAt;
+}
+
+async function* eventsOf(
+  path: string,
+  onNotice: (line: string) => void,
+): AsyncGenerator<TrafficEvent> {
+  const pieces = piecesOf(path);
+  const first = await pieces.next();
+  if (first.done) throw new CommandError(2, `${path}: it is empty`);
+  const start = first.value.replace(/^\uFEFF/, '');
+  async function* all() {
+    yield start;
+    yield* pieces;
+  }
+  if (start.startsWith('{"journal":')) yield* eventsOfJournal(linesOf(all(), path), path);
+  else if (start.includes(lineOpening) && !/^\s*\{\s*"log"/.test(start))
+    yield* eventsOfRecording(linesOf(all(), path), path, onNotice);
+  else if (/^\s*\{/.test(start)) yield* exchangesOfHarFile(all(), path);
+  else throw new CommandError(2, `${path}: neither a recording, a HAR file nor a journal`);
+}
+
+async function* eventsOfRecording(
+  lines: AsyncIterable<string>,
+  path: string,
+  onNotice: (line: string) => void,
+): AsyncGenerator<TrafficExchange> {
+  let broken = 0;
+  for await (const text of lines) {
+    const line = readLine(text);
+    if (line !== undefined) yield exchangeOfLine(line);
+    else if (text.trim() !== '') broken++;
+  }
+  if (broken > 0) onNotice(`${basename(path)}: ${many(broken, 'line')} cannot be read; skipped`);
+}
+
+const forcing = ['status', 'refuse', 'reset', 'lost_request'];
+
+function exchangeOfLine(line: RecordedLine): TrafficExchange {
+  const { request, reply, fault, failure } = line;
+  const [path = '', query = ''] = request.path.split('?', 2);
+  const isForced = fault !== undefined && forcing.includes(fault);
+  return {
+    sentAt: Date.parse(line.sent),
+    answeredAt: Date.parse(line.answered),
+    host: '',
+    method: request.method,
+    path: pathOf(path),
+    query,
+    headers: request.headers,
+    showsCredential: true,
+    address: line.client,
+    body: bodyIn(request),
+    reply: reply && { status: reply.status, headers: reply.headers, body: bodyIn(reply) },
+    isForced,
+    isSeen:
+      reply !== undefined &&
+      failure === undefined &&
+      (fault === undefined || fault === 'delay' || fault === 'status'),
+  };
+}
+
+function bodyIn({ body, omitted }: RecordedBody): string | undefined {
+  return omitted === undefined ? (body ?? '') : undefined;
+}
+
+/** Operations that change nothing that a rule speaks of. */
+const harmless = /^(?:clock\.|sims\.(?:poll|receive)$|messages\.|outcomes\.|referee\.|faults\.)/;
+
+async function* eventsOfJournal(
+  lines: AsyncIterable<string>,
+  path: string,
+): AsyncGenerator<TrafficEvent> {
+  let number = 0;
+  let faults = 0;
+  for await (const text of lines) {
+    if (++number === 1) continue;
+    const entry = entryOf(text);
+    // A killed process may leave part of its last line.
+    if (entry === undefined && !text.endsWith('}')) continue;
+    if (entry === undefined) throw new CommandError(2, `${path}: line ${number} is damaged`);
+    if ('request' in entry) yield exchangeOfEntry(entry, faults > 0);
+    if (!('operation' in entry)) continue;
+    const { operation } = entry;
+    if (operation === 'faults.add') faults++;
+    else if (operation === 'faults.clear') faults = 0;
+    else if (!harmless.test(operation)) yield 'cut';
+    // A snapshot may bring faults along.
+    if (operation.startsWith('snapshot')) faults = Number.POSITIVE_INFINITY;
+  }
+}
+
+function entryOf(text: string): ReturnType<typeof entryIn> {
+  try {
+    return entryIn(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Its times are the service's own, to the millisecond. */
+function exchangeOfEntry({ at, request, reply }: RequestEntry, isForced: boolean): TrafficExchange {
+  const time = Date.parse(at);
+  const key = request.key_id ?? request.credential;
+  const { content_type: type, client_ip: address, body_base64: bytes } = request;
+  return {
+    sentAt: time,
+    answeredAt: time,
+    host: '',
+    method: request.method,
+    path: request.path,
+    query: request.query ?? '',
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(type !== undefined && { 'content-type': type }),
+    },
+    showsCredential: true,
+    ...(address !== undefined && { address }),
+    body:
+      bytes === undefined && request.content_encoding === undefined
+        ? (request.body ?? '')
+        : undefined,
+    reply: {
+      status: reply.status,
+      headers: { 'content-type': 'application/json', ...reply.headers },
+      body: reply.body,
+    },
+    isForced,
+    isSeen: reply.delivery?.cut === undefined,
+  };
+}

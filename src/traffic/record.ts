@@ -1,0 +1,80 @@
+/**
+ * A recording that runs: the proxy, and the file that it fills.
+ */
+import type { FaultSpec } from '../http/service/fault.ts';
+import { Faults } from '../http/service/faults.ts';
+import { checkAddress, listenError } from '../http/transport/transport.ts';
+import { Rng } from '../sim/rng.ts';
+import { lineOf } from './line-maker.ts';
+import { type Body, type Passed, RecordingProxy } from './proxy.ts';
+import { RecordingFile } from './recording-file.ts';
+import { type Redaction, Redactor } from './redaction.ts';
+import { Secrets, saltOf } from './secrets.ts';
+
+export interface RecordOptions {
+  readonly upstream: URL;
+  readonly out: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly redact?: readonly Redaction[];
+  readonly rotate?: number;
+  readonly faults?: readonly FaultSpec[];
+  /** Takes one line. */
+  readonly onNotice?: (line: string) => void;
+}
+
+export interface RunningRecording {
+  readonly baseUrl: string;
+  /** Finishes what is in flight and writes what waits. */
+  close(): Promise<void>;
+}
+
+export async function startRecording(options: RecordOptions): Promise<RunningRecording> {
+  const { upstream, out, host = '127.0.0.1', port = 0, redact = [] } = options;
+  const { rotate = Number.POSITIVE_INFINITY, onNotice = () => {} } = options;
+  checkAddress(port, host);
+  const file = new RecordingFile(out, rotate, onNotice);
+  const salt = saltOf(out);
+  const secrets = new Secrets(salt);
+  const redactor = new Redactor(salt, redact);
+  const faults = new Faults((label) => Rng.stream(1, label));
+  for (const spec of options.faults ?? []) faults.add(spec);
+  const proxy = new RecordingProxy({
+    upstream,
+    faults,
+    nameOf: (authorization) => secrets.credential(authorization).replace(/^.*[ \t]/, ''),
+    onPassed: (passed) =>
+      file.add({
+        bytes: sizeOf(passed),
+        line: () => JSON.stringify(lineOf(passed, secrets, redactor)),
+      }),
+  });
+  const { server } = proxy;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenError(error, port, host)));
+    server.listen({ port, host, exclusive: true }, resolve);
+  });
+  try {
+    await file.open();
+  } catch (error) {
+    await proxy.close();
+    throw error;
+  }
+  const address = server.address();
+  const shown = host.includes(':') ? `[${host}]` : host;
+  const bound = typeof address === 'object' && address !== null ? address.port : port;
+  return {
+    baseUrl: `http://${shown}:${bound}`,
+    close: async () => {
+      await proxy.close();
+      await file.close();
+    },
+  };
+}
+
+const headBytes = 1_024;
+
+function sizeOf({ requestBody, reply }: Passed): number {
+  const sizeOfBody = (body: Body) => (typeof body === 'number' ? 0 : body.length);
+  return headBytes + sizeOfBody(requestBody) + (reply === undefined ? 0 : sizeOfBody(reply.body));
+}

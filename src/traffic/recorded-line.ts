@@ -1,0 +1,70 @@
+/**
+ * One line of a recording: an exchange as it passed the proxy. A struck exchange names its fault;
+ * of a fault that let the request through, the reply is the service's own.
+ */
+import type { FaultKind } from '../http/service/fault.ts';
+
+export interface RecordedLine {
+  /** When the head of the request had arrived, and when the last byte of the reply had left. */
+  readonly sent: string;
+  readonly answered: string;
+  /** The digest of the client's address. */
+  readonly client: string;
+  readonly fault?: FaultKind['kind'];
+  readonly request: RecordedRequest;
+  /** Absent if no whole reply came. */
+  readonly reply?: RecordedReply;
+  /** Why there is none, or why the client did not see it. */
+  readonly failure?: string;
+}
+
+/** Bodies are decoded text; a body that is no text, or too long, is left out. */
+export interface RecordedBody {
+  readonly body?: string;
+  /** The bytes of a body that was left out. */
+  readonly omitted?: number;
+}
+
+export interface RecordedRequest extends RecordedBody {
+  readonly method: string;
+  /** As sent, with the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface RecordedReply extends RecordedBody {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Every recording begins so. */
+export const lineOpening = '{"sent":"';
+
+/** Undefined for any other text, such as a line that was cut off. */
+export function readLine(text: string): RecordedLine | undefined {
+  if (!text.startsWith(lineOpening)) return undefined;
+  try {
+    const line = JSON.parse(text) as RecordedLine;
+    const isLine =
+      isTime(line.sent) &&
+      isTime(line.answered) &&
+      typeof line.client === 'string' &&
+      isMessage(line.request) &&
+      typeof line.request.method === 'string' &&
+      typeof line.request.path === 'string' &&
+      (line.reply === undefined ||
+        (isMessage(line.reply) && typeof line.reply.status === 'number'));
+    return isLine ? line : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+}
+
+function isMessage(value: unknown): boolean {
+  const { headers, body = '' } = Object(value);
+  return typeof headers === 'object' && headers !== null && typeof body === 'string';
+}

@@ -1,0 +1,197 @@
+/**
+ * Replaces numbers and texts in a recording by others of the same form: the same input has the same
+ * replacement, a number stays as valid as it was, a text keeps its length in every unit. A number is
+ * permuted by its digits, so two numbers never get one replacement. All other bytes of a body stay
+ * as they are, so that equal replies stay equal and different ones different.
+ */
+import { createHmac } from 'node:crypto';
+import { isPhoneNumber } from '../sim/phone-number.ts';
+
+export const redactions = ['numbers', 'text'] as const;
+export type Redaction = (typeof redactions)[number];
+
+/** Fields of a send and of a Message body that hold a number, whatever its spelling. */
+const numberNames = ['to', 'from', 'from_number'];
+/** Fields that are never a text of people, wherever they are. */
+const plainValue =
+  /^(?:[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.Z+-]+)$/i;
+const e164InText = /(?<![\w-])(\+|%2B)([1-9]\d{5,14})(?![\w-])/gi;
+const longNumberInText = /(?<![\w+-])\d{7,15}(?![\w-])/g;
+/** A string of JSON with the colon of a key, or a bare number. */
+const token = /"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.eE+-]*/g;
+const shortestEcho = 4;
+/** The digits of a number that are replaced; those before them name country and network. */
+const replacedDigits = 7;
+
+export class Redactor {
+  readonly #salt: string;
+  readonly #numbers: boolean;
+  readonly #texts: boolean;
+
+  constructor(salt: string, what: readonly Redaction[]) {
+    this.#salt = salt;
+    this.#numbers = what.includes('numbers');
+    this.#texts = what.includes('text');
+  }
+
+  get isIdle(): boolean {
+    return !this.#numbers && !this.#texts;
+  }
+
+  path(path: string): string {
+    return this.#numbers ? this.#inText(path) : path;
+  }
+
+  /** The body of a request, and of its reply. `isList`: its texts may have any name. */
+  bodies(sent: string, replied: string, isList: boolean): readonly [string, string] {
+    if (this.isIdle) return [sent, replied];
+    const message = messageIn(sent);
+    const isEchoed = this.#texts && message !== undefined && message.length >= shortestEcho;
+    const echo = (value: string) =>
+      isEchoed ? value.replaceAll(message, this.text(message)) : value;
+    return [
+      this.#json(sent, (name, value) => this.#value(name, value, name === 'message')),
+      this.#json(replied, (name, value) =>
+        this.#value(name, echo(value), isList || name === 'message'),
+      ),
+    ];
+  }
+
+  #value(name: string, value: string, isText: boolean): string {
+    if (this.#numbers && numberNames.includes(name))
+      return value.replace(/\d{2,15}/g, (digits) => this.number(digits));
+    if (plainValue.test(value)) return value;
+    if (/^\+[1-9]\d{5,14}$/.test(value)) return this.#inText(value);
+    if (isText && this.#texts) return this.text(value);
+    return this.#inText(value, isText);
+  }
+
+  #inText(text: string, isForPeople = false): string {
+    if (!this.#numbers) return text;
+    const replaced = text.replace(
+      e164InText,
+      (_, plus: string, digits: string) => plus + this.number(digits),
+    );
+    return isForPeople
+      ? replaced.replace(longNumberInText, (digits) => this.number(digits))
+      : replaced;
+  }
+
+  /** Replaces the values of a JSON text in place; any other text is replaced letter by letter. */
+  #json(text: string, change: (name: string, value: string) => string): string {
+    if (text === '') return text;
+    if (!isJson(text)) return this.#texts ? this.text(text) : this.#inText(text, true);
+    let name = '';
+    return text.replace(token, (whole, content: string | undefined, colon: string | undefined) => {
+      if (content === undefined) {
+        const isNumber = this.#numbers && numberNames.includes(name) && /^\d{2,15}$/.test(whole);
+        return isNumber ? this.number(whole) : whole;
+      }
+      const quoted = `"${content}"`;
+      const value = content.includes('\\') ? String(JSON.parse(quoted)) : content;
+      if (colon !== undefined) {
+        name = value;
+        return whole;
+      }
+      const changed = change(name, value);
+      return changed === value ? whole : JSON.stringify(changed);
+    });
+  }
+
+  /** Another number with the same first digits, as valid as this one. */
+  number(digits: string): string {
+    const count = Math.min(replacedDigits, digits.length - 1);
+    const kept = digits.slice(0, digits.length - count);
+    const validity = validityOf(digits);
+    let found = digits;
+    // Walks the cycle of the permutation, so that equal replacements have equal originals.
+    do found = kept + this.#permuted(kept, found.slice(kept.length));
+    while (found !== digits && validityOf(found) !== validity);
+    return found;
+  }
+
+  /** A Feistel network on decimal digits. */
+  #permuted(kept: string, digits: string): string {
+    const half = digits.length >> 1;
+    let [left, right] = [digits.slice(0, half), digits.slice(half)];
+    for (let round = 0; round < 6; round++) {
+      const sum = Number(left) + this.#random(`${kept} ${digits.length} ${round} ${right}`);
+      const turned = String(sum % 10 ** left.length).padStart(left.length, '0');
+      [left, right] = [right, left === '' ? '' : turned];
+    }
+    return left + right;
+  }
+
+  /** Letters become letters and digits become digits; the rest stays. */
+  text(text: string): string {
+    for (let attempt = 0; attempt < 8; attempt++) {
+      const pad = this.#pad(`${attempt} ${text}`);
+      const replaced = text.replace(/\p{L}|\p{N}|\p{Extended_Pictographic}/gu, (character) =>
+        pad(character),
+      );
+      if (replaced !== text || !/[\p{L}\p{N}]/u.test(text)) return replaced;
+    }
+    return text;
+  }
+
+  #pad(seed: string): (character: string) => string {
+    let block: Uint8Array = new Uint8Array();
+    let [at, number] = [0, 0];
+    return (character) => {
+      if (at >= block.length) {
+        block = this.#hmac(`text ${number++} ${seed}`);
+        at = 0;
+      }
+      const drawn = block[at++] ?? 0;
+      const alphabet = alphabetOf(character);
+      return alphabet[drawn % alphabet.length] ?? character;
+    };
+  }
+
+  #random(of: string): number {
+    return this.#hmac(`number ${of}`).readUInt32BE(0);
+  }
+
+  #hmac(of: string): Buffer {
+    return createHmac('sha256', this.#salt).update(of).digest();
+  }
+}
+
+/** Characters that cost a message the same: GSM-7, the rest of the BMP, and beyond. */
+const alphabets: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/[0-9]/, [...'0123456789']],
+  [/[a-z]/, [...'abcdefghijklmnopqrstuvwxyz']],
+  [/[A-Z]/, [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ']],
+  [/[èéùìòÇØøÅåÆæßÉÄÖÑÜäöñüà]/, [...'èéùìòÇØøÅåÆæßÉÄÖÑÜäöñüà']],
+  [/[\u{10000}-\u{10ffff}]/u, [...'😀😁😂😃😄😅😆😇😈😉']],
+  [/[\u0080-\u07ff]/, [...'абвгдежзийклмнопрстуфхцчшщ']],
+  [/[\u0800-\uffff]/, [...'ぁあぃいぅうぇえぉおかがきぎくぐ']],
+];
+
+function alphabetOf(character: string): readonly string[] {
+  return alphabets.find(([pattern]) => pattern.test(character))?.[1] ?? [character];
+}
+
+function validityOf(digits: string): string {
+  const number = `+${digits}`;
+  if (isPhoneNumber(number, 'valid')) return 'valid';
+  return isPhoneNumber(number, 'possible') ? 'possible' : 'shape';
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function messageIn(sent: string): string | undefined {
+  try {
+    const { message } = Object(JSON.parse(sent));
+    return typeof message === 'string' ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
