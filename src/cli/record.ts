@@ -5,13 +5,16 @@ import { isAbsolute } from 'node:path';
 import { UsageError } from '../commands/command-error.ts';
 import { fileValue, webAddress } from '../commands/flag-values.ts';
 import { addFlags, type CommandIo, newCommand, readFlags, ValueError } from '../commands/flags.ts';
+import { type TlsFlags, tlsOf } from '../config/tls.ts';
 import { readFaultsFile } from '../config/world-file.ts';
 import { startRecording } from '../traffic/record.ts';
 import { type Redaction, redactions } from '../traffic/redaction.ts';
 import { hostValue, portValue, sizeValue } from './flag-values.ts';
 import { stopSignal } from './process.ts';
+import { writeAuthority } from './ready-file.ts';
+import { tlsFlags } from './serve-options.ts';
 
-interface RecordFlags {
+interface RecordFlags extends TlsFlags {
   readonly upstream?: string;
   readonly out?: string;
   readonly host: string;
@@ -55,14 +58,18 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
       about: 'faults that strike at the proxy: a list of what POST /control/faults takes',
       parse: fileValue,
     },
+    ...tlsFlags,
   ]);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const { upstream, out, faults, ...flags } = command.opts<RecordFlags>();
   if (upstream === undefined) throw new UsageError('--upstream is missing: name the service');
   if (out === undefined) throw new UsageError('--out is missing: name the file to record in');
   const notice = (line: string) => io.error(`smstwin record: ${line}\n`);
+  const tls = await tlsOf(flags, [flags.host]);
+  const authority = tls?.ca === undefined ? undefined : writeAuthority(tls.ca, out);
   const recording = await startRecording({
     ...flags,
+    tls,
     out,
     upstream: new URL(upstream),
     faults: faults === undefined ? [] : await readFaultsFile(faults),
@@ -71,6 +78,7 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
   io.out(
     `Recording ${recording.baseUrl} -> ${upstream} in ${isAbsolute(out) ? out : `./${out}`}\n`,
   );
+  if (authority !== undefined) io.out(`Clients must trust ${authority.path}\n`);
   const { stopped } = stopSignal();
   await stopped;
   setTimeout(() => process.exit(0), closeWithinMs).unref();

@@ -8,8 +8,13 @@
 
 import type { ClientRequest, IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer, Agent as HttpAgent, request as httpRequest } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import {
+  createServer as createTlsServer,
+  Agent as HttpsAgent,
+  request as httpsRequest,
+} from 'node:https';
 import type { Socket } from 'node:net';
+import type { TlsPair } from '../config/tls.ts';
 import type { FaultKind, FaultSubject } from '../http/service/fault.ts';
 import { recipientOf } from '../http/service/fault.ts';
 import { type Faults, forced, isHandled, malformed, type Strike } from '../http/service/faults.ts';
@@ -44,6 +49,7 @@ export type Body = Buffer | number;
 export interface ProxyOptions {
   readonly upstream: URL;
   readonly faults: Faults;
+  readonly tls?: TlsPair | undefined;
   /** The name of a credential, for faults that match on an account. */
   readonly nameOf: (authorization: string) => string;
   readonly onPassed: (passed: Passed) => void;
@@ -66,7 +72,10 @@ export class RecordingProxy {
   constructor(options: ProxyOptions) {
     this.#options = options;
     this.#needsRecipient = options.faults.list.some(({ spec }) => spec.match.to !== undefined);
-    const server = createServer({ requestTimeout: 0, keepAliveTimeout: idleMs });
+    const { tls } = options;
+    const bounds = { requestTimeout: 0, keepAliveTimeout: idleMs };
+    const server =
+      tls === undefined ? createServer(bounds) : createTlsServer({ ...bounds, ...tls });
     const take = (request: IncomingMessage, response: ServerResponse) =>
       this.#take(request, response);
     server.on('request', take);

@@ -1,6 +1,7 @@
 /**
  * A recording that runs: the proxy, and the file that it fills.
  */
+import type { TlsPair } from '../config/tls.ts';
 import type { FaultSpec } from '../http/service/fault.ts';
 import { Faults } from '../http/service/faults.ts';
 import { checkAddress, listenError } from '../http/transport/transport.ts';
@@ -19,6 +20,7 @@ export interface RecordOptions {
   readonly redact?: readonly Redaction[];
   readonly rotate?: number;
   readonly faults?: readonly FaultSpec[];
+  readonly tls?: TlsPair | undefined;
   /** Takes one line. */
   readonly onNotice?: (line: string) => void;
 }
@@ -42,6 +44,7 @@ export async function startRecording(options: RecordOptions): Promise<RunningRec
   const proxy = new RecordingProxy({
     upstream,
     faults,
+    tls: options.tls && { cert: options.tls.cert, key: options.tls.key },
     nameOf: (authorization) => secrets.credential(authorization).replace(/^.*[ \t]/, ''),
     onPassed: (passed) =>
       file.add({
@@ -64,7 +67,7 @@ export async function startRecording(options: RecordOptions): Promise<RunningRec
   const shown = host.includes(':') ? `[${host}]` : host;
   const bound = typeof address === 'object' && address !== null ? address.port : port;
   return {
-    baseUrl: `http://${shown}:${bound}`,
+    baseUrl: `${options.tls === undefined ? 'http' : 'https'}://${shown}:${bound}`,
     close: async () => {
       await proxy.close();
       await file.close();
