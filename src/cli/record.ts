@@ -55,7 +55,7 @@ export async function record(argv: readonly string[], io: CommandIo): Promise<nu
     },
     {
       flag: '--faults <file>',
-      about: 'faults that strike at the proxy: a list of what POST /control/faults takes',
+      about: 'faults that strike at the proxy: a list of faults as the control port takes them',
       parse: fileValue,
     },
     ...tlsFlags,

@@ -24,7 +24,7 @@ export async function readAssumptionsFile(
   return readChecked(path, flag, assumptionsSchema, ['assumptions']);
 }
 
-/** Reads a list of faults, each as `POST /control/faults` takes it. */
+/** Reads a list of faults, each as the control port takes it. */
 export async function readFaultsFile(path: string): Promise<readonly FaultOutput[]> {
   return readChecked(path, '--faults', z.array(faultInputSchema).max(mostFaults), []);
 }
