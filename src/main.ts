@@ -13,6 +13,10 @@ const subcommands: Readonly<
     summary: 'run the simulator',
     run: async (argv, io) => (await import('./cli/serve.ts')).serve(argv, io),
   },
+  fleet: {
+    summary: 'run several simulators behind HAProxy, on one address',
+    run: async (argv, io) => (await import('./cli/fleet.ts')).fleet(argv, io),
+  },
   conform: {
     summary: 'check a target rule by rule; without a base_url, a simulator of its own',
     run: async (argv, io) => (await import('./cli/conform.ts')).conform(argv, io),

@@ -144,7 +144,7 @@ export function serviceHandler(simulator: Live): ServiceHandler {
 }
 
 /** The URL for a client on this machine. */
-function urlOf(host: string, port: number, scheme = 'http'): string {
+export function urlOf(host: string, port: number, scheme = 'http'): string {
   const reachable = host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host;
   return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }

@@ -4,7 +4,7 @@
  * same names and shapes. Exceptions: the journal is `journalText()`, the stream of events is
  * `activity.listen`, and `health` has no method.
  */
-import { parseSettings, type Settings, type SettingsInput } from './config/settings.ts';
+import { parseSettings, type Settings, type SettingsInput, type Share } from './config/settings.ts';
 import type { ApiReply, ApiRequest, Delivery } from './http/service/messages.ts';
 import { InProcessFetch } from './http/transport/in-process-fetch.ts';
 import { accounts } from './operations/accounts.ts';
@@ -109,6 +109,8 @@ export interface InternalOptions extends SimulatorOptions {
   readonly hosting?: Worlds<Simulator> | undefined;
   /** Its id among these worlds. */
   readonly worldId?: string | undefined;
+  /** The ids of worlds that it draws, where several servers share them. */
+  readonly share?: Share | undefined;
   /** What its journal says of it. */
   readonly hosted?: HostedHeader | undefined;
 }
@@ -190,7 +192,7 @@ export class Simulator implements Live, Resumed {
             simulation: options.simulation,
             hosting: this.hosting,
           }),
-        { folder },
+        { folder, share: options.share },
       );
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound);

@@ -63,6 +63,15 @@ export function sizeValue(text: string): number {
   throw new ValueError('expected a size such as 64MiB or 1GiB, or unlimited');
 }
 
+/** Reads `0/3`: the first of three shards. */
+export function shardValue(text: string): { readonly index: number; readonly count: number } {
+  const [index = -1, count = 0] = /^\d{1,3}\/\d{1,3}$/.test(text)
+    ? text.split('/').map(Number)
+    : [];
+  if (index >= 0 && index < count) return { index, count };
+  throw new ValueError('expected i/N with i from 0 to N - 1, such as 0/3');
+}
+
 export function tokenValue(text: string): string {
   if (isControlToken(text)) return text;
   throw new ValueError(expectedToken);

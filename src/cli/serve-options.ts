@@ -12,6 +12,7 @@ import {
   logModes,
   retryAfterSeconds,
   type SettingsInput,
+  type Share,
 } from '../config/settings.ts';
 import { type ServedTls, type TlsFlags, tlsOf } from '../config/tls.ts';
 import { readAssumptionsFile, readWorldFile } from '../config/world-file.ts';
@@ -28,6 +29,7 @@ import {
   portValue,
   rateValue,
   seedValue,
+  shardValue,
   sizeValue,
   startTimeValue,
   tokenValue,
@@ -58,6 +60,8 @@ export interface ServeOptions {
   readonly journalDir?: string | undefined;
   /** The largest size of the journal, in bytes. */
   readonly journalMaxBytes?: number;
+  /** Which server of a fleet this is. */
+  readonly share?: Share | undefined;
 }
 
 /** The parsed values, by commander's attribute names. */
@@ -88,6 +92,7 @@ interface ServeFlags extends TlsFlags {
   readonly publicUrl?: string;
   readonly trustProxy?: boolean;
   readonly log: (typeof logModes)[number];
+  readonly shard?: Share;
 }
 
 /** Also of other commands that serve. */
@@ -225,6 +230,11 @@ export function addServeFlags(command: Command): void {
     ...tlsFlags,
     { flag: '--trust-proxy', about: 'read the client IP from X-Forwarded-For' },
     choice('--log <format>', 'log one line per request to stderr', logModes),
+    {
+      flag: '--shard <i/N>',
+      about: 'this is server i of N of a fleet, from 0: no two draw the same id for a world',
+      parse: shardValue,
+    },
   ]);
 }
 
@@ -264,6 +274,7 @@ export async function serveOptions(command: Command): Promise<ServeOptions> {
     journal: flags.journal,
     journalDir: flags.journalDir,
     ...(flags.journalMax !== undefined && { journalMaxBytes: flags.journalMax }),
+    ...(flags.shard !== undefined && { share: flags.shard }),
   };
 }
 

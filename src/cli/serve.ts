@@ -56,6 +56,7 @@ export async function serve(
     journal: options.journal,
     journalDir: options.journalDir,
     journalMaxBytes: options.journalMaxBytes,
+    share: options.share,
     onNotice: notice,
   });
   if (asked?.notice !== undefined) notice(asked.notice);

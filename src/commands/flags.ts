@@ -98,6 +98,39 @@ export function readFlags(
 }
 
 /**
+ * The flags that a command gets, from its command line and environment, for a child process that
+ * takes those of `taker`; `without` names flags that the child does not get.
+ */
+export function passedOn(
+  taker: Command,
+  command: Command,
+  argv: readonly string[],
+  env: CommandIo['env'],
+  without: readonly string[],
+): readonly string[] {
+  const given = [...environmentArguments(command.options, env), ...argv];
+  const passed: string[] = [];
+  for (let at = 0; at < given.length; at++) {
+    const text = given[at] ?? '';
+    const [name = ''] = text.split('=', 1);
+    const option = command.options.find(({ long }) => long === name);
+    const value = option?.required === true && text === name ? [given[++at] ?? ''] : [];
+    const isTaken = taker.options.some(({ long }) => long === name) && !without.includes(name);
+    if (isTaken) passed.push(text, ...value);
+  }
+  return passed;
+}
+
+/** The environment for a child process: it gets flags, and none of them a second time from here. */
+export function withoutFlags(env: CommandIo['env']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) =>
+      value === undefined || name.startsWith('SMSTWIN_') ? [] : [[name, value]],
+    ),
+  );
+}
+
+/**
  * The flag as the user gave it, by its attribute name: `--api-key`, or its variable if the value
  * came from the environment.
  */

@@ -214,3 +214,9 @@ function isOther(clock: unknown, mode: (typeof clockModes)[number]): boolean {
 function onlyWith(mode: (typeof clockModes)[number]): string {
   return `only a ${mode} clock takes it: set clock to "${mode}"`;
 }
+
+/** One of several servers that share the ids of worlds: number `index` of `count`, from 0. */
+export interface Share {
+  readonly index: number;
+  readonly count: number;
+}

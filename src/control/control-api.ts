@@ -30,11 +30,47 @@ import { servedOperations } from './documents.ts';
 import { controlHeaders, createGuard, type GuardOptions, type Refusal } from './guard.ts';
 import { errorReply, type Found, lookUpIn, shortened } from './look-up.ts';
 
+/** What answers on a control port. */
+export interface ControlAnswers {
+  /** True if the world exists; renews its lifetime. */
+  readonly hasWorld: (worldId: string) => boolean;
+  /** `worldId`: undefined for a request that names no world. */
+  readonly answer: (
+    found: Extract<Found, { readonly kind: 'row' }>,
+    request: ControlRequest,
+    worldId: string | undefined,
+  ) => ControlReply | Promise<ControlReply>;
+  /** Hides keys in a refusal, which may quote a path. */
+  readonly withoutKeys: (reply: ControlReply) => ControlReply;
+}
+
+/** The control port of a server with its worlds. */
+export function controlApi(simulator: Live, options: GuardOptions): Required<ControlService> {
+  const textsOf = (live: Live) => live.simulation.world.keyRing.texts;
+  return controlPort(options, {
+    hasWorld: (worldId) => simulator.hosting.use(worldId) !== undefined,
+    answer: ({ operation, id }, request, worldId) => {
+      const world = worldId === undefined ? undefined : simulator.hosting.get(worldId)?.simulator;
+      const live = world ?? simulator;
+      const texts = textsOf(live);
+      const reply = answer(operation, live, request, id);
+      if (operation.showsKeys === true) return reply;
+      return reply instanceof Promise
+        ? reply.then((late) => withoutKeys(late, texts))
+        : withoutKeys(reply, texts);
+    },
+    withoutKeys: (reply) => withoutKeys(reply, textsOf(simulator)),
+  });
+}
+
 /**
  * The control port's handler and its body limits: 0 for a caller that the guard refuses, otherwise
  * the limit of the operation.
  */
-export function controlApi(simulator: Live, options: GuardOptions): Required<ControlService> {
+export function controlPort(
+  options: GuardOptions,
+  answers: ControlAnswers,
+): Required<ControlService> {
   const guard = createGuard(options);
   const lookUp = lookUpIn(servedOperations);
 
@@ -43,31 +79,25 @@ export function controlApi(simulator: Live, options: GuardOptions): Required<Con
     if (isDashboardPath(request.path) && refusal?.status !== 403) return { kind: 'page' };
     return refusal === undefined ? lookUp(request) : { kind: 'refused', reply: refused(refusal) };
   };
-  const answerIn = (live: Live, request: ControlRequest) => {
+  const answerIn = (worldId: string | undefined, request: ControlRequest) => {
     const found = find(request);
     if (found.kind === 'page') return page(request);
-    const { texts } = live.simulation.world.keyRing;
-    if (found.kind === 'refused') return withoutKeys(found.reply, texts);
-    const reply = answer(found.operation, live, request, found.id);
-    if (found.operation.showsKeys === true) return reply;
-    return reply instanceof Promise
-      ? reply.then((late) => withoutKeys(late, texts))
-      : withoutKeys(reply, texts);
+    if (found.kind === 'refused') return answers.withoutKeys(found.reply);
+    return answers.answer(found, request, worldId);
   };
   return {
     headers: controlHeaders,
     control: (request) => {
       const address = addressIn(request.path);
-      if (address === undefined) return answerIn(simulator, request);
+      if (address === undefined) return answerIn(undefined, request);
       const refusal = guard(request);
       if (refusal !== undefined && refusal.status !== 401) return refused(refusal);
       const own = new ReaddressedControl(request, address.path);
       // Without the token, no reply tells whether the world exists, and none renews its lifetime.
-      if (refusal !== undefined) return answerIn(simulator, own);
-      const live = simulator.hosting.use(address.worldId);
-      return live === undefined
-        ? errorReply(404, 'not_found', unknownWorld(address.worldId).detail)
-        : answerIn(live, own);
+      if (refusal !== undefined) return answerIn(undefined, own);
+      return answers.hasWorld(address.worldId)
+        ? answerIn(address.worldId, own)
+        : errorReply(404, 'not_found', unknownWorld(address.worldId).detail);
     },
     intake: (request) => {
       const address = addressIn(request.path);
@@ -159,7 +189,7 @@ const statusOf: Readonly<Record<OperationRefused['code'], number>> = {
 };
 
 /** Rethrows a bug: the transport reports it and answers 500. */
-function failure(error: unknown): ControlReply {
+export function failure(error: unknown): ControlReply {
   if (!(error instanceof OperationRefused)) throw error;
   return errorReply(statusOf[error.code], error.code, error.message, error.path);
 }

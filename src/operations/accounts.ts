@@ -3,6 +3,7 @@
  */
 import { z } from 'zod';
 import { monthlyQuotaSchema, nameSchema } from '../config/world-schema.ts';
+import { sha256 } from '../recording/digest.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { keyPrefix } from '../sim/key-ring.ts';
 import type { Account, ApiKey } from '../sim/records.ts';
@@ -52,7 +53,12 @@ const keyViewSchema = z
     revoked_at: timeSchema.nullable(),
   })
   .meta({ id: 'Key' });
-const ownedKeySchema = keyViewSchema.extend({ account_id: z.uuid() }).meta({ id: 'OwnedKey' });
+const ownedKeySchema = keyViewSchema
+  .extend({
+    account_id: z.uuid(),
+    sha256: z.string().describe('The SHA-256 of the whole key, as in a snapshot.'),
+  })
+  .meta({ id: 'OwnedKey' });
 type AccountView = Readonly<z.output<typeof accountViewSchema>>;
 type KeyView = Readonly<z.output<typeof keyViewSchema>>;
 
@@ -113,6 +119,7 @@ export const accounts = {
   delete: defineOperation({
     name: 'accounts.delete',
     http: 'DELETE /control/accounts/{account_id}',
+    changesKeys: true,
     scope: 'owner',
     summary: 'Deletes an account with its keys, SIMs and messages.',
     recorded: true,
@@ -143,7 +150,11 @@ export const accounts = {
     output: z.strictObject({ keys: z.array(ownedKeySchema) }),
     run: ({ simulation }) =>
       [...simulation.world.accounts.values()].flatMap(({ accountId, keys }) =>
-        keys.map((key) => ({ ...keyView(key), account_id: accountId })),
+        keys.map((key) => ({
+          ...keyView(key),
+          account_id: accountId,
+          sha256: key.digest?.sha256 ?? sha256(key.key),
+        })),
       ),
     reply: (keys) => ({ keys }),
   }),
@@ -152,6 +163,7 @@ export const accounts = {
     name: 'accounts.createKey',
     http: 'POST /control/accounts/{account_id}/keys',
     showsKeys: true,
+    changesKeys: true,
     scope: 'owner',
     summary: 'A new key: the only time its full text is shown.',
     status: 201,
@@ -176,6 +188,7 @@ export const accounts = {
   revokeKey: defineOperation({
     name: 'accounts.revokeKey',
     http: 'DELETE /control/keys/{key_id}',
+    changesKeys: true,
     scope: 'owner',
     summary: 'Revokes a key. Revoking it again changes nothing.',
     recorded: true,

@@ -40,6 +40,10 @@ interface Described<Name extends string> {
   /** Noun and verb, such as `clock.advance`: the name in journals and OpenAPI. */
   readonly name: Name;
   readonly scope: Scope;
+  /** True if it concerns the whole server, and not one of its worlds. */
+  readonly ofServer?: true;
+  /** True if keys or worlds may be others afterwards: a fleet then routes anew. */
+  readonly changesKeys?: true;
   readonly summary: string;
   readonly description?: string;
   /** True if journals record and replay it; a text is its name in journals. */

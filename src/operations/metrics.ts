@@ -42,6 +42,7 @@ function* metricsOf(live: Live, { world }: z.output<typeof querySchema>) {
 export const metrics = defineOperation({
   name: 'simulator.metrics',
   http: 'GET /control/metrics',
+  ofServer: true,
   scope: 'merged',
   summary: 'Metrics: OpenMetrics if `Accept` names it, otherwise the text format of Prometheus.',
   description:

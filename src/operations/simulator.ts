@@ -16,6 +16,7 @@ export const simulator = {
   health: defineOperation({
     name: 'simulator.health',
     http: 'GET /control/health',
+    ofServer: true,
     scope: 'merged',
     summary:
       'Answers once both ports listen; 503 with the reason once a journal cannot be written.',
@@ -56,6 +57,7 @@ export const simulator = {
   reset: defineOperation({
     name: 'simulator.reset',
     http: 'POST /control/reset',
+    changesKeys: true,
     scope: 'all',
     summary:
       'Restores the world as it was at the start, clock included, and empties the log of requests.',
@@ -76,6 +78,7 @@ export const simulator = {
   shutdown: defineOperation({
     name: 'simulator.shutdown',
     http: 'POST /control/shutdown',
+    ofServer: true,
     scope: 'all',
     summary: 'Stops the simulator as SIGTERM does, after this reply.',
     status: 202,

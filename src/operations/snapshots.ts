@@ -64,6 +64,7 @@ export const snapshots = {
   restore: defineOperation({
     name: 'snapshots.restore',
     http: 'PUT /control/snapshot',
+    changesKeys: true,
     scope: 'local',
     summary: 'Continues from a snapshot as if its simulator had never stopped.',
     input: inputSchema,

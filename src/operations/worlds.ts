@@ -77,6 +77,7 @@ const viewSchema = z
       .meta({ title: 'Expires (real time)' })
       .describe('ISO 8601 UTC, in real time; null: never.')
       .nullable(),
+    messages: z.int().min(0).describe('Messages that it holds.'),
   })
   .meta({ id: 'World' });
 type View = Readonly<z.output<typeof viewSchema>>;
@@ -89,6 +90,7 @@ export const worlds = {
   list: defineOperation({
     name: 'worlds.list',
     http: 'GET /control/worlds',
+    ofServer: true,
     scope: 'merged',
     summary: 'The worlds that were created and still exist.',
     output: z.strictObject({ worlds: z.array(viewSchema) }),
@@ -102,6 +104,8 @@ export const worlds = {
     name: 'worlds.create',
     http: 'POST /control/worlds',
     showsKeys: true,
+    ofServer: true,
+    changesKeys: true,
     scope: 'owner',
     summary: 'Creates an isolated world.',
     description:
@@ -127,6 +131,7 @@ export const worlds = {
     name: 'worlds.get',
     http: 'GET /control/worlds/{world_id}',
     showsKeys: true,
+    ofServer: true,
     scope: 'owner',
     summary:
       'One world, as its creation answered; `default` is the one that the server started with.',
@@ -143,6 +148,8 @@ export const worlds = {
   delete: defineOperation({
     name: 'worlds.delete',
     http: 'DELETE /control/worlds/{world_id}',
+    ofServer: true,
+    changesKeys: true,
     scope: 'owner',
     summary: 'Deletes a world with everything in it.',
     refusals: [409],
@@ -153,6 +160,8 @@ export const worlds = {
     name: 'worlds.fork',
     http: 'POST /control/worlds/{world_id}/fork',
     showsKeys: true,
+    ofServer: true,
+    changesKeys: true,
     scope: 'owner',
     summary:
       'Copies a world at this instant or an earlier one, clock included. The copy has its own keys.',
@@ -228,7 +237,8 @@ function withOwnWords<T>(act: () => T): T {
 
 function viewOf(world: HostedWorld<Live>): View {
   const { worldId, name } = world;
-  return { world_id: worldId, name, ...urlsOf(world), expires_at: expiryText(world) };
+  const messages = world.simulator.simulation.world.messages.size;
+  return { world_id: worldId, name, ...urlsOf(world), expires_at: expiryText(world), messages };
 }
 
 /** The view with the URLs for a client that reached the control port by this `Host`. */
@@ -257,7 +267,7 @@ function startKeys(simulator: Live): (key: ApiKey) => boolean {
     key.revokedAtMs === undefined && (fresh.world.keys.has(key.keyId) || isForked(key));
 }
 
-function hostUrl(baseUrl: string, worldId: string): string {
+export function hostUrl(baseUrl: string, worldId: string): string {
   if (baseUrl === '') return '';
   const { protocol, port } = new URL(baseUrl);
   const name = protocol === 'https:' ? `${worldId}.world.localhost` : `${worldId}.localhost`;

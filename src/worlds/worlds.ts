@@ -4,7 +4,12 @@
  * A request to the first world costs a look at its path and host; once there are other worlds, also
  * a look-up of its key.
  */
-import { inheritedSettings, type Settings, type SettingsInput } from '../config/settings.ts';
+import {
+  inheritedSettings,
+  type Settings,
+  type SettingsInput,
+  type Share,
+} from '../config/settings.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { routes } from '../http/service/routes.ts';
 import type { Checkpointed } from '../recording/checkpoint-state.ts';
@@ -85,6 +90,7 @@ interface HostOptions {
   readonly most?: number;
   /** Records each world in a journal of its own. */
   readonly folder?: JournalFolder | undefined;
+  readonly share?: Share | undefined;
 }
 
 export class Worlds<S extends WorldSimulator> {
@@ -92,6 +98,7 @@ export class Worlds<S extends WorldSimulator> {
   readonly #most: number;
   readonly #make: Make<S>;
   readonly #folder: JournalFolder | undefined;
+  readonly #share: Share;
   readonly #byId = new Map<string, Entry<S>>();
   readonly #byName = new Map<string, Entry<S>>();
   readonly #keys = new KeyDirectory<Entry<S>>();
@@ -104,9 +111,14 @@ export class Worlds<S extends WorldSimulator> {
   #lastAnswered: S;
 
   /** `make` creates the simulator of a further world. */
-  constructor(first: S, make: Make<S>, { most = mostWorlds, folder }: HostOptions = {}) {
+  constructor(
+    first: S,
+    make: Make<S>,
+    { most = mostWorlds, folder, share = { index: 0, count: 1 } }: HostOptions = {},
+  ) {
     this.#most = most;
     this.#folder = folder;
+    this.#share = share;
     this.#first = first;
     this.#make = make;
     this.#lastAnswered = first;
@@ -325,7 +337,7 @@ export class Worlds<S extends WorldSimulator> {
   #nameFor({ name }: WorldOptions): [worldId: string, name: string] {
     refuseMore(this.#byId.size, this.#most, 'worlds');
     if (name !== undefined && (name === firstWorldId || this.#byName.has(name))) {
-      throw new OperationRefused('conflict', `a world is called ${name} already`, 'name');
+      throw nameInUse(name);
     }
     const worldId = this.#newId();
     return [worldId, name ?? worldId];
@@ -334,7 +346,11 @@ export class Worlds<S extends WorldSimulator> {
   #newId(): string {
     let worldId: string;
     do worldId = this.#drawId();
-    while (this.#byId.has(worldId) || this.#byName.has(worldId));
+    while (
+      this.#drawn % this.#share.count !== this.#share.index ||
+      this.#byId.has(worldId) ||
+      this.#byName.has(worldId)
+    );
     return worldId;
   }
 
@@ -420,6 +436,10 @@ function hasKeyOf(entry: Entry<WorldSimulator>, { authorization }: ApiRequest): 
   return entry.simulator.simulation.world.keyRing.findHeader(authorization) !== undefined;
 }
 
-function keyInUse(path?: string): OperationRefused {
+export function keyInUse(path?: string): OperationRefused {
   return new OperationRefused('conflict', 'another world has this key', path);
+}
+
+export function nameInUse(name: string): OperationRefused {
+  return new OperationRefused('conflict', `a world is called ${name} already`, 'name');
 }

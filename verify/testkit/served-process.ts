@@ -48,6 +48,21 @@ export class ServedProcess {
     );
   }
 
+  /** `smstwin fleet` with the same file; without the probe. `env`: more of its environment. */
+  static startFleet(
+    folder: string,
+    flags: readonly string[] = [],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<ServedProcess> {
+    return ServedProcess.#started(folder, flags, (all) =>
+      fork(program, ['fleet', ...all], {
+        env: { ...process.env, ...env },
+        execArgv: ['--import', 'tsx'],
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      }),
+    );
+  }
+
   /** The same with a command line, as users type it; without the probe. */
   static byCommand(folder: string, line: string, cwd: string): Promise<ServedProcess> {
     return ServedProcess.#started(folder, [], (flags) => {

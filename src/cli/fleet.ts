@@ -1,0 +1,104 @@
+/**
+ * `smstwin fleet`: several `serve` processes behind HAProxy, on one base URL and one control URL.
+ */
+import { UsageError } from '../commands/command-error.ts';
+import { duration, wholeNumber } from '../commands/flag-values.ts';
+import {
+  addFlags,
+  type CommandIo,
+  newCommand,
+  passedOn,
+  readFlags,
+  withoutFlags,
+} from '../commands/flags.ts';
+import { banner } from './banner.ts';
+import { portValue } from './flag-values.ts';
+import { stopSignal } from './process.ts';
+import { prepareReadyFile, writeAuthority, writeReadyFile } from './ready-file.ts';
+import { addServeFlags, serveOptions } from './serve-options.ts';
+
+interface FleetFlags {
+  readonly shards: number;
+  readonly shardTimeout: number;
+  readonly statsPort?: number;
+}
+
+const mostShards = 64;
+const exitWithinMs = 4_900;
+
+/** Flags that the fleet sets for its shards, or keeps for itself. */
+const own = [
+  ...['--host', '--port', '--control-host', '--control-port', '--no-control', '--ready-file'],
+  ...['--public-url', '--trust-proxy', '--journal-dir', '--shard', '--control-allowed-host'],
+  ...['--tls', '--tls-cert', '--tls-key', '--tls-name'],
+];
+
+export async function fleet(argv: readonly string[], io: CommandIo): Promise<number> {
+  const command = newCommand(
+    'fleet',
+    'Run several simulators behind HAProxy, on one address. Takes the flags of `serve`, too.',
+    io,
+  );
+  addFlags(command, [
+    {
+      flag: '--shards <n>',
+      about: 'processes to start',
+      parse: wholeNumber(1, mostShards),
+      fallback: 2,
+    },
+    {
+      flag: '--shard-timeout <duration>',
+      about: 'how long requests wait for a shard that starts again; then 503',
+      parse: duration({ mostMs: 600_000, expected: 'a duration up to 10 minutes, such as 10s' }),
+      fallback: 10_000,
+      shown: '10s',
+    },
+    { flag: '--stats-port <port>', about: "port of HAProxy's page", parse: portValue },
+  ]);
+  addServeFlags(command);
+  if (readFlags(command, argv, io.env) === 'answered') return 0;
+  const flags = command.opts<FleetFlags>();
+  const options = await serveOptions(command);
+  if (options.journal !== undefined) {
+    throw new UsageError('--journal records one process: use --journal-dir');
+  }
+  const env = withoutFlags(io.env);
+  const { findHaproxy } = await import('../fleet/haproxy.ts');
+  findHaproxy(env);
+  if (options.readyFile !== undefined) prepareReadyFile(options.readyFile);
+  const { Fleet } = await import('../fleet/fleet.ts');
+  const { stopped, stop } = stopSignal();
+  const taker = newCommand('serve', '', io);
+  addServeFlags(taker);
+  const started = await Fleet.start({
+    shards: flags.shards,
+    program: { file: process.execPath, argv: [...process.execArgv, process.argv[1] ?? ''] },
+    flags: passedOn(taker, command, argv, io.env, own),
+    env,
+    host: options.host,
+    port: options.port,
+    control: options.control,
+    publicUrl: options.publicUrl,
+    tls: options.tls,
+    trustProxy: options.settings.trustProxy === true,
+    journalDir: options.journalDir,
+    shardTimeoutMs: flags.shardTimeout,
+    statsPort: flags.statsPort,
+    notice: (line) => io.error(`smstwin: ${line}\n`),
+    onLine: (line) => io.error(`${line}\n`),
+    onShutdown: stop,
+  });
+  const { ca } = options.tls ?? {};
+  const authority = ca === undefined ? undefined : writeAuthority(ca, options.readyFile);
+  const served = {
+    ...started.readyFile,
+    ...(authority !== undefined && { tls_ca_file: authority.path }),
+  };
+  if (options.readyFile !== undefined) writeReadyFile(options.readyFile, served);
+  io.out(banner(served, options, io));
+  await stopped;
+  setTimeout(() => process.exit(0), exitWithinMs).unref();
+  await started.stop();
+  authority?.release();
+  return 0;
+}

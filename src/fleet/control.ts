@@ -1,0 +1,362 @@
+/**
+ * The control port of the fleet. It declares nothing of its own: it walks the table of operations,
+ * and each declaration says whether an operation goes to all shards, to one of them, or is joined
+ * from the answers of all.
+ */
+import { type ControlAnswers, failure } from '../control/control-api.ts';
+import { errorReply } from '../control/look-up.ts';
+import type { ControlReply, ControlRequest } from '../http/transport/transport.ts';
+import { nounOf, type Operation } from '../operations/define.ts';
+import { routeOf } from '../operations/table.ts';
+import { hostUrl } from '../operations/worlds.ts';
+import { sha256 } from '../recording/digest.ts';
+import { type OperationRefused, refuseMore } from '../sim/operation-refused.ts';
+import { prefixOf } from '../worlds/address.ts';
+import { firstWorldId, keyInUse, mostWorlds, nameInUse } from '../worlds/worlds.ts';
+import type { Answer, Asked } from './ask.ts';
+import type { Haproxy } from './haproxy.ts';
+import { joinedEvents, joinedMetrics, passedReply } from './replies.ts';
+import type { Routes, WorldView } from './routes.ts';
+import { type Shard, ShardUnavailable } from './shard.ts';
+
+type Found = Parameters<ControlAnswers['answer']>[0];
+
+/** What the fleet is made of. */
+export interface Parts {
+  readonly shards: readonly [Shard, ...Shard[]];
+  readonly routes: Routes;
+  readonly haproxy: Haproxy;
+}
+
+/** A first world that spans all shards. */
+export interface WideWorld {
+  answer(found: Found, request: ControlRequest): Promise<ControlReply>;
+}
+
+export interface ControlOptions {
+  /** The URLs for a client that reached the control port by this `Host`. */
+  readonly urlsFor: (host: string | undefined) => {
+    readonly baseUrl: string;
+    readonly controlUrl: string;
+  };
+  readonly wide?: WideWorld | undefined;
+  /** `--max-messages` of each world, where that of a shard is a part of it. */
+  readonly maxMessages?: number | undefined;
+  readonly onShutdown: () => void;
+}
+
+/** Numbers of messages that are this old still decide where a new world goes. */
+const countsAgeMs = 1_000;
+const healthWithinMs = 2_000;
+
+export class FleetControl implements ControlAnswers {
+  readonly #parts: Parts;
+  readonly #options: ControlOptions;
+  /** Names and keys of worlds that are being created. */
+  readonly #reserved = new Set<string>();
+  /** How many worlds each shard is creating. */
+  readonly #creating = new Map<Shard, number>();
+  #counts: ReadonlyMap<Shard, number> = new Map();
+  #countedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: Parts, options: ControlOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  readonly hasWorld = (worldId: string): boolean =>
+    worldId === firstWorldId || this.#parts.routes.shardOf(worldId) !== undefined;
+
+  /** The shards hide the keys in what they answer. */
+  readonly withoutKeys = (reply: ControlReply): ControlReply => reply;
+
+  readonly answer = async (
+    found: Found,
+    request: ControlRequest,
+    worldId: string | undefined,
+  ): Promise<ControlReply> => {
+    try {
+      const { operation } = found;
+      const named = worldId === firstWorldId ? undefined : worldId;
+      const isOfServer = named === undefined || nounOf(operation.name) === 'worlds';
+      if (operation.ofServer === true && isOfServer) return await this.#onServer(found, request);
+      const { shards, routes } = this.#parts;
+      const { wide } = this.#options;
+      if (named === undefined && wide !== undefined) return await wide.answer(found, request);
+      const shard = named === undefined ? shards[0] : routes.shardOf(named);
+      return await this.#inWorld(shard ?? shards[0], found, request, named);
+    } catch (error) {
+      if (!(error instanceof ShardUnavailable)) return failure(error);
+      return errorReply(503, 'unavailable', error.message);
+    }
+  };
+
+  /** One world on one shard: the shard's own reply. */
+  async #inWorld(
+    shard: Shard,
+    { operation }: Found,
+    request: ControlRequest,
+    worldId: string | undefined,
+  ): Promise<ControlReply> {
+    const asked = askedOf(request, worldId === undefined ? '' : prefixOf(worldId));
+    if (operation.contentType === 'text/event-stream') return openEvents([shard], asked);
+    const answer = await shard.ask(asked);
+    if (operation.changesKeys === true && worldId !== undefined) {
+      await this.#parts.routes.readKeysOf(worldId);
+    }
+    if (operation.name !== 'simulator.state' || answer.status !== 200) return passedReply(answer);
+    const { baseUrl } = this.#options.urlsFor(request.headers['host']);
+    const base = worldId === undefined ? baseUrl : `${baseUrl}${prefixOf(worldId)}`;
+    return changedReply(answer, (state: object) => ({ ...state, base_url: base }));
+  }
+
+  async #onServer(found: Found, request: ControlRequest): Promise<ControlReply> {
+    const { operation, id } = found;
+    const { shards, routes } = this.#parts;
+    switch (operation.scope) {
+      case 'all':
+        setImmediate(this.#options.onShutdown);
+        return { status: 202, body: JSON.stringify({ status: 'stopping' }) };
+      case 'merged':
+        if (operation.contentType !== undefined) return this.#metrics(askedOf(request));
+        return nounOf(operation.name) === 'worlds' ? this.#worlds(request) : this.#health();
+      default: {
+        const shard = id === undefined ? undefined : (routes.shardOf(id) ?? shards[0]);
+        if (operation.status === 201) return this.#newWorld(operation, shard, request);
+        const answer = await (shard ?? shards[0]).ask(askedOf(request));
+        if (operation.verb === 'DELETE' && answer.status < 300) await routes.forget(id ?? '');
+        return this.#withUrls(answer, request);
+      }
+    }
+  }
+
+  /** `at`: where it must be, as it is a copy of a world there. */
+  async #newWorld(
+    operation: Operation,
+    at: Shard | undefined,
+    request: ControlRequest,
+  ): Promise<ControlReply> {
+    const { routes } = this.#parts;
+    const given = jsonOf(request);
+    const names = namesIn(given);
+    refuseMore(routes.size, mostWorlds, 'worlds');
+    for (const { reservation, refusal } of names) {
+      const isTaken =
+        this.#reserved.has(reservation) ||
+        (reservation.startsWith('key:')
+          ? routes.hasKey(reservation.slice(4))
+          : routes.hasName(reservation.slice(5)));
+      if (isTaken) throw refusal;
+    }
+    for (const { reservation } of names) this.#reserved.add(reservation);
+    const shard = at ?? (await this.#emptiest());
+    this.#creating.set(shard, (this.#creating.get(shard) ?? 0) + 1);
+    try {
+      const answer = await shard.ask(this.#withMaxMessages(operation, askedOf(request), given));
+      if (answer.status === 201) {
+        await routes.readWorld(shard, JSON.parse(answer.body) as WorldView);
+      }
+      return this.#withUrls(answer, request);
+    } catch (error) {
+      // It may have been created, but nobody will know its id.
+      if (error instanceof ShardUnavailable) void routes.readShard(shard).catch(() => {});
+      throw error;
+    } finally {
+      for (const { reservation } of names) this.#reserved.delete(reservation);
+      this.#creating.set(shard, (this.#creating.get(shard) ?? 1) - 1);
+    }
+  }
+
+  /** A world inherits the settings of its shard, which holds a part of the messages. */
+  #withMaxMessages(operation: Operation, asked: Asked, given: unknown): Asked {
+    const { maxMessages } = this.#options;
+    const isCreated = operation.target === undefined;
+    if (maxMessages === undefined || !isCreated || typeof given !== 'object') return asked;
+    return { ...asked, body: JSON.stringify({ max_messages: maxMessages, ...given }) };
+  }
+
+  /** The shard with the fewest messages; of equal ones, that with the fewest worlds. */
+  async #emptiest(): Promise<Shard> {
+    const { shards, routes } = this.#parts;
+    if (performance.now() - this.#countedMs > countsAgeMs) {
+      this.#countedMs = performance.now();
+      this.#counts = new Map(
+        await Promise.all(
+          shards.map(async (shard): Promise<[Shard, number]> => {
+            // A shard that starts again is no place for a new world.
+            if (shard.state !== 'ready') return [shard, Number.POSITIVE_INFINITY];
+            await routes.readShard(shard);
+            const { path } = routeOf('simulator.state');
+            const state = await shard.read<{ retention: { held: number } }>(path);
+            const own = routes.worlds.filter((world) => world.shard === shard);
+            const inWorlds = own.reduce((sum, { messages }) => sum + messages, 0);
+            return [shard, state.retention.held + inWorlds];
+          }),
+        ),
+      );
+    }
+    const worldsOn = new Map<Shard, number>(this.#creating);
+    for (const { shard } of routes.worlds) worldsOn.set(shard, (worldsOn.get(shard) ?? 0) + 1);
+    const burdenOf = (shard: Shard) =>
+      [this.#counts.get(shard) ?? 0, worldsOn.get(shard) ?? 0] as const;
+    return shards.reduce((best, shard) => {
+      const [messages, worlds] = burdenOf(shard);
+      const [least, fewest] = burdenOf(best);
+      return messages < least || (messages === least && worlds < fewest) ? shard : best;
+    }, shards[0]);
+  }
+
+  async #worlds(request: ControlRequest): Promise<ControlReply> {
+    const { shards, routes } = this.#parts;
+    await Promise.all(shards.map((shard) => routes.readShard(shard)));
+    const worlds = routes.worlds.map(({ shard: _, keys: __, ...view }) =>
+      this.#viewFor(view, request.headers['host']),
+    );
+    return { status: 200, body: JSON.stringify({ worlds }) };
+  }
+
+  async #metrics(asked: Asked): Promise<ControlReply> {
+    const answers = await Promise.all(this.#parts.shards.map((shard) => shard.ask(asked)));
+    const refusals = answers.filter(({ status }) => status !== 200);
+    // One shard alone knows the world that the query names.
+    const found = refusals.length < answers.length ? answers : answers.slice(0, 1);
+    const [first] = found.filter(({ status }) => status === 200 || found.length === 1);
+    if (first === undefined || first.status !== 200) return passedReply(answers[0] as Answer);
+    const texts = answers.map(({ status, body }) => (status === 200 ? body : ''));
+    return passedReply({ ...first, body: joinedMetrics(texts) });
+  }
+
+  async #health(): Promise<ControlReply> {
+    const { shards, haproxy } = this.#parts;
+    const { path } = routeOf('simulator.health');
+    const failures = haproxy.isReady ? [] : ['HAProxy is starting again'];
+    const states = await Promise.all(
+      shards.map(async (shard) => {
+        const { index, state, pid } = shard;
+        if (state !== 'ready') failures.push(`shard ${index} is ${state}`);
+        else {
+          const asked = { method: 'GET', path };
+          const answer = await shard
+            .askNow(asked, AbortSignal.timeout(healthWithinMs))
+            .catch(() => undefined);
+          if (answer === undefined) failures.push(`shard ${index} does not answer`);
+          else if (answer.status !== 200) failures.push(`shard ${index}: ${messageOf(answer)}`);
+        }
+        return { shard: index, state, pid };
+      }),
+    );
+    const body =
+      failures.length === 0
+        ? { status: 'ok', shards: states }
+        : { error: { code: 'unavailable', message: failures.join('; ') }, shards: states };
+    return { status: failures.length === 0 ? 200 : 503, body: JSON.stringify(body) };
+  }
+
+  #withUrls(answer: Answer, request: ControlRequest): ControlReply {
+    if (answer.status >= 300 || answer.body === '') return passedReply(answer);
+    return changedReply(answer, (view: WorldView) => this.#viewFor(view, request.headers['host']));
+  }
+
+  #viewFor<V extends { readonly world_id: string }>(view: V, host: string | undefined): V {
+    const { baseUrl, controlUrl } = this.#options.urlsFor(host);
+    const prefix = view.world_id === firstWorldId ? '' : prefixOf(view.world_id);
+    const base = `${baseUrl}${prefix}`;
+    return {
+      ...view,
+      base_url: base,
+      host_url: hostUrl(base, view.world_id),
+      control_url: `${controlUrl}${prefix}`,
+    };
+  }
+}
+
+/** The same request for a shard. `prefix`: that of its world. */
+export function askedOf(request: ControlRequest, prefix = ''): Asked {
+  const { method, path, query, headers, body } = request;
+  const passed = ['accept', 'content-type', 'last-event-id'].flatMap((name) => {
+    const value = headers[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+  return {
+    method,
+    path: `${prefix}${path}${query === '' ? '' : `?${query}`}`,
+    headers: Object.fromEntries(passed),
+    body,
+  };
+}
+
+/** The events of these shards as one stream. */
+export async function openEvents(shards: readonly Shard[], asked: Asked): Promise<ControlReply> {
+  const { 'last-event-id': lastId, ...headers } = asked.headers ?? {};
+  const ids = lastId?.split('.') ?? [];
+  const leaving = new AbortController();
+  const streams = await Promise.all(
+    shards.map((shard, at) => {
+      const id = ids[at];
+      const own = { ...headers, ...(id !== undefined && { 'last-event-id': id }) };
+      return shard.open({ ...asked, headers: own }, leaving.signal);
+    }),
+  );
+  for (const stream of streams) {
+    if (stream.statusCode === 200) continue;
+    let body = '';
+    for await (const piece of stream) body += String(piece);
+    leaving.abort();
+    return passedReply({ status: stream.statusCode ?? 0, headers: stream.headers, body });
+  }
+  return joinedEvents(streams, () => leaving.abort(), ids);
+}
+
+export function changedReply<T>(answer: Answer, change: (value: T) => unknown): ControlReply {
+  const body = JSON.stringify(change(JSON.parse(answer.body) as T));
+  return passedReply({ ...answer, body });
+}
+
+/** The body as JSON; undefined if it is none: the shard says what is wrong. */
+export function jsonOf({ body }: ControlRequest): unknown {
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+  try {
+    return text === '' ? {} : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+interface NameInWorld {
+  readonly reservation: string;
+  readonly refusal: OperationRefused;
+}
+
+/** What a new world must have for itself in the whole fleet: its name, and the keys that it names. */
+function namesIn(given: unknown): readonly NameInWorld[] {
+  const { name, world } = (given ?? {}) as {
+    readonly name?: unknown;
+    readonly world?: {
+      readonly accounts?: readonly { readonly keys?: readonly { readonly key?: unknown }[] }[];
+    };
+  };
+  const names: NameInWorld[] = [];
+  if (typeof name === 'string') {
+    names.push({ reservation: `name:${name}`, refusal: nameInUse(name) });
+  }
+  for (const [at, account] of listOf(world?.accounts).entries()) {
+    for (const [place, each] of listOf(account?.keys).entries()) {
+      if (typeof each?.key !== 'string') continue;
+      const refusal = keyInUse(`world.accounts[${at}].keys[${place}].key`);
+      names.push({ reservation: `key:${sha256(each.key)}`, refusal });
+    }
+  }
+  return names;
+}
+
+function listOf<T>(value: readonly T[] | undefined): readonly T[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function messageOf({ body }: Answer): string {
+  try {
+    return (JSON.parse(body) as { error: { message: string } }).error.message;
+  } catch {
+    return body.slice(0, 200);
+  }
+}

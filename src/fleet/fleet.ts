@@ -1,0 +1,239 @@
+/**
+ * Starts the processes of a fleet, watches them, and stops them in order. Each shard is a `serve`
+ * process; HAProxy takes the requests of clients to the shard that has their world or account.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isLoopback } from '../commands/flag-values.ts';
+import type { TlsPair } from '../config/tls.ts';
+import { controlPort } from '../control/control-api.ts';
+import { nodeTransport } from '../http/transport/open-transport.ts';
+import type { Transport } from '../http/transport/transport.ts';
+import { urlOf } from '../ports.ts';
+import { FleetControl } from './control.ts';
+import { freePort } from './free-port.ts';
+import { Haproxy } from './haproxy.ts';
+import type { RouterPlan } from './haproxy-config.ts';
+import { Routes } from './routes.ts';
+import { type Ready, Shard } from './shard.ts';
+
+export interface FleetOptions {
+  readonly shards: number;
+  /** Starts `serve`, without its flags. */
+  readonly program: { readonly file: string; readonly argv: readonly string[] };
+  /** The flags of every shard. */
+  readonly flags: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly host: string;
+  readonly port: number;
+  readonly control:
+    | {
+        readonly host: string;
+        readonly port: number;
+        readonly token?: string;
+        readonly allowedHosts?: readonly string[];
+      }
+    | false;
+  readonly publicUrl: string | undefined;
+  /** The certificate and its key, if the base URL is HTTPS. */
+  readonly tls: TlsPair | undefined;
+  readonly trustProxy: boolean;
+  readonly journalDir: string | undefined;
+  readonly shardTimeoutMs: number;
+  readonly statsPort: number | undefined;
+  readonly notice: (line: string) => void;
+  /** Gets the shards' own lines, such as those of `--log`. */
+  readonly onLine: (line: string) => void;
+  readonly onShutdown: () => void;
+}
+
+const loopback = '127.0.0.1';
+const watchMs = 1_000;
+/** Worlds are listed at most this often to see which have expired. */
+const expiryPauseMs = 1_000;
+const controlCloseMs = 1_000;
+
+export class Fleet {
+  readonly #options: FleetOptions;
+  readonly #folder: string;
+  #shards: readonly Shard[] = [];
+  #haproxy: Haproxy | undefined;
+  #control: Transport | undefined;
+  #watching: NodeJS.Timeout | undefined;
+  #ready: Ready | undefined;
+
+  private constructor(options: FleetOptions) {
+    this.#options = options;
+    this.#folder = mkdtempSync(join(tmpdir(), 'smstwin-fleet-'));
+  }
+
+  /** Resolves once all shards, HAProxy and the control port answer. */
+  static async start(options: FleetOptions): Promise<Fleet> {
+    const fleet = new Fleet(options);
+    try {
+      await fleet.#start();
+    } catch (error) {
+      await fleet.stop();
+      throw error;
+    }
+    return fleet;
+  }
+
+  /** The content of its ready file; the control URL is null without a control port. */
+  get readyFile() {
+    if (this.#ready === undefined) throw new Error('the fleet has not started');
+    return this.#ready;
+  }
+
+  /** Finishes the requests in flight, then stops the shards. */
+  async stop(): Promise<void> {
+    clearInterval(this.#watching);
+    await this.#haproxy?.stop();
+    await Promise.all(this.#shards.map((shard) => shard.stop()));
+    await this.#control?.close(controlCloseMs);
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async #start(): Promise<void> {
+    const options = this.#options;
+    const { host, control } = options;
+    const port = await freePort(options.port, host);
+    const baseUrl = options.publicUrl ?? urlOf(host, port, this.#scheme);
+    this.#shards = await this.#startShards(baseUrl);
+    const [first, ...others] = this.#shards;
+    if (first === undefined) throw new Error('a fleet has a shard');
+    const plan: RouterPlan = {
+      folder: this.#folder,
+      bind: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+      shards: this.#shards.map(({ address }) => address),
+      tls: options.tls && `${options.tls.cert}\n${options.tls.key}\n`,
+      wide: false,
+      trustProxy: options.trustProxy,
+      shardTimeoutMs: options.shardTimeoutMs,
+      statsPort: options.statsPort,
+    };
+    const haproxy = new Haproxy(plan, options.env, options.notice);
+    this.#haproxy = haproxy;
+    await haproxy.start();
+    const routes = new Routes(haproxy);
+    await Promise.all(this.#shards.map((shard) => routes.readShard(shard)));
+    for (const shard of this.#shards) {
+      const held = { map: 'held' as const, key: shard.name };
+      shard.onEnded = () => haproxy.change([{ ...held, value: '1' }]);
+      shard.onAgain = async () => {
+        await routes.readShard(shard);
+        await haproxy.change([{ ...held, value: undefined }]);
+      };
+    }
+    let controlUrl: string | undefined;
+    if (control !== false) {
+      const answers = new FleetControl(
+        { shards: [first, ...others], routes, haproxy },
+        {
+          urlsFor: (asked) => this.#urlsFor(asked, baseUrl, port, controlUrl ?? ''),
+          onShutdown: options.onShutdown,
+        },
+      );
+      const service = controlPort({ ...control, token: control.token }, answers);
+      this.#control = await nodeTransport(service, {
+        onInternalError: (error) => options.notice(String(error)),
+        heldLimitBytes: 512 * 1024 ** 2,
+      });
+      controlUrl = urlOf(control.host, await this.#control.listen(control.port, control.host));
+    }
+    this.#ready = {
+      ...first.ready,
+      base_url: baseUrl,
+      control_url: (controlUrl ?? null) as string,
+      pid: process.pid,
+    };
+    this.#watch(routes);
+  }
+
+  async #startShards(baseUrl: string): Promise<readonly Shard[]> {
+    const {
+      shards: count,
+      program,
+      flags,
+      env,
+      journalDir,
+      control,
+      notice,
+      onLine,
+    } = this.#options;
+    const started: Shard[] = [];
+    let next = 0;
+    // Each start keeps a core busy.
+    const startSome = async () => {
+      for (let index = next++; index < count; index = next++) {
+        const folder = journalDir === undefined ? undefined : join(journalDir, `shard-${index}`);
+        if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o700 });
+        const own = [
+          ...['--host', loopback, '--control-host', loopback, '--public-url', baseUrl],
+          // HAProxy overwrites `X-Forwarded-For`.
+          ...['--trust-proxy', '--shard', `${index}/${count}`],
+          ...(folder === undefined ? [] : ['--journal-dir', folder]),
+        ];
+        started[index] = await Shard.start(
+          {
+            index,
+            token: control === false ? undefined : control.token,
+            timeoutMs: this.#options.shardTimeoutMs,
+            notice,
+          },
+          {
+            file: program.file,
+            argv: [...program.argv, 'serve', ...flags, ...own],
+            env,
+            folder: this.#folder,
+            onLine: (line) => onLine(line.replace(/^smstwin: /, `smstwin: shard ${index}: `)),
+          },
+        );
+      }
+    };
+    const starts = Array.from({ length: Math.min(count, availableParallelism()) }, startSome);
+    const results = await Promise.allSettled(starts);
+    this.#shards = started.filter((shard) => shard !== undefined);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+    return started;
+  }
+
+  #watch(routes: Routes): void {
+    let readMs = Date.now();
+    let isBusy = false;
+    const look = async () => {
+      await Promise.all(this.#shards.map((shard) => shard.check()));
+      const { nextExpiryMs } = routes;
+      const now = Date.now();
+      if (nextExpiryMs === undefined || now < nextExpiryMs || now < readMs + expiryPauseMs) return;
+      readMs = now;
+      const ready = this.#shards.filter(({ state }) => state === 'ready');
+      await Promise.all(ready.map((shard) => routes.readShard(shard)));
+    };
+    this.#watching = setInterval(() => {
+      if (isBusy) return;
+      isBusy = true;
+      void look()
+        .catch((error) => this.#options.notice(String(error)))
+        .finally(() => {
+          isBusy = false;
+        });
+    }, watchMs);
+  }
+
+  get #scheme(): string {
+    return this.#options.tls === undefined ? 'http' : 'https';
+  }
+
+  #urlsFor(asked: string | undefined, baseUrl: string, port: number, controlUrl: string) {
+    if (asked === undefined) return { baseUrl, controlUrl };
+    const { hostname } = new URL(`http://${asked}`);
+    const bare = hostname.replace(/^\[|\]$/g, '');
+    const isOurName = this.#options.publicUrl !== undefined || isLoopback(bare);
+    return {
+      baseUrl: isOurName ? baseUrl : urlOf(bare, port, this.#scheme),
+      controlUrl: `http://${asked}`,
+    };
+  }
+}

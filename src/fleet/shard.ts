@@ -1,0 +1,314 @@
+/**
+ * One shard: a `serve` process that is started again when it ends, or one that runs elsewhere
+ * (`--join`). Operations wait while it starts.
+ */
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { CommandError } from '../commands/command-error.ts';
+import type { ReadyNumbers } from '../operations/ready-numbers.ts';
+import { routeOf } from '../operations/table.ts';
+import { firstWorldId } from '../worlds/worlds.ts';
+import { type Answer, type Asked, ask, open, Unanswered } from './ask.ts';
+import { Child } from './child.ts';
+import { freePort } from './free-port.ts';
+import { shardName } from './haproxy-config.ts';
+
+/** What a ready file says. */
+export interface Ready extends ReadyNumbers {
+  readonly base_url: string;
+  readonly control_url: string;
+  readonly pid: number;
+  readonly seed: number;
+}
+
+export interface ShardOptions {
+  readonly index: number;
+  readonly token: string | undefined;
+  readonly timeoutMs: number;
+  readonly notice: (line: string) => void;
+}
+
+/** How a process of this shard is started. */
+export interface Launch {
+  readonly file: string;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** For its ready file. */
+  readonly folder: string;
+  /** Gets its other lines on stderr. */
+  readonly onLine: (line: string) => void;
+}
+
+/** `resuming`: it listens, and the fleet brings it up to date. */
+export type ShardState = 'starting' | 'resuming' | 'ready' | 'silent' | 'stopped';
+
+export class ShardUnavailable extends Error {}
+
+const startWithinMs = 600_000;
+const pauseMs = 10;
+const restartPauseMs = 500;
+const stopWithinMs = 4_500;
+const silentAfterMs = 2_000;
+const loopback = '127.0.0.1';
+const mostStarts = 3;
+/** The exit code of `serve` for a port in use. */
+const portInUse = 3;
+
+export class Shard {
+  readonly index: number;
+  readonly #options: ShardOptions;
+  readonly #launch: Launch | undefined;
+  #child: Child | undefined;
+  #ready: Ready;
+  /** Its ports, which HAProxy and the fleet keep when it starts again. */
+  #ports: readonly string[] = [];
+  /** Where HAProxy reaches it. */
+  #address = '';
+  #state: ShardState = 'starting';
+  #errors: string[] = [];
+  #whenReady: Promise<void> = Promise.resolve();
+  #isStopping = false;
+  /** Called when the process has ended, and again when it runs again, before it counts as ready. */
+  onEnded: () => Promise<void> = async () => {};
+  onAgain: () => Promise<void> = async () => {};
+
+  private constructor(options: ShardOptions, ready: Ready, launch?: Launch) {
+    this.index = options.index;
+    this.#options = options;
+    this.#ready = ready;
+    this.#launch = launch;
+  }
+
+  static async start(options: ShardOptions, launch: Launch): Promise<Shard> {
+    const unknown = { base_url: '', control_url: '', pid: 0, seed: 0, accounts: [], pool: [] };
+    const shard = new Shard(options, unknown, launch);
+    await shard.#startOnFreePorts();
+    shard.#state = 'ready';
+    void shard.#watch();
+    return shard;
+  }
+
+  /** A process that runs elsewhere. */
+  static async join(
+    options: ShardOptions,
+    urls: { readonly base_url: string; readonly control_url: string },
+  ): Promise<Shard> {
+    const shard = new Shard(options, { ...urls, pid: 0, seed: 0, accounts: [], pool: [] });
+    shard.#address = new URL(urls.base_url).host;
+    const first = await shard.#read<Pick<Ready, 'accounts' | 'pool'>>(
+      routeOf('worlds.get', firstWorldId).path,
+    );
+    const { seed } = await shard.#read<Pick<Ready, 'seed'>>(routeOf('simulator.state').path);
+    shard.#ready = { ...shard.#ready, ...first, ...urls, seed };
+    shard.#state = 'ready';
+    return shard;
+  }
+
+  get name(): string {
+    return shardName(this.index);
+  }
+
+  get state(): ShardState {
+    return this.#state;
+  }
+
+  get ready(): Ready {
+    return this.#ready;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  get address(): string {
+    return this.#address;
+  }
+
+  /**
+   * Asks its control port. A request that was not read is repeated until the shard is there; one
+   * that may have been is only if it changes nothing. Throws a ShardUnavailable.
+   */
+  async ask(asked: Asked): Promise<Answer> {
+    return this.#untilThere(asked, (own) => ask(this.#ready.control_url, own));
+  }
+
+  async open(asked: Asked, signal: AbortSignal): Promise<IncomingMessage> {
+    return this.#untilThere(asked, (own) => open(this.#ready.control_url, own, signal));
+  }
+
+  /** Reads JSON from its control port. */
+  async read<T>(path: string): Promise<T> {
+    return read<T>(await this.ask({ method: 'GET', path }), path);
+  }
+
+  /** As `read`, while it does not count as ready. */
+  async #read<T>(path: string): Promise<T> {
+    const asked = this.#withToken({ method: 'GET', path });
+    return read<T>(await ask(this.#ready.control_url, asked), path);
+  }
+
+  /** Asks it while it does not count as ready. */
+  askNow(asked: Asked, signal?: AbortSignal): Promise<Answer> {
+    return ask(this.#ready.control_url, this.#withToken(asked), signal);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#state = 'stopped';
+    await this.#child?.stop('SIGTERM', stopWithinMs);
+  }
+
+  /** Notes whether it answers. */
+  async check(): Promise<void> {
+    if (this.#state !== 'ready' && this.#state !== 'silent') return;
+    const signal = AbortSignal.timeout(silentAfterMs);
+    let answers = true;
+    try {
+      await this.askNow(routeOf('clock.state'), signal);
+    } catch {
+      answers = false;
+    }
+    const { notice, index } = this.#options;
+    if (!answers && this.#state === 'ready') {
+      this.#state = 'silent';
+      notice(`shard ${index} does not answer; its requests wait`);
+    } else if (answers && this.#state === 'silent') {
+      this.#state = 'ready';
+      notice(`shard ${index} answers again`);
+    }
+  }
+
+  async #untilThere<T>(asked: Asked, act: (own: Asked) => Promise<T>): Promise<T> {
+    const until = performance.now() + this.#options.timeoutMs;
+    for (;;) {
+      try {
+        await this.#within(until);
+        return await act(this.#withToken(asked));
+      } catch (error) {
+        if (!(error instanceof Unanswered)) throw error;
+        const mayRepeat = !error.isSent || asked.method === 'GET';
+        if (mayRepeat && performance.now() < until && !this.#isStopping) await pause(pauseMs);
+        else {
+          throw new ShardUnavailable(
+            error.isSent
+              ? `shard ${this.index} ended during this operation: it may have happened`
+              : this.#late,
+          );
+        }
+      }
+    }
+  }
+
+  get #late(): string {
+    return `shard ${this.index} did not come back within ${this.#options.timeoutMs} ms`;
+  }
+
+  async #within(until: number): Promise<void> {
+    if (this.#state !== 'starting') return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const ms = until - performance.now();
+      timer = setTimeout(() => reject(new ShardUnavailable(this.#late)), ms);
+    });
+    await Promise.race([this.#whenReady, late]).finally(() => clearTimeout(timer));
+  }
+
+  #withToken(asked: Asked): Asked {
+    const { token } = this.#options;
+    if (token === undefined) return asked;
+    return { ...asked, headers: { ...asked.headers, authorization: `Bearer ${token}` } };
+  }
+
+  /** The shard says the fleet's base URL and not its own, so its ports are chosen here. */
+  async #startOnFreePorts(): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const [port, control] = [await freePort(0, loopback), await freePort(0, loopback)];
+      this.#ports = ['--port', `${port}`, '--control-port', `${control}`];
+      this.#address = `${loopback}:${port}`;
+      try {
+        return await this.#start();
+      } catch (error) {
+        const isTaken = error instanceof CommandError && error.exitCode === portInUse;
+        if (!isTaken || attempt === mostStarts) throw error;
+      }
+    }
+  }
+
+  async #start(): Promise<void> {
+    const launch = this.#launch;
+    if (launch === undefined) return;
+    const readyFile = join(launch.folder, `${this.name}.json`);
+    rmSync(readyFile, { force: true });
+    this.#errors = [];
+    const child = new Child({
+      ...launch,
+      argv: [...launch.argv, ...this.#ports, '--ready-file', readyFile],
+      onLine: (line) => {
+        this.#errors = [...this.#errors.slice(-9), line];
+        if (this.#state === 'ready') launch.onLine(line);
+      },
+    });
+    this.#child = child;
+    const until = performance.now() + startWithinMs;
+    while (!existsSync(readyFile)) {
+      if (child.hasEnded || performance.now() > until) {
+        child.signal('SIGKILL');
+        const how = await child.ended;
+        const [last = how] = this.#errors.slice(-1);
+        const code = Number(/^exit code (\d+)$/.exec(how)?.[1] ?? 1);
+        throw new CommandError(
+          code,
+          `shard ${this.index}: ${last.replace(/^smstwin serve: /, '')}`,
+        );
+      }
+      await pause(pauseMs);
+    }
+    this.#ready = JSON.parse(readFileSync(readyFile, 'utf8')) as Ready;
+    rmSync(readyFile, { force: true });
+  }
+
+  /** Starts it again, on its ports, whenever it ends. */
+  async #watch(): Promise<void> {
+    for (;;) {
+      const how = await this.#child?.ended;
+      if (this.#isStopping) return;
+      this.#state = 'starting';
+      let isThere = () => {};
+      this.#whenReady = new Promise((resolve) => {
+        isThere = resolve;
+      });
+      const { notice, index, timeoutMs } = this.#options;
+      notice(
+        `shard ${index} ended (${how}); its requests wait up to ${timeoutMs} ms for its return`,
+      );
+      await this.onEnded();
+      while (!(await this.#startedAgain()) && !this.#isStopping) await pause(restartPauseMs);
+      if (this.#isStopping) return;
+      this.#state = 'resuming';
+      await this.onAgain();
+      this.#state = 'ready';
+      isThere();
+      notice(`shard ${index} runs again`);
+    }
+  }
+
+  async #startedAgain(): Promise<boolean> {
+    try {
+      await this.#start();
+      return true;
+    } catch (error) {
+      this.#options.notice(error instanceof Error ? error.message : String(error));
+      return false;
+    }
+  }
+}
+
+function read<T>({ status, body }: Answer, path: string): T {
+  if (status === 200) return JSON.parse(body) as T;
+  throw new CommandError(1, `${path} was answered ${status}: ${body.slice(0, 300)}`);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
