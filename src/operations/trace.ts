@@ -5,10 +5,11 @@
 import { z } from 'zod';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
 import { type Exchange, messageIdOf, requestIdOf } from '../referee/exchange.ts';
-import { judging } from '../referee/judge.ts';
+import type { Intents } from '../referee/intents.ts';
+import { judging, type RefereeReport } from '../referee/judge.ts';
 import { readingOf } from '../referee/recorded-feed.ts';
 import { isoTime } from '../sim/iso-time.ts';
-import { messageHistory } from '../sim/message.ts';
+import { type HistoryEntry, messageHistory } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { timeSchema } from './duration.ts';
 import { exchangeViewSchema, faultOf } from './exchange-view.ts';
@@ -57,105 +58,145 @@ type Trace = z.output<typeof traceSchema>;
 
 const mostRequests = 100;
 
+/** The exchanges of one intent. */
+interface IntentExchanges {
+  /** The first exchange that was asked for; undefined if the record does not have it. */
+  readonly asked: Exchange | undefined;
+  readonly messageId: string | undefined;
+  /** Its sends. For a request of no intent: the equal requests of its caller. */
+  readonly attempts: readonly Exchange[];
+  /** Reads of its message, unless a read was asked for: that is an attempt. */
+  readonly reads: readonly Exchange[];
+}
+
 export function* traceOf(
   live: Live,
-  { number, message_id: given }: z.output<typeof traceQuerySchema>,
+  { number, message_id: givenId }: z.output<typeof traceQuerySchema>,
 ): Generator<undefined, Trace> {
   const { exchangeRecord, simulation } = live;
   const { messages, keyRing } = simulation.world;
-  if ((number === undefined) === (given === undefined)) {
+  if ((number === undefined) === (givenId === undefined)) {
     throw new OperationRefused('invalid', 'expected number or message_id', 'number');
   }
-  const asked = given === undefined ? undefined : find('message_id', live, given).messageId;
+  const askedId = givenId === undefined ? undefined : find('message_id', live, givenId).messageId;
   const exchanges = yield* readingOf(exchangeRecord, keyRing.texts);
-  const { intents, rules } = yield* judging(exchanges, { isPartial: true });
-  const isAsked = (one: Exchange) =>
-    asked === undefined
-      ? one.number === number
-      : messageIdOf(one) === asked && one.endpoint !== 'read';
-  const one = exchanges.find(isAsked);
-  if (one === undefined && asked === undefined) {
+  const report = yield* judging(exchanges, { isPartial: true });
+  const { asked, messageId, attempts, reads } = exchangesOfIntent(report, number, askedId);
+  if (asked === undefined && askedId === undefined) {
     throw new OperationRefused('not_found', `the record has no request ${number}`);
   }
-  const intent = one && intents.all.find(({ attempts }) => attempts.includes(one));
-  const all = one === undefined ? [] : (intent?.attempts ?? exchanges.filter(isLike(one)));
-  const attempts = closest(all, one);
-  const messageId = asked ?? all.map(messageIdOf).find((id) => id !== undefined);
   const message = messageId === undefined ? undefined : messages.get(messageId);
-  const reads =
-    messageId === undefined || one?.endpoint === 'read'
-      ? []
-      : closest(
-          exchanges.filter(
-            ({ endpoint, target }) => endpoint === 'read' && target.includes(messageId),
-          ),
-        );
-  const shown = new Set([...attempts, ...reads].map((each) => each.number));
-  const firstNumber = exchangeRecord.first[0]?.number ?? 0;
-  const asEvent = (each: Exchange, at: number) =>
-    requestEvent(each, exchangeRecord.first[each.number - firstNumber], at > 0);
-  const events: Event[] = [
-    ...attempts.map((each) => asEvent(each, all.indexOf(each))),
-    ...reads.map((each) => asEvent(each, 0)),
-    ...(message === undefined ? [] : messageHistory(message)).map(({ status, at }) => ({
-      ...nothing,
-      at,
-      kind: 'status' as const,
-      text: status,
-    })),
-    ...rules.flatMap(({ id, findings }) =>
-      findings.flatMap(({ what, exchanges: proof }): Event[] => {
-        const last = proof.at(-1);
-        if (last === undefined || !shown.has(last.number)) return [];
-        const place = { at: isoTime(last.atMs), number: last.number };
-        return [{ ...nothing, ...place, kind: 'finding', text: `${id}: ${what}` }];
-      }),
+  const shownAttempts = closestTo(asked, attempts);
+  const shownReads = closestTo(reads[0], reads);
+  const recordedFirst = exchangeRecord.first;
+  const recordedOf = (exchange: Exchange) =>
+    recordedFirst[exchange.number - (recordedFirst[0]?.number ?? 0)];
+  const events = [
+    ...shownAttempts.map((attempt) =>
+      requestEvent(attempt, recordedOf(attempt), attempts[0] !== attempt),
     ),
+    ...shownReads.map((read) => requestEvent(read, recordedOf(read), false)),
+    ...(message === undefined ? [] : messageHistory(message).map(statusEvent)),
+    ...findingEvents(report, new Set([...shownAttempts, ...shownReads])),
   ];
-  const to = one?.body?.['to'];
+  const to = asked?.body?.['to'];
   return {
-    account: message?.account.name ?? one?.accountName ?? null,
-    what: one === undefined ? null : `${one.method} ${one.target}`,
+    account: message?.account.name ?? asked?.accountName ?? null,
+    what: asked === undefined ? null : `${asked.method} ${asked.target}`,
     to: message?.to ?? (typeof to === 'string' ? to : null),
-    request_id: message?.requestId || ((one && requestIdOf(one)) ?? null),
+    request_id: message?.requestId || ((asked && requestIdOf(asked)) ?? null),
     message_id: messageId ?? null,
     events: events.sort((a, b) => Date.parse(a.at) - Date.parse(b.at) || order(a) - order(b)),
-    omitted: all.length - attempts.length,
+    omitted: attempts.length - shownAttempts.length,
   };
 }
 
-const nothing = { number: null, reply: null, seen: true, fault: null, retry_after_ms: null };
+function exchangesOfIntent(
+  { exchanges, intents }: RefereeReport,
+  number: number | undefined,
+  askedId: string | undefined,
+): IntentExchanges {
+  const isAsked = (exchange: Exchange) =>
+    askedId === undefined
+      ? exchange.number === number
+      : messageIdOf(exchange) === askedId && exchange.endpoint !== 'read';
+  const asked = exchanges.find(isAsked);
+  const attempts = asked === undefined ? [] : attemptsLike(asked, exchanges, intents);
+  const messageId = askedId ?? attempts.map(messageIdOf).find((id) => id !== undefined);
+  if (messageId === undefined || asked?.endpoint === 'read') {
+    return { asked, messageId, attempts, reads: [] };
+  }
+  const reads = exchanges.filter(
+    ({ endpoint, target }) => endpoint === 'read' && target.includes(messageId),
+  );
+  return { asked, messageId, attempts, reads };
+}
+
+/** The attempts of its intent; without an intent, the equal requests of its caller. */
+function attemptsLike(
+  asked: Exchange,
+  exchanges: readonly Exchange[],
+  intents: Intents,
+): readonly Exchange[] {
+  const intent = intents.all.find(({ attempts }) => attempts.includes(asked));
+  if (intent !== undefined) return intent.attempts;
+  const { caller, method, target } = asked;
+  return exchanges.filter(
+    (other) => other.caller === caller && other.method === method && other.target === target,
+  );
+}
+
+/** At most `mostRequests` exchanges around this one. */
+function closestTo(
+  center: Exchange | undefined,
+  exchanges: readonly Exchange[],
+): readonly Exchange[] {
+  const index = center === undefined ? 0 : exchanges.indexOf(center);
+  const first = Math.min(index - mostRequests / 2, exchanges.length - mostRequests);
+  return exchanges.slice(Math.max(0, first)).slice(0, mostRequests);
+}
+
+const noRequest = { number: null, reply: null, seen: true, fault: null, retry_after_ms: null };
+
+function requestEvent(
+  exchange: Exchange,
+  recorded: RecordedExchange | undefined,
+  isRepeated: boolean,
+): Event {
+  return {
+    at: isoTime(exchange.atMs),
+    kind: requestKind(exchange, isRepeated),
+    number: exchange.number,
+    reply: exchange.status,
+    seen: exchange.isSeen,
+    fault: recorded === undefined ? null : faultOf(recorded),
+    retry_after_ms: exchange.retryAfterMs ?? null,
+    text: null,
+  };
+}
+
+function requestKind({ endpoint, method, status }: Exchange, isRepeated: boolean): Event['kind'] {
+  if (endpoint === 'read') return 'read';
+  if (status === 200 && method === 'POST') return 'replay';
+  return isRepeated ? 'retry' : 'request';
+}
+
+function statusEvent({ status, at }: HistoryEntry): Event {
+  return { ...noRequest, at, kind: 'status', text: status };
+}
+
+/** The findings whose last exchange is shown. */
+function findingEvents({ rules }: RefereeReport, shown: ReadonlySet<Exchange>): readonly Event[] {
+  return rules.flatMap(({ id, findings }) =>
+    findings.flatMap(({ what, exchanges }): Event[] => {
+      const last = exchanges.at(-1);
+      if (last === undefined || !shown.has(last)) return [];
+      const place = { at: isoTime(last.atMs), number: last.number };
+      return [{ ...noRequest, ...place, kind: 'finding', text: `${id}: ${what}` }];
+    }),
+  );
+}
 
 function order({ kind }: Event): number {
   return ['request', 'retry', 'replay', 'read', 'status', 'finding'].indexOf(kind);
-}
-
-/** Repeated requests of a caller that belong to no intent. */
-function isLike({ caller, method, target }: Exchange) {
-  return (other: Exchange) =>
-    other.caller === caller && other.method === method && other.target === target;
-}
-
-function closest(all: readonly Exchange[], one = all[0]): readonly Exchange[] {
-  const at = one === undefined ? 0 : all.indexOf(one);
-  const first = Math.min(at - mostRequests / 2, all.length - mostRequests);
-  return all.slice(Math.max(0, first)).slice(0, mostRequests);
-}
-
-function requestEvent(
-  one: Exchange,
-  recorded: RecordedExchange | undefined,
-  isAgain: boolean,
-): Event {
-  const isReplay = one.status === 200 && one.endpoint !== 'read' && one.method === 'POST';
-  return {
-    at: isoTime(one.atMs),
-    kind: one.endpoint === 'read' ? 'read' : isReplay ? 'replay' : isAgain ? 'retry' : 'request',
-    number: one.number,
-    reply: one.status,
-    seen: one.isSeen,
-    fault: recorded === undefined ? null : faultOf(recorded),
-    retry_after_ms: one.retryAfterMs ?? null,
-    text: null,
-  };
 }
