@@ -32,25 +32,32 @@ export function isEnduranceOnly(metric: string): boolean {
 
 const shape =
   /^(p\d{1,2}(?:\.\d+)?|max|mean|rps|errors|cpu|growth|loss|probe_p99|probe_max)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s|x|%)?$/;
-const msPerUnit: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000 };
+
+/** What one of a unit is worth in the unit of the figure. */
+type Units = Readonly<Record<string, number>>;
+
+const timeUnits: Units = { us: 0.001, ms: 1, s: 1_000 };
+const cpuUnits: Units = { us: 1, x: 1 };
+const shareUnits: Units = { '%': 0.01 };
+const countUnits: Units = { '': 1 };
+
+function unitsOf(metric: string): Units {
+  if (metric.startsWith('p') || metric === 'max' || metric === 'mean') return timeUnits;
+  if (metric === 'growth' || metric === 'loss') return shareUnits;
+  return metric === 'cpu' ? cpuUnits : countUnits;
+}
 
 export function sloValue(text: string): Slo {
   const match = shape.exec(text.replaceAll(' ', ''));
-  const [, metric = '', relation = '', digits = '', unit] = match ?? [];
-  const isTime = metric.startsWith('p') || metric === 'max' || metric === 'mean';
-  const isShare = metric === 'growth' || metric === 'loss';
-  const isUnitRight = isTime
-    ? unit !== undefined && unit in msPerUnit
-    : metric === 'cpu'
-      ? unit === 'us' || unit === 'x'
-      : unit === (isShare ? '%' : undefined);
-  if (match === null || !isUnitRight) {
+  const [, metric = '', relation = '', digits = '', unit = ''] = match ?? [];
+  const factor = unitsOf(metric)[unit];
+  if (match === null || factor === undefined) {
     throw new ValueError(
       "expected a threshold such as 'p99<50ms', 'max<1s', 'rps>10000', 'errors<1', 'cpu<1.5x' " +
         "or 'cpu<30us'; of endurance 'growth<15%', 'loss<10%', 'probe_p99<25ms' or 'probe_max<1s'",
     );
   }
-  const bound = Number(digits) * (isTime ? (msPerUnit[unit ?? ''] ?? 1) : isShare ? 0.01 : 1);
+  const bound = Number(digits) * factor;
   const isMet = (figures: Figures): boolean => {
     const value = figureOf(metric, unit, figures);
     return value !== undefined && holds(value, relation, bound);
@@ -58,7 +65,7 @@ export function sloValue(text: string): Slo {
   return { text, metric, isMet };
 }
 
-function figureOf(metric: string, unit: string | undefined, figures: Figures): number | undefined {
+function figureOf(metric: string, unit: string, figures: Figures): number | undefined {
   switch (metric) {
     case 'max':
       return figures.maxMs;

@@ -21,7 +21,7 @@ import { holdOf } from './validity.ts';
 const order = ['queued', 'sending', 'sent', 'delivered'];
 const ranks = [...order, 'failed'];
 const final = ['delivered', 'failed'];
-const gone = ['sending', 'sent', 'delivered', 'failed'];
+const pickedUp = ['sending', 'sent', 'delivered', 'failed'];
 
 /** The shortest time that a state may last if its length is unknown. */
 const briefestMs = 1_000;
@@ -30,9 +30,9 @@ const clockDriftMs = 2_000;
 
 interface Sighting {
   readonly status: string;
-  /** It began after this time: when the last read of the status before was sent. */
+  /** The status began after this time: when the last read of the status before was sent. */
   readonly after: number;
-  /** And before this time: when the first read that shows it was answered. */
+  /** The status began before this time: when the first read that shows it was answered. */
   readonly until: number;
   readonly exchange: Exchange;
 }
@@ -51,28 +51,34 @@ function statusOf(read: Exchange): string {
 
 export function historiesIn({ exchanges }: Pick<Trace, 'exchanges'>): History[] {
   const readsOf = new Map<string, Exchange[]>();
-  for (const one of exchanges)
-    if (isRead(one) && one.reply.status === 200 && one.id !== undefined)
-      readsOf.set(one.id, [...(readsOf.get(one.id) ?? []), one]);
-  const accepted = exchanges.filter((one) => isSend(one) && isAccepted(one));
+  for (const exchange of exchanges)
+    if (isRead(exchange) && exchange.reply.status === 200 && exchange.id !== undefined)
+      readsOf.set(exchange.id, [...(readsOf.get(exchange.id) ?? []), exchange]);
+  const accepted = exchanges.filter((exchange) => isSend(exchange) && isAccepted(exchange));
   return accepted.flatMap((send) => {
     const messageId = messageIdOf(send);
-    const reads = readsOf.get(messageId) ?? [];
-    const { sentAt: after, answeredAt: until } = send;
-    const sightings: Sighting[] = [{ status: 'queued', after, until, exchange: send }];
-    let askedAt = after;
-    for (const exchange of reads) {
-      const status = statusOf(exchange);
-      const last = sightings.at(-1);
-      // Of two reads at the same time, the later one may show the older status.
-      const isOlder = ranks.indexOf(status) < ranks.indexOf(last?.status ?? '');
-      const isOvertaken = isOlder && exchange.sentAt < (last?.exchange.answeredAt ?? 0);
-      if (status !== last?.status && !isOvertaken && !isHeldName(status))
-        sightings.push({ status, after: askedAt, until: exchange.answeredAt, exchange });
-      askedAt = exchange.sentAt;
-    }
-    return reads.length === 0 ? [] : [{ send, messageId, reads, sightings }];
+    const reads = readsOf.get(messageId);
+    return reads === undefined
+      ? []
+      : [{ send, messageId, reads, sightings: sightingsIn(send, reads) }];
   });
+}
+
+function sightingsIn(send: Exchange, reads: readonly Exchange[]): Sighting[] {
+  const { sentAt: after, answeredAt: until } = send;
+  const sightings: Sighting[] = [{ status: 'queued', after, until, exchange: send }];
+  let lastReadAt = after;
+  for (const exchange of reads) {
+    const status = statusOf(exchange);
+    const last = sightings.at(-1);
+    // Of two reads at the same time, the later one may show the older status.
+    const isOlder = ranks.indexOf(status) < ranks.indexOf(last?.status ?? '');
+    const isOvertaken = isOlder && exchange.sentAt < (last?.exchange.answeredAt ?? 0);
+    if (status !== last?.status && !isOvertaken && !isHeldName(status))
+      sightings.push({ status, after: lastReadAt, until: exchange.answeredAt, exchange });
+    lastReadAt = exchange.sentAt;
+  }
+  return sightings;
 }
 
 /** The service may name the status of a held message itself (`heldStatus`). */
@@ -103,16 +109,24 @@ function proofOf({ from, to }: Step): Exchange[] {
   return [from.exchange, to.exchange];
 }
 
-/** A state was skipped, unless the reads may have missed it. */
-function skips(trace: Trace, histories: readonly History[], step: string, of: History): void {
+/** Fails because a state was skipped. Skips the case if the reads may have missed that state. */
+function failSkippedState(
+  trace: Trace,
+  histories: readonly History[],
+  expected: string,
+  history: History,
+): void {
   // Measured from change to change, because the first state may end at any time.
-  const lasted = histories.flatMap(({ sightings }) =>
+  const stateMs = histories.flatMap(({ sightings }) =>
     sightings.slice(2).map(({ until }, i) => until - (sightings[i + 1]?.until ?? 0)),
   );
-  const blind = Math.max(...of.sightings.slice(1).map(({ after, until }) => until - after));
-  if (!trace.isExact && (lasted.length > 0 ? Math.min(...lasted) : briefestMs) < 3 * blind)
+  const shortestStateMs = stateMs.length > 0 ? Math.min(...stateMs) : briefestMs;
+  const longestGapMs = Math.max(
+    ...history.sightings.slice(1).map(({ after, until }) => until - after),
+  );
+  if (!trace.isExact && shortestStateMs < 3 * longestGapMs)
     throw new verify.Lacking('a target whose messages stay in each state for a few seconds');
-  verify.fail(step, describeHistory(of));
+  verify.fail(expected, describeHistory(history));
 }
 
 /** STATE-2: the first change is to sending, when the message's own device takes it. */
@@ -122,7 +136,7 @@ const pickup: Judge = (trace, findings) => {
     if (step.from.status !== 'queued' || step.to.status === 'failed') continue;
     findings.judge(proofOf(step), () => {
       if (step.to.status !== 'sending')
-        skips(trace, histories, 'queued followed by sending', step.history);
+        failSkippedState(trace, histories, 'queued followed by sending', step.history);
     });
   }
   hearOfTasks(trace, findings);
@@ -134,7 +148,7 @@ function tasksIn({ exchanges }: Trace): Exchange[] {
   return exchanges.filter(({ endpoint, reply }) => endpoint === 'tasks' && reply.status === 200);
 }
 
-/** Handed out, a message is sending at once or within about 20 s (`taskPickup`). */
+/** A message that was handed out is sending at once or within about 20 s (`taskPickup`). */
 function judgeTasks(
   trace: Trace,
   { send, messageId, reads }: History,
@@ -147,9 +161,10 @@ function judgeTasks(
   findings.require([send, tasks], () =>
     verify.that(isItsOwn, `no task for ${tasks.id}`, 'the message of another device'),
   );
-  const isLater = (one: Exchange) =>
-    one.sentAt >= tasks.answeredAt && trace.exchanges.indexOf(one) > trace.exchanges.indexOf(tasks);
-  const later = reads.filter(isLater);
+  const place = trace.exchanges.indexOf(tasks);
+  const later = reads.filter(
+    (read) => read.sentAt >= tasks.answeredAt && trace.exchanges.indexOf(read) > place,
+  );
   const latestMs = trace.assumption('taskPickup') === 'handed_out' ? 0 : latestPickupMs(trace);
   const late = later.find(({ sentAt }) => sentAt >= tasks.answeredAt + latestMs);
   const shown = later.find((read) => statusOf(read) !== 'queued') ?? late;
@@ -172,11 +187,11 @@ const inOrder: Judge = (trace, findings) => {
   for (const { from, to, history } of stepsOf(histories)) {
     if (to.status === 'failed') continue;
     const next = order[order.indexOf(from.status) + 1];
-    const step = `${from.status} followed by ${next ?? 'nothing'} or failed`;
+    const expected = `${from.status} followed by ${next ?? 'nothing'} or failed`;
     const isForward = order.indexOf(to.status) > order.indexOf(from.status);
     findings.judge([from.exchange, to.exchange], () => {
-      verify.that(isForward, step, describeHistory(history));
-      if (to.status !== next) skips(trace, histories, step, history);
+      verify.that(isForward, expected, describeHistory(history));
+      if (to.status !== next) failSkippedState(trace, histories, expected, history);
     });
   }
   for (const history of histories) neverBackwards(history, findings);
@@ -260,18 +275,19 @@ function dueAt({ send }: History): number {
   return Math.max(send.answeredAt, holdOf(send) ?? 0);
 }
 
+/** The first status after queued. */
+function pickupOf({ sightings }: History): Sighting | undefined {
+  return sightings.find(({ status }) => pickedUp.includes(status));
+}
+
 /** The last time at which a message was certainly still queued. */
-function lastQueued({ sightings, reads, send }: History): number {
-  const left = sightings.find(({ status }) => gone.includes(status));
-  return left?.after ?? reads.at(-1)?.sentAt ?? send.sentAt;
+function lastQueued(history: History): number {
+  const { reads, send } = history;
+  return pickupOf(history)?.after ?? reads.at(-1)?.sentAt ?? send.sentAt;
 }
 
 function isPickedUpLate(trace: Trace, history: History): boolean {
   return lastQueued(history) > dueAt(history) + latestPickupMs(trace);
-}
-
-function leftQueued({ sightings }: History): Sighting | undefined {
-  return sightings.find(({ status }) => gone.includes(status));
 }
 
 /**
@@ -284,32 +300,31 @@ function isPassedOver(trace: Trace, history: History): boolean {
     exchanges: trace.log.filter(({ sentAt }) => sentAt >= history.send.sentAt - 60_000),
   });
   const overtook = others.some((other) => {
-    const left = leftQueued(other);
-    return other.messageId !== history.messageId && left !== undefined && left.after >= lateFrom;
+    const itsPickup = pickupOf(other);
+    if (other.messageId === history.messageId || itsPickup === undefined) return false;
+    return itsPickup.after >= lateFrom;
   });
-  const left = leftQueued(history);
+  const ownPickup = pickupOf(history);
   const polled = trace.log.some(
     ({ endpoint, sentAt, answeredAt }) =>
       endpoint === 'tasks' &&
       sentAt >= lateFrom &&
-      left !== undefined &&
-      answeredAt >= left.after &&
-      sentAt <= left.until,
+      ownPickup !== undefined &&
+      answeredAt >= ownPickup.after &&
+      sentAt <= ownPickup.until,
   );
   return overtook || polled;
 }
 
-function pickedUpInTime(trace: Trace, history: History, findings: Findings): void {
+function judgePickup(trace: Trace, history: History, findings: Findings): void {
   const isLate = isPickedUpLate(trace, history);
-  const isOver = (history.reads.at(-1)?.sentAt ?? 0) > dueAt(history) + latestPickupMs(trace);
-  if (!isLate && !isOver && leftQueued(history) === undefined) return;
+  const isTimeOver = (history.reads.at(-1)?.sentAt ?? 0) > dueAt(history) + latestPickupMs(trace);
+  if (!isLate && !isTimeOver && pickupOf(history) === undefined) return;
   findings.judge([history.send], () => {
     if (isLate && !trace.isExact && isPassedOver(trace, history)) lackRoom();
-    verify.that(
-      !isLate,
-      `pickup within ${latestPickupMs(trace) / 1_000} s${holdOf(history.send) === undefined ? '' : ' of send_at'}`,
-      describeHistory(history),
-    );
+    const since = holdOf(history.send) === undefined ? '' : ' of send_at';
+    const expected = `pickup within ${latestPickupMs(trace) / 1_000} s${since}`;
+    verify.that(!isLate, expected, describeHistory(history));
   });
 }
 
@@ -323,8 +338,7 @@ function lackRoom(): never {
 export function isCurrent(trace: Trace, findings: Findings): void {
   const histories = historiesIn(trace).filter(({ send }) => isMessageSend(send));
   const late = histories.filter((history) => isPickedUpLate(trace, history));
-  const isStale =
-    late.length > 0 && histories.every((history) => leftQueued(history) === undefined);
+  const isStale = late.length > 0 && histories.every((history) => pickupOf(history) === undefined);
   const [history] = late;
   if (!isStale || history === undefined) return;
   findings.judge(history.reads.slice(-1), () => {
@@ -336,31 +350,28 @@ export function isCurrent(trace: Trace, findings: Findings): void {
 /** SVC-3: picked up within about 20 s; after that, no change faster than polls. */
 const pace: Judge = (trace, findings) => {
   const histories = historiesIn(trace);
-  for (const history of histories) pickedUpInTime(trace, history, findings);
-  const isOwnPace = trace.assumption('progressPace') === 'own_delay';
-  const shortest = Math.min(20_000, pollIntervalMs(trace)) * 0.75;
-  for (const history of histories) {
-    const gaps = history.sightings
-      .slice(1)
-      .map(({ until }, i) => until - (history.sightings[i]?.until ?? 0));
-    findings.require([history.send], () => {
-      if (trace.isExact && !isOwnPace)
-        for (const gap of gaps.slice(1))
-          verify.that(
-            gap >= shortest,
-            `${shortest / 1000} s between two changes`,
-            describeHistory(history),
-          );
-      // Progress does not depend on reads, whatever its pace (`progressPace`).
-      const followsReads = gaps.length === 3 && gaps.every((gap) => gap < 400);
-      verify.that(
-        !followsReads,
-        'a status that does not change with each read',
-        describeHistory(history),
-      );
-    });
-  }
+  for (const history of histories) judgePickup(trace, history, findings);
+  for (const history of histories) judgePace(trace, history, findings);
 };
+
+function judgePace(trace: Trace, history: History, findings: Findings): void {
+  const { send, sightings } = history;
+  const gapsMs = sightings.slice(1).map(({ until }, i) => until - (sightings[i]?.until ?? 0));
+  const isPaced = trace.isExact && trace.assumption('progressPace') !== 'own_delay';
+  const shortestMs = Math.min(20_000, pollIntervalMs(trace)) * 0.75;
+  findings.require([send], () => {
+    const expected = `${shortestMs / 1000} s between two changes`;
+    for (const gapMs of isPaced ? gapsMs.slice(1) : [])
+      verify.that(gapMs >= shortestMs, expected, describeHistory(history));
+    // Progress does not depend on reads, whatever its pace (`progressPace`).
+    const followsReads = gapsMs.length === 3 && gapsMs.every((gapMs) => gapMs < 400);
+    verify.that(
+      !followsReads,
+      'a status that does not change with each read',
+      describeHistory(history),
+    );
+  });
+}
 
 /** SEND-7: `send_at` is in the future and holds the message; without it, it goes at once. */
 const holds: Judge = (trace, findings) => {
@@ -368,7 +379,7 @@ const holds: Judge = (trace, findings) => {
   const drift = trace.isExact ? 0 : clockDriftMs;
   for (const history of historiesIn(trace)) {
     const until = holdOf(history.send);
-    if (until === undefined) pickedUpInTime(trace, history, findings);
+    if (until === undefined) judgePickup(trace, history, findings);
     else if (isHeldBy(trace, history.send)) judgeHold(trace, history, until - drift, findings);
   }
 };
@@ -379,7 +390,7 @@ function judgeHold(trace: Trace, history: History, until: number, findings: Find
     if (read.answeredAt < until)
       findings.judge([history.send, read], () =>
         verify.that(
-          !gone.includes(statusOf(read)),
+          !pickedUp.includes(statusOf(read)),
           `held for ${seconds} s`,
           `${statusOf(read)} before`,
         ),
@@ -393,7 +404,7 @@ function judgeHold(trace: Trace, history: History, until: number, findings: Find
           tasks.reply,
         ),
       );
-  pickedUpInTime(trace, history, findings);
+  judgePickup(trace, history, findings);
 }
 
 /** The document shows `send_at` for one endpoint; others support it if they refuse a past one. */
