@@ -29,38 +29,40 @@ export interface Recording<T = unknown> {
   readonly record: (t: Trial) => Promise<T>;
 }
 
-interface Made {
+interface StartedRecording {
   readonly trial: Trial;
   readonly result: Promise<unknown>;
 }
 
-const made = new WeakMap<object, Map<string, Made>>();
+/** By the name of the recording. */
+const startedOn = new WeakMap<Target, Map<string, StartedRecording>>();
 
 /** The result of a recording, made now if necessary; its exchanges become evidence of the case. */
 export async function recorded<T>(t: Trial, recording: Recording<T>): Promise<T> {
-  const one = startRecording(t.target, recording);
+  const { trial, result } = startRecording(t.target, recording);
   try {
-    return (await one.result) as T;
+    return (await result) as T;
   } finally {
-    t.join(one.trial);
+    t.join(trial);
   }
 }
 
-/** Its 429s are what it is for, so it does not wait them out. */
+/** True if the recording is about limits: its trial then does not wait for a 429 to end. */
 function isOfLimits({ full, throttled, follows, inIdleTime }: Recording): boolean {
   return (full ?? throttled ?? follows ?? inIdleTime) !== undefined;
 }
 
 /** Starts a recording once per run. */
-export function startRecording(target: Target, recording: Recording): Made {
-  const all = made.get(target) ?? new Map<string, Made>();
-  made.set(target, all);
-  const before = all.get(recording.name);
-  if (before !== undefined) return before;
+export function startRecording(target: Target, recording: Recording): StartedRecording {
+  const recordings = startedOn.get(target) ?? new Map<string, StartedRecording>();
+  startedOn.set(target, recordings);
+  const earlier = recordings.get(recording.name);
+  if (earlier !== undefined) return earlier;
   const trial = new Trial(target, isOfLimits(recording) ? {} : recording.spends);
-  const one = { trial, result: recording.record(trial).finally(() => trial.end()) };
+  const result = recording.record(trial).finally(() => trial.end());
   // Each case that judges it sees the error; without a case, it is ignored.
-  one.result.catch(() => {});
-  all.set(recording.name, one);
-  return one;
+  result.catch(() => {});
+  const started = { trial, result };
+  recordings.set(recording.name, started);
+  return started;
 }

@@ -4,21 +4,21 @@
 import type { Operation } from '../../../src/operations/define.ts';
 import { randomAnswers } from '../examples/examples.ts';
 
-/** The declared examples, or better inputs. `instead`: only for this use. */
+/** The declared examples, or inputs that reach more. `replaced`: inputs of the caller instead. */
 export function inputsOf(
   { name, examples }: Operation,
-  instead: Readonly<Record<string, readonly unknown[]>> = {},
+  replaced: Readonly<Record<string, readonly unknown[]>> = {},
 ): readonly unknown[] {
-  const inputs = instead[name] ?? telling[name] ?? examples;
+  const inputs = replaced[name] ?? furtherReaching[name] ?? examples;
   return inputs.length === 0 ? [undefined] : inputs;
 }
 
-const telling: Readonly<Record<string, readonly unknown[]>> = {
+const furtherReaching: Readonly<Record<string, readonly unknown[]>> = {
   'clock.advance': ['1ms', '5s', '20s', '61s', '1h', '31d', '-1s', '1y', '', 0].map((by) => ({
     by,
   })),
   'accounts.create': Array.from({ length: 9 }, (_, n) => ({ name: `n${n}`, monthly_quota: n })),
-  'assumptions.patch': Object.entries(randomAnswers).flatMap(([name, all]) =>
-    all.map((answer) => ({ [name]: answer })),
+  'assumptions.patch': Object.entries(randomAnswers).flatMap(([name, answers]) =>
+    answers.map((answer) => ({ [name]: answer })),
   ),
 };
