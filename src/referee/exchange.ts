@@ -131,3 +131,34 @@ export function messageIdOf({ reply }: Exchange): string | undefined {
   const id = reply?.['message_id'];
   return typeof id === 'string' ? id : undefined;
 }
+
+/**
+ * The first acceptance of each message: each 202, and a 200 that shows a message which no 202 made.
+ * A garbled 202 does not say which message it made; such a 200 takes its place.
+ */
+export function firstAcceptances(attempts: readonly Exchange[]): readonly Exchange[] {
+  const created = firstOfEachId(attempts.filter(({ status }) => status === 202));
+  const [named, unnamed] = [
+    created.filter(hasMessageId),
+    created.filter((exchange) => !hasMessageId(exchange)),
+  ];
+  const createdIds = new Set(created.map(messageIdOf));
+  const replays = attempts.filter((attempt) => attempt.status === 200 && hasMessageId(attempt));
+  const shown = firstOfEachId(replays).filter((replay) => !createdIds.has(messageIdOf(replay)));
+  return [...named, ...unnamed.slice(shown.length), ...shown];
+}
+
+/** The first of each `message_id`, and all that have none. */
+function firstOfEachId(accepted: readonly Exchange[]): readonly Exchange[] {
+  const known = new Set<string>();
+  return accepted.filter((exchange) => {
+    const id = messageIdOf(exchange);
+    const isFirst = id === undefined || !known.has(id);
+    if (id !== undefined) known.add(id);
+    return isFirst;
+  });
+}
+
+function hasMessageId(exchange: Exchange): boolean {
+  return messageIdOf(exchange) !== undefined;
+}

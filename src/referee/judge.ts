@@ -8,6 +8,7 @@ import { atOnce } from '../sim/at-once.ts';
 import { retryAfter } from './client-1-retry-after.ts';
 import { requestIds } from './client-3-request-ids.ts';
 import { outcomes } from './client-5-outcomes.ts';
+import { reporting } from './client-10-reports.ts';
 import { polling } from './client-11-polling.ts';
 import { pace } from './client-14-pace.ts';
 import { bodies } from './client-15-bodies.ts';
@@ -59,6 +60,7 @@ const judges: Judges = {
   ...retryAfter,
   ...requestIds,
   ...outcomes,
+  ...reporting,
   ...polling,
   ...pace,
   ...bodies,
