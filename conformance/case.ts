@@ -19,18 +19,6 @@ export interface Cost {
   readonly waits?: number;
 }
 
-/**
- * Overrides for runs without a control port: flags and real time only. Absent fields stay
- * unchanged.
- */
-interface Live {
-  readonly needs: readonly Need[];
-  readonly cost?: Cost;
-  readonly spends?: Spends;
-  readonly recordings?: readonly Recording[];
-  readonly run?: (t: Trial) => Promise<Seen>;
-}
-
 /** The fields of every case, whether it judges or observes. */
 export interface Plan {
   /** Stable, kebab-case; the rule id and this name form the case's id. */
@@ -76,7 +64,6 @@ export type Seen =
 export interface Observation extends Plan {
   readonly assumption: AssumptionName;
   readonly alone?: boolean;
-  readonly live?: Live;
   readonly run: (t: Trial) => Promise<Seen>;
 }
 
@@ -99,12 +86,6 @@ export function idOf(one: AnyCase): string {
 /** The rule id or assumption name of a case. */
 export function subjectOf(one: AnyCase): string {
   return 'rule' in one ? one.rule : one.assumption;
-}
-
-/** The case as it runs with or without a control port. */
-export function variantOf(one: AnyCase, hasControl: boolean): AnyCase {
-  if (hasControl || 'rule' in one || one.live === undefined) return one;
-  return { ...one, cost: {}, ...one.live } as AnyCase;
 }
 
 /** The requests of a case to limited endpoints. */

@@ -2,7 +2,7 @@
  * Before any request: which cases the flags allow, and what they cost in sends and time.
  */
 import { type Bucket, limitOf, type Spends } from './buckets.ts';
-import { type AnyCase, idOf, spendsOf, subjectOf, variantOf } from './case.ts';
+import { type AnyCase, idOf, spendsOf, subjectOf } from './case.ts';
 import type { Recording } from './recording.ts';
 import { simulateSchedule } from './simulated-schedule.ts';
 import { lacks, longerThanAllowed, type Means, type Profile } from './target.ts';
@@ -97,8 +97,7 @@ interface Estimate {
 }
 
 /** The costs of a run. Refused sends count as sends: a target might accept them. */
-export function dryRun(all: readonly AnyCase[], means: Means, profile: Profile): string {
-  const cases = all.map((one) => variantOf(one, means.hasControl));
+export function dryRun(cases: readonly AnyCase[], means: Means, profile: Profile): string {
   const reasons = new Map(unaffordable(cases, means, profile));
   const found = means.hasControl
     ? withControl(cases.filter((one) => !reasons.has(one)))

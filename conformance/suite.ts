@@ -3,7 +3,7 @@
  * touch time or shared buckets run in parallel, the others one by one. Without one, all cases share
  * one account, and the schedule decides the order.
  */
-import { type AnyCase, idOf, variantOf } from './case.ts';
+import { type AnyCase, idOf } from './case.ts';
 import { ControlFailed } from './control.ts';
 import { messagesOfOthers } from './judges/other-traffic.ts';
 import { unaffordable } from './plan.ts';
@@ -44,8 +44,7 @@ export async function runSuite(
   options: RunOptions,
 ): Promise<Run> {
   const run: Run = { results: [], reachable: true, interrupted: false, budgetReached: false };
-  const variants = cases.map((one) => variantOf(one, target.hasControl));
-  const missing = unaffordable(variants, target, options.profile);
+  const missing = unaffordable(cases, target, options.profile);
   const byId = new Map<string, Result>();
   let stopped: string | undefined;
   const execute = async (one: AnyCase, lack = missing.get(one)) => {
@@ -71,8 +70,8 @@ export async function runSuite(
     return unreached(cases, `${target.client.baseUrl} is not reachable: ${failure}`);
   }
   const alike = failure === undefined && (await answersAllAlike(target));
-  const first = variants.filter((one) => one.isLast !== true);
-  const last = variants.filter((one) => one.isLast === true);
+  const first = cases.filter((one) => one.isLast !== true);
+  const last = cases.filter((one) => one.isLast === true);
   const isStopped = () => stopped !== undefined || options.signal.aborted;
   if (target.hasControl) {
     const { together, alone } = arrange(first);
@@ -84,7 +83,7 @@ export async function runSuite(
   await inTurn(last, 1, execute);
   if (options.recheck) {
     const { onWait: say, onResult } = options;
-    const again = await recheck(variants, byId, target, { isStopped, say, onResult });
+    const again = await recheck(cases, byId, target, { isStopped, say, onResult });
     for (const [id, result] of again) byId.set(id, result);
   }
   run.results.push(...cases.flatMap((one) => byId.get(idOf(one)) ?? []));

@@ -7,6 +7,8 @@ import * as verify from './verify.ts';
 
 export interface Wait {
   readonly seconds: number;
+  /** When the request left that was told to wait so long. */
+  readonly askedAt: number;
   /**
    * The reply directly after the first that passed: shows whether the whole bucket is back or one
    * token (`limiterRefill`).
@@ -48,6 +50,7 @@ export async function waitOut(
   }
   const seconds = secondsOf(refusal);
   if (seconds === undefined || seconds < 1 || seconds > longestWaitSeconds) return undefined;
+  const askedAt = sentAt;
   let from = clock.now();
   let wait = seconds;
   if (seconds >= 2) {
@@ -68,7 +71,7 @@ export async function waitOut(
   // What the statistics count beyond the run's own messages is another client's.
   await t.get(paths.stats, account.key);
   await call();
-  return { seconds, next: await call() };
+  return { seconds, askedAt, next: await call() };
 }
 
 function secondsOf(reply: Reply): number | undefined {

@@ -4,7 +4,7 @@
 import type { Observation, Seen } from '../case.ts';
 import { flood } from '../flood.ts';
 import { type Flood, floodOf } from '../floods.ts';
-import { justAfterTheMinute, limited, passed } from '../limited.ts';
+import { justAfterTheMinute, passed } from '../limited.ts';
 import { recorded } from '../recording.ts';
 import { recipients } from '../target.ts';
 import { untilHandedOut, untilReported } from '../tasks.ts';
@@ -64,36 +64,18 @@ async function anyFails(t: Trial): Promise<boolean> {
   return false;
 }
 
-const [send] = limited;
-
-async function refill(t: Trial): Promise<Seen> {
-  if (send === undefined) return { untold: 'no endpoint could be flooded' };
-  const account = await t.account();
-  await justAfterTheMinute(t);
-  await t.advance(9_500);
-  await flood(60, () => send.call(t, account));
-  await t.advance(10_400);
-  let refusal = await send.call(t, account);
-  for (let i = 0; i < 130 && passed(refusal); i += 1) refusal = await send.call(t, account);
-  const wait = verify.given(() => verify.retryAfter(refusal));
-  if (wait <= 2) return { answer: 'continuous' };
-  if (wait === 40) return { answer: 'interval_aligned' };
-  if (wait !== 50) return { untold: `a wait of ${wait}s matches none of the four refills` };
-  await t.advance(50_000);
-  const back = (await flood(120, () => send.call(t, account))).filter(passed).length;
-  return { answer: back > 100 ? 'interval' : 'sliding' };
-}
-
 /**
  * The refill that the wait after a flood shows. The first request of the flood came well before the
- * others.
+ * others. A longer wait than for its token means that refused requests count
+ * (`refusedSpendsToken`), which only a sliding window lets prolong a wait.
  */
-function refillOf({ wait, refusals, tookMs }: Flood): Seen {
+function refillOf({ wait, refusals, first }: Flood): Seen {
   if (wait === undefined)
     return { untold: `no wait could be followed after ${refusals.length} 429s` };
   if (wait.seconds <= 2) return { answer: 'continuous' };
-  const sinceFirst = Math.ceil(60 - tookMs / 1000);
-  if (Math.abs(wait.seconds - sinceFirst) > 2) return { answer: 'interval_aligned' };
+  const forItsToken = 60 - (wait.askedAt - first.reply.sentAt) / 1000;
+  if (wait.seconds - forItsToken > 1.5) return { answer: 'sliding' };
+  if (forItsToken - wait.seconds > 2) return { answer: 'interval_aligned' };
   return { answer: passed(wait.next) ? 'interval' : 'sliding' };
 }
 
@@ -117,18 +99,14 @@ async function pollInterval(t: Trial): Promise<{ ms: number; gaps: number[] } | 
 
 export const timeObservations: readonly Observation[] = [
   {
-    ...alone,
     assumption: 'limiterRefill',
     name: 'what-comes-back',
-    cost: { sends: 310, throttled: 61 },
-    sends: '60 sends, 10.4 s later as many as pass, 50 s later again',
-    run: refill,
-    live: {
-      needs: ['sender'],
-      cost: { waits: 62 },
-      recordings: [floodOf.send],
-      run: async (t) => refillOf(await recorded(t, floodOf.send)),
-    },
+    needs: ['sender'],
+    alone: true,
+    cost: { waits: 62 },
+    recordings: [floodOf.send],
+    sends: 'a flood of sends, and two more when its wait is over',
+    run: async (t) => refillOf(await recorded(t, floodOf.send)),
   },
   {
     ...alone,
