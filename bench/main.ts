@@ -5,18 +5,24 @@
  */
 import { writeFileSync } from 'node:fs';
 import { type CommandIo, newCommand, readFlags } from '../src/commands/flags.ts';
-import { type AuditRun, isBroken } from './audit/audit-run.ts';
 import { ownAudit } from './audit/own-audit.ts';
+import { type AuditRun, isBroken } from './audit/recount.ts';
 import { remoteAudit } from './audit/remote-audit.ts';
 import { enduranceCases, endure } from './endurance/endurance.ts';
 import type { EnduranceResult } from './endurance/endurance-result.ts';
 import { measure } from './measure.ts';
 import { addBenchFlags, type BenchOptions, benchOptions } from './options.ts';
 import { reach } from './reach.ts';
-import { enduranceText, intervalHead, intervalText } from './report/endurance-text.ts';
 import { htmlReport } from './report/html.ts';
 import { type BenchResult, type CaseResult, caseResult } from './report/result.ts';
-import { auditText, caseText, summaryText } from './report/text.ts';
+import {
+  auditText,
+  caseText,
+  enduranceText,
+  intervalHead,
+  intervalText,
+  summaryText,
+} from './report/text.ts';
 import { type BenchCase, cases } from './scenarios/bench-case.ts';
 import { remoteServer } from './servers/remote-server.ts';
 
@@ -82,15 +88,10 @@ async function runCase(
   options: BenchOptions,
   onProgress: (line: string) => void,
 ): Promise<CaseResult> {
-  const { baseUrl, durationMs, rounds, warmUpRequests, connections, perSecond, held } = options;
+  const { baseUrl, perSecond } = options;
   const measured = baseUrl === undefined ? benchCase : withThrottling(benchCase);
   const measurement = await measure(measured, {
-    durationMs,
-    rounds,
-    warmUpRequests,
-    connections,
-    perSecond,
-    held,
+    ...options,
     onProgress,
     ...(baseUrl === undefined
       ? {}

@@ -6,30 +6,25 @@
 import { UsageError } from '../src/commands/command-error.ts';
 import { whyNoNativeServer } from '../src/http/transport/open-transport.ts';
 import type { LoadResult } from './load/load-result.ts';
-import { runLoad } from './load/run-load.ts';
+import { median } from './load/load-result.ts';
+import { runLoad } from './load/saturate.ts';
 import { Ordinals, type Workload } from './load/workload.ts';
-import { median } from './median.ts';
+import type { BenchOptions } from './options.ts';
 import type { BenchCase } from './scenarios/bench-case.ts';
 import type { FloorReply } from './servers/messages.ts';
 import { fewestRead } from './servers/remote-server.ts';
 import { type LoadedServer, ServerProcess } from './servers/server-process.ts';
 
-export interface MeasureOptions {
-  /** Duration of the load on the service, over all rounds. */
-  readonly durationMs: number;
-  readonly rounds: number;
-  /**
-   * A count, not a time: on a busy machine a second may be too short for the compiler to settle.
-   */
-  readonly warmUpRequests: number;
-  readonly connections: number;
-  readonly perSecond: number | undefined;
-  /** Messages that the service holds before the first round, if it is a simulator of our own. */
-  readonly held: number;
+interface MeasureOptions extends LoadOptions {
   readonly onProgress: (line: string) => void;
   /** Starts the service; by default a simulator in its own process. */
   readonly startService?: (benchCase: BenchCase, held: number) => Promise<LoadedServer>;
 }
+
+type LoadOptions = Pick<
+  BenchOptions,
+  'durationMs' | 'rounds' | 'warmUpRequests' | 'connections' | 'perSecond' | 'held'
+>;
 
 export interface Round {
   readonly load: LoadResult;

@@ -25,8 +25,12 @@ export interface ReportFile {
 export interface BenchOptions {
   readonly baseUrl: URL | undefined;
   readonly scenarios: readonly ScenarioName[];
+  /** Duration of the load on the service, over all rounds. */
   readonly durationMs: number;
   readonly rounds: number;
+  /**
+   * A count, not a time: on a busy machine a second may be too short for the compiler to settle.
+   */
   readonly warmUpRequests: number;
   readonly connections: number;
   /** Messages that a simulator of our own holds before the first round. */

@@ -6,7 +6,7 @@
 import { CommandError, UsageError } from '../src/commands/command-error.ts';
 import { routeOf } from '../src/operations/table.ts';
 import type { BenchOptions } from './options.ts';
-import { boundedClient, patienceMs } from './servers/bounded-client.ts';
+import { boundedClient, patienceMs } from './servers/control-client.ts';
 
 const notReachable = 3;
 

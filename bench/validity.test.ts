@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { type LoadResult, Tally } from './load/load-result.ts';
-import { invalidity } from './validity.ts';
+import { invalidity, type LoadResult, Tally } from './load/load-result.ts';
 
 function load(changed: Partial<LoadResult>): LoadResult {
   return { ...new Tally([]).finish(), requests: 1_000, generatorCores: 0.5, ...changed };

@@ -312,15 +312,7 @@ export class Client {
   }
 }
 
-interface Outcome {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly digest: string;
-  readonly text: string;
-  readonly json: unknown;
-  readonly failure?: string;
-  readonly unusable?: boolean;
-}
+type Outcome = Omit<Reply, 'interruptions' | 'sentAt' | 'answeredAt' | 'exchange'>;
 
 const noReply = { status: 0, headers: {}, digest: '', text: '', json: undefined };
 

@@ -9,7 +9,7 @@ import { otherBefore, runsOf } from './flood-lines.ts';
 import { judges } from './judges/all.ts';
 import { Findings } from './judges/judge.ts';
 import { recorded } from './recording.ts';
-import { isFailure, type Result, type Verdict } from './result.ts';
+import { isFailure, type Result } from './result.ts';
 import type { Target } from './target.ts';
 import { Trial } from './trial.ts';
 import { describe, Lacking, PreconditionMissing, RuleBroken } from './verify.ts';
@@ -88,15 +88,10 @@ async function judgeExchanges(one: Case, trial: Trial): Promise<Found | undefine
   return undefined;
 }
 
-interface Found {
-  readonly verdict: Verdict;
-  readonly reason?: string;
-  readonly expected?: string;
-  readonly actual?: string;
-  readonly broken?: Exchange;
-  readonly seen?: unknown;
-  readonly parts?: Readonly<Record<string, string>>;
-}
+type Found = Pick<
+  Result,
+  'verdict' | 'reason' | 'expected' | 'actual' | 'broken' | 'seen' | 'parts'
+>;
 
 /** No rule holds for a reply that no client can read. */
 function brokenBy(reply: Reply): Found {

@@ -13,8 +13,7 @@ import {
 } from '../../src/sim/limits.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import { type ApiRequest, createSimulator, type Simulator } from '../../src/simulator.ts';
-import { type AuditRun, auditRun } from './audit-run.ts';
-import { type AuditEntry, windowMs } from './recount.ts';
+import { type AuditEntry, type AuditRun, auditRun, windowMs } from './recount.ts';
 
 export interface OwnAuditOptions {
   readonly accounts: number;

@@ -4,11 +4,15 @@
  */
 import type { Client } from '../../conformance/client.ts';
 import { documentedLimitsPerMinute } from '../../src/sim/limits.ts';
-import { boundedClient } from '../servers/bounded-client.ts';
-import { ControlClient, type RemoteUser, unusedName } from '../servers/control-client.ts';
-import { type AuditRun, auditRun } from './audit-run.ts';
+import {
+  boundedClient,
+  ControlClient,
+  type RemoteUser,
+  unusedName,
+} from '../servers/control-client.ts';
 import { entryOf } from './own-audit.ts';
 import type { AuditEntry } from './recount.ts';
+import { type AuditRun, auditRun } from './recount.ts';
 
 export interface RemoteAuditOptions {
   readonly durationMs: number;

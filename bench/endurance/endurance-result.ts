@@ -2,13 +2,8 @@
  * The result of an endurance run: its intervals, and a verdict on their trends after the warm-up.
  */
 import type { RecordableHistogram } from 'node:perf_hooks';
+import type { Percentiles } from '../servers/messages.ts';
 import { type Figures, type Slo, sloValue } from '../slo.ts';
-
-export interface Percentiles {
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
-}
 
 export interface Interval {
   /** Seconds since the load began. */

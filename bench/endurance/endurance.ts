@@ -5,9 +5,10 @@
 import { createHistogram } from 'node:perf_hooks';
 import { UsageError } from '../../src/commands/command-error.ts';
 import { routes } from '../../src/http/service/routes.ts';
-import type { Load } from '../load/load.ts';
 import type { LoadResult } from '../load/load-result.ts';
-import { runLoad } from '../load/run-load.ts';
+import { invalidity } from '../load/load-result.ts';
+import { runLoad } from '../load/saturate.ts';
+import type { Load } from '../load/workload.ts';
 import { Ordinals, type Workload } from '../load/workload.ts';
 import type { BenchOptions } from '../options.ts';
 import { pollingWorld, sendTemplate } from '../scenarios/bench-case.ts';
@@ -16,7 +17,6 @@ import type { ProbeReport } from '../servers/messages.ts';
 import type { MetricsText } from '../servers/metrics-text.ts';
 import { remoteServer } from '../servers/remote-server.ts';
 import { type LoadedServer, ProbeProcess, ServerProcess } from '../servers/server-process.ts';
-import { invalidity } from '../validity.ts';
 import { type EnduranceResult, enduranceResult, type Interval } from './endurance-result.ts';
 
 const probesPerSecond = 100;

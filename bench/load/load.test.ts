@@ -1,10 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import type { Target } from './load.ts';
 import { openLoop } from './open-loop.ts';
 import { saturate } from './saturate.ts';
-import type { Workload } from './workload.ts';
+import type { Target, Workload } from './workload.ts';
 
 let server: Server | undefined;
 afterEach(async () => {

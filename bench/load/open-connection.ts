@@ -3,7 +3,7 @@
  * reply. Node's own client costs several times as much, and the generator is the bottleneck.
  */
 import { connect, type Socket } from 'node:net';
-import { mostReplyBytes, type Target } from './load.ts';
+import { mostReplyBytes, type Target } from './workload.ts';
 
 export interface ConnectionListener {
   reply(connection: OpenConnection, status: number, intendedMs: number): void;

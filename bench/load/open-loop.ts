@@ -4,9 +4,10 @@
  * delays. A due request takes a free connection or waits for one. Delays of the scheduler itself
  * are counted separately, because they invalidate the run.
  */
-import type { Load, Target } from './load.ts';
+
 import { type LoadResult, Tally } from './load-result.ts';
 import { OpenConnection } from './open-connection.ts';
+import type { Load, Target } from './workload.ts';
 import { Ordinals, requestBytes, stamper, type Workload } from './workload.ts';
 
 /** A request later than this counts as late; Node's timers are accurate to about a millisecond. */

@@ -4,9 +4,16 @@
  * one burst.
  */
 import autocannon from 'autocannon';
-import { type Load, mostReplyBytes, type Target } from './load.ts';
 import { type LoadResult, Tally } from './load-result.ts';
-import { Ordinals, stamper, type Workload } from './workload.ts';
+import { openLoop } from './open-loop.ts';
+import {
+  type Load,
+  mostReplyBytes,
+  Ordinals,
+  stamper,
+  type Target,
+  type Workload,
+} from './workload.ts';
 
 /** The part of autocannon's client that its typings omit. */
 interface LiveClient {
@@ -98,4 +105,20 @@ function stampEach(client: LiveClient, workload: Workload, ordinals: Ordinals): 
     }
     return stamp();
   };
+}
+
+/**
+ * The load of every scenario: in open loop if it has a rate, otherwise at saturation. A long load is
+ * a series of these that share their ordinals.
+ */
+export function runLoad(
+  target: Target,
+  workload: Workload,
+  load: Load,
+  ordinals: Ordinals,
+): Promise<LoadResult> {
+  const { perSecond } = load;
+  return perSecond === undefined
+    ? saturate(target, workload, load, ordinals)
+    : openLoop(target, workload, { ...load, perSecond }, ordinals);
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { launchBrowser, withoutBrowser } from '../../verify/testkit/browser.ts';
-import { auditRun } from '../audit/audit-run.ts';
+import { auditRun } from '../audit/recount.ts';
 import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
 import { htmlReport } from './html.ts';
 import type { BenchResult, CaseResult, ServerFigures } from './result.ts';

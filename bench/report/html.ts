@@ -4,11 +4,11 @@
 import { type PageLink, pageHtml } from '../../conformance/reports/page.ts';
 import { type Plot, plotSvg } from '../../conformance/reports/plot.ts';
 import { escapeMarkup as text } from '../../conformance/reports/summary.ts';
-import { isBroken } from '../audit/audit-run.ts';
-import type { EnduranceResult, Interval, Percentiles } from '../endurance/endurance-result.ts';
-import { enduranceText } from './endurance-text.ts';
+import { isBroken } from '../audit/recount.ts';
+import type { EnduranceResult, Interval } from '../endurance/endurance-result.ts';
+import type { Percentiles } from '../servers/messages.ts';
 import type { BenchResult, CaseResult } from './result.ts';
-import { auditText, caseText } from './text.ts';
+import { auditText, caseText, enduranceText } from './text.ts';
 
 export function htmlReport(result: BenchResult): string {
   const { node, started_at, connections, open_loop_rate: rate, held } = result;

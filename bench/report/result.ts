@@ -1,9 +1,10 @@
 /**
  * The result of a run: the JSON report, and the input of the other reports.
  */
-import type { AuditRun } from '../audit/audit-run.ts';
+import type { AuditRun } from '../audit/recount.ts';
 import type { EnduranceResult } from '../endurance/endurance-result.ts';
 import type { Second } from '../load/load-result.ts';
+import { invalidity, median } from '../load/load-result.ts';
 import {
   cpuOf,
   type Measurement,
@@ -12,9 +13,7 @@ import {
   servers,
   throughputOf,
 } from '../measure.ts';
-import { median } from '../median.ts';
 import type { Figures, Slo } from '../slo.ts';
-import { invalidity } from '../validity.ts';
 
 export interface ServerFigures {
   readonly cpu_us_per_request: number | null;

@@ -1,14 +1,25 @@
 /**
  * Creates and removes the bench's callers on a running simulator, over its control port.
  */
-
-import type { Client, Reply } from '../../conformance/client.ts';
+import { Client, type Reply } from '../../conformance/client.ts';
+import { Masks } from '../../conformance/exchange.ts';
 import { describe } from '../../conformance/verify.ts';
 import { CommandError } from '../../src/commands/command-error.ts';
 import type { RequestView } from '../../src/operations/request-views.ts';
 import { type OperationName, routeOf } from '../../src/operations/table.ts';
-import { boundedClient } from './bounded-client.ts';
 import { MetricsText } from './metrics-text.ts';
+
+/**
+ * Single requests to a running service or its control port, bounded in time and size: it may answer
+ * anything.
+ */
+export const patienceMs = 10_000;
+
+export function boundedClient({ origin }: URL, maxBodyBytes?: number): Client {
+  const bound = maxBodyBytes === undefined ? {} : { maxBodyBytes };
+  const masks = new Masks();
+  return new Client({ baseUrl: origin, timeoutMs: patienceMs, masks, retries: false, ...bound });
+}
 
 export interface RemoteUser {
   readonly accountId: string;

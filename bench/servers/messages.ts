@@ -2,8 +2,7 @@
  * The messages between a bench and the server in its child process.
  */
 import type { SettingsInput } from '../../src/simulator.ts';
-import type { Target } from '../load/load.ts';
-import type { RequestTemplate } from '../load/workload.ts';
+import type { RequestTemplate, Target } from '../load/workload.ts';
 
 /** `raw`: uWebSockets.js alone; `hyperexpress`: a handler as in HyperExpress's own examples. */
 export type ServerSpec =
@@ -31,7 +30,7 @@ export interface ProbeOrder {
   readonly intervalMs: number;
 }
 
-interface Latencies {
+export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
@@ -40,8 +39,8 @@ interface Latencies {
 export interface ProbeReport {
   readonly kind: 'probed';
   /** Milliseconds: for the last interval, and for the whole run so far. */
-  readonly interval: Latencies;
-  readonly run: Latencies;
+  readonly interval: Percentiles;
+  readonly run: Percentiles;
   readonly requests: number;
   readonly failed: number;
   readonly late: number;

@@ -5,8 +5,7 @@ import { describe } from '../../conformance/verify.ts';
 import { UsageError } from '../../src/commands/command-error.ts';
 import type { BenchOptions } from '../options.ts';
 import type { BenchCase } from '../scenarios/bench-case.ts';
-import { boundedClient } from './bounded-client.ts';
-import { ControlClient, unusedName } from './control-client.ts';
+import { boundedClient, ControlClient, unusedName } from './control-client.ts';
 import type { LoadedServer } from './server-process.ts';
 
 export async function remoteServer(

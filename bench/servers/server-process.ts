@@ -4,7 +4,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Target } from '../load/load.ts';
+import type { Target } from '../load/workload.ts';
 import type { Order, ProbeOrder, ProbeReport, Report, ServerSpec } from './messages.ts';
 
 export type Started = Extract<Report, { kind: 'started' }>;

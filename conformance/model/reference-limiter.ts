@@ -27,7 +27,7 @@ export function spendToken(
   bucket: ReferenceBucket,
   limit: number,
   now: number,
-  assumptions: Assumptions,
+  assumptions: Parameters<typeof waitForToken>[3],
 ): { spent: true } | { spent: false; retryAfterSeconds: number } {
   const waitMs = waitForToken(bucket, limit, now, assumptions);
   return waitMs === 0
@@ -35,11 +35,12 @@ export function spendToken(
     : { spent: false, retryAfterSeconds: Math.ceil(waitMs / 1000) };
 }
 
-function waitForToken(
+/** Spends a token and returns 0, or the milliseconds until the next one. */
+export function waitForToken(
   bucket: ReferenceBucket,
   limit: number,
   now: number,
-  { limiterRefill, refusedSpendsToken }: Assumptions,
+  { limiterRefill, refusedSpendsToken }: Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'>,
 ): number {
   const refusalCounts = refusedSpendsToken === 'yes';
   if (limiterRefill === 'sliding') {

@@ -165,89 +165,64 @@ class ContinuousBucket implements Bucket {
 
 /** All N tokens come back one window after the first of them was spent. */
 class IntervalBucket implements Bucket {
-  readonly #limit: number;
-  #tokens: number;
-  #startedAtMs: number;
+  protected readonly limit: number;
+  protected tokens: number;
+  /** Tells the present interval from others: here, when it began. */
+  protected interval: number;
 
-  constructor(limit: number, [tokens = limit, startedAtMs = 0]: readonly number[] = []) {
-    this.#limit = limit;
-    this.#tokens = tokens;
-    this.#startedAtMs = startedAtMs;
+  constructor(limit: number, [tokens = limit, interval = 0]: readonly number[] = []) {
+    this.limit = limit;
+    this.tokens = tokens;
+    this.interval = interval;
   }
 
   get state(): readonly number[] {
-    return [this.#tokens, this.#startedAtMs];
+    return [this.tokens, this.interval];
   }
 
   take(nowMs: number): boolean {
-    this.#fill(nowMs);
-    if (this.#tokens === 0) return false;
-    if (this.#tokens === this.#limit) this.#startedAtMs = nowMs;
-    this.#tokens--;
+    if (this.available(nowMs) === 0) return false;
+    if (this.tokens === this.limit) this.begin(nowMs);
+    this.tokens--;
     return true;
   }
 
   giveBack(): void {
-    this.#tokens++;
+    this.tokens++;
   }
 
   /** Does nothing: the bucket is already empty, and a refusal does not change when it refills. */
   spendRefused(): void {}
 
   waitMs(nowMs: number): number {
-    this.#fill(nowMs);
-    return this.#tokens > 0 ? 0 : this.#startedAtMs + limitWindowMs - nowMs;
+    return this.available(nowMs) > 0 ? 0 : this.endMs() - nowMs;
   }
 
   available(nowMs: number): number {
-    this.#fill(nowMs);
-    return this.#tokens;
+    if (nowMs >= this.endMs()) this.tokens = this.limit;
+    return this.tokens;
   }
 
-  #fill(nowMs: number): void {
-    if (nowMs - this.#startedAtMs >= limitWindowMs) this.#tokens = this.#limit;
+  protected begin(nowMs: number): void {
+    this.interval = nowMs;
+  }
+
+  protected endMs(): number {
+    return this.interval + limitWindowMs;
   }
 }
 
-/** All N tokens come back at each full minute of the clock. */
-class AlignedBucket implements Bucket {
-  readonly #limit: number;
-  #tokens: number;
-  #minute: number;
-
-  constructor(limit: number, [tokens = limit, minute = -1]: readonly number[] = []) {
-    this.#limit = limit;
-    this.#tokens = tokens;
-    this.#minute = minute;
+/** All N tokens come back at each full minute of the clock, by which its intervals are counted. */
+class AlignedBucket extends IntervalBucket {
+  constructor(limit: number, state: readonly number[] = [limit, -1]) {
+    super(limit, state);
   }
 
-  get state(): readonly number[] {
-    return [this.#tokens, this.#minute];
+  protected override begin(nowMs: number): void {
+    this.interval = Math.floor(nowMs / limitWindowMs);
   }
 
-  take(nowMs: number): boolean {
-    if (this.available(nowMs) === 0) return false;
-    this.#tokens--;
-    return true;
-  }
-
-  giveBack(): void {
-    this.#tokens++;
-  }
-
-  /** As for `interval`. */
-  spendRefused(): void {}
-
-  waitMs(nowMs: number): number {
-    return this.available(nowMs) > 0 ? 0 : limitWindowMs - (nowMs % limitWindowMs);
-  }
-
-  available(nowMs: number): number {
-    const minute = Math.floor(nowMs / limitWindowMs);
-    if (minute !== this.#minute) {
-      this.#minute = minute;
-      this.#tokens = this.#limit;
-    }
-    return this.#tokens;
+  protected override endMs(): number {
+    return (this.interval + 1) * limitWindowMs;
   }
 }

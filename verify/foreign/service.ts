@@ -1,12 +1,16 @@
 /**
  * A second implementation of the document, in plain Node, which shares no code with the simulator
- * or the harness. It answers differently wherever the document permits it (`variation.ts`); the
+ * or the judges; its buckets are the reference model's. It answers differently wherever the document permits it (`variation.ts`); the
  * harness must not fail it. `now` is its clock, by default the wall clock.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import {
+  fullBucket,
+  type ReferenceBucket,
+  waitForToken,
+} from '../../conformance/model/reference-limiter.ts';
 import { readFields, type SendFields } from './fields.ts';
-import { type Throttle, throttleOf } from './throttle.ts';
 import type { Variation } from './variation.ts';
 import { type Answer, Wording } from './wording.ts';
 import { type Account, type Message, makeWorld, pollFor, type Sim, statusOf } from './world.ts';
@@ -53,7 +57,7 @@ export class ForeignService {
   readonly #now: () => number;
   readonly #wording: Wording;
   readonly #world = makeWorld();
-  readonly #throttles = new Map<string, Throttle>();
+  readonly #buckets = new Map<string, ReferenceBucket>();
   readonly #remembered = new Map<string, Remembered>();
   readonly #endpoints: Readonly<Record<string, Endpoint>>;
 
@@ -154,9 +158,13 @@ export class ForeignService {
 
   #throttled(caller: string, { limit }: Endpoint, run: () => Answer): Answer {
     if (limit === undefined) return run();
-    const throttle = this.#throttles.get(caller) ?? throttleOf(this.#variation, limit);
-    this.#throttles.set(caller, throttle);
-    const waitSeconds = throttle.take(this.#now());
+    const { refill: limiterRefill = 'sliding', refusalsSpend = false } = this.#variation;
+    const bucket = this.#buckets.get(caller) ?? fullBucket();
+    const before = structuredClone(bucket);
+    this.#buckets.set(caller, bucket);
+    const refusedSpendsToken = refusalsSpend ? 'yes' : 'no';
+    const how = { limiterRefill, refusedSpendsToken } as const;
+    const waitSeconds = waitForToken(bucket, limit, this.#now(), how) / 1_000;
     if (waitSeconds > 0) {
       const header = String(Math.ceil(waitSeconds));
       const stated = this.#variation.statesFractions ? waitSeconds.toFixed(3) : header;
@@ -167,7 +175,7 @@ export class ForeignService {
       };
     }
     const answer = run();
-    if (answer.status >= 400 && this.#variation.errorsAreFree) throttle.giveBack();
+    if (answer.status >= 400 && this.#variation.errorsAreFree) this.#buckets.set(caller, before);
     return answer;
   }
 

@@ -4,7 +4,7 @@
  */
 export interface Variation {
   /** How the 120 requests a minute refill; by default sliding. */
-  readonly refill?: 'sliding' | 'fixed_window' | 'from_first' | 'token_bucket';
+  readonly refill?: 'sliding' | 'interval_aligned' | 'interval' | 'continuous';
   /** A 429 counts as a request too; only for the sliding refill. */
   readonly refusalsSpend?: boolean;
   /** `detail` states the wait with decimals; the header rounds it up. */
@@ -57,7 +57,7 @@ export interface Variation {
 
 /** Differs from the simulator's defaults wherever it can. */
 const odd: Variation = {
-  refill: 'fixed_window',
+  refill: 'interval_aligned',
   errorsAreFree: true,
   errorShape: 'nested',
   namesAllFields: true,
@@ -94,7 +94,7 @@ export const variations: Readonly<Record<string, Variation>> = {
     upperCaseIds: true,
   },
   gateway: {
-    refill: 'token_bucket',
+    refill: 'continuous',
     errorsAreFree: true,
     errorShape: 'title',
     addsRequestHeaders: true,
@@ -102,7 +102,7 @@ export const variations: Readonly<Record<string, Variation>> = {
     readsAnyContentType: true,
   },
   framework: {
-    refill: 'fixed_window',
+    refill: 'interval_aligned',
     errorShape: 'framework',
     namesAllFields: true,
     nullIsAbsent: true,
@@ -125,7 +125,7 @@ export const variations: Readonly<Record<string, Variation>> = {
   },
   /** Slow telephones that take a few messages at a time; all messages fail. */
   telecom: {
-    refill: 'from_first',
+    refill: 'interval',
     pollSeconds: 7,
     sendsPerPoll: 12,
     messagesFail: true,

@@ -2,15 +2,19 @@
  * Many idle and short connections: other callers are still served, and nothing leaks.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { LoadResult } from '../../bench/load/load-result.ts';
+import { openLoop } from '../../bench/load/open-loop.ts';
+import type { RequestTemplate } from '../../bench/load/workload.ts';
 import { transports } from '../../src/cli/serve-options.ts';
+import type { ReadyFile } from '../../src/simulator.ts';
+import { get } from '../testkit/raw-socket.ts';
+import { bearer, sendPaths } from '../testkit/request.ts';
 import { handlesOf, ServedProcess } from '../testkit/served-process.ts';
-import { churn } from './connection-churn.ts';
 import { IdleClients } from './idle-clients.ts';
-import { callSteadily } from './steady-callers.ts';
 
 test.each(transports)(
   '%s: 500 idle and 2,000 short connections neither block callers nor leak handles',
@@ -65,3 +69,89 @@ test('a connection is lost if the server ends it too early or does not accept it
   await refused.open();
   expect(refused.report()).toEqual({ open: 0, timedOut: 0, lost: ['silent: could not connect'] });
 });
+
+/**
+ * Opens and closes many connections in different ways, to detect leaks of the server.
+ */
+const atATime = 50;
+
+/** What one connection does; it calls `done` at its end. */
+type Behaviour = (socket: Socket, done: () => void) => void;
+
+const behaviours: readonly Behaviour[] = [
+  (_, done) => done(),
+  (socket, done) => socket.write('GET / HTTP/1.1\r\nHost: x\r\nX-Half', done),
+  (socket, done) => socket.write('POST /api/v1/sms/send/ HTTP/1.1\r\nContent-Length: 9\r\n', done),
+  // Closes without reading the answer.
+  (socket, done) => socket.write(get('/api/v1/account/stats/'), done),
+  (socket, done) => {
+    socket.once('data', done);
+    socket.write(get('/api/v1/account/stats/'));
+  },
+];
+
+const endings: readonly ((socket: Socket) => void)[] = [
+  (socket) => socket.end(),
+  (socket) => socket.destroy(),
+  (socket) => socket.resetAndDestroy(),
+];
+
+/** Opens and closes `count` connections in all ways; resolves when the last one has closed. */
+async function churn(port: number, count: number): Promise<void> {
+  let next = 0;
+  const liveOn = async (): Promise<void> => {
+    for (let index = next++; index < count; index = next++) await runOnce(port, index);
+  };
+  await Promise.all(Array.from({ length: atATime }, liveOn));
+}
+
+function runOnce(port: number, index: number): Promise<void> {
+  const behave = behaviours[index % behaviours.length];
+  const end = endings[Math.floor(index / behaviours.length) % endings.length];
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => behave?.(socket, () => end?.(socket)));
+    socket.on('error', (error) => {
+      if ('code' in error && error.code === 'ECONNREFUSED') reject(error);
+    });
+    socket.on('close', () => resolve());
+    // Reads the rest of the answer, because otherwise the end would not be noticed.
+    socket.resume();
+  });
+}
+
+/**
+ * Callers that each send at a steady pace for their own account, by the bench's open loop: latency
+ * counts from the scheduled start, so a stalling server is charged for every request that it
+ * delays.
+ */
+interface CallersPlan {
+  readonly ready: ReadyFile;
+  /** Per caller; the limit of its account allows 120. */
+  readonly perMinute: number;
+  readonly seconds: number;
+}
+
+/** One caller for each account, each with a connection. */
+function callSteadily({ ready, perMinute, seconds }: CallersPlan): Promise<LoadResult> {
+  const { hostname: host, port } = new URL(ready.base_url);
+  const { accounts } = ready;
+  const [first, ...others] = accounts.map(
+    ({ api_key: key, sims: [sim] }): RequestTemplate => ({
+      method: 'POST',
+      path: sendPaths.send,
+      headers: { authorization: bearer(key), 'content-type': 'application/json' },
+      body: JSON.stringify({ to: '+12025550123', from: sim?.number, message: 'steady' }),
+    }),
+  );
+  if (first === undefined) throw new Error('no account calls');
+  return openLoop(
+    { host, port: Number(port) },
+    { requests: [first, ...others], expects: [202] },
+    {
+      connections: accounts.length,
+      durationMs: seconds * 1_000,
+      perSecond: (accounts.length * perMinute) / 60,
+    },
+  );
+}
