@@ -139,14 +139,17 @@ export class Known {
 const readPath = /^\/api\/v1\/sms\/(?!send\/|received\/)([^/]+)\/$/;
 const tasksPath = /^\/api\/devices\/([^/]+)\/tasks\/$/;
 
+function unlimitedEndpointOf(path: string): 'read' | 'stats' | undefined {
+  if (readPath.test(path)) return 'read';
+  return path === '/api/v1/account/stats/' ? 'stats' : undefined;
+}
+
 /** A request and its reply, with what is known of its caller and its sender number. */
 export function exchangeOf(request: RequestOptions, reply: Reply, known: Known): Exchange {
   const { method, headers = {}, body } = request;
   const [path = '', query = ''] = request.path.split('?', 2);
   const id = readPath.exec(path)?.[1] ?? tasksPath.exec(path)?.[1];
-  const endpoint =
-    endpointOf(path) ??
-    (readPath.test(path) ? 'read' : path === '/api/v1/account/stats/' ? 'stats' : undefined);
+  const endpoint = endpointOf(path) ?? unlimitedEndpointOf(path);
   const fields = method === 'POST' ? objectIn(body) : undefined;
   const caller = known.callerOf(request);
   const number = fields?.['from'] ?? fields?.['from_number'];

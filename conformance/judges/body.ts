@@ -54,12 +54,17 @@ function eachBody(check: Check): Judge {
       }
     for (const one of exchanges) {
       if (!isMessageBody(one)) continue;
-      const where = isRead(one) ? 'a read' : isNew(one) ? 'a 202' : 'a replay';
+      const where = sourceOf(one);
       const first = firsts.get(bodyOf(one)['message_id']);
       const proof = first === undefined || first === one ? [one] : [first, one];
       findings.judge(proof, () => check(where, bodyOf(one), { exchange: one, first, isExact }));
     }
   };
+}
+
+function sourceOf(exchange: Exchange): string {
+  if (isRead(exchange)) return 'a read';
+  return isNew(exchange) ? 'a 202' : 'a replay';
 }
 
 const sevenStrings: Check = (where, body) => {

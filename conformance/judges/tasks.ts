@@ -2,7 +2,7 @@
  * What the tasks of devices show that breaks no rule but must be heard. The document says nothing of
  * their shape, of who may ask for them, or of how often one is handed out.
  */
-import { isObject, textOf } from '../verify.ts';
+import { textOf } from '../verify.ts';
 import { type Exchange, isAccepted, isMessageSend, messageIdOf } from './exchange.ts';
 import type { Findings, Trace } from './judge.ts';
 
@@ -41,8 +41,8 @@ const beginning = 24;
 /** The longest text of a body that begins so; undefined if there is none. */
 function longestTextIn(json: unknown, start: string): string | undefined {
   if (typeof json === 'string') return json.startsWith(start) ? json : undefined;
-  const parts = Array.isArray(json) ? json : isObject(json) ? Object.values(json) : [];
-  return parts
+  if (typeof json !== 'object' || json === null) return undefined;
+  return Object.values(json)
     .map((part) => longestTextIn(part, start))
     .reduce((a, b) => ((b?.length ?? 0) > (a?.length ?? 0) ? b : a), undefined);
 }

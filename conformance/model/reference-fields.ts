@@ -151,7 +151,8 @@ const gsm7Extension = new Set('\f^{}\\[~]|€');
 export function segmentsOf(text: string): number {
   const characters = [...text];
   const isGsm = characters.every((c) => gsm7.has(c) || gsm7Extension.has(c));
-  const units = characters.map((c) => (isGsm ? (gsm7Extension.has(c) ? 2 : 1) : c.length));
+  const gsmUnits = (c: string) => (gsm7Extension.has(c) ? 2 : 1);
+  const units = characters.map((c) => (isGsm ? gsmUnits(c) : c.length));
   const [alone, joined] = isGsm ? [160, 153] : [70, 67];
   if (units.reduce((sum, n) => sum + n, 0) <= alone) return 1;
   let segments = 1;

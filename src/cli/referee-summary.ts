@@ -3,7 +3,7 @@
  * harness take: one result per finding, or one for a rule without findings.
  */
 
-import { weigh } from '../../conformance/expected.ts';
+import { type Weighed, weigh } from '../../conformance/expected.ts';
 import type { Expectation } from '../../conformance/expected-file.ts';
 import { counts, ruleVerdicts } from '../../conformance/outcome.ts';
 import type { Summary } from '../../conformance/reports/summary.ts';
@@ -23,15 +23,12 @@ interface Context {
 export function refereeSummary(report: RefereeReport, context: Context): Summary {
   const { file, expected } = context;
   const attempts = new Map(
-    report.intents.all.flatMap((intent) => intent.attempts.map((one) => [one, intent.attempts])),
+    report.intents.all.flatMap(({ attempts: all }) => all.map((attempt) => [attempt, all])),
   );
   const results = report.rules.flatMap((rule) => resultsOf(rule, attempts));
   const known = report.rules.map(({ id }) => ({ id, subject: id }));
   const weighed = weigh(expected, results, known);
-  const failed = results.some(
-    ({ id, verdict }) => verdict === 'failed' && !weighed.expected.has(id),
-  );
-  const isExercised = report.rules.some(({ exercised }) => exercised > 0);
+  const exitCode = exitCodeOf(report, results, weighed);
   return {
     title: 'Referee',
     observedName: 'advice',
@@ -39,7 +36,7 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
     baseUrl: file,
     startedAt: new Date().toISOString(),
     durationMs: 0,
-    exitCode: failed ? 1 : weighed.stale.length > 0 ? 5 : isExercised ? 0 : 4,
+    exitCode,
     interrupted: false,
     reachable: true,
     sends: report.exchanges.length,
@@ -51,6 +48,16 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
     weighed,
     discovered: { answers: {}, untold: {} },
   };
+}
+
+function exitCodeOf(
+  report: RefereeReport,
+  results: readonly Result[],
+  { expected, stale }: Weighed,
+): number {
+  if (results.some(({ id, verdict }) => verdict === 'failed' && !expected.has(id))) return 1;
+  if (stale.length > 0) return 5;
+  return report.rules.some(({ exercised }) => exercised > 0) ? 0 : 4;
 }
 
 const sentences = new Map<string, string>(

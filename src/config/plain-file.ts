@@ -65,12 +65,14 @@ export function reasonOf(error: unknown): string {
   return reasons[code] ?? (message.split('\n', 1)[0] || code);
 }
 
-function refuseOther(found: ReturnType<typeof statSync> & object): void {
+type Found = ReturnType<typeof statSync> & object;
+
+function refuseOther(found: Found): void {
   if (found.isFile()) return;
-  const what = found.isDirectory()
-    ? 'a folder'
-    : found.isSymbolicLink()
-      ? 'a symbolic link'
-      : 'a pipe or a device';
-  throw new FileRefused(`it is ${what}, not a plain file`);
+  throw new FileRefused(`it is ${kindOf(found)}, not a plain file`);
+}
+
+function kindOf(found: Found): string {
+  if (found.isDirectory()) return 'a folder';
+  return found.isSymbolicLink() ? 'a symbolic link' : 'a pipe or a device';
 }

@@ -172,12 +172,12 @@ function invalidField(
   const map = fieldMap(names);
   const code = names === undefined ? z.string() : z.enum(names);
   const { body } = errorReply(mistake, assumptions);
-  const firstOnly = map.meta({ minProperties: 1, maxProperties: 1 });
+  const shownMap = isFirst ? map.meta({ minProperties: 1, maxProperties: 1 }) : map;
   return [
     refusalOf(mistake, assumptions, {
       name,
       description: `${text}: its name is ${isMap ? 'a member' : 'the code'}${rule}.${isFirst ? '' : all}`,
-      schema: isMap ? (isFirst ? firstOnly : map) : likeReply(JSON.parse(body), code, map),
+      schema: isMap ? shownMap : likeReply(JSON.parse(body), code, map),
     }),
   ];
 }
@@ -195,10 +195,13 @@ function fieldMap(names: readonly string[] | undefined): z.ZodType {
 /** The schema of bodies like this one: the same members, texts but for the code and the fields. */
 function likeReply(body: unknown, code: z.ZodType, fields?: z.ZodType): z.ZodType {
   if (typeof body !== 'object' || body === null) return z.string();
-  const members = Object.entries(body).map(([name, value]): [string, z.ZodType] => [
-    name,
-    name === 'code' ? code : name === 'errors' && fields ? fields : likeReply(value, code, fields),
-  ]);
+  const schemaOf = (name: string, value: unknown): z.ZodType => {
+    if (name === 'code') return code;
+    return name === 'errors' && fields ? fields : likeReply(value, code, fields);
+  };
+  const members = Object.entries(body).map(
+    ([name, value]) => [name, schemaOf(name, value)] as const,
+  );
   return z.strictObject(Object.fromEntries(members));
 }
 

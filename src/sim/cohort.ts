@@ -109,7 +109,8 @@ export class Cohort {
     if (this.status === 'delivered') return 'sent';
     if (this.status === 'sent') return 'sending';
     if (this.status === 'sending') return 'queued';
-    return this.sentAtMs > 0 ? 'sent' : this.sendingAtMs > 0 ? 'sending' : 'queued';
+    if (this.sentAtMs > 0) return 'sent';
+    return this.sendingAtMs > 0 ? 'sending' : 'queued';
   }
 
   /** True if a member would take the same steps after moving to the other cohort. */

@@ -112,8 +112,8 @@ export function readReceivedQuery(query: ReceivedQuery): ReadQuery {
 }
 
 function readParameter(query: ReceivedQuery, field: Parameter): number | FieldFailure {
-  const text = query[field];
-  const given = text === null ? undefined : /^[0-9]+$/.test(text) ? Number(text) : text;
+  const text = query[field] ?? undefined;
+  const given = text !== undefined && /^[0-9]+$/.test(text) ? Number(text) : text;
   const reading = receivedParameters[field].safeParse(given);
   return reading.success
     ? reading.data

@@ -146,11 +146,17 @@ function timeMs(
   format: SendAtAssumptions['sendAtFormats'],
 ): number {
   const [hours, minutes, seconds] = [Number(hour), Number(minute ?? 0), Number(second ?? 0)];
-  const lastUnitMs = second !== undefined ? 1000 : minute !== undefined ? 60_000 : 3_600_000;
+  const lastUnitMs = lastUnit(minute, second);
   const ms = ((hours * 60 + minutes) * 60 + seconds) * 1000 + fractionMs(fraction, lastUnitMs);
   const isMidnightAtEnd = format === 'iso8601' && hours === 24 && ms === msPerDay;
   const exists = (hours <= 23 || isMidnightAtEnd) && minutes <= 59 && seconds <= 59;
   return exists ? ms : Number.NaN;
+}
+
+/** The milliseconds of the smallest unit that a time names: a fraction is of that unit. */
+function lastUnit(minute: string | undefined, second: string | undefined): number {
+  if (second !== undefined) return 1000;
+  return minute === undefined ? 3_600_000 : 60_000;
 }
 
 /**

@@ -74,7 +74,8 @@ export class WallClock {
 
   /** Simulated seconds per second: 0 for a manual clock, 1 for a real one. */
   get rate(): number {
-    return this.#mode === 'manual' ? 0 : this.#mode === 'scaled' ? this.#rate : 1;
+    if (this.#mode === 'manual') return 0;
+    return this.#mode === 'scaled' ? this.#rate : 1;
   }
 
   /** The rate in scaled mode. */

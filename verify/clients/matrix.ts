@@ -11,8 +11,7 @@ export const allSeeds: Seeds = { wrong: 2, right: 20 };
 
 /** `SMSTWIN_SEEDS` overrides what a test asks for. */
 export function seedsOf({ rule }: ClientRow, { wrong, right }: Seeds): number[] {
-  const given = process.env['SMSTWIN_SEEDS'];
-  const count = given === undefined ? (rule === undefined ? right : wrong) : Number(given);
+  const count = Number(process.env['SMSTWIN_SEEDS'] ?? (rule === undefined ? right : wrong));
   return Array.from({ length: count }, (_, at) => at + 1);
 }
 
@@ -30,8 +29,9 @@ export function printMatrix(tried: readonly Tried[]): void {
 
 function rowOf({ client, complaints }: Tried): string {
   const { name, rule = '', library } = client;
-  const right = complaints.filter((one) => one.length === 0).length;
-  const verdict = right === complaints.length ? (rule === '' ? 'passes' : 'found') : 'WRONG';
+  const right = complaints.filter(({ length }) => length === 0).length;
+  const expected = rule === '' ? 'passes' : 'found';
+  const verdict = right === complaints.length ? expected : 'WRONG';
   const count = `${right}/${complaints.length}`;
   return `${name.padEnd(42)} ${rule.padEnd(10)} ${library.padEnd(12)} ${verdict.padEnd(7)} ${count}`;
 }

@@ -84,7 +84,8 @@ function isMessage(value: unknown, { acceptsBlank, countsGraphemes }: Variation)
 /** Epoch milliseconds, rounded up; NaN for an invalid time. */
 function timeOf(value: unknown, { acceptsOffsets, readsSpaceInTime }: Variation): number {
   if (typeof value !== 'string') return Number.NaN;
-  const known = acceptsOffsets ? anyTime : readsSpaceInTime ? spacedTime : utcTime;
+  const withoutOffset = readsSpaceInTime ? spacedTime : utcTime;
+  const known = acceptsOffsets ? anyTime : withoutOffset;
   if (!known.test(value)) return Number.NaN;
   const [day = ''] = value.split(/[T ]/);
   const midnightMs = Date.parse(`${day}T00:00:00Z`);

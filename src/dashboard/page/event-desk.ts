@@ -152,7 +152,8 @@ class SharedStream {
         if (events.length > 0) this.#send(events);
       }
     } catch {
-      return signal.aborted ? 'changed' : hasBegun ? 'ended' : 'failed';
+      if (signal.aborted) return 'changed';
+      return hasBegun ? 'ended' : 'failed';
     }
   }
 

@@ -151,16 +151,19 @@ export function checkAddress(port: number, host: string): void {
     throw new ListenError('cannot listen: the host is empty; name a host or an IP address');
 }
 
+const noOwnAddress = 'the host is not an address of this machine';
+const listenFailures: Readonly<Record<string, string>> = {
+  EADDRNOTAVAIL: noOwnAddress,
+  ENOTFOUND: noOwnAddress,
+  EAI_AGAIN: noOwnAddress,
+  EACCES: 'permission denied; choose a port above 1023',
+};
+
 export function listenError(cause: unknown, port: number, host: string): Error {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
   if (code === 'EADDRINUSE') return new PortInUseError(host, port);
-  const why =
-    code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN'
-      ? 'the host is not an address of this machine'
-      : code === 'EACCES'
-        ? 'permission denied; choose a port above 1023'
-        : String(code ?? cause);
-  return new ListenError(`cannot listen on ${host}:${port}: ${why}`);
+  const text = String(code ?? cause);
+  return new ListenError(`cannot listen on ${host}:${port}: ${listenFailures[text] ?? text}`);
 }
 
 /** Asks the operating system why a port could not be bound. */

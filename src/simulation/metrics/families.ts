@@ -210,5 +210,6 @@ function heldBy({ counts, forgotten }: Account, status: Status): number {
 }
 
 function stateOf({ active, connected }: Device): 'connected' | 'disconnected' | 'deactivated' {
-  return active ? (connected ? 'connected' : 'disconnected') : 'deactivated';
+  if (!active) return 'deactivated';
+  return connected ? 'connected' : 'disconnected';
 }

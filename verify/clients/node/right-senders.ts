@@ -272,8 +272,10 @@ export const rightSenders: readonly NodeClient[] = right({
   'retries-23-hours-later': [
     'retries on the next day, just before the id is forgotten',
     sending({
-      waitOf: (reply, attempt) =>
-        isRefused(reply) ? undefined : attempt === 1 ? 22 * hourMs : 20 * 60_000,
+      waitOf: (reply, attempt) => {
+        if (isRefused(reply)) return undefined;
+        return attempt === 1 ? 22 * hourMs : 20 * 60_000;
+      },
     }),
   ],
   'times-out-and-retries': [

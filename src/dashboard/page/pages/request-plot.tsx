@@ -56,16 +56,14 @@ export function RequestPlot() {
     <section class="card" aria-labelledby="plot-title">
       <h2 id="plot-title">Requests over simulated time</h2>
       <Failure error={error.value} />
-      {shown === undefined ? (
-        <Loading what="requests" />
-      ) : shown.total === 0 ? (
+      {shown === undefined && <Loading what="requests" />}
+      {shown?.total === 0 && (
         <Empty title="No request yet.">
           <p>This plot counts the last 1,000 requests and those that follow.</p>
           <p>Above 10,000 instants of simulated time it drops the oldest.</p>
         </Empty>
-      ) : (
-        <Plot counts={shown} />
       )}
+      {shown !== undefined && shown.total > 0 && <Plot counts={shown} />}
     </section>
   );
 }

@@ -42,19 +42,14 @@ export function FieldInput(props: FieldProps) {
   );
   if (field.kind === 'object') return <>{field.fields?.map(inner)}</>;
   const mistake = problem?.(path);
+  const shownHint = typeof hint === 'string' ? <CodeText text={hint} /> : hint;
   return (
     <>
       <div class={field.kind === 'variants' ? 'field broad' : 'field'}>
         <label for={id}>{labelOf(field)}</label>
         <Input {...props} id={id} path={path} isInvalid={mistake !== undefined} />
         <div class="hint" id={`${id}-hint`}>
-          {mistake !== undefined ? (
-            <span class="problem">{mistake}</span>
-          ) : typeof hint === 'string' ? (
-            <CodeText text={hint} />
-          ) : (
-            hint
-          )}
+          {mistake === undefined ? shownHint : <span class="problem">{mistake}</span>}
         </div>
       </div>
       {field.kind === 'variants' && chosenFields(field, path, typed.value).map(inner)}
@@ -102,13 +97,19 @@ function Input(props: InputProps) {
 }
 
 /** The choices that the declaration gives; `default` leaves an optional field out. */
-export function choicesFor({ kind, fields = [], words = [], isRequired }: Field): Choice[] {
+export function choicesFor(field: Field): Choice[] {
+  const { kind, fields = [], isRequired } = field;
   if (kind === 'variants') {
     return fields.map(({ title = '' }, at) => ({ value: String(at), label: title }));
   }
-  const named = kind === 'truth' ? ['yes', 'no'] : kind === 'choice' ? words : [];
-  if (named.length === 0 || isRequired) return choicesOf(named);
-  return [{ value: '', label: 'default' }, ...choicesOf(named)];
+  const names = choiceNames(field);
+  if (names.length === 0 || isRequired) return choicesOf(names);
+  return [{ value: '', label: 'default' }, ...choicesOf(names)];
+}
+
+function choiceNames({ kind, words = [] }: Field): readonly string[] {
+  if (kind === 'truth') return ['yes', 'no'];
+  return kind === 'choice' ? words : [];
 }
 
 interface ChoicesProps {

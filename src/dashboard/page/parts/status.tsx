@@ -36,9 +36,14 @@ export function StatusBadge({ status }: { readonly status: string }) {
 
 /** The status of an HTTP reply; the number gives the meaning without the colour. */
 export function ReplyStatus({ status }: { readonly status: number }) {
-  const kind =
-    status < 300 ? 'delivered' : status === 429 ? 'sending' : status < 400 ? 'queued' : 'failed';
-  return <span class={`badge status-${kind}`}>{status}</span>;
+  return <span class={`badge status-${lookOf(status)}`}>{status}</span>;
+}
+
+/** The message status whose colours a reply is shown in. */
+function lookOf(status: number): string {
+  if (status < 300) return 'delivered';
+  if (status === 429) return 'sending';
+  return status < 400 ? 'queued' : 'failed';
 }
 
 const verdictKinds: Readonly<Record<string, string>> = {
