@@ -34,6 +34,7 @@ function endOf({ atMs, retryAfterMs = 0 }: Exchange): number {
 }
 
 function retriesInTime({ exchanges, intents }: ClientRecord, status: 429 | 503): Judgement {
+  if (!exchanges.some((one) => holds(one, status))) return { exercised: 0, findings: [] };
   const gets = exchanges.filter(({ method }) => method === 'GET');
   const series = [
     ...intents.all.map(clearAttempts),

@@ -30,6 +30,7 @@ function pollsOf({ exchanges }: ClientRecord, endpoint: string) {
 
 /** A message by its path, or a page of received ones; other parameters may differ each time. */
 function polled({ caller, endpoint, target }: Exchange): string {
+  if (!target.includes('?')) return `${caller}\n${target}\n1`;
   const [path = '', query] = target.split('?');
   const page = endpoint === 'received' ? new URLSearchParams(query).get('page') : null;
   return `${caller}\n${path}\n${page ?? '1'}`;

@@ -1,31 +1,79 @@
 /**
- * Finds the entries of a HAR file, so that each can be parsed alone: a large file that is parsed whole
- * costs more in the garbage collector than in the parser.
+ * Reads from the entries of a HAR file what the referee needs, as the JSON text of each value, and skips
+ * the rest: most of a large file's time would go into values that nothing reads. Skipped values are not
+ * checked.
  */
 
+/** Texts of JSON values; undefined for those that the entry lacks. */
+export interface EntryTexts {
+  startedDateTime?: string | undefined;
+  time?: string | undefined;
+  method?: string | undefined;
+  url?: string | undefined;
+  requestHeaders?: string | undefined;
+  sent?: string | undefined;
+  sentEncoding?: string | undefined;
+  status?: string | undefined;
+  responseHeaders?: string | undefined;
+  received?: string | undefined;
+  receivedEncoding?: string | undefined;
+  /** As Chrome writes it where the reply broke off. */
+  error?: string | undefined;
+}
+
+/** The members of an object: a value's name in `EntryTexts`, or the members of an object in it. */
+type Members = readonly { readonly name: string; readonly as: keyof EntryTexts | Members }[];
+
+const members: Members = [
+  { name: 'startedDateTime', as: 'startedDateTime' },
+  { name: 'time', as: 'time' },
+  {
+    name: 'request',
+    as: [
+      { name: 'method', as: 'method' },
+      { name: 'url', as: 'url' },
+      { name: 'headers', as: 'requestHeaders' },
+      {
+        name: 'postData',
+        as: [
+          { name: 'text', as: 'sent' },
+          { name: 'encoding', as: 'sentEncoding' },
+        ],
+      },
+    ],
+  },
+  {
+    name: 'response',
+    as: [
+      { name: 'status', as: 'status' },
+      { name: 'headers', as: 'responseHeaders' },
+      { name: '_error', as: 'error' },
+      {
+        name: 'content',
+        as: [
+          { name: 'text', as: 'received' },
+          { name: 'encoding', as: 'receivedEncoding' },
+        ],
+      },
+    ],
+  },
+];
+
 export const entriesKey = /"entries"\s*:\s*\[/g;
-const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
+const [space, quote, comma, colon, backslash] = [0x20, 0x22, 0x2c, 0x3a, 0x5c];
 const [openArray, closeArray, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** The text of each entry; undefined if the file has another shape, or may be no JSON. */
-export function entryTexts(text: string): readonly string[] | undefined {
+/** Calls `each` for every entry, until it returns false. False if the file was not read to its end. */
+export function readEntries(text: string, each: (entry: EntryTexts) => boolean): boolean {
   entriesKey.lastIndex = 0;
-  if (!entriesKey.test(text)) return undefined;
+  if (!entriesKey.test(text)) return false;
   const start = entriesKey.lastIndex;
-  const entries: string[] = [];
-  let at = afterSpace(text, start);
-  while (text.charCodeAt(at) === openObject) {
-    const end = endOfObject(text, at);
-    if (end < 0) return undefined;
-    entries.push(text.slice(at, end));
-    at = afterSpace(text, end);
-    if (text.charCodeAt(at) !== comma) break;
-    at = afterSpace(text, at + 1);
-    if (text.charCodeAt(at) !== openObject) return undefined;
-  }
-  const isWhole =
-    text.charCodeAt(at) === closeArray && isRest(text.slice(0, start) + text.slice(at));
-  return isWhole ? entries : undefined;
+  const reader = new Reader(text, start);
+  do {
+    const entry: EntryTexts = {};
+    if (!reader.object(members, entry) || !each(entry)) return false;
+  } while (reader.passes(comma));
+  return isRest(text.slice(0, start) + text.slice(reader.at));
 }
 
 /** True for a HAR file whose entries were taken out. */
@@ -38,34 +86,95 @@ function isRest(text: string): boolean {
   }
 }
 
+class Reader {
+  readonly #text: string;
+  /** The place of the next character. */
+  at: number;
+
+  constructor(text: string, at: number) {
+    this.#text = text;
+    this.at = at;
+  }
+
+  /** Moves past the character if it comes next, after spaces. */
+  passes(code: number): boolean {
+    const isNext = this.#next() === code;
+    if (isNext) this.at++;
+    return isNext;
+  }
+
+  /** Moves past an object, and keeps the texts of its members; false if there is no object. */
+  object(wanted: Members, entry: EntryTexts): boolean {
+    if (!this.passes(openObject)) return false;
+    if (this.passes(closeObject)) return true;
+    do {
+      if (this.#next() !== quote) return false;
+      const nameAt = this.at + 1;
+      this.at = endOfString(this.#text, nameAt);
+      if (this.at < 0) return false;
+      const length = this.at - 1 - nameAt;
+      if (!this.passes(colon)) return false;
+      let as: keyof EntryTexts | Members | undefined;
+      for (const member of wanted) {
+        const { name } = member;
+        if (name.length === length && this.#text.startsWith(name, nameAt)) as = member.as;
+      }
+      if (!this.#value(as, entry)) return false;
+    } while (this.passes(comma));
+    return this.passes(closeObject);
+  }
+
+  #value(as: keyof EntryTexts | Members | undefined, entry: EntryTexts): boolean {
+    const first = this.#next();
+    const start = this.at;
+    if (typeof as === 'object' && first === openObject) return this.object(as, entry);
+    this.at = endOfValue(this.#text, start);
+    if (this.at < 0) return false;
+    if (as === undefined) return true;
+    const text = this.#text.slice(start, this.at);
+    if (typeof as === 'object') return text.trimEnd() === 'null';
+    entry[as] = text;
+    return true;
+  }
+
+  /** The next character that is no space. */
+  #next(): number {
+    this.at = afterSpace(this.#text, this.at);
+    return this.#text.charCodeAt(this.at);
+  }
+}
+
 export function afterSpace(text: string, from: number): number {
   let at = from;
-  while (' \n\r\t'.includes(text[at] ?? '-')) at++;
+  while (text.charCodeAt(at) <= space) at++;
   return at;
 }
 
-/** The place after the object that begins at `start`; -1 if it has no end. */
-export function endOfObject(text: string, start: number): number {
+/** The place after the value that begins at `start`; -1 if it has no end. */
+export function endOfValue(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first === quote) return endOfString(text, start + 1);
+  const isNested = first === openObject || first === openArray;
   let depth = 0;
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === quote) {
-      at = endOfString(text, at);
+      at = endOfString(text, at + 1) - 1;
       if (at < 0) return -1;
     } else if (code === openObject || code === openArray) depth++;
-    else if ((code === closeObject || code === closeArray) && --depth === 0) return at + 1;
+    else if (code === closeObject || code === closeArray) {
+      if (--depth <= 0) return isNested ? at + 1 : at;
+    } else if (code === comma && depth === 0) return at;
   }
   return -1;
 }
 
-/** The place of the quote that ends the string which begins at `start`. */
+/** The place after the string whose first character is at `start`; -1 if it has no end. */
 function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  while (end >= 0) {
-    let before = end - 1;
-    while (text.charCodeAt(before) === backslash) before--;
-    if ((end - before) % 2 === 1) return end;
-    end = text.indexOf('"', end + 1);
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quote) return at + 1;
+    if (code === backslash) at++;
   }
   return -1;
 }

@@ -8,9 +8,17 @@ import { CommandError } from '../commands/command-error.ts';
 import type { TrafficExchange } from '../commands/recorded-traffic.ts';
 import { matchRoute } from '../http/service/routes.ts';
 import type { Exchange } from './exchange.ts';
-import { entryTexts } from './har-entries.ts';
+import { type EntryTexts, readEntries } from './har-entries.ts';
 import { plainAddress, plainJson } from './plain-spelling.ts';
-import { asksForWait, endpointOf, isGarbled, objectIn, waitMs } from './traffic.ts';
+import {
+  asksForWait,
+  endpointOf,
+  isGarbled,
+  objectIn,
+  stringIn,
+  valueIn,
+  waitMs,
+} from './traffic.ts';
 
 const textSchema = z
   .looseObject({ text: z.string().default(''), encoding: z.string().optional() })
@@ -47,8 +55,12 @@ export function exchangesOfHar(text: string, name: string): Exchange[] {
 export function exchangesOfTraffic(traffic: readonly TrafficExchange[]): Exchange[] {
   const found = traffic.map((one) => ({
     method: one.method,
-    url: { host: one.host, pathname: one.path, search: one.query === '' ? '' : `?${one.query}` },
-    path: one.path,
+    url: {
+      host: one.host,
+      pathname: one.path,
+      path: one.path,
+      search: one.query === '' ? '' : `?${one.query}`,
+    },
     key: /^bearer[ \t]+(\S+)$/i.exec(one.headers['authorization'] ?? '')?.[1] ?? '',
     atMs: one.sentAt,
     durationMs: one.answeredAt - one.sentAt,
@@ -79,18 +91,23 @@ function exchangesOfLocated(found: Located[], nameOf: (key: string) => string): 
 }
 
 function readHar(text: string, name: string): readonly Located[] {
-  const located: Located[] = [];
-  const addresses = new Map<string, Address>();
-  for (const one of entryTexts(text) ?? []) {
-    const reading = entrySchema.safeParse(objectIn(one));
-    if (!reading.success) return readWhole(text, name);
-    located.push(locatedIn(reading.data, addresses));
-  }
-  return located.length > 0 ? located : readWhole(text, name);
+  return locatedIn(text) ?? locatedIn(usualHar(text, name)) ?? [];
 }
 
-/** Says what is wrong with a file that cannot be read entry by entry. */
-function readWhole(text: string, name: string): readonly Located[] {
+/** Undefined if an entry is not as usual. */
+function locatedIn(text: string): readonly Located[] | undefined {
+  const located: Located[] = [];
+  const read: Read = { addresses: new Map(), keys: new Map() };
+  const isWhole = readEntries(text, (entry) => {
+    const one = locate(entry, read);
+    if (one !== undefined) located.push(one);
+    return one !== undefined;
+  });
+  return isWhole ? located : undefined;
+}
+
+/** The file with what it may lack. Says what is wrong with a file that is no HAR file. */
+function usualHar(text: string, name: string): string {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -98,7 +115,7 @@ function readWhole(text: string, name: string): readonly Located[] {
     throw new CommandError(2, `${name}: not JSON; expected a HAR 1.2 file`);
   }
   const reading = harSchema.safeParse(value);
-  if (reading.success) return reading.data.log.entries.map((entry) => locatedIn(entry, new Map()));
+  if (reading.success) return JSON.stringify(reading.data);
   const [issue] = reading.error.issues;
   const path = issue?.path.join('.') ?? '';
   throw new CommandError(2, `${name}: not a HAR 1.2 file: ${path}: ${issue?.message ?? ''}`);
@@ -106,7 +123,7 @@ function readWhole(text: string, name: string): readonly Located[] {
 
 /** Of the hosts that have a path of the service, the requests of its API. */
 function ofService(located: readonly Located[]): Located[] {
-  const isService = ({ path }: Located) => matchRoute(path) !== undefined;
+  const isService = ({ url }: Located) => matchRoute(url.path) !== undefined;
   const hosts = new Set(located.filter(isService).map(({ url }) => url.host));
   return located.filter(
     ({ method, url }) =>
@@ -117,9 +134,7 @@ function ofService(located: readonly Located[]): Located[] {
 /** What is kept of an entry. */
 interface Located {
   readonly method: string;
-  readonly url: Omit<Address, 'path'>;
-  /** Without what a gateway puts before it. */
-  readonly path: string;
+  readonly url: Address;
   /** Empty for none. */
   readonly key: string;
   readonly atMs: number;
@@ -137,25 +152,41 @@ interface Address extends Pick<URL, 'host' | 'pathname' | 'search'> {
   readonly path: string;
 }
 
-/** `addresses`: by URL, as most requests share few. */
-function locatedIn(entry: HarEntry, addresses: Map<string, Address>): Located {
-  const { startedDateTime, time, request, response } = entry;
-  const url = addresses.get(request.url) ?? addressOf(request.url);
-  addresses.set(request.url, url);
-  const { status } = response;
+/** What was read already, by its JSON text: most requests share few addresses and headers. */
+interface Read {
+  readonly addresses: Map<string, Address>;
+  readonly keys: Map<string, string>;
+}
+
+/** Undefined if the entry lacks something, or is no entry. */
+function locate(entry: EntryTexts, { addresses, keys }: Read): Located | undefined {
+  const { url: address = '', requestHeaders = '', responseHeaders = '' } = entry;
+  const target = stringIn(address);
+  const key = keys.get(requestHeaders) ?? keyOf(valueIn(requestHeaders));
+  const method = stringIn(entry.method);
+  const atMs = Date.parse(stringIn(entry.startedDateTime) ?? '');
+  const durationMs = Math.max(0, Number(entry.time));
+  const status = Number(entry.status);
+  const sent = bodyIn(entry.sent, entry.sentEncoding);
+  const replyText = bodyIn(entry.received, entry.receivedEncoding);
+  const isWhole = !Number.isNaN(atMs + durationMs + status);
+  if (!isWhole || target === undefined || method === undefined) return undefined;
+  if (sent === undefined || replyText === undefined) return undefined;
+  const url = addresses.get(address) ?? addressOf(target);
+  addresses.set(address, url);
+  keys.set(requestHeaders, key);
   return {
-    method: request.method,
+    method,
     url,
-    path: url.path,
-    key: keyOf(request.headers),
-    atMs: Date.parse(startedDateTime),
-    durationMs: Math.max(0, time),
-    sent: textOf(request.postData),
+    key,
+    atMs,
+    durationMs,
+    sent,
     status,
-    retryAfter: asksForWait(status) ? headerOf(response.headers, 'retry-after') : undefined,
-    replyText: textOf(response.content),
+    retryAfter: asksForWait(status) ? headerOf(valueIn(responseHeaders), 'retry-after') : undefined,
+    replyText,
     // Recorders write status 0 where no whole reply came.
-    isBroken: status <= 0 || Boolean(response._error),
+    isBroken: status <= 0 || Boolean(valueIn(entry.error)),
   };
 }
 
@@ -176,16 +207,17 @@ export function pathOf(pathname: string): string {
 type Made = Exchange & { openUntil: number; isOpenAtEnd: boolean };
 
 function exchangeOf(located: Located, number: number, keys: ReadonlyMap<string, string>): Made {
-  const { url, path: servicePath, key, atMs, status, retryAfter, replyText } = located;
+  const { url, key, atMs, status, retryAfter, replyText } = located;
   const sent = plainJson(located.sent);
   const search = plainAddress(url.search);
   const caller = keys.get(key) ?? 'unauthenticated';
   const shown = keysIn(`${plainAddress(url.pathname)}${search}\n${sent}`, keys);
   const answer = plainJson(replyText);
   const echoed = keysIn(answer, keys);
+  const found = shown.length + echoed.length === 0 ? [] : [...shown, ...echoed];
   const hidden = (text: string) =>
-    [...shown, ...echoed].reduce((left, each) => left.replaceAll(each, `(${keyName(each)})`), text);
-  const path = hidden(plainAddress(servicePath));
+    found.reduce((left, each) => left.replaceAll(each, `(${keyName(each)})`), text);
+  const path = hidden(plainAddress(url.path));
   const text = hidden(sent);
   const reply = objectIn(hidden(answer));
   return {
@@ -218,6 +250,14 @@ export function textOf(content: z.output<typeof textSchema>): string {
   return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text;
 }
 
+/** Undefined if the text is no string. */
+function bodyIn(json = '""', encoding?: string): string | undefined {
+  const text = stringIn(json);
+  return text === undefined || encoding === undefined
+    ? text
+    : textOf({ text, encoding: stringIn(encoding) });
+}
+
 export function headerOf(headers: unknown, wanted: string): string | undefined {
   if (!Array.isArray(headers)) return undefined;
   const header = headers.find((one) => String(one?.name).toLowerCase() === wanted);
@@ -233,8 +273,9 @@ function keyOf(headers: unknown): string {
 const drawnKey = /\bsmst_[A-Za-z0-9]{40}\b/g;
 
 function keysIn(text: string, keys: ReadonlyMap<string, string>): readonly string[] {
-  const drawn = text.match(drawnKey) ?? [];
-  return [...new Set([...drawn, ...[...keys.keys()].filter((key) => text.includes(key))])];
+  const found = new Set(text.match(drawnKey));
+  for (const key of keys.keys()) if (text.includes(key)) found.add(key);
+  return [...found];
 }
 
 /** Reports name the caller without showing its key. */

@@ -298,7 +298,7 @@ class Grouping {
     );
     if (open !== undefined) return id === undefined ? open : this.#giveId(open, send, id);
     // A partial record may still show the earlier id's own retry.
-    if (this.#isPartial) return undefined;
+    if (this.#isPartial || this.#left.size === 0) return undefined;
     return this.#renamed(send, content, id) ?? this.#renamed(send, messageOf(send), id);
   }
 

@@ -5,12 +5,23 @@ import { matchRoute } from '../http/service/routes.ts';
 import type { EndpointName } from '../sim/limits.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Parses a JSON object; undefined for any other text. */
+/** The JSON object in a text; undefined for any other text. */
 export function objectIn(text: string): Exchange['body'] {
+  const value = valueIn(text);
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as Exchange['body']) : undefined;
+}
+
+export function stringIn(json: string | undefined): string | undefined {
+  const value = valueIn(json);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The value in a JSON text; undefined for any other text. */
+export function valueIn(json: string | undefined): unknown {
+  if (json === undefined || json === '') return undefined;
   try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Exchange['body']) : undefined;
+    return JSON.parse(json);
   } catch {
     return undefined;
   }
@@ -46,10 +57,5 @@ export function waitMs(header: string | undefined, rate: number, atMs: number): 
 export function isGarbled(status: number, text: string): boolean {
   const isOk = status >= 200 && status < 300;
   if (text === '' || (!isOk && !/^\s*[{[]/.test(text))) return false;
-  try {
-    JSON.parse(text);
-    return false;
-  } catch {
-    return true;
-  }
+  return valueIn(text) === undefined;
 }

@@ -6,7 +6,7 @@
 import { CommandError } from '../commands/command-error.ts';
 import type { TrafficExchange } from '../commands/recorded-traffic.ts';
 import { matchRoute } from '../http/service/routes.ts';
-import { afterSpace, endOfObject, entriesKey } from '../referee/har-entries.ts';
+import { afterSpace, endOfValue, entriesKey } from '../referee/har-entries.ts';
 import {
   addressOf,
   entrySchema,
@@ -39,7 +39,7 @@ export async function* exchangesOfHarFile(
         text,
         text[afterSpace(text, at)] === ',' ? afterSpace(text, at) + 1 : at,
       );
-      const end = text[start] === '{' ? endOfObject(text, start) : -1;
+      const end = text[start] === '{' ? endOfValue(text, start) : -1;
       if (end < 0) break;
       const exchange = exchangeOf(text.slice(start, end), ++number, path);
       if (exchange !== undefined) yield exchange;
