@@ -4,7 +4,7 @@
  */
 import { crc32 } from 'node:zlib';
 
-const member = ',"crc32":';
+export const checksumMember = ',"crc32":';
 
 /** A line with its checksum and its line break. */
 export function lineOf(value: object): string {
@@ -14,24 +14,24 @@ export function lineOf(value: object): string {
 
 /** The end of a line, after the last member but its checksum. */
 export function checksumEnd(checksum: number): string {
-  return `${member}${checksum}}\n`;
+  return `${checksumMember}${checksum}}\n`;
 }
 
 /** True if the line ends with the checksum of what precedes it; undefined without a checksum. */
 export function isIntact(line: string): boolean | undefined {
-  const end = line.lastIndexOf(member);
+  const end = line.lastIndexOf(checksumMember);
   if (end < 0) return undefined;
-  return line.slice(end) === `${member}${crc32(line.slice(0, end))}}`;
+  return line.slice(end) === `${checksumMember}${crc32(line.slice(0, end))}}`;
 }
 
 /** A journal's text with each line changed, under a checksum of the changed line. */
 export function withChangedLines(journal: string, change: (text: string) => string): string {
   if (change(journal) === journal) return journal;
   const changed = journal.split('\n').map((line) => {
-    const end = line.lastIndexOf(member);
+    const end = line.lastIndexOf(checksumMember);
     if (end < 0) return change(line);
     const text = change(line.slice(0, end));
-    return `${text}${member}${crc32(text)}}`;
+    return `${text}${checksumMember}${crc32(text)}}`;
   });
   return changed.join('\n');
 }

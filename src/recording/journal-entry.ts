@@ -86,7 +86,8 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function recordedReply({ status, body, headers, delivery }: ApiReply): RecordedReply {
+export function recordedReply(reply: ApiReply | RecordedReply): RecordedReply {
+  const { status, body, headers, delivery } = reply;
   return {
     status,
     body,

@@ -18,9 +18,12 @@ import { isIntact } from './journal-checksum.ts';
 import { isObject } from './journal-entry.ts';
 import { firstLine, JournalError } from './journal-error.ts';
 
-/** Since format 2, each line ends with a checksum, and an operation is not called a lever. */
-export const journalFormat = 2;
-const readFormats = [1, journalFormat] as const;
+/**
+ * Since format 2, each line ends with a checksum, and an operation is not called a lever. Since
+ * format 3, a reply that is a JSON object is written as it is.
+ */
+export const journalFormat = 3;
+export const readFormats = [1, 2, journalFormat] as const;
 
 const checkpointSchema = z.strictObject({
   number: z.int().min(1),
@@ -141,7 +144,7 @@ export function readHeader(line: string, name: string): JournalHeader {
     const versions = `written by smstwin ${header.smstwin}, this is ${smstwinVersion()}`;
     throw new JournalError(`${name}: ${versions}; use that version, or a new file`);
   }
-  if (header.journal === journalFormat && isIntact(line) !== true) {
+  if (header.journal !== 1 && isIntact(line) !== true) {
     throw new JournalError(`${name}: the first line is damaged: its checksum differs`);
   }
   if (

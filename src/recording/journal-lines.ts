@@ -10,6 +10,7 @@ import { type Entry, entryIn } from './journal-entry.ts';
 import { codeOf, JournalError } from './journal-error.ts';
 import { notAJournal } from './journal-header.ts';
 import { beginsAs, openingOf } from './own-files.ts';
+import { valueIn } from './request-line.ts';
 
 export interface JournalLines {
   /** Undefined if the file is empty or holds only part of a header. */
@@ -116,7 +117,7 @@ function* entriesOf(path: string, to: number, inode: number): Generator<Entry> {
 
 function entryOf(line: string, number: number, path: string): Entry {
   try {
-    const entry = entryIn(JSON.parse(line));
+    const entry = entryIn(valueIn(line));
     if (entry !== undefined) return entry;
   } catch {
     // Reported below.

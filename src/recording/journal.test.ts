@@ -182,7 +182,7 @@ test.each([
   ['an image', Buffer.from('89504e470d1a000d49484452ff', 'hex')],
   ['an image with its line breaks', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
   ['a word', Buffer.from('x')],
-  ['a journal of another format', Buffer.from('{"journal":3,"smstwin":"0.1.0"')],
+  ['a journal of another format', Buffer.from('{"journal":4,"smstwin":"0.1.0"')],
 ])('%s is not a journal: it is refused and left unchanged', (_, bytes) => {
   const file = newFile();
   writeFileSync(file, bytes);

@@ -24,10 +24,19 @@ export class JsonBytes {
     if (this.#bytes.length > startBytes) this.#bytes = Buffer.allocUnsafeSlow(startBytes);
   }
 
+  copy(source: Uint8Array): void {
+    this.#reserve(source.length);
+    this.#bytes.set(source, this.#length);
+    this.#length += source.length;
+  }
+
   /** Writes ASCII as it is. */
   ascii(text: string): void {
     this.#reserve(text.length);
-    for (let at = 0; at < text.length; at++) this.#bytes[this.#length++] = text.charCodeAt(at);
+    const bytes = this.#bytes;
+    const start = this.#length;
+    for (let at = 0; at < text.length; at++) bytes[start + at] = text.charCodeAt(at);
+    this.#length = start + text.length;
   }
 
   /** Writes JSON as it is. */

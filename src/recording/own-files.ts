@@ -15,10 +15,11 @@ import {
 } from 'node:fs';
 import { openPlain, reasonOf } from '../config/plain-file.ts';
 import { codeOf, JournalError } from './journal-error.ts';
+import { readFormats } from './journal-header.ts';
 
 /** The first characters of each kind of file. A killed process may have written only some. */
 const openings = {
-  journal: ['{"journal":1,"smstwin":"', '{"journal":2,"smstwin":"'],
+  journal: readFormats.map((format) => `{"journal":${format},"smstwin":"`),
   checkpoint: ['smstwin checkpoint\n'],
   lock: ['{"pid":'],
 } as const;

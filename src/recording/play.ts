@@ -110,7 +110,7 @@ function playEntry(simulator: Player, entry: Input): Found {
 type Found = Pick<Difference, 'input' | 'expected' | 'actual'> | undefined;
 
 function playRequest(simulator: Player, { request, reply }: RequestEntry): Found {
-  const expected = JSON.stringify(reply);
+  const expected = JSON.stringify(recordedReply(reply));
   const made = withCaller(simulator, request, (ready) => simulator.handle(ready));
   const actual = JSON.stringify(recordedReply(made));
   if (actual === expected) return undefined;

@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { runs } from '../../verify/testkit/runs.ts';
 import type { Handled } from '../http/service/api.ts';
 import type { ApiRequest } from '../http/service/messages.ts';
-import { isIntact, lineOf } from './journal-checksum.ts';
+import { isIntact } from './journal-checksum.ts';
 import type { RequestEntry } from './journal-entry.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
-import { requestLine } from './request-line.ts';
+import { requestLine, valueIn } from './request-line.ts';
 
 const text = fc.oneof(
   fc.string(),
@@ -20,6 +20,14 @@ const sent = fc.oneof(
   fc.uint8Array(),
 );
 
+/** As a fault or a planted defect may answer. */
+const oddReply = fc.constantFrom(
+  '{"a":1',
+  '{"a"\n:1}',
+  '{{}',
+  '{"b":{"json":{"c":"},\\"crc32\\":1}"}}}',
+);
+
 test('a request is one line that reads as it was, with the checksum of its bytes', () => {
   const request = fc.record({
     ...{ method: text, path: text, query: text, clientIp: text, body: sent },
@@ -27,8 +35,14 @@ test('a request is one line that reads as it was, with the checksum of its bytes
   });
   const reply = fc.record({
     status: fc.integer({ min: 100, max: 599 }),
-    body: text,
-    headers: fc.option(fc.dictionary(fc.string(), text), { nil: undefined }),
+    body: fc.oneof(
+      text,
+      fc.object().map((value) => JSON.stringify(value)),
+      oddReply,
+    ),
+    headers: fc.option(fc.dictionary(fc.oneof(fc.string(), fc.constant('json')), text), {
+      nil: undefined,
+    }),
   });
   fc.assert(
     fc.property(request, reply, (requested, replied) => {
@@ -39,8 +53,8 @@ test('a request is one line that reads as it was, with the checksum of its bytes
         { endpoint: undefined, key: undefined, reply: replied } as unknown as Handled,
       );
       const line = requestLine(exchange).toString('utf8');
-      const { crc32: _, ...entry } = JSON.parse(line) as RequestEntry & { crc32: number };
-      expect(line).toBe(lineOf(entry));
+      const entry = valueIn(line) as RequestEntry;
+      expect(line.indexOf('\n')).toBe(line.length - 1);
       expect(isIntact(line.trimEnd())).toBe(true);
       expect(Buffer.from(bodyIn(entry))).toEqual(Buffer.from(requested.body));
       expect(entry.request.credential === undefined).toBe(requested.authorization === undefined);
@@ -53,7 +67,7 @@ test('a request is one line that reads as it was, with the checksum of its bytes
           content_encoding: requested.contentEncoding,
         }),
       );
-      expect(entry.reply).toEqual(defined(replied));
+      expect(entry.reply).toMatchObject(defined(replied));
     }),
     { numRuns: runs(300) },
   );
@@ -75,3 +89,29 @@ function defined(value: object): object {
 function bodyIn({ request: { body = '', body_base64 } }: RequestEntry): string | Uint8Array {
   return body_base64 === undefined ? body : Buffer.from(body_base64, 'base64');
 }
+
+test('a reply that is JSON can be read in its line, and heads that differ in one field are kept apart', () => {
+  const lines = [
+    { path: '/a', contentType: 'text/plain' },
+    { path: '/a', contentType: 'text/plain' },
+    { path: '/b', contentType: 'text/plain' },
+    { path: '/b', contentType: 'text/html' },
+    { path: '/b', contentType: 'text/html', query: 'q' },
+  ].map((fields) => {
+    const exchange = new RecordedExchange();
+    const request = { method: 'POST', query: '', body: '', ...fields } as ApiRequest;
+    const key = { keyId: 'k', key: 'smst_1', account: {} };
+    const reply = { status: 202, body: '{"status":"queued"}' };
+    exchange.fill(request, { key, reply } as unknown as Handled);
+    return JSON.parse(requestLine(exchange).toString('utf8'));
+  });
+  const common = { method: 'POST', key_id: 'k' };
+  expect(lines.map(({ request }) => request)).toEqual([
+    { ...common, path: '/a', content_type: 'text/plain' },
+    { ...common, path: '/a', content_type: 'text/plain' },
+    { ...common, path: '/b', content_type: 'text/plain' },
+    { ...common, path: '/b', content_type: 'text/html' },
+    { ...common, path: '/b', content_type: 'text/html', query: 'q' },
+  ]);
+  expect(lines[0].reply).toEqual({ status: 202, json: { status: 'queued' } });
+});

@@ -1,5 +1,6 @@
 /**
- * A journal of the first format, written by an early version with every operation that it knew.
+ * Journals of earlier formats. The one of the first format was written by an early version with
+ * every operation that it knew.
  * If `assumptions.patch` differs: add the new assumption to `later` in operations/assumptions.ts.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +14,7 @@ import { operations } from '../../src/operations/table.ts';
 import { Simulator } from '../../src/simulator.ts';
 
 const journal = fileURLToPath(new URL('journal-1.ndjson', import.meta.url));
+const second = fileURLToPath(new URL('journal-2.ndjson', import.meta.url));
 const recordedSince = ['sims.delete', 'sims.addToPool', 'sims.removeFromPool', 'referee.restart'];
 
 test('an old journal plays, and every input but a snapshot of its format is answered as it was', () => {
@@ -43,6 +45,24 @@ test('a run of the first format goes on, and what follows is recorded in the pre
   expect(text).toContain('"operation":"accounts.create","args":[{"name":"later"}]');
   writeFileSync(copy, text.replace('later', 'lateR'));
   expect(() => replayJournal(copy)).toThrow('its checksum differs');
+});
+
+test('a run of the second format, whose replies are all texts, plays and goes on', async () => {
+  expect(replayJournal(second)).toMatchObject({ inputs: 12, differing: 0 });
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-recorded-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const copy = join(folder, 'run.ndjson');
+  writeFileSync(copy, readFileSync(second));
+  const simulator = new Simulator(
+    { clock: 'manual', seed: 3, limits: { send: 2 } },
+    { journal: copy },
+  );
+  await simulator.fetch('http://sms.example/api/v1/account/stats/');
+  await simulator.close();
+  expect(readFileSync(copy, 'utf8')).toContain(
+    '"reply":{"status":401,"headers":{"www-authenticate"',
+  );
+  expect(replayJournal(copy)).toMatchObject({ inputs: 13, differing: 0 });
 });
 
 test('it holds every recorded operation except later ones', () => {
