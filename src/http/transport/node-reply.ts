@@ -15,34 +15,48 @@ import { jsonType } from './transport-replies.ts';
 
 /** The headers of every reply: connection handling, the simulation's time, and the port's own. */
 export class HeadLines {
-  readonly #keepAlive = `timeout=${keepAliveSeconds}`;
   readonly #now: (() => number) | undefined;
+  readonly #ofPort: readonly string[];
   #second = Number.NaN;
-  #date = '';
-
-  readonly #ofPort: ReadonlyMap<string, string>;
+  #keeping: readonly string[] = [];
+  #ending: readonly string[] = [];
+  #texts: readonly [keeping: string, ending: string] = ['', ''];
 
   constructor({ now, headers }: Pick<ServedPort, 'now' | 'headers'>) {
     this.#now = now;
-    this.#ofPort = new Map(Object.entries(headers));
+    this.#ofPort = Object.entries(headers).flat();
   }
 
-  set(response: ServerResponse, ends: boolean): void {
-    response.setHeaders(this.#ofPort as Map<string, string>);
+  /** Names and values in turn, as `writeHead` takes them. */
+  raw(response: ServerResponse, ends: boolean): readonly string[] {
+    this.#update();
     if (ends) response.shouldKeepAlive = false;
-    if (response.shouldKeepAlive) {
-      // Otherwise Node adds its own `Keep-Alive`, with the whole timeout and no margin.
-      response.setHeader('connection', 'keep-alive');
-      response.setHeader('keep-alive', this.#keepAlive);
-    } else response.setHeader('connection', 'close');
-    if (this.#now === undefined) return;
-    const second = Math.floor(this.#now() / 1_000);
-    if (second !== this.#second) {
-      this.#second = second;
-      this.#date = new Date(second * 1_000).toUTCString();
-    }
-    response.setHeader('date', this.#date);
+    return response.shouldKeepAlive ? this.#keeping : this.#ending;
   }
+
+  /** As lines. */
+  text(ends: boolean): string {
+    this.#update();
+    return this.#texts[ends ? 1 : 0];
+  }
+
+  /** Every second, as the date changes. */
+  #update(): void {
+    const second = this.#now === undefined ? 0 : Math.floor(this.#now() / 1_000);
+    if (second === this.#second) return;
+    this.#second = second;
+    // Without a clock, Node writes the machine's date.
+    const date = this.#now === undefined ? [] : ['date', new Date(second * 1_000).toUTCString()];
+    // Otherwise Node adds its own `Keep-Alive`, with the whole timeout and no margin.
+    const keep = ['connection', 'keep-alive', 'keep-alive', `timeout=${keepAliveSeconds}`];
+    this.#keeping = [...this.#ofPort, ...keep, ...date];
+    this.#ending = [...this.#ofPort, 'connection', 'close', ...date];
+    this.#texts = [linesOf(this.#keeping), linesOf(this.#ending)];
+  }
+}
+
+function linesOf(raw: readonly string[]): string {
+  return raw.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('');
 }
 
 /** The outlet of a reply on a response of Node's HTTP server. */
@@ -76,14 +90,16 @@ export class NodeOutlet implements Outlet {
   ): void {
     const response = this.#response;
     if (this.isAnswered) return;
-    this.#lines.set(response, ends);
     const bodiless = status === 204 || status === 304;
-    response.statusCode = status;
+    const raw = [...this.#lines.raw(response, ends)];
     if (!bodiless) {
-      response.setHeader('content-type', contentType);
-      response.setHeader('content-length', Buffer.byteLength(payload));
+      raw.push('content-type', headers?.['content-type'] ?? contentType);
+      raw.push('content-length', String(Buffer.byteLength(payload)));
     }
-    for (const name in headers) response.setHeader(name, headers[name] ?? '');
+    for (const name in headers) {
+      if (bodiless || name !== 'content-type') raw.push(name, headers[name] ?? '');
+    }
+    response.writeHead(status, raw);
     if (bodiless) response.end();
     else response.end(payload);
   }
@@ -92,12 +108,11 @@ export class NodeOutlet implements Outlet {
     const response = this.#response;
     if (this.isAnswered) return;
     const bytes = Buffer.from(body);
-    this.#lines.set(response, false);
-    response.writeHead(status, {
-      'content-type': jsonType,
-      ...headers,
-      'content-length': bytes.length,
-    });
+    const all = { 'content-type': jsonType, 'content-length': String(bytes.length), ...headers };
+    response.writeHead(status, [
+      ...this.#lines.raw(response, false),
+      ...Object.entries(all).flat(),
+    ]);
     response.write(bytes.subarray(0, bytes.length >> 1), () => response.socket?.destroySoon());
   }
 
@@ -107,15 +122,13 @@ export class NodeOutlet implements Outlet {
 
   reset(): void {
     const { socket } = this.#response;
-    // Node cannot reset a connection with TLS; it throws.
-    if (socket instanceof TLSSocket) socket.destroy();
-    else socket?.resetAndDestroy();
+    if (socket !== null) resetSocket(socket);
   }
 
   openStream(ends: boolean, ended: (stream: EventStream) => void): EventStream | undefined {
     const response = this.#response;
-    this.#lines.set(response, ends);
-    response.writeHead(200, { 'content-type': eventStreamType, ...eventStreamHeaders });
+    const own = { 'content-type': eventStreamType, ...eventStreamHeaders };
+    response.writeHead(200, [...this.#lines.raw(response, ends), ...Object.entries(own).flat()]);
     if (ends || this.method === 'HEAD') {
       response.end();
       return undefined;
@@ -147,6 +160,12 @@ export class NodeOutlet implements Outlet {
   onClose(act: () => void): void {
     this.#response.once('close', act);
   }
+}
+
+/** Node cannot reset a connection with TLS; it throws. */
+export function resetSocket(socket: Socket): void {
+  if (socket instanceof TLSSocket) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 /** Refuses bytes that never became a request. */

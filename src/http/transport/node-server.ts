@@ -11,12 +11,14 @@ import { ArrivingBody, type Intake } from './arriving-body.ts';
 import { HeadLines, NodeOutlet, refuseSocket } from './node-reply.ts';
 import { type Draft, hasItsHost, readHead, readUnusualMethod } from './node-request.ts';
 import { Turns } from './node-turns.ts';
+import { PlainConnection, type PlainLane } from './plain-connection.ts';
 import { ServedPort } from './served-port.ts';
 import {
   checkAddress,
   listenError,
   quiet,
   type Serve,
+  type ServiceHandler,
   type Transport,
   type TransportOptions,
 } from './transport.ts';
@@ -35,6 +37,7 @@ export class NodeTransport implements Transport {
   readonly #answers: Answers;
   readonly #lines: HeadLines;
   readonly #server: Server;
+  readonly #plain = new Set<PlainConnection>();
   readonly #turns = new Turns();
   readonly #refused = new WeakSet<Socket>();
   /** Requests whose rest the parser refused. */
@@ -83,6 +86,26 @@ export class NodeTransport implements Transport {
     // Node would drop all headers after the first 1,000; `maxHeaderSize` bounds them instead.
     server.maxHeadersCount = 0;
     this.#server = server;
+    if ('service' in serve)
+      this.#servePlainly(serve, tls === undefined ? 'connection' : 'secureConnection');
+  }
+
+  /** Puts `PlainConnection` before `node:http`, which otherwise takes each new connection. */
+  #servePlainly({ service }: ServiceHandler, connected: 'connection' | 'secureConnection'): void {
+    const server = this.#server;
+    const takers = server.listeners(connected);
+    server.removeAllListeners(connected);
+    const lane: PlainLane = {
+      port: this.#port,
+      service,
+      answers: this.#answers,
+      lines: this.#lines,
+      open: this.#plain,
+      handOver: (socket) => {
+        for (const take of takers) take.call(server, socket);
+      },
+    };
+    server.on(connected, (socket: Socket) => new PlainConnection(lane, socket));
   }
 
   listen(port: number, host: string): Promise<number> {
@@ -108,6 +131,7 @@ export class NodeTransport implements Transport {
     this.#answers.startClosing();
     await quiet(() => this.#answers.pending.hasAny, graceMs);
     this.#answers.pending.clear();
+    for (const { socket } of this.#plain) socket.destroy();
     this.#server.closeAllConnections();
     await closed;
   }
