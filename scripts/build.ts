@@ -6,9 +6,9 @@
  * user could replace. `dist/THIRD-PARTY-NOTICES.txt` holds the licences of all bundled packages.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { bundleDashboard } from '../src/dashboard/bundle.ts';
 import { thirdPartyNotices } from './notices.ts';
 import { writePublicTypes } from './public-types.ts';
@@ -39,23 +39,17 @@ const lean: Plugin = {
   },
 };
 
+/** Entries that `require` may load, too: Jest's projects are CommonJS. */
+const required = {
+  simulator: 'src/api.ts',
+  explore: 'src/explore/explore.ts',
+};
+
 rmSync(`${root}dist`, { recursive: true, force: true });
-const { metafile } = await build({
+const options = {
   absWorkingDir: root,
-  entryPoints: {
-    main: 'src/main.ts',
-    simulator: 'src/api.ts',
-    vitest: 'src/testing/vitest.ts',
-    explore: 'src/explore/explore.ts',
-    clock: 'src/testing/clock.ts',
-    // The bench starts its servers in child processes.
-    'bench-server': 'bench/servers/child.ts',
-  },
   outdir: 'dist',
   bundle: true,
-  metafile: true,
-  splitting: true,
-  format: 'esm',
   platform: 'node',
   target: 'node20.19',
   // Half of the start is compiling the loaded code. Names stay readable in stack traces.
@@ -72,15 +66,47 @@ const { metafile } = await build({
     'uWebSockets.js': './src/http/transport/uws/index.cjs',
     'mime-types': './src/http/transport/uws/no-mime-types.cjs',
   },
+  legalComments: 'none',
+  logLevel: 'warning',
+} satisfies BuildOptions;
+const { metafile } = await build({
+  ...options,
+  entryPoints: {
+    ...required,
+    main: 'src/main.ts',
+    vitest: 'src/testing/vitest.ts',
+    clock: 'src/testing/clock.ts',
+    // The bench starts its servers in child processes.
+    'bench-server': 'bench/servers/child.ts',
+  },
+  metafile: true,
+  splitting: true,
+  format: 'esm',
   // HyperExpress is CommonJS and loads Node's modules with `require`.
   banner: {
     js:
       "import { createRequire as createRequireOfBundle } from 'node:module'; " +
       'const require = createRequireOfBundle(import.meta.url);',
   },
-  legalComments: 'none',
-  logLevel: 'warning',
 });
+// esbuild splits only ES modules, so that here one file holds what all entries share.
+const [names, paths] = [Object.keys(required), Object.values(required)];
+await build({
+  ...options,
+  stdin: {
+    contents: paths.map((path, at) => `export * as ${names[at]} from './${path}';`).join('\n'),
+    resolveDir: root,
+  },
+  entryNames: 'commonjs',
+  outExtension: { '.js': '.cjs' },
+  format: 'cjs',
+  define: { 'import.meta.url': 'urlOfBundle' },
+  banner: { js: "const urlOfBundle = require('node:url').pathToFileURL(__filename).href;" },
+});
+for (const name of names) {
+  const text = `module.exports = require('./commonjs.cjs').${name};\n`;
+  writeFileSync(`${root}dist/${name}.cjs`, text);
+}
 mkdirSync(`${root}dist/dashboard`);
 const sources = Object.keys(metafile.inputs).map((path) => `${root}${path}`);
 const page = `${root}src/dashboard/page/`;
@@ -98,3 +124,6 @@ execFileSync(
   },
 );
 writePublicTypes(`${root}dist/types`);
+// The same declarations for CommonJS: TypeScript takes the kind of module from this manifest.
+cpSync(`${root}dist/types`, `${root}dist/types-of-commonjs`, { recursive: true });
+writeFileSync(`${root}dist/types-of-commonjs/package.json`, '{ "type": "commonjs" }\n');

@@ -77,6 +77,24 @@ function checkBundled(): void {
   if (shipped.includes('screenshots')) throw new Error('the screenshots are shipped');
 }
 
+function requires(): void {
+  const use = `
+    const sim = await createSimulator({ clock: 'manual' });
+    await sim.listen({ control: {} });
+    const page = await fetch(sim.controlUrl);
+    if (page.status !== 200) throw new Error('the dashboard: ' + page.status);
+    await sim.close();`;
+  const body = `(async () => {${use}})();\n`;
+  writeFileSync(join(project, 'a.cjs'), `const { createSimulator } = require('smstwin');\n${body}`);
+  const found =
+    "import { createSimulator } from 'smstwin';\nimport { explore } from 'smstwin/explore';\n";
+  writeFileSync(join(project, 'b.cts'), `${found}void explore;\n${body}`);
+  run(
+    'npx tsc --module node16 --target es2022 --strict b.cts && node a.cjs && node b.cjs',
+    project,
+  );
+}
+
 function checkWithoutDefects(): void {
   const dist = join(project, 'node_modules/smstwin/dist');
   const names = readdirSync(dist, { recursive: true, encoding: 'utf8' });
@@ -128,6 +146,7 @@ const steps: readonly (readonly [string, () => unknown])[] = [
       run('node readme.mjs && node docs.mjs | grep -q delivered', project);
     },
   ],
+  ['CommonJS: require and a .cts file', requires],
   ['the Vitest fixture runs', () => run('npx vitest run --root . fixture.test.mts', project)],
   ...recipeSteps(project, (command) => run(command, project)),
   ['npx smstwin serve starts with a world in YAML, serves the dashboard and stops', servesByNpx],

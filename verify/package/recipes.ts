@@ -41,10 +41,7 @@ export function recipeSteps(project: string, run: (command: string) => string): 
     [
       'npx',
       'Jest',
-      () =>
-        run(
-          'NODE_OPTIONS=--experimental-vm-modules npx jest --rootDir . --testTimeout 60000 --testMatch "**/jest.test.mjs"',
-        ),
+      () => run('npx jest --rootDir . --testTimeout 60000 --testMatch "**/jest.test.cjs"'),
     ],
     ['node', 'node:test', () => run('node --test node.test.mjs')],
     [
