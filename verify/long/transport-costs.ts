@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { median } from '../../bench/median.ts';
+import { median } from '../../bench/load/load-result.ts';
 import { selfSigned } from '../../src/config/self-signed.ts';
 import { createSimulator } from '../../src/simulator.ts';
 
