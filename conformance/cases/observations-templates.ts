@@ -21,7 +21,7 @@ import { figures } from '../infer-stats.ts';
 import { type Inferred, inferBody, type Sample } from '../infer-template.ts';
 import { recorded } from '../recording.ts';
 import type { Refusal } from '../simulator-replies.ts';
-import { paths, type Subject, type Trial } from '../trial.ts';
+import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
 import * as verify from '../verify.ts';
 
 const required: readonly string[] = ['to', 'from', 'message'];
@@ -56,8 +56,8 @@ export const templateObservations: readonly Observation[] = [
     assumption: 'replyTemplates',
     name: 'of-refusals',
     needs: ['sender', 'discover'],
-    cost: { sends: 18 },
-    spends: { send: 18, received: 1, tasks: 2 },
+    cost: { sends: 23 },
+    spends: { send: 23, received: 1, tasks: 2 },
     sends: 'a request for each kind of refusal',
     run: async (t) => {
       const account = await t.account();
@@ -134,7 +134,28 @@ async function invalidFields(t: Trial, account: Subject, found: Findings, sample
   });
   const samples = [sample(to, { field: 'to' }), sample(time, { field: 'send_at' })];
   found.add('invalid_field', templateOfInvalid(samples, sample(both)));
+  const fields = await orderOfFields(t, account);
+  if (fields !== undefined)
+    found.templates['invalid_field'] = { ...found.templates['invalid_field'], fields };
   return shapeOf(inferBody(samples).template.body);
+}
+
+const allWrong: Fields = { to: 'x', from: 'x', message: '', request_id: {}, send_at: 'x' };
+
+/** The order in which failing fields are named, if it is not that of the document's table. */
+async function orderOfFields(t: Trial, account: Subject): Promise<string[] | undefined> {
+  const wrong = { ...allWrong };
+  const order: string[] = [];
+  for (let left = Object.keys(wrong); left.length > 0; left = Object.keys(wrong)) {
+    const { status, text } = await t.send(account, wrong);
+    // A field is a text, the last part of a pointer, or a member that holds no text.
+    const names = text.match(/(?<=["/.])(to|from|message|request_id|send_at)(?="(?!:"))/g) ?? [];
+    const named = [...new Set(names)].filter((name) => left.includes(name));
+    if (status !== 400 || named.length === 0) return undefined;
+    order.push(...named);
+    for (const name of named) delete wrong[name];
+  }
+  return order.join() === Object.keys(allWrong).join() ? undefined : order;
 }
 
 interface Asked {

@@ -64,18 +64,21 @@ async function requireRefusal(t: Trial, account: Subject, status: number): Promi
 /** Milliseconds between one send of a round and the next: while the first ones are being answered. */
 const raceRounds = [1, 3];
 const inARound = 8;
-const fifty = 50;
+/** A race of a fraction of a millisecond shows only among the first few sends of an id. */
+const idsAtOnce = 10;
+const sendsOfEach = 5;
+const heldForMs = 60_000;
 
 /**
- * Sends with one request_id over connections that are already open, so that the requests arrive
- * together.
+ * Sends the same fields several times, over connections that are already open, so that the requests
+ * arrive together.
  */
-async function atOnce(t: Trial, times: number, apartMs: number): Promise<void> {
+async function atOnce(t: Trial, all: readonly Fields[], times: number, apartMs: number) {
   const account = await t.account();
-  const fields = { request_id: t.requestId() };
-  await Promise.all(Array.from({ length: times }, () => t.get(paths.stats, account.key)));
+  const sends = all.flatMap((fields) => Array.from({ length: times }, () => fields));
+  await Promise.all(sends.map(() => t.get(paths.stats, account.key)));
   await Promise.all(
-    Array.from({ length: times }, async (_, i) => {
+    sends.map(async (fields, i) => {
       if (apartMs > 0) await wallClock.sleep(i * apartMs);
       return t.send(account, fields);
     }),
@@ -227,14 +230,20 @@ export const send4Cases: readonly Case[] = [
       }),
   },
   {
-    ...about('SEND-4/fifty-at-once', needs, { sends: fifty }),
+    ...about('SEND-4/fifty-at-once', needs, { sends: idsAtOnce * sendsOfEach }),
     sends:
-      'fifty sends with one request_id at once, over connections that are open; with a control port also rounds of eight, a few milliseconds apart',
+      'fifty sends at once over connections that are open: ten request_ids five times each, half of them with a send_at; with a control port also rounds of eight, a few milliseconds apart',
     demands: 'of each request_id exactly one 202, else 200, all bodies equal',
     steps: async (t) => {
-      await atOnce(t, fifty, 0);
+      const send_at = new Date((await t.now()) + heldForMs).toISOString();
+      const ids = Array.from({ length: idsAtOnce }, (_, i) => ({
+        request_id: t.requestId(),
+        ...(i % 2 === 0 && { send_at }),
+      }));
+      await atOnce(t, ids, sendsOfEach, 0);
       if (!t.controlled) return;
-      for (const apartMs of raceRounds) await atOnce(t, inARound, apartMs);
+      for (const apartMs of raceRounds)
+        await atOnce(t, [{ request_id: t.requestId() }], inARound, apartMs);
     },
   },
   replaysAfter('refusals-between-do-not-matter', {

@@ -293,3 +293,13 @@ test('LIMIT-6 counts the requests of the busiest minute, answered ones alone', (
     150, 86, 0,
   ]);
 });
+
+test('SEND-4 a service that validates first may refuse a replay whose send_at has perhaps passed', () => {
+  const held = { request_id: 'a', send_at: '2026-03-01T10:00:02.000Z' };
+  const ahead = { least: -1_600, most: 1_600 };
+  const replay = send(400, { code: 'send_at' }, held, { at: 3_000, more: { ahead } });
+  const first = send(202, { request_id: 'a' }, held, { more: { ahead } });
+  const other = send(400, { code: 'message' }, { ...held, message: 'x'.repeat(1_601) }, { at: 50 });
+  expect(judge('SEND-4', [first, other, replay]).broken).toBeUndefined();
+  expect(judge('SEND-4', [first, replay]).broken).toBeDefined();
+});

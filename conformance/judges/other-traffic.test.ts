@@ -1,7 +1,7 @@
 /** What statistics say about messages that the run did not send. */
 import { expect, test } from 'vitest';
 import type { Exchange } from './exchange.ts';
-import { messagesOfOthers } from './other-traffic.ts';
+import { messagesOfOthers, othersIn } from './other-traffic.ts';
 
 const caller = { account: 'own', key: 'valid', isNew: false };
 
@@ -47,6 +47,11 @@ test('readings at once may be answered in any order', () => {
   expect(messagesOfOthers([...log, overlapping as Exchange])).toBe(15);
 });
 
+test('a reply without figures, such as that to HEAD, does not hide the others', () => {
+  const head = exchange(9_000, 200, { method: 'HEAD', endpoint: 'stats' });
+  expect(messagesOfOthers([...run((n) => ({ used: 7 + n }), 5), head])).toBe(15);
+});
+
 test('a run that hardly rests does not know whether others send', () => {
   expect(messagesOfOthers(run((n) => ({ used: 7 + n }), 0, 5_000))).toBeUndefined();
 });
@@ -58,4 +63,15 @@ test('figures of segments or of other things do not hide one that counts message
 
 test('without a figure that counts messages it stays unknown', () => {
   expect(messagesOfOthers(run(() => ({ plan: 1_000 })))).toBeUndefined();
+});
+
+test.each([
+  ['own', true],
+  ['second', false],
+])('AUTH-6 another client may have spent the token of the account %s: %s', (account, isSo) => {
+  const more = { method: 'POST', endpoint: 'send', caller: { ...caller, account } };
+  const exchanges = [exchange(70_000, 429, more)];
+  const bucket = { name: 'send', limit: 120, isOfAddress: false, knownSince: 0, isExact: false };
+  const why = othersIn({ log: exchanges, isExact: false } as never, { ...bucket, exchanges });
+  expect(why !== undefined).toBe(isSo);
 });

@@ -21,7 +21,9 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
   const certain = sends.filter(({ reply }) => reply.status === 202);
   const possible = sends.filter((one) => isAccepted(one) || one.reply.status === 0);
   const replies = inTurn(
-    log.filter((one) => isOfAccount(one) && one.endpoint === 'stats' && one.reply.status === 200),
+    log.filter(
+      (one) => isOfAccount(one) && one.endpoint === 'stats' && figuresIn(one.reply.json).size > 0,
+    ),
   );
   const readings = replies
     .filter(
@@ -112,15 +114,18 @@ function figuresIn(json: unknown, at = ''): Map<string, number> {
 /** Why fewer requests than the limit may have passed; undefined if only the limit explains it. */
 export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
   if (trace.isExact || bucket.isOfAddress) return undefined;
-  const messages = messagesOfOthers(trace.log);
+  const counts = passedBeforeRefusals(bucket);
+  const { limit } = bucket;
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  const account = bucket.exchanges[0]?.caller.account;
+  // The run hardly uses another account: its own flood explains a 429 there better.
+  if (account !== 'own' && least < limit / 3) return undefined;
+  const messages = messagesOfOthers(trace.log, account);
   if (messages !== undefined && messages > 0)
     return `an account that no other client uses: at least ${messages} messages are not of this run`;
   if (bucket.name === 'tasks' && isPolledByOthers(bucket))
     return `a device that no other client polls${or}: a token that this run did not spend came back`;
   if (messages === 0) return undefined;
-  const counts = passedBeforeRefusals(bucket);
-  const { limit } = bucket;
-  const [least, most] = [Math.min(...counts), Math.max(...counts)];
   // A bucket that was once full and once nearly empty is not what another client makes of it.
   if (least >= limit || (most >= limit && least < (limit * 2) / 3)) return undefined;
   if (counts.length > 1 && counts.every((count) => count === counts[0])) return undefined;

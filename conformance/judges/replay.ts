@@ -110,10 +110,10 @@ function judgeReplay(trace: Trace, one: Exchange, original: Exchange, findings: 
   if (one.answeredAt - original.sentAt >= windowMs) return;
   if (one.isRetried && reply.status === 202) return;
   const isAnother = !hasSameContent(one, original);
-  const { invalid } = validityOf(one, trace.isExact);
+  const { invalid, open } = validityOf(one, trace.isExact);
   // A service may validate before it looks for a replay (`gateOrder`); another body may be a
-  // conflict (`replayDifferentBody`).
-  if (reply.status === 400 && invalid.length > 0) {
+  // conflict (`replayDifferentBody`). After slow replies a `send_at` is not surely past.
+  if (reply.status === 400 && (invalid.length > 0 || open.includes('send_at'))) {
     if (isAnother || validatesFirst(trace)) {
       if (!isAnother)
         findings.lack('a target that looks for a replay before it validates (gateOrder)');

@@ -7,6 +7,7 @@
  * their shape.
  */
 
+import type { ReplyTemplate } from '../../src/ledger/reply-template.ts';
 import type { Assumptions } from './assumptions.ts';
 import type { ModelReply, ModelRequest } from './messages.ts';
 import { type Body, checkFields, given, segmentsOf, senderOf } from './reference-fields.ts';
@@ -665,7 +666,12 @@ export class ReferenceModel {
 
   #invalid(failing: readonly string[]): Expected {
     const { errorBody, validationScope } = this.assumptions;
-    const fields = validationScope === 'first' ? failing.slice(0, 1) : failing;
+    const templates = this.assumptions.replyTemplates as Readonly<Record<string, ReplyTemplate>>;
+    const first = (templates['invalid_field']?.fields ?? []).flatMap((name) =>
+      failing.filter((each) => each === name || (name === 'from' && each === 'from_number')),
+    );
+    const ordered = [...first, ...failing.filter((each) => !first.includes(each))];
+    const fields = validationScope === 'first' ? ordered.slice(0, 1) : ordered;
     const isList = (value: unknown) =>
       Array.isArray(value) && value.length > 0 && value.every(anyText);
     const map = Object.fromEntries(fields.map((name) => [name, isList]));

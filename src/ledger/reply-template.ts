@@ -17,6 +17,8 @@ export interface ReplyTemplate {
   readonly body?: Json;
   /** The body as literal text, if it is not JSON. */
   readonly text?: string;
+  /** The order in which a 400 names failing fields; by default that of the document's table. */
+  readonly fields?: readonly string[];
   /** The shape of one entry of `{items}`. */
   readonly item?: Json;
 }

@@ -107,6 +107,10 @@ const templateSchema = z
     body: z.json().exactOptional().describe('JSON with placeholders such as {field}.'),
     text: z.string().exactOptional().describe('The body as it is, where it is no JSON.'),
     item: z.json().exactOptional().describe('One entry of {items}.'),
+    fields: z
+      .array(z.string())
+      .exactOptional()
+      .describe('invalid_field: the order in which failing fields are named.'),
   })
   .meta({ id: 'ReplyTemplate' });
 
@@ -126,7 +130,7 @@ function check(name: TemplateName, template: Template, context: z.core.$Refineme
   const mistake = (path: string[], message: string) =>
     context.addIssue({ code: 'custom', path: [name, ...path], message });
   const { statuses, lists, placeholders } = templateRows[name] as Row;
-  const { status, headers = {}, body, text, item } = template;
+  const { status, headers = {}, body, text, item, fields } = template;
   if (status !== undefined && statuses === undefined)
     mistake(['status'], 'the document states the status of this reply; leave it out');
   else if (status !== undefined && statuses !== undefined) {
@@ -145,6 +149,8 @@ function check(name: TemplateName, template: Template, context: z.core.$Refineme
   if (item !== undefined && lists === undefined) mistake(['item'], 'this reply is not a list');
   if (item !== undefined && !mentions(body, 'items'))
     mistake(['item'], 'put "{items}" into `body`, where the list belongs');
+  if (fields !== undefined && name !== 'invalid_field')
+    mistake(['fields'], 'this reply names no failing fields');
   checkPlaceholders(['body'], body, placeholders);
   checkPlaceholders(['text'], text, placeholders);
   checkPlaceholders(['item'], item, lists ?? []);

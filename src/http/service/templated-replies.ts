@@ -24,8 +24,9 @@ export interface Setting {
 }
 
 /** The reply to a refusal. */
-export function refuse(world: Setting, request: ApiRequest, error: ServiceError): ApiReply {
+export function refuse(world: Setting, request: ApiRequest, refusal: ServiceError): ApiReply {
   const { assumptions } = world;
+  const error = refusal.kind === 'invalid_field' ? inOrder(refusal, assumptions) : refusal;
   const reply = errorReply(error, assumptions);
   if (assumptions.replyTemplates === noReplyTemplates) return reply;
   const template = templateOf(error, request, assumptions);
@@ -166,6 +167,21 @@ const missing: Readonly<Partial<Record<EndpointName | 'path', TemplateName>>> = 
   external_send: 'path_not_found',
   stats: 'path_not_found',
 };
+
+/** The failing fields as the template orders them; a sender counts as `from` under either name. */
+function inOrder(
+  error: Extract<ServiceError, { kind: 'invalid_field' }>,
+  { replyTemplates }: Refused,
+): typeof error {
+  const order = replyTemplates.invalid_field?.fields;
+  if (order === undefined) return error;
+  const place = (field: string) => {
+    const at = order.indexOf(field === 'from_number' ? 'from' : field);
+    return at < 0 ? order.length : at;
+  };
+  const failures = error.failures.toSorted((a, b) => place(a.field) - place(b.field));
+  return { ...error, failures: failures as unknown as typeof error.failures };
+}
 
 function namedFailures(
   { failures }: Extract<ServiceError, { kind: 'invalid_field' }>,
