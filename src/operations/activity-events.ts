@@ -23,7 +23,7 @@ export interface MessageEvent {
 }
 
 /** The kinds that a stream can request. */
-export const eventKinds = ['message', 'sim', 'clock', 'traffic', 'request'] as const;
+export const eventKinds = ['message', 'sim', 'clock', 'traffic', 'request', 'operation'] as const;
 export type EventKind = (typeof eventKinds)[number];
 export const defaultKinds: readonly EventKind[] = ['message', 'sim', 'clock', 'traffic'];
 
@@ -33,6 +33,8 @@ export interface EventData {
   readonly clock: ClockState;
   readonly traffic: TrafficEvent;
   readonly request: RequestView;
+  /** An operation that may have changed something. */
+  readonly operation: { readonly name: string };
   /** Events were left out, or are no longer kept: read again. */
   readonly behind: Readonly<Record<string, never>>;
 }
@@ -51,7 +53,9 @@ export const eventsQuerySchema = z.strictObject({
       error: `expected some of ${eventKinds.join(', ')}, separated by commas`,
     })
     .exactOptional()
-    .describe(`Some of ${eventKinds.join(', ')}; by default all but \`request\`.`),
+    .describe(
+      `Some of ${eventKinds.join(', ')}; by default all but \`request\` and \`operation\`.`,
+    ),
   every: z
     .enum(['0', '1'])
     .exactOptional()

@@ -31,6 +31,7 @@ export class Activity {
     clock: new Set(),
     traffic: new Set(),
     request: new Set(),
+    operation: new Set(),
   };
   readonly #watchers = new Set<() => void>();
   readonly #traffic = new Traffic();

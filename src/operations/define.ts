@@ -202,15 +202,23 @@ export function perform(
   const input = inputFrom === undefined ? given : inputFrom(live);
   if (recorded === undefined || recorded === false) {
     live.wallClock.pump();
-    return run(operation, live, id, input);
+    return announced(operation, live, run(operation, live, id, input));
   }
   const args = [...(target === undefined ? [] : [id]), ...(input === undefined ? [] : [input])];
-  return live.change(
+  const result = live.change(
     recordedName(operation),
     args,
     () => run(operation, live, id, input),
-    (result) => recordedPart(operation, result),
+    (made) => recordedPart(operation, made),
   );
+  return announced(operation, live, result);
+}
+
+/** Tells readers that an operation may have changed what they show. */
+function announced<T>({ name, verb, path }: Operation, live: Live, result: T): T {
+  if (verb !== 'GET' && path !== '' && live.activity.isWatched)
+    live.activity.publish('operation', { name });
+  return result;
 }
 
 /**
@@ -224,8 +232,10 @@ export function performForPort(
 ): unknown {
   const { slices } = operation;
   if (slices === undefined) return perform(operation, live, id, given);
-  const work = perform({ ...operation, run: slices }, live, id, given);
-  return inSlices(work as Generator<undefined, unknown>);
+  const work = perform({ ...operation, verb: 'GET', run: slices }, live, id, given);
+  return inSlices(work as Generator<undefined, unknown>).then((result) =>
+    announced(operation, live, result),
+  );
 }
 
 /**

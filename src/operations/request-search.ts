@@ -25,12 +25,20 @@ const named: Readonly<Record<string, (value: string) => Test>> = {
     ({ accountId, accountName }) =>
       accountId === value || accountName === value,
   endpoint: (value) => (exchange) => exchange.endpoint === value,
+  /** Simulated times: from the one on, and before the other. */
+  since: (value) => bySide(value, (atMs, limitMs) => atMs >= limitMs),
+  until: (value) => bySide(value, (atMs, limitMs) => atMs < limitMs),
   /** Compares texts: parsing a thousand bodies for one message would take long. */
   message_id:
     (value) =>
     ({ status, reply }) =>
       status < 400 && reply?.includes(`"message_id":"${value}"`) === true,
 };
+
+function bySide(time: string, isIn: (atMs: number, limitMs: number) => boolean): Test {
+  const limitMs = Date.parse(time);
+  return ({ atMs }) => isIn(atMs, limitMs);
+}
 
 export const searchWords = Object.keys(named);
 

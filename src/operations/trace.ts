@@ -18,10 +18,7 @@ import { limitSchema } from './query.ts';
 import { find } from './targets.ts';
 
 export const traceQuerySchema = z.strictObject({
-  number: limitSchema(Number.MAX_SAFE_INTEGER, 1)
-    .unwrap()
-    .exactOptional()
-    .describe('Of one of its requests.'),
+  number: limitSchema(999_999_999, 1).unwrap().exactOptional().describe('Of one of its requests.'),
   message_id: z.string().exactOptional().describe('Its message instead.'),
 });
 

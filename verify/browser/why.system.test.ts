@@ -4,6 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
 
@@ -93,8 +94,9 @@ pageTest(
     await seen(detail.getByText('"order-2"').first());
     await seen(detail.getByText('A fault acts on this: reply lost'));
     const attempts = detail.getByRole('list', { name: 'Timeline' }).getByRole('listitem');
-    await expect.poll(() => attempts.count()).toBe(2);
-    await attempts.nth(1).getByRole('link').click();
+    // Two requests, and the status of the message.
+    await expect.poll(() => attempts.count()).toBe(3);
+    await attempts.filter({ hasText: 'replay 3' }).getByRole('link').click();
     await seen(detail.getByText('The reply to the first use of this request_id, again.'));
     await page.keyboard.press('Escape');
     await gone(detail);
@@ -177,14 +179,10 @@ pageTest(
     send({ from: '+12025550999' });
     await page.goto(`${controlUrl}/#/requests?search=status:403`);
     await seen(page.getByText('1 of the last 1,000'));
-    const saved = async (name: string) => {
-      const download = page.waitForEvent('download');
-      await page.getByRole('button', { name }).click();
-      const stream = await (await download).createReadStream();
-      return JSON.parse(Buffer.concat(await stream.toArray()).toString());
-    };
-    expect((await saved('Save all as HAR')).log.entries).toHaveLength(2);
-    expect(await saved('Save these as JSON')).toMatchObject([{ number: 2, status: 403 }]);
+    expect(JSON.parse(await savedBy(page, 'Save all as HAR')).log.entries).toHaveLength(2);
+    expect(JSON.parse(await savedBy(page, 'Save these as JSON'))).toMatchObject([
+      { number: 2, status: 403 },
+    ]);
   },
 );
 
@@ -205,3 +203,113 @@ pageTest(
     expect((await edgeOf(list)) - (await edgeOf(cell))).toBeLessThan(20);
   },
 );
+
+/** The text of the file that a button saves. */
+async function savedBy(page: Page, name: string): Promise<string> {
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name }).click();
+  const stream = await (await download).createReadStream();
+  return Buffer.concat(await stream.toArray()).toString();
+}
+
+pageTest(
+  'the time machine shows an earlier instant, forks there, and a reset is undone',
+  { mayLog: /status of 404/ },
+  async ({ page, controlUrl, simulator, send }) => {
+    const { message_id: id } = JSON.parse(send({ message: 'the first' }));
+    simulator.clock.advance('25s');
+    send({ message: 'the second' });
+    simulator.clock.advance('1h');
+    await page.goto(`${controlUrl}/#/messages/${id}`);
+    await page.getByRole('link', { name: 'At earlier instants' }).click();
+    const scrubber = page.getByRole('slider');
+    await seen(page.getByText('Line 5 of 5'));
+    await scrubber.focus();
+    for (let press = 0; press < 2; press++) await page.keyboard.press('ArrowLeft');
+    const then = page.getByRole('region', { name: 'The world after line 3' });
+    await seen(then.getByText('1 (now 2)').first());
+    await seen(then.getByRole('list', { name: 'Timeline' }).getByText('sending'));
+    await then.getByRole('button', { name: 'Fork here' }).click();
+    await then.getByRole('link', { name: 'open it' }).click();
+    await page.getByRole('link', { name: 'Messages', exact: true }).click();
+    await seen(page.getByText('the first'));
+    expect(await page.getByText('the second').count()).toBe(0);
+
+    await page.goto(`${controlUrl}/#/clock`);
+    await page.getByRole('button', { name: 'Start over' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Start over' }).click();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => simulator.state().messages.delivered).toBe(2);
+    await page.goto(`${controlUrl}/#/past`);
+    expect(await savedBy(page, 'Save the journal')).toContain('"snapshot.restore"');
+  },
+);
+
+pageTest(
+  'dragging over bars finds their requests, and the limit is a line',
+  {},
+  async ({ page, controlUrl, simulator, send }) => {
+    for (let n = 0; n < 122; n++) send();
+    simulator.clock.advance('5m');
+    send();
+    await page.goto(`${controlUrl}/#/limits?endpoint=send`);
+    await seen(page.getByText('the limit: 360 a minute'));
+    await page.getByRole('combobox', { name: 'Account' }).last().selectOption('acme');
+    await seen(page.getByText('the limit: 120 a minute'));
+    const plot = page.getByRole('img', { name: /^123 requests, 2 of them answered 429/ });
+    await seen(plot);
+    const { x = 0, y = 0, height = 0 } = (await plot.boundingBox()) ?? {};
+    await page.mouse.move(x + 2, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + 30, y + height / 2, { steps: 3 });
+    await page.mouse.up();
+    await page.getByRole('link', { name: /^Show the 122 from/ }).click();
+    await seen(page.getByText('122 of the last 1,000'));
+    expect(page.url()).toContain('since');
+    const csv = (await savedBy(page, 'Save these as CSV')).split('\r\n');
+    expect(csv[0]).toMatch(/^number,at,method/);
+    expect(csv).toHaveLength(124);
+  },
+);
+
+pageTest(
+  'a draft stays in the address, and a question mark shows the keys',
+  {},
+  async ({ page, controlUrl }) => {
+    await page.goto(`${controlUrl}/#/send`);
+    await page.getByRole('textbox', { name: 'Message' }).fill('not sent yet');
+    await page.getByRole('link', { name: 'Limits' }).click();
+    await page.goBack();
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await expect.poll(() => message.inputValue()).toBe('not sent yet');
+    await page.getByRole('heading', { level: 1 }).focus();
+    await page.keyboard.press('?');
+    await seen(page.getByRole('dialog', { name: 'Keys' }).getByText('the search of this page'));
+    await page.keyboard.press('Escape');
+    await gone(page.getByRole('dialog'));
+    expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Send');
+  },
+);
+
+pageTest('a finding of explore is opened', {}, async ({ page, controlUrl }) => {
+  await page.goto(`${controlUrl}/#/referee`);
+  const exchange = { at: '2026-01-01T00:00:00.000Z', method: 'POST', target: '/send', attempt: 1 };
+  const finding = {
+    cause: 'sent_twice',
+    what: 'the message was accepted twice',
+    failures: [{ cause: 'sent_twice', what: 'the message was accepted twice', exchanges: [1, 2] }],
+    timeline: [
+      { ...exchange, number: 1, fault: 'lost_response', status: 202, seen: false },
+      { ...exchange, number: 2, fault: null, status: 202, seen: true, attempt: 2 },
+    ],
+  };
+  const file = page.getByLabel('Open a finding-N.json');
+  const text = (value: object) => Buffer.from(JSON.stringify(value));
+  const upload = { name: 'finding-1.json', mimeType: 'application/json' };
+  await file.setInputFiles({ ...upload, buffer: text(finding) });
+  const steps = page.getByRole('list', { name: 'Timeline' }).getByRole('listitem');
+  await seen(steps.nth(0).getByText('fault: lost_response'));
+  await seen(steps.nth(2).getByText('sent_twice: the message was accepted twice'));
+  await file.setInputFiles({ ...upload, buffer: text({}) });
+  await seen(page.getByRole('alert').getByText('finding-1.json is no finding'));
+});

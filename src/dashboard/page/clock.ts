@@ -1,7 +1,6 @@
 /**
- * Simulated time as the page shows it, and the simulator's counts. Both are read again when a
- * message changes, because that sets timers, and every five seconds: passing time sends no events. A
- * reset shows as fewer messages or an earlier time.
+ * Simulated time as the page shows it, and the simulator's counts. Both are read again after events
+ * and when the next timer was due. A reset shows as fewer messages or an earlier time.
  */
 import { computed, signal } from '@preact/signals';
 import { call } from './control.ts';
@@ -35,7 +34,6 @@ export function hearClock(clock: ClockState): void {
   tick.value = atMs;
 }
 
-const betweenReadsMs = 5_000;
 const tickMs = 250;
 
 export function followClock(): void {
@@ -48,13 +46,13 @@ export function followClock(): void {
     }
   });
   const reading = new Reading(readState);
-  onEvents('message', () => reading.soon());
+  for (const kind of ['message', 'traffic', 'operation'] as const)
+    onEvents(kind, () => reading.soon());
   setInterval(() => {
-    if (document.visibilityState === 'visible') void readState();
-  }, betweenReadsMs);
-  setInterval(() => {
-    if ((clock.value?.rate ?? 0) > 0 && document.visibilityState === 'visible')
-      tick.value = performance.now();
+    if ((clock.value?.rate ?? 0) <= 0 || document.visibilityState !== 'visible') return;
+    tick.value = performance.now();
+    const { next_at: nextAt = null } = clock.value ?? {};
+    if (nextAt !== null && Date.parse(nextAt) < (nowMs.value ?? 0)) reading.soon();
   }, tickMs);
   void readState();
 }

@@ -87,10 +87,19 @@ export async function call<Name extends OperationName>(
     verb === 'GET'
       ? await readText(address)
       : await sent(verb, address, isQuery ? undefined : input);
-  const json: unknown = text === '' ? undefined : JSON.parse(text);
+  const json = parsed(text);
   if (status < 400) return json as Reply<Name>;
   const { error } = (json ?? {}) as { error?: { message?: string; path?: string } };
   throw new ControlError(status, error?.message ?? `status ${status}`, error?.path);
+}
+
+/** A journal is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 async function sent(method: string, address: string, input: Input | undefined) {

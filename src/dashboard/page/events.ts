@@ -9,14 +9,14 @@ import { routeOf } from './declared.ts';
 import { aliveEveryMs, EventDesk, type News, type Wish } from './event-desk.ts';
 import type { ServerEvent } from './event-reader.ts';
 import { worldPrefix } from './hosted-world.ts';
-import type { ClockState, MessageEvent, ServiceRequest, Sim, Traffic } from './wire.ts';
+import type { ClockState, MessageEvent, Sim, Traffic } from './wire.ts';
 
 interface EventData {
   readonly message: MessageEvent;
   readonly sim: Sim;
   readonly clock: ClockState;
   readonly traffic: Traffic;
-  readonly request: ServiceRequest;
+  readonly operation: { readonly name: string };
 }
 export type EventKind = keyof EventData;
 
@@ -34,18 +34,14 @@ const listeners: { readonly [K in EventKind]: Set<EventListener<K>> } = {
   sim: new Set(),
   clock: new Set(),
   traffic: new Set(),
-  request: new Set(),
+  operation: new Set(),
 };
-const usualKinds: readonly EventKind[] = ['message', 'sim', 'clock', 'traffic'];
+const kinds = Object.keys(listeners) as EventKind[];
 
 /** Returns the function that removes the listener. */
 export function onEvents<K extends EventKind>(kind: K, listener: EventListener<K>): () => void {
   listeners[kind].add(listener);
-  sayWish();
-  return () => {
-    listeners[kind].delete(listener);
-    sayWish();
-  };
+  return () => void listeners[kind].delete(listener);
 }
 
 /** Announces that all data read so far may be out of date. */
@@ -92,7 +88,6 @@ function isVisible(): boolean {
 }
 
 function wish(isShown = isVisible()): Wish {
-  const kinds = listeners.request.size > 0 ? [...usualKinds, 'request'] : usualKinds;
   return { token: controlToken(), kinds: isShown ? kinds : [] };
 }
 
@@ -121,7 +116,7 @@ function hear(news: News): void {
 }
 
 function deliver(events: readonly ServerEvent[]): void {
-  const byKind = { message: [], sim: [], clock: [], traffic: [], request: [] } as {
+  const byKind = Object.fromEntries(kinds.map((kind) => [kind, []])) as unknown as {
     [K in EventKind]: EventData[K][];
   };
   for (const { kind, data } of events) {
@@ -131,7 +126,7 @@ function deliver(events: readonly ServerEvent[]): void {
     }
     if (isHeard(kind)) byKind[kind].push(JSON.parse(data) as never);
   }
-  for (const kind of Object.keys(byKind) as EventKind[]) {
+  for (const kind of kinds) {
     if (byKind[kind].length === 0) continue;
     for (const listener of [...listeners[kind]]) listener(byKind[kind] as never);
   }

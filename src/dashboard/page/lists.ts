@@ -255,7 +255,7 @@ export const worldList: ListDeclaration = {
 };
 
 /** What a client needs to use the world. */
-function worldFacts({ base_url: baseUrl, accounts }: Row): readonly Fact[] {
+export function worldFacts({ base_url: baseUrl, accounts }: Row): readonly Fact[] {
   return [
     ['Base URL', String(baseUrl)],
     ...(accounts as readonly Row[]).map(

@@ -17,14 +17,16 @@ export interface Resource<T> {
 export interface ResourceOptions {
   /** Events after which it is read again. */
   readonly on?: readonly EventKind[];
-  /** How often it is read while the page is visible. */
+  /** How often it is read while the page is visible; undefined: only after events. */
   readonly everyMs?: number | undefined;
   /** The identity of the value: another key loads another value. */
   readonly key?: string;
+  /** True if the last value is shown while that of another key is loading. */
+  readonly keeps?: boolean;
 }
 
 export function useResource<T>(load: () => Promise<T>, options: ResourceOptions = {}): Resource<T> {
-  const { on = [], everyMs, key = '' } = options;
+  const { on = [], everyMs, key = '', keeps = false } = options;
   const value = useSignal<T | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
   const refresh = useRef<() => void>(() => {});
@@ -43,22 +45,36 @@ export function useResource<T>(load: () => Promise<T>, options: ResourceOptions 
         error.value = failure;
       },
     );
-    value.value = undefined;
+    if (!keeps) value.value = undefined;
     refresh.current = () => reading.now();
     const ends = on.map((kind) => onEvents(kind, () => reading.soon()));
-    const timer =
-      everyMs === undefined
-        ? undefined
-        : setInterval(() => {
-            if (document.visibilityState === 'visible') reading.now();
-          }, everyMs);
     reading.now();
     return () => {
       reading.stop();
-      clearInterval(timer);
       for (const end of ends) end();
     };
-  }, [key, everyMs]);
+  }, [key]);
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') refresh.current();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
 
   return { value: value.value, error: error.value, refresh: () => refresh.current() };
+}
+
+const typingPauseMs = 150;
+
+/** The text, once it has not changed for a moment. */
+export function useSettled(text: string): string {
+  const settled = useSignal(text);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      settled.value = text;
+    }, typingPauseMs);
+    return () => clearTimeout(timer);
+  }, [text, settled]);
+  return settled.value;
 }

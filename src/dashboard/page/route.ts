@@ -1,7 +1,8 @@
 /**
  * The shown page and its filters, from the hash of the address: `#/messages/<id>?status=queued`.
  */
-import { computed, signal } from '@preact/signals';
+import { computed, type Signal, signal, useSignal, useSignalEffect } from '@preact/signals';
+import type { Typed } from './field.ts';
 
 const hash = signal(location.hash);
 
@@ -40,11 +41,33 @@ export function addressOf(page: string, argument = '', filters?: Filters): strin
   return query === '' ? path : `${path}?${query}`;
 }
 
+/** Changes the part after the page's name. Back leaves the page at once. */
+export function setArgument(argument: string): void {
+  replaceWith(addressOf(pageName.value, argument));
+}
+
+function replaceWith(address: string): void {
+  history.replaceState(null, '', address);
+  hash.value = location.hash;
+}
+
 /** Changes one filter of the shown page; an empty value removes it. Back leaves the page at once. */
 export function setFilter(name: string, value: string): void {
   const filters = new URLSearchParams(pageFilters.value);
   if (value === '') filters.delete(name);
   else filters.set(name, value);
-  history.replaceState(null, '', addressOf(pageName.value, pageArgument.value, filters));
-  hash.value = location.hash;
+  replaceWith(addressOf(pageName.value, pageArgument.value, filters));
+}
+
+/** What is typed in the form of a page, kept in the address. */
+export function useDraft(start: Typed): Signal<Typed> {
+  const typed = useSignal<Typed>({ ...start, ...Object.fromEntries(pageFilters.peek()) });
+  const page = useSignal(pageName.peek()).value;
+  useSignalEffect(() => {
+    const changed = Object.entries(typed.value).filter(
+      ([name, text]) => text !== (start[name] ?? ''),
+    );
+    if (pageName.peek() === page) replaceWith(addressOf(page, '', new URLSearchParams(changed)));
+  });
+  return typed;
 }

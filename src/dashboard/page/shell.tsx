@@ -1,6 +1,7 @@
 /**
  * The frame of every page: navigation, simulated time, and the state of the connection.
  */
+import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { advanceClock, advanced, clock, nowMs } from './clock.ts';
@@ -20,10 +21,12 @@ import {
   WorldsPage,
 } from './pages/list-pages.tsx';
 import { MessagesPage } from './pages/messages.tsx';
+import { PastPage } from './pages/past.tsx';
 import { RefereePage } from './pages/referee.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { SendPage } from './pages/send.tsx';
-import { Action } from './parts/action.tsx';
+import { Action, Dialog } from './parts/action.tsx';
+import { type Fact, Facts } from './parts/facts.tsx';
 import { isoTime, Time } from './parts/time.tsx';
 import { pageName } from './route.ts';
 import { TokenDialog } from './token-dialog.tsx';
@@ -43,6 +46,7 @@ const pages: readonly Page[] = [
   { name: 'send', title: 'Send', view: SendPage },
   { name: 'received', title: 'Received', view: ReceivedPage },
   { name: 'clock', title: 'Clock', view: ClockPage },
+  { name: 'past', title: 'Time machine', view: PastPage },
   { name: 'faults', title: 'Faults', view: FaultsPage },
   { name: 'limits', title: 'Limits', view: LimitsPage },
   { name: 'accounts', title: 'Accounts', view: AccountsPage },
@@ -52,19 +56,41 @@ const pages: readonly Page[] = [
   { name: 'rules', title: 'Rules and assumptions', view: RulesAndAssumptionsPage },
 ];
 
-/** `/` goes to the search of the page. */
-function goToSearch(event: KeyboardEvent): void {
-  const isTyping = (event.target as Element).closest('input, textarea, select') !== null;
+const isHelpShown = signal(false);
+
+/** `/` goes to the search of the page, `?` shows the keys. */
+function onKey(event: KeyboardEvent): void {
+  if ((event.target as Element).closest('input, textarea, select, dialog') !== null) return;
+  if (event.key === '?') isHelpShown.value = true;
   const search = document.querySelector<HTMLElement>('main input[type="search"]');
-  if (event.key !== '/' || isTyping || search === null) return;
+  if (event.key !== '/' || search === null) return;
   event.preventDefault();
   search.focus();
 }
 
+const keys: readonly Fact[] = [
+  ['/', 'the search of this page'],
+  ['j, k, arrows', 'the next and the previous row'],
+  ['Enter', 'opens a row'],
+  ['Escape', 'closes what is open'],
+  ['?', 'these keys'],
+];
+
+function Help() {
+  const close = () => {
+    isHelpShown.value = false;
+  };
+  return (
+    <Dialog title="Keys" onClose={close}>
+      <Facts of={keys} />
+    </Dialog>
+  );
+}
+
 export function Shell() {
   useEffect(() => {
-    addEventListener('keydown', goToSearch);
-    return () => removeEventListener('keydown', goToSearch);
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
   }, []);
   if (tokenIsMissing.value) return <TokenDialog />;
   const page = pages.find(({ name }) => name === pageName.value);
@@ -84,7 +110,11 @@ export function Shell() {
           smstwin
         </a>
         <WorldSwitcher />
+        <button type="button" class="button plain" onClick={() => (isHelpShown.value = true)}>
+          <span class="hidden">Keys: </span>?
+        </button>
         <Now />
+        {isHelpShown.value && <Help />}
       </header>
       <nav class="pages" aria-label="Pages">
         {pages.map(({ name, title: text }) => (

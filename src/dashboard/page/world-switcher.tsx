@@ -6,7 +6,7 @@ import { pageOf, shownWorld } from './hosted-world.ts';
 import { useResource } from './resource.ts';
 
 export function WorldSwitcher() {
-  const { value, error } = useResource(() => call('worlds.list'), { everyMs: 15_000 });
+  const { value, error } = useResource(() => call('worlds.list'), { on: ['operation', 'clock'] });
   const worlds = value?.worlds ?? [];
   const isGone = shownWorld !== 'default' && !worlds.some(({ world_id: id }) => id === shownWorld);
   if (worlds.length === 0 && !isGone) return null;

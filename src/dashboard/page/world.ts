@@ -1,8 +1,11 @@
 /**
- * The accounts and SIMs, which most pages show.
+ * The accounts and SIMs, which most pages show. All parts of a page share one reading.
  */
+import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { call } from './control.ts';
-import { type Resource, useResource } from './resource.ts';
+import { onEvents } from './events.ts';
+import { Reading } from './reading.ts';
 import type { Account, Sim } from './wire.ts';
 
 export interface World {
@@ -11,8 +14,32 @@ export interface World {
   readonly sims: readonly Sim[];
 }
 
-export function useWorld(): Resource<World> {
-  return useResource(readWorld, { on: ['sim', 'message', 'clock'], everyMs: 30_000 });
+const world = signal<World | undefined>(undefined);
+let users = 0;
+let stop = () => {};
+
+/** Undefined until it was read once. */
+export function useWorld(): World | undefined {
+  useEffect(() => {
+    if (users++ === 0) stop = follow();
+    return () => {
+      if (--users === 0) stop();
+    };
+  }, []);
+  return world.value;
+}
+
+function follow(): () => void {
+  const reading = new Reading(readWorld, (read) => {
+    world.value = read;
+  });
+  const kinds = ['sim', 'clock', 'operation'] as const;
+  const ends = kinds.map((kind) => onEvents(kind, () => reading.soon()));
+  reading.now();
+  return () => {
+    reading.stop();
+    for (const end of ends) end();
+  };
 }
 
 async function readWorld(): Promise<World> {
@@ -25,7 +52,7 @@ export function accountChoices({ accounts }: World) {
 }
 
 /** The account's name; its id if the account was deleted. */
-export function accountName(world: World | undefined, id: string | null): string {
+export function accountName(known: World | undefined, id: string | null): string {
   if (id === null) return 'shared pool';
-  return world?.accounts.find(({ account_id: own }) => own === id)?.name ?? id.slice(0, 8);
+  return known?.accounts.find(({ account_id: own }) => own === id)?.name ?? id.slice(0, 8);
 }

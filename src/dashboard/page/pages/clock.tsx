@@ -1,8 +1,10 @@
 /**
  * The page Clock: the simulated time, its mode, ways to advance it, and a reset.
  */
+import { signal } from '@preact/signals';
 import { advanceClock, clock, nowMs, readState, sayAdvanced, state } from '../clock.ts';
 import { call } from '../control.ts';
+import type { Row } from '../lists.ts';
 import { Action, ConfirmedAction } from '../parts/action.tsx';
 import { Loading } from '../parts/notices.tsx';
 import { OperationForm } from '../parts/operation-form.tsx';
@@ -35,9 +37,18 @@ export function ClockPage() {
   );
 }
 
+/** The state before the last reset of this page; undefined: none, or too large. */
+const before = signal<Row | undefined>(undefined);
+
 function StartOver() {
   const reset = async () => {
+    before.value = await call('snapshots.take').catch(() => undefined);
     await call('simulator.reset');
+    await readState();
+  };
+  const undo = async () => {
+    await call('snapshots.restore', before.value ?? {});
+    before.value = undefined;
     await readState();
   };
   return (
@@ -46,10 +57,11 @@ function StartOver() {
       <div class="actions">
         <ConfirmedAction
           act={reset}
-          warning="The world is then as it was at the start, clock included. All messages are deleted."
+          warning="The world is then as it was at the start, clock included. Undo brings it back until this tab is closed, without the list of requests."
         >
           Start over
         </ConfirmedAction>
+        {before.value !== undefined && <Action act={undo}>Undo: bring back what was</Action>}
       </div>
     </div>
   );

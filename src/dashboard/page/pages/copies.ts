@@ -25,12 +25,6 @@ export function sendBody(message: Message): Readonly<Record<string, string>> {
   };
 }
 
-/** The body of the 202 reply. */
-export function acceptedBody(message: Message): Readonly<Record<string, string>> {
-  const { message_id, request_id, device_id, from_number, to, created_at } = message;
-  return { status: 'queued', message_id, request_id, device_id, from_number, to, created_at };
-}
-
 /** Without the text of a key, the command takes it from the environment. */
 export function asCurl(baseUrl: string, path: string, body: string, key = ''): string {
   const quoted = `'${body.replaceAll("'", "'\\''")}'`;

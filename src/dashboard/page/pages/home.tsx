@@ -6,7 +6,7 @@ import { state } from '../clock.ts';
 import { call } from '../control.ts';
 import { shownWorld } from '../hosted-world.ts';
 import { CopyButton } from '../parts/action.tsx';
-import { Facts } from '../parts/facts.tsx';
+import { CopyFacts } from '../parts/facts.tsx';
 import { Choices, choicesOf } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
 import { StatusBadge } from '../parts/status.tsx';
@@ -104,25 +104,15 @@ function Use({ client, accounts }: UseProps) {
   const { baseUrl, account, key, from } = client;
   const others = accounts.filter(({ name, api_key: own }) => name !== account && own !== '');
   const setup = setups[language.value]?.(client) ?? '';
-  const copied = (name: string, value: string) =>
-    [
-      name,
-      <span key={name} class="actions">
-        <span class="mono breaks">{value}</span>
-        <CopyButton what={name} text={() => value}>
-          Copy
-        </CopyButton>
-      </span>,
-    ] as const;
   return (
     <section class="card" aria-labelledby="use-title">
       <h2 id="use-title">Use it</h2>
-      <Facts
+      <CopyFacts
         of={[
-          copied('Base URL', baseUrl),
-          copied(`API key of ${account}`, key),
-          copied('From', from),
-          ...others.map(({ name, api_key: own }) => copied(`API key of ${name}`, own)),
+          ['Base URL', baseUrl],
+          [`API key of ${account}`, key],
+          ['From', from],
+          ...others.map(({ name, api_key: own }) => [`API key of ${name}`, own] as const),
         ]}
       />
       <div class="card-head section">

@@ -2,6 +2,8 @@
  * The page Limits: how many requests each account has left at each endpoint, how many were made
  * and refused over time, and the limits, which can be changed.
  */
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { whileRunning } from '../clock.ts';
 import { call } from '../control.ts';
 import { declared } from '../declared.ts';
@@ -13,31 +15,36 @@ import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
 import { type Account, type Bucket, type Endpoint, endpoints } from '../wire.ts';
-import { useWorld, type World } from '../world.ts';
 import { RequestPlot } from './request-plot.tsx';
 
 const mostAccounts = 100;
 
 export function LimitsPage() {
-  const world = useWorld().value;
+  const accounts = useResource(() => call('accounts.list'), { on: ['message', 'operation'] });
+  const isUsed = useSignal(false);
   const buckets = useResource(() => call('limits.buckets'), {
-    on: ['traffic', 'clock'],
-    everyMs: whileRunning(1_000),
+    on: ['traffic', 'clock', 'operation'],
+    // Only passing time fills them again.
+    everyMs: isUsed.value ? whileRunning(1_000) : undefined,
   });
+  useEffect(() => {
+    isUsed.value = buckets.value?.buckets.some((one) => one.available < one.limit) ?? false;
+  });
+  const known = accounts.value?.accounts;
   const refill = async () => {
     await call('limits.reset');
     buckets.refresh();
   };
   return (
     <div class="stack">
-      <RequestPlot />
+      <RequestPlot accounts={known ?? []} />
       <section class="card" aria-labelledby="gauges-title">
         <div class="card-head">
           <h2 id="gauges-title">Requests left this minute</h2>
           <Action act={refill}>Fill every bucket</Action>
         </div>
-        <Loaded of={{ ...buckets, value: world && buckets.value }} what="limits">
-          {(value) => world && <Gauges buckets={value.buckets} world={world} />}
+        <Loaded of={{ ...buckets, value: known && buckets.value }} what="limits">
+          {(value) => <Gauges buckets={value.buckets} accounts={known ?? []} />}
         </Loaded>
       </section>
       <LimitForm onChanged={buckets.refresh} />
@@ -45,8 +52,12 @@ export function LimitsPage() {
   );
 }
 
-function Gauges(props: { readonly buckets: readonly Bucket[]; readonly world: World }) {
-  const { buckets, world } = props;
+interface GaugesProps {
+  readonly buckets: readonly Bucket[];
+  readonly accounts: readonly Account[];
+}
+
+function Gauges({ buckets, accounts }: GaugesProps) {
   const limited = endpoints.filter((name) => buckets.some(({ endpoint }) => endpoint === name));
   if (limited.length === 0) return <Empty title="No endpoint is limited." />;
   const bucketOf = new Map(buckets.map((one) => [`${one.endpoint} ${one.account_id}`, one]));
@@ -65,12 +76,10 @@ function Gauges(props: { readonly buckets: readonly Bucket[]; readonly world: Wo
       <Table
         label="Requests left"
         columns={columns}
-        rows={world.accounts.slice(0, mostAccounts)}
+        rows={accounts.slice(0, mostAccounts)}
         keyOf={(account) => account.account_id}
       />
-      {world.accounts.length > mostAccounts && (
-        <p class="foot dim">The first {mostAccounts} accounts.</p>
-      )}
+      {accounts.length > mostAccounts && <p class="foot dim">The first {mostAccounts} accounts.</p>}
     </>
   );
 }

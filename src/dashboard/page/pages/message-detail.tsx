@@ -1,23 +1,23 @@
 /**
- * One message in full: its history, what it waits for, and the exchange that created it.
+ * One message in full: what happened to it, what it waits for, and the exchange that created it.
  */
 import { call } from '../control.ts';
 import { CopyButton } from '../parts/action.tsx';
 import { Detail } from '../parts/detail.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
 import { type Fact, Facts } from '../parts/facts.tsx';
-import { Failure, Loaded, Loading } from '../parts/notices.tsx';
+import { Loaded } from '../parts/notices.tsx';
 import { StatusBadge } from '../parts/status.tsx';
 import { durationText, Time } from '../parts/time.tsx';
+import { Trace } from '../parts/trace.tsx';
 import { useResource } from '../resource.ts';
-import type { Exchange, Message } from '../wire.ts';
+import type { Exchange, Message, Status } from '../wire.ts';
 import { accountName, type World } from '../world.ts';
-import { acceptedBody, asCurl, asTest, sendBody, sendPath } from './copies.ts';
+import { asCurl, asTest, sendBody, sendPath } from './copies.ts';
 import { useCaller } from './setups.ts';
-import { Timeline } from './timeline.tsx';
 import { WaitingView } from './waiting.tsx';
 
-const accepted = 202;
+const usual: readonly Status[] = ['queued', 'sending', 'sent', 'delivered'];
 
 interface DetailProps {
   readonly id: string;
@@ -52,12 +52,19 @@ interface ContentProps {
 }
 
 function Content({ message, world, refresh }: ContentProps) {
+  const { message_id: id, history, failure_reason: reason } = message;
   const { baseUrl, key } = useCaller(message.account_id);
   const body = JSON.stringify(sendBody(message));
+  const last = history.at(-1)?.status;
+  const isFinal = last === 'delivered' || last === 'failed';
   return (
     <>
-      <Timeline message={message} />
-      {!isFinal(message) && <WaitingView message={message} onMoved={refresh} />}
+      {!isFinal && <WaitingView message={message} onMoved={refresh} />}
+      {reason !== null && <p class="failure">Failed: {reason}</p>}
+      <Trace
+        of={{ message_id: id }}
+        ahead={isFinal ? [] : usual.slice(usual.indexOf(last ?? 'queued') + 1)}
+      />
       <div class="actions">
         <CopyButton text={() => asCurl(baseUrl, sendPath(message), body, key)}>
           Copy as curl
@@ -65,66 +72,42 @@ function Content({ message, world, refresh }: ContentProps) {
         <CopyButton text={() => asTest(message, accountName(world, message.account_id))}>
           Copy as test
         </CopyButton>
+        <a class="button plain" href={`#/past?message_id=${id}`}>
+          At earlier instants
+        </a>
       </div>
       <blockquote class="said">{message.message}</blockquote>
       <Facts of={factsOf(message, world)} />
-      <Creation message={message} />
+      <Creation id={id} />
     </>
   );
 }
 
-function isFinal({ status }: Message): boolean {
-  return status === 'delivered' || status === 'failed';
-}
-
-/**
- * The recorded exchange if it is one of the last requests; otherwise one rebuilt from the message.
- */
-function Creation({ message }: { readonly message: Message }) {
-  const { value, error } = useResource(() => readCreation(message.message_id), {
-    key: message.message_id,
-  });
-  if (value === undefined && error === undefined) return <Loading what="the exchange" />;
-  const kept = value?.exchange;
+function Creation({ id }: { readonly id: string }) {
+  const creation = useResource(() => readCreation(id), { key: id });
   return (
     <>
-      <h3 class="section">
-        The exchange that created it
-        {kept === undefined && <span class="badge status-queued after">reconstructed</span>}
-      </h3>
-      {kept === undefined && (
-        <p class="dim">
-          The request is no longer kept. This is rebuilt from the message: the spelling and order of
-          its fields, and any other fields, are not known.
-        </p>
-      )}
-      <Failure error={error} />
-      <ExchangeView exchange={kept ?? reconstructed(message)} />
+      <h3 class="section">The exchange that created it</h3>
+      <Loaded of={creation} what="the exchange">
+        {({ exchange }) =>
+          exchange === undefined ? (
+            <p class="dim">It is no longer kept: it is not one of the last 1,000 requests.</p>
+          ) : (
+            <ExchangeView exchange={exchange} />
+          )
+        }
+      </Loaded>
     </>
   );
 }
 
 async function readCreation(id: string): Promise<{ readonly exchange: Exchange | undefined }> {
   const { requests } = await call('requests.list', { message_id: id });
-  const created = requests.find(({ status }) => status === accepted);
-  if (created === undefined) return { exchange: undefined };
-  return { exchange: await call('requests.get', created.number) };
+  const created = requests.find(({ status }) => status === 202);
+  return { exchange: created && (await call('requests.get', created.number)) };
 }
 
-function reconstructed(message: Message): Exchange {
-  return {
-    request: {
-      method: 'POST',
-      path: sendPath(message),
-      headers: { authorization: 'Bearer …', 'content-type': 'application/json' },
-      body: JSON.stringify(sendBody(message)),
-    },
-    reply: { status: accepted, headers: {}, body: JSON.stringify(acceptedBody(message)) },
-    fault: null,
-  };
-}
-
-function factsOf(message: Message, world: World | undefined): readonly Fact[] {
+export function factsOf(message: Message, world: World | undefined): readonly Fact[] {
   const { segments, encoding, send_at: sendAt, request_id: requestId } = message;
   const holdMs = sendAt === null ? 0 : Date.parse(sendAt) - Date.parse(message.created_at);
   const length = `${[...message.message].length} characters, ${segments}`;

@@ -1,54 +1,62 @@
 /**
- * The loaded messages, newest first, kept up to date by events: a loaded message gets its new
- * status at once; new messages are fetched in groups.
+ * The loaded messages, newest first. A known message gets its new status from its event. The list is
+ * kept in segments, each continued by the next one; only those that are seen are read again.
  */
 import { signal } from '@preact/signals';
 import { call } from '../control.ts';
 import { onEvents } from '../events.ts';
 import { Reading } from '../reading.ts';
-import type { Message, MessageEvent, MessagePage } from '../wire.ts';
+import type { Message, MessageEvent } from '../wire.ts';
 
 export const filterNames = ['search', 'status', 'account_id', 'from', 'to', 'request_id'] as const;
 export type MessageFilter = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
 
-const pageSize = 250;
-const largestPage = 1_000;
+const firstRows = 250;
+const mostRows = 500;
+
+interface Segment {
+  /** Where it begins; null: at the newest message. */
+  cursor: string | null;
+  ids: string[];
+  isStale: boolean;
+}
 
 export class MessageList {
   /** Increases with each change of the rows. */
   readonly version = signal(0);
   readonly isLoading = signal(true);
   readonly error = signal<unknown>(undefined);
-  /** True while older messages are not loaded. */
-  readonly hasMore = signal(false);
   #filter: MessageFilter = {};
+  #segments: Segment[] = [];
   #ids: string[] = [];
-  readonly #messages = new Map<string, Message>();
+  #messages = new Map<string, Message>();
+  /** Where the messages continue that are not loaded; null: nowhere. */
   #cursor: string | null = null;
-  readonly #reading = new Reading(() => (this.#needsAll ? this.#loadAgain() : this.#loadNew()));
-  /** The number of the current filter's query; answers to earlier ones are dropped. */
+  #seen = { first: 0, last: 0 };
+  readonly #reading = new Reading(() => this.#readSeen());
+  /** Increases with each filter; answers to earlier ones are dropped. */
   #question = 0;
   #isFetchingMore = false;
-  #needsAll = false;
 
   get count(): number {
     return this.#ids.length;
   }
 
-  /** The loaded messages. */
-  get all(): readonly (Message | undefined)[] {
-    return this.#ids.map((id) => this.#messages.get(id));
+  /** True while older messages are not loaded. */
+  get hasMore(): boolean {
+    return this.#cursor !== null;
   }
 
-  readonly at = (index: number): Message | undefined => {
-    const id = this.#ids[index];
-    return id === undefined ? undefined : this.#messages.get(id);
-  };
+  get all(): readonly Message[] {
+    return this.#ids.flatMap((id) => this.#messages.get(id) ?? []);
+  }
+
+  readonly at = (index: number): Message | undefined => this.#messages.get(this.#ids[index] ?? '');
 
   /** Listens to events until the returned function is called. */
   follow(): () => void {
     const end = onEvents('message', (events) => {
-      if (events === undefined) this.#soon(true);
+      if (events === undefined) this.#makeStale(this.#segments.length);
       else this.#hear(events);
     });
     return () => {
@@ -60,39 +68,34 @@ export class MessageList {
 
   show(filter: MessageFilter): void {
     this.#filter = filter;
-    this.isLoading.value = true;
-    this.#ids = [];
+    this.#question++;
+    this.#segments = [{ cursor: null, ids: [], isStale: true }];
     this.#cursor = null;
-    this.#messages.clear();
-    this.version.value++;
-    void this.#loadAgain();
+    this.isLoading.value = true;
+    this.#changed();
+    this.#reading.now();
   }
 
-  readonly more = (): void => {
-    if (this.#isFetchingMore || this.#cursor === null) return;
-    void this.#fetchMore();
+  /** Tells which rows are seen. */
+  readonly see = (first: number, last: number): void => {
+    this.#seen = { first, last };
+    if (this.#staleSeen().length > 0) this.#reading.soon();
   };
 
-  async #fetchMore(): Promise<void> {
-    const question = this.#question;
+  readonly more = async (): Promise<void> => {
+    if (this.#isFetchingMore || this.#cursor === null || this.isLoading.value) return;
     this.#isFetchingMore = true;
-    try {
-      const page = await this.#page(largestPage, this.#cursor);
-      if (question === this.#question) this.#append(page);
-    } catch (error) {
-      this.error.value = error;
-    }
+    const segment: Segment = { cursor: this.#cursor, ids: [], isStale: false };
+    this.#segments.push(segment);
+    await this.#read(segment);
     this.#isFetchingMore = false;
-    // The list was reloaded meanwhile, so this page was dropped; request its rows again.
-    if (question !== this.#question) this.more();
-  }
+  };
 
   #hear(events: readonly MessageEvent[]): void {
-    let hasNew = false;
     let hasChanged = false;
     for (const event of events) {
       const known = this.#messages.get(event.message_id);
-      if (known === undefined) hasNew = true;
+      if (known === undefined) this.#makeStale(1);
       else if (!known.history.some(({ status }) => status === event.status)) {
         this.#messages.set(event.message_id, changed(known, event));
         hasChanged = true;
@@ -100,74 +103,70 @@ export class MessageList {
     }
     if (hasChanged) this.version.value++;
     // With a status filter, messages may appear or disappear at any position.
-    const mayLeave = this.#filter.status !== undefined;
-    if (hasNew || mayLeave) this.#soon(mayLeave);
+    if (this.#filter.status !== undefined) this.#makeStale(this.#segments.length);
   }
 
-  #soon(all: boolean): void {
-    this.#needsAll ||= all;
+  /** The first `count` segments are read again once they are seen. */
+  #makeStale(count: number): void {
+    for (const segment of this.#segments.slice(0, count)) segment.isStale = true;
     this.#reading.soon();
   }
 
-  /** Reloads as many messages as are shown. */
-  async #loadAgain(): Promise<void> {
-    this.#needsAll = false;
-    const question = ++this.#question;
+  /** New messages are counted even while the first segment is not seen. */
+  #staleSeen(): Segment[] {
+    let from = 0;
+    return this.#segments.filter(({ ids, isStale, cursor }) => {
+      const isSeen = from <= this.#seen.last && from + ids.length >= this.#seen.first;
+      from += ids.length;
+      return isStale && (isSeen || cursor === null);
+    });
+  }
+
+  async #readSeen(): Promise<void> {
+    for (const segment of this.#staleSeen()) await this.#read(segment);
+  }
+
+  async #read(segment: Segment): Promise<void> {
+    const question = this.#question;
+    segment.isStale = false;
+    const { cursor, ids: known } = segment;
+    const limit = cursor === null ? firstRows : mostRows;
     try {
-      const page = await this.#pages(Math.max(pageSize, this.#ids.length));
+      const page = await call('messages.page', { ...this.#filter, limit, cursor: cursor ?? '' });
       if (question !== this.#question) return;
-      this.#ids = [];
-      this.#messages.clear();
       this.error.value = undefined;
-      this.#append(page);
+      for (const message of page.messages) this.#messages.set(message.message_id, message);
+      segment.ids = page.messages.map(({ message_id: id }) => id);
+      const end = known.indexOf(segment.ids.at(-1) ?? '');
+      this.#continue(segment, known.slice(end + 1), page.next_cursor);
     } catch (error) {
       if (question === this.#question) this.error.value = error;
     }
-    if (question === this.#question) this.isLoading.value = false;
+    this.isLoading.value = false;
+    this.#changed();
   }
 
-  /**
-   * Loads the messages newer than the first. If there is more than a page of them, reloads the
-   * list.
-   */
-  async #loadNew(): Promise<void> {
-    const question = this.#question;
-    try {
-      const { messages } = await this.#page(pageSize, null);
-      if (question !== this.#question) return;
-      const at = messages.findIndex(({ message_id: id }) => this.#messages.has(id));
-      if (at < 0) return this.#loadAgain();
-      const news = messages.slice(0, at);
-      for (const message of messages) this.#messages.set(message.message_id, message);
-      this.#ids = [...news.map(({ message_id: id }) => id), ...this.#ids];
-      this.version.value++;
-    } catch (error) {
-      this.error.value = error;
-    }
+  /** `rest`: what the segment held beyond its new end. */
+  #continue(segment: Segment, rest: string[], cursor: string | null): void {
+    const at = this.#segments.indexOf(segment) + 1;
+    const next = this.#segments[at];
+    const known = segment.ids.indexOf(next?.ids[0] ?? '');
+    if (known >= 0) segment.ids.length = known;
+    else if (cursor === null) this.#segments.length = at;
+    else if (next !== undefined && rest.length + next.ids.length <= mostRows) {
+      next.ids.unshift(...rest);
+      next.cursor = cursor;
+      next.isStale = true;
+    } else if (rest.length > 0) this.#segments.splice(at, 0, { cursor, ids: rest, isStale: true });
+    if (this.#segments.at(-1) === segment) this.#cursor = cursor;
   }
 
-  #append({ messages, next_cursor: cursor }: MessagePage): void {
-    for (const message of messages) {
-      if (!this.#messages.has(message.message_id)) this.#ids.push(message.message_id);
-      this.#messages.set(message.message_id, message);
-    }
-    this.#cursor = cursor;
-    this.hasMore.value = cursor !== null;
+  #changed(): void {
+    // A message may have moved to a segment above, while the one below is stale.
+    this.#ids = [...new Set(this.#segments.flatMap(({ ids }) => ids))];
+    if (this.#messages.size > this.#ids.length + mostRows)
+      this.#messages = new Map(this.all.map((message) => [message.message_id, message]));
     this.version.value++;
-  }
-
-  /** The `count` newest messages, or all if there are fewer. */
-  async #pages(count: number): Promise<MessagePage> {
-    let page = await this.#page(Math.min(count, largestPage), null);
-    while (page.messages.length < count && page.next_cursor !== null) {
-      const next = await this.#page(largestPage, page.next_cursor);
-      page = { ...next, messages: [...page.messages, ...next.messages] };
-    }
-    return page;
-  }
-
-  #page(limit: number, cursor: string | null): Promise<MessagePage> {
-    return call('messages.page', { ...this.#filter, limit, cursor: cursor ?? '' });
   }
 }
 

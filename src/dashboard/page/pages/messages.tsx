@@ -1,39 +1,29 @@
 /**
  * The page Messages: a live list with filters, and one message in full.
  */
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { state } from '../clock.ts';
-import { DownloadButton } from '../parts/action.tsx';
+import { call } from '../control.ts';
+import { Downloads } from '../parts/action.tsx';
 import { Choices, SearchInput } from '../parts/fields.tsx';
 import { Empty, Failure, Loading } from '../parts/notices.tsx';
 import { StatusBadge } from '../parts/status.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
+import { useSettled } from '../resource.ts';
 import { addressOf, pageArgument, pageFilters, setFilter } from '../route.ts';
-import { type Message, type Status, statuses } from '../wire.ts';
+import { type Message, type Reply, type Status, statuses } from '../wire.ts';
 import { accountChoices, accountName, useWorld, type World } from '../world.ts';
 import { MessageDetail } from './message-detail.tsx';
 import { filterNames, type MessageFilter, MessageList } from './message-list.ts';
 
-const typingPauseMs = 150;
-
 export function MessagesPage() {
   const list = useMemo(() => new MessageList(), []);
   const filter = filterOf(pageFilters.value);
-  const question = JSON.stringify(filter);
-  const world = useWorld().value;
-  const shown = useRef<string | undefined>(undefined);
-  useEffect(() => {
-    // What the address says at first is shown at once, and what is typed after a pause.
-    const pauseMs = shown.current === undefined ? 0 : typingPauseMs;
-    if (shown.current === question) return;
-    const timer = setTimeout(() => {
-      shown.current = question;
-      list.show(filter);
-    }, pauseMs);
-    return () => clearTimeout(timer);
-  }, [list, question]);
+  const question = useSettled(JSON.stringify(filter));
+  const world = useWorld();
+  useEffect(() => list.show(JSON.parse(question)), [list, question]);
   useEffect(() => list.follow(), [list]);
 
   const selected = pageArgument.value;
@@ -41,7 +31,7 @@ export function MessagesPage() {
     <div class={selected === '' ? 'split' : 'split has-detail'}>
       <div class="split-list">
         <Filters filter={filter} world={world} />
-        <Rows list={list} world={world} isFiltered={Object.keys(filter).length > 0} />
+        <Rows list={list} world={world} filter={filter} />
       </div>
       {selected !== '' && <MessageDetail id={selected} world={world} />}
     </div>
@@ -110,17 +100,17 @@ function Filters({ filter, world }: FiltersProps) {
 interface RowsProps {
   readonly list: MessageList;
   readonly world: World | undefined;
-  readonly isFiltered: boolean;
+  readonly filter: MessageFilter;
 }
 
-function Rows({ list, world, isFiltered }: RowsProps) {
+function Rows({ list, world, filter }: RowsProps) {
   // Reading the signal redraws the list after each change of its rows.
   list.version.value;
   const columns = useMemo(() => columnsOf(world), [world]);
   if (list.count === 0) {
     if (list.error.value !== undefined) return <Failure error={list.error.value} />;
     if (list.isLoading.value) return <Loading what="messages" />;
-    return isFiltered ? (
+    return Object.keys(filter).length > 0 ? (
       <Empty title="No message matches.">
         <p>The search covers both numbers, the text, the request_id and the message_id.</p>
       </Empty>
@@ -142,18 +132,32 @@ function Rows({ list, world, isFiltered }: RowsProps) {
         keyOf={(message) => message.message_id}
         selectedKey={pageArgument.value}
         onEnd={list.more}
+        onSee={list.see}
       />
       <p class="foot dim actions">
-        <DownloadButton read={() => list.all} file="messages.json">
-          Save these as JSON
-        </DownloadButton>
+        <Downloads read={() => allOf(filter)} file="messages" />
         <span>
           {list.count.toLocaleString('en')} {list.count === 1 ? 'message' : 'messages'}
-          {list.hasMore.value ? ', more below' : ''}
+          {list.hasMore ? ', more below' : ''}
         </span>
       </p>
     </>
   );
+}
+
+/** Of every page, those that are not loaded included. */
+async function allOf(filter: MessageFilter): Promise<readonly Message[]> {
+  const all: Message[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: Reply<'messages.page'> = await call('messages.page', {
+      ...filter,
+      limit: 1_000,
+      cursor,
+    });
+    all.push(...page.messages);
+    cursor = page.next_cursor;
+  }
+  return all;
 }
 
 function columnsOf(world: World | undefined): Column<Message>[] {

@@ -7,14 +7,16 @@ import { clientRules } from '../../../ledger/rules.ts';
 import { call } from '../control.ts';
 import { ConfirmedAction } from '../parts/action.tsx';
 import { CodeText } from '../parts/code-text.tsx';
+import { Detail } from '../parts/detail.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
 import { VerdictBadge } from '../parts/status.tsx';
 import { type Column, Table } from '../parts/table.tsx';
+import { Trace } from '../parts/trace.tsx';
 import { useResource } from '../resource.ts';
 import { pageArgument } from '../route.ts';
 import type { ClientFinding, RefereeReport } from '../wire.ts';
 import { accountName, useWorld, type World } from '../world.ts';
-import { IntentDetail } from './intent-detail.tsx';
+import { FindingFile } from './finding.tsx';
 
 type RuleVerdict = RefereeReport['rules'][number];
 
@@ -27,7 +29,7 @@ export function RefereePage() {
     on: ['traffic', 'clock'],
     key: String(isFinished.value),
   });
-  const world = useWorld().value;
+  const world = useWorld();
   const number = pageArgument.value;
   return (
     <div class={number === '' ? 'split' : 'split has-detail'}>
@@ -56,8 +58,16 @@ export function RefereePage() {
         <Loaded of={report} what="verdicts">
           {(value) => <Report report={value} world={world} />}
         </Loaded>
+        <FindingFile />
       </div>
-      {number !== '' && <IntentDetail key={number} name={number} />}
+      {number !== '' && (
+        <Detail key={number} label="Intent" name={number} head={<h2>Request {number}</h2>}>
+          <p>
+            <a href={`#/requests/${number}`}>The request and its reply</a>
+          </p>
+          <Trace of={{ number }} hasFacts />
+        </Detail>
+      )}
     </div>
   );
 }

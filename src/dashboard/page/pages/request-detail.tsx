@@ -10,11 +10,11 @@ import { Facts } from '../parts/facts.tsx';
 import { Loaded } from '../parts/notices.tsx';
 import { ReplyStatus } from '../parts/status.tsx';
 import { durationText, Time } from '../parts/time.tsx';
+import { Trace } from '../parts/trace.tsx';
 import { useResource } from '../resource.ts';
 import type { Reply } from '../wire.ts';
 import { accountName, type World } from '../world.ts';
 import { asCurl } from './copies.ts';
-import { IntentTimeline } from './intent-detail.tsx';
 import { useCaller } from './setups.ts';
 
 interface DetailProps {
@@ -72,8 +72,8 @@ function Content({
         </div>
       )}
       <ExchangeView exchange={request} />
-      <h3 class="section">All attempts</h3>
-      <IntentTimeline name={name} page="requests" />
+      <h3 class="section">What happened to it</h3>
+      <Trace of={{ number: name }} />
     </>
   );
 }

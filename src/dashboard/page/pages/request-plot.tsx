@@ -1,109 +1,151 @@
 /**
- * Plots requests over simulated time as bars: those answered 429 on top of the others. A bar says
- * what it counts when the pointer is on it.
+ * Plots requests over simulated time: those answered 429 on top of the others, and the limit of the
+ * chosen endpoint. Dragging over bars finds their requests.
  */
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { call } from '../control.ts';
-import { onEvents } from '../events.ts';
-import { Empty, Failure, Loading } from '../parts/notices.tsx';
+import { Choices, choicesOf } from '../parts/fields.tsx';
+import { Empty, Loaded } from '../parts/notices.tsx';
 import { durationText, isoTime } from '../parts/time.tsx';
-import { Reading } from '../reading.ts';
-import { type Counts, RequestCounts } from './request-counts.ts';
+import { useResource } from '../resource.ts';
+import { addressOf, pageFilters, setFilter } from '../route.ts';
+import { type Account, endpoints, type Reply } from '../wire.ts';
+import { accountChoices } from '../world.ts';
 
-const drawPauseMs = 250;
+const minuteMs = 60_000;
 
-export function RequestPlot() {
-  const counts = useSignal<Counts | undefined>(undefined);
-  const error = useSignal<unknown>(undefined);
-  useEffect(() => {
-    const tally = new RequestCounts();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const draw = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        counts.value = tally.counts();
-      }, drawPauseMs);
-    };
-    const reading = new Reading(
-      () => call('requests.list'),
-      ({ requests }) => {
-        tally.start(requests);
-        counts.value = tally.counts();
-        error.value = undefined;
-      },
-      (failure) => {
-        error.value = failure;
-      },
-    );
-    const end = onEvents('traffic', (events) => {
-      if (events === undefined) {
-        tally.forgetRecent();
-        reading.soon();
-      }
-      for (const traffic of events ?? []) tally.add(traffic);
-      draw();
-    });
-    reading.now();
-    return () => {
-      end();
-      reading.stop();
-      clearTimeout(timer);
-    };
-  }, [counts, error]);
-  const shown = counts.value;
+export function RequestPlot({ accounts }: { readonly accounts: readonly Account[] }) {
+  const chosen = (name: string) => pageFilters.value.get(name) ?? '';
+  const [account, endpoint] = [chosen('account_id'), chosen('endpoint')];
+  const counts = useResource(() => call('requests.counts', { account_id: account, endpoint }), {
+    on: ['traffic', 'clock', 'operation'],
+    key: `${account} ${endpoint}`,
+    keeps: true,
+  });
+  const limits = useResource(() => call('limits.get'), { on: ['operation', 'clock'] }).value;
+  const limit = limits?.[endpoint as keyof typeof limits] ?? 0;
+  const any = { value: '', label: 'any account' };
   return (
     <section class="card" aria-labelledby="plot-title">
-      <h2 id="plot-title">Requests over simulated time</h2>
-      <Failure error={error.value} />
-      {shown === undefined && <Loading what="requests" />}
-      {shown?.total === 0 && (
-        <Empty title="No request yet.">
-          <p>This plot counts the last 1,000 requests and those that follow.</p>
-          <p>Above 10,000 instants of simulated time it drops the oldest.</p>
-        </Empty>
-      )}
-      {shown !== undefined && shown.total > 0 && <Plot counts={shown} />}
+      <div class="card-head">
+        <h2 id="plot-title">Requests over simulated time</h2>
+        <div class="filters">
+          <Choices
+            aria-label="Account"
+            value={account}
+            onChoose={(value) => setFilter('account_id', value)}
+            choices={[any, ...accountChoices({ accounts, sims: [] })]}
+          />
+          <Choices
+            aria-label="Endpoint"
+            value={endpoint}
+            onChoose={(value) => setFilter('endpoint', value)}
+            choices={[{ value: '', label: 'any endpoint' }, ...choicesOf(endpoints)]}
+          />
+        </div>
+      </div>
+      <Loaded of={counts} what="requests" isQuiet>
+        {(all) =>
+          all.bars.every(({ count }) => count === 0) ? (
+            <Empty title="No request yet." />
+          ) : (
+            <Plot
+              counts={all}
+              limit={limit * (account === '' ? accounts.length : 1)}
+              search={[account && `account:${account}`, endpoint && `endpoint:${endpoint}`]}
+            />
+          )
+        }
+      </Loaded>
     </section>
   );
 }
 
 const shortCount = new Intl.NumberFormat('en', { notation: 'compact' });
 
-function Plot({ counts }: { readonly counts: Counts }) {
-  const { total, throttled, widthMs, startS, passed, refused } = counts;
+interface PlotProps {
+  readonly counts: Reply<'requests.counts'>;
+  /** Requests per minute; 0: none is shown. */
+  readonly limit: number;
+  /** Words that find the plotted requests. */
+  readonly search: readonly string[];
+}
+
+function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: PlotProps) {
+  const brush = useSignal<readonly [from: number, to: number] | undefined>(undefined);
+  const isDragging = useSignal(false);
   const text = (count: number) => count.toLocaleString('en');
-  const most = Math.max(4, ...passed.map((count, at) => count + (refused[at] ?? 0)));
+  const sum = (of: 'count' | 'throttled') => bars.reduce((all, bar) => all + bar[of], 0);
+  const [total, throttled] = [sum('count'), sum('throttled')];
+  const perBar = (limit * widthMs) / minuteMs;
+  const most = Math.max(4, perBar, ...bars.map(({ count }) => count));
   const top = (count: number) => 100 * (1 - count / most);
+  const timeOf = (at: number) => isoTime(Date.parse(from) + at * widthMs);
   const summary = `${text(total)} requests, ${text(throttled)} of them answered 429, by ${durationText(widthMs)}`;
+  const barAt = ({ currentTarget, clientX }: PointerEvent) => {
+    const { left, width } = (currentTarget as Element).getBoundingClientRect();
+    const at = Math.floor((bars.length * (clientX - left)) / width);
+    return Math.max(0, Math.min(bars.length - 1, at));
+  };
+  const [start = 0, end = -1] = brush.value ?? [];
+  const [first, last] = end < 0 ? [0, -1] : [Math.min(start, end), Math.max(start, end)];
+  const brushed = bars.slice(first, last + 1).reduce((all, { count }) => all + count, 0);
   return (
     <>
-      <div class="plot" role="img" aria-label={summary}>
+      <div class="plot">
         <span class="plot-most dim">{shortCount.format(most)}</span>
-        <svg viewBox={`0 0 ${startS.length} 100`} preserveAspectRatio="none" aria-hidden="true">
-          {startS.map((start, at) => {
-            const below = passed[at] ?? 0;
-            const above = refused[at] ?? 0;
-            if (below + above === 0) return null;
-            const when = isoTime(start * 1_000).replace('T', ' ');
-            return (
-              <g key={start}>
-                <title>{`${when}: ${text(below)} not throttled, ${text(above)} answered 429`}</title>
-                <Bar at={at} from={top(below)} to={100} kind="passed" />
-                <Bar at={at} from={top(below + above)} to={top(below)} kind="refused" />
-              </g>
-            );
-          })}
+        <svg
+          viewBox={`0 0 ${bars.length} 100`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={summary}
+          onPointerDown={(event) => {
+            isDragging.value = true;
+            brush.value = [barAt(event), barAt(event)];
+          }}
+          onPointerMove={(event) => {
+            if (isDragging.value) brush.value = [brush.value?.[0] ?? 0, barAt(event)];
+          }}
+          onPointerUp={() => {
+            isDragging.value = false;
+          }}
+        >
+          {last >= first && (
+            <rect class="brush" x={first} width={last - first + 1} y={0} height={100} />
+          )}
+          {bars.map(({ count, throttled: refused }, at) => (
+            <g key={timeOf(at)}>
+              <title>{`${timeOf(at).replace('T', ' ')}: ${text(count - refused)} not throttled, ${text(refused)} answered 429`}</title>
+              <rect x={at} width={1} y={0} height={100} fill="transparent" />
+              <Bar at={at} from={top(count - refused)} to={100} kind="passed" />
+              <Bar at={at} from={top(count)} to={top(count - refused)} kind="refused" />
+            </g>
+          ))}
+          {limit > 0 && (
+            <line class="limit" x1={0} x2={bars.length} y1={top(perBar)} y2={top(perBar)} />
+          )}
         </svg>
         <span class="plot-times dim">
-          <span>{clockText(startS[0])}</span>
-          <span>{clockText(startS.at(-1))}</span>
+          <span>{clockText(timeOf(0))}</span>
+          <span>{clockText(timeOf(bars.length))}</span>
         </span>
       </div>
       <p class="plot-key">
         <span class="key-passed">{text(total - throttled)} not throttled</span>
         <span class="key-refused">{text(throttled)} answered 429</span>
-        <span class="dim">a bar is {durationText(widthMs)}</span>
+        {limit > 0 && <span class="key-limit">the limit: {text(limit)} a minute</span>}
+        <span class="dim">a bar is {durationText(widthMs)}; drag over bars for their requests</span>
+        {last >= first && (
+          <a
+            href={addressOf('requests', '', {
+              search: [...search, `since:${timeOf(first)}`, `until:${timeOf(last + 1)}`]
+                .filter((word) => word !== '')
+                .join(' '),
+            })}
+          >
+            Show the {text(brushed)} from {clockText(timeOf(first))} on
+          </a>
+        )}
       </p>
     </>
   );
@@ -117,12 +159,12 @@ interface BarProps {
 }
 
 function Bar({ at, from, to, kind }: BarProps) {
-  return <rect class={kind} x={at + 0.1} width={0.8} y={from} height={to - from} />;
+  return from === to ? null : (
+    <rect class={kind} x={at + 0.1} width={0.8} y={from} height={to - from} />
+  );
 }
 
 /** UTC, as everywhere on the page. */
-function clockText(seconds = 0): string {
-  return isoTime(seconds * 1_000)
-    .slice(0, 19)
-    .replace('T', ' ');
+function clockText(time: string): string {
+  return time.slice(0, 19).replace('T', ' ');
 }

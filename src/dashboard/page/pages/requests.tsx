@@ -3,10 +3,9 @@
  * request in full.
  */
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { call } from '../control.ts';
-import { onEvents } from '../events.ts';
-import { DownloadButton } from '../parts/action.tsx';
+import { DownloadButton, Downloads } from '../parts/action.tsx';
 import { faultText } from '../parts/exchange.tsx';
 import { Choices, choicesOf, SearchInput } from '../parts/fields.tsx';
 import { Empty, Loaded } from '../parts/notices.tsx';
@@ -14,57 +13,36 @@ import { ReplyStatus } from '../parts/status.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { VirtualTable } from '../parts/virtual-table.tsx';
-import { Reading } from '../reading.ts';
+import { useResource, useSettled } from '../resource.ts';
 import { addressOf, pageArgument, pageFilters, setFilter } from '../route.ts';
 import { endpoints, type ServiceRequest } from '../wire.ts';
 import { accountName, useWorld, type World } from '../world.ts';
 import { RequestDetail } from './request-detail.tsx';
 
 const mostKept = 1_000;
-const pauseMs = 150;
+const firstRows = 200;
 
 export function RequestsPage() {
-  const requests = useSignal<readonly ServiceRequest[] | undefined>(undefined);
-  const error = useSignal<unknown>(undefined);
   const search = pageFilters.value.get('search') ?? '';
+  const limit = useSignal(firstRows);
+  const settled = useSettled(search);
+  const requests = useResource(
+    () => call('requests.list', { search: settled, limit: limit.value }),
+    { on: ['traffic'], key: settled, keeps: true },
+  );
   const selected = pageArgument.value;
-  const world = useWorld().value;
-  const columns = useMemo(() => columnsOf(world), [world]);
-  useEffect(() => {
-    // Requests that arrived while the list was loading.
-    let news: readonly ServiceRequest[] = [];
-    const reading = new Reading(
-      () => call('requests.list', { search }),
-      (read) => {
-        requests.value = withNews(read.requests, news);
-        error.value = undefined;
-      },
-      (failure) => {
-        error.value = failure;
-      },
-    );
-    const typing = setTimeout(() => reading.now(), requests.peek() === undefined ? 0 : pauseMs);
-    // Only the server searches, so a found list is read again.
-    const end =
-      search !== ''
-        ? onEvents('traffic', () => reading.soon())
-        : onEvents('request', (events) => {
-            news = events === undefined ? [] : [...news, ...events].slice(-mostKept);
-            if (events === undefined) reading.soon();
-            else requests.value = withNews(requests.value ?? [], events);
-          });
-    return () => {
-      end();
-      clearTimeout(typing);
-      reading.stop();
-    };
-  }, [search, requests, error]);
+  const world = useWorld();
+  const more = () => {
+    if (limit.value === mostKept) return;
+    limit.value = mostKept;
+    requests.refresh();
+  };
   return (
     <div class={selected === '' ? 'split' : 'split has-detail'}>
       <div class="split-list">
         <Filters search={search} />
-        <Loaded of={{ value: requests.value, error: error.value }} what="requests" isQuiet>
-          {(rows) => <Rows rows={rows} columns={columns} isFound={search !== ''} />}
+        <Loaded of={requests} what="requests" isQuiet>
+          {({ requests: rows }) => <Rows rows={rows} world={world} search={settled} more={more} />}
         </Loaded>
       </div>
       {selected !== '' && <RequestDetail key={selected} name={selected} world={world} />}
@@ -109,16 +87,18 @@ function Filters({ search }: { readonly search: string }) {
 
 interface RowsProps {
   readonly rows: readonly ServiceRequest[];
-  readonly columns: readonly Column<ServiceRequest>[];
-  readonly isFound: boolean;
+  readonly world: World | undefined;
+  readonly search: string;
+  readonly more: () => void;
 }
 
-function Rows({ rows, columns, isFound }: RowsProps) {
+function Rows({ rows, world, search, more }: RowsProps) {
+  const columns = useMemo(() => columnsOf(world), [world]);
   if (rows.length === 0) {
     return (
-      <Empty title={isFound ? 'No request matches.' : 'No request yet.'}>
+      <Empty title={search !== '' ? 'No request matches.' : 'No request yet.'}>
         <p>
-          {isFound
+          {search !== ''
             ? `The search covers the last ${mostKept.toLocaleString('en')} requests.`
             : 'Requests to the service appear here as they arrive.'}
         </p>
@@ -134,29 +114,22 @@ function Rows({ rows, columns, isFound }: RowsProps) {
         rowAt={(index) => rows[index]}
         keyOf={({ number }) => String(number)}
         selectedKey={pageArgument.value}
+        onEnd={more}
       />
       <p class="foot dim actions">
         <DownloadButton read={() => call('requests.har')} file="requests.har">
           Save all as HAR
         </DownloadButton>
-        <DownloadButton read={() => rows} file="requests.json">
-          Save these as JSON
-        </DownloadButton>
+        <Downloads
+          read={async () => (await call('requests.list', { search })).requests}
+          file="requests"
+        />
         <span>
           {rows.length.toLocaleString('en')} of the last {mostKept.toLocaleString('en')}
         </span>
       </p>
     </>
   );
-}
-
-function withNews(
-  known: readonly ServiceRequest[],
-  events: readonly ServiceRequest[],
-): ServiceRequest[] {
-  const newest = known[0]?.number ?? 0;
-  const news = events.filter(({ number }) => number > newest).reverse();
-  return [...news, ...known].slice(0, mostKept);
 }
 
 function columnsOf(world: World | undefined): Column<ServiceRequest>[] {

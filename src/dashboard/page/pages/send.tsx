@@ -4,40 +4,83 @@
  */
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useMemo } from 'preact/hooks';
 import { segmentText } from '../../../sim/segments.ts';
 import { nowMs, readState, state } from '../clock.ts';
 import { call } from '../control.ts';
 import type { Field, Typed } from '../field.ts';
-import { useSending } from '../form.ts';
+import type { Row } from '../lists.ts';
 import { CopyButton } from '../parts/action.tsx';
 import { ExchangeView } from '../parts/exchange.tsx';
-import { type Choice, FieldInput, Submit } from '../parts/fields.tsx';
-import { Empty, Failure, Loading } from '../parts/notices.tsx';
+import { choicesOf } from '../parts/fields.tsx';
+import { Empty, Loading } from '../parts/notices.tsx';
+import { numbersOf, OperationForm } from '../parts/operation-form.tsx';
 import { isoTime } from '../parts/time.tsx';
 import { useResource } from '../resource.ts';
-import type { Exchange, Sim } from '../wire.ts';
-import { accountChoices, useWorld, type World } from '../world.ts';
+import { useDraft } from '../route.ts';
+import type { Exchange } from '../wire.ts';
+import { useWorld, type World } from '../world.ts';
 import { asCurl, sendPaths } from './copies.ts';
 import { fateText } from './fates.ts';
 
 const mostCharacters = 1_600;
 
-const endpointChoices = Object.entries(sendPaths).map(([label, value]) => ({ value, label }));
+const fields: readonly Field[] = [
+  { name: 'endpoint', kind: 'choice', words: Object.keys(sendPaths), isRequired: true },
+  { name: 'from', kind: 'phone' },
+  { name: 'to', kind: 'phone' },
+  { name: 'message', kind: 'text' },
+  { name: 'send_at', title: 'send_at (optional)', kind: 'time' },
+  {
+    name: 'request_id',
+    title: 'request_id (optional)',
+    kind: 'text',
+    hint: 'Used again within 24 hours, it returns the first message.',
+  },
+];
 
 export function SendPage() {
-  const world = useWorld().value;
+  const world = useWorld();
   const exchange = useSignal<Exchange | undefined>(undefined);
+  const typed = useDraft({ to: '+12025550123', message: 'Hello from the dashboard' });
+  const scripted = useResource(() => call('outcomes.get'), { on: ['operation'] });
   if (world === undefined) return <Loading what="accounts" />;
   if (world.accounts.length === 0) return <Empty title="There is no account to send from." />;
+  const account = typed.value['account_id'] || (world.accounts[0]?.account_id ?? '');
+  const numbers = numbersOf(world, account);
+  const outcomes = scripted.value?.outcomes ?? [];
+  const fate = outcomes.find(({ to }) => to === typed.value['to']);
+  const hints: Readonly<Record<string, ComponentChildren>> = {
+    endpoint: `POST ${pathOf(typed.value)}`,
+    from: `${senderHint(world, account)} Default: ${numbers[0] ?? 'none'}.`,
+    to: fate === undefined ? 'E.164, such as +12025550123' : fateText(fate),
+    message: <Length text={typed.value['message'] ?? ''} />,
+    send_at: (
+      <LaterChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
+    ),
+  };
   return (
     <div class="columns">
-      <SendForm
-        world={world}
-        onExchange={(made) => {
-          exchange.value = made;
-        }}
-      />
+      <section class="card" aria-label="Message">
+        <OperationForm
+          operation="exchanges.perform"
+          of={fields}
+          typed={typed}
+          keepsTyped
+          world={world}
+          label="Send a message"
+          submit="Send message"
+          placeholders={{ from: numbers[0] ?? '', send_at: '2026-01-01T00:00:00.000Z' }}
+          hints={hints}
+          suggestions={{ from: choicesOf(numbers), to: outcomes.map(suggested) }}
+          input={({ endpoint: _, from = numbers[0], ...body }) =>
+            requestOf(typed.value, from, body)
+          }
+          onDone={(made) => {
+            exchange.value = made as unknown as Exchange;
+            void readState();
+          }}
+        />
+      </section>
       <section class="card" aria-label="Exchange" aria-live="polite">
         {exchange.value === undefined ? (
           <Empty title="The exchange appears here.">
@@ -51,9 +94,24 @@ export function SendPage() {
   );
 }
 
+function pathOf({ endpoint = 'send' }: Typed): string {
+  return sendPaths[endpoint] ?? '';
+}
+
+function requestOf(typed: Typed, from: unknown, { to = '', message = '', ...rest }: Row): Row {
+  const body = JSON.stringify({ to, from, message, ...rest });
+  return { method: 'POST', path: pathOf(typed), body };
+}
+
+type Scripted = Parameters<typeof fateText>[0] & { readonly to: string };
+
+function suggested(outcome: Scripted) {
+  return { value: outcome.to, label: fateText(outcome) };
+}
+
 function Outcome({ exchange }: { readonly exchange: Exchange }) {
-  const id = messageIdOf(exchange);
   const { path, body } = exchange.request;
+  const [, id] = /"message_id":"([^"]+)"/.exec(exchange.reply.body ?? '') ?? [];
   return (
     <>
       <ExchangeView exchange={exchange} />
@@ -68,108 +126,6 @@ function Outcome({ exchange }: { readonly exchange: Exchange }) {
         </CopyButton>
       </div>
     </>
-  );
-}
-
-function messageIdOf({ reply }: Exchange): string | undefined {
-  try {
-    const { message_id: id } = JSON.parse(reply.body ?? '') as { message_id?: string };
-    return id;
-  } catch {
-    return undefined;
-  }
-}
-
-interface SendFormProps {
-  readonly world: World;
-  readonly onExchange: (exchange: Exchange) => void;
-}
-
-/** The account and the endpoint, then what is sent. */
-const fields: readonly Field[] = [
-  { name: 'account', kind: 'id', hint: "Uses the account's first key that is not revoked." },
-  { name: 'endpoint', kind: 'choice' },
-  { name: 'from', kind: 'phone' },
-  { name: 'sender_number', kind: 'phone', hint: 'Sent unchanged.' },
-  { name: 'to', kind: 'phone' },
-  { name: 'message', kind: 'text' },
-  { name: 'send_at', title: 'send_at (optional)', kind: 'time' },
-  {
-    name: 'request_id',
-    title: 'request_id (optional)',
-    kind: 'text',
-    hint: 'Used again within 24 hours, it returns the first message.',
-  },
-];
-
-/** The choice of `from` that allows any sender. */
-const anotherNumber = { value: 'other', label: 'another number…' };
-
-function SendForm({ world, onExchange }: SendFormProps) {
-  const typed = useSignal<Typed>({ to: '+12025550123', message: 'Hello from the dashboard' });
-  const { to = '', message = '', request_id: requestId, send_at: sendAt } = typed.value;
-  const path = typed.value['endpoint'] ?? endpointChoices[0]?.value ?? '';
-  const account = typed.value['account'] ?? world.accounts[0]?.account_id ?? '';
-  const senders = useMemo(() => sendersOf(world, account), [world, account]);
-  const chosen = senders.find(({ value }) => value === typed.value['from']) ?? senders[0];
-  const isOther = chosen === anotherNumber;
-
-  const scripted = useResource(() => call('outcomes.get')).value?.outcomes ?? [];
-  const fate = scripted.find((each) => each.to === to);
-
-  const sending = useSending(async () => {
-    const body = {
-      to,
-      from: isOther ? (typed.value['sender_number'] ?? '') : chosen?.value,
-      message,
-      ...(requestId && { request_id: requestId }),
-      ...(sendAt && { send_at: sendAt }),
-    };
-    const request = { method: 'POST', path, body: JSON.stringify(body) };
-    onExchange(await call('exchanges.perform', account, request));
-    void readState();
-  });
-
-  const hints: Readonly<Record<string, ComponentChildren>> = {
-    endpoint: `POST ${path}`,
-    from: senderHint(world, account),
-    to: fate === undefined ? 'E.164, such as +12025550123' : fateText(fate),
-    message: <Length text={message} />,
-    send_at: (
-      <LaterChoices onChoose={(value) => (typed.value = { ...typed.value, send_at: value })} />
-    ),
-  };
-  return (
-    <form
-      class="card form pairs"
-      aria-label="Send a message"
-      onSubmit={sending.onSubmit}
-      noValidate
-    >
-      {fields
-        .filter(({ name }) => name !== 'sender_number' || isOther)
-        .map((field) => (
-          <FieldInput
-            key={field.name}
-            field={field}
-            hint={hints[field.name] ?? field.hint}
-            typed={typed}
-            choices={{ account: accountChoices(world), endpoint: endpointChoices, from: senders }}
-            placeholders={{ send_at: '2026-01-01T00:00:00.000Z' }}
-            {...(field.name === 'message' && { rows: 4 })}
-            {...(field.name === 'to' && { list: 'recipients' })}
-          />
-        ))}
-      <datalist id="recipients">
-        {scripted.map((each) => (
-          <option key={each.to} value={each.to} label={fateText(each)} />
-        ))}
-      </datalist>
-      <Failure error={sending.error} />
-      <div class="actions">
-        <Submit aria-busy={sending.isBusy}>Send message</Submit>
-      </div>
-    </form>
   );
 }
 
@@ -202,21 +158,6 @@ function LaterChoices({ onChoose }: { readonly onChoose: (iso: string) => void }
       </button>
     </span>
   );
-}
-
-function sendersOf({ sims }: World, account: string): readonly Choice[] {
-  const isOf = (owner: string | null) => (sim: Sim) => sim.account_id === owner;
-  return [
-    ...sims.filter(isOf(account)).map(({ number, connected, active }) => ({
-      value: number,
-      label: `${number} · own SIM${connected ? '' : ', not connected'}${active ? '' : ', deactivated'}`,
-    })),
-    ...sims.filter(isOf(null)).map(({ number }) => ({
-      value: number,
-      label: `${number} · shared pool`,
-    })),
-    anotherNumber,
-  ];
 }
 
 function senderHint(world: World, accountId: string): string {

@@ -21,7 +21,7 @@ interface WaitingProps {
 export function WaitingView({ message, onMoved }: WaitingProps) {
   const { message_id: id, status } = message;
   const { value, refresh } = useResource(() => call('messages.waiting', id), {
-    on: ['message', 'sim', 'clock'],
+    on: ['message', 'sim', 'clock', 'operation'],
     everyMs: whileRunning(2_000),
     key: `${id} ${status}`,
   });

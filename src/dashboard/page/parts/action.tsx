@@ -48,12 +48,10 @@ interface ConfirmedProps {
 /** A button that asks in a dialog before it acts. */
 export function ConfirmedAction({ act, children, what = '', warning }: ConfirmedProps) {
   const isAsked = useSignal(false);
-  const dialog = useRef<HTMLDialogElement>(null);
   const question = `${children} ${what}`.trim();
-  useEffect(() => {
-    if (isAsked.value) dialog.current?.showModal();
-  }, [isAsked.value]);
-  const close = () => dialog.current?.close();
+  const close = () => {
+    isAsked.value = false;
+  };
   return (
     <>
       <button
@@ -67,27 +65,43 @@ export function ConfirmedAction({ act, children, what = '', warning }: Confirmed
         {children}
       </button>
       {isAsked.value && (
-        <dialog
-          ref={dialog}
-          class="card"
-          aria-label={`${question}?`}
-          onClose={() => {
-            isAsked.value = false;
-          }}
-        >
-          <h2>{question}?</h2>
+        <Dialog title={`${question}?`} leave="Cancel" onClose={close}>
           <p>{warning}</p>
-          <div class="actions">
-            <button type="button" class="button plain" onClick={close}>
-              Cancel
-            </button>
-            <Action act={() => act().then(close)} kind="danger">
-              {children}
-            </Action>
-          </div>
-        </dialog>
+          <Action act={() => act().then(close)} kind="danger">
+            {children}
+          </Action>
+        </Dialog>
       )}
     </>
+  );
+}
+
+interface DialogProps {
+  readonly title: string;
+  /** The button that does nothing else. */
+  readonly leave?: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** Once it is closed, the focus returns to what opened it. */
+export function Dialog({ title, leave = 'Close', onClose, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const { current } = dialog;
+    current?.showModal();
+    return () => current?.close();
+  }, []);
+  return (
+    <dialog ref={dialog} class="card" aria-label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      <div class="said-in">{children}</div>
+      <form method="dialog">
+        <button type="submit" class="button plain">
+          {leave}
+        </button>
+      </form>
+    </dialog>
   );
 }
 
@@ -114,14 +128,16 @@ export function CopyButton(props: {
   );
 }
 
-/** Saves the result of `read` as a file. */
-export function DownloadButton(props: {
+interface DownloadProps {
   readonly read: () => unknown;
   readonly file: string;
-  readonly children: string;
-}) {
+}
+
+/** Saves the result of `read` as a file: text as it is, all else as JSON. */
+export function DownloadButton(props: DownloadProps & { readonly children: string }) {
   const save = async () => {
-    const text = JSON.stringify(await props.read(), null, 2);
+    const made = await props.read();
+    const text = typeof made === 'string' ? made : JSON.stringify(made, null, 2);
     const link = document.createElement('a');
     link.href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
     link.download = props.file;
@@ -129,6 +145,35 @@ export function DownloadButton(props: {
     URL.revokeObjectURL(link.href);
   };
   return <Action act={save}>{props.children}</Action>;
+}
+
+/** Saves rows as JSON or CSV. */
+export function Downloads({ read, file }: DownloadProps) {
+  const asCsv = async () => csvOf((await read()) as readonly object[]);
+  return (
+    <>
+      <DownloadButton read={read} file={`${file}.json`}>
+        Save these as JSON
+      </DownloadButton>
+      <DownloadButton read={asCsv} file={`${file}.csv`}>
+        Save these as CSV
+      </DownloadButton>
+    </>
+  );
+}
+
+/** RFC 4180; a value that is no text or number is JSON. */
+export function csvOf(rows: readonly object[]): string {
+  const names = Object.keys(rows[0] ?? {});
+  const cell = (value: unknown) => {
+    const text =
+      typeof value === 'object' && value !== null ? JSON.stringify(value) : `${value ?? ''}`;
+    // A spreadsheet would take these for a formula.
+    const safe = /^[=@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const lines = rows.map((row) => Object.values(row).map(cell).join());
+  return [names.join(), ...lines, ''].join('\r\n');
 }
 
 /** The clipboard API needs a secure origin; an address in the local network is not secure. */

@@ -2,6 +2,7 @@
  * Names and values, such as the fields of one message.
  */
 import { type ComponentChildren, Fragment } from 'preact';
+import { CopyButton } from './action.tsx';
 
 export type Fact = readonly [name: string, value: ComponentChildren];
 
@@ -19,4 +20,20 @@ export function Facts({ of }: { readonly of: readonly Fact[] }) {
         ))}
     </dl>
   );
+}
+
+/** Each with a button that copies it. */
+export function CopyFacts({ of }: { readonly of: readonly (readonly [string, string])[] }) {
+  const copied = of.map(
+    ([name, value]): Fact => [
+      name,
+      <span key={name} class="actions">
+        <span class="mono breaks">{value}</span>
+        <CopyButton what={name} text={() => value}>
+          Copy
+        </CopyButton>
+      </span>,
+    ],
+  );
+  return <Facts of={copied} />;
 }

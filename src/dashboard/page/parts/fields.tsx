@@ -28,8 +28,8 @@ interface FieldProps {
   readonly choices?: ByPath<readonly Choice[]>;
   /** The height of a long text. */
   readonly rows?: number;
-  /** The id of a list of suggestions. */
-  readonly list?: string;
+  /** Values that the browser offers. */
+  readonly suggestions?: ByPath<readonly Choice[]>;
 }
 
 /** A field; the fields of an object; or a choice of variants and the fields of the chosen one. */
@@ -64,8 +64,9 @@ interface InputProps extends FieldProps {
 }
 
 function Input(props: InputProps) {
-  const { id, path, field, typed, isInvalid, placeholders = {}, choices, list } = props;
-  const { rows = field.kind === 'pairs' ? 2 : undefined } = props;
+  const { id, path, field, typed, isInvalid, placeholders = {}, choices } = props;
+  const suggested = props.suggestions?.[path] ?? [];
+  const { rows = heightOf(field) } = props;
   const value = typed.value[path] ?? '';
   const onType = (text: string) => {
     typed.value = { ...typed.value, [path]: text };
@@ -82,18 +83,34 @@ function Input(props: InputProps) {
   const onInput = (event: { readonly currentTarget: { readonly value: string } }) =>
     onType(event.currentTarget.value);
   if (rows !== undefined) return <textarea {...shared} {...{ rows, value, onInput }} />;
-  return (
+  const input = (
     <input
       {...shared}
       // Not `number`: for text that is no number, the browser would return an empty text.
       type={field.kind === 'phone' ? 'tel' : 'text'}
       {...(field.kind === 'number' && { inputmode: 'decimal' as const })}
-      {...(list !== undefined && { list })}
+      {...(suggested.length > 0 && { list: `${id}-list` })}
       autocomplete="off"
       spellcheck={false}
       {...{ value, onInput }}
     />
   );
+  if (suggested.length === 0) return input;
+  return (
+    <>
+      {input}
+      <datalist id={`${id}-list`}>
+        {suggested.map(({ value: each, label }) => (
+          <option key={each} value={each} label={label} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+/** Undefined: one line. */
+function heightOf({ name, kind }: Field): number | undefined {
+  return kind === 'pairs' ? 2 : name === 'message' ? 4 : undefined;
 }
 
 /** The choices that the declaration gives; `default` leaves an optional field out. */

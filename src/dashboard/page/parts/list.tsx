@@ -11,9 +11,9 @@ import type { FormDeclaration, ListDeclaration, Row, RowAction } from '../lists.
 import { useResource } from '../resource.ts';
 import type { OperationName } from '../wire.ts';
 import { accountName, useWorld, type World } from '../world.ts';
-import { Action, ConfirmedAction, CopyButton } from './action.tsx';
+import { Action, ConfirmedAction } from './action.tsx';
 import { CodeText } from './code-text.tsx';
-import { Facts } from './facts.tsx';
+import { CopyFacts } from './facts.tsx';
 import { Choices, choicesFor, SearchInput } from './fields.tsx';
 import { Empty, Loaded } from './notices.tsx';
 import { type Caller, OperationForm } from './operation-form.tsx';
@@ -22,8 +22,7 @@ import { type Column, Table } from './table.tsx';
 import { Time } from './time.tsx';
 
 const callAny = call as Caller;
-/** Not every change of a list has an event of its own. */
-const reread = { on: ['sim', 'message', 'traffic', 'clock'], everyMs: 10_000 } as const;
+const reread = { on: ['sim', 'message', 'traffic', 'clock', 'operation'] } as const;
 
 interface ListProps {
   readonly of: ListDeclaration;
@@ -40,7 +39,7 @@ interface Shown {
 
 export function List({ of, link, onAct }: ListProps) {
   const { title, list, lead, forms = [] } = of;
-  const world = useWorld().value;
+  const world = useWorld();
   const rows = useResource(() => of.rows?.(callAny) ?? readRows(list), reread);
   const shown = useSignal<Shown | undefined>(undefined);
   const said = useSignal('');
@@ -111,17 +110,7 @@ function Once({ title, facts, onDone }: Shown & { readonly onDone: () => void })
     <section class="card once" aria-label={`${title}: done`} role="alert">
       <h2>{title}: done</h2>
       <p>Copy what you need now: a key is never shown again.</p>
-      <Facts
-        of={facts.map(([name, value]) => [
-          name,
-          <span key={name} class="actions">
-            <span class="mono breaks">{value}</span>
-            <CopyButton what={name} text={() => value}>
-              Copy
-            </CopyButton>
-          </span>,
-        ])}
-      />
+      <CopyFacts of={facts} />
       <div class="actions">
         <button type="button" class="button plain" onClick={onDone}>
           I have it

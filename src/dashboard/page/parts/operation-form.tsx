@@ -1,7 +1,8 @@
 /**
  * A form for any declared operation: its fields, their checks, and refusals next to their field.
  */
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { call } from '../control.ts';
 import { declared } from '../declared.ts';
 import { type Field, pathsOf, readTyped, type Typed } from '../field.ts';
@@ -18,6 +19,13 @@ interface FormProps extends Omit<FormDeclaration, 'title'> {
   readonly rows?: readonly Row[];
   /** Fields in place of the declared ones. */
   readonly of?: readonly Field[];
+  /** What is typed, if others read it, too. */
+  readonly typed?: Signal<Typed>;
+  /** True if what is typed stays after it was sent. */
+  readonly keepsTyped?: boolean;
+  /** By the names of fields. */
+  readonly hints?: Readonly<Record<string, ComponentChildren>>;
+  readonly suggestions?: Readonly<Record<string, readonly Choice[]>>;
   readonly kind?: 'main' | 'plain';
   readonly label?: string;
   readonly onDone: (reply: Row) => unknown;
@@ -28,7 +36,8 @@ const noAccounts: World = { accounts: [], sims: [] };
 export function OperationForm(props: FormProps) {
   const { operation, submit, within, start = {}, world = noAccounts, rows = [], onDone } = props;
   const fields = props.of ?? fieldsOf(props);
-  const typed = useSignal<Typed>(start);
+  const own = useSignal<Typed>(start);
+  const typed = props.typed ?? own;
   const isOfAccount = declared[operation].route.includes('{account_id}');
   const accounts = accountChoices(world);
   const account = typed.value['account_id'] || (accounts[0]?.value ?? '');
@@ -41,7 +50,7 @@ export function OperationForm(props: FormProps) {
     const made = readTyped(fields, withFirstChoices(typed.value, choices));
     const input = props.input?.(made, rows) ?? made;
     const reply = await (call as Caller)(operation, ...(isOfAccount ? [account] : []), input);
-    typed.value = { ...start, ...(isOfAccount && { account_id: account }) };
+    if (!props.keepsTyped) typed.value = { ...start, ...(isOfAccount && { account_id: account }) };
     await onDone(reply);
   });
   const prefix = within === undefined ? '' : `${within}[0].`;
@@ -52,12 +61,18 @@ export function OperationForm(props: FormProps) {
     problem,
     choices,
     ...(props.placeholders && { placeholders: props.placeholders }),
+    ...(props.suggestions && { suggestions: props.suggestions }),
   };
   return (
     <form class="row" aria-label={props.label} onSubmit={sending.onSubmit} noValidate>
       {isOfAccount && <FieldInput {...field} field={{ name: 'account_id', kind: 'id' }} />}
       {fields.map((each) => (
-        <FieldInput {...field} key={each.name} field={each} />
+        <FieldInput
+          {...field}
+          key={each.name}
+          field={each}
+          hint={props.hints?.[each.name] ?? each.hint}
+        />
       ))}
       <Submit kind={props.kind ?? 'main'} aria-busy={sending.isBusy}>
         {submit}

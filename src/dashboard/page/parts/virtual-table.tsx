@@ -16,14 +16,16 @@ interface VirtualTableProps<T> {
   readonly keyOf: (row: T) => string;
   readonly selectedKey?: string;
   /** Called when the last rows are about to become visible. */
-  readonly onEnd?: () => void;
+  readonly onEnd?: () => unknown;
+  /** Called with the visible rows. */
+  readonly onSee?: (first: number, last: number) => void;
 }
 
 const rowHeight = 34;
 const spareRows = 8;
 
 export function VirtualTable<T>(props: VirtualTableProps<T>) {
-  const { label, columns, count, rowAt, keyOf, selectedKey, onEnd } = props;
+  const { label, columns, count, rowAt, keyOf, selectedKey, onEnd, onSee } = props;
   const region = useRef<HTMLDivElement>(null);
   const top = useSignal(0);
   const height = useSignal(600);
@@ -46,8 +48,9 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
   const first = Math.max(0, Math.floor(top.value / rowHeight) - spareRows);
   const last = Math.min(count, Math.ceil((top.value + height.value) / rowHeight) + spareRows);
   useEffect(() => {
+    onSee?.(first, last);
     if (last >= count - 50) onEnd?.();
-  }, [last, count, onEnd]);
+  }, [first, last, count, onEnd, onSee]);
 
   const rows: ComponentChildren[] = [];
   for (let index = first; index < last; index++) {

@@ -1,0 +1,81 @@
+/**
+ * A finding of `smstwin explore`, from its file: the run under the faults of its schedule.
+ */
+import { useSignal } from '@preact/signals';
+import type { FindingView } from '../../../explore/finding-view.ts';
+import { Events, type TraceEvent } from '../parts/trace.tsx';
+
+type Finding = Pick<FindingView, 'cause' | 'what' | 'failures' | 'timeline'>;
+
+export function FindingFile() {
+  const finding = useSignal<Finding | undefined>(undefined);
+  const problem = useSignal('');
+  const open = async (file: File | undefined) => {
+    if (file === undefined) return;
+    problem.value = '';
+    finding.value = undefined;
+    try {
+      finding.value = findingIn(await file.text());
+    } catch {
+      problem.value = `${file.name} is no finding: expected a finding-N.json of smstwin explore.`;
+    }
+  };
+  return (
+    <section class="card" aria-labelledby="finding-title">
+      <h2 id="finding-title">A finding of smstwin explore</h2>
+      <label class="field">
+        <span>Open a finding-N.json</span>
+        <input
+          type="file"
+          accept=".json"
+          onChange={({ currentTarget }) => void open(currentTarget.files?.[0])}
+        />
+      </label>
+      <p class="problem" role="alert">
+        {problem.value}
+      </p>
+      {finding.value !== undefined && (
+        <>
+          <p>
+            <b>{finding.value.cause}</b>: {finding.value.what}
+          </p>
+          <Events of={eventsOf(finding.value)} links={false} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function findingIn(text: string): Finding {
+  const { cause, what, failures, timeline } = JSON.parse(text) as Finding;
+  const made = { cause: String(cause), what: String(what), failures, timeline };
+  eventsOf(made);
+  return made;
+}
+
+/** Each exchange, and after the last one that proves a failure, the failure. */
+function eventsOf({ failures, timeline }: Finding): TraceEvent[] {
+  return timeline.flatMap((exchange): TraceEvent[] => {
+    const { number, at, method, target, fault, status, seen, attempt } = exchange;
+    const kind = method === 'GET' ? 'read' : (attempt ?? 1) > 1 ? 'retry' : 'request';
+    const none = { at, number, reply: null, seen: true, fault: null, retry_after_ms: null };
+    const proved = failures.filter(({ exchanges }) => exchanges.at(-1) === number);
+    return [
+      {
+        ...none,
+        kind,
+        reply: status,
+        seen,
+        fault: fault === null ? null : `fault: ${fault}`,
+        text: `${method} ${target}`,
+      },
+      ...proved.map(
+        ({ cause, what }): TraceEvent => ({
+          ...none,
+          kind: 'finding',
+          text: `${cause}: ${what}`,
+        }),
+      ),
+    ];
+  });
+}

@@ -1,0 +1,202 @@
+/**
+ * The page Time machine: the inputs of the run, the world or one message after any of them, and a
+ * fork from there.
+ */
+import { useSignal } from '@preact/signals';
+import { call } from '../control.ts';
+import { pageOf, shownWorld } from '../hosted-world.ts';
+import { type Row, worldFacts } from '../lists.ts';
+import { Action, DownloadButton } from '../parts/action.tsx';
+import { CopyFacts, type Fact, Facts } from '../parts/facts.tsx';
+import { Loaded } from '../parts/notices.tsx';
+import { ReplyStatus, StatusBadge } from '../parts/status.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { Events, statusEvent } from '../parts/trace.tsx';
+import { useResource, useSettled } from '../resource.ts';
+import { addressOf, pageArgument, pageFilters, setArgument } from '../route.ts';
+import { type Message, type Reply, type State, statuses } from '../wire.ts';
+
+type Inputs = Reply<'past.inputs'>;
+type Input = Inputs['entries'][number];
+
+/** The inputs around the chosen one. */
+const shownInputs = 12;
+
+export function PastPage() {
+  const chosen = Number(useSettled(pageArgument.value)) || undefined;
+  const inputs = useResource(
+    () =>
+      call('past.inputs', {
+        limit: shownInputs,
+        ...(chosen !== undefined && { before: chosen + shownInputs / 2 }),
+      }),
+    { on: ['operation', 'traffic'], key: String(chosen), keeps: true },
+  );
+  return (
+    <div class="stack">
+      <Loaded of={inputs} what="the journal">
+        {(value) => <Machine inputs={value} entry={chosen ?? value.lines} />}
+      </Loaded>
+      <section class="card" aria-labelledby="save-title">
+        <h2 id="save-title">Take it with you</h2>
+        <div class="actions">
+          <DownloadButton read={() => call('simulator.journal')} file="journal.ndjson">
+            Save the journal
+          </DownloadButton>
+          <DownloadButton read={() => call('snapshots.take')} file="snapshot.json">
+            Save a snapshot
+          </DownloadButton>
+        </div>
+        <p class="dim">
+          <code>smstwin replay journal.ndjson</code> plays the journal again and compares every
+          reply; <code>PUT /control/snapshot</code> continues from the snapshot.
+        </p>
+      </section>
+    </div>
+  );
+}
+
+interface MachineProps {
+  readonly inputs: Inputs;
+  /** A line of the journal. */
+  readonly entry: number;
+}
+
+function Machine({ inputs: { lines, entries, earliest }, entry }: MachineProps) {
+  const messageId = pageFilters.value.get('message_id') ?? '';
+  const input = entries.find((one) => one.entry === entry);
+  return (
+    <div class="columns">
+      <section class="card" aria-labelledby="inputs-title">
+        <h2 id="inputs-title">Inputs</h2>
+        <p class="dim lead">
+          Every request and every operation that changed something, since <Time at={earliest} />.
+        </p>
+        <label class="scrubber">
+          <span>
+            Line {entry.toLocaleString('en')} of {lines.toLocaleString('en')}
+          </span>
+          <input
+            type="range"
+            min={1}
+            max={lines}
+            value={pageArgument.value || lines}
+            onInput={({ currentTarget }) => setArgument(currentTarget.value)}
+          />
+        </label>
+        <Table
+          label="Inputs around this line"
+          columns={columnsOf(entry)}
+          rows={entries}
+          keyOf={(one) => String(one.entry)}
+        />
+      </section>
+      <Then key={`${entry} ${messageId}`} entry={entry} messageId={messageId} at={input?.at} />
+    </div>
+  );
+}
+
+function columnsOf(entry: number): readonly Column<Input>[] {
+  return [
+    {
+      head: 'Line',
+      namesRow: true,
+      cell: (one) => (
+        <a
+          href={addressOf('past', String(one.entry))}
+          aria-current={one.entry === entry ? 'true' : undefined}
+        >
+          {one.entry}
+        </a>
+      ),
+    },
+    { head: 'Time', cell: ({ at }) => <Time at={at} /> },
+    {
+      head: 'Input',
+      cell: ({ input, status, number, message_id: id }) => (
+        <span class="actions">
+          <span class="mono">{input}</span>
+          {status !== null && <ReplyStatus status={status} />}
+          {number !== null && <a href={`#/requests/${number}`}>request {number}</a>}
+          {id !== null && <a href={`#/messages/${id}`}>message</a>}
+        </span>
+      ),
+    },
+  ];
+}
+
+interface ThenProps {
+  readonly entry: number;
+  /** Of the message to show; empty: none. */
+  readonly messageId: string;
+  readonly at: string | undefined;
+}
+
+function Then({ entry, messageId, at }: ThenProps) {
+  const then = useResource(() => call('past.at', { entry }) as Promise<State>);
+  const now = useResource(() => call('simulator.state'), { on: ['message', 'traffic', 'clock'] });
+  const forked = useSignal<Row | undefined>(undefined);
+  const fork = async () => {
+    forked.value = await call('worlds.fork', shownWorld, { from: { entry } });
+  };
+  return (
+    <section class="card" aria-labelledby="then-title">
+      <div class="card-head">
+        <h2 id="then-title">The world after line {entry.toLocaleString('en')}</h2>
+        <Action act={fork} kind="main">
+          Fork here
+        </Action>
+      </div>
+      {forked.value !== undefined && (
+        <div role="alert">
+          <p>
+            The fork goes on from here, apart from this world:{' '}
+            <a href={pageOf(String(forked.value['world_id']), '#/home')}>open it</a>, or{' '}
+            <a href={`#/worlds?with=${forked.value['world_id']}`}>compare it with this one</a>.
+          </p>
+          <CopyFacts of={worldFacts(forked.value)} />
+        </div>
+      )}
+      <Loaded of={then} what="that instant">
+        {(state) => <Facts of={differences(state, now.value)} />}
+      </Loaded>
+      {messageId !== '' && <MessageThen entry={entry} id={messageId} />}
+      {at === undefined && messageId === '' && <p class="dim">This is the start.</p>}
+    </section>
+  );
+}
+
+/** Counts as of then, and where they differ, now. */
+function differences(then: State, now: State | undefined): readonly Fact[] {
+  const count = (was: number, is: number | undefined) => (
+    <>
+      {was.toLocaleString('en')}{' '}
+      {is !== undefined && is !== was && <span class="dim">(now {is.toLocaleString('en')})</span>}
+    </>
+  );
+  return [
+    ['Time', <Time key="time" at={then.clock.now} />],
+    ['Requests', count(then.requests, now?.requests)],
+    ['Messages', count(then.messages.total, now?.messages.total)],
+    ...statuses.map(
+      (status): Fact => [status, count(then.messages[status], now?.messages[status])],
+    ),
+    ['Timers', count(then.timers, now?.timers)],
+    ['Faults', count(then.faults, now?.faults)],
+  ];
+}
+
+function MessageThen({ entry, id }: { readonly entry: number; readonly id: string }) {
+  const message = useResource(() => call('past.at', { entry, message_id: id }) as Promise<Message>);
+  return (
+    <>
+      <h3 class="section">
+        <a href={`#/messages/${id}`}>The message to look at</a>{' '}
+        {message.value !== undefined && <StatusBadge status={message.value.status} />}
+      </h3>
+      {message.error !== undefined && <p class="dim">It was not there yet.</p>}
+      {message.value !== undefined && <Events of={message.value.history.map(statusEvent)} />}
+    </>
+  );
+}

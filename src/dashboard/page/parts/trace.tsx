@@ -1,0 +1,189 @@
+/**
+ * What happened to one intent on the axis of simulated time: requests with their replies and faults,
+ * the statuses of its message, and what the referee finds.
+ */
+import { call } from '../control.ts';
+import { useResource } from '../resource.ts';
+import { addressOf, pageName } from '../route.ts';
+import type { Reply, Status } from '../wire.ts';
+import { faultText } from './exchange.tsx';
+import { type Fact, Facts } from './facts.tsx';
+import { Loaded } from './notices.tsx';
+import { ReplyStatus, StatusShape } from './status.tsx';
+import { durationText, Time } from './time.tsx';
+
+type Traced = Reply<'requests.trace'>['events'][number];
+export interface TraceEvent extends Omit<Traced, 'fault' | 'kind'> {
+  readonly kind: Traced['kind'] | 'expected';
+  readonly fault: string | null;
+}
+
+interface TraceProps {
+  /** One of its requests, or its message. */
+  readonly of: { readonly number: string } | { readonly message_id: string };
+  /** True if the page does not say what the intent is. */
+  readonly hasFacts?: boolean;
+  /** Statuses that may follow. */
+  readonly ahead?: readonly Status[];
+}
+
+export function Trace({ of, hasFacts = false, ahead = [] }: TraceProps) {
+  const trace = useResource(() => call('requests.trace', of), {
+    on: ['traffic', 'message', 'clock'],
+    key: JSON.stringify(of),
+  });
+  return (
+    <Loaded of={trace} what="the trace" isQuiet>
+      {({ events, omitted, account, what, request_id: requestId, to }) => (
+        <>
+          {hasFacts && (
+            <Facts
+              of={[
+                ['Account', account ?? 'not authenticated'],
+                ...([
+                  ['Request', what],
+                  ['request_id', requestId],
+                  ['To', to],
+                ] satisfies Fact[]),
+              ]}
+            />
+          )}
+          <Events
+            of={[...events.map(withFault), ...ahead.map(expected)]}
+            shown={'number' in of ? Number(of.number) : undefined}
+          />
+          {omitted > 0 && <p class="foot dim">{omitted} more are not shown.</p>}
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function withFault(event: Traced): TraceEvent {
+  return { ...event, fault: event.fault && faultText(event.fault) };
+}
+
+const nothing = { number: null, reply: null, seen: true, fault: null, retry_after_ms: null };
+
+export function statusEvent({ status, at }: { readonly status: Status; readonly at: string }) {
+  return { ...nothing, kind: 'status' as const, at, text: status };
+}
+
+function expected(status: Status): TraceEvent {
+  return { ...statusEvent({ status, at: '' }), kind: 'expected' };
+}
+
+interface EventsProps {
+  readonly of: readonly TraceEvent[];
+  /** The number of the request that the page is about. */
+  readonly shown?: number | undefined;
+  /** False if the requests are not of this service. */
+  readonly links?: boolean;
+}
+
+export function Events({ of, shown, links = true }: EventsProps) {
+  let before: TraceEvent | undefined;
+  let sent: TraceEvent | undefined;
+  return (
+    <>
+      <Axis of={of} />
+      <ol class="timeline" aria-label="Timeline">
+        {of.map((event, at) => {
+          const [earlier, told] = [before, event.reply === null ? undefined : sent];
+          before = event;
+          sent = event.reply === null ? sent : event;
+          return (
+            <li
+              key={`${event.at} ${event.number} ${event.text} ${at}`}
+              class={`event ${event.kind} status-${event.text}`}
+              aria-current={event.number === shown && event.reply !== null ? 'true' : undefined}
+            >
+              {told?.retry_after_ms != null && <Wait told={told} until={event.at} />}
+              <What event={event} isLink={links} />
+              {event.at !== '' && <Time at={event.at} />}
+              <span class="took dim">{earlier === undefined ? '' : since(earlier, event)}</span>
+              {event.fault !== null && <span class="reason">{event.fault}</span>}
+              {!event.seen && <span class="reason">The client did not see this reply.</span>}
+              {event.retry_after_ms !== null && (
+                <span class="told">Retry-After: {durationText(event.retry_after_ms)}</span>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+    </>
+  );
+}
+
+interface WhatProps {
+  readonly event: TraceEvent;
+  readonly isLink: boolean;
+}
+
+function What({ event: { kind, number, reply, text }, isLink }: WhatProps) {
+  if (kind === 'finding') return <span class="reason">{text}</span>;
+  if (reply === null) {
+    return (
+      <span class="step">
+        <StatusShape status={text ?? ''} /> {text}
+        {kind === 'expected' && <span class="hidden"> is still to come</span>}
+      </span>
+    );
+  }
+  // The referee's record reaches further back than the list of requests.
+  const page = pageName.value === 'referee' ? 'referee' : 'requests';
+  return (
+    <span class="actions">
+      {isLink ? (
+        <a href={addressOf(page, String(number))}>
+          {kind} {number}
+        </a>
+      ) : (
+        <b>
+          {kind} {number}
+        </b>
+      )}
+      <ReplyStatus status={reply} />
+      {text}
+    </span>
+  );
+}
+
+function since({ at: from }: TraceEvent, { at }: TraceEvent): string {
+  const ms = Date.parse(at) - Date.parse(from);
+  return ms > 0 ? `+${durationText(ms)}` : '';
+}
+
+/** A mark for each event, where it is in time. */
+function Axis({ of }: { readonly of: readonly TraceEvent[] }) {
+  const times = of.flatMap(({ at }) => (at === '' ? [] : [Date.parse(at)]));
+  const [first = 0, last = 0] = [times[0], times.at(-1)];
+  if (first === last) return null;
+  return (
+    <div class="axis" aria-hidden="true">
+      {times.map((ms, at) => (
+        <span
+          key={of[at]?.at}
+          class={`${of[at]?.kind} status-${of[at]?.text}`}
+          style={{ left: `${(100 * (ms - first)) / (last - first)}%` }}
+        />
+      ))}
+    </div>
+  );
+}
+
+/** How much of the `Retry-After` of the previous 429 the client waited. */
+function Wait({ told, until }: { readonly told: TraceEvent; readonly until: string }) {
+  const toldMs = told.retry_after_ms ?? 0;
+  const waitedMs = Date.parse(until) - Date.parse(told.at);
+  const isEarly = waitedMs < toldMs;
+  const text = `waited ${durationText(waitedMs)} of ${durationText(toldMs)}`;
+  return (
+    <span class={isEarly ? 'wait early' : 'wait'}>
+      <span class="bar" aria-hidden="true">
+        <span style={{ width: `${Math.min(100, (waitedMs / toldMs) * 100)}%` }} />
+      </span>
+      {isEarly ? `${text}: ${durationText(toldMs - waitedMs)} too early` : text}
+    </span>
+  );
+}
