@@ -50,7 +50,7 @@ export function PastPage() {
         </div>
         <p class="dim">
           <code>smstwin replay journal.ndjson</code> plays the journal again and compares every
-          reply; <code>PUT /control/snapshot</code> continues from the snapshot.
+          reply; a snapshot is restored by the control port, and a world continues from it.
         </p>
       </section>
     </div>
