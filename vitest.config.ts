@@ -27,7 +27,6 @@ const longest = [
   'verify/browser/pages-in-use.system.test.ts',
   'verify/browser/pages.system.test.ts',
   'verify/model/model.test.ts',
-  'verify/model/assumptions.test.ts',
   'src/recording/checkpoints.test.ts',
 ];
 
