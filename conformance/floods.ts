@@ -7,10 +7,9 @@
  */
 import { type Bucket, limitOf, minuteMs } from './buckets.ts';
 import { type Reply, SendsExhausted } from './client.ts';
-import { flood } from './flood.ts';
 import type { Exchange } from './judges/exchange.ts';
 import { messagesOfOthers } from './judges/other-traffic.ts';
-import { agentOf, limited, passed, queriesOf } from './limited.ts';
+import { agentOf, flood, limited, passed, queriesOf } from './limited.ts';
 import type { Recording } from './recording.ts';
 import type { Need } from './target.ts';
 import { type Fields, paths, type Subject, type Trial } from './trial.ts';

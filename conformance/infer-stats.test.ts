@@ -1,6 +1,6 @@
 /** Which figures of the statistics a template fills in. */
 import { expect, test } from 'vitest';
-import { figures } from './infer-stats.ts';
+import { figures } from './infer-received.ts';
 
 const place = { at: '', most: 3, untold: [] };
 

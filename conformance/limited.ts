@@ -4,6 +4,27 @@
 import type { Reply } from './client.ts';
 import { paths, type Subject, type Trial } from './trial.ts';
 
+/**
+ * Sends many requests with a bounded number in flight; replies come in the order of the requests.
+ */
+export async function flood<T>(
+  times: number,
+  one: (index: number) => Promise<T>,
+  width = 16,
+): Promise<T[]> {
+  const replies: T[] = new Array(times);
+  let next = 0;
+  const worker = async () => {
+    while (next < times) {
+      const index = next;
+      next += 1;
+      replies[index] = await one(index);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, times) }, worker));
+  return replies;
+}
+
 const minute = 60_000;
 
 type Call = (t: Trial, account: Subject, key?: string, variation?: Variation) => Promise<Reply>;

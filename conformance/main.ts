@@ -24,12 +24,11 @@ import { KeptBodies } from './kept-bodies.ts';
 import { Known } from './known.ts';
 import { type ConformOptions, parseOptions } from './options.ts';
 import { counts, exitCode, ruleVerdicts, unmet } from './outcome.ts';
-import { dryRun, listing } from './plan.ts';
+import { dryRun, listing, select } from './plan.ts';
 import { because, type Summary } from './reports/summary.ts';
 import { progressLine, textReport } from './reports/text.ts';
 import { writeReports } from './reports/write.ts';
 import type { Result } from './result.ts';
-import { select } from './select.ts';
 import { type Run, runSuite, unreached } from './suite.ts';
 import { fates, type Means, type Profile, type Target } from './target.ts';
 

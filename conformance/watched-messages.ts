@@ -3,8 +3,9 @@
  * deadline to deadline if a simulator states the next one, and never by more than a fraction of the
  * poll interval, so that no state between two reads is missed.
  */
-import { flood } from './flood.ts';
+
 import { latestPickupMs, pollIntervalMs } from './judges/status.ts';
+import { flood } from './limited.ts';
 import { type Recording, recorded } from './recording.ts';
 import { fates, recipients } from './target.ts';
 import { type Fields, paths, type Subject, type Trial } from './trial.ts';

@@ -3,7 +3,7 @@
  * that neither `quotaUnit` nor `quotaRefund` makes a difference.
  */
 import { about, type Case } from '../case.ts';
-import { flood } from '../flood.ts';
+import { flood } from '../limited.ts';
 import type { Subject, Trial } from '../trial.ts';
 
 const day = 86_400_000;

@@ -6,9 +6,8 @@
 import type { RuleId } from '../../src/ledger/rules.ts';
 import { limits } from '../buckets.ts';
 import { about, type Case } from '../case.ts';
-import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
-import { caseName, justAfterTheMinute, type Limited, limited, passed } from '../limited.ts';
+import { caseName, flood, justAfterTheMinute, type Limited, limited, passed } from '../limited.ts';
 import { type Recording, recorded } from '../recording.ts';
 import type { Need } from '../target.ts';
 import { paths, type Trial } from '../trial.ts';

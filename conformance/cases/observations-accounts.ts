@@ -4,10 +4,9 @@
  */
 import type { Observation, Seen } from '../case.ts';
 import type { Reply } from '../client.ts';
-import { flood } from '../flood.ts';
 import { floodOf } from '../floods.ts';
-import { largestAccepted } from '../largest-accepted.ts';
-import { answerOf, authenticated, ready } from '../probe.ts';
+import { flood } from '../limited.ts';
+import { answerOf, authenticated, largestAccepted, ready } from '../probe.ts';
 import { recorded } from '../recording.ts';
 import type { Subject, Trial } from '../trial.ts';
 import * as verify from '../verify.ts';

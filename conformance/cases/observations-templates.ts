@@ -16,8 +16,7 @@ import {
   templateOfRefusal,
 } from '../discovered-templates.ts';
 import { floodOf } from '../floods.ts';
-import { inferReceived } from '../infer-received.ts';
-import { figures } from '../infer-stats.ts';
+import { figures, inferReceived } from '../infer-received.ts';
 import { type Inferred, inferBody, type Sample } from '../infer-template.ts';
 import { recorded } from '../recording.ts';
 import type { Refusal } from '../simulator-replies.ts';

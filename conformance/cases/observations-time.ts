@@ -2,9 +2,8 @@
  * How a target behaves as time passes, where the document is silent. Observed, not judged.
  */
 import type { Observation, Seen } from '../case.ts';
-import { flood } from '../flood.ts';
 import { type Flood, floodOf } from '../floods.ts';
-import { justAfterTheMinute, passed } from '../limited.ts';
+import { flood, justAfterTheMinute, passed } from '../limited.ts';
 import { recorded } from '../recording.ts';
 import { recipients } from '../target.ts';
 import { untilHandedOut, untilReported } from '../tasks.ts';

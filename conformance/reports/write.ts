@@ -5,13 +5,11 @@
 import { writeFileSync } from 'node:fs';
 import { foreignJson, foreignTexts } from '../../src/commands/foreign-text.ts';
 import type { Report, ReportKind } from '../../src/commands/report-flag.ts';
-import { githubReport } from './github.ts';
+import { isFailure, type Result, verdicts } from '../result.ts';
 import { htmlReport } from './html.ts';
-import { jsonReport } from './json.ts';
 import { junitReport } from './junit.ts';
 import { markdownReport } from './markdown.ts';
-import type { Summary } from './summary.ts';
-import { tapReport } from './tap.ts';
+import { because, type Summary, verdictName } from './summary.ts';
 
 const makers: Readonly<Record<ReportKind, (summary: Summary) => string>> = {
   junit: junitReport,
@@ -54,4 +52,101 @@ export function writeReports(
     }
   }
   return exitCode;
+}
+
+/** The whole run for programs. Its schema is `report.schema.json` in this folder. */
+function jsonReport(summary: Summary): string {
+  const { title: _, observedName: __, sendsAre: ___, sentenceOf, weighed, ...most } = summary;
+  const { discovered, results, rules, ...rest } = most;
+  const report = {
+    format: 'smstwin-conformance/1',
+    ...rest,
+    rules: rules.map((rule) => ({ ...rule, sentence: sentenceOf(rule.id) })),
+    results: results.map((result) => ({
+      ...result,
+      ...(weighed.expected.has(result.id)
+        ? { expectedFailure: weighed.expected.get(result.id) }
+        : {}),
+    })),
+    staleExpectations: weighed.stale,
+    assumptions: discovered,
+  };
+  return `${JSON.stringify(report, null, 2)}\n`;
+}
+
+/** TAP version 14. A case that was not exercised is `not ok`; an expected failure is a TODO. */
+function tapReport(summary: Summary): string {
+  const lines = ['TAP version 14', `1..${summary.results.length}`];
+  for (const [index, result] of summary.results.entries())
+    lines.push(...tapLines(result, index + 1, summary));
+  if (summary.interrupted) lines.push('Bail out! interrupted');
+  return `${lines.join('\n')}\n`;
+}
+
+function tapLines(result: Result, number: number, summary: Summary): string[] {
+  const reason = summary.weighed.expected.get(result.id);
+  const unexercised = result.verdict === 'not_exercised' && result.kind === 'rule';
+  const ok = !isFailure(result.verdict) && !unexercised;
+  let directive = '';
+  if (reason !== undefined) directive = ` # TODO ${plain(reason)}`;
+  else if (result.verdict === 'skipped' || (result.verdict === 'not_exercised' && !unexercised))
+    directive = ` # SKIP ${plain(because(result))}`;
+  const head = `${ok ? 'ok' : 'not ok'} ${number} - ${plain(result.id)}${directive}`;
+  if (result.verdict === 'passed' || directive !== '') return [head];
+  const facts: [string, string | undefined][] = [
+    ['verdict', verdictName(result.verdict, summary)],
+    ['message', because(result)],
+    ['expected', result.expected],
+    ['actual', result.actual],
+  ];
+  // JSON is valid YAML.
+  const block = facts.flatMap(([name, value]) =>
+    value === undefined ? [] : [`  ${name}: ${JSON.stringify(value)}`],
+  );
+  return [head, '  ---', ...block, '  ...'];
+}
+
+/** One line in which `#` cannot start a directive. */
+function plain(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').replaceAll('\\', '\\\\').replaceAll('#', '\\#');
+}
+
+/**
+ * Workflow commands: one annotation for each case that did not pass, and a notice with the counts.
+ */
+function githubReport(summary: Summary): string {
+  const lines: string[] = [];
+  for (const result of summary.results) {
+    const expected = summary.weighed.expected.get(result.id);
+    if (isFailure(result.verdict))
+      lines.push(
+        annotation(
+          expected === undefined ? 'error' : 'warning',
+          `${result.verdict}: ${result.id}`,
+          expected === undefined ? because(result) : `${because(result)} (expected: ${expected})`,
+        ),
+      );
+    else if (result.verdict === 'notice')
+      lines.push(annotation('notice', `notice: ${result.id}`, because(result)));
+    else if (result.verdict === 'not_exercised' && result.kind === 'rule')
+      lines.push(annotation('warning', `not exercised: ${result.id}`, because(result)));
+  }
+  for (const line of summary.weighed.stale)
+    lines.push(annotation('error', 'stale expectation', line));
+  const counts = verdicts
+    .filter((verdict) => summary.counts[verdict] > 0)
+    .map((one) => `${summary.counts[one]} ${verdictName(one, summary).replace('_', ' ')}`);
+  lines.push(annotation('notice', summary.title, `${summary.baseUrl}: ${counts.join(', ')}`));
+  return `${lines.join('\n')}\n`;
+}
+
+function annotation(level: 'error' | 'warning' | 'notice', title: string, text: string): string {
+  const data = text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const property = title
+    .replaceAll('%', '%25')
+    .replaceAll('\r', '%0D')
+    .replaceAll('\n', '%0A')
+    .replaceAll(':', '%3A')
+    .replaceAll(',', '%2C');
+  return `::${level} title=${property}::${data}`;
 }

@@ -7,9 +7,9 @@
  */
 import { z } from 'zod';
 import { errorReplies, errorReply } from '../http/service/error-replies.ts';
-import { readJsonBody } from '../http/service/json-body.ts';
 import type { ApiReply, ApiRequest } from '../http/service/messages.ts';
 import { allowedMethods, type Route, routes } from '../http/service/routes.ts';
+import { readJsonBody } from '../http/service/send-message.ts';
 import { refuse, refuseUnread } from '../http/service/templated-replies.ts';
 import { defaultBodyLimitBytes, type WordRefusal } from '../http/transport/transport.ts';
 import { transportReplies } from '../http/transport/transport-replies.ts';

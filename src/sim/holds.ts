@@ -3,8 +3,8 @@
  * ends. All messages of a group are released at once. Rules: SEND-7.
  */
 import { Batch, type Joinable } from './batch.ts';
+import { MinHeap } from './clock.ts';
 import type { Cohort } from './cohort.ts';
-import { MinHeap } from './min-heap.ts';
 
 export interface HeldMember<M> extends Joinable<M> {
   readonly sendAtMs: number;

@@ -3,7 +3,7 @@
  * millisecond.
  * Assumes: progressPace (`own_delay`).
  */
-import { MinHeap } from './min-heap.ts';
+import { MinHeap } from './clock.ts';
 import type { Status } from './status.ts';
 
 /** A message in flight at its own pace. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { idOf, subjectOf } from '../../conformance/case.ts';
 import { allCases } from '../../conformance/cases/all.ts';
-import { select } from '../../conformance/select.ts';
+import { select } from '../../conformance/plan.ts';
 import { answersOf, assumptionNames, declarationOf } from '../../src/ledger/assumptions.ts';
 import { rules } from '../../src/ledger/rules.ts';
 import { defects } from '../defects/catalogue.ts';

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { simulatorRefusals } from '../../conformance/simulator-replies.ts';
 import { errorReplies } from '../../src/http/service/error-replies.ts';
-import { readJsonBody } from '../../src/http/service/json-body.ts';
+import { readJsonBody } from '../../src/http/service/send-message.ts';
 import { defaultAssumptions } from '../../src/sim/assumptions.ts';
 
 const bodies = { malformed_json: '{', not_an_object: '[]', empty_body: '' };

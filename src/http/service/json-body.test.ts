@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defaultAssumptions } from '../../sim/assumptions.ts';
-import { readJsonBody } from './json-body.ts';
 import type { ApiRequest } from './messages.ts';
+import { readJsonBody } from './send-message.ts';
 
 const request: ApiRequest = {
   method: 'POST',

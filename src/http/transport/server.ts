@@ -26,8 +26,7 @@ import {
   type Transport,
   type TransportOptions,
 } from './transport.ts';
-import { closeQuietly } from './uws-reply.ts';
-import { UwsRequest } from './uws-request.ts';
+import { closeQuietly, UwsRequest } from './uws-request.ts';
 
 /** Why no native build loads on this machine; undefined if one does. */
 export const unusableNative = uWS.unusable;
