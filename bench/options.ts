@@ -11,7 +11,7 @@ import {
   oneOf,
   wholeNumber,
 } from '../src/commands/flag-values.ts';
-import { addFlags, ValueError } from '../src/commands/flags.ts';
+import { addFlags, type Flag, ValueError } from '../src/commands/flags.ts';
 import { isWritable } from '../src/commands/writable.ts';
 import type { LimitOverrides } from '../src/config/world-schema.ts';
 import { cases, type ScenarioName, scenarioNames, shortScenarios } from './scenarios/bench-case.ts';
@@ -65,85 +65,7 @@ interface BenchFlags {
 
 export function addBenchFlags(command: Command): void {
   command.argument('[base_url]', 'the service to load; default: a simulator of its own');
-  addFlags(command, [
-    {
-      flag: '--scenario <name>',
-      about: scenarioNames.join('|'),
-      parse: oneOf(scenarioNames),
-      repeatable: true,
-      shown: 'all but endurance',
-    },
-    {
-      flag: '--duration <time>',
-      about: 'duration of load for each case, over all rounds; give endurance 10m',
-      parse: duration({
-        leastMs: 100,
-        mostMs: 24 * 3_600_000,
-        expected: 'a time from 100ms to 24h, such as 10s',
-      }),
-      fallback: 10_000,
-      shown: '10s',
-    },
-    {
-      flag: '--rounds <n>',
-      about: 'number of rounds that share the duration',
-      parse: countValue,
-      fallback: 10,
-    },
-    {
-      flag: '--warm-up <n>',
-      about: 'requests to each server before the first round',
-      parse: countValue,
-      fallback: 60_000,
-    },
-    {
-      flag: '--connections <n>',
-      about: 'number of open connections',
-      parse: countValue,
-      fallback: 64,
-    },
-    {
-      flag: '--held <n>',
-      about: 'messages that its own simulator holds before the first round',
-      parse: wholeNumber(0, 2_000_000),
-      fallback: 1_000_000,
-    },
-    {
-      flag: '--rate <n>',
-      about: 'requests per second in open loop; default: saturation',
-      parse: countValue,
-    },
-    {
-      flag: '--slo <threshold>',
-      about: "threshold such as 'p99<50ms'; exit 7 if crossed",
-      parse: sloValue,
-      repeatable: true,
-    },
-    {
-      flag: '--report <format=file>',
-      about: 'write a report: json=FILE or html=FILE',
-      parse: reportValue,
-      repeatable: true,
-    },
-    {
-      flag: '--limit <endpoint=N|off>',
-      about: 'limit-audit: limits of its own simulator',
-      parse: limitValue,
-      repeatable: true,
-    },
-    {
-      flag: '--api-key <key>',
-      about: 'with a base_url: API key of the sender',
-      parse: headerValue,
-    },
-    { flag: '--from <number>', about: 'with a base_url: the sender number' },
-    { flag: '--to <number>', about: 'recipient number', fallback: '+12025550199' },
-    {
-      flag: '--control-url <url>',
-      about: "with a simulator's base_url: control port, to create callers there",
-      parse: urlValue,
-    },
-  ]);
+  addFlags(command, benchFlags);
 }
 
 export function benchOptions(command: Command): BenchOptions {
@@ -152,30 +74,8 @@ export function benchOptions(command: Command): BenchOptions {
   const baseUrl = address === undefined ? undefined : baseUrlOf(address);
   const scenarios = flags.scenario.length === 0 ? shortScenarios : [...new Set(flags.scenario)];
   refuseIdleThresholds(flags.slo, scenarios);
-  if (baseUrl === undefined) {
-    for (const name of ['apiKey', 'from', 'controlUrl'] as const) {
-      if (flags[name] !== undefined)
-        throw new UsageError(`--${dashed(name)} needs a base_url; add it or leave the flag out`);
-    }
-  } else {
-    if (flags.limit.length > 0)
-      throw new UsageError(
-        '--limit sets limits of the simulator that bench starts; leave out the base_url',
-      );
-    const isNamed = flags.apiKey !== undefined && flags.from !== undefined;
-    if (!isNamed && flags.controlUrl === undefined) {
-      throw new UsageError('a base_url needs --api-key and --from, or --control-url');
-    }
-    if (
-      scenarios.includes('limit-audit') &&
-      flags.controlUrl === undefined &&
-      flags.scenario.length > 0
-    ) {
-      throw new UsageError(
-        'limit-audit of a base_url needs --control-url, to read its record of requests',
-      );
-    }
-  }
+  if (baseUrl === undefined) refuseFlagsOfBaseUrl(flags);
+  else refuseFlagsOfOwnServer(flags);
   return {
     baseUrl,
     scenarios,
@@ -195,6 +95,29 @@ export function benchOptions(command: Command): BenchOptions {
   };
 }
 
+function refuseFlagsOfBaseUrl(flags: BenchFlags): void {
+  for (const name of ['apiKey', 'from', 'controlUrl'] as const) {
+    if (flags[name] !== undefined)
+      throw new UsageError(`--${dashed(name)} needs a base_url; add it or leave the flag out`);
+  }
+}
+
+function refuseFlagsOfOwnServer({ limit, apiKey, from, controlUrl, scenario }: BenchFlags): void {
+  if (limit.length > 0)
+    throw new UsageError(
+      '--limit sets limits of the simulator that bench starts; leave out the base_url',
+    );
+  if (controlUrl !== undefined) return;
+  if (apiKey === undefined || from === undefined) {
+    throw new UsageError('a base_url needs --api-key and --from, or --control-url');
+  }
+  if (scenario.includes('limit-audit')) {
+    throw new UsageError(
+      'limit-audit of a base_url needs --control-url, to read its record of requests',
+    );
+  }
+}
+
 /** Refuses a threshold that no case measures: it would look as if it had been met. */
 function refuseIdleThresholds(slos: readonly Slo[], scenarios: readonly ScenarioName[]): void {
   const endures = scenarios.includes('endurance');
@@ -209,6 +132,86 @@ function refuseIdleThresholds(slos: readonly Slo[], scenarios: readonly Scenario
 }
 
 const countValue = wholeNumber(1, 9_999_999);
+
+const benchFlags: readonly Flag[] = [
+  {
+    flag: '--scenario <name>',
+    about: scenarioNames.join('|'),
+    parse: oneOf(scenarioNames),
+    repeatable: true,
+    shown: 'all but endurance',
+  },
+  {
+    flag: '--duration <time>',
+    about: 'duration of load for each case, over all rounds; give endurance 10m',
+    parse: duration({
+      leastMs: 100,
+      mostMs: 24 * 3_600_000,
+      expected: 'a time from 100ms to 24h, such as 10s',
+    }),
+    fallback: 10_000,
+    shown: '10s',
+  },
+  {
+    flag: '--rounds <n>',
+    about: 'number of rounds that share the duration',
+    parse: countValue,
+    fallback: 10,
+  },
+  {
+    flag: '--warm-up <n>',
+    about: 'requests to each server before the first round',
+    parse: countValue,
+    fallback: 60_000,
+  },
+  {
+    flag: '--connections <n>',
+    about: 'number of open connections',
+    parse: countValue,
+    fallback: 64,
+  },
+  {
+    flag: '--held <n>',
+    about: 'messages that its own simulator holds before the first round',
+    parse: wholeNumber(0, 2_000_000),
+    fallback: 1_000_000,
+  },
+  {
+    flag: '--rate <n>',
+    about: 'requests per second in open loop; default: saturation',
+    parse: countValue,
+  },
+  {
+    flag: '--slo <threshold>',
+    about: "threshold such as 'p99<50ms'; exit 7 if crossed",
+    parse: sloValue,
+    repeatable: true,
+  },
+  {
+    flag: '--report <format=file>',
+    about: 'write a report: json=FILE or html=FILE',
+    parse: reportValue,
+    repeatable: true,
+  },
+  {
+    flag: '--limit <endpoint=N|off>',
+    about: 'limit-audit: limits of its own simulator',
+    parse: limitValue,
+    repeatable: true,
+  },
+  {
+    flag: '--api-key <key>',
+    about: 'with a base_url: API key of the sender',
+    parse: headerValue,
+  },
+  { flag: '--from <number>', about: 'with a base_url: the sender number' },
+  { flag: '--to <number>', about: 'recipient number', fallback: '+12025550199' },
+  {
+    flag: '--control-url <url>',
+    about: "with a simulator's base_url: control port, to create callers there",
+    parse: urlValue,
+  },
+];
 
 function reportValue(text: string): ReportFile {
   const [, format, path] = /^(json|html)=(.+)$/.exec(text) ?? [];

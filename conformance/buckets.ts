@@ -40,7 +40,8 @@ export function limitOf(bucket: Bucket): number {
   return bucket === 'address' ? limits.received : limits[bucket];
 }
 
-type Kind = 'passed' | 'replayed' | 'refused' | 'throttled';
+/** What a request did to its bucket. */
+export type Usage = 'passed' | 'replayed' | 'refused' | 'throttled';
 
 /** Requests to one bucket within the last minute. */
 export interface Spent {
@@ -62,7 +63,7 @@ export interface Span {
 interface Entry {
   readonly at: number;
   readonly sentAt: number;
-  readonly kind: Kind;
+  readonly kind: Usage;
 }
 
 export class BucketLedger {
@@ -70,7 +71,7 @@ export class BucketLedger {
   readonly accepted: string[] = [];
   readonly #entries = new Map<Bucket, Entry[]>();
 
-  note(bucket: Bucket, at: number, kind: Kind, sentAt = at): void {
+  note(bucket: Bucket, at: number, kind: Usage, sentAt = at): void {
     const entries = this.#recent(bucket, at);
     entries.push({ at, sentAt, kind });
     this.#entries.set(bucket, entries);

@@ -7,9 +7,14 @@
  * takes a second. Each POST that leaves counts as a send, and one that may have arrived is repeated
  * only under a `request_id`. A request without a reply has `status` 0 and a `failure`.
  */
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions as NodeRequestOptions,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { type BucketLedger, endpointOf } from './buckets.ts';
+import { type BucketLedger, endpointOf, type Usage } from './buckets.ts';
 import { type Clock, wallClock } from './clock.ts';
 import type { Exchange, Masks } from './exchange.ts';
 import { bodyOf, type KeptBodies, mostKeptBytes, parse } from './kept-bodies.ts';
@@ -158,16 +163,7 @@ export class Client {
     const key = headers?.['authorization']?.replace(/^Bearer /, '') ?? '';
     const isOwn = own.keys.includes(key) && status !== 401;
     if (!isOwn && (endpoint !== 'received' || (status !== 401 && key !== ''))) return;
-    const isReplay = method === 'POST' && status === 200;
-    const kind =
-      status === 429
-        ? 'throttled'
-        : isReplay
-          ? 'replayed'
-          : status >= 200 && status < 300
-            ? 'passed'
-            : 'refused';
-    own.ledger.note(isOwn ? endpoint : 'address', answeredAt, kind, sentAt);
+    own.ledger.note(isOwn ? endpoint : 'address', answeredAt, usageOf(method, status), sentAt);
     if (isOwn && status === 202) own.ledger.accepted.push(messageIdOf(json));
   }
 
@@ -234,64 +230,60 @@ export class Client {
   }
 
   #once(options: RequestOptions): Promise<Outcome> {
-    const patience =
-      this.#strikes >= patienceStrikes
-        ? Math.min(this.#settings.timeoutMs, shortPatienceMs)
-        : this.#settings.timeoutMs;
+    const { timeoutMs } = this.#settings;
+    const patienceMs =
+      this.#strikes >= patienceStrikes ? Math.min(timeoutMs, shortPatienceMs) : timeoutMs;
     const isList = endpointOf(options.path) === 'received';
     const bodyLimit = this.#settings.maxBodyBytes ?? (isList ? maxListBytes : maxBodyBytes);
     return new Promise((resolve) => {
       const send = this.#base.protocol === 'https:' ? httpsRequest : httpRequest;
       const failed = (failure: string, more: Pick<Outcome, 'unusable'> = {}) =>
         resolve({ ...noReply, failure, ...more });
-      const prefix = this.#base.pathname.replace(/\/$/, '');
-      const request = send(
-        {
-          protocol: this.#base.protocol,
-          hostname: this.#base.hostname.replace(/^\[|\]$/g, ''),
-          port: this.#base.port,
-          method: options.method,
-          path: prefix + sendable(options.path),
-          headers: {
-            ...options.headers,
-            ...(options.body === undefined
-              ? {}
-              : { 'content-length': String(Buffer.byteLength(options.body)) }),
-          },
-          maxHeaderSize: maxHeaderBytes,
-          agent: options.localAddress === undefined ? this.#agent : false,
-          ...(options.localAddress === undefined ? {} : { localAddress: options.localAddress }),
-          ...(this.#settings.signal === undefined ? {} : { signal: this.#settings.signal }),
-        },
-        (response) => {
-          const chunks: Buffer[] = [];
-          let size = 0;
-          response.on('data', (chunk: Buffer) => {
-            size += chunk.length;
-            if (size <= bodyLimit) chunks.push(chunk);
-            else {
-              const status = response.statusCode ?? 0;
-              failed(`${status} with a body of more than ${bodyLimit} bytes`, { unusable: true });
-              request.destroy();
-            }
-          });
-          response.on('error', (error) => failed(`the reply broke off: ${error.message}`));
-          response.on('end', () => resolve(this.#outcome(response, Buffer.concat(chunks))));
-        },
-      );
+      const request = send(this.#optionsOf(options), (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on('data', (chunk: Buffer) => {
+          size += chunk.length;
+          if (size <= bodyLimit) chunks.push(chunk);
+          else {
+            const status = response.statusCode ?? 0;
+            failed(`${status} with a body of more than ${bodyLimit} bytes`, { unusable: true });
+            request.destroy();
+          }
+        });
+        response.on('error', (error) => failed(`the reply broke off: ${error.message}`));
+        response.on('end', () => resolve(this.#outcome(response, Buffer.concat(chunks))));
+      });
       const timer = setTimeout(() => {
         failed('timed out');
         request.destroy();
-      }, patience);
+      }, patienceMs);
       request.on('close', () => clearTimeout(timer));
-      request.on('error', (error: NodeJS.ErrnoException) => {
-        const { code } = error;
+      request.on('error', ({ code, message }: NodeJS.ErrnoException) => {
         if (code === 'HPE_HEADER_OVERFLOW')
           failed(`headers of more than ${maxHeaderBytes} bytes`, { unusable: true });
-        else failed(code ?? error.message);
+        else failed(code ?? message);
       });
       request.end(options.body);
     });
+  }
+
+  #optionsOf({ method, path, headers, body, localAddress }: RequestOptions): NodeRequestOptions {
+    const { protocol, hostname, port, pathname } = this.#base;
+    const { signal } = this.#settings;
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    return {
+      protocol,
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port,
+      method,
+      path: pathname.replace(/\/$/, '') + sendable(path),
+      headers: { ...headers, ...length },
+      maxHeaderSize: maxHeaderBytes,
+      agent: localAddress === undefined ? this.#agent : false,
+      ...(localAddress === undefined ? {} : { localAddress }),
+      ...(signal === undefined ? {} : { signal }),
+    };
   }
 
   #outcome(response: IncomingMessage, bytes: Buffer): Outcome {
@@ -334,6 +326,12 @@ function isDeeplyNested(text: string): boolean {
 /** Escapes what a request line cannot carry: an id may come from the target. */
 function sendable(path: string): string {
   return path.replace(/\p{Surrogate}/gu, '\ufffd').replace(/[^\x21-\x7e]/gu, encodeURIComponent);
+}
+
+function usageOf(method: string, status: number): Usage {
+  if (status === 429) return 'throttled';
+  if (method === 'POST' && status === 200) return 'replayed';
+  return status >= 200 && status < 300 ? 'passed' : 'refused';
 }
 
 /** Empty if the body has no such text. */

@@ -143,9 +143,11 @@ export function serviceHandler(simulator: Live): ServiceHandler {
   };
 }
 
+const loopbackOf: Readonly<Record<string, string>> = { '0.0.0.0': loopback, '::': '::1' };
+
 /** The URL for a client on this machine. */
 export function urlOf(host: string, port: number, scheme = 'http'): string {
-  const reachable = host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host;
+  const reachable = loopbackOf[host] ?? host;
   return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 

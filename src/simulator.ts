@@ -42,7 +42,7 @@ import { type Journal, MemoryJournal } from './recording/journal.ts';
 import { resultDigest } from './recording/journal-entry.ts';
 import type { HostedHeader } from './recording/journal-header.ts';
 import type { RecordedRun } from './recording/journal-lines.ts';
-import { openRun, type Resumed } from './recording/resume.ts';
+import { openRun, type Resumed, type Run } from './recording/resume.ts';
 import { isoTime } from './sim/iso-time.ts';
 import { MessageCounts } from './sim/message-counts.ts';
 import { OperationRefused } from './sim/operation-refused.ts';
@@ -178,33 +178,19 @@ export class Simulator implements Live, Resumed {
     this.#keyDigests = options.keyDigests ?? new Map();
     this.makeSimulation =
       options.simulation ?? ((parsed, startMs) => new Simulation(parsed, startMs));
-    const { journalDir, journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
+    this.#onNotice = options.onNotice;
+    const { journalDir, hosted } = options;
     const folder = journalDir === undefined ? undefined : new JournalFolder(journalDir);
-    this.hosting =
-      options.hosting ??
-      new Worlds<Simulator>(
-        this,
-        (given, own) =>
-          new Simulator(given, {
-            ...own,
-            journalMaxBytes,
-            onNotice,
-            simulation: options.simulation,
-            hosting: this.hosting,
-          }),
-        { folder, share: options.share },
-      );
+    this.hosting = options.hosting ?? this.#newHosting(options, folder);
     this.#worldId = options.worldId ?? '';
     this.exchangeRecord = new ExchangeRecord(options.recordBound);
     const journal = folder?.fileOf(firstWorldId) ?? options.journal;
-    const { hosted } = options;
     const run =
       typeof journal === 'string'
         ? openRun(journal, this.settings, { hosted, keyDigests: this.#keyDigests })
         : undefined;
     const startMs = options.startAtMs ?? run?.startedAtMs ?? WallClock.startMs(this.settings);
     try {
-      this.#onNotice = onNotice;
       this.simulation = this.freshSimulation(startMs);
       this.#watchRoom();
     } catch (error) {
@@ -217,12 +203,8 @@ export class Simulator implements Live, Resumed {
       (rate) => this.#countWaits(rate),
     );
     try {
-      if (run !== undefined) {
-        this.#journal = run.resume(this, { journalMaxBytes, onNotice });
-        // Replayed inputs were counted when they were recorded.
-        this.exchangeRecord.counts = new RequestCounts();
-        this.#messageCounts = new MessageCounts();
-      } else if (journal !== false) this.#journal = new MemoryJournal(this.settings, startMs);
+      if (run !== undefined) this.#resume(run, options);
+      else if (journal !== false) this.#journal = new MemoryJournal(this.settings, startMs);
       if (folder !== undefined) this.hosting.restore(folder);
     } catch (error) {
       if (folder !== undefined) void this.hosting.close();
@@ -231,6 +213,22 @@ export class Simulator implements Live, Resumed {
       throw error;
     }
     this.#count(this.simulation, 0);
+  }
+
+  #newHosting(options: InternalOptions, folder: JournalFolder | undefined): Worlds<Simulator> {
+    const { journalMaxBytes, onNotice, simulation: makeSimulation, share } = options;
+    const shared = { journalMaxBytes, onNotice, simulation: makeSimulation };
+    const create = (settings: SettingsInput, own: InternalOptions) =>
+      new Simulator(settings, { ...own, ...shared, hosting: this.hosting });
+    return new Worlds<Simulator>(this, create, { folder, share });
+  }
+
+  #resume(run: Run, options: InternalOptions): void {
+    const { journalMaxBytes = defaultJournalMaxBytes, onNotice } = options;
+    this.#journal = run.resume(this, { journalMaxBytes, onNotice });
+    // Replayed inputs were counted when they were recorded.
+    this.exchangeRecord.counts = new RequestCounts();
+    this.#messageCounts = new MessageCounts();
   }
 
   /** They survive a reset, so that they never decrease. */

@@ -20,9 +20,9 @@ export interface RemoteAuditOptions {
   readonly onProgress: (line: string) => void;
 }
 
-const users = 3;
+const userCount = 3;
 /** The fewest sends that reach the limit. */
-const fewest = 2 * users * (documentedLimitsPerMinute.send ?? 0);
+const fewest = 2 * userCount * (documentedLimitsPerMinute.send ?? 0);
 /** Requests between two reads of a record that keeps a thousand. */
 const batch = 200;
 const pauseMs = 5;
@@ -35,46 +35,84 @@ export async function remoteAudit(
   const control = new ControlClient(controlUrl);
   const client = boundedClient(baseUrl);
   const { name, number } = unusedName();
-  const made: RemoteUser[] = [];
-  for (let n = 0; n < users; n++) {
-    made.push(await control.createUser(`${name}-${n}`, `${number.slice(0, -1)}${n}`, 2));
+  const users: RemoteUser[] = [];
+  for (let n = 0; n < userCount; n++) {
+    users.push(await control.createUser(`${name}-${n}`, `${number.slice(0, -1)}${n}`, 2));
   }
   try {
-    const accounts = new Set(made.map(({ accountId }) => accountId));
-    const entries: AuditEntry[] = [];
-    const invalid: string[] = [];
-    let lastRead = (await control.requests()).at(-1)?.number ?? 0;
+    const record = new RecordReader(control, users);
+    await record.skip();
     const untilMs = performance.now() + options.durationMs;
     let sent = 0;
     while (performance.now() < untilMs || sent < fewest) {
-      await Promise.all(
-        Array.from({ length: batch }, () => {
-          const user = made[sent % users];
-          const apiKey = user?.apiKeys[Math.floor(sent / users) % 2] ?? '';
-          sent++;
-          return send(client, apiKey, { to: options.to, from: user?.from, message: 'Audit.' });
-        }),
-      );
-      for (const view of await control.requests()) {
-        if (view.number <= lastRead) continue;
-        if (view.number !== lastRead + 1) invalid.push(`the record lacks request ${lastRead + 1}`);
-        lastRead = view.number;
-        const entry = entryOf(view);
-        if (entry !== undefined && accounts.has(entry.user)) entries.push(entry);
-      }
+      await sendBatch(client, users, sent, options.to);
+      sent += batch;
+      await record.read();
       options.onProgress(`limit-audit: ${sent} requests`);
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
-    if (entries.length !== sent) {
-      invalid.push(`${sent} requests were sent, but the record has ${entries.length}`);
-    }
-    if (entries.every(({ passed }) => passed))
-      invalid.push('nothing was refused: no limit was reached');
-    return auditRun(entries, documentedLimitsPerMinute, invalid);
+    const { entries, gaps } = record;
+    return auditRun(entries, documentedLimitsPerMinute, [...gaps, ...doubtsOf(entries, sent)]);
   } finally {
     client.close();
-    for (const user of made) await control.deleteUser(user);
+    for (const user of users) await control.deleteUser(user);
   }
+}
+
+/** Reads the simulator's record of requests piece by piece. */
+class RecordReader {
+  readonly #control: ControlClient;
+  readonly #accounts: ReadonlySet<string>;
+  #lastRead = 0;
+  /** The sends of these users. */
+  readonly entries: AuditEntry[] = [];
+  readonly gaps: string[] = [];
+
+  constructor(control: ControlClient, users: readonly RemoteUser[]) {
+    this.#control = control;
+    this.#accounts = new Set(users.map(({ accountId }) => accountId));
+  }
+
+  /** Leaves out what the record holds already. */
+  async skip(): Promise<void> {
+    this.#lastRead = (await this.#control.requests()).at(-1)?.number ?? 0;
+  }
+
+  async read(): Promise<void> {
+    for (const view of await this.#control.requests()) {
+      if (view.number <= this.#lastRead) continue;
+      const next = this.#lastRead + 1;
+      if (view.number !== next) this.gaps.push(`the record lacks request ${next}`);
+      this.#lastRead = view.number;
+      const entry = entryOf(view);
+      if (entry !== undefined && this.#accounts.has(entry.user)) this.entries.push(entry);
+    }
+  }
+}
+
+/** Each user and each of its keys in turn; `sent`: how many requests came before. */
+async function sendBatch(
+  client: Client,
+  users: readonly RemoteUser[],
+  sent: number,
+  to: string,
+): Promise<void> {
+  const sends = Array.from({ length: batch }, (_, index) => {
+    const user = users[(sent + index) % userCount];
+    const apiKey = user?.apiKeys[Math.floor((sent + index) / userCount) % 2] ?? '';
+    return send(client, apiKey, { to, from: user?.from, message: 'Audit.' });
+  });
+  await Promise.all(sends);
+}
+
+/** Why the record may not show what was sent. */
+function doubtsOf(entries: readonly AuditEntry[], sent: number): readonly string[] {
+  const doubts: string[] = [];
+  if (entries.length !== sent)
+    doubts.push(`${sent} requests were sent, but the record has ${entries.length}`);
+  if (entries.every(({ passed }) => passed))
+    doubts.push('nothing was refused: no limit was reached');
+  return doubts;
 }
 
 async function send(client: Client, apiKey: string, body: unknown): Promise<void> {

@@ -70,8 +70,8 @@ export function auditText(run: AuditRun): string {
 export function summaryText({ cases }: BenchResult): string {
   const lines = ['\nCPU per request over a bare HyperExpress handler, same run:\n'];
   for (const { case: name, cpu_ratio: ratio, bar, invalid } of cases) {
-    const shown =
-      invalid.length > 0 ? 'invalid' : ratio === null ? 'unknown' : `${ratio.toFixed(2)}x`;
+    const measured = ratio === null ? 'unknown' : `${ratio.toFixed(2)}x`;
+    const shown = invalid.length > 0 ? 'invalid' : measured;
     lines.push(
       `  ${name.padEnd(18)}${shown.padStart(8)}${bar === null ? '' : `  (bar ${bar}x)`}\n`,
     );

@@ -27,7 +27,7 @@ export function spendToken(
   bucket: ReferenceBucket,
   limit: number,
   now: number,
-  assumptions: Parameters<typeof waitForToken>[3],
+  assumptions: LimiterAssumptions,
 ): { spent: true } | { spent: false; retryAfterSeconds: number } {
   const waitMs = waitForToken(bucket, limit, now, assumptions);
   return waitMs === 0
@@ -35,47 +35,75 @@ export function spendToken(
     : { spent: false, retryAfterSeconds: Math.ceil(waitMs / 1000) };
 }
 
+type LimiterAssumptions = Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'>;
+
 /** Spends a token and returns 0, or the milliseconds until the next one. */
 export function waitForToken(
   bucket: ReferenceBucket,
   limit: number,
   now: number,
-  { limiterRefill, refusedSpendsToken }: Pick<Assumptions, 'limiterRefill' | 'refusedSpendsToken'>,
+  { limiterRefill, refusedSpendsToken }: LimiterAssumptions,
 ): number {
   const refusalCounts = refusedSpendsToken === 'yes';
-  if (limiterRefill === 'sliding') {
-    bucket.spentAt = bucket.spentAt.filter((at) => at > now - minuteMs);
-    if (bucket.spentAt.length < limit) {
-      bucket.spentAt.push(now);
-      return 0;
+  switch (limiterRefill) {
+    case 'sliding':
+      return slidingWait(bucket, limit, now, refusalCounts);
+    case 'continuous':
+      return continuousWait(bucket, limit, now, refusalCounts);
+    case 'interval_aligned':
+      return intervalWait(bucket, limit, now, Math.floor(now / minuteMs) * minuteMs);
+    default: {
+      const isOver = now >= bucket.windowStart + minuteMs || bucket.spentInWindow === 0;
+      return intervalWait(bucket, limit, now, isOver ? now : bucket.windowStart);
     }
-    if (refusalCounts) {
-      bucket.spentAt.shift();
-      bucket.spentAt.push(now);
-    }
-    return (bucket.spentAt[0] ?? now) + minuteMs - now;
   }
-  if (limiterRefill === 'continuous') {
-    // `limit` 60,000ths of a token return every millisecond.
-    bucket.missing = Math.max(0, bucket.missing - (now - bucket.lookedAt) * limit);
-    bucket.lookedAt = now;
-    const roomLeft = limit * minuteMs - bucket.missing;
-    if (roomLeft >= minuteMs) {
-      bucket.missing += minuteMs;
-      return 0;
-    }
-    if (refusalCounts) {
-      bucket.missing = Math.min(bucket.missing + minuteMs, (2 * limit - 1) * minuteMs);
-    }
-    const lacking = minuteMs - (limit * minuteMs - bucket.missing);
-    return Math.ceil(lacking / limit);
+}
+
+function slidingWait(
+  bucket: ReferenceBucket,
+  limit: number,
+  now: number,
+  refusalCounts: boolean,
+): number {
+  bucket.spentAt = bucket.spentAt.filter((at) => at > now - minuteMs);
+  if (bucket.spentAt.length < limit) {
+    bucket.spentAt.push(now);
+    return 0;
   }
-  const windowStart =
-    limiterRefill === 'interval_aligned'
-      ? Math.floor(now / minuteMs) * minuteMs
-      : now >= bucket.windowStart + minuteMs || bucket.spentInWindow === 0
-        ? now
-        : bucket.windowStart;
+  if (refusalCounts) {
+    bucket.spentAt.shift();
+    bucket.spentAt.push(now);
+  }
+  return (bucket.spentAt[0] ?? now) + minuteMs - now;
+}
+
+function continuousWait(
+  bucket: ReferenceBucket,
+  limit: number,
+  now: number,
+  refusalCounts: boolean,
+): number {
+  // `limit` 60,000ths of a token return every millisecond.
+  bucket.missing = Math.max(0, bucket.missing - (now - bucket.lookedAt) * limit);
+  bucket.lookedAt = now;
+  const roomLeft = limit * minuteMs - bucket.missing;
+  if (roomLeft >= minuteMs) {
+    bucket.missing += minuteMs;
+    return 0;
+  }
+  if (refusalCounts) {
+    bucket.missing = Math.min(bucket.missing + minuteMs, (2 * limit - 1) * minuteMs);
+  }
+  const lacking = minuteMs - (limit * minuteMs - bucket.missing);
+  return Math.ceil(lacking / limit);
+}
+
+function intervalWait(
+  bucket: ReferenceBucket,
+  limit: number,
+  now: number,
+  windowStart: number,
+): number {
   if (windowStart !== bucket.windowStart) {
     bucket.windowStart = windowStart;
     bucket.spentInWindow = 0;

@@ -94,6 +94,17 @@ interface Used {
   readonly asked: readonly unknown[];
 }
 
+/** A send whose body is an object. */
+interface Send {
+  readonly endpoint: Endpoint;
+  readonly key: ReferenceKey;
+  readonly body: Body;
+  /** The fields that are refused. */
+  readonly failing: readonly string[];
+  readonly wanted: ReturnType<typeof checkFields>['wanted'];
+  readonly asked: readonly unknown[];
+}
+
 const dayMs = 86_400_000;
 
 /** Accepts any non-empty text for people. */
@@ -244,12 +255,7 @@ export class ReferenceModel {
       }
       return this.#notFound();
     }
-    // HEAD is allowed wherever GET is, except for tasks: handed-out tasks would be lost.
-    const methods = !route.isGet
-      ? ['POST']
-      : route.endpoint === 'tasks' || headMethod === 'refused'
-        ? ['GET']
-        : ['GET', 'HEAD'];
+    const methods = allowedMethods(route, headMethod);
     const { endpoint } = route;
     const key = this.#keyOf(request.authorization);
     const isRightMethod = methods.includes(request.method);
@@ -334,74 +340,50 @@ export class ReferenceModel {
         ? { status: 400, body: { detail: anyText }, headers: {} }
         : this.#error(400);
     }
-    if (this.assumptions.gateOrder !== 'validate_first') {
-      const replayed = this.#replay(endpoint, body, key);
-      if (replayed !== undefined) return replayed;
-    }
     const { failing, wanted } = checkFields(body, this.nowMs, this.assumptions);
-    if (failing.length === 0 && this.assumptions.gateOrder === 'validate_first') {
+    if (failing.length === 0 || this.assumptions.gateOrder !== 'validate_first') {
       const replayed = this.#replay(endpoint, body, key);
       if (replayed !== undefined) return replayed;
     }
-    const asked = this.#askedFor(body);
-    const use = (wasAccepted: boolean, again: () => Expected) => {
-      const { requestId } = wanted;
-      if (requestId === '') return;
-      const atMs = this.nowMs;
-      this.#used.push({ requestId, atMs, key, endpoint, asked, wasAccepted, again });
-    };
-    const refuse = (make: () => Expected): Expected => {
-      const mayBurn =
-        this.assumptions.failedRequestId === 'burned' &&
-        !failing.includes('request_id') &&
-        this.#replay(endpoint, body, key) === undefined;
-      if (!mayBurn) return make();
-      const { errorBody, validationScope, replyTemplates } = this.assumptions;
-      const learn = ({ body: bytes }: ModelReply) =>
-        use(false, () => {
-          // The same refusal, or another form of it if one of these assumptions was switched
-          // meanwhile.
-          const isSameForm =
-            this.assumptions.errorBody === errorBody &&
-            this.assumptions.replyTemplates === replyTemplates &&
-            this.assumptions.validationScope === validationScope;
-          return isSameForm ? { ...make(), bytes } : make();
-        });
-      return { ...make(), learn };
-    };
-    if (failing.length > 0) return refuse(() => this.#invalid(failing));
+    const send = { endpoint, key, body, failing, wanted, asked: this.#askedFor(body) };
+    if (failing.length > 0) return this.#refused(send, () => this.#invalid(failing));
+    return this.#valid(send);
+  }
 
-    const segments = segmentsOf(wanted.message);
-    const quota = this.#quotaOf(key.accountId);
-    const cost = this.assumptions.quotaUnit === 'segments' ? segments : 1;
-    const isSpent = quota !== null && this.#quotaUsed(key.accountId) + cost > quota;
-    const overQuota = () => refuse(() => this.#error(402, { code: 'quota_exceeded' }));
-    const isQuotaFirst = this.assumptions.gateOrder === 'quota_before_sender';
-    if (isSpent && isQuotaFirst) return overQuota();
+  /** A new send whose fields are valid: the sender, its device and the quota decide. */
+  #valid(send: Send): Expected {
+    const { key, wanted } = send;
+    const { disconnectedSim, gateOrder } = this.assumptions;
+    const isSpent = this.#isQuotaSpent(key, wanted.message);
+    const overQuota = () => this.#refused(send, () => this.#error(402, { code: 'quota_exceeded' }));
+    if (isSpent && gateOrder === 'quota_before_sender') return overQuota();
 
     const named = this.sims.find((each) => each.number === wanted.sender);
     const code = this.#senderRefusal(named, key);
-    if (code !== undefined) return refuse(() => this.#error(403, { code }));
+    if (code !== undefined) return this.#refused(send, () => this.#error(403, { code }));
     if (named === undefined) return this.#error(500);
     const isAway = named.accountId !== undefined && !named.connected;
-    const { disconnectedSim } = this.assumptions;
     if (!named.active || (isAway && disconnectedSim === 'device_inactive')) {
-      return refuse(() => this.#error(503, { code: 'device_inactive' }));
+      return this.#refused(send, () => this.#error(503, { code: 'device_inactive' }));
     }
     if (isAway && disconnectedSim === 'access_denied') {
-      return refuse(() => this.#error(403, { code: 'from_number_access_deniedd' }));
+      return this.#refused(send, () => this.#error(403, { code: 'from_number_access_deniedd' }));
     }
-    const sim = (isAway && disconnectedSim === 'pool' ? this.#poolFor(key) : undefined) ?? named;
     if (isSpent) return overQuota();
+    const sim = (isAway && disconnectedSim === 'pool' ? this.#poolFor(key) : undefined) ?? named;
+    return this.#accepted(send, sim);
+  }
 
+  #accepted(send: Send, sim: ReferenceSim): Expected {
+    const { key, wanted } = send;
     const createdAtMs = this.nowMs;
-    const messageId = (value: unknown) =>
+    const isNewId = (value: unknown) =>
       isUuid(value) && !this.messages.some((each) => each.messageId === value);
     return {
       status: 202,
       body: {
         status: 'queued',
-        message_id: messageId,
+        message_id: isNewId,
         request_id: wanted.requestId,
         device_id: sim.deviceId,
         from_number: sim.number,
@@ -409,18 +391,18 @@ export class ReferenceModel {
         created_at: new Date(createdAtMs).toISOString(),
       },
       headers: {},
-      learn: (actual) => {
-        const { body: bytes } = actual;
-        use(true, () => ({ status: 200, body: JSON.parse(bytes), bytes, headers: {} }));
+      learn: ({ body: bytes }) => {
+        const reply = JSON.parse(bytes);
+        this.#rememberUse(send, true, () => ({ status: 200, body: reply, bytes, headers: {} }));
         this.messages.push({
-          messageId: String(JSON.parse(actual.body).message_id),
+          messageId: String(reply.message_id),
           accountId: key.accountId,
           deviceId: sim.deviceId,
           requestId: wanted.requestId,
           from: sim.number,
           to: wanted.to,
           text: wanted.message,
-          segments,
+          segments: segmentsOf(wanted.message),
           createdAtMs,
           dueAtMs: wanted.sendAtMs ?? createdAtMs,
           fate: this.#scriptFor(wanted.to) ?? { ends: 'delivered', polls: 1 },
@@ -430,6 +412,41 @@ export class ReferenceModel {
         });
       },
     };
+  }
+
+  /** A refusal, which a later use of the `request_id` repeats if `failedRequestId` is `burned`. */
+  #refused(send: Send, make: () => Expected): Expected {
+    const { endpoint, key, body, failing } = send;
+    const { failedRequestId, errorBody, validationScope, replyTemplates } = this.assumptions;
+    const mayBurn =
+      failedRequestId === 'burned' &&
+      !failing.includes('request_id') &&
+      this.#replay(endpoint, body, key) === undefined;
+    if (!mayBurn) return make();
+    const learn = ({ body: bytes }: ModelReply) =>
+      this.#rememberUse(send, false, () => {
+        // The same refusal, or another form of it if one of these assumptions was switched
+        // meanwhile.
+        const isSameForm =
+          this.assumptions.errorBody === errorBody &&
+          this.assumptions.replyTemplates === replyTemplates &&
+          this.assumptions.validationScope === validationScope;
+        return isSameForm ? { ...make(), bytes } : make();
+      });
+    return { ...make(), learn };
+  }
+
+  #rememberUse(send: Send, wasAccepted: boolean, again: () => Expected): void {
+    const { wanted, key, endpoint, asked } = send;
+    const { requestId } = wanted;
+    if (requestId === '') return;
+    this.#used.push({ requestId, atMs: this.nowMs, key, endpoint, asked, wasAccepted, again });
+  }
+
+  #isQuotaSpent({ accountId }: ReferenceKey, text: string): boolean {
+    const quota = this.#quotaOf(accountId);
+    const cost = this.assumptions.quotaUnit === 'segments' ? segmentsOf(text) : 1;
+    return quota !== null && this.#quotaUsed(accountId) + cost > quota;
   }
 
   /** SEND-4: the first reply, if it is at most 24 hours old. */
@@ -714,6 +731,15 @@ interface Route {
   readonly endpoint: Endpoint;
   readonly isGet: boolean;
   readonly id: string;
+}
+
+/** HEAD is allowed wherever GET is, except for tasks: handed-out tasks would be lost. */
+function allowedMethods(
+  { endpoint, isGet }: Route,
+  headMethod: Assumptions['headMethod'],
+): readonly string[] {
+  if (!isGet) return ['POST'];
+  return endpoint === 'tasks' || headMethod === 'refused' ? ['GET'] : ['GET', 'HEAD'];
 }
 
 function routeOf(path: string): Route | undefined {

@@ -60,19 +60,19 @@ const headersRecord = z
     },
   )
   .superRefine((headers, context) => {
-    const names = Object.keys(headers).map((name) => name.toLowerCase());
-    const own = names.find((name) => transportHeaders.includes(name));
-    const twice = names.find((name, at) => names.indexOf(name) !== at);
-    const message =
-      own !== undefined
-        ? `the transport writes ${own} itself`
-        : twice !== undefined
-          ? `${twice} is given twice`
-          : names.length > mostFaultHeaders
-            ? `expected at most ${mostFaultHeaders} headers`
-            : undefined;
+    const message = mistakeIn(Object.keys(headers).map((name) => name.toLowerCase()));
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
+
+function mistakeIn(names: readonly string[]): string | undefined {
+  const own = names.find((name) => transportHeaders.includes(name));
+  if (own !== undefined) return `the transport writes ${own} itself`;
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) return `${twice} is given twice`;
+  return names.length > mostFaultHeaders
+    ? `expected at most ${mostFaultHeaders} headers`
+    : undefined;
+}
 
 /** zod drops a member `__proto__` of a record without a word. */
 const headersSchema = z.preprocess((headers: z.input<typeof headersRecord>, context) => {

@@ -26,8 +26,8 @@ function* metricsOf(live: Live, { world }: z.output<typeof querySchema>) {
   if (world !== undefined && (named === undefined || !(isFirst || named.simulator === live))) {
     throw new OperationRefused('invalid', `there is no world ${world} here`, 'world');
   }
-  const shown =
-    named !== undefined ? [named] : isFirst ? [first, ...list] : [{ worldId: '', simulator: live }];
+  const own = isFirst ? [first, ...list] : [{ worldId: '', simulator: live }];
+  const shown = named === undefined ? own : [named];
   return yield* familiesOf(
     shown.map(
       ({ worldId, simulator: { counts, simulation } }): MeasuredWorld => ({

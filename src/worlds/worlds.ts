@@ -385,12 +385,12 @@ export class Worlds<S extends WorldSimulator> {
     };
     this.#byId.set(worldId, entry);
     this.#byName.set(name, entry);
-    const watchKeys = () => {
+    const watchKeys = () => simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(entry));
+    watchKeys();
+    simulator.onReplaced = () => {
       this.#keys.forget(entry);
-      simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(entry));
+      watchKeys();
     };
-    simulator.simulation.world.keyRing.watch(this.#keys.watcherFor(entry));
-    simulator.onReplaced = watchKeys;
     if (ttlMs !== undefined) {
       this.#expiring++;
       this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref();

@@ -96,13 +96,13 @@ export class Fault {
       (this.#to === undefined || this.#to(subject.to));
     if (!isMatch) return false;
     this.seen++;
-    const fires =
-      'nth' in when
-        ? when.nth.includes(this.seen)
-        : 'every' in when
-          ? this.seen % when.every === 0
-          : this.#rng.fraction() < when.probability;
-    return fires && (times === undefined || this.hits < times);
+    return this.#fires(when) && (times === undefined || this.hits < times);
+  }
+
+  #fires(when: FaultSpec['when']): boolean {
+    if ('nth' in when) return when.nth.includes(this.seen);
+    if ('every' in when) return this.seen % when.every === 0;
+    return this.#rng.fraction() < when.probability;
   }
 }
 

@@ -112,10 +112,10 @@ interface LevelProps {
 }
 
 function Level({ name, left, of }: LevelProps) {
-  const level = left <= 0 ? 'empty' : left < of / 4 ? 'low' : 'fine';
+  const level = left < of / 4 ? 'low' : 'fine';
   const shown = Math.max(0, left);
   return (
-    <div class={`gauge gauge-${level}`}>
+    <div class={`gauge gauge-${left <= 0 ? 'empty' : level}`}>
       <meter class="hidden" aria-label={name} min={0} max={of} value={shown} />
       <span class="bar" aria-hidden="true">
         <span style={{ width: `${of === 0 ? 0 : (100 * shown) / of}%` }} />
