@@ -35,7 +35,7 @@ export function readReport(path: string): EarlierReport {
   const reading = reportSchema.safeParse(report);
   if (reading.success) return reading.data;
   throw new UsageError(
-    `--compare ${path}: this is no report of conform; name a file that --report json=FILE wrote`,
+    `--compare ${path}: not a report of conform; name a file that --report json=FILE wrote`,
   );
 }
 

@@ -64,7 +64,7 @@ test.each([
   [['RES-1', 'http://127.0.0.1:1'], 'http://127.0.0.1:1'],
   [['http://127.0.0.1:1', 'http://127.0.0.1:2'], 'http://127.0.0.1:2'],
   [['http://127.0.0.1:1', 'RES-1', 'localhost:8080'], 'localhost:8080'],
-])('%j: an address behind the first argument is no pattern', async (argv, address) => {
+])('%j: an address behind the first argument is not a pattern', async (argv, address) => {
   const line = `base_url '${address}' must be the first argument, before all patterns`;
   expect(await call(...argv)).toEqual({ code: 2, err: `smstwin conform: ${line}\n`, started: 0 });
 });

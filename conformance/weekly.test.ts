@@ -88,7 +88,7 @@ test('--compare names what is new, fixed and newly skipped, whatever the exit co
   expect(less.out).toMatch(/Since \S+, newly skipped: LIMIT-6\/stats\n/);
 });
 
-test('--compare with a file that is no report is refused in one line: exit 2', async () => {
+test('--compare with a file that is not a report is refused in one line: exit 2', async () => {
   writeFileSync(file('other.json'), '{"results": []}');
   for (const name of ['other.json', 'none.json']) {
     const { code, err } = await run('http://127.0.0.1:9', '--compare', file(name));

@@ -97,7 +97,7 @@ const brokenBy: [RuleId, string, Exchange[]][] = [
   ['RES-4', 'a malformed time', [send(202, { created_at: '2026-03-01T10:00:00.7Z' })]],
   ['RES-4', 'another time', [send(202, {}), read({ created_at: '2026-03-01T10:00:01.000Z' })]],
   ['RES-2', 'a number that was not named', [send(202, { from_number: '+12025550102' })]],
-  ['RES-2', 'a value that is no text', [send(202, { message_id: { toString: null } })]],
+  ['RES-2', 'a value that is not text', [send(202, { message_id: { toString: null } })]],
   ['SEND-2', 'a recipient without a plus', [send(202, {}, { to: '12125550150' })]],
   ['SEND-3', 'a new message that is answered 200', [send(200, {})]],
   [
@@ -268,7 +268,7 @@ test.each(heard)('%s: a notice says "%s"', (rule, text, exchanges) => {
   expect([said?.text, broken]).toEqual([expect.stringContaining(text), undefined]);
 });
 
-test('STATE-2 a whole text that is handed out once is no notice', () => {
+test('STATE-2 a whole text that is handed out once is not a notice', () => {
   expect(judge('STATE-2', [send(202, {}, { message: long }), tasks(long, 100)]).heard).toBe(
     undefined,
   );

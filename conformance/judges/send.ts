@@ -101,7 +101,7 @@ const length: Judge = (trace, findings) => {
     );
 };
 
-/** A body that is no JSON object is a 4xx with a JSON body. */
+/** A body that is not a JSON object is a 4xx with a JSON body. */
 function malformedBodies(trace: Trace, findings: Findings): void {
   for (const one of malformedIn(trace))
     findings.judge([one], () => {

@@ -67,7 +67,7 @@ function senderIs(value: unknown, { sender }: Exchange): Validity {
   return validity === 'open' && sender?.is === 'own' ? 'valid' : validity;
 }
 
-/** The text of a number or a boolean is no E.164 number either (`typeCoercion`). */
+/** The text of a number or a boolean is not an E.164 number either (`typeCoercion`). */
 function numberIs(value: unknown): Validity {
   if (typeof value !== 'string' || !e164.test(value)) return 'invalid';
   return isValidPhoneNumber(value) ? 'valid' : 'open';

@@ -105,7 +105,7 @@ test('a failure has what a ticket needs: sentence, request, reply and curl', asy
     expect(evidence).toContain(part);
 });
 
-test('the schemas refuse what is no report, so their silence means something', async () => {
+test('the schemas refuse what is not a report, so their silence means something', async () => {
   const xml = await reportOf('SEND-3');
   const wrong = [
     xml.replace(/ tests="\d+"/, ''),

@@ -96,7 +96,7 @@ export const exploreFlags: readonly Flag[] = [
   },
   { flag: '--schedule <file>', about: 'run this one schedule or finding', parse: fileValue },
   { flag: '--bail', about: 'stop at the first finding' },
-  { flag: '--command-may-fail', about: 'an exit code other than 0 is no failure' },
+  { flag: '--command-may-fail', about: 'an exit code other than 0 is not a failure' },
 ];
 
 /** The flags that a replay needs to run the command in the same way. */

@@ -115,7 +115,7 @@ function placeOf({ accountId, endpoint, exchanges }: Finding): string {
 
 const longestTimeline = 50;
 
-/** All attempts at the messages of a finding, with those of its exchanges that are no sends. */
+/** All attempts at the messages of a finding, with those of its exchanges that are not sends. */
 function timelineOf({ exchanges }: Finding, attempts: Attempts): readonly string[] {
   // Attempts are in order, so later ones than these are not among the first.
   const all = new Set(

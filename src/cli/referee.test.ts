@@ -303,7 +303,7 @@ test.each(['junit', 'html', 'tap', 'markdown', 'github'])(
   },
 );
 
-test('a recording of a proxy is judged, and what its faults did is no reply that the client saw', async () => {
+test('a recording of a proxy is judged, and what its faults did is not a reply that the client saw', async () => {
   const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1, 9, 0, seconds)).toISOString();
   const line = (second: number, id: string, more: object) =>
     JSON.stringify({

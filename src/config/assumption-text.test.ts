@@ -37,7 +37,7 @@ test.each([
     'failsFrom=delivered',
     'failsFrom: expected a list of queued, sending, sent, which may be empty; got "delivered"',
   ],
-  ['tasksAccess=owner', 'tasksAccess is no assumption any more: it is always owner; leave it out'],
+  ['tasksAccess=owner', 'tasksAccess is no longer an assumption: it is always owner; leave it out'],
 ])('%s is refused', (text, message) => {
   expect(parseAssumption(text)).toEqual({ kind: 'mistake', message });
 });

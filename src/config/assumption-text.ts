@@ -43,7 +43,7 @@ export function permittedAnswers(name: AssumptionName): string {
 
 export function unknownAssumption(name: string): string {
   if (Object.hasOwn(formerAssumptions, name))
-    return `${name} is no assumption any more: it is always ${formerAssumptions[name]}; leave it out`;
+    return `${name} is no longer an assumption: it is always ${formerAssumptions[name]}; leave it out`;
   return `no assumption is named "${name}"; \`smstwin assumptions\` lists them`;
 }
 

@@ -113,7 +113,7 @@ const kindSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('lost_response') }).describe('accepted, then closed'),
   z.strictObject({ kind: z.literal('hang') }).describe('accepted, never answered'),
   z.strictObject({ kind: z.literal('truncate') }).describe('half of the reply'),
-  z.strictObject({ kind: z.literal('malformed') }).describe('a reply that is no valid JSON'),
+  z.strictObject({ kind: z.literal('malformed') }).describe('a reply that is not valid JSON'),
 ]);
 
 export const faultInputSchema = z.strictObject({

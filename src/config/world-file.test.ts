@@ -66,7 +66,7 @@ test('an assumptions file may still state a fact that was an assumption, but no 
   expect(await readAssumptionsFile(path)).toEqual({ quotaRefund: 'yes' });
   const other = file('other.json', '{"numberMinDigits":8}');
   expect(await mistakes(readAssumptionsFile(other))).toEqual([
-    'other.json: numberMinDigits: numberMinDigits is no assumption any more: it is always 2; leave it out',
+    'other.json: numberMinDigits: numberMinDigits is no longer an assumption: it is always 2; leave it out',
   ]);
 });
 

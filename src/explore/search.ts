@@ -162,7 +162,7 @@ class Search {
     for (const point of run.trace) this.#points.add(pointKey(point));
   }
 
-  /** A failure is run again alone: what only happens beside other runs is no finding. */
+  /** A failure is run again alone: what only happens beside other runs is not a finding. */
   async #explain(run: Run, learned: Learned): Promise<void> {
     const kind = kindOfRun(run);
     if (kind === undefined || this.#isKnown(run.schedule, kind)) return;

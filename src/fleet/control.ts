@@ -183,7 +183,7 @@ export class FleetControl implements ControlAnswers {
       this.#counts = new Map(
         await Promise.all(
           shards.map(async (shard): Promise<[Shard, number]> => {
-            // A shard that starts again is no place for a new world.
+            // A shard that starts again is not a place for a new world.
             if (shard.state !== 'ready') return [shard, Number.POSITIVE_INFINITY];
             await routes.readShard(shard);
             const { path } = routeOf('simulator.state');

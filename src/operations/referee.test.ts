@@ -291,7 +291,7 @@ test.each(['hyperexpress', 'node'] as const)(
   },
 );
 
-test('CLIENT-1 a request that came before a delayed 429 had left is no retry of it', () => {
+test('CLIENT-1 a request that came before a delayed 429 had left is not a retry of it', () => {
   const simulator = simulatorWith();
   sendBy(simulator, 0, { request_id: 'first', message: 'One' });
   simulator.faults.add({ when: { nth: [1] }, fault: { kind: 'delay', ms: 3_000 } });

@@ -16,7 +16,7 @@ export const polling: Judges = {
 };
 
 const pollMs = 15_000;
-/** A read that comes this long after the one before it looks something up again, and is no poll. */
+/** A read that comes this long after the one before it looks something up again, and is not a poll. */
 const lookUpMs = 3_600_000;
 
 /** One request after another for the same; what was refused or not seen was no poll. */

@@ -137,7 +137,7 @@ class Reader {
     return true;
   }
 
-  /** The next character that is no space. */
+  /** The next character that is not a space. */
   #next(): number {
     this.at = afterSpace(this.#text, this.at);
     return this.#text.charCodeAt(this.at);

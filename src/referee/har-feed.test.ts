@@ -145,7 +145,7 @@ test.each([
   expect(JSON.stringify(exchanges)).not.toContain(key);
 });
 
-test('CLIENT-1 a request that was sent before the 429 came is no retry of it', () => {
+test('CLIENT-1 a request that was sent before the 429 came is not a retry of it', () => {
   const slow = { at: '2026-01-01T00:00:00Z', time: 1_500, response: refused };
   expect(brokenBy(slow, { at: '2026-01-01T00:00:01Z' })).toEqual([]);
 });

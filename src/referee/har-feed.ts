@@ -106,7 +106,7 @@ function locatedIn(text: string): readonly Located[] | undefined {
   return isWhole ? located : undefined;
 }
 
-/** The file with what it may lack. Says what is wrong with a file that is no HAR file. */
+/** The file with what it may lack. Says what is wrong with a file that is not a HAR file. */
 function usualHar(text: string, name: string): string {
   let value: unknown;
   try {
@@ -158,7 +158,7 @@ interface Read {
   readonly keys: Map<string, string>;
 }
 
-/** Undefined if the entry lacks something, or is no entry. */
+/** Undefined if the entry lacks something, or is not an entry. */
 function locate(entry: EntryTexts, { addresses, keys }: Read): Located | undefined {
   const { url: address = '', requestHeaders = '', responseHeaders = '' } = entry;
   const target = stringIn(address);
@@ -250,7 +250,7 @@ export function textOf(content: z.output<typeof textSchema>): string {
   return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text;
 }
 
-/** Undefined if the text is no string. */
+/** Undefined if the text is not a string. */
 function bodyIn(json = '""', encoding?: string): string | undefined {
   const text = stringIn(json);
   return text === undefined || encoding === undefined

@@ -248,7 +248,7 @@ test('CLIENT-7 the same message under its id after a day is sent again', () => {
   expect(verdicts(told).broken).toEqual([]);
 });
 
-test('CLIENT-8 what was put right is no repetition', () => {
+test('CLIENT-8 what was put right is not a repetition', () => {
   const refused = send(0, { id: 'a', status: 403 });
   expect(verdicts([refused, send(9_000, { id: 'a' })]).broken).toEqual([]);
 });
@@ -529,7 +529,7 @@ test('CLIENT-2 in a part, another message under a known id may be a correction',
   expect(verdicts(lines, { isPartial: true }).of('CLIENT-2').findings).toEqual([]);
 });
 
-test('CLIENT-9 a caller that had an account is no stranger whose retry another key makes', () => {
+test('CLIENT-9 a caller that had an account is not a stranger whose retry another key makes', () => {
   const unknown = { ...send(0, { id: 'a', status: 401 }), accountId: undefined, caller: 'one' };
   const lost = { ...send(1_000, { id: 'a', lost: true, status: 503 }), caller: 'one' };
   const { broken } = verdicts([unknown, lost, send(2_000, { id: 'a', account: 'two' })]);
@@ -577,7 +577,7 @@ test.each([
   ['a 429', { status: 429, after: 1 }],
   ['a 503 device_inactive', inactive],
   ['a 400', { status: 400 }],
-])('CLIENT-3 a new id after %s that was seen is no mistake', (_, refusal) => {
+])('CLIENT-3 a new id after %s that was seen is not a mistake', (_, refusal) => {
   const lines = [send(0, { id: 'a', ...refusal }), send(9_000, { id: 'b' })];
   const named = verdicts(lines, { reports: bothIds, isStrict: true });
   expect(named.broken.filter((id) => id !== 'CLIENT-15')).toEqual([]);
@@ -586,7 +586,7 @@ test.each([
   expect(verdicts(unseen, { reports: bothIds }).broken).toContain('CLIENT-3');
 });
 
-test('CLIENT-3 a 503 that is no documented refusal may have queued the message', () => {
+test('CLIENT-3 a 503 that is not a documented refusal may have queued the message', () => {
   const lines = [send(0, { id: 'a', status: 503 }), send(9_000, { id: 'b' })];
   expect(verdicts(lines).broken).toEqual(['CLIENT-3']);
 });

@@ -101,7 +101,7 @@ export class KeyRing {
 
   /** Accepts another text for a key until it is dropped: for replaying a recorded run. */
   alias(alias: string, key: ApiKey): void {
-    assert(!this.has(alias), 'an alias is no key');
+    assert(!this.has(alias), 'an alias is not a key');
     this.#byHeader.set(headerOf(alias), key);
   }
 

@@ -156,7 +156,7 @@ test.each([
   },
 );
 
-test('SEND-1 nullFields absent: null under either name of the sender is no sender', () => {
+test('SEND-1 nullFields absent: null under either name of the sender is not a sender', () => {
   const under = (fields: Fields) =>
     validate({ from: undefined, ...fields }, { nullFields: 'absent' });
   const missing = under({});

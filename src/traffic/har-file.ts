@@ -1,7 +1,7 @@
 /**
  * The exchanges of a HAR 1.2 file, entry by entry, as browsers and proxies write them: Chromium may
  * leave out credentials and bodies, Playwright writes -1 where no reply came, mitmproxy encodes
- * bodies that are no text.
+ * bodies that are not text.
  */
 import { CommandError } from '../commands/command-error.ts';
 import type { TrafficExchange } from '../commands/recorded-traffic.ts';
@@ -54,7 +54,7 @@ function exchangeOf(text: string, number: number, path: string): TrafficExchange
   try {
     value = JSON.parse(text);
   } catch {
-    throw new CommandError(2, `${path}: entry ${number} is no JSON`);
+    throw new CommandError(2, `${path}: entry ${number} is not JSON`);
   }
   const reading = entrySchema.safeParse(value);
   if (!reading.success) {

@@ -303,7 +303,7 @@ test('a file that cannot be written costs one line, and no traffic', async () =>
 
 test('a file of somebody else is refused and left as it is', async () => {
   await expect(record('http://127.0.0.1:9', { out: import.meta.filename })).rejects.toThrow(
-    /record\.test\.ts: no recording of smstwin; name another --out$/,
+    /record\.test\.ts: not a recording of smstwin; name another --out$/,
   );
 });
 

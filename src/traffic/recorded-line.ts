@@ -18,7 +18,7 @@ export interface RecordedLine {
   readonly failure?: string;
 }
 
-/** Bodies are decoded text; a body that is no text, or too long, is left out. */
+/** Bodies are decoded text; a body that is not text, or too long, is left out. */
 export interface RecordedBody {
   readonly body?: string;
   /** The bytes of a body that was left out. */

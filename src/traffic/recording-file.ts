@@ -151,5 +151,5 @@ function checkOwn(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   const isOther = found !== undefined && (!found.isFile() || found.size > 0);
   if (isOther && !isRecording(path))
-    throw new CommandError(2, `${path}: no recording of smstwin; name another --out`);
+    throw new CommandError(2, `${path}: not a recording of smstwin; name another --out`);
 }

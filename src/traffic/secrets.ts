@@ -36,7 +36,7 @@ export function saltOf(out: string): string {
   } catch (error) {
     throw refusal(file, error);
   }
-  throw new CommandError(2, `${file}: no salt of smstwin; name another --out`);
+  throw new CommandError(2, `${file}: not a salt of smstwin; name another --out`);
 }
 
 function refusal(file: string, error: unknown): CommandError {

@@ -432,7 +432,7 @@ pageTest(
 );
 
 pageTest(
-  'an address that is no percent-encoded text shows a message that is not there',
+  'an address that is not percent-encoded text shows a message that is not there',
   { mayLog: /status of 404/ },
   async ({ page, controlUrl }) => {
     await page.goto(`${controlUrl}/#/messages/%`);

@@ -311,5 +311,5 @@ pageTest('a finding of explore is opened', {}, async ({ page, controlUrl }) => {
   await seen(steps.nth(0).getByText('fault: lost_response'));
   await seen(steps.nth(2).getByText('sent_twice: the message was accepted twice'));
   await file.setInputFiles({ ...upload, buffer: text({}) });
-  await seen(page.getByRole('alert').getByText('finding-1.json is no finding'));
+  await seen(page.getByRole('alert').getByText('finding-1.json is not a finding'));
 });

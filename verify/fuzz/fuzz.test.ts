@@ -98,7 +98,7 @@ test.each<[string, RawReply, Partial<Expectation>]>([
   ['502', { status: 502, headers: json, body: '{}' }, {}],
   ['503 that no SIM explains', { status: 503, headers: json, body: '{}' }, {}],
   ['503 of the control port', { status: 503, headers: json, body: '{}' }, { port: 'control' }],
-  ['200 that is no JSON', { status: 200, headers: json, body: '{' }, {}],
+  ['200 that is not JSON', { status: 200, headers: json, body: '{' }, {}],
   ['200 of another type', { status: 200, headers: {}, body: '{}' }, {}],
   ["the native parser's page for a whole request", html, {}],
   ["the native parser's page on the other transport", html, { isWhole: false, transport: 'node' }],

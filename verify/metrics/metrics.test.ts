@@ -199,7 +199,7 @@ test('SIMs are counted by state, those of the pool included', async () => {
   });
 });
 
-/** Sends bytes that are no request, and waits for the end of the connection. */
+/** Sends bytes that are not a request, and waits for the end of the connection. */
 function sendRaw(url: string, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url);

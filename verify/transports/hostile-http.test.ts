@@ -177,7 +177,7 @@ both('a client that closes, and sends a byte too many, gets its reply', async (k
   expect(seen).toEqual(['/p', '/p', '/p']);
 });
 
-test('node: bytes that are no request, behind requests, are refused after their replies', async () => {
+test('node: bytes that are not a request, behind requests, are refused after their replies', async () => {
   const { port, seen } = await startSeeing('node');
   const socket = await dial(port);
   await socket.write(`${post('{}')}${get('/a')}nonsense\r\n\r\n${get('/inner')}`);

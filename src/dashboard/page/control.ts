@@ -93,7 +93,7 @@ export async function call<Name extends OperationName>(
   throw new ControlError(status, error?.message ?? `status ${status}`, error?.path);
 }
 
-/** A journal is no JSON. */
+/** A journal is not JSON. */
 function parsed(text: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text);

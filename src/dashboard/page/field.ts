@@ -174,7 +174,7 @@ function readPair(line: string): readonly [string, string] {
   return [name.trim(), value.join(':').trim()];
 }
 
-/** Text that is no JSON is the value itself. */
+/** Text that is not JSON is the value itself. */
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text);

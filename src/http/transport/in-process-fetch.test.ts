@@ -242,7 +242,7 @@ const rows: readonly [string, Ask, FaultInput[]?, SettingsInput?][] = [
   ],
   ['an aborted signal', send({ signal: AbortSignal.abort() })],
   ['an aborted signal with its reason', send({ signal: AbortSignal.abort(new RangeError('why')) })],
-  ['a reason that is no error', send({ signal: AbortSignal.abort('why') })],
+  ['a reason that is not an error', send({ signal: AbortSignal.abort('why') })],
   [
     'a timeout during a delay',
     (...given) => send({ signal: AbortSignal.timeout(300) })(...given),

@@ -9,7 +9,7 @@ export interface Reply {
   /** The text of `Retry-After`. */
   readonly retryAfter: string | null;
   readonly json: Readonly<Record<string, unknown>>;
-  /** False for an error page that is no JSON. */
+  /** False for an error page that is not JSON. */
   readonly isWhole: boolean;
   /** A 503 `device_inactive`. */
   readonly isInactive: boolean;

@@ -123,7 +123,7 @@ export const wrongContents: readonly NodeClient[] = [
       { meets: ['delay'] },
     ],
     'unreadable-reply-is-failure': [
-      'reports a message as failed when its reply is no JSON',
+      'reports a message as failed when its reply is not JSON',
       byKy(0),
       { meets: ['malformed'] },
     ],

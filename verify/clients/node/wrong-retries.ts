@@ -236,7 +236,7 @@ export const wrongRetries: readonly NodeClient[] = [
       byUndici({ methods: ['POST'] }, { body: withoutId }),
     ],
     'p-retry-resends-what-it-cannot-read': [
-      'repeats a send whose reply is no JSON, without a request_id',
+      'repeats a send whose reply is not JSON, without a request_id',
       byPRetry({}, { body: withoutId }),
       { meets: ['malformed'] },
     ],

@@ -17,7 +17,7 @@ export function FindingFile() {
     try {
       finding.value = findingIn(await file.text());
     } catch {
-      problem.value = `${file.name} is no finding: expected a finding-N.json of smstwin explore.`;
+      problem.value = `${file.name} is not a finding: expected a finding-N.json of smstwin explore.`;
     }
   };
   return (

@@ -86,7 +86,7 @@ function Input(props: InputProps) {
   const input = (
     <input
       {...shared}
-      // Not `number`: for text that is no number, the browser would return an empty text.
+      // Not `number`: for text that is not a number, the browser would return an empty text.
       type={field.kind === 'phone' ? 'tel' : 'text'}
       {...(field.kind === 'number' && { inputmode: 'decimal' as const })}
       {...(suggested.length > 0 && { list: `${id}-list` })}
