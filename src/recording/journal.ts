@@ -11,7 +11,7 @@ import { type EndedEntry, type Entry, entryIn } from './journal-entry.ts';
 import { headerOf, type JournalHeader } from './journal-header.ts';
 import type { RecordedRun } from './journal-lines.ts';
 import { RecordedExchange } from './recorded-exchange.ts';
-import { requestLine } from './request-line.ts';
+import { requestLine, valueIn } from './request-line.ts';
 
 /** The bound of a run in memory. */
 export const rememberedInputs = 10_000;
@@ -110,6 +110,6 @@ export class MemoryJournal implements Journal {
 function* entriesIn(inputs: readonly (Entry | RecordedExchange)[]): Generator<Entry> {
   for (const input of inputs) {
     if (!(input instanceof RecordedExchange)) yield input;
-    else yield entryIn(JSON.parse(requestLine(input).toString('utf8'))) as Entry;
+    else yield entryIn(valueIn(requestLine(input).toString('utf8').trimEnd())) as Entry;
   }
 }

@@ -313,3 +313,71 @@ pageTest('a finding of explore is opened', {}, async ({ page, controlUrl }) => {
   await file.setInputFiles({ ...upload, buffer: text({}) });
   await seen(page.getByRole('alert').getByText('finding-1.json is not a finding'));
 });
+
+pageTest(
+  'six questions of somebody new are answered from Home, by what is seen',
+  { settings: { limits: { send: 5 } } },
+  async ({ page, controlUrl, simulator, send }) => {
+    simulator.faults.add({ when: { nth: [3] }, fault: { kind: 'lost_response' } });
+    for (const n of [1, 2, 3, 3]) send({ request_id: `order-${n}` });
+    send({ to: '+12025550164', request_id: 'order-4' });
+    for (const wait of ['3s', '0s']) {
+      send({ request_id: 'order-5' });
+      simulator.clock.advance(wait);
+    }
+    const go = (name: string | RegExp) => page.getByRole('link', { name }).first().click();
+    const home = () => go('smstwin');
+    await page.goto(controlUrl);
+
+    // How do I point my Python client at this?
+    await page.getByRole('combobox', { name: 'Language' }).selectOption('Python');
+    await seen(page.getByText(`BASE_URL = "${simulator.baseUrl}"`));
+
+    // Which request did my client send too early, and by how much?
+    await go(/findings? of the referee$/);
+    const early = page.getByRole('region', { name: 'CLIENT-1', exact: true });
+    await seen(early.getByText('the retry arrived 57.0 s before'));
+    await early.getByRole('link').last().click();
+    await seen(page.getByText('waited 3 s of 1 min: 57 s too early'));
+
+    // When does the next send pass?
+    await home();
+    await go('Limits');
+    await seen(page.getByText('429 until 2026-01-01 00:01:00.000'));
+
+    // What did the fault on my third send do, and did my client recover?
+    await home();
+    await go(/^\d+ requests$/);
+    await page.getByRole('row').filter({ hasText: 'reply lost' }).getByRole('link').click();
+    const trace = page.getByRole('complementary').getByRole('list', { name: 'Timeline' });
+    await seen(trace.getByText('The client did not see this reply.'));
+    await seen(trace.getByRole('listitem').filter({ hasText: 'replay 4' }).getByText('200'));
+
+    // What changed when I advanced a day?
+    await home();
+    await go('Clock');
+    await page.getByRole('button', { name: 'Advance 24h' }).click();
+    await seen(page.getByRole('status').getByText(/timers fired: 3 delivered, 1 sending\.$/));
+
+    // Why is the message to +12025550164 not delivered?
+    await home();
+    await go(/^sending 1/);
+    await page.getByRole('row').filter({ hasText: '+12025550164' }).getByRole('link').click();
+    await seen(page.getByText('The recipient +12025550164 is scripted: its messages stay sending'));
+  },
+);
+
+pageTest(
+  'a fork is compared with its origin',
+  {},
+  async ({ page, controlUrl, simulator, send }) => {
+    const { message_id: id } = JSON.parse(send());
+    simulator.worlds.fork('default', { name: 'retry' });
+    simulator.messages.fail(id);
+    await page.goto(`${controlUrl}/#/worlds`);
+    await page.getByRole('combobox', { name: 'Compare with' }).selectOption('retry');
+    const differing = page.getByRole('row').filter({ hasText: `${id.slice(0, 8)} to` });
+    await seen(differing.filter({ hasText: 'status' }).getByRole('cell', { name: 'failed' }));
+    expect(page.url()).toContain('with=');
+  },
+);

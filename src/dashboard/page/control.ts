@@ -70,17 +70,31 @@ async function readText(address: string): Promise<{ status: number; text: string
 
 type Input = Readonly<Record<string, unknown>>;
 
+type Arguments<Name extends OperationName> = [
+  ...OperationTable[Name]['id'],
+  input?: Input | undefined,
+];
+
 /** Calls an operation: with the id in its path, if it has one, and its input. */
-export async function call<Name extends OperationName>(
+export function call<Name extends OperationName>(
   name: Name,
-  ...args: [...OperationTable[Name]['id'], input?: Input]
+  ...args: Arguments<Name>
+): Promise<Reply<Name>> {
+  return callIn(worldPrefix, name, ...args);
+}
+
+/** The same in another world. */
+export async function callIn<Name extends OperationName>(
+  prefix: string,
+  name: Name,
+  ...args: Arguments<Name>
 ): Promise<Reply<Name>> {
   const [first, second] = args as readonly unknown[];
   const hasId = typeof first === 'string' || typeof first === 'number';
   const id = hasId ? String(first) : '';
   const input = (hasId ? second : first) as Input | undefined;
   const { verb, path: own } = routeOf(name, id);
-  const path = `${worldPrefix}${own}`;
+  const path = `${prefix}${own}`;
   const isQuery = verb === 'GET' || verb === 'DELETE';
   const address = isQuery ? `${path}${queryText(input ?? {})}` : path;
   const { status, text } =

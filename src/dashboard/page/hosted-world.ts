@@ -13,7 +13,11 @@ export function prefixIn(path: string): string {
 /** The id of the shown world. */
 export const shownWorld = worldPrefix.slice(3) || 'default';
 
+export function prefixOf(worldId: string): string {
+  return worldId === 'default' ? '' : `/w/${worldId}`;
+}
+
 /** The address of another world's dashboard: the same page, unless another is given. */
 export function pageOf(worldId: string, hash = globalThis.location.hash): string {
-  return worldId === 'default' ? `/${hash}` : `/w/${worldId}/${hash}`;
+  return `${prefixOf(worldId)}/${hash}`;
 }

@@ -18,6 +18,7 @@ import {
 import { CodeText } from '../parts/code-text.tsx';
 import { List, Rows } from '../parts/list.tsx';
 import type { OperationName } from '../wire.ts';
+import { Compare } from './compare.tsx';
 
 function pageWith(...lists: readonly ListDeclaration[]) {
   return () => (
@@ -67,6 +68,7 @@ export function WorldsPage() {
   return (
     <div class="stack">
       <List of={worldList} link={link} onAct={leave} />
+      <Compare />
     </div>
   );
 }

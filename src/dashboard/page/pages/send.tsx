@@ -60,7 +60,8 @@ export function SendPage() {
   };
   return (
     <div class="columns">
-      <section class="card" aria-label="Message">
+      <section class="card" aria-labelledby="send-title">
+        <h2 id="send-title">A message</h2>
         <OperationForm
           operation="exchanges.perform"
           of={fields}
@@ -81,7 +82,8 @@ export function SendPage() {
           }}
         />
       </section>
-      <section class="card" aria-label="Exchange" aria-live="polite">
+      <section class="card" aria-labelledby="exchange-title" aria-live="polite">
+        <h2 id="exchange-title">Its exchange</h2>
         {exchange.value === undefined ? (
           <Empty title="The exchange appears here.">
             <p>Shows what was sent over the wire: headers, bodies and errors, without the key.</p>
