@@ -75,3 +75,15 @@ test.each([
   const why = othersIn({ log: exchanges, isExact: false } as never, { ...bucket, exchanges });
   expect(why !== undefined).toBe(isSo);
 });
+
+test.each([
+  [120, false],
+  [122, true],
+])('LIMIT-1 another client may explain a 429 after %i: %s', (passed, isSo) => {
+  const more = { method: 'POST', endpoint: 'send' };
+  const sent = Array.from({ length: passed }, (_, i) => exchange(70_000 + i * 20, 202, more));
+  const exchanges = [...sent, exchange(73_000, 429, more)];
+  const bucket = { name: 'send', limit: 120, isOfAddress: false, knownSince: 0, isExact: false };
+  const why = othersIn({ log: exchanges, isExact: false } as never, { ...bucket, exchanges });
+  expect(why !== undefined).toBe(isSo);
+});

@@ -126,8 +126,9 @@ export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
   if (bucket.name === 'tasks' && isPolledByOthers(bucket))
     return `a device that no other client polls${or}: a token that this run did not spend came back`;
   if (messages === 0) return undefined;
-  // A bucket that was once full and once nearly empty is not what another client makes of it.
-  if (least >= limit || (most >= limit && least < (limit * 2) / 3)) return undefined;
+  // A bucket that was once full and once nearly empty is not what another client makes of it. More
+  // than the limit pass where tokens come back steadily: then a slow flood may lack some.
+  if (least === limit || (most >= limit && least < (limit * 2) / 3)) return undefined;
   if (counts.length > 1 && counts.every((count) => count === counts[0])) return undefined;
   return `an account that no other client uses${or}: before a 429, ${counts.join(', then ')} requests passed in a minute`;
 }
