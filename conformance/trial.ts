@@ -333,7 +333,10 @@ function isExplained(refused: Exchange, log: readonly Exchange[]): boolean {
       one.sentAt > sentAt - 3 * minuteMs,
   );
   const limit = limitOf(endpoint as Endpoint);
-  return exchanges.some(isUncertain) || isWeighted({ exchanges, limit }, refused);
+  return (
+    exchanges.some(isUncertain) ||
+    isWeighted({ exchanges, limit }, { exchange: refused, isTooFew: true })
+  );
 }
 
 export interface Queued {

@@ -64,8 +64,14 @@ test('AUTH-6 a counter that weighs the minute before says nothing about whose re
   const flood = Array.from({ length: 120 }, (_, i) => at(20 + i / 100, 200));
   const refusal = at(100, 429);
   const early = [...flood, ...Array.from({ length: 80 }, (_, i) => at(90 + i / 100, 200))];
-  expect(isWeighted(bucket([...early, refusal], { limit: 120 }), refusal)).toBe(true);
-  expect(isWeighted(bucket([...flood, refusal], { limit: 120 }), refusal)).toBe(false);
+  const isExplained = (before: Exchange[], last: Exchange, isTooFew: boolean) =>
+    isWeighted(bucket([...before, last], { limit: 120 }), { exchange: last, isTooFew });
+  expect(isExplained(early, refusal, true)).toBe(true);
+  expect(isExplained(flood, refusal, true)).toBe(false);
+  // Two minutes after 60, it lets 121 pass within a minute; at once it never lets 240.
+  const late = [...flood.slice(0, 60), ...flood.slice(0, 60)].map((_, i) => at(50 + i * 0.4, 200));
+  expect(isExplained(late, at(99, 200), false)).toBe(true);
+  expect(isExplained([...flood, ...flood], at(22, 200), false)).toBe(false);
 });
 
 test('LIMIT-4 what was spent before the trace began may explain a refusal in its first minute', () => {

@@ -154,20 +154,21 @@ function mustPass(
 }
 
 /**
- * True if a counter that weighs the minute before explains the refusal, as some proxies have: it
+ * True if a counter that weighs the minute before explains the reply, as some proxies have: it
  * breaks LIMIT-1 to LIMIT-5, and says nothing about whose requests it counts.
  */
 export function isWeighted(
   { exchanges, limit }: Pick<Bucket, 'exchanges' | 'limit'>,
-  refused: Exchange,
+  { exchange: asked, isTooFew }: Pick<Unexplained, 'exchange' | 'isTooFew'>,
 ): boolean {
-  const earlier = exchanges.filter((one) => !isRefused(one) && one.sentAt <= refused.answeredAt);
-  return [refused.sentAt - clockDriftMs, refused.answeredAt + clockDriftMs].some((at) => {
+  const earlier = exchanges.filter((one) => !isRefused(one) && one.sentAt <= asked.answeredAt);
+  return [asked.sentAt - clockDriftMs, asked.answeredAt + clockDriftMs].some((at) => {
     const start = Math.floor(at / minuteMs) * minuteMs;
     const since = (from: number) => earlier.filter(({ answeredAt }) => answeredAt >= from).length;
     const now = since(start - clockDriftMs);
     const before = since(start - minuteMs - clockDriftMs) - now;
-    return now + before * (1 - (at - start) / minuteMs) + 2 > limit;
+    const weighed = now + before * (1 - (at - start) / minuteMs);
+    return isTooFew ? weighed + 2 > limit : weighed <= limit + 1;
   });
 }
 

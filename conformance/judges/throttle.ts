@@ -109,7 +109,7 @@ function limitOn(endpoint: Endpoint): Judge {
 const everyBucket: Judge = (trace, findings) => {
   for (const bucket of bucketsOf(trace)) {
     const found = unexplained(bucket);
-    if (found?.isTooFew === true && isWeighted(bucket, found.exchange))
+    if (found !== undefined && isWeighted(bucket, found))
       findings.lack('a limiter that counts each minute for itself');
     else judgeBucket(trace, bucket, findings);
   }
