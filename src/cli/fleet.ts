@@ -11,6 +11,7 @@ import {
   readFlags,
   withoutFlags,
 } from '../commands/flags.ts';
+import type { SettingsInput } from '../config/settings.ts';
 import { banner } from './banner.ts';
 import { portValue } from './flag-values.ts';
 import { stopSignal } from './process.ts';
@@ -21,6 +22,7 @@ interface FleetFlags {
   readonly shards: number;
   readonly shardTimeout: number;
   readonly statsPort?: number;
+  readonly wide?: boolean;
 }
 
 const mostShards = 64;
@@ -53,6 +55,7 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
       fallback: 10_000,
       shown: '10s',
     },
+    { flag: '--wide', about: 'the first world spans all shards, by account' },
     { flag: '--stats-port <port>', about: "port of HAProxy's page", parse: portValue },
   ]);
   addServeFlags(command);
@@ -81,6 +84,7 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     publicUrl: options.publicUrl,
     tls: options.tls,
     trustProxy: options.settings.trustProxy === true,
+    wide: flags.wide ? wideOf(options.settings) : undefined,
     journalDir: options.journalDir,
     shardTimeoutMs: flags.shardTimeout,
     statsPort: flags.statsPort,
@@ -101,4 +105,13 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   await started.stop();
   authority?.release();
   return 0;
+}
+
+/** Messages of several accounts share the polls of the pool if a poll takes few. */
+function wideOf({ assumptions, world, maxMessages }: SettingsInput) {
+  const asked = { ...world?.assumptions, ...assumptions };
+  return {
+    couplesPool: (asked.sendsPerPoll ?? 'all') !== 'all',
+    maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
+  };
 }

@@ -19,7 +19,7 @@ import { joinedEvents, joinedMetrics, passedReply } from './replies.ts';
 import type { Routes, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
 
-type Found = Parameters<ControlAnswers['answer']>[0];
+export type Found = Parameters<ControlAnswers['answer']>[0];
 
 /** What the fleet is made of. */
 export interface Parts {
@@ -271,7 +271,10 @@ export class FleetControl implements ControlAnswers {
 }
 
 /** The same request for a shard. `prefix`: that of its world. */
-export function askedOf(request: ControlRequest, prefix = ''): Asked {
+export function askedOf(
+  request: Pick<ControlRequest, 'method' | 'path' | 'query' | 'headers' | 'body'>,
+  prefix = '',
+): Asked {
   const { method, path, query, headers, body } = request;
   const passed = ['accept', 'content-type', 'last-event-id'].flatMap((name) => {
     const value = headers[name];
@@ -313,7 +316,7 @@ export function changedReply<T>(answer: Answer, change: (value: T) => unknown): 
 }
 
 /** The body as JSON; undefined if it is none: the shard says what is wrong. */
-export function jsonOf({ body }: ControlRequest): unknown {
+export function jsonOf({ body }: Pick<ControlRequest, 'body'>): unknown {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
   try {
     return text === '' ? {} : (JSON.parse(text) as unknown);

@@ -11,12 +11,13 @@ import { controlPort } from '../control/control-api.ts';
 import { nodeTransport } from '../http/transport/open-transport.ts';
 import type { Transport } from '../http/transport/transport.ts';
 import { urlOf } from '../ports.ts';
-import { FleetControl } from './control.ts';
+import { FleetControl, type Parts } from './control.ts';
 import { freePort } from './free-port.ts';
 import { Haproxy } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
 import { Routes } from './routes.ts';
 import { type Ready, Shard } from './shard.ts';
+import { Wide } from './wide.ts';
 
 export interface FleetOptions {
   readonly shards: number;
@@ -39,6 +40,14 @@ export interface FleetOptions {
   /** The certificate and its key, if the base URL is HTTPS. */
   readonly tls: TlsPair | undefined;
   readonly trustProxy: boolean;
+  /** The first world spans all shards. */
+  readonly wide:
+    | {
+        readonly couplesPool: boolean;
+        /** `--max-messages`, which the shards share. */
+        readonly maxMessages: number | undefined;
+      }
+    | undefined;
   readonly journalDir: string | undefined;
   readonly shardTimeoutMs: number;
   readonly statsPort: number | undefined;
@@ -108,7 +117,7 @@ export class Fleet {
       bind: `${host.includes(':') ? `[${host}]` : host}:${port}`,
       shards: this.#shards.map(({ address }) => address),
       tls: options.tls && `${options.tls.cert}\n${options.tls.key}\n`,
-      wide: false,
+      wide: options.wide !== undefined,
       trustProxy: options.trustProxy,
       shardTimeoutMs: options.shardTimeoutMs,
       statsPort: options.statsPort,
@@ -118,23 +127,35 @@ export class Fleet {
     await haproxy.start();
     const routes = new Routes(haproxy);
     await Promise.all(this.#shards.map((shard) => routes.readShard(shard)));
+    const parts: Parts = { shards: [first, ...others], routes, haproxy };
+    const stateFile = (name: string) =>
+      options.journalDir === undefined ? undefined : join(options.journalDir, name);
+    const wide =
+      options.wide &&
+      (await Wide.start(parts, {
+        couplesPool: options.wide.couplesPool,
+        ownersFile: stateFile('owners.json'),
+        intentFile: stateFile('intent.json'),
+        baseUrl,
+      }));
     for (const shard of this.#shards) {
       const held = { map: 'held' as const, key: shard.name };
       shard.onEnded = () => haproxy.change([{ ...held, value: '1' }]);
       shard.onAgain = async () => {
         await routes.readShard(shard);
-        await haproxy.change([{ ...held, value: undefined }]);
+        await wide?.resume(shard);
+        // A change that is under way releases all shards.
+        if (wide?.isHolding !== true) await haproxy.change([{ ...held, value: undefined }]);
       };
     }
     let controlUrl: string | undefined;
     if (control !== false) {
-      const answers = new FleetControl(
-        { shards: [first, ...others], routes, haproxy },
-        {
-          urlsFor: (asked) => this.#urlsFor(asked, baseUrl, port, controlUrl ?? ''),
-          onShutdown: options.onShutdown,
-        },
-      );
+      const answers = new FleetControl(parts, {
+        wide,
+        maxMessages: options.wide?.maxMessages,
+        urlsFor: (asked) => this.#urlsFor(asked, baseUrl, port, controlUrl ?? ''),
+        onShutdown: options.onShutdown,
+      });
       const service = controlPort({ ...control, token: control.token }, answers);
       this.#control = await nodeTransport(service, {
         onInternalError: (error) => options.notice(String(error)),
@@ -162,6 +183,7 @@ export class Fleet {
       notice,
       onLine,
     } = this.#options;
+    const most = this.#options.wide?.maxMessages;
     const started: Shard[] = [];
     let next = 0;
     // Each start keeps a core busy.
@@ -174,6 +196,7 @@ export class Fleet {
           // HAProxy overwrites `X-Forwarded-For`.
           ...['--trust-proxy', '--shard', `${index}/${count}`],
           ...(folder === undefined ? [] : ['--journal-dir', folder]),
+          ...(most === undefined ? [] : ['--max-messages', `${Math.ceil(most / count)}`]),
         ];
         started[index] = await Shard.start(
           {

@@ -43,7 +43,15 @@ export interface Launch {
 /** `resuming`: it listens, and the fleet brings it up to date. */
 export type ShardState = 'starting' | 'resuming' | 'ready' | 'silent' | 'stopped';
 
-export class ShardUnavailable extends Error {}
+export class ShardUnavailable extends Error {
+  /** True if the shard ended after it may have read the request. */
+  readonly mayHaveHappened: boolean;
+
+  constructor(message: string, mayHaveHappened = false) {
+    super(message);
+    this.mayHaveHappened = mayHaveHappened;
+  }
+}
 
 const startWithinMs = 600_000;
 const pauseMs = 10;
@@ -190,11 +198,8 @@ export class Shard {
         const mayRepeat = !error.isSent || asked.method === 'GET';
         if (mayRepeat && performance.now() < until && !this.#isStopping) await pause(pauseMs);
         else {
-          throw new ShardUnavailable(
-            error.isSent
-              ? `shard ${this.index} ended during this operation: it may have happened`
-              : this.#late,
-          );
+          const message = `shard ${this.index} ended during this operation: it may have happened`;
+          throw new ShardUnavailable(error.isSent ? message : this.#late, error.isSent);
         }
       }
     }

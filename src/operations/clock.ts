@@ -24,11 +24,16 @@ const modeSchema = z.strictObject({
     .max(largestRate)
     .exactOptional()
     .describe('Only with `scaled`. Default: the earlier rate.'),
+  since_ms: z
+    .int()
+    .min(0)
+    .exactOptional()
+    .describe('Real epoch milliseconds at which it is the present simulated time. Default: now.'),
 });
 type Mode = z.input<typeof modeSchema>;
 
 /** Exactly one of the three. */
-const advanceSchema = z
+export const advanceSchema = z
   .union(
     [
       z
@@ -85,11 +90,11 @@ export const clock = {
       if (typeof mode === 'object') return mode;
       return rate === undefined ? { mode } : { mode, rate };
     },
-    run: (live, { mode, rate }) => {
+    run: (live, { mode, rate, since_ms: sinceMs }) => {
       if (rate !== undefined && mode !== 'scaled') {
         throw new OperationRefused('invalid', 'rate needs a scaled clock', 'rate');
       }
-      live.wallClock.setMode(mode, rate);
+      live.wallClock.setMode(mode, rate, sinceMs);
       return published(live);
     },
   }),
@@ -139,7 +144,7 @@ function withUnit(how: Advance | string | number): AdvanceInput {
     : (how as AdvanceInput);
 }
 
-function targetOf(how: AdvanceInput, nowMs: number): number | 'idle' {
+export function targetOf(how: AdvanceInput, nowMs: number): number | 'idle' {
   if ('until_idle' in how) return 'idle';
   const path = 'by' in how ? 'by' : 'to';
   const targetMs = 'by' in how ? nowMs + durationMs(how.by, path) : timeMs(how.to, path);

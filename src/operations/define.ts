@@ -42,6 +42,11 @@ interface Described<Name extends string> {
   readonly scope: Scope;
   /** True if it concerns the whole server, and not one of its worlds. */
   readonly ofServer?: true;
+  /**
+   * True if each shard has its own where a world spans all shards of a fleet: one is then asked for
+   * by `?shard=N`.
+   */
+  readonly ofShard?: true;
   /** True if keys or worlds may be others afterwards: a fleet then routes anew. */
   readonly changesKeys?: true;
   readonly summary: string;

@@ -49,6 +49,7 @@ export const past = {
   at: defineOperation({
     name: 'past.at',
     http: 'GET /control/at',
+    ofShard: true,
     scope: 'local',
     summary:
       'What GET of the state, a message or a SIM would have answered at an earlier instant, rebuilt from the journal.',
@@ -67,6 +68,7 @@ export const past = {
   inputs: defineOperation({
     name: 'past.inputs',
     http: 'GET /control/journal/inputs',
+    ofShard: true,
     scope: 'local',
     summary:
       'The inputs of the run, newest first: the entries of the journal without their bodies.',

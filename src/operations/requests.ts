@@ -67,6 +67,7 @@ export const requests = {
   trace: defineOperation({
     name: 'requests.trace',
     http: 'GET /control/trace',
+    ofShard: true,
     scope: 'local',
     summary:
       'Everything that happened to one intent: its requests, faults, statuses, reads and findings, in order.',

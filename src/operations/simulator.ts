@@ -100,6 +100,7 @@ export const simulator = {
   journal: defineOperation({
     name: 'simulator.journal',
     http: 'GET /control/journal',
+    ofShard: true,
     scope: 'local',
     summary:
       'The run as NDJSON: seed and settings, then every input with its simulated time, since the checkpoint if the header names one. Without --journal, the inputs that memory keeps.',

@@ -53,6 +53,7 @@ export const snapshots = {
   take: defineOperation({
     name: 'snapshots.take',
     http: 'GET /control/snapshot',
+    ofShard: true,
     scope: 'local',
     summary: 'The whole state, without full keys.',
     output: snapshotSchema.meta({ id: 'Snapshot' }),
@@ -65,6 +66,7 @@ export const snapshots = {
     name: 'snapshots.restore',
     http: 'PUT /control/snapshot',
     changesKeys: true,
+    ofShard: true,
     scope: 'local',
     summary: 'Continues from a snapshot as if its simulator had never stopped.',
     input: inputSchema,

@@ -85,14 +85,16 @@ export class WallClock {
 
   /**
    * Changes the mode; virtual time continues from the present at the new rate. Without a function
-   * to follow, as after a restore in another process, a bound clock acts as a manual one.
+   * to follow, as after a restore in another process, a bound clock acts as a manual one. `sinceMs`:
+   * the real time at which it is the present; several processes so share one line of time.
    */
-  setMode(mode: ClockMode, rate: number | undefined): void {
+  setMode(mode: ClockMode, rate: number | undefined, sinceMs?: number): void {
     this.pump();
     this.#mode = mode === 'bound' && this.#boundTo === undefined ? 'manual' : mode;
     if (rate !== undefined) this.#rate = rate;
     this.#run();
     this.anchor();
+    if (sinceMs !== undefined) this.#anchorWallMs = sinceMs;
   }
 
   /**
