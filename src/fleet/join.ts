@@ -69,6 +69,14 @@ function joinLists(name: string, lists: readonly (readonly Json[])[], joining: J
   if (name === 'hits') {
     return (lists[0] ?? []).map((_, at) => lists.reduce((sum, list) => sum + Number(list[at]), 0));
   }
+  const alike = alikeIn(lists);
+  if (alike !== undefined) {
+    return alike.map((id, place) => {
+      const said = lists.map((list) => list[place] ?? null);
+      if (typeof id !== 'string') return joinValues('', said, joining);
+      return said[joining.shards.indexOf(joining.ownerOf(id))] ?? null;
+    });
+  }
   /** An item, or what each shard says of it. */
   const items: (Json | Map<number, Json>)[] = [];
   const known = new Map<string, Map<number, Json>>();
@@ -97,8 +105,22 @@ function joinLists(name: string, lists: readonly (readonly Json[])[], joining: J
       joining,
     );
   });
-  const time = times.find((field) => whole.some((item) => isTimed(item, field)));
+  const time = times.find((field) => whole.some((item) => hasField(item, field)));
   return time === undefined ? whole : whole.sort((one, other) => compare(one, other, time));
+}
+
+/** The accounts of a list of which each shard has all entries, in one order; null: of no account. */
+function alikeIn(lists: readonly (readonly Json[])[]): readonly Json[] | undefined {
+  const [first = [], ...others] = lists.map((list) =>
+    (list ?? []).map((item) =>
+      hasField(item, 'account_id') ? (item as Fields)['account_id'] : '',
+    ),
+  );
+  const isAlike = others.every(
+    (ids) => ids.length === first.length && ids.every((id, place) => id === first[place]),
+  );
+  const hasAccounts = first.some((id) => typeof id === 'string' && id !== '');
+  return isAlike && hasAccounts ? first.map((id) => id ?? null) : undefined;
 }
 
 /** Newest first, except the entries of a HAR file. */
@@ -109,7 +131,7 @@ function compare(one: Json, other: Json, time: string): number {
   return isLater === (time === harTime) ? 1 : -1;
 }
 
-function isTimed(item: Json, field: string): boolean {
+function hasField(item: Json, field: string): boolean {
   return typeof item === 'object' && item !== null && field in item;
 }
 

@@ -1,0 +1,249 @@
+/**
+ * Ends processes of a fleet in a flood of sends: shards and HAProxy by SIGKILL, and a shard is
+ * stopped for a while. Then no minute has more than 120 sends of an account, every acknowledged
+ * message exists once, and every retry with its id finds it.
+ * `npm run test:fleet-kills -- --kills 20 --wide 1`
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
+import { Rng } from '../../src/sim/rng.ts';
+import { Caller } from '../long/caller.ts';
+import { readFlags, runProgram, whole } from '../testkit/program-flags.ts';
+import { sendPaths } from '../testkit/request.ts';
+import { ServedProcess } from '../testkit/served-process.ts';
+import { wideWorld } from './differential.ts';
+
+export interface KillPlan {
+  readonly kills: number;
+  readonly seed: number;
+  readonly wide: boolean;
+  /** How long a shard is stopped at the end; 0: not at all. */
+  readonly stopMs: number;
+}
+
+export interface KillReport {
+  readonly acknowledged: number;
+  readonly throttled: number;
+  /** Sends whose connection ended without a reply; each was repeated. */
+  readonly cutOff: number;
+  readonly complaints: readonly string[];
+  readonly log: string;
+}
+
+interface Target {
+  readonly key: string;
+  readonly from: string;
+  readonly accountId: string;
+  readonly controlPath: string;
+}
+
+const targetCount = 12;
+const loopsPerTarget = 2;
+const limit = 120;
+const windowMs = 60_000;
+const throttledPauseMs = 40;
+
+export async function killInFlood(plan: KillPlan): Promise<KillReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-kills-'));
+  const world = join(folder, 'world.json');
+  writeFileSync(world, JSON.stringify(wideWorld));
+  const flags = ['--shards', '3', '--shard-timeout', '60s', '--journal-dir', join(folder, 'j')];
+  const more = plan.wide ? ['--wide', '--world', world] : [];
+  const served = await ServedProcess.startFleet(folder, [...flags, ...more]);
+  try {
+    return await new Flood(plan, served).run();
+  } finally {
+    await served.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+class Flood {
+  readonly #plan: KillPlan;
+  readonly #served: ServedProcess;
+  readonly #caller = new Caller();
+  readonly #chance: Rng;
+  readonly #bodies = new Map<string, { readonly target: Target; readonly body: string }>();
+  readonly #complaints: string[] = [];
+  #throttled = 0;
+  #cutOff = 0;
+  #isOver = false;
+
+  constructor(plan: KillPlan, served: ServedProcess) {
+    this.#plan = plan;
+    this.#served = served;
+    this.#chance = Rng.stream(plan.seed, 'fleet-kills');
+  }
+
+  async run(): Promise<KillReport> {
+    const targets = await this.#targets();
+    const loops = targets.flatMap((target, at) =>
+      Array.from({ length: loopsPerTarget }, (_, loop) => this.#sendOn(target, `${at}-${loop}`)),
+    );
+    for (let kill = 0; kill < this.#plan.kills; kill++) {
+      await sleep(300 + this.#chance.below(900));
+      await this.#kill(kill % 5 === 4 ? 'haproxy' : 'shard');
+    }
+    if (this.#plan.stopMs > 0) await this.#stopOne();
+    this.#isOver = true;
+    await Promise.all(loops);
+    await this.#healthy();
+    await this.#audit(targets);
+    this.#caller.leave();
+    return {
+      acknowledged: this.#bodies.size,
+      throttled: this.#throttled,
+      cutOff: this.#cutOff,
+      complaints: this.#complaints,
+      log: this.#served.errors,
+    };
+  }
+
+  async #targets(): Promise<readonly Target[]> {
+    if (this.#plan.wide) {
+      const { accounts, pool } = this.#served.ready;
+      return accounts.map(({ api_key: key, account_id: accountId, sims }) => {
+        return { key, accountId, from: sims[0]?.number ?? pool[0]?.number ?? '', controlPath: '' };
+      });
+    }
+    const targets: Target[] = [];
+    for (let n = 0; n < targetCount; n++) {
+      const world = await this.#control<ReadyNumbers & { world_id: string }>(
+        'POST',
+        '/control/worlds',
+        {},
+      );
+      const [account] = world.accounts;
+      targets.push({
+        key: account?.api_key ?? '',
+        accountId: account?.account_id ?? '',
+        from: account?.sims[0]?.number ?? '',
+        controlPath: `/w/${world.world_id}`,
+      });
+    }
+    return targets;
+  }
+
+  async #sendOn(target: Target, name: string): Promise<void> {
+    for (let n = 0; !this.#isOver; n++) {
+      for (;;) {
+        const answer = await this.#send(target, `${name}-${n}`);
+        if (answer === undefined) this.#cutOff++;
+        else if (answer.status === 429) {
+          this.#throttled++;
+          if (this.#isOver) return;
+          await sleep(throttledPauseMs);
+        } else {
+          const isAccepted = answer.status === 202 || answer.status === 200;
+          if (isAccepted) this.#bodies.set(`${name}-${n}`, { target, body: answer.body });
+          else this.#complaints.push(`${name}-${n} is answered ${answer.status} ${answer.body}`);
+          break;
+        }
+      }
+    }
+  }
+
+  #send({ key, from }: Target, requestId: string) {
+    const fields = { to: '+12025550123', from, message: 'Hi', request_id: requestId };
+    const call = { method: 'POST', path: sendPaths.send, key, body: JSON.stringify(fields) };
+    return this.#caller.call(this.#served.baseUrl, call);
+  }
+
+  async #kill(kind: 'shard' | 'haproxy'): Promise<void> {
+    await this.#healthy();
+    const pid = kind === 'shard' ? await this.#shardPid() : haproxyOf(this.#served.ready.pid);
+    process.kill(pid, 'SIGKILL');
+  }
+
+  async #stopOne(): Promise<void> {
+    await this.#healthy();
+    const pid = await this.#shardPid();
+    process.kill(pid, 'SIGSTOP');
+    await sleep(this.#plan.stopMs);
+    process.kill(pid, 'SIGCONT');
+    await this.#healthy();
+    if (!/shard \d does not answer/.test(this.#served.errors)) {
+      this.#complaints.push('the log does not name the shard that was stopped');
+    }
+  }
+
+  async #shardPid(): Promise<number> {
+    const { shards } = await this.#control<{ shards: { pid: number }[] }>('GET', '/control/health');
+    return shards[this.#chance.below(shards.length)]?.pid ?? 0;
+  }
+
+  async #healthy(): Promise<void> {
+    const path = '/control/health';
+    for (;;) {
+      const answer = await this.#caller.call(this.#served.controlUrl, { method: 'GET', path });
+      if (answer?.status === 200) return;
+      await sleep(50);
+    }
+  }
+
+  async #audit(targets: readonly Target[]): Promise<void> {
+    for (const target of targets) {
+      await this.#control('PATCH', `${target.controlPath}/control/limits`, { send: null });
+      const own = [...this.#bodies].filter(([, each]) => each.target === target);
+      const times: number[] = [];
+      for (const [id, { body }] of own) {
+        const again = await this.#send(target, id);
+        if (again?.status !== 200 || again.body !== body) {
+          this.#complaints.push(
+            `the retry of ${id} is ${again?.status} ${again?.body}, not ${body}`,
+          );
+        }
+        const message = JSON.parse(body) as { message_id: string; created_at: string };
+        await this.#control('GET', `${target.controlPath}/control/messages/${message.message_id}`);
+        times.push(Date.parse(message.created_at));
+      }
+      const path = `${target.controlPath}/control/accounts/${target.accountId}`;
+      const { messages } = await this.#control<{ messages: Record<string, number> }>('GET', path);
+      const held = Object.values(messages).reduce((sum, count) => sum + count, 0);
+      if (held !== own.length) this.#complaints.push(`${held} messages for ${own.length} sends`);
+      times.sort((one, other) => one - other);
+      for (const [at, time] of times.entries()) {
+        const before = times[at - limit];
+        if (before !== undefined && time - before < windowMs) {
+          this.#complaints.push(`${limit + 1} sends in ${time - before} ms`);
+        }
+      }
+    }
+  }
+
+  async #control<T>(method: string, path: string, body?: object): Promise<T> {
+    const call = { method, path, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const answer = await this.#caller.call(this.#served.controlUrl, call);
+    if (answer === undefined || answer.status >= 300) {
+      this.#complaints.push(`${method} ${path} is ${answer?.status} ${answer?.body}`);
+      return {} as T;
+    }
+    return JSON.parse(answer.body) as T;
+  }
+}
+
+/** The HAProxy of a fleet, which is a child of its process. */
+export function haproxyOf(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+  const own = children.find((each) => readFileSync(`/proc/${each}/comm`, 'utf8') === 'haproxy\n');
+  return Number(own);
+}
+
+async function main(argv: string[]): Promise<number> {
+  const flags = readFlags(argv, {
+    kills: whole(0, 10_000, 20),
+    seed: whole(0, 2 ** 31, 1),
+    wide: whole(0, 1, 0),
+    'stop-ms': whole(0, 600_000, 10_000),
+  });
+  const { 'stop-ms': stopMs, wide, ...plan } = flags;
+  const { log, ...report } = await killInFlood({ ...plan, stopMs, wide: wide === 1 });
+  process.stdout.write(`${log}${JSON.stringify({ ...flags, ...report }, null, 2)}\n`);
+  return report.complaints.length === 0 ? 0 : 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runProgram('test:fleet-kills', main);
