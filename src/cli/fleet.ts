@@ -1,8 +1,9 @@
 /**
  * `smstwin fleet`: several `serve` processes behind HAProxy, on one base URL and one control URL.
  */
+import { mkdirSync, readFileSync } from 'node:fs';
 import { UsageError } from '../commands/command-error.ts';
-import { duration, wholeNumber } from '../commands/flag-values.ts';
+import { duration, fileValue, isWebAddress, wholeNumber } from '../commands/flag-values.ts';
 import {
   addFlags,
   type CommandIo,
@@ -12,6 +13,7 @@ import {
   withoutFlags,
 } from '../commands/flags.ts';
 import type { SettingsInput } from '../config/settings.ts';
+import type { JoinedShard } from '../fleet/shard.ts';
 import { banner } from './banner.ts';
 import { portValue } from './flag-values.ts';
 import { stopSignal } from './process.ts';
@@ -23,6 +25,8 @@ interface FleetFlags {
   readonly shardTimeout: number;
   readonly statsPort?: number;
   readonly wide?: boolean;
+  readonly join?: string;
+  readonly printConfig?: string;
 }
 
 const mostShards = 64;
@@ -55,6 +59,17 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
       fallback: 10_000,
       shown: '10s',
     },
+    {
+      flag: '--join <file>',
+      about:
+        'a JSON list of {"base_url", "control_url"} of running `serve` processes, not --shards',
+      parse: fileValue,
+    },
+    {
+      flag: '--print-config <dir>',
+      about: "with --join: write HAProxy's configuration and maps here, and start nothing",
+      parse: fileValue,
+    },
     { flag: '--wide', about: 'the first world spans all shards, by account' },
     { flag: '--stats-port <port>', about: "port of HAProxy's page", parse: portValue },
   ]);
@@ -65,6 +80,11 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   if (options.journal !== undefined) {
     throw new UsageError('--journal records one process: use --journal-dir');
   }
+  const joins = flags.join === undefined ? undefined : readJoined(flags.join);
+  if (flags.printConfig !== undefined) {
+    if (joins === undefined) throw new UsageError('--print-config needs --join');
+    mkdirSync(flags.printConfig, { recursive: true });
+  }
   const env = withoutFlags(io.env);
   const { findHaproxy } = await import('../fleet/haproxy.ts');
   findHaproxy(env);
@@ -74,7 +94,9 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   const taker = newCommand('serve', '', io);
   addServeFlags(taker);
   const started = await Fleet.start({
-    shards: flags.shards,
+    shards: joins?.length ?? flags.shards,
+    join: joins,
+    printTo: flags.printConfig,
     program: { file: process.execPath, argv: [...process.execArgv, process.argv[1] ?? ''] },
     flags: passedOn(taker, command, argv, io.env, own),
     env,
@@ -92,6 +114,10 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     onLine: (line) => io.error(`${line}\n`),
     onShutdown: stop,
   });
+  if (flags.printConfig !== undefined) {
+    await started.stop();
+    return 0;
+  }
   const { ca } = options.tls ?? {};
   const authority = ca === undefined ? undefined : writeAuthority(ca, options.readyFile);
   const served = {
@@ -114,4 +140,16 @@ function wideOf({ assumptions, world, maxMessages }: SettingsInput) {
     couplesPool: (asked.sendsPerPoll ?? 'all') !== 'all',
     maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
   };
+}
+
+function readJoined(file: string): readonly JoinedShard[] {
+  const isUrl = (url: unknown) => typeof url === 'string' && isWebAddress(url);
+  try {
+    const list = JSON.parse(readFileSync(file, 'utf8')) as readonly JoinedShard[];
+    const isList = Array.isArray(list) && list.length > 0;
+    if (isList && list.every((one) => isUrl(one.base_url) && isUrl(one.control_url))) return list;
+  } catch {
+    // The line below says what was expected.
+  }
+  throw new UsageError(`--join ${file}: expected a JSON list of {"base_url", "control_url"}`);
 }

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { isLoopback } from '../commands/flag-values.ts';
 import type { TlsPair } from '../config/tls.ts';
 import { controlPort } from '../control/control-api.ts';
@@ -13,14 +13,18 @@ import type { Transport } from '../http/transport/transport.ts';
 import { urlOf } from '../ports.ts';
 import { FleetControl, type Parts } from './control.ts';
 import { freePort } from './free-port.ts';
-import { Haproxy } from './haproxy.ts';
+import { Haproxy, writeRouterFiles } from './haproxy.ts';
 import type { RouterPlan } from './haproxy-config.ts';
 import { Routes } from './routes.ts';
-import { type Ready, Shard } from './shard.ts';
+import { type JoinedShard, type Ready, Shard, type ShardOptions } from './shard.ts';
 import { Wide } from './wide.ts';
 
 export interface FleetOptions {
   readonly shards: number;
+  /** Shards that run elsewhere, in place of processes of this fleet. */
+  readonly join: readonly JoinedShard[] | undefined;
+  /** Writes HAProxy's files here, and starts nothing. */
+  readonly printTo: string | undefined;
   /** Starts `serve`, without its flags. */
   readonly program: { readonly file: string; readonly argv: readonly string[] };
   /** The flags of every shard. */
@@ -109,7 +113,9 @@ export class Fleet {
     const { host, control } = options;
     const port = await freePort(options.port, host);
     const baseUrl = options.publicUrl ?? urlOf(host, port, this.#scheme);
-    this.#shards = await this.#startShards(baseUrl);
+    this.#shards = await (options.join === undefined
+      ? this.#startShards(baseUrl)
+      : Promise.all(options.join.map((urls, at) => Shard.join(this.#optionsOf(at), urls))));
     const [first, ...others] = this.#shards;
     if (first === undefined) throw new Error('a fleet has a shard');
     const plan: RouterPlan = {
@@ -124,7 +130,7 @@ export class Fleet {
     };
     const haproxy = new Haproxy(plan, options.env, options.notice);
     this.#haproxy = haproxy;
-    await haproxy.start();
+    if (options.printTo === undefined) await haproxy.start();
     const routes = new Routes(haproxy);
     await Promise.all(this.#shards.map((shard) => routes.readShard(shard)));
     const parts: Parts = { shards: [first, ...others], routes, haproxy };
@@ -138,6 +144,11 @@ export class Fleet {
         intentFile: stateFile('intent.json'),
         baseUrl,
       }));
+    this.#ready = { ...first.ready, base_url: baseUrl, pid: process.pid };
+    if (options.printTo !== undefined) {
+      writeRouterFiles({ ...plan, folder: resolve(options.printTo) }, haproxy.maps);
+      return;
+    }
     for (const shard of this.#shards) {
       const held = { map: 'held' as const, key: shard.name };
       shard.onEnded = () => haproxy.change([{ ...held, value: '1' }]);
@@ -163,26 +174,12 @@ export class Fleet {
       });
       controlUrl = urlOf(control.host, await this.#control.listen(control.port, control.host));
     }
-    this.#ready = {
-      ...first.ready,
-      base_url: baseUrl,
-      control_url: (controlUrl ?? null) as string,
-      pid: process.pid,
-    };
+    this.#ready = { ...this.#ready, control_url: (controlUrl ?? null) as string };
     this.#watch(routes);
   }
 
   async #startShards(baseUrl: string): Promise<readonly Shard[]> {
-    const {
-      shards: count,
-      program,
-      flags,
-      env,
-      journalDir,
-      control,
-      notice,
-      onLine,
-    } = this.#options;
+    const { shards: count, program, flags, env, journalDir, onLine } = this.#options;
     const most = this.#options.wide?.maxMessages;
     const started: Shard[] = [];
     let next = 0;
@@ -198,21 +195,13 @@ export class Fleet {
           ...(folder === undefined ? [] : ['--journal-dir', folder]),
           ...(most === undefined ? [] : ['--max-messages', `${Math.ceil(most / count)}`]),
         ];
-        started[index] = await Shard.start(
-          {
-            index,
-            token: control === false ? undefined : control.token,
-            timeoutMs: this.#options.shardTimeoutMs,
-            notice,
-          },
-          {
-            file: program.file,
-            argv: [...program.argv, 'serve', ...flags, ...own],
-            env,
-            folder: this.#folder,
-            onLine: (line) => onLine(line.replace(/^smstwin: /, `smstwin: shard ${index}: `)),
-          },
-        );
+        started[index] = await Shard.start(this.#optionsOf(index), {
+          file: program.file,
+          argv: [...program.argv, 'serve', ...flags, ...own],
+          env,
+          folder: this.#folder,
+          onLine: (line) => onLine(line.replace(/^smstwin: /, `smstwin: shard ${index}: `)),
+        });
       }
     };
     const starts = Array.from({ length: Math.min(count, availableParallelism()) }, startSome);
@@ -220,6 +209,11 @@ export class Fleet {
     this.#shards = started.filter((shard) => shard !== undefined);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
     return started;
+  }
+
+  #optionsOf(index: number): ShardOptions {
+    const { control, shardTimeoutMs: timeoutMs, notice } = this.#options;
+    return { index, token: control === false ? undefined : control.token, timeoutMs, notice };
   }
 
   #watch(routes: Routes): void {

@@ -95,6 +95,7 @@ export class Haproxy {
       if (value === undefined) this.maps[map].delete(key);
       else this.maps[map].set(key, value);
     }
+    if (this.#child === undefined) return Promise.resolve();
     const done = this.#changing.then(() => this.#apply(news));
     this.#changing = done.catch(() => {});
     return done;

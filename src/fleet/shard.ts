@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { CommandError } from '../commands/command-error.ts';
+import { CommandError, UsageError } from '../commands/command-error.ts';
 import type { ReadyNumbers } from '../operations/ready-numbers.ts';
 import { routeOf } from '../operations/table.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
@@ -21,6 +21,9 @@ export interface Ready extends ReadyNumbers {
   readonly pid: number;
   readonly seed: number;
 }
+
+/** Where a shard listens that runs elsewhere. */
+export type JoinedShard = Pick<Ready, 'base_url' | 'control_url'>;
 
 export interface ShardOptions {
   readonly index: number;
@@ -98,10 +101,7 @@ export class Shard {
   }
 
   /** A process that runs elsewhere. */
-  static async join(
-    options: ShardOptions,
-    urls: { readonly base_url: string; readonly control_url: string },
-  ): Promise<Shard> {
+  static async join(options: ShardOptions, urls: JoinedShard): Promise<Shard> {
     const shard = new Shard(options, { ...urls, pid: 0, seed: 0, accounts: [], pool: [] });
     shard.#address = new URL(urls.base_url).host;
     const first = await shard.#read<Pick<Ready, 'accounts' | 'pool'>>(
@@ -109,6 +109,10 @@ export class Shard {
     );
     const { seed } = await shard.#read<Pick<Ready, 'seed'>>(routeOf('simulator.state').path);
     shard.#ready = { ...shard.#ready, ...first, ...urls, seed };
+    const answers = await shard.#read<{ clientIp: string }>(routeOf('assumptions.get').path);
+    if (answers.clientIp !== 'x_forwarded_for') {
+      throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
+    }
     shard.#state = 'ready';
     return shard;
   }

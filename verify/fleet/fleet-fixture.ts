@@ -96,3 +96,18 @@ function runtime(path: string, command: string): Promise<string> {
     socket.once('end', () => resolve(text));
   });
 }
+
+const accountCount = 12;
+
+export const wideWorld = {
+  accounts: Array.from({ length: accountCount }, (_, at) => ({
+    name: `account-${at}`,
+    keys: [{ name: 'one' }, { name: 'two' }],
+    sims: at % 3 === 2 ? [] : [{ number: numberOf(at) }],
+  })),
+  pool: [{ number: '+12025550190' }],
+};
+
+function numberOf(at: number): string {
+  return `+1202555010${at % 10}`.slice(0, 10) + String(10 + at).padStart(2, '0');
+}

@@ -2,13 +2,16 @@
  * Three shards behind HAProxy, with worlds that each live on one of them.
  */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
 import { bearer } from '../testkit/request.ts';
+import { ServedProcess } from '../testkit/served-process.ts';
 import { FleetFixture } from './fleet-fixture.ts';
 
 interface World extends ReadyNumbers {
@@ -116,12 +119,6 @@ test('health names each shard, metrics name the shard of each sample, events pas
 });
 
 test('without HAProxy, or with a port in use, one line says what to do', async () => {
-  const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-  const run = (flags: readonly string[], env: object = {}) =>
-    spawnSync(process.execPath, ['--import', 'tsx', program, 'fleet', ...flags], {
-      env: { ...process.env, ...env },
-      encoding: 'utf8',
-    });
   const none = run([], { PATH: '/nowhere' });
   expect([none.status, none.stderr.trim().split('\n').length]).toEqual([2, 1]);
   expect(none.stderr).toContain('install it');
@@ -153,3 +150,46 @@ test('HAProxy ends TLS; SIGTERM ends the fleet with code 0', async () => {
   expect(await own.served.ended).toEqual({ code: 0, signal: null });
   await own.stop();
 });
+
+test('servers that run elsewhere are joined, and HAProxy is configured for them', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'fleet-join-'));
+  const shards = await Promise.all(
+    [0, 1].map((at) => ServedProcess.start(folder, ['--trust-proxy', '--shard', `${at}/2`])),
+  );
+  const list = join(folder, 'shards.json');
+  writeFileSync(
+    list,
+    JSON.stringify(
+      shards.map(({ baseUrl, controlUrl }) => ({ base_url: baseUrl, control_url: controlUrl })),
+    ),
+  );
+  const own = await ServedProcess.startFleet(folder, ['--join', list]);
+  const worlds = await Promise.all(
+    [1, 2].map(async () => {
+      const made = await fetch(`${own.controlUrl}/control/worlds`, { method: 'POST' });
+      return (await made.json()) as World;
+    }),
+  );
+  for (const world of worlds) {
+    const headers = { authorization: bearer(keyOf(world)) };
+    expect((await fetch(`${own.baseUrl}${stats}`, { headers })).status).toBe(200);
+    expect(world.base_url).toBe(`${own.baseUrl}/w/${world.world_id}`);
+  }
+  await own.stop();
+  const printed = join(folder, 'haproxy');
+  const print = run(['--join', list, '--print-config', printed, '--port', '0']);
+  expect([print.status, print.stderr]).toEqual([0, '']);
+  const checked = spawnSync('haproxy', ['-c', '-f', join(printed, 'haproxy.cfg')]);
+  expect(checked.status).toBe(0);
+  expect(readFileSync(join(printed, 'worlds.map'), 'utf8').split('\n')).toHaveLength(3);
+  await Promise.all(shards.map((shard) => shard.stop()));
+  rmSync(folder, { recursive: true });
+});
+
+function run(flags: readonly string[], env: object = {}) {
+  const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  return spawnSync(process.execPath, ['--import', 'tsx', program, 'fleet', ...flags], {
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+  });
+}

@@ -2,30 +2,55 @@
  * Ends processes of a fleet in a flood of sends: shards and HAProxy by SIGKILL, and a shard is
  * stopped for a while. Then no minute has more than 120 sends of an account, every acknowledged
  * message exists once, and every retry with its id finds it.
- * `npm run test:fleet-kills -- --kills 20 --wide 1`
+ * `npm run test:fleet-kills`: SMSTWIN_KILLS of them, in narrow worlds and in a wide one.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
 import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
 import { Rng } from '../../src/sim/rng.ts';
 import { Caller } from '../long/caller.ts';
-import { readFlags, runProgram, whole } from '../testkit/program-flags.ts';
 import { sendPaths } from '../testkit/request.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
-import { wideWorld } from './differential.ts';
+import { wideWorld } from './fleet-fixture.ts';
 
-export interface KillPlan {
+const manyKills = Number(process.env['SMSTWIN_KILLS'] ?? 0);
+const plans = [
+  ...(manyKills === 0 ? [{ kills: 2, seed: 4, wide: false, stopMs: 0, shards: 2 }] : []),
+  ...(manyKills === 0
+    ? []
+    : [false, true].map((wide) => ({
+        kills: manyKills,
+        seed: 1,
+        wide,
+        stopMs: 10_000,
+        shards: 3,
+      }))),
+];
+
+test.each(plans)(
+  'processes that are killed in a flood lose and double nothing: %j',
+  async (plan) => {
+    const { log, ...report } = await killInFlood(plan);
+    if (manyKills > 0) process.stdout.write(`${log}${JSON.stringify({ ...plan, ...report })}\n`);
+    expect(report.complaints).toEqual([]);
+    expect(report.acknowledged).toBeGreaterThan(100);
+  },
+  3_600_000,
+);
+
+interface KillPlan {
   readonly kills: number;
   readonly seed: number;
   readonly wide: boolean;
+  readonly shards: number;
   /** How long a shard is stopped at the end; 0: not at all. */
   readonly stopMs: number;
 }
 
-export interface KillReport {
+interface KillReport {
   readonly acknowledged: number;
   readonly throttled: number;
   /** Sends whose connection ended without a reply; each was repeated. */
@@ -47,11 +72,18 @@ const limit = 120;
 const windowMs = 60_000;
 const throttledPauseMs = 40;
 
-export async function killInFlood(plan: KillPlan): Promise<KillReport> {
+async function killInFlood(plan: KillPlan): Promise<KillReport> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-kills-'));
   const world = join(folder, 'world.json');
   writeFileSync(world, JSON.stringify(wideWorld));
-  const flags = ['--shards', '3', '--shard-timeout', '60s', '--journal-dir', join(folder, 'j')];
+  const flags = [
+    '--shards',
+    `${plan.shards}`,
+    '--shard-timeout',
+    '60s',
+    '--journal-dir',
+    join(folder, 'j'),
+  ];
   const more = plan.wide ? ['--wide', '--world', world] : [];
   const served = await ServedProcess.startFleet(folder, [...flags, ...more]);
   try {
@@ -86,7 +118,7 @@ class Flood {
     );
     for (let kill = 0; kill < this.#plan.kills; kill++) {
       await sleep(300 + this.#chance.below(900));
-      await this.#kill(kill % 5 === 4 ? 'haproxy' : 'shard');
+      await this.#kill(kill % 5 === 1 ? 'haproxy' : 'shard');
     }
     if (this.#plan.stopMs > 0) await this.#stopOne();
     this.#isOver = true;
@@ -227,23 +259,8 @@ class Flood {
 }
 
 /** The HAProxy of a fleet, which is a child of its process. */
-export function haproxyOf(pid: number): number {
+function haproxyOf(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
   const own = children.find((each) => readFileSync(`/proc/${each}/comm`, 'utf8') === 'haproxy\n');
   return Number(own);
 }
-
-async function main(argv: string[]): Promise<number> {
-  const flags = readFlags(argv, {
-    kills: whole(0, 10_000, 20),
-    seed: whole(0, 2 ** 31, 1),
-    wide: whole(0, 1, 0),
-    'stop-ms': whole(0, 600_000, 10_000),
-  });
-  const { 'stop-ms': stopMs, wide, ...plan } = flags;
-  const { log, ...report } = await killInFlood({ ...plan, stopMs, wide: wide === 1 });
-  process.stdout.write(`${log}${JSON.stringify({ ...flags, ...report }, null, 2)}\n`);
-  return report.complaints.length === 0 ? 0 : 1;
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await runProgram('test:fleet-kills', main);
