@@ -34,7 +34,8 @@ const sound: Evidence = {
   messages: [found],
   admitted: Array.from({ length: 240 }, (_, index) => ({
     endpoint: 'send' as const,
-    account: 'alpha',
+    user: 'alpha',
+    passed: true,
     atMs: startMs + Math.floor(index / 120) * 60_000,
   })),
 };
@@ -45,7 +46,7 @@ test('a correct run has no complaint', () => {
 
 const message = (changes: object) => ({ messages: [{ ...found, ...changes }] });
 const admittedAt = (ms: number) =>
-  ({ endpoint: 'send', account: 'alpha', atMs: startMs + ms }) as const;
+  ({ endpoint: 'send', user: 'alpha', passed: true, atMs: startMs + ms }) as const;
 
 test.each<[string, Partial<Evidence>, string]>([
   ['lost', { messages: [] }, 'lost: soak 1'],
@@ -113,6 +114,6 @@ test('a 121st request within 60 s is over-admission; after exactly 60 s it is no
   const full = sound.admitted.slice(0, 120);
   expect(audit({ ...sound, admitted: [...full, admittedAt(60_000)] })).toEqual([]);
   expect(audit({ ...sound, admitted: [...full, admittedAt(59_999)] })).toEqual([
-    `over-admitted: send of alpha: 121 from ${at(0)} in 59999 ms`,
+    `over-admitted: send of alpha: 121 in the 60 s up to ${at(59_999)}`,
   ]);
 });

@@ -4,8 +4,9 @@
  * itself checks replays (SEND-4).
  * Rules: STATE-1 to STATE-5, SEND-3, LIMIT-1 to LIMIT-5.
  */
+import { type AuditEntry, audit as recount } from '../../bench/audit/recount.ts';
+import { limits } from '../../conformance/buckets.ts';
 import type { RecordedSend } from './ledger.ts';
-import { type LimitedEndpoint, limitsPerMinute } from './world.ts';
 
 export interface FoundMessage {
   readonly message_id: string;
@@ -18,19 +19,13 @@ export interface FoundMessage {
   readonly history: readonly { readonly status: string; readonly at: string }[];
 }
 
-/** A request to a limited endpoint that was answered 200 or 202. */
-export interface Admitted {
-  readonly endpoint: LimitedEndpoint;
-  readonly account: string;
-  readonly atMs: number;
-}
-
 export interface Evidence {
   readonly sends: readonly RecordedSend[];
   /** The ids of all messages in answers. */
   readonly messageIds: ReadonlySet<string>;
   readonly messages: readonly FoundMessage[];
-  readonly admitted: readonly Admitted[];
+  /** The requests to limited endpoints that were answered 200 or 202. */
+  readonly admitted: readonly AuditEntry[];
 }
 
 /** Returns every complaint; each begins with its kind. */
@@ -111,26 +106,13 @@ function auditEnds({ sends, messages }: Evidence): string[] {
     .map(({ message, status }) => `unfinished: ${message} is ${status}`);
 }
 
-const windowMs = 60_000;
-
 /** No window of 60 s exceeds the limit, per endpoint and account. */
-function auditLimits(admitted: readonly Admitted[]): string[] {
-  const complaints: string[] = [];
-  const times = new Map<string, number[]>();
-  for (const { endpoint, account, atMs } of admitted) {
-    const user = `${endpoint} of ${account}`;
-    const earlier = times.get(user) ?? [];
-    times.set(user, earlier);
-    earlier.push(atMs);
-    // The request `limit` places before must have left the window.
-    const limit = limitsPerMinute[endpoint];
-    const oldest = earlier[earlier.length - 1 - limit];
-    if (oldest !== undefined && atMs - oldest < windowMs) {
-      complaints.push(
-        `over-admitted: ${user}: ${limit + 1} from ${new Date(oldest).toISOString()} in ` +
-          `${atMs - oldest} ms`,
-      );
-    }
-  }
-  return complaints;
+function auditLimits(admitted: readonly AuditEntry[]): string[] {
+  return recount(admitted, limits).flatMap(({ firstBreaches }) =>
+    firstBreaches.map(
+      ({ endpoint, user, atMs, passedBefore }) =>
+        `over-admitted: ${endpoint} of ${user}: ${passedBefore + 1} in the 60 s up to ` +
+        new Date(atMs).toISOString(),
+    ),
+  );
 }

@@ -3,8 +3,8 @@
  * writes them. A record starts at the first reset; earlier lines are the warm-up.
  */
 import { readFileSync } from 'node:fs';
-import type { Admitted } from './audit.ts';
-import { limitedEndpoint } from './world.ts';
+import type { AuditEntry } from '../../bench/audit/recount.ts';
+import { endpointOf } from '../../conformance/buckets.ts';
 
 interface Line {
   readonly at: string;
@@ -17,8 +17,8 @@ interface Line {
 export function admittedIn(
   journals: readonly string[],
   accounts: ReadonlyMap<string, string>,
-): Admitted[] {
-  const admitted: Admitted[] = [];
+): AuditEntry[] {
+  const admitted: AuditEntry[] = [];
   for (const journal of journals) {
     const lines = readFileSync(journal, 'utf8').trimEnd().split('\n').slice(1);
     let counts = false;
@@ -35,8 +35,8 @@ export function admittedIn(
 
 function admittedBy({ at, request, reply }: Line, accounts: ReadonlyMap<string, string>) {
   if (reply?.status !== 200 && reply?.status !== 202) return [];
-  const account = accounts.get(request?.key_id ?? '');
-  const endpoint = limitedEndpoint(request?.path ?? '');
-  if (account === undefined || endpoint === undefined) return [];
-  return [{ endpoint, account, atMs: Date.parse(at) }];
+  const user = accounts.get(request?.key_id ?? '');
+  const endpoint = endpointOf(request?.path ?? '');
+  if (user === undefined || endpoint === undefined) return [];
+  return [{ endpoint, user, atMs: Date.parse(at), passed: true }];
 }

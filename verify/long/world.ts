@@ -1,7 +1,6 @@
 /**
  * The world of the soak and its callers: accounts with several SIMs and keys, one with an external
- * device, one without a SIM, one with a small quota. Endpoints and limits are transcribed, so that
- * the soak shares no code with the service.
+ * device, one without a SIM, one with a small quota.
  */
 import type { ReadyFile } from '../../src/simulator.ts';
 import { type SendPath, sendPaths } from '../testkit/request.ts';
@@ -57,19 +56,3 @@ export const stuckRecipients = ['+12025550163', '+12025550164', '+12025550165'] 
 export const slowRecipient = '+12025550166';
 
 export const sendEndpoints = Object.keys(sendPaths) as readonly SendPath[];
-
-export const limitsPerMinute = {
-  send: 120,
-  dashboard_send: 120,
-  external_send: 120,
-  received: 120,
-  tasks: 60,
-} as const;
-export type LimitedEndpoint = keyof typeof limitsPerMinute;
-
-/** Undefined for endpoints without a limit. */
-export function limitedEndpoint(path: string): LimitedEndpoint | undefined {
-  for (const endpoint of sendEndpoints) if (sendPaths[endpoint] === path) return endpoint;
-  if (path === '/api/v1/sms/received/') return 'received';
-  return /^\/api\/devices\/[^/]+\/tasks\/$/.test(path) ? 'tasks' : undefined;
-}
