@@ -39,11 +39,15 @@ interface DurationBounds {
   readonly expected: string;
 }
 
-/** Reads `500ms`, `1.5s` or `2m` as milliseconds. */
+/** Milliseconds of `500ms`, `1.5s` or `24h`, perhaps a fraction; NaN for any other text. */
+export function readDuration(text: string): number {
+  const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
+  return Number(amount) * (unitMs[unit] ?? Number.NaN);
+}
+
 export function duration({ leastMs = 1, mostMs, expected }: DurationBounds) {
   return (text: string): number => {
-    const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? [];
-    const ms = Math.round(Number(amount) * (unitMs[unit] ?? Number.NaN));
+    const ms = Math.round(readDuration(text));
     if (ms >= leastMs && ms <= mostMs) return ms;
     throw new ValueError(`expected ${expected}`);
   };

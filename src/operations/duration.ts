@@ -2,27 +2,16 @@
  * Durations and times as people write them: `24h`, `90s`, 1500, `2026-01-01T00:00:00.000Z`.
  */
 import { z } from 'zod';
+import { readDuration } from '../commands/flag-values.ts';
 import { startTimeSchema } from '../config/settings.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 
 /** A time in outputs. */
 export const timeSchema = z.iso.datetime().describe('ISO 8601 UTC, in simulated time.');
 
-const units: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
-
 /** Converts `24h`, `1.5s`, `200ms` to whole milliseconds. A number already is milliseconds. */
 export function durationMs(duration: string | number, path: string): number {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration));
-  const ms =
-    typeof duration === 'number'
-      ? duration
-      : Number(match?.[1]) * (units[match?.[2] ?? ''] ?? Number.NaN);
+  const ms = typeof duration === 'number' ? duration : readDuration(duration);
   if (Number.isSafeInteger(ms) && ms >= 0) return ms;
   throw new OperationRefused(
     'invalid',
