@@ -6,38 +6,13 @@
  * user could replace. `dist/THIRD-PARTY-NOTICES.txt` holds the licences of all bundled packages.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { build } from 'esbuild';
 import { bundleDashboard } from '../src/dashboard/bundle.ts';
+import { asCommonJs, options, root } from './bundle-options.ts';
 import { thirdPartyNotices } from './notices.ts';
 import { writePublicTypes } from './public-types.ts';
-
-const root = new URL('../', import.meta.url).pathname;
-const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
-  readonly optionalDependencies: Readonly<Record<string, string>>;
-};
-
-/** Makes the bundle smaller or faster to load, without other effects. */
-const lean: Plugin = {
-  name: 'lean',
-  setup: ({ onLoad }) => {
-    // The table of phone numbers as a JSON text: Node reads it faster than an object literal.
-    onLoad({ filter: /metadata\.max\.json\.js$/ }, ({ path }) => {
-      const source = readFileSync(path, 'utf8');
-      const table = source.slice(source.indexOf('{'), source.lastIndexOf('}') + 1);
-      const text = JSON.stringify(JSON.stringify(JSON.parse(table)));
-      return { contents: `export default JSON.parse(${text})`, loader: 'js' };
-    });
-    // esbuild keeps only the used parts of a namespace, but the whole object `z`, with fifty
-    // languages.
-    onLoad({ filter: /\/(?:src|bench|conformance)\/.*\.ts$/ }, ({ path }) => {
-      const source = readFileSync(path, 'utf8');
-      const contents = source.replace("import { z } from 'zod';", "import * as z from 'zod';");
-      return { contents, loader: 'ts' };
-    });
-  },
-};
 
 /** Entries that `require` may load, too: Jest's projects are CommonJS. */
 const required = {
@@ -46,31 +21,9 @@ const required = {
 };
 
 rmSync(`${root}dist`, { recursive: true, force: true });
-const options = {
-  absWorkingDir: root,
-  outdir: 'dist',
-  bundle: true,
-  platform: 'node',
-  target: 'node20.19',
-  // Half of the start is compiling the loaded code. Names stay readable in stack traces.
-  minifySyntax: true,
-  minifyWhitespace: true,
-  plugins: [lean],
-  external: [
-    ...Object.keys(manifest.optionalDependencies),
-    'vitest',
-    // Only a checkout builds the dashboard on demand.
-    'esbuild',
-  ],
-  alias: {
-    'uWebSockets.js': './src/http/transport/uws/index.cjs',
-    'mime-types': './src/http/transport/uws/no-mime-types.cjs',
-  },
-  legalComments: 'none',
-  logLevel: 'warning',
-} satisfies BuildOptions;
 const { metafile } = await build({
   ...options,
+  outdir: 'dist',
   entryPoints: {
     ...required,
     main: 'src/main.ts',
@@ -93,15 +46,14 @@ const { metafile } = await build({
 const [names, paths] = [Object.keys(required), Object.values(required)];
 await build({
   ...options,
+  outdir: 'dist',
   stdin: {
     contents: paths.map((path, at) => `export * as ${names[at]} from './${path}';`).join('\n'),
     resolveDir: root,
   },
   entryNames: 'commonjs',
   outExtension: { '.js': '.cjs' },
-  format: 'cjs',
-  define: { 'import.meta.url': 'urlOfBundle' },
-  banner: { js: "const urlOfBundle = require('node:url').pathToFileURL(__filename).href;" },
+  ...asCommonJs('__filename'),
 });
 for (const name of names) {
   const text = `module.exports = require('./commonjs.cjs').${name};\n`;

@@ -83,4 +83,6 @@ function help(): string {
   ].join('');
 }
 
-process.exitCode = await main(process.argv.slice(2), processIo());
+void main(process.argv.slice(2), processIo()).then((code) => {
+  process.exitCode = code;
+});

@@ -4,6 +4,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { isExecutable, shippedPath } from '../../src/commands/shipped-files.ts';
 import type { Target } from '../load/workload.ts';
 import type { Order, ProbeOrder, ProbeReport, Report, ServerSpec } from './messages.ts';
 
@@ -88,7 +89,8 @@ export class ProbeProcess {
 function startChild(flags: readonly string[]): ChildProcess {
   const { file, loader } = serverProgram();
   return fork(file, {
-    execArgv: [...flags, ...loader],
+    // The executable hands all arguments to the program.
+    execArgv: isExecutable ? [] : [...flags, ...loader],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
 }
@@ -97,7 +99,8 @@ function startChild(flags: readonly string[]): ChildProcess {
 function serverProgram(): { readonly file: string; readonly loader: readonly string[] } {
   const source = fileURLToPath(new URL('./child.ts', import.meta.url));
   if (existsSync(source)) return { file: source, loader: ['--import', 'tsx'] };
-  return { file: fileURLToPath(new URL('./bench-server.js', import.meta.url)), loader: [] };
+  // The executable runs itself; the name says what as.
+  return { file: isExecutable ? 'bench-server' : shippedPath('bench-server.js'), loader: [] };
 }
 
 function ask<K extends Report['kind']>(

@@ -12,6 +12,7 @@ import {
   readFlags,
   withoutFlags,
 } from '../commands/flags.ts';
+import { isExecutable } from '../commands/shipped-files.ts';
 import type { SettingsInput } from '../config/settings.ts';
 import type { JoinedShard } from '../fleet/shard.ts';
 import { banner } from './banner.ts';
@@ -97,7 +98,10 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     shards: joins?.length ?? flags.shards,
     join: joins,
     printTo: flags.printConfig,
-    program: { file: process.execPath, argv: [...process.execArgv, process.argv[1] ?? ''] },
+    program: {
+      file: process.execPath,
+      argv: isExecutable ? [] : [...process.execArgv, process.argv[1] ?? ''],
+    },
     flags: passedOn(taker, command, argv, io.env, own),
     env,
     host: options.host,

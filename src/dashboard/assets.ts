@@ -4,8 +4,8 @@
  * still checks `Host` and `Origin`.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
+import { shippedFile, shippedNames } from '../commands/shipped-files.ts';
 import type { ContentReply, ControlRequest } from '../http/transport/transport.ts';
 import type { DashboardFile } from './bundle.ts';
 
@@ -64,8 +64,10 @@ async function madeHere(): Promise<DashboardFile[]> {
 }
 
 function packagedFiles(): DashboardFile[] {
-  const folder = new URL('dashboard/', import.meta.url);
-  return readdirSync(folder).map((name) => ({ name, bytes: readFileSync(new URL(name, folder)) }));
+  return shippedNames('dashboard').map((name) => ({
+    name,
+    bytes: shippedFile(`dashboard/${name}`),
+  }));
 }
 
 function answerWith(name: string, bytes: Uint8Array): Answer {

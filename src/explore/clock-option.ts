@@ -1,4 +1,6 @@
 /** Makes a Node command run on the scaled clock (`--rate`). */
+import { pathToFileURL } from 'node:url';
+import { shippedPath } from '../commands/shipped-files.ts';
 
 /**
  * The `NODE_OPTIONS` that load `smstwin/clock` first. In a checkout the clock is TypeScript, which
@@ -6,7 +8,9 @@
  */
 export function nodeOptionsOfClock(): string {
   const isCheckout = import.meta.url.endsWith('.ts');
-  const clock = new URL(isCheckout ? '../testing/clock.ts' : './clock.js', import.meta.url).href;
+  const clock = isCheckout
+    ? new URL('../testing/clock.ts', import.meta.url).href
+    : pathToFileURL(shippedPath('clock.js')).href;
   const compiler = isCheckout ? `--import=${import.meta.resolve('tsx')} ` : '';
   return `${compiler}--import=${clock}`;
 }

@@ -78,6 +78,6 @@ async function loadHyperExpress(): Promise<typeof import('./server.ts') | string
   const server = await import('./server.ts');
   if (server.unusableNative === undefined) return server;
   const [cause = '', ...rest] = server.unusableNative.split('\n');
-  const remedy = rest.find((line) => line.startsWith('This build needs')) ?? reinstall;
+  const remedy = rest.find((line) => /^(?:This build needs|Set TMPDIR)/.test(line)) ?? reinstall;
   return `${cause.replace(/:$/, '.')} ${remedy}`;
 }

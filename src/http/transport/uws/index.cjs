@@ -20,7 +20,15 @@ const candidates = [
 
 const failures = [];
 let native;
-for (const id of candidates) {
+const executable = process.getBuiltinModule('node:sea');
+if (executable.isSea()) {
+  try {
+    native = insideOf(executable);
+  } catch (error) {
+    failures.push(String(error.message).split('\n')[0]);
+  }
+}
+for (const id of executable.isSea() ? [] : candidates) {
   if (!id) continue;
   try {
     native = require(id);
@@ -37,7 +45,25 @@ if (!native) {
     : '';
   // Said, not thrown: in Node 20, a module that fails while it is imported ends the process at the next import.
   native = {
-    unusable: `No usable uWebSockets.js for ${process.platform}-${process.arch}, Node ${process.version}:\n  ${failures.join('\n  ')}${glibc}`,
+    unusable: executable.isSea()
+      ? `The native server cannot be loaded from a private folder in the temporary one (${failures[0]}).\nSet TMPDIR to a folder that may be written and whose files may execute.`
+      : `No usable uWebSockets.js for ${process.platform}-${process.arch}, Node ${process.version}:\n  ${failures.join('\n  ')}${glibc}`,
   };
 }
 module.exports = native;
+
+/** The system loads libraries only from files: this one is in a private folder while it is loaded. */
+function insideOf({ getRawAsset }) {
+  const { mkdtempSync, rmSync, writeFileSync } = require('node:fs');
+  const { join } = require('node:path');
+  const folder = mkdtempSync(join(require('node:os').tmpdir(), 'smstwin-'));
+  try {
+    const file = join(folder, 'uws.node');
+    writeFileSync(file, Buffer.from(getRawAsset('uws.node')), { mode: 0o700 });
+    const loaded = { exports: {} };
+    process.dlopen(loaded, file);
+    return loaded.exports;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * `npm run build:binary`: one file for Linux on x64 that needs no Node, `build/smstwin-linux-x64`:
+ * the Node that runs this, the program, its pages and the native server, as Node's "single
+ * executable application".
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { asCommonJs, options, root } from './bundle-options.ts';
+
+const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+const folder = join(root, 'build');
+const file = join(folder, 'smstwin-linux-x64');
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder);
+await build({
+  ...options,
+  stdin: {
+    contents: `
+      if (process.argv[2] === 'bench-server') require('./bench/servers/child.ts');
+      else if (process.argv[2] === 'health') require('./scripts/health.ts');
+      else require('./src/main.ts');`,
+    resolveDir: root,
+  },
+  outfile: join(folder, 'main.cjs'),
+  // The name of the executable would make every module believe that it was started alone.
+  ...asCommonJs("__filename + '/main.cjs'"),
+});
+const [major = ''] = process.versions.node.split('.');
+const native = createRequire(import.meta.url).resolve(`@uwsjs/linux-x64-${major}`);
+const pages = readdirSync(join(root, 'dist/dashboard')).map((name) => `dashboard/${name}`);
+writeFileSync(join(folder, 'names.json'), JSON.stringify(pages));
+const config = {
+  main: join(folder, 'main.cjs'),
+  output: join(folder, 'smstwin.blob'),
+  disableExperimentalSEAWarning: true,
+  // Compiling would take a third of the start.
+  useCodeCache: true,
+  assets: {
+    names: join(folder, 'names.json'),
+    'package.json': join(root, 'package.json'),
+    'uws.node': join(native, '../uws.node'),
+    ...Object.fromEntries(
+      ['clock.js', 'THIRD-PARTY-NOTICES.txt', ...pages].map((name) => [
+        name,
+        join(root, 'dist', name),
+      ]),
+    ),
+  },
+};
+writeFileSync(join(folder, 'sea.json'), JSON.stringify(config));
+const run = (program: string, ...args: string[]) =>
+  execFileSync(program, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
+run(process.execPath, '--experimental-sea-config', join(folder, 'sea.json'));
+copyFileSync(process.execPath, file);
+chmodSync(file, 0o755);
+run('npx', 'postject', file, 'NODE_SEA_BLOB', config.output, '--sentinel-fuse', fuse);
+for (const name of ['main.cjs', 'names.json', 'sea.json', 'smstwin.blob'])
+  rmSync(join(folder, name));
