@@ -52,6 +52,14 @@ test('a reply without figures, such as that to HEAD, does not hide the others', 
   expect(messagesOfOthers([...run((n) => ({ used: 7 + n }), 5), head])).toBe(15);
 });
 
+test('what a repeated send may have queued before its 429 is no message of others', () => {
+  const log = run((n) => ({ used: 7 + n }), 5);
+  const repeated = Array.from({ length: 15 }, (_, i) =>
+    exchange(12_000 + i, 429, { method: 'POST', endpoint: 'send', isRetried: true }),
+  );
+  expect(messagesOfOthers([...log, ...repeated])).not.toBe(15);
+});
+
 test('a run that hardly rests does not know whether others send', () => {
   expect(messagesOfOthers(run((n) => ({ used: 7 + n }), 0, 5_000))).toBeUndefined();
 });

@@ -7,7 +7,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { minuteMs } from '../buckets.ts';
 import { isObject, textOf } from '../verify.ts';
-import { type Exchange, isAccepted, isSend } from './exchange.ts';
+import { type Exchange, isAccepted, isSend, isUncertain } from './exchange.ts';
 import type { Trace } from './judge.ts';
 import type { Bucket } from './limiter.ts';
 
@@ -19,7 +19,8 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
   const isOfAccount = ({ caller }: Exchange) => caller.account === account;
   const sends = log.filter((one) => isOfAccount(one) && isSend(one));
   const certain = sends.filter(({ reply }) => reply.status === 202);
-  const possible = sends.filter((one) => isAccepted(one) || one.reply.status === 0);
+  // A send that was repeated may have been accepted before its last reply, even before a 429.
+  const possible = sends.filter((one) => isAccepted(one) || isUncertain(one));
   const replies = inTurn(
     log.filter(
       (one) => isOfAccount(one) && one.endpoint === 'stats' && figuresIn(one.reply.json).size > 0,
