@@ -76,10 +76,11 @@ const shots: readonly {
   { name: 'received', path: 'received' },
   {
     name: 'limits',
-    path: 'limits',
+    path: 'limits?endpoint=send',
     prepare: (page) => page.locator('.plot svg').waitFor(),
   },
   { name: 'clock', path: 'clock' },
+  { name: 'time-machine', path: 'past/60' },
   { name: 'faults', path: 'faults' },
   { name: 'accounts', path: 'accounts' },
   { name: 'worlds', path: 'worlds' },

@@ -118,7 +118,12 @@ function columnsOf(entry: number): readonly Column<Input>[] {
         <span class="actions">
           <span class="mono">{input}</span>
           {status !== null && <ReplyStatus status={status} />}
-          {number !== null && <a href={`#/requests/${number}`}>request {number}</a>}
+          {number !== null && (
+            <a href={`#/requests/${number}`}>
+              <span class="hidden">request </span>
+              {number}
+            </a>
+          )}
           {id !== null && <a href={`#/messages/${id}`}>message</a>}
         </span>
       ),

@@ -9,6 +9,7 @@ import { declared } from '../declared.ts';
 import { type Field, labelOf, readValue, textOf } from '../field.ts';
 import type { FormDeclaration, ListDeclaration, Row, RowAction } from '../lists.ts';
 import { useResource } from '../resource.ts';
+import { pageFilters, setFilter } from '../route.ts';
 import type { OperationName } from '../wire.ts';
 import { accountName, useWorld, type World } from '../world.ts';
 import { Action, ConfirmedAction } from './action.tsx';
@@ -133,8 +134,8 @@ interface RowsProps {
 const mostShown = 100;
 
 export function Rows({ of, rows, columns, world, said }: RowsProps) {
-  const search = useSignal('');
-  const lower = search.value.toLowerCase();
+  const search = pageFilters.value.get(of.title) ?? '';
+  const lower = search.toLowerCase();
   const fits = (row: Row) =>
     of.columns.some((name) => cellText(name, row[name], world).toLowerCase().includes(lower));
   const found = lower === '' ? rows : rows.filter(fits);
@@ -148,10 +149,8 @@ export function Rows({ of, rows, columns, world, said }: RowsProps) {
         {rows.length > 10 && (
           <SearchInput
             label={`Search ${of.title}`}
-            value={search.value}
-            onType={(text) => {
-              search.value = text;
-            }}
+            value={search}
+            onType={(text) => setFilter(of.title, text)}
           />
         )}
       </div>
