@@ -117,7 +117,9 @@ export class StateImage {
         const places = batches
           .flatMap(({ cohorts: all }) => all)
           .flatMap(({ slot }) => this.#cohorts.get(slot) ?? []);
-        return { ...group, cohorts: [...new Set(places)] };
+        // The cohorts of a batch move together. Their order tells when each was made, which no reply
+        // depends on and a restored batch does not know.
+        return { ...group, cohorts: [...new Set(places)].sort((a, b) => a - b) };
       }),
     };
     this.#chunks = new Set(store.chunks);

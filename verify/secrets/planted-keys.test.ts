@@ -45,7 +45,8 @@ const ofHosted = new Set<string>();
 class WatchedWorld extends World {
   override createKey(...given: Parameters<World['createKey']>): ApiKey {
     const key = super.createKey(...given);
-    keys.add(key.key);
+    // A past that is rebuilt from the journal knows a key by its digest alone.
+    if (!key.key.startsWith('sha256=')) keys.add(key.key);
     return key;
   }
 }
@@ -146,6 +147,10 @@ async function readControl(simulator: Simulator, control: string, when: string):
     '{number}': String(requests[0]?.number),
     '{world_id}': world.world_id,
   };
+  const queries: Readonly<Record<string, string>> = {
+    'requests.trace': `?message_id=${message?.message_id}`,
+    'past.at': `?time=${simulator.clock.state().now}`,
+  };
   for (const { api_key: key } of world.accounts) {
     keys.add(key);
     ofHosted.add(key);
@@ -159,7 +164,8 @@ async function readControl(simulator: Simulator, control: string, when: string):
       (all, [name, id]) => all.replace(name, id ?? ''),
       path,
     );
-    const reply = await fetch(`${control}${filled}`);
+    const query = queries[name] ?? '';
+    const reply = await fetch(`${control}${filled}${query}`);
     expect([path, reply.status]).toEqual([path, 200]);
     note(`${path} ${when}`, await reply.text());
   }
