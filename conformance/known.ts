@@ -4,7 +4,7 @@
  */
 import { endpointOf } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
-import { ClockOffset } from './clock-offset.ts';
+import { type Ahead, ClockOffset } from './clock-offset.ts';
 import type { Caller, Exchange, Sender } from './judges/exchange.ts';
 import { isObject } from './verify.ts';
 
@@ -45,7 +45,15 @@ interface KnownNumber {
 
 const peer = 'peer';
 
-export class Known {
+/** Who sends what, as far as it is known. */
+export interface Knowledge {
+  callerOf(request: RequestOptions, reply: Reply): Caller;
+  senderOf(account: string | undefined, number: string, reply: Reply): Sender | undefined;
+  /** The target's time minus ours, as far as this reply may show it. */
+  aheadOf(reply: Reply): Ahead;
+}
+
+export class Known implements Knowledge {
   readonly clock = new ClockOffset();
   readonly #accounts = new Map<string, KnownAccount>();
   readonly #keys = new Map<string, KnownKey>();
@@ -69,6 +77,13 @@ export class Known {
     this.addNumber(flags.secondFrom, { account: 'second', is: 'own' });
     this.addNumber(flags.exhaustedFrom, { account: 'exhausted', is: 'own' });
     this.addNumber(flags.from, { account: 'own', is: 'own', ...deviceId });
+  }
+
+  /** As known before the reply. */
+  aheadOf(reply: Reply): Ahead {
+    const { ahead } = this.clock;
+    this.clock.note(reply);
+    return ahead;
   }
 
   addAccount(account: string, facts: KnownAccount): void {
@@ -145,17 +160,17 @@ function unlimitedEndpointOf(path: string): 'read' | 'stats' | undefined {
 }
 
 /** A request and its reply, with what is known of its caller and its sender number. */
-export function exchangeOf(request: RequestOptions, reply: Reply, known: Known): Exchange {
+export function exchangeOf(request: RequestOptions, reply: Reply, known: Knowledge): Exchange {
   const { method, headers = {}, body } = request;
   const [path = '', query = ''] = request.path.split('?', 2);
   const id = readPath.exec(path)?.[1] ?? tasksPath.exec(path)?.[1];
   const endpoint = endpointOf(path) ?? unlimitedEndpointOf(path);
   const fields = method === 'POST' ? objectIn(body) : undefined;
-  const caller = known.callerOf(request);
+  const caller = known.callerOf(request, reply);
   const number = fields?.['from'] ?? fields?.['from_number'];
-  const sender = typeof number === 'string' ? known.senderOf(caller.account, number) : undefined;
-  const { ahead } = known.clock;
-  known.clock.note(reply);
+  const sender =
+    typeof number === 'string' ? known.senderOf(caller.account, number, reply) : undefined;
+  const ahead = known.aheadOf(reply);
   return {
     method,
     path,

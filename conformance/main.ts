@@ -7,6 +7,7 @@ import { setMaxListeners } from 'node:events';
 import { CommandError, printedError, UsageError } from '../src/commands/command-error.ts';
 import type { CommandIo } from '../src/commands/flags.ts';
 import { foreignText } from '../src/commands/foreign-text.ts';
+import type { TrafficReader } from '../src/commands/recorded-traffic.ts';
 import { smstwinVersion } from '../src/commands/version.ts';
 import { sentenceOf } from '../src/ledger/assumptions.ts';
 import { BucketLedger } from './buckets.ts';
@@ -31,6 +32,7 @@ import { writeReports } from './reports/write.ts';
 import type { Result } from './result.ts';
 import { type Run, runSuite, unreached } from './suite.ts';
 import { fates, type Means, type Profile, type Target } from './target.ts';
+import { conformTraffic } from './traffic/run-traffic.ts';
 
 export interface OwnSimulator {
   readonly baseUrl: string;
@@ -44,6 +46,8 @@ export interface ConformIo {
   readonly env?: CommandIo['env'];
   /** Starts a simulator for a run without a base_url; its clock may be in any mode. */
   readonly startOwn?: () => Promise<OwnSimulator>;
+  /** Reads recorded traffic. */
+  readonly readTraffic?: TrafficReader;
   /** Default: the wall clock. */
   readonly clock?: Clock;
   /** Interrupts the run. Default: SIGINT does. */
@@ -65,6 +69,12 @@ export async function conform(argv: readonly string[], io: ConformIo): Promise<n
 }
 
 async function prepared(options: ConformOptions, io: ConformIo): Promise<number> {
+  const { traffic } = options;
+  if (traffic !== undefined) {
+    const { readTraffic } = io;
+    if (readTraffic === undefined) throw new UsageError('there is nothing to read traffic with');
+    return conformTraffic(options, traffic, { ...io, readTraffic });
+  }
   const idle = options.patterns.filter((pattern) => select(allCases, [pattern]).length === 0);
   if (idle.length > 0) {
     // The other cases are not run: a misspelt rule would look as if it had been checked.

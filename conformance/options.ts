@@ -2,6 +2,8 @@
  * The flags of `smstwin conform`.
  */
 
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
 import { UsageError } from '../src/commands/command-error.ts';
 import {
   duration,
@@ -19,6 +21,7 @@ import {
   addFlags,
   type CommandIo,
   type Flag,
+  givenAs,
   newCommand,
   readFlags,
   ValueError,
@@ -31,7 +34,19 @@ import { type Expectation, readExpectations } from './expected-file.ts';
 import type { TargetFlags } from './known.ts';
 import { type Profile, profiles } from './target.ts';
 
+/** Recorded traffic to judge in place of a target. */
+export interface TrafficFlags {
+  readonly files: readonly string[];
+  /** They hold all traffic of their accounts and addresses. */
+  readonly isComplete: boolean;
+  /** Lists of keys, each of one account. */
+  readonly joined: readonly (readonly string[])[];
+  /** An older recording to compare with. */
+  readonly drift?: string;
+}
+
 export interface ConformOptions {
+  readonly traffic?: TrafficFlags;
   readonly baseUrl?: string;
   readonly patterns: readonly string[];
   readonly flags: TargetFlags;
@@ -179,6 +194,27 @@ const flagsOfConform: readonly Flag[] = [
     shown: '30s',
   },
   { flag: '--bail', about: 'stop at the first failure' },
+  {
+    flag: '--traffic <file>',
+    about: 'judge recorded traffic and send nothing: a recording, a HAR file or a journal',
+    parse: fileValue,
+    repeatable: true,
+  },
+  {
+    flag: '--traffic-complete',
+    about: 'the files hold all traffic of these accounts and addresses: judge limits, too',
+  },
+  {
+    flag: '--same-account <digest,digest>',
+    about: 'these keys, as the recording names them, belong to one account',
+    parse: (text: string) => text,
+    repeatable: true,
+  },
+  {
+    flag: '--drift <old>',
+    about: 'print what changed since an older recording; exit 1 if something did',
+    parse: fileValue,
+  },
 ];
 
 /** A number without a unit is seconds. */
@@ -206,7 +242,13 @@ export function parseOptions(argv: readonly string[], io: CommandIo): ConformOpt
   addFlags(command, flagsOfConform);
   if (readFlags(command, argv, io.env) === 'answered') return undefined;
   const given = command.opts<Record<string, unknown>>();
-  const { baseUrl, patterns } = splitArguments(command.args);
+  const asked = splitArguments(command.args);
+  const traffic = trafficOf(given, asked, command, argv);
+  const { baseUrl } = asked;
+  const patterns =
+    traffic === undefined
+      ? asked.patterns
+      : asked.patterns.filter((one) => !traffic.files.includes(one));
   // The list of cases does not depend on the target.
   if (baseUrl === undefined && given['list'] !== true) refuseWithoutBaseUrl(command, argv);
   const flags = Object.fromEntries(
@@ -219,6 +261,7 @@ export function parseOptions(argv: readonly string[], io: CommandIo): ConformOpt
   refuseOtherRecipient(flags, allowTo);
   return {
     ...(baseUrl === undefined ? {} : { baseUrl }),
+    ...(traffic !== undefined && { traffic }),
     patterns,
     flags,
     ...pick(
@@ -242,6 +285,33 @@ export function parseOptions(argv: readonly string[], io: CommandIo): ConformOpt
     timeoutMs: given['timeout'] as number,
     replyTimeoutMs: given['replyTimeout'] as number,
     bail: given['bail'] === true,
+  };
+}
+
+/** With `--traffic`, arguments that name files are more of them, as a shell expands `*`. */
+function trafficOf(
+  given: Record<string, unknown>,
+  { baseUrl, patterns }: { readonly baseUrl?: string; readonly patterns: readonly string[] },
+  command: Command,
+  argv: readonly string[],
+): TrafficFlags | undefined {
+  const named = given['traffic'] as readonly string[];
+  const drift = given['drift'] as string | undefined;
+  const sameAccount = given['sameAccount'] as readonly string[];
+  if (named.length === 0) {
+    const lone = ['trafficComplete', 'drift'].find((name) => given[name] !== undefined);
+    const needy = lone ?? (sameAccount.length > 0 ? 'sameAccount' : undefined);
+    if (needy === undefined) return undefined;
+    throw new UsageError(`${givenAs(command, needy, argv)} needs --traffic`);
+  }
+  if (baseUrl !== undefined)
+    throw new UsageError('--traffic judges recordings and sends nothing: leave out the base_url');
+  const files = [...named, ...patterns.filter((one) => existsSync(one))];
+  return {
+    files,
+    isComplete: given['trafficComplete'] === true,
+    joined: sameAccount.map((keys) => keys.split(',').map((key) => key.trim())),
+    ...(drift !== undefined && { drift }),
   };
 }
 

@@ -139,15 +139,19 @@ function withControl(cases: readonly AnyCase[]): Estimate {
  */
 export function select(cases: readonly AnyCase[], patterns: readonly string[]): AnyCase[] {
   if (patterns.length === 0) return [...cases];
-  return cases.filter((one) => patterns.some((pattern) => matches(one, pattern.toLowerCase())));
+  return cases.filter((one) => isSelected(idOf(one), subjectOf(one), patterns));
+}
+
+export function isSelected(id: string, subject: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) =>
+    matches(id.toLowerCase(), subject.toLowerCase(), pattern.toLowerCase()),
+  );
 }
 
 /** The groups of rule ids, such as `send`. */
 const groups = new Set(rules.map(({ id }) => id.replace(/-\d+$/, '').toLowerCase()));
 
-function matches(one: AnyCase, pattern: string): boolean {
-  const id = idOf(one).toLowerCase();
-  const subject = subjectOf(one).toLowerCase();
+function matches(id: string, subject: string, pattern: string): boolean {
   if (pattern.includes('*')) {
     const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
     const glob = new RegExp(`^${parts.join('.*')}$`);

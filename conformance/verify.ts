@@ -22,11 +22,21 @@ export class RuleBroken extends Error {
   }
 }
 
+/** Thrown for every place that cannot be judged: a stack trace would be most of its cost. */
+class WithoutStack extends Error {
+  constructor(message: string) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    super(message);
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
 /** A precondition of a case did not come true, so its rule was not tested. */
-export class PreconditionMissing extends Error {}
+export class PreconditionMissing extends WithoutStack {}
 
 /** Something that a case needs is missing; the message names it. */
-export class Lacking extends Error {}
+export class Lacking extends WithoutStack {}
 
 export function fail(expected: string, actual: string, exchange?: Exchange): never {
   throw new RuleBroken(expected, actual, exchange);
@@ -150,7 +160,7 @@ export function refused(reply: Reply, expectedStatus: number, code: string): voi
     reply.status === expectedStatus &&
     actual !== undefined &&
     actual !== code &&
-    near(actual, code)
+    isNear(actual, code)
   )
     throw new RuleBroken(
       `${expectedStatus} ${code}`,
@@ -218,7 +228,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** True if at most two letters were added, dropped or changed. */
-function near(a: string, b: string): boolean {
+export function isNear(a: string, b: string): boolean {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i];

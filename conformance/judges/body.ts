@@ -31,6 +31,7 @@ interface Facts {
   /** The message's first body in the run, and the send that it answers. */
   readonly first: Exchange | undefined;
   readonly isExact: boolean;
+  readonly isRecorded: boolean;
 }
 
 type Check = (where: string, body: Body, facts: Facts) => void;
@@ -45,7 +46,8 @@ function isMessageBody(one: Exchange): boolean {
 }
 
 function eachBody(check: Check): Judge {
-  return ({ exchanges, log, isExact }, findings) => {
+  return ({ exchanges, log, isExact, recorded }, findings) => {
+    const isRecorded = recorded !== undefined;
     const firsts = new Map<unknown, Exchange>();
     for (const one of log)
       if (isMessageSend(one) && isNew(one)) {
@@ -57,7 +59,9 @@ function eachBody(check: Check): Judge {
       const where = sourceOf(one);
       const first = firsts.get(bodyOf(one)['message_id']);
       const proof = first === undefined || first === one ? [one] : [first, one];
-      findings.judge(proof, () => check(where, bodyOf(one), { exchange: one, first, isExact }));
+      findings.judge(proof, () =>
+        check(where, bodyOf(one), { exchange: one, first, isExact, isRecorded }),
+      );
     }
   };
 }
@@ -73,7 +77,7 @@ const sevenStrings: Check = (where, body) => {
     verify.equal(`type of ${name} in ${where}`, typeof value, 'string');
 };
 
-const idsAndNumbers: Check = (where, body, { exchange, first }) => {
+const idsAndNumbers: Check = (where, body, { exchange, first, isRecorded }) => {
   const fits = (name: string, form: RegExp, what: string) =>
     verify.that(
       form.test(verify.textOf(body[name])),
@@ -82,16 +86,22 @@ const idsAndNumbers: Check = (where, body, { exchange, first }) => {
     );
   for (const name of ['message_id', 'device_id']) fits(name, uuid, 'a UUID');
   for (const name of ['from_number', 'to']) fits(name, e164, 'an E.164 number');
-  const { fields = {}, sender } = isNew(exchange) ? exchange : (first ?? exchange);
+  // A replay before the recording may have had another body.
+  const { fields = {}, sender } = isNew(exchange)
+    ? exchange
+    : (first ?? (isRecorded ? unknownSend : exchange));
   if (e164.test(verify.textOf(fields['to'])))
     verify.equal(`to of ${where}`, body['to'], fields['to']);
   const { from, from_number: alias } = fields;
   // Both together may mean either one (`bothSenderFields`), and the pool may send in the place of a
   // disconnected SIM (`disconnectedSim`).
-  const isOpen = (from !== undefined && alias !== undefined) || sender?.is === 'disconnected';
+  const mayBePool = isRecorded || sender?.is === 'disconnected';
+  const isOpen = (from !== undefined && alias !== undefined) || mayBePool;
   if (typeof (from ?? alias) === 'string' && !isOpen)
     verify.equal(`from_number of ${where}`, body['from_number'], from ?? alias);
 };
+
+const unknownSend: Pick<Exchange, 'fields' | 'sender'> = {};
 
 const requestId: Check = (where, body, { exchange, first }) => {
   const { request_id: id = '' } = (isRead(exchange) ? first?.fields : exchange.fields) ?? body;
@@ -99,7 +109,7 @@ const requestId: Check = (where, body, { exchange, first }) => {
     verify.equal(`request_id of ${where}`, body['request_id'], id);
 };
 
-const createdAt: Check = (where, body, { exchange, first, isExact }) => {
+const createdAt: Check = (where, body, { exchange, first, isExact, isRecorded }) => {
   const { created_at: value } = body;
   const createdMs = Date.parse(verify.textOf(value));
   const isTime = utcMilliseconds.test(verify.textOf(value)) && !Number.isNaN(createdMs);
@@ -108,6 +118,8 @@ const createdAt: Check = (where, body, { exchange, first, isExact }) => {
     verify.equal(`created_at of ${where}`, value, bodyOf(first)['created_at']);
   if (!isNew(exchange)) return;
   const differ = Math.abs(createdMs - exchange.sentAt);
+  // A recorded simulator may live in another year.
+  if (isRecorded && differ > 86_400_000) return;
   verify.that(
     differ <= (isExact ? clocksDifferMs.exact : clocksDifferMs.real),
     `created_at of ${where} at about ${new Date(exchange.sentAt).toISOString()}`,
@@ -158,9 +170,9 @@ const deviceOfTheSim: Judge = (trace, findings) => {
 };
 
 /** SVC-4: every body is JSON; where the rule of the status does not know, of refusals as well. */
-const json: Judge = ({ exchanges }, findings) => {
+const json: Judge = ({ exchanges, recorded }, findings) => {
   const answered = exchanges.filter(({ reply }) => reply.status !== 0);
-  const isServed = answered.some(({ reply }) => reply.status < 400);
+  const isServed = recorded !== undefined || answered.some(({ reply }) => reply.status < 400);
   for (const one of answered) {
     const { endpoint, reply, method } = one;
     const isEmpty = method === 'HEAD' || [204, 301, 302, 304, 307, 308].includes(reply.status);

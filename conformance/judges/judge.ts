@@ -3,6 +3,7 @@
  * each place where the rule applies, with the exchanges that prove a failure.
  */
 import type { Reply } from '../client.ts';
+import type { Ahead } from '../clock-offset.ts';
 import { Lacking, PreconditionMissing, RuleBroken } from '../verify.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -19,9 +20,28 @@ export interface Trace {
   readonly knownSince: number;
   /** True if time stands still during a request, so that intervals are instants. */
   readonly isExact: boolean;
+  /** Set for recorded traffic, of which the state before, and any exchange, may be missing. */
+  readonly recorded?: Recorded;
   /** An assumption that the target states; undefined if unknown. */
   readonly assumption: (name: string) => unknown;
 }
+
+/** What is known of recorded traffic. */
+export interface Recorded {
+  /** The target's time minus the recorder's. */
+  readonly ahead: Ahead;
+  /** True if no exchange is missing since `knownSince`. */
+  readonly isComplete: boolean;
+  /** True if all of it belongs to one account. */
+  readonly isOneAccount: boolean;
+}
+
+/** How far apart two recorded times may be wrong: clocks differ, and are set meanwhile. */
+export function slackOf({ recorded }: Pick<Trace, 'recorded'>): number {
+  return recorded === undefined ? 0 : recordedSlackMs;
+}
+
+const recordedSlackMs = 4_000;
 
 /** The number of messages of an account, after so many exchanges of the run. */
 export interface Listing {

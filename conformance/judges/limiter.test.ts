@@ -20,6 +20,7 @@ function bucket(exchanges: readonly Exchange[], more: Partial<Bucket> = {}): Buc
     exchanges,
     knownSince,
     isExact: false,
+    slackMs: 0,
     ...more,
   };
 }

@@ -6,6 +6,7 @@
  * time between its start and its reply, and the target's clock may differ from ours.
  */
 import { minuteMs } from '../buckets.ts';
+import type { Ahead } from '../clock-offset.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface Bucket {
@@ -18,6 +19,10 @@ export interface Bucket {
   /** All that was spent since this time is known. */
   readonly knownSince: number;
   readonly isExact: boolean;
+  /** How far apart two times may be wrong. */
+  readonly slackMs: number;
+  /** Of recorded traffic: the target's time minus the recorder's. Nothing shows a full bucket then. */
+  readonly ahead?: Ahead;
 }
 
 type Refill = 'sliding' | 'continuous' | 'interval' | 'interval_aligned';
@@ -117,39 +122,52 @@ function tooFew(exchange: Exchange, { exchanges, limit, name }: Bucket): Unexpla
   };
 }
 
+/** How far the target's full minutes are from ours, and by how much that may be wrong. */
+function minutesOf({ isExact, slackMs, ahead }: Bucket): { phase: number; drift: number } {
+  if (isExact) return { phase: 0, drift: 0 };
+  if (ahead === undefined) return { phase: 0, drift: clockDriftMs };
+  const { least, most } = ahead;
+  return { phase: (least + most) / 2, drift: clockDriftMs + slackMs + (most - least) / 2 };
+}
+
+function minuteStart(at: number, phase: number): number {
+  return Math.floor((at + phase) / minuteMs) * minuteMs - phase;
+}
+
 /** True if the bucket has a token, whenever the others were spent within their intervals. */
 function mustPass(
   { refill, refusalsSpend }: Hypothesis,
-  { limit, isExact }: Bucket,
+  bucket: Bucket,
   granted: readonly Exchange[],
   refused: readonly Exchange[],
   asked: Exchange,
 ): boolean {
+  const { limit, slackMs } = bucket;
   const atOnce = refused.filter(
     (one) => one.sentAt <= asked.answeredAt && one.answeredAt >= asked.sentAt,
   );
   const isFirst = !refused.some(
-    (one) => one.answeredAt < asked.sentAt && one.answeredAt > asked.sentAt - minuteMs,
+    (one) => one.answeredAt < asked.sentAt && one.answeredAt > asked.sentAt - minuteMs - slackMs,
   );
   // Of several at once one was the first, which no earlier refusal explains.
   const until = Math.max(...atOnce.map(({ answeredAt }) => answeredAt));
   const spent = refusalsSpend && !isFirst ? [...granted, ...refused] : granted;
   const others = spent.filter(
-    (one) => one !== asked && one.sentAt <= (isFirst ? until : asked.answeredAt),
+    (one) => one !== asked && one.sentAt <= (isFirst ? until : asked.answeredAt) + slackMs,
   );
   if (refill === 'continuous') {
     const times = others.map(({ answeredAt }) => answeredAt).toSorted((a, b) => b - a);
-    const back = (since: number) => ((asked.sentAt - since) * limit) / minuteMs;
+    const back = (since: number) => ((asked.sentAt - slackMs - since) * limit) / minuteMs;
     return times.every((at, i) => {
       const left = limit - (i + 1);
       return left >= 1 || left + back(at) > 1.01;
     });
   }
-  const drift = isExact ? 0 : clockDriftMs;
+  const { phase, drift } = minutesOf(bucket);
   const from =
     refill === 'interval_aligned'
-      ? Math.floor((asked.sentAt - drift) / minuteMs) * minuteMs - drift - 1
-      : asked.sentAt - minuteMs;
+      ? minuteStart(asked.sentAt - drift, phase) - drift - 1
+      : asked.sentAt - minuteMs - slackMs;
   return others.filter(({ answeredAt }) => answeredAt > from).length < limit;
 }
 
@@ -183,7 +201,9 @@ function tooMany(
   if (found !== undefined || !h.refusalsSpend || h.refill !== 'sliding') return found;
   for (const one of granted) {
     const before = spent.filter(
-      (other) => other.sentAt > one.answeredAt - minuteMs && other.answeredAt < one.sentAt,
+      (other) =>
+        other.sentAt > one.answeredAt - minuteMs + bucket.slackMs &&
+        other.answeredAt < one.sentAt - bucket.slackMs,
     );
     if (before.length >= bucket.limit) return excessOf(bucket, one, before.length + 1, minuteMs);
   }
@@ -225,25 +245,27 @@ export function wasFull({ limit }: Bucket, granted: readonly Exchange[]): boolea
 const excess: Readonly<Record<Refill, Excess>> = {
   sliding: (bucket, granted) => {
     for (const { sentAt } of granted) {
-      const found = overfull(bucket, granted, sentAt, sentAt + minuteMs);
+      const found = overfull(bucket, granted, sentAt, sentAt + minuteMs - bucket.slackMs);
       if (found !== undefined) return found;
     }
     return undefined;
   },
   interval: (bucket, granted) => {
-    let from = bucket.knownSince + minuteMs;
+    const { slackMs, ahead } = bucket;
+    let from = bucket.knownSince + minuteMs + slackMs;
     for (const [i, { sentAt, answeredAt }] of granted.entries()) {
-      const isFull = i === 0 && wasFull(bucket, granted);
+      const isFull = i === 0 && ahead === undefined && wasFull(bucket, granted);
       if (sentAt < from && !isFull) continue;
-      const found = overfull(bucket, granted, sentAt, sentAt + minuteMs);
+      // A window may have begun earlier than its first certain request.
+      const found = overfull(bucket, granted, sentAt, sentAt + minuteMs - 3 * slackMs);
       if (found !== undefined) return found;
-      from = answeredAt + minuteMs;
+      from = answeredAt + minuteMs + slackMs;
     }
     return undefined;
   },
   interval_aligned: (bucket, granted) => {
-    const drift = bucket.isExact ? 0 : clockDriftMs;
-    const starts = new Set(granted.map(({ sentAt }) => Math.floor(sentAt / minuteMs) * minuteMs));
+    const { phase, drift } = minutesOf(bucket);
+    const starts = new Set(granted.map(({ sentAt }) => minuteStart(sentAt, phase)));
     for (const start of starts) {
       const found = overfull(bucket, granted, start + drift, start + minuteMs - drift);
       if (found !== undefined) return found;
@@ -257,7 +279,8 @@ const excess: Readonly<Record<Refill, Excess>> = {
         const last = granted[j];
         if (last === undefined) break;
         until = Math.max(until, last.answeredAt);
-        const most = bucket.limit + ((until - sentAt) * bucket.limit) / minuteMs;
+        const span = until - sentAt + bucket.slackMs;
+        const most = bucket.limit + (span * bucket.limit) / minuteMs;
         if (j - i + 1 > most) return excessOf(bucket, last, j - i + 1, until - sentAt);
       }
     }

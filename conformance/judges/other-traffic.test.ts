@@ -79,7 +79,14 @@ test.each([
 ])('AUTH-6 another client may have spent the token of the account %s: %s', (account, isSo) => {
   const more = { method: 'POST', endpoint: 'send', caller: { ...caller, account } };
   const exchanges = [exchange(70_000, 429, more)];
-  const bucket = { name: 'send', limit: 120, isOfAddress: false, knownSince: 0, isExact: false };
+  const bucket = {
+    name: 'send',
+    limit: 120,
+    isOfAddress: false,
+    knownSince: 0,
+    isExact: false,
+    slackMs: 0,
+  };
   const why = othersIn({ log: exchanges, isExact: false } as never, { ...bucket, exchanges });
   expect(why !== undefined).toBe(isSo);
 });
@@ -91,7 +98,14 @@ test.each([
   const more = { method: 'POST', endpoint: 'send' };
   const sent = Array.from({ length: passed }, (_, i) => exchange(70_000 + i * 20, 202, more));
   const exchanges = [...sent, exchange(73_000, 429, more)];
-  const bucket = { name: 'send', limit: 120, isOfAddress: false, knownSince: 0, isExact: false };
+  const bucket = {
+    name: 'send',
+    limit: 120,
+    isOfAddress: false,
+    knownSince: 0,
+    isExact: false,
+    slackMs: 0,
+  };
   const why = othersIn({ log: exchanges, isExact: false } as never, { ...bucket, exchanges });
   expect(why !== undefined).toBe(isSo);
 });

@@ -4,6 +4,7 @@
  */
 import * as verify from '../verify.ts';
 import {
+  bodyOf,
   type Exchange,
   isAccepted,
   isMessageSend,
@@ -11,7 +12,7 @@ import {
   isUncertain,
   messageIdOf,
 } from './exchange.ts';
-import type { Findings, Judge, Trace } from './judge.ts';
+import { type Findings, type Judge, slackOf, type Trace } from './judge.ts';
 import { validityOf } from './validity.ts';
 
 const windowMs = 86_400_000;
@@ -60,6 +61,11 @@ const replays: Judge = (trace, findings) => {
     if ([0, 429].includes(one.reply.status)) continue;
     const original = originalOf(trace, one);
     const isFirst = original === undefined || wasRefusedBefore(trace, one, original);
+    // An id may have been used before the recording, or in a line that is missing.
+    if (isFirst && trace.recorded !== undefined) {
+      if (one.reply.status === 200) isOfItsId(one, findings);
+      continue;
+    }
     if (isFirst) judgeFirstUse(trace, one, findings);
     else judgeReplay(trace, one, original, findings);
   }
@@ -96,7 +102,12 @@ function judgeFirstUse(trace: Trace, one: Exchange, findings: Findings): void {
 function judgeReplay(trace: Trace, one: Exchange, original: Exchange, findings: Findings): void {
   const { reply } = one;
   const ageMs = one.sentAt - original.answeredAt;
-  if (ageMs > windowMs) {
+  const slackMs = slackOf(trace);
+  if (ageMs > windowMs + slackMs && trace.recorded !== undefined) {
+    judgeOldReplay(one, original, findings);
+    return;
+  }
+  if (ageMs > windowMs + slackMs) {
     findings.judge([original, one], () => {
       verify.accepted(reply);
       verify.that(
@@ -107,14 +118,15 @@ function judgeReplay(trace: Trace, one: Exchange, original: Exchange, findings: 
     });
     return;
   }
-  if (one.answeredAt - original.sentAt >= windowMs) return;
+  if (one.answeredAt - original.sentAt >= windowMs - slackMs) return;
+  if (trace.recorded !== undefined && mayBeEarlier(one, original, slackMs)) return;
   if (one.isRetried && reply.status === 202) return;
   const isAnother = !hasSameContent(one, original);
   const { invalid, open } = validityOf(one, trace.isExact);
   // A service may validate before it looks for a replay (`gateOrder`); another body may be a
   // conflict (`replayDifferentBody`). After slow replies a `send_at` is not surely past.
   if (reply.status === 400 && (invalid.length > 0 || open.includes('send_at'))) {
-    if (isAnother || validatesFirst(trace)) {
+    if (isAnother || trace.recorded !== undefined || validatesFirst(trace)) {
       if (!isAnother)
         findings.lack('a target that looks for a replay before it validates (gateOrder)');
       return;
@@ -125,6 +137,28 @@ function judgeReplay(trace: Trace, one: Exchange, original: Exchange, findings: 
     verify.status(reply, 200);
     verify.identical(reply, original.reply, 'the original 202 body');
   });
+}
+
+/** Whatever came before, a replay shows the message of its own id. */
+function isOfItsId(one: Exchange, findings: Findings): void {
+  const { request_id: shown } = bodyOf(one);
+  findings.require([one], () => verify.equal('request_id of a replay', shown, requestIdOf(one)));
+}
+
+/** A day later another message may have taken the id meanwhile; the first one is gone. */
+function judgeOldReplay(one: Exchange, original: Exchange, findings: Findings): void {
+  findings.judge([original, one], () =>
+    verify.that(
+      messageIdOf(one) !== messageIdOf(original),
+      'a new message_id after 24 hours',
+      one.reply,
+    ),
+  );
+}
+
+/** A refusal may have come first, or while the message was being accepted. */
+function mayBeEarlier({ reply, sentAt }: Exchange, original: Exchange, slackMs: number): boolean {
+  return reply.status >= 400 && sentAt < original.answeredAt + slackMs;
 }
 
 /** True if an invalid body under a used `request_id` was refused, or if the target says so. */
@@ -175,6 +209,8 @@ function isUnique(text: string): boolean {
 
 /** What was refused with one of these statuses is neither queued nor replayed. */
 export function notQueued(trace: Trace, findings: Findings, statuses: readonly number[]): void {
+  // An id that was refused may have been used before, or meanwhile.
+  if (trace.recorded !== undefined) return;
   const refused = trace.exchanges.filter(
     (one) => isSend(one) && statuses.includes(one.reply.status) && !isUncertain(one),
   );

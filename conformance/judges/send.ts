@@ -166,6 +166,8 @@ const alias: Judge = (trace, findings) => {
   const checked = checkedSends(trace);
   for (const one of checked) {
     const number = numberUnder(one, 'from_number');
+    if (trace.recorded !== undefined && number !== undefined && one.invalid.length === 0)
+      aliasIsRead(one, findings);
     const named = checked.find(
       (other) => number !== undefined && numberUnder(other, 'from') === number,
     );
@@ -183,6 +185,16 @@ const alias: Judge = (trace, findings) => {
     });
   }
 };
+
+/** Recorded alone, it was read if it was accepted, or refused for another field. */
+function aliasIsRead({ exchange, open }: Checked, findings: Findings): void {
+  const { reply } = exchange;
+  findings.judge([exchange], () => {
+    if (reply.status === 202 || open.some((name) => namesOf('from').includes(name))) return;
+    const isMissed = verify.fieldsNamed(reply).some((name) => namesOf('from').includes(name));
+    verify.that(!isMissed, 'from_number read as from', reply);
+  });
+}
 
 export const sendJudges = {
   'SEND-1': alias,

@@ -13,7 +13,7 @@ import {
   isSend,
   messageIdOf,
 } from './exchange.ts';
-import type { Findings, Judge, Trace } from './judge.ts';
+import { type Findings, type Judge, slackOf, type Trace } from './judge.ts';
 import { judgeSendAt } from './send.ts';
 import { hearOfTasks } from './tasks.ts';
 import { holdOf } from './validity.ts';
@@ -49,31 +49,39 @@ function statusOf(read: Exchange): string {
   return verify.textOf(bodyOf(read)['status']);
 }
 
-export function historiesIn({ exchanges }: Pick<Trace, 'exchanges'>): History[] {
+export function historiesIn(trace: Pick<Trace, 'exchanges' | 'recorded'>): History[] {
+  const { exchanges, recorded } = trace;
+  const slackMs = slackOf(trace);
   const readsOf = new Map<string, Exchange[]>();
   for (const exchange of exchanges)
     if (isRead(exchange) && exchange.reply.status === 200 && exchange.id !== undefined)
       readsOf.set(exchange.id, [...(readsOf.get(exchange.id) ?? []), exchange]);
   const accepted = exchanges.filter((exchange) => isSend(exchange) && isAccepted(exchange));
-  return accepted.flatMap((send) => {
-    const messageId = messageIdOf(send);
+  const sent = new Set(accepted.map(messageIdOf));
+  // Recorded reads of a message that was accepted before begin a history, too.
+  const older = [...readsOf].flatMap(([id, [first]]) =>
+    recorded === undefined || sent.has(id) || first === undefined ? [] : [first],
+  );
+  return [...accepted, ...older].flatMap((send) => {
+    const messageId = isRead(send) ? (send.id ?? '') : messageIdOf(send);
     const reads = readsOf.get(messageId);
     return reads === undefined
       ? []
-      : [{ send, messageId, reads, sightings: sightingsIn(send, reads) }];
+      : [{ send, messageId, reads, sightings: sightingsIn(send, reads, slackMs) }];
   });
 }
 
-function sightingsIn(send: Exchange, reads: readonly Exchange[]): Sighting[] {
+function sightingsIn(send: Exchange, reads: readonly Exchange[], slackMs: number): Sighting[] {
   const { sentAt: after, answeredAt: until } = send;
-  const sightings: Sighting[] = [{ status: 'queued', after, until, exchange: send }];
+  const start = isRead(send) ? statusOf(send) : 'queued';
+  const sightings: Sighting[] = [{ status: start, after, until, exchange: send }];
   let lastReadAt = after;
   for (const exchange of reads) {
     const status = statusOf(exchange);
     const last = sightings.at(-1);
     // Of two reads at the same time, the later one may show the older status.
     const isOlder = ranks.indexOf(status) < ranks.indexOf(last?.status ?? '');
-    const isOvertaken = isOlder && exchange.sentAt < (last?.exchange.answeredAt ?? 0);
+    const isOvertaken = isOlder && exchange.sentAt < (last?.exchange.answeredAt ?? 0) + slackMs;
     if (status !== last?.status && !isOvertaken && !isHeldName(status))
       sightings.push({ status, after: lastReadAt, until: exchange.answeredAt, exchange });
     lastReadAt = exchange.sentAt;
@@ -122,7 +130,7 @@ function failSkippedState(
   );
   const shortestStateMs = stateMs.length > 0 ? Math.min(...stateMs) : briefestMs;
   const longestGapMs = Math.max(
-    ...history.sightings.slice(1).map(({ after, until }) => until - after),
+    ...history.sightings.slice(1).map(({ after, until }) => until - after + slackOf(trace)),
   );
   if (!trace.isExact && shortestStateMs < 3 * longestGapMs)
     throw new verify.Lacking('a target whose messages stay in each state for a few seconds');
@@ -139,7 +147,8 @@ const pickup: Judge = (trace, findings) => {
         failSkippedState(trace, histories, 'queued followed by sending', step.history);
     });
   }
-  hearOfTasks(trace, findings);
+  // Two recorded keys may belong to one account.
+  if (trace.recorded === undefined) hearOfTasks(trace, findings);
   for (const history of histories)
     for (const tasks of tasksIn(trace)) judgeTasks(trace, history, tasks, findings);
 };
@@ -155,7 +164,8 @@ function judgeTasks(
   tasks: Exchange,
   findings: Findings,
 ): void {
-  if (tasks.sentAt < send.answeredAt || !tasks.reply.text.includes(messageId)) return;
+  if (tasks.sentAt < send.answeredAt || isRead(send) || !tasks.reply.text.includes(messageId))
+    return;
   const plain = (id: unknown) => verify.textOf(id).replaceAll('-', '').toLowerCase();
   const isItsOwn = plain(tasks.id) === plain(bodyOf(send)['device_id']);
   findings.require([send, tasks], () =>
@@ -165,7 +175,8 @@ function judgeTasks(
   const later = reads.filter(
     (read) => read.sentAt >= tasks.answeredAt && trace.exchanges.indexOf(read) > place,
   );
-  const latestMs = trace.assumption('taskPickup') === 'handed_out' ? 0 : latestPickupMs(trace);
+  const isAtOnce = trace.assumption('taskPickup') === 'handed_out';
+  const latestMs = isAtOnce ? 0 : latestPickupMs(trace) + slackOf(trace);
   const late = later.find(({ sentAt }) => sentAt >= tasks.answeredAt + latestMs);
   const shown = later.find((read) => statusOf(read) !== 'queued') ?? late;
   if (shown === undefined) {
@@ -194,18 +205,18 @@ const inOrder: Judge = (trace, findings) => {
       if (to.status !== next) failSkippedState(trace, histories, expected, history);
     });
   }
-  for (const history of histories) neverBackwards(history, findings);
+  for (const history of histories) neverBackwards(history, slackOf(trace), findings);
   if (trace.isExact) for (const history of histories) reachesDelivered(trace, history, findings);
   if (findings.exercised === 0) findings.lack('a message that is picked up within the wait');
 };
 
 /** Reads that follow one another never show an older status, whichever key asks. */
-function neverBackwards({ reads }: History, findings: Findings): void {
+function neverBackwards({ reads }: History, slackMs: number, findings: Findings): void {
   let latest: Exchange | undefined;
   for (const read of reads) {
     const rank = ranks.indexOf(statusOf(read));
     const before = latest === undefined ? -1 : ranks.indexOf(statusOf(latest));
-    if (latest !== undefined && rank >= 0 && read.sentAt >= latest.answeredAt)
+    if (latest !== undefined && rank >= 0 && read.sentAt >= latest.answeredAt + slackMs)
       findings.require([latest, read], () =>
         verify.that(rank >= before, `${ranks[before]} or later`, read.reply),
       );
@@ -317,6 +328,8 @@ function isPassedOver(trace: Trace, history: History): boolean {
 }
 
 function judgePickup(trace: Trace, history: History, findings: Findings): void {
+  // A recorded account's SIM may be disconnected.
+  if (trace.recorded !== undefined) return;
   const isLate = isPickedUpLate(trace, history);
   const isTimeOver = (history.reads.at(-1)?.sentAt ?? 0) > dueAt(history) + latestPickupMs(trace);
   if (!isLate && !isTimeOver && pickupOf(history) === undefined) return;
@@ -376,7 +389,8 @@ function judgePace(trace: Trace, history: History, findings: Findings): void {
 /** SEND-7: `send_at` is in the future and holds the message; without it, it goes at once. */
 const holds: Judge = (trace, findings) => {
   judgeSendAt(trace, findings);
-  const drift = trace.isExact ? 0 : clockDriftMs;
+  const { isExact, recorded } = trace;
+  const drift = isExact ? 0 : Math.max(clockDriftMs, slackOf(trace) + (recorded?.ahead.most ?? 0));
   for (const history of historiesIn(trace)) {
     const until = holdOf(history.send);
     if (until === undefined) judgePickup(trace, history, findings);
@@ -390,7 +404,7 @@ function judgeHold(trace: Trace, history: History, until: number, findings: Find
     if (read.answeredAt < until)
       findings.judge([history.send, read], () =>
         verify.that(
-          !pickedUp.includes(statusOf(read)),
+          !pickedUp.includes(statusOf(read)) || mayFail(trace, read),
           `held for ${seconds} s`,
           `${statusOf(read)} before`,
         ),
@@ -405,6 +419,11 @@ function judgeHold(trace: Trace, history: History, until: number, findings: Find
         ),
       );
   judgePickup(trace, history, findings);
+}
+
+/** A recorded SIM may be deactivated while it holds a message (`deactivation`). */
+function mayFail({ recorded }: Trace, read: Exchange): boolean {
+  return recorded !== undefined && statusOf(read) === 'failed';
 }
 
 /** The document shows `send_at` for one endpoint; others support it if they refuse a past one. */

@@ -6,8 +6,8 @@
 import { type Endpoint, limits, minuteMs } from '../buckets.ts';
 import * as verify from '../verify.ts';
 import { type Exchange, isUncertain } from './exchange.ts';
-import type { Findings, Judge, Trace } from './judge.ts';
-import { type Bucket, isRefused, isWeighted, unexplained, wasFull } from './limiter.ts';
+import { type Findings, type Judge, slackOf, type Trace } from './judge.ts';
+import { type Bucket, isRefused, isReplay, isWeighted, unexplained, wasFull } from './limiter.ts';
 import { othersIn } from './other-traffic.ts';
 import { notQueued } from './replay.ts';
 
@@ -39,6 +39,8 @@ export function bucketsOf(trace: Trace): Bucket[] {
       exchanges: trace.log.filter((one) => bucketOf(one) === name && isRecent(one)),
       knownSince: first.caller.isNew ? Number.NEGATIVE_INFINITY : trace.knownSince,
       isExact: trace.isExact,
+      slackMs: slackOf(trace),
+      ...(trace.recorded !== undefined && { ahead: trace.recorded.ahead }),
     };
   });
 }
@@ -51,8 +53,12 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
     return;
   }
   const refusals = bucket.exchanges.filter(isRefused);
-  const alone = unexplained(bucket);
-  const others = alone === undefined ? undefined : othersIn(trace, bucket);
+  const { recorded } = trace;
+  // Another key of the recording may belong to the same account.
+  const isShared = recorded !== undefined && !recorded.isOneAccount;
+  const alone = unexplained(bucket, isShared);
+  const isAlone = alone === undefined || recorded !== undefined;
+  const others = isAlone ? undefined : othersIn(trace, bucket);
   // Another client explains a refusal, and never that more passed.
   const found = others === undefined ? alone : unexplained(bucket, true);
   if (others !== undefined && found === undefined) {
@@ -69,7 +75,7 @@ function judgeBucket(trace: Trace, bucket: Bucket, findings: Findings): void {
   }
   const granted = bucket.exchanges.filter((one) => !isRefused(one));
   const isKnown =
-    wasFull(bucket, granted) ||
+    (recorded === undefined && wasFull(bucket, granted)) ||
     refusals.some(({ sentAt }) => sentAt - minuteMs >= bucket.knownSince);
   if (found === undefined && (!isKnown || refusals.length === bucket.exchanges.length))
     findings.lack(
@@ -108,7 +114,7 @@ function limitOn(endpoint: Endpoint): Judge {
 /** LIMIT-7 and AUTH-6: each bucket is explained by its own requests. */
 const everyBucket: Judge = (trace, findings) => {
   for (const bucket of bucketsOf(trace)) {
-    const found = unexplained(bucket);
+    const found = trace.recorded === undefined ? unexplained(bucket) : undefined;
     if (found !== undefined && isWeighted(bucket, found))
       findings.lack('a limiter that counts each minute for itself');
     else judgeBucket(trace, bucket, findings);
@@ -178,7 +184,7 @@ const retryAfter: Judge = (trace, findings) => {
     });
     isFollowed = judgeWait(trace, refusal, findings) || isFollowed;
   }
-  if (!isFollowed && findings.broken === undefined) {
+  if (!isFollowed && findings.broken === undefined && trace.recorded === undefined) {
     findings.exercised = 0;
     findings.lack(
       'a 429 and a request that follows it after its wait: --timeout 2m, and no broken connection',
@@ -188,17 +194,25 @@ const retryAfter: Judge = (trace, findings) => {
 
 /** True if a request came after the wait, and nothing else was spent meanwhile. */
 function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean {
-  const { exchanges } = trace;
+  const { exchanges, recorded } = trace;
+  const slackMs = slackOf(trace);
   const seconds = Number(refusal.reply.headers['retry-after'] ?? Number.NaN);
   const later = exchanges.filter(
     (one) =>
-      bucketOf(one) === bucketOf(refusal) && one.sentAt >= refusal.answeredAt && one !== refusal,
+      bucketOf(one) === bucketOf(refusal) &&
+      one.sentAt >= refusal.answeredAt + slackMs &&
+      one !== refusal,
   );
   if (later.some(isUncertain)) return false;
-  const tooEarlyUntil = refusal.sentAt + (seconds - 1) * 1_000;
-  const enoughAt = refusal.answeredAt + seconds * 1_000;
+  const tooEarlyUntil = refusal.sentAt + (seconds - 1) * 1_000 - slackMs;
+  const enoughAt = refusal.answeredAt + seconds * 1_000 + slackMs;
   for (const one of later)
-    if (one.answeredAt <= tooEarlyUntil && one.answeredAt > refusal.answeredAt)
+    if (
+      one.answeredAt <= tooEarlyUntil &&
+      one.answeredAt > refusal.answeredAt &&
+      // Recorded errors and replays may spend nothing.
+      (recorded === undefined || isRefused(one) || (one.reply.status < 300 && !isReplay(one)))
+    )
       findings.judge([refusal, one], () =>
         verify.that(
           one.reply.status === 429,
@@ -206,10 +220,14 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
           one.reply,
         ),
       );
+  if (recorded !== undefined && !isAlone(trace, refusal)) return false;
   const [next] = later;
   if (next === undefined || next.sentAt < enoughAt) return false;
   const bucket = bucketsOf(trace).find(({ exchanges: all }) => all.includes(refusal));
-  const others = next.reply.status === 429 && bucket ? othersIn(trace, bucket) : undefined;
+  const others =
+    next.reply.status === 429 && bucket && recorded === undefined
+      ? othersIn(trace, bucket)
+      : undefined;
   if (others !== undefined) {
     findings.lack(others);
     return false;
@@ -222,6 +240,15 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
     ),
   );
   return true;
+}
+
+/** True if nothing else of the recording may have spent at the same time as the refusal. */
+function isAlone({ exchanges, recorded }: Trace, { sentAt, answeredAt }: Exchange): boolean {
+  const slackMs = slackOf({ ...(recorded !== undefined && { recorded }) });
+  const near = exchanges.filter(
+    (one) => one.sentAt < answeredAt + slackMs && one.answeredAt > sentAt,
+  );
+  return recorded?.isComplete === true && recorded.isOneAccount && near.length === 1;
 }
 
 /** ERR-4: `detail` states the header's seconds, rounded up. */

@@ -4,12 +4,14 @@
  */
 import { conform as harness, type OwnSimulator } from '../../conformance/main.ts';
 import type { CommandIo } from '../commands/flags.ts';
+import { readTraffic } from '../traffic/read-traffic.ts';
 
 export function conform(argv: readonly string[], io: CommandIo): Promise<number> {
   return harness(argv, {
     stdout: io.out,
     stderr: io.error,
     startOwn,
+    readTraffic,
     isTerminal: process.stdout.isTTY,
   });
 }

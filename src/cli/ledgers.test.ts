@@ -34,9 +34,10 @@ test('the assumptions are printed, each with its default and what it permits', a
 });
 
 test('the rules are printed, each with its sentence', async () => {
-  expect(await printed(rules)).toMatch(/^SVC-4 +All bodies are JSON\.$/m);
+  expect(await printed(rules)).toMatch(/^SVC-4 +yes +All bodies are JSON\.$/m);
   expect(JSON.parse(await printed(rules, '--json'))).toContainEqual({
     id: 'SVC-4',
+    traffic: 'yes',
     sentence: 'All bodies are JSON.',
   });
 });

@@ -3,9 +3,10 @@
  * `--client`, the client rules that the referee judges.
  */
 
+import { shown } from '../../conformance/traffic/shown.ts';
 import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
 import { table } from '../commands/table.ts';
-import { clientRules, rules as ledger } from '../ledger/rules.ts';
+import { clientRules, rules as ledger, type RuleId } from '../ledger/rules.ts';
 import { clientRulesTable } from './referee-summary.ts';
 
 export async function rules(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -19,10 +20,17 @@ export async function rules(argv: readonly string[], io: CommandIo): Promise<num
     io.out(command.opts()['json'] === true ? jsonText(clientRules) : clientRulesTable());
     return 0;
   }
-  const rows = ledger.map(({ id, sentence }) => [id, sentence]);
-  const text = table([['RULE', 'WHAT HOLDS'], ...rows]);
-  io.out(command.opts()['json'] === true ? jsonText(ledger) : text);
+  const rows = ledger.map(({ id, sentence }) => [id, trafficShows(id), sentence]);
+  const text = table([['RULE', 'IN TRAFFIC', 'WHAT HOLDS'], ...rows]);
+  const listed = ledger.map((rule) => ({ ...rule, traffic: trafficShows(rule.id) }));
+  io.out(command.opts()['json'] === true ? jsonText(listed) : text);
   return 0;
+}
+
+/** Whether recorded traffic can show the rule: `conform --traffic`. */
+function trafficShows(id: RuleId): 'yes' | 'complete' | 'no' {
+  const how = shown[id];
+  return how === undefined ? 'no' : how.needsAll ? 'complete' : 'yes';
 }
 
 function jsonText(value: unknown): string {

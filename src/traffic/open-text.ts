@@ -1,7 +1,7 @@
 /**
  * The text of a recorded file, piece by piece, gzipped or not: a file may be larger than memory.
  */
-import { closeSync, createReadStream, readSync } from 'node:fs';
+import { createReadStream, readSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 import { CommandError } from '../commands/command-error.ts';
 import { openPlain, reasonOf } from '../config/plain-file.ts';
@@ -32,7 +32,6 @@ export async function* piecesOf(path: string): AsyncGenerator<string> {
     throw new CommandError(2, `${path}: ${reasonOf(error)}`);
   } finally {
     bytes.destroy();
-    if (!bytes.closed && bytes.pending) closeSync(file);
   }
 }
 

@@ -9,6 +9,7 @@ import type { TrafficEvent, TrafficExchange } from '../commands/recorded-traffic
 import { many } from '../commands/table.ts';
 import { openPlain } from '../config/plain-file.ts';
 import { entryIn, type RequestEntry } from '../recording/journal-entry.ts';
+import { valueIn } from '../recording/request-line.ts';
 import { pathOf } from '../referee/har-feed.ts';
 import { exchangesOfHarFile } from './har-file.ts';
 import { linesOf, piecesOf } from './open-text.ts';
@@ -146,7 +147,7 @@ async function* eventsOfJournal(
 
 function entryOf(text: string): ReturnType<typeof entryIn> {
   try {
-    return entryIn(JSON.parse(text));
+    return entryIn(valueIn(text));
   } catch {
     return undefined;
   }

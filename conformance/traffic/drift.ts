@@ -1,0 +1,58 @@
+/**
+ * What changed between two recordings of a service: verdicts, answers where the document is silent,
+ * and members of replies that were always there, or never. What one recording does not show is no
+ * drift.
+ */
+import { table } from '../../src/commands/table.ts';
+import { isFailure, type Result } from '../result.ts';
+import type { Observations } from './observations.ts';
+
+/** What a recording shows of its service. */
+export interface Portrait {
+  readonly results: readonly Result[];
+  readonly observations: Observations;
+}
+
+type Row = readonly [what: string, before: string, now: string];
+
+export function driftOf(before: Portrait, now: Portrait): Row[] {
+  return [...verdictRows(before, now), ...answerRows(before, now), ...shapeRows(before, now)];
+}
+
+export function driftTable(rows: readonly Row[]): string {
+  if (rows.length === 0) return 'Nothing drifted.\n';
+  return `Drifted:\n${table([['WHAT', 'BEFORE', 'NOW'], ...rows])}`;
+}
+
+function verdictRows(before: Portrait, now: Portrait): Row[] {
+  const isKnown = ({ verdict }: Result) => verdict === 'passed' || isFailure(verdict);
+  return now.results.flatMap((one): Row[] => {
+    const earlier = before.results.find(({ id }) => id === one.id);
+    if (earlier === undefined || !isKnown(earlier) || !isKnown(one)) return [];
+    return earlier.verdict === one.verdict ? [] : [[one.subject, earlier.verdict, one.verdict]];
+  });
+}
+
+function answerRows(before: Portrait, now: Portrait): Row[] {
+  const earlier = before.observations.discovered().answers;
+  return Object.entries(now.observations.discovered().answers).flatMap(([name, answer]): Row[] =>
+    earlier[name] === undefined || earlier[name] === answer
+      ? []
+      : [[name, String(earlier[name]), String(answer)]],
+  );
+}
+
+function shapeRows(before: Portrait, now: Portrait): Row[] {
+  const rows: Row[] = [];
+  for (const [name, shape] of now.observations.shapes) {
+    const earlier = before.observations.shapes.get(name);
+    if (earlier === undefined) continue;
+    for (const member of new Set([...earlier.members.keys(), ...shape.members.keys()])) {
+      const was = (earlier.members.get(member) ?? 0) / earlier.replies;
+      const is = (shape.members.get(member) ?? 0) / shape.replies;
+      if (was === 1 && is === 0) rows.push([`${name}: ${member}`, 'always', 'never']);
+      if (was === 0 && is === 1) rows.push([`${name}: ${member}`, 'never', 'always']);
+    }
+  }
+  return rows;
+}

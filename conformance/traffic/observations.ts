@@ -1,0 +1,210 @@
+/**
+ * What recorded traffic shows where the document is silent: an answer for each assumption on which
+ * all exchanges agree, and the shapes of replies, to see what drifts from one recording to the next.
+ */
+import { type AssumptionName, answersOf } from '../../src/ledger/assumptions.ts';
+import type { Discovered } from '../discover.ts';
+import { shapeOf } from '../discovered-templates.ts';
+import { inferBody } from '../infer-template.ts';
+import { bodyOf, type Exchange, isMessageSend, isRead } from '../judges/exchange.ts';
+import { holdOf, validityOf } from '../judges/validity.ts';
+import { codeOf, fieldsNamed, isObject } from '../verify.ts';
+import { hasRequestId } from './shown.ts';
+
+type Observe = (one: Exchange) => string | undefined;
+
+function byStatus(
+  answers: Readonly<Record<number, string>>,
+  fits: (one: Exchange) => boolean,
+): Observe {
+  return (one) => (one.caller.key === 'valid' && fits(one) ? answers[one.reply.status] : undefined);
+}
+
+/** A send whose one doubtful field decides: nothing else about it may be refused. */
+function isAbout(field: string, fits: (value: unknown) => boolean) {
+  return (one: Exchange): boolean => {
+    const value = one.fields?.[field];
+    if (!isMessageSend(one) || hasRequestId(one) !== (field === 'request_id') || !fits(value))
+      return false;
+    return (
+      one.reply.status === 202 ||
+      (one.reply.status === 400 && fieldsNamed(one.reply).includes(field))
+    );
+  };
+}
+
+const documented = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
+const isDeclaredJson = ({ headers }: Exchange) =>
+  /^application\/json\b/i.test(headers['content-type'] ?? '');
+const hasNoSlash = ({ path, endpoint }: Exchange) => endpoint !== undefined && !path.endsWith('/');
+const getEndpoints = ['received', 'tasks', 'read', 'stats'];
+
+function isWrongMethod({ method, endpoint, path }: Exchange): boolean {
+  if (endpoint === undefined || !path.endsWith('/') || method === 'HEAD') return false;
+  return (
+    (method === 'GET') !== getEndpoints.includes(endpoint) &&
+    ['GET', 'POST', 'PUT'].includes(method)
+  );
+}
+
+const listShape =
+  (endpoint: string, page: string): Observe =>
+  (one) => {
+    if (one.endpoint !== endpoint || one.reply.status !== 200) return undefined;
+    return Array.isArray(one.reply.json)
+      ? 'array'
+      : page in bodyOf(one)
+        ? answerAs[page]
+        : undefined;
+  };
+const answerAs: Readonly<Record<string, string>> = { results: 'page', tasks: 'tasks' };
+
+const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
+  errorBody: (one) => {
+    const { invalid, open } = validityOf(one, false);
+    const [field] = invalid;
+    const isSure = isMessageSend(one) && one.fields !== undefined && !hasRequestId(one);
+    if (
+      !isSure ||
+      one.reply.status !== 400 ||
+      field === undefined ||
+      invalid.length + open.length !== 1
+    )
+      return undefined;
+    return shapeOf(inferBody([{ reply: one.reply, values: { field } }]).template.body);
+  },
+  notFoundBody: (one) => {
+    if (!isRead(one) || one.reply.status !== 404 || !isObject(one.reply.json)) return undefined;
+    return codeOf(one.reply) === 'not_found' ? 'code_detail' : onlyDetail(one, 'detail_only');
+  },
+  malformedJson: (one) => {
+    const isMalformed = isMessageSend(one) && one.fields === undefined && isDeclaredJson(one);
+    if (!isMalformed || one.body === undefined || one.reply.status !== 400) return undefined;
+    return codeOf(one.reply) === undefined ? onlyDetail(one, 'detail_400') : 'code_400';
+  },
+  contentType: byStatus(
+    { 415: 'reject_415', 202: 'ignore' },
+    (one) => isMessageSend(one) && one.fields !== undefined && !isDeclaredJson(one),
+  ),
+  trailingSlash: byStatus(
+    { 404: 'not_found', 301: 'redirect', 200: 'served', 202: 'served' },
+    hasNoSlash,
+  ),
+  methodNotAllowed: byStatus({ 405: '405', 404: '404' }, isWrongMethod),
+  headMethod: byStatus(
+    { 200: 'as_get', 405: 'refused' },
+    ({ method, endpoint, path }) => method === 'HEAD' && endpoint === 'stats' && path.endsWith('/'),
+  ),
+  unknownFields: (one) => {
+    const extra = Object.keys(one.fields ?? {}).find((name) => !documented.includes(name));
+    if (extra === undefined || !isMessageSend(one)) return undefined;
+    if (one.reply.status === 202) return 'ignore';
+    return one.reply.status === 400 && fieldsNamed(one.reply).includes(extra)
+      ? 'reject'
+      : undefined;
+  },
+  nullFields: byStatus(
+    { 202: 'absent', 400: 'reject' },
+    isAbout('send_at', (value) => value === null),
+  ),
+  emptySendAt: byStatus(
+    { 202: 'absent', 400: 'reject' },
+    isAbout('send_at', (value) => value === ''),
+  ),
+  blankMessage: byStatus(
+    { 202: 'accept', 400: 'reject' },
+    isAbout('message', (value) => typeof value === 'string' && value.trim() === ''),
+  ),
+  receivedShape: listShape('received', 'results'),
+  tasksShape: listShape('tasks', 'tasks'),
+};
+
+function onlyDetail(one: Exchange, answer: string): string | undefined {
+  return Object.keys(bodyOf(one)).join() === 'detail' ? answer : undefined;
+}
+
+/** The members of replies to one endpoint with one status. */
+interface Shape {
+  replies: number;
+  readonly members: Map<string, number>;
+}
+
+const mostMembers = 500;
+const deepest = 4;
+
+export class Observations {
+  readonly #answers = new Map<string, Map<string, number>>();
+  readonly shapes = new Map<string, Shape>();
+
+  note(one: Exchange): void {
+    for (const [name, observe] of Object.entries(rows)) this.#answer(name, observe(one));
+    this.#shape(one);
+  }
+
+  /** The exchanges of one message, and the sends under one id. */
+  noteGroup(group: readonly Exchange[]): void {
+    const [first] = group;
+    if (first === undefined || first.reply.status !== 202) return;
+    for (const one of group.slice(1)) {
+      const { status } = one.reply;
+      const isReplay =
+        isMessageSend(one) && one.fields?.['request_id'] === first.fields?.['request_id'];
+      if (isReplay && one.body !== first.body && hasRequestId(one))
+        this.#answer(
+          'replayDifferentBody',
+          status === 409 ? 'conflict' : status === 200 ? 'return_original' : undefined,
+        );
+      const until = holdOf(first) ?? 0;
+      const isHeld = isRead(one) && status === 200 && one.answeredAt < until - heldForMs;
+      if (isHeld && isMessageSend(first)) this.#answer('heldStatus', String(bodyOf(one)['status']));
+    }
+  }
+
+  discovered(): Discovered {
+    const answers: Record<string, unknown> = {};
+    const untold: Record<string, string> = {};
+    for (const [name, seen] of this.#answers) {
+      const [[answer] = ['']] = seen;
+      if (seen.size === 1) answers[name] = answer;
+      else
+        untold[name] =
+          `the traffic shows ${[...seen].map(([one, times]) => `${one} (${times})`).join(' and ')}`;
+    }
+    return { answers, untold };
+  }
+
+  #answer(name: string, answer: string | undefined): void {
+    if (answer === undefined || !answersOf(name as AssumptionName).includes(answer)) return;
+    const seen = this.#answers.get(name) ?? new Map<string, number>();
+    this.#answers.set(name, seen);
+    seen.set(answer, (seen.get(answer) ?? 0) + 1);
+  }
+
+  #shape({ method, endpoint, reply }: Exchange): void {
+    // A 400 may have a member for each field.
+    if (endpoint === undefined || reply.status === 0 || reply.status === 400) return;
+    const name = `${method} ${endpoint} ${reply.status}`;
+    const shape = this.shapes.get(name) ?? { replies: 0, members: new Map<string, number>() };
+    this.shapes.set(name, shape);
+    shape.replies++;
+    const type = (reply.headers['content-type'] ?? 'none').split(';', 1)[0];
+    for (const member of new Set([`content-type ${type}`, ...membersOf(reply.json, '', 0)]))
+      if (shape.members.size < mostMembers)
+        shape.members.set(member, (shape.members.get(member) ?? 0) + 1);
+  }
+}
+
+/** Long enough for any difference of clocks. */
+const heldForMs = 60_000;
+
+/** Each member with its type, such as `results[].to string`. */
+function* membersOf(value: unknown, at: string, depth: number): Generator<string> {
+  const [first] = Array.isArray(value) ? value : [];
+  if (at !== '')
+    yield `${at} ${value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value}`;
+  if (depth > deepest) return;
+  if (first !== undefined) yield* membersOf(first, `${at}[]`, depth + 1);
+  if (isObject(value))
+    for (const [name, inner] of Object.entries(value))
+      yield* membersOf(inner, at === '' ? name : `${at}.${name}`, depth + 1);
+}

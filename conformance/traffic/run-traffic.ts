@@ -1,0 +1,196 @@
+/**
+ * `smstwin conform --traffic`: reads files, judges them, writes reports and returns an exit code.
+ */
+import { basename } from 'node:path';
+import { CommandError } from '../../src/commands/command-error.ts';
+import { foreignText } from '../../src/commands/foreign-text.ts';
+import type { TrafficReader } from '../../src/commands/recorded-traffic.ts';
+import { many } from '../../src/commands/table.ts';
+import { sentenceOf } from '../../src/ledger/assumptions.ts';
+import { type RuleId, rules } from '../../src/ledger/rules.ts';
+import { compared } from '../comparison.ts';
+import { writeDiscovered } from '../discover.ts';
+import { expectationsOf, weigh } from '../expected.ts';
+import { writeExpectations } from '../expected-file.ts';
+import { otherBefore, runsOf } from '../flood-lines.ts';
+import type { Exchange } from '../judges/exchange.ts';
+import type { ConformOptions, TrafficFlags } from '../options.ts';
+import { counts, ruleVerdicts, unmet } from '../outcome.ts';
+import { isSelected } from '../plan.ts';
+import { because, type Summary } from '../reports/summary.ts';
+import { textReport } from '../reports/text.ts';
+import { writeReports } from '../reports/write.ts';
+import { isFailure, type Result } from '../result.ts';
+import { driftOf, driftTable, type Portrait } from './drift.ts';
+import { Observations } from './observations.ts';
+import { shown, unseen } from './shown.ts';
+import { type RuleFinding, TrafficJudge } from './traffic-judge.ts';
+
+export interface TrafficIo {
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+  readonly readTraffic: TrafficReader;
+  readonly isTerminal?: boolean;
+}
+
+const progressEvery = 100_000;
+/** The exchanges of an excerpt. */
+const mostShown = 4;
+
+/** What the files show: verdicts, and what the service does where the document is silent. */
+async function judged(
+  files: readonly string[],
+  traffic: TrafficFlags,
+  ids: readonly RuleId[],
+  io: TrafficIo,
+) {
+  const observations = new Observations();
+  const judge = new TrafficJudge({
+    isComplete: traffic.isComplete,
+    joined: traffic.joined,
+    rules: ids,
+    observations,
+  });
+  const notice = (line: string) => io.stderr(`smstwin conform: ${foreignText(line)}\n`);
+  for await (const event of io.readTraffic(files, notice)) {
+    judge.take(event);
+    if (io.isTerminal && judge.exchanges % progressEvery === 0)
+      io.stdout(`${judge.exchanges.toLocaleString('en')} exchanges\n`);
+  }
+  judge.end();
+  const results = ids.map((id) => resultOf(id, judge.findings.get(id)));
+  return { judge, results, observations };
+}
+
+export async function conformTraffic(
+  options: ConformOptions,
+  traffic: TrafficFlags,
+  io: TrafficIo,
+) {
+  const startedAt = new Date();
+  const ids = rules
+    .map(({ id }) => id)
+    .filter(
+      (id) => options.patterns.length === 0 || isSelected(`${id}/traffic`, id, options.patterns),
+    );
+  if (ids.length === 0) throw new CommandError(4, `no rule matches ${options.patterns.join(' ')}`);
+  const { judge, ...now } = await judged(traffic.files, traffic, ids, io);
+  const { results, observations } = now;
+  const known = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
+  const weighed = weigh(options.expected, results, known);
+  const verdicts = ruleVerdicts(results);
+  const [file = ''] = traffic.files;
+  const more =
+    traffic.files.length > 1 ? ` and ${many(traffic.files.length - 1, 'more file')}` : '';
+  const summary: Summary = {
+    title: 'Conformance',
+    sentenceOf,
+    baseUrl: `${basename(file)}${more}`,
+    startedAt: startedAt.toISOString(),
+    durationMs: Date.now() - startedAt.getTime(),
+    sends: judge.exchanges,
+    sendsAre: 'exchanges',
+    throttled: judge.throttled,
+    interruptions: {},
+    exitCode: 0,
+    interrupted: false,
+    reachable: true,
+    counts: counts(results),
+    rules: verdicts,
+    unmet: unmet(options.required, verdicts),
+    ...(options.compare !== undefined && { comparison: compared(options.compare, results) }),
+    results,
+    weighed,
+    discovered: observations.discovered(),
+  };
+  const whole = { ...summary, exitCode: exitCodeOf(summary) };
+  io.stdout(textReport(whole));
+  const exitCode = writeReports(options.reports, whole, {
+    out: io.stdout,
+    error: (line) => io.stderr(`smstwin conform: ${line}\n`),
+  });
+  const hasDrifted =
+    traffic.drift !== undefined && (await drifted(now, traffic.drift, traffic, ids, io));
+  if (options.discover !== undefined) writeDiscovered(options.discover, whole.discovered);
+  if (options.writeExpected !== undefined)
+    writeExpectations(
+      options.writeExpected,
+      expectationsOf(options.expected, results, weighed, (result) => `seen: ${because(result)}`),
+    );
+  return hasDrifted && [0, 4].includes(exitCode) ? 1 : exitCode;
+}
+
+/** Prints what changed since an older recording; true if something did. */
+async function drifted(
+  now: Portrait,
+  file: string,
+  traffic: TrafficFlags,
+  ids: readonly RuleId[],
+  io: TrafficIo,
+): Promise<boolean> {
+  const rows = driftOf(await judged([file], traffic, ids, io), now);
+  io.stdout(`\n${foreignLines(driftTable(rows))}`);
+  return rows.length > 0;
+}
+
+function foreignLines(text: string): string {
+  return text.split('\n').map(foreignText).join('\n');
+}
+
+/** Unlike a run of its own, traffic need not exercise every rule. */
+function exitCodeOf({ results, weighed, unmet: open = [] }: Summary): number {
+  const isNew = ({ id, verdict }: Result) => isFailure(verdict) && !weighed.expected.has(id);
+  if (results.some(isNew)) return 1;
+  if (weighed.stale.length > 0) return 5;
+  const isJudged = ({ id, verdict }: Result) => verdict === 'passed' || weighed.expected.has(id);
+  return open.length === 0 && results.some(isJudged) ? 0 : 4;
+}
+
+function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
+  const common = {
+    id: `${rule}/traffic`,
+    subject: rule,
+    kind: 'rule',
+    sends: 'nothing: it judges recorded traffic',
+    durationMs: 0,
+  } as const;
+  const none = { ...common, exercised: 0, exchanges: [], omitted: 0 };
+  if (shown[rule] === undefined)
+    return { ...none, verdict: 'skipped', reason: unseen[rule] ?? 'traffic cannot show it' };
+  if (finding === undefined)
+    return { ...none, verdict: 'skipped', reason: 'needs --traffic-complete' };
+  const { broken, proof, exercised, missing } = finding;
+  if (broken === undefined) {
+    const reason =
+      missing === undefined ? 'nothing in the traffic is about it' : `needs ${missing}`;
+    if (exercised === 0) return { ...none, verdict: 'not_exercised', reason };
+    return { ...none, verdict: 'passed', exercised };
+  }
+  const last = broken.exchange ?? proof.at(-1)?.reply.exchange;
+  const excerpt = excerptOf(proof, last);
+  return {
+    ...common,
+    verdict: broken.spelling ? 'spelling' : 'failed',
+    expected: broken.expected,
+    actual: broken.actual,
+    ...(last !== undefined && { broken: last }),
+    exercised,
+    timeline: proof.length > mostShown ? runsOf(proof) : proof.map(timeOf),
+    exchanges: excerpt,
+    omitted: proof.length - excerpt.length,
+  };
+}
+
+/** The smallest excerpt that shows a failure. */
+function excerptOf(proof: readonly Exchange[], broken: Exchange['reply']['exchange'] | undefined) {
+  if (proof.length <= mostShown) return proof.map(({ reply }) => reply.exchange);
+  const before = broken && otherBefore(proof, broken);
+  return [...new Set([proof[0]?.reply.exchange, before, broken])].filter(
+    (one) => one !== undefined,
+  );
+}
+
+function timeOf({ method, path, reply, sentAt, answeredAt }: Exchange): string {
+  const took = `${new Date(sentAt).toISOString()} + ${answeredAt - sentAt} ms`;
+  return `${took}: ${method} ${path} answered ${reply.status === 0 ? 'nothing' : reply.status}`;
+}

@@ -1,0 +1,208 @@
+/**
+ * `smstwin conform --traffic`: every kind of file gives the same verdicts; excerpts, exit codes, what
+ * is discovered, what drifted.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, expect, test } from 'vitest';
+import { conform } from '../../conformance/main.ts';
+import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
+import { Simulator } from '../../src/simulator.ts';
+import { readTraffic } from '../../src/traffic/read-traffic.ts';
+import { sendBy } from '../testkit/control-fixture.ts';
+import { asHar, asRecording } from './files.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'smstwin-traffic-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
+function fileOf(name: string, content: string | Buffer): string {
+  const file = join(folder, `${++files}-${name}`);
+  writeFileSync(file, content);
+  return file;
+}
+
+async function run(...argv: readonly string[]) {
+  const said = { out: '', error: '' };
+  const report = join(folder, `${++files}-report.json`);
+  const code = await conform([...argv, '--report', `json=${report}`], {
+    stdout: (text) => {
+      said.out += text;
+    },
+    stderr: (text) => {
+      said.error += text;
+    },
+    env: {},
+    readTraffic,
+  });
+  const results = () => JSON.parse(readFileSync(report, 'utf8')).results as Verdict[];
+  return { code, ...said, results };
+}
+
+interface Verdict {
+  readonly subject: string;
+  readonly verdict: string;
+  readonly exchanges: readonly unknown[];
+  readonly timeline?: readonly string[];
+}
+
+const start = Date.parse('2026-02-03T10:00:00.000Z');
+const ids = [
+  '11111111-1111-4111-8111-111111111111',
+  '22222222-2222-4222-8222-222222222222',
+] as const;
+
+function message(more: object = {}): string {
+  return JSON.stringify({
+    status: 'queued',
+    message_id: ids[0],
+    request_id: 'order-1',
+    device_id: '33333333-3333-4333-8333-333333333333',
+    from_number: '+12025550101',
+    to: '+12125550150',
+    created_at: '2026-02-03T10:00:00.010Z',
+    ...more,
+  });
+}
+
+function exchange(
+  second: number,
+  asked: Partial<TrafficExchange>,
+  status: number,
+  body: string,
+): TrafficExchange {
+  const sentAt = start + second * 1000;
+  return {
+    sentAt,
+    answeredAt: sentAt + 20,
+    host: '',
+    method: 'GET',
+    path: `/api/v1/sms/${ids[0]}/`,
+    query: '',
+    headers: { authorization: 'Bearer key:0123456789ab', 'content-type': 'application/json' },
+    showsCredential: true,
+    body: '',
+    reply: { status, headers: { 'content-type': 'application/json' }, body },
+    isForced: false,
+    isSeen: true,
+    ...asked,
+  };
+}
+
+const send = {
+  method: 'POST',
+  path: '/api/v1/sms/send/',
+  body: '{"to":"+12125550150","from":"+12025550101","message":"m","request_id":"order-1"}',
+};
+const sound = [
+  exchange(0, send, 202, message()),
+  exchange(10, {}, 200, message({ status: 'sending' })),
+  exchange(30, send, 200, message()),
+  exchange(40, {}, 200, message({ status: 'delivered' })),
+];
+const wrongReplay = [...sound.slice(0, 2), exchange(30, send, 200, message({ status: 'sending' }))];
+
+test('a recording, a HAR file and both gzipped give the same verdicts', async () => {
+  const texts = [asRecording(sound), asHar(sound)];
+  const runs = [];
+  for (const text of texts)
+    for (const content of [text, gzipSync(text)])
+      runs.push(await run('--traffic', fileOf('week', content)));
+  const [first, ...others] = runs.map(({ results }) =>
+    results().map(({ subject, verdict }) => `${subject} ${verdict}`),
+  );
+  expect(runs.map(({ code, error }) => [code, error])).toEqual(runs.map(() => [0, '']));
+  for (const one of others) expect(one).toEqual(first);
+  expect(first).toContain('SEND-4 passed');
+  expect(first).toContain('LIMIT-1 skipped');
+  expect(first).toContain('SVC-1 skipped');
+});
+
+test('a failure comes with the exchanges that prove it, in every report', async () => {
+  const html = join(folder, 'failed.html');
+  const file = fileOf('week.ndjson', asRecording(wrongReplay));
+  const { code, out, results } = await run('--traffic', file, 'SEND-4', '--report', `html=${html}`);
+  expect(code).toBe(1);
+  const [failed] = results();
+  expect(failed?.exchanges).toHaveLength(2);
+  expect(failed?.timeline).toEqual([
+    '2026-02-03T10:00:00.000Z + 20 ms: POST /api/v1/sms/send/ answered 202',
+    '2026-02-03T10:00:30.000Z + 20 ms: POST /api/v1/sms/send/ answered 200',
+  ]);
+  expect(out).toContain('FAILED  SEND-4/traffic');
+  expect(out).toContain('answered 202');
+  expect(readFileSync(html, 'utf8')).toContain('POST /api/v1/sms/send/ → 202');
+});
+
+test('several files are merged by their times, and arguments that name files are more of them', async () => {
+  const later = fileOf('a.ndjson', asRecording(wrongReplay.slice(2)));
+  const earlier = fileOf('b.ndjson', asRecording(wrongReplay.slice(0, 2)));
+  expect((await run('--traffic', later, earlier, 'SEND-4')).code).toBe(1);
+  expect((await run('--traffic', later, 'SEND-4')).code).toBe(4);
+});
+
+test('a journal is judged, and what an operation changes cuts it', async () => {
+  const simulator = new Simulator({ clock: 'manual' });
+  const again = () => sendBy(simulator, 0, { request_id: 'a', message: 'm' });
+  again();
+  simulator.clock.advance('30s');
+  again();
+  simulator.limits.patch({ send: 5 });
+  again();
+  const { code, results } = await run('--traffic', fileOf('run.ndjson', simulator.journalText()));
+  expect(code).toBe(0);
+  expect(results().find(({ subject }) => subject === 'SEND-4')?.verdict).toBe('passed');
+});
+
+test('what a fault did at the proxy is not blamed on the service', async () => {
+  const text = asRecording([sound[0], exchange(30, send, 503, '{}')].flatMap((one) => one ?? []));
+  const struck = text.replace(
+    /"client":"([^"]+)"(?=.*"status":503)/,
+    '"client":"$1","fault":"status"',
+  );
+  expect((await run('--traffic', fileOf('faults.ndjson', struck))).code).toBe(0);
+});
+
+test('lines that cannot be read are counted, and a file of another kind is refused', async () => {
+  const file = fileOf('cut.ndjson', asRecording(sound).slice(40, -40));
+  const { error } = await run('--traffic', file);
+  expect(error).toMatch(/cut.ndjson: 2 lines cannot be read; skipped\n$/);
+  const ends = [
+    await run('--traffic', fileOf('text', 'hello')),
+    await run('--traffic', fileOf('empty', '')),
+    await run('--traffic', join(folder, 'none')),
+    await run('--traffic', file, 'http://127.0.0.1:1'),
+    await run('--traffic-complete'),
+    await run('--drift', file),
+  ];
+  expect(ends.map(({ code }) => code)).toEqual(ends.map(() => 2));
+  for (const { error: line } of ends) expect(line.trimEnd().split('\n')).toHaveLength(1);
+});
+
+test('--discover writes the answers that the traffic shows', async () => {
+  const found = join(folder, 'found.json');
+  const unknown = exchange(60, { path: `/api/v1/sms/${ids[1]}/` }, 404, '{"detail":"Not found."}');
+  const extra = { ...send, body: send.body.replace('{', '{"priority":1,') };
+  const traffic = [...sound, unknown, exchange(70, extra, 200, message())];
+  await run('--traffic', fileOf('week.ndjson', asRecording(traffic)), '--discover', found);
+  expect(JSON.parse(readFileSync(found, 'utf8'))).toEqual({
+    notFoundBody: 'detail_only',
+    replayDifferentBody: 'return_original',
+  });
+});
+
+test('--drift prints what changed since an older recording, and ends with 1', async () => {
+  const unknown = { path: `/api/v1/sms/${ids[1]}/` };
+  const before = [...sound, exchange(60, unknown, 404, '{"detail":"Not found."}')];
+  const after = [...wrongReplay, exchange(60, unknown, 404, '{"code":"not_found","detail":"-"}')];
+  const old = fileOf('old.ndjson', asRecording(before));
+  const now = await run('--traffic', fileOf('new.ndjson', asRecording(after)), '--drift', old);
+  expect(now.code).toBe(1);
+  expect(now.out).toMatch(/SEND-4 +passed +failed/);
+  expect(now.out).toMatch(/notFoundBody +detail_only +code_detail/);
+  expect(now.out).toMatch(/GET read 404: code string +never +always/);
+  const same = await run('--traffic', old, '--drift', old);
+  expect([same.code, same.out]).toEqual([0, expect.stringContaining('Nothing drifted.')]);
+});

@@ -1,0 +1,101 @@
+/**
+ * `npx tsx verify/traffic/defects.ts`: which wrong servers the traffic of the mixed load gives away.
+ * Fails if a defect is missed without a reason, or caught in spite of one.
+ */
+import { fileURLToPath } from 'node:url';
+import { defects, wrongSimulation } from '../defects/catalogue.ts';
+import { joinedIn, judge } from './judge.ts';
+import { drive, randomFrom, simulatedPlace } from './load.ts';
+
+/** Why traffic cannot show a defect, or shows it as the failure of another rule. */
+const reasons: readonly (readonly [string, readonly string[]])[] = [
+  [
+    'traffic does not say which SIMs, numbers and keys an account has, nor when they change',
+    [
+      ...['unknown-number-accepted', 'not-allowed-accepted', 'foreign-number-accepted'],
+      ...['inactive-accepted', 'inactive-for-good', 'inactive-whole-account', 'revoked-key-works'],
+      ...['key-prefix-enough', 'key-any-case-for-tasks', 'wrong-key-404', 'pool-refused'],
+      ...['pool-refused-when-disconnected', 'foreign-sim-without-own', 'pool-sender-rewritten'],
+      ...['from-number-other-sim', 'device-id-of-first-sim', 'device-id-same-for-all'],
+      ...['from-last-digits', 'new-key-revokes-others', 'key-name-lost', 'limit-pool-shared'],
+      ...['limit-per-sim', 'limit-tasks-per-device', 'tasks-of-every-sim', 'tasks-id-first-block'],
+      ...[
+        'replay-refused-when-not-allowed',
+        'replay-shared-across-accounts',
+        'read-foreign-404-header',
+      ],
+    ],
+  ],
+  [
+    'traffic does not say how large a quota is, nor what was spent before',
+    [
+      ...['quota-plus-one', 'quota-minus-one', 'quota-counts-refusals', 'quota-never-resets'],
+      ...['quota-lost-under-concurrency', 'quota-counts-held-twice', 'quota-per-key'],
+      ...['replay-counts-quota', 'replay-refused-when-quota-spent'],
+    ],
+  ],
+  [
+    'a second message, or one that should not exist, shows on no reply',
+    ['throttled-send-queues', 'quota-refused-queues', 'replay-creates-second-message'],
+  ],
+  [
+    'a SIM may be disconnected, or report late',
+    [
+      ...['send-at-late', 'send-at-absent-held', 'read-stale-status', 'never-delivered'],
+      ...['pickup-after-60-seconds', 'status-every-5-seconds', 'status-advances-per-read'],
+    ],
+  ],
+  [
+    'clocks may be wrong by seconds',
+    [
+      ...['window-59-seconds', 'window-61-seconds', 'retry-after-plus-one', 'send-at-now-accepted'],
+      ...[
+        'limit-minute-restarts',
+        'limit-later-windows-one-more',
+        'send-at-offset-dropped',
+        'send-at-plus-zero-local',
+      ],
+    ],
+  ],
+  [
+    'an assumption permits it',
+    [
+      ...['read-forgotten-after-a-day', 'replay-refused-after-send-at', 'external-forgets-hold'],
+      'replay-window-from-send-at',
+    ],
+  ],
+  ['all calls without a key come from one address', ['unauthenticated-spends-user']],
+  ['a 500 may be a gateway’s', ['emoji-500']],
+  [
+    'it fails another rule that says the same',
+    ['tasks-limit-locks-account', 'alias-only', 'alias-not-checked'],
+  ],
+];
+
+async function main(names: readonly string[]): Promise<number> {
+  const reasonOf = new Map(reasons.flatMap(([reason, of]) => of.map((name) => [name, reason])));
+  let [caught, unseen, wrong] = [0, 0, 0];
+  for (const { name, rule } of defects) {
+    if (names.length > 0 && !names.includes(name)) continue;
+    const place = await simulatedPlace({}, wrongSimulation(name));
+    const exchanges = drive(place, randomFrom(1));
+    await place.close();
+    const { failed } = judge(exchanges, { isComplete: true, joined: joinedIn(place) });
+    const isCaught = failed.includes(rule);
+    const reason = reasonOf.get(name);
+    if (isCaught) caught++;
+    else if (reason !== undefined) unseen++;
+    const isRight = isCaught === (reason === undefined);
+    if (!isRight) wrong++;
+    const others = failed.length > 0 ? ` (failed: ${failed.join(', ')})` : '';
+    const said = isCaught ? 'caught' : `unseen: ${reason ?? 'WITHOUT A REASON'}${others}`;
+    process.stdout.write(
+      `${rule} ${name}: ${said}${isCaught && reason ? ' IN SPITE OF A REASON' : ''}\n`,
+    );
+  }
+  process.stdout.write(`${caught} caught, ${unseen} unseen for a reason, ${wrong} wrong\n`);
+  return wrong === 0 ? 0 : 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  process.exitCode = await main(process.argv.slice(2));

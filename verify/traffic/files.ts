@@ -1,0 +1,71 @@
+/** Writes traffic that is held in memory as each kind of file that the command reads. */
+import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
+import type { RecordedLine } from '../../src/traffic/recorded-line.ts';
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** As `smstwin record` writes it. */
+export function asRecording(exchanges: readonly TrafficExchange[]): string {
+  return exchanges.map((one) => `${JSON.stringify(lineOf(one))}\n`).join('');
+}
+
+function lineOf({
+  sentAt,
+  answeredAt,
+  method,
+  path,
+  query,
+  headers,
+  body,
+  reply,
+}: TrafficExchange) {
+  const line: RecordedLine = {
+    sent: iso(sentAt),
+    answered: iso(answeredAt),
+    client: 'address:0123456789ab',
+    request: {
+      method,
+      path: query === '' ? path : `${path}?${query}`,
+      headers,
+      ...(body !== undefined && body !== '' && { body }),
+    },
+    ...(reply !== undefined && {
+      reply: { status: reply.status, headers: reply.headers, body: reply.body ?? '' },
+    }),
+  };
+  return line;
+}
+
+/** As browsers and proxies write it. */
+export function asHar(
+  exchanges: readonly TrafficExchange[],
+  origin = 'https://sms.example',
+): string {
+  const pairs = (headers: Readonly<Record<string, string>>) =>
+    Object.entries(headers).map(([name, value]) => ({ name, value }));
+  const entries = exchanges.map(
+    ({ sentAt, answeredAt, method, path, query, headers, body, reply }) => ({
+      startedDateTime: iso(sentAt),
+      time: answeredAt - sentAt,
+      request: {
+        method,
+        url: `${origin}${path}${query === '' ? '' : `?${query}`}`,
+        headers: pairs(headers),
+        bodySize: body?.length ?? 0,
+        ...(body && { postData: { mimeType: 'application/json', text: body } }),
+      },
+      response: {
+        status: reply?.status ?? 0,
+        headers: pairs(reply?.headers ?? {}),
+        content: {
+          size: reply?.body?.length ?? 0,
+          mimeType: 'application/json',
+          text: reply?.body ?? '',
+        },
+      },
+    }),
+  );
+  return JSON.stringify({
+    log: { version: '1.2', creator: { name: 'test', version: '1' }, entries },
+  });
+}

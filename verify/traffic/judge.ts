@@ -1,0 +1,43 @@
+/** Judges traffic that is held in memory, and names what failed. */
+import { TrafficJudge } from '../../conformance/traffic/traffic-judge.ts';
+import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
+import { rules } from '../../src/ledger/rules.ts';
+import type { Place } from './load.ts';
+
+export interface Judged {
+  readonly failed: readonly string[];
+  readonly passed: readonly string[];
+  readonly complaints: readonly string[];
+}
+
+export function judge(
+  exchanges: readonly TrafficExchange[],
+  options: { readonly isComplete: boolean; readonly joined?: readonly (readonly string[])[] },
+): Judged {
+  const judged = new TrafficJudge({ joined: [], rules: rules.map(({ id }) => id), ...options });
+  for (const one of exchanges) judged.take(one);
+  judged.end();
+  const all = [...judged.findings];
+  const failed = all.filter(([, { broken }]) => broken !== undefined);
+  return {
+    failed: failed.map(([id]) => id),
+    passed: all.flatMap(([id, { broken, exercised }]) =>
+      broken === undefined && exercised > 0 ? [id] : [],
+    ),
+    complaints: failed.map(
+      ([id, { broken, proof }]) =>
+        `${id}: expected ${broken?.expected}; actual ${broken?.actual} (${proof.length} exchanges)`,
+    ),
+  };
+}
+
+/** The keys of the account that has two. */
+export function joinedIn({
+  key,
+  other,
+  revoked,
+  second,
+  exhausted,
+}: Place): readonly (readonly string[])[] {
+  return [[key, other, revoked], [second], [exhausted]];
+}
