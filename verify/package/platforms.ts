@@ -4,6 +4,7 @@
  * `require`; then ts-jest. Ends with "N passed, N failed". Slow, as it loads 400 MB.
  */
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,9 +79,20 @@ function tsJest(): string {
   return 'ts-jest, without a flag';
 }
 
+/** The same sources make the same bytes. */
+function packsTheSame(): string {
+  const digest = () => createHash('sha256').update(readFileSync(tarball)).digest('hex');
+  const first = digest();
+  run(`npm pack --pack-destination ${folder}`, root);
+  if (digest() !== first) throw new Error('the tarball differs when it is packed again');
+  const printed = run('npm publish --dry-run --ignore-scripts --tag dry-run', root);
+  if (/npm warn publish/.test(printed)) throw new Error(printed);
+  return `packed twice, equal: ${first.slice(0, 12)}`;
+}
+
 run(`npm pack --pack-destination ${folder}`, root);
 let failed = 0;
-const steps = [...majors.map((major) => () => onNode(major)), tsJest];
+const steps = [...majors.map((major) => () => onNode(major)), tsJest, packsTheSame];
 for (const step of steps) {
   try {
     console.log(`passed: ${await step()}`);
