@@ -1,0 +1,83 @@
+/**
+ * What differs between Linux, macOS and Windows, in the code that ships: each use is named here,
+ * with the reason why it works everywhere. A new one fails this test.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { expect, test } from 'vitest';
+import { root } from '../testkit/doc-commands.ts';
+
+const sources = ['bin', 'src', 'bench', 'conformance'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => `${folder}/${name.split(sep).join('/')}`)
+    .filter((name) => /\.(ts|js|cjs)$/.test(name) && !/\.test\.ts$|dashboard\/page\//.test(name))
+    .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') })),
+);
+
+const onlyInCheckout = 'builds the page of a checkout, which no platform but ours promises';
+const nodeMapsSignals = 'Windows: Node ends the process for SIGINT, SIGTERM and SIGKILL';
+const modesAreIgnored = 'Windows ignores modes; the folder of the user protects the file there';
+
+const traps: readonly (readonly [string, RegExp, Readonly<Record<string, string>>])[] = [
+  [
+    'a path of the root of a Unix system',
+    /['"`]\/(?:bin|dev|etc|opt|proc|tmp|usr|var)\b/,
+    { 'src/recording/journal-lock.ts': 'where there is no /proc, the process id alone decides' },
+  ],
+  [
+    'a file URL taken for a path',
+    /import\.meta\.url\)\.pathname|page\.pathname/,
+    { 'src/dashboard/bundle.ts': onlyInCheckout },
+  ],
+  [
+    'another program',
+    /from 'node:child_process'/,
+    {
+      'bench/servers/server-process.ts': 'starts Node itself',
+      'src/explore/child-run.ts': "runs the user's own command",
+      'src/explore/finding-files.ts':
+        'the text of a test that it writes, which runs the same command',
+      'src/fleet/child.ts': 'setpriv on Linux alone; a shard is Node itself',
+      'src/fleet/haproxy.ts': 'without HAProxy, exit code 2 with a line',
+    },
+  ],
+  [
+    'a link, or a flag that Windows has not',
+    /\b(?:sym|read)?linkSync\(|O_NOFOLLOW|O_NONBLOCK/,
+    {
+      'src/config/plain-file.ts': 'the flags are 0 where they do not exist',
+      'src/recording/journal-lock.ts': 'hard links, which NTFS and APFS have',
+    },
+  ],
+  [
+    'the mode of a file',
+    /mode: 0o|chmod/,
+    {
+      'src/cli/ready-file.ts': modesAreIgnored,
+      'src/fleet/fleet.ts': modesAreIgnored,
+      'src/fleet/haproxy.ts': modesAreIgnored,
+      'src/http/transport/server.ts': modesAreIgnored,
+      'src/http/transport/uws/index.cjs': 'only in the executable for Linux',
+      'src/recording/journal-file.ts': modesAreIgnored,
+      'src/recording/journal-lock.ts': modesAreIgnored,
+      'src/recording/journal-successor.ts': modesAreIgnored,
+      'src/worlds/journal-folder.ts': modesAreIgnored,
+    },
+  ],
+  [
+    'a signal to a process',
+    /process\.kill\(|\.kill\('SIG/,
+    {
+      'bench/servers/server-process.ts': nodeMapsSignals,
+      'src/explore/child-run.ts': nodeMapsSignals,
+      'src/fleet/child.ts': nodeMapsSignals,
+      'src/recording/journal-lock.ts': 'signal 0 asks whether it lives, everywhere',
+    },
+  ],
+  ["the user's locale", /localeCompare|toLocale\w*\((?!'en')|Intl\.\w+\(\)/, {}],
+];
+
+test.each(traps)('%s: only where a reason is named', (_, trap, exceptions) => {
+  const found = sources.filter(({ text }) => trap.test(text)).map(({ name }) => name);
+  expect(found.sort()).toEqual(Object.keys(exceptions).sort());
+});
