@@ -184,6 +184,11 @@ class Recorder {
     return this.ask('GET', `/api/v1/sms/${String(id)}/`, key);
   }
 
+  /** Some seconds into the next full minute, so that no flood lies across two. */
+  toNextMinute(): void {
+    this.wait((60_000 - (this.place.now() % 60_000)) / 1000 + 10);
+  }
+
   wait(seconds: number): void {
     this.place.advance(Math.round(seconds * 1000));
   }
@@ -373,6 +378,7 @@ export function drive(place: Place, random: () => number): TrafficExchange[] {
       if (method === 'GET') r.ask('GET', path, by);
       else r.send({ to: '+12125550154' }, by, path);
     };
+    r.toNextMinute();
     for (let one = 0; one < Math.max(130, limit + 10); one++) {
       r.wait(0.05);
       spend(one % 3 === 0 ? other : key);
