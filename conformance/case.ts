@@ -58,7 +58,7 @@ export type Seen =
       readonly parts?: Readonly<Record<string, string>>;
     }
   /** Cannot be determined from outside; the text says why. */
-  | { readonly untold: string };
+  | { readonly undetermined: string };
 
 /** A case that observes an assumption. */
 export interface Observation extends Plan {

@@ -9,20 +9,20 @@ import { isObject } from './verify.ts';
 export interface Discovered {
   readonly answers: Readonly<Record<string, unknown>>;
   /** By assumption: the reason why its answer is missing. */
-  readonly untold: Readonly<Record<string, string>>;
+  readonly undetermined: Readonly<Record<string, string>>;
 }
 
 export function discovered(results: readonly Result[]): Discovered {
   const answers: Record<string, unknown> = {};
-  const untold: Record<string, string> = {};
+  const undetermined: Record<string, string> = {};
   for (const result of results) {
     if (result.kind !== 'assumption') continue;
     const { subject, seen, parts = {} } = result;
-    if (result.verdict !== 'observed') untold[subject] = result.reason ?? result.verdict;
+    if (result.verdict !== 'observed') undetermined[subject] = result.reason ?? result.verdict;
     else answers[subject] = isObject(seen) ? { ...Object(answers[subject]), ...seen } : seen;
-    for (const [part, why] of Object.entries(parts)) untold[`${subject}.${part}`] = why;
+    for (const [part, why] of Object.entries(parts)) undetermined[`${subject}.${part}`] = why;
   }
-  return { answers, untold };
+  return { answers, undetermined };
 }
 
 export function writeDiscovered(file: string, found: Discovered): void {

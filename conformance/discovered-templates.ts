@@ -75,12 +75,12 @@ export function templateOfInvalid(samples: readonly Sample[], both: Sample): Inf
   const own = shape === undefined ? undefined : ownInvalid[shape][isAll ? 1 : 0];
   const isCovered = body !== undefined && coversFields(body, both.reply.json as Json, named);
   if (own !== undefined && same(body, own) && isCovered)
-    return headers === undefined ? undefined : { template: { headers }, untold: [] };
+    return headers === undefined ? undefined : { template: { headers }, undetermined: [] };
   if (body === undefined || !JSON.stringify(body).includes('{field}'))
-    return { template: {}, untold: ['its 400 does not name the failing field as such'] };
-  const untold = isCovered ? [] : ['two mistakes are worded differently from one'];
+    return { template: {}, undetermined: ['its 400 does not name the failing field as such'] };
+  const undetermined = isCovered ? [] : ['two mistakes are worded differently from one'];
   const template = { body, ...(headers !== undefined && { headers }) };
-  return { template, untold: [...found.untold, ...untold] };
+  return { template, undetermined: [...found.undetermined, ...undetermined] };
 }
 
 /** Headers that the simulator sets by itself. */
@@ -107,7 +107,7 @@ export function templateOfRefusal(
     ...(headers !== undefined && { headers }),
     ...(!isOwn && found.template),
   };
-  return { template, untold: found.untold };
+  return { template, undetermined: found.undetermined };
 }
 
 const documented: readonly Refusal[] = [
@@ -191,13 +191,14 @@ export function templateOfList(
   { reply, values }: Sample,
   own: readonly string[],
   item: Inferred | undefined,
-): Inferred | { readonly untold: string } {
+): Inferred | { readonly undetermined: string } {
   const json = reply.json as Json;
   if (Array.isArray(json)) return withItem({ body: '{items}' }, item);
-  if (!isObject(json)) return { untold: 'not a JSON list' };
+  if (!isObject(json)) return { undetermined: 'not a JSON list' };
   const lists = Object.entries(json).filter(([, value]) => Array.isArray(value));
   const [list] = lists;
-  if (list === undefined || lists.length > 1) return { untold: `${lists.length} lists in it` };
+  if (list === undefined || lists.length > 1)
+    return { undetermined: `${lists.length} lists in it` };
   const [listName, entries] = list as [string, readonly Json[]];
   const body = mapped(json, (value) => value) as Record<string, Json>;
   for (const [name, value] of Object.entries(body)) {
@@ -210,10 +211,10 @@ export function templateOfList(
 }
 
 function withItem(template: ReplyTemplate, item: Inferred | undefined): Inferred {
-  if (item === undefined) return { template, untold: [] };
+  if (item === undefined) return { template, undetermined: [] };
   const { body } = item.template;
   return {
     template: { ...template, ...(body !== undefined && { item: body }) },
-    untold: item.untold,
+    undetermined: item.undetermined,
   };
 }

@@ -29,7 +29,7 @@ test('members are identified by their values, whatever their names', () => {
         g: 'sms',
       },
     },
-    untold: [],
+    undetermined: [],
   });
 });
 
@@ -44,7 +44,7 @@ test('the names decide where one entry leaves it open', () => {
     template: {
       body: { kind: 'sms', text: '{message}', id: '{message_id}', sim: '{device_id}' },
     },
-    untold: [],
+    undetermined: [],
   });
 });
 
@@ -52,6 +52,6 @@ test('a member that differs for an unknown reason is reported, and kept as it wa
   const entries = [{ price: 1 }, { price: 2 }];
   expect(inferReceived(entries, recipient)).toEqual({
     template: { body: { price: 1 } },
-    untold: ['.price differs between entries'],
+    undetermined: ['.price differs between entries'],
   });
 });

@@ -80,7 +80,7 @@ export function inferReceived(entries: readonly unknown[], recipient: Recipient)
   const names = Object.keys(first ?? {});
   const isUniform = rows.every((row) => Object.keys(row).join() === names.join());
   if (first === undefined || rows.length < entries.length || !isUniform)
-    return { template: {}, untold: ['its entries have different fields'] };
+    return { template: {}, undetermined: ['its entries have different fields'] };
   const columns = new Map(names.map((name) => [name, rows.map((row) => row[name] as Json)]));
   const shown = new Map<string, string>();
   for (const { placeholder, fits, named, needsName = false } of roles) {
@@ -91,14 +91,14 @@ export function inferReceived(entries: readonly unknown[], recipient: Recipient)
     const member = fitting.find((name) => named.test(name)) ?? (needsName ? undefined : fitting[0]);
     if (member !== undefined) shown.set(member, `{${placeholder}}`);
   }
-  const untold: string[] = [];
+  const undetermined: string[] = [];
   const item = names.map((name) => {
     const [value = null, ...others] = columns.get(name) ?? [];
     const isConstant = others.every((other) => JSON.stringify(other) === JSON.stringify(value));
-    if (!shown.has(name) && !isConstant) untold.push(`.${name} differs between entries`);
+    if (!shown.has(name) && !isConstant) undetermined.push(`.${name} differs between entries`);
     return [name, shown.get(name) ?? value];
   });
-  return { template: { body: Object.fromEntries(item) as Json }, untold };
+  return { template: { body: Object.fromEntries(item) as Json }, undetermined };
 }
 
 /**
@@ -110,7 +110,7 @@ interface Place {
   readonly at: string;
   /** The largest number of messages that can have been accepted in between. */
   readonly most: number;
-  readonly untold: string[];
+  readonly undetermined: string[];
 }
 
 export function figures(before: unknown, after: unknown, place: Place): unknown {
@@ -129,7 +129,7 @@ export function figures(before: unknown, after: unknown, place: Place): unknown 
   if (placeholder !== undefined) return placeholder;
   const isSame = JSON.stringify(before) === JSON.stringify(after);
   if (isSame && typeof after !== 'number') return after;
-  place.untold.push(
+  place.undetermined.push(
     isSame
       ? `${at} is a figure that did not change: ${after}`
       : `${at} changed from ${JSON.stringify(before)} to ${JSON.stringify(after)}`,

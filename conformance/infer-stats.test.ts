@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { figures } from './infer-received.ts';
 
-const place = { at: '', most: 3, untold: [] };
+const place = { at: '', most: 3, undetermined: [] };
 
 test('a figure of every status is named by its status, however it changed', () => {
   const before = { queued: 4, sending: 0, sent: 0, delivered: 7, failed: 0 };
@@ -23,21 +23,21 @@ test('a figure called sent that stands alone counts what was accepted', () => {
 });
 
 test('a figure that did not change is known by its name or left out, never a constant', () => {
-  const untold: string[] = [];
+  const undetermined: string[] = [];
   const reply = { inbound: 3, monthly: 100_000, devices: 2, shard: 7, plan: 'basic' };
-  expect(figures(reply, reply, { ...place, untold })).toEqual({
+  expect(figures(reply, reply, { ...place, undetermined })).toEqual({
     inbound: '{received}',
     monthly: '{quota_limit}',
     devices: '{sims_connected}',
     plan: 'basic',
   });
-  expect(untold).toEqual(['.shard is a figure that did not change: 7']);
+  expect(undetermined).toEqual(['.shard is a figure that did not change: 7']);
 });
 
 test('a figure that changed by more than was sent is left out', () => {
-  const untold: string[] = [];
-  expect(figures({ a: 1, uptime: 5 }, { a: 2, uptime: 90 }, { ...place, untold })).toEqual({
+  const undetermined: string[] = [];
+  expect(figures({ a: 1, uptime: 5 }, { a: 2, uptime: 90 }, { ...place, undetermined })).toEqual({
     a: '{accepted}',
   });
-  expect(untold).toEqual(['.uptime changed from 5 to 90']);
+  expect(undetermined).toEqual(['.uptime changed from 5 to 90']);
 });

@@ -14,13 +14,13 @@ test.each(['/', '/data/attributes/', 'body.', 'fields[', '#/'])(
   'SEND-5 a pointer to the failing field, %s…, holds a placeholder',
   (start) => {
     const end = start.endsWith('[') ? ']' : '';
-    const { template, untold } = inferred((field) => ({
+    const { template, undetermined } = inferred((field) => ({
       errors: [{ status: '400', code: field, source: { pointer: `${start}${field}${end}` } }],
     }));
     expect(template.body).toEqual({
       errors: [{ status: '400', code: '{field}', source: { pointer: `${start}{field}${end}` } }],
     });
-    expect(untold).toEqual([]);
+    expect(undetermined).toEqual([]);
   },
 );
 
@@ -30,11 +30,11 @@ test('a text that holds the name of one field alone is left out', () => {
 });
 
 test('what differs for another reason is left out and reported, never a constant', () => {
-  const { template, untold } = inferred((field) => ({
+  const { template, undetermined } = inferred((field) => ({
     code: field,
     kind: field === 'to' ? 'phone' : 'time',
     trace: [field.length],
   }));
   expect(template.body).toEqual({ code: '{field}' });
-  expect(untold).toEqual(['.kind is "phone" or "time"', '.trace[0] is 2 or 7']);
+  expect(undetermined).toEqual(['.kind is "phone" or "time"', '.trace[0] is 2 or 7']);
 });

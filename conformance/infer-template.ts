@@ -15,29 +15,29 @@ export interface Sample {
 export interface Inferred {
   readonly template: ReplyTemplate;
   /** The parts that the template cannot express, by path. */
-  readonly untold: readonly string[];
+  readonly undetermined: readonly string[];
 }
 
 /** The body that all samples share, or the reason why they share none. */
 export function inferBody(samples: readonly Sample[]): Inferred {
   const unfit = samples.map(({ reply }) => whyUnfit(reply.text)).find((why) => why !== undefined);
-  if (unfit !== undefined) return { template: {}, untold: [unfit] };
+  if (unfit !== undefined) return { template: {}, undetermined: [unfit] };
   const [first, ...others] = samples.map(abstractBody);
-  if (first === undefined) return { template: {}, untold: ['no reply was seen'] };
+  if (first === undefined) return { template: {}, undetermined: ['no reply was seen'] };
   if (typeof first === 'string') {
     const isSame = others.every((other) => other === first);
     const same = isSame ? [] : ['the text differs between replies'];
-    return { template: { text: first }, untold: same };
+    return { template: { text: first }, undetermined: same };
   }
-  const untold: string[] = [];
+  const undetermined: string[] = [];
   let body: Json | undefined = first.json;
   for (const other of others) {
-    if (typeof other === 'string') untold.push('some replies are JSON and some are not');
-    else if (body !== undefined) body = merged(body, other.json, '', untold);
+    if (typeof other === 'string') undetermined.push('some replies are JSON and some are not');
+    else if (body !== undefined) body = merged(body, other.json, '', undetermined);
   }
   return {
     template: body === undefined ? {} : { body },
-    untold: [...new Set(untold)],
+    undetermined: [...new Set(undetermined)],
   };
 }
 
@@ -107,9 +107,9 @@ function withPlaceholders(text: string, values: Sample['values']): string {
 }
 
 /** The parts that both share; undefined if that is nothing. */
-function merged(one: Json, other: Json, at: string, untold: string[]): Json | undefined {
+function merged(one: Json, other: Json, at: string, undetermined: string[]): Json | undefined {
   if (isList(one) && isList(other) && one.length === other.length) {
-    const items = one.map((item, n) => merged(item, other[n] as Json, `${at}[${n}]`, untold));
+    const items = one.map((item, n) => merged(item, other[n] as Json, `${at}[${n}]`, undetermined));
     return items.includes(undefined) ? undefined : (items as readonly Json[]);
   }
   if (isObject(one) && isObject(other)) {
@@ -117,7 +117,10 @@ function merged(one: Json, other: Json, at: string, untold: string[]): Json | un
     if (names.join() === Object.keys(other).join()) {
       const members = names.map(
         (name) =>
-          [name, merged(one[name] as Json, other[name] as Json, `${at}.${name}`, untold)] as const,
+          [
+            name,
+            merged(one[name] as Json, other[name] as Json, `${at}.${name}`, undetermined),
+          ] as const,
       );
       return Object.fromEntries(
         members.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -127,7 +130,7 @@ function merged(one: Json, other: Json, at: string, untold: string[]): Json | un
   if (JSON.stringify(one) === JSON.stringify(other)) return one;
   const isForPeople = [one, other].every((text) => typeof text === 'string' && text.includes(' '));
   if (isForPeople) return '{detail}';
-  untold.push(`${at || 'the body'} is ${brief(one)} or ${brief(other)}`);
+  undetermined.push(`${at || 'the body'} is ${brief(one)} or ${brief(other)}`);
   return undefined;
 }
 

@@ -70,7 +70,7 @@ export function byStatuses(
 
 export function answerOf(seen: string, means: Readonly<Record<string, string>>): Seen {
   const answer = means[seen];
-  return answer === undefined ? { untold: `an unexpected reply: ${seen}` } : { answer };
+  return answer === undefined ? { undetermined: `an unexpected reply: ${seen}` } : { answer };
 }
 
 /**

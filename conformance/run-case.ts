@@ -114,7 +114,7 @@ function judged(trial: Trial): Found {
 }
 
 function sighted(seen: Seen): Found {
-  if ('untold' in seen) return { verdict: 'not_exercised', reason: seen.untold };
+  if ('undetermined' in seen) return { verdict: 'not_exercised', reason: seen.undetermined };
   const { answer, parts = {} } = seen;
   return {
     verdict: 'observed',

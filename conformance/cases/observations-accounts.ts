@@ -37,7 +37,9 @@ export const accountObservations: readonly Observation[] = [
         : t.target.flags.exhaustedApiKey;
       const from = t.target.flags.unknownFrom ?? (t.controlled && t.control.unusedNumber());
       if (key === undefined || from === false)
-        return { untold: 'without a spent quota and an unknown number two answers look alike' };
+        return {
+          undetermined: 'without a spent quota and an unknown number two answers look alike',
+        };
       const refused = await t.send({ ...account, key }, { from });
       return statusMeans(refused, { 403: 'replay_first', 402: 'quota_before_sender' });
     },
@@ -95,7 +97,7 @@ export const accountObservations: readonly Observation[] = [
       const { key } = await authenticated(t);
       const prefix = /^([A-Za-z0-9_.~-]{0,32})[A-Za-z0-9]{40}$/.exec(key)?.[1];
       return prefix === undefined
-        ? { untold: 'the key does not end in 40 letters and digits' }
+        ? { undetermined: 'the key does not end in 40 letters and digits' }
         : { answer: prefix };
     },
   },
@@ -130,7 +132,7 @@ export const accountObservations: readonly Observation[] = [
       const code = verify.codeOf(await t.send(account, { from })) ?? '';
       if (code.startsWith('from_number_access_denied')) return { answer: 'access_denied' };
       if (code === 'from_number_not_found') return { answer: 'not_found' };
-      return { untold: `another code: ${code}` };
+      return { undetermined: `another code: ${code}` };
     },
   },
   {
@@ -159,7 +161,9 @@ export const accountObservations: readonly Observation[] = [
       const { refusals } = await recorded(t, floodOf.address);
       if (refusals.length > 0) return { answer: 'then_429' };
       if (t.controlled && (await errorsSpend(t))) return { answer: 'always_401' };
-      return { untold: 'either refused requests spend nothing here, or they are never throttled' };
+      return {
+        undetermined: 'either refused requests spend nothing here, or they are never throttled',
+      };
     },
   },
   {
@@ -173,7 +177,7 @@ export const accountObservations: readonly Observation[] = [
     run: async (t) => {
       const { forwarded } = await recorded(t, floodOf.address);
       if (forwarded === undefined)
-        return { untold: 'calls without a key are never throttled here' };
+        return { undetermined: 'calls without a key are never throttled here' };
       return statusMeans(forwarded, { 429: 'peer', 401: 'x_forwarded_for' });
     },
   },
@@ -193,7 +197,7 @@ export const accountObservations: readonly Observation[] = [
     sends: 'request_ids of many lengths',
     run: async (t) => {
       const longest = await longestRequestId(t, await ready(t));
-      return typeof longest === 'string' ? { untold: longest } : { answer: longest };
+      return typeof longest === 'string' ? { undetermined: longest } : { answer: longest };
     },
   },
   {
@@ -211,7 +215,7 @@ export const accountObservations: readonly Observation[] = [
       const most = 40_000;
       if (await accepts(most)) return { answer: 'unlimited' };
       // Half a day ahead is refused as well, so no number of days can be determined.
-      if (!(await accepts(0.5))) return { untold: 'half a day ahead is refused' };
+      if (!(await accepts(0.5))) return { undetermined: 'half a day ahead is refused' };
       const usual = [1, 7, 14, 30, 31, 60, 90, 180, 365, 366, 730];
       return { answer: await largestAccepted(0, most - 1, (n) => accepts(n || 0.5), usual) };
     },

@@ -297,7 +297,7 @@ export const replyObservations = [
     const id = verify.isObject(held.json) ? String(held.json['message_id']) : '';
     const { json } = yield by.get(paths.read(id));
     const status = verify.isObject(json) ? json['status'] : undefined;
-    return status === undefined ? { untold: 'no status' } : { answer: status };
+    return status === undefined ? { undetermined: 'no status' } : { answer: status };
   }),
   observe(
     'receivedShape/list',
@@ -337,5 +337,5 @@ function listed(path: (by: Asker) => string, names: string, whole: string): Prob
 }
 
 function otherShape({ status, text }: ProbeReply): Seen {
-  return { untold: `another reply: ${status} ${text.slice(0, 200)}` };
+  return { undetermined: `another reply: ${status} ${text.slice(0, 200)}` };
 }

@@ -29,13 +29,13 @@ const unknownIds = ['7d3c8f7e-93a5-4c8e-8a47-2f1d7c1b5e10', '0c2f7a51-5b0e-4f0b-
 /** The templates found so far, by kind. */
 class Findings {
   readonly templates: Record<string, ReplyTemplate> = {};
-  readonly untold: Record<string, string> = {};
+  readonly undetermined: Record<string, string> = {};
   readonly refusals: (readonly [Refusal, ReplyTemplate])[] = [];
 
   add(name: string, found: Inferred | undefined): void {
     if (found === undefined) return;
     if (Object.keys(found.template).length > 0) this.templates[name] = found.template;
-    if (found.untold.length > 0) this.untold[name] = found.untold.join('; ');
+    if (found.undetermined.length > 0) this.undetermined[name] = found.undetermined.join('; ');
   }
 
   /** Removes a special template that equals the more general one. */
@@ -46,7 +46,7 @@ class Findings {
   }
 
   seen(): Seen {
-    return { answer: this.templates, parts: this.untold };
+    return { answer: this.templates, parts: this.undetermined };
   }
 }
 
@@ -289,11 +289,11 @@ async function redirectOf(t: Trial, { key }: Subject, sample: MakeSample) {
   if (reply.status < 300 || reply.status > 399) return undefined;
   const its = sample(reply, { location: paths.stats });
   const headers = headersOf([its], { location: '{location}' });
-  const { template, untold } = inferBody([its]);
+  const { template, undetermined } = inferBody([its]);
   const isOwn = reply.status === 301 && reply.text === '{}' && headers === undefined;
   if (isOwn) return undefined;
   const status = reply.status === 301 ? {} : { status: reply.status };
-  return { template: { ...status, ...(headers && { headers }), ...template }, untold };
+  return { template: { ...status, ...(headers && { headers }), ...template }, undetermined };
 }
 
 /** Statistics: which figures change when a message is accepted. */
@@ -308,10 +308,10 @@ async function statsOf(t: Trial, account: Subject): Promise<Inferred | undefined
   verify.given(() => verify.status(after, 200));
   if (hasOwnFigures(after)) return ownWith(after);
   if (before.json === undefined || after.json === undefined)
-    return { template: {}, untold: ['the statistics are not JSON'] };
-  const untold: string[] = [];
-  const body = figures(before.json, after.json, { at: '', most, untold });
-  return { template: { ...headersIn(after), body: body as never }, untold };
+    return { template: {}, undetermined: ['the statistics are not JSON'] };
+  const undetermined: string[] = [];
+  const body = figures(before.json, after.json, { at: '', most, undetermined });
+  return { template: { ...headersIn(after), body: body as never }, undetermined };
 }
 
 const statsNames = ['messages', 'quota', 'received', 'sims_connected'];
@@ -347,9 +347,10 @@ async function receivedOf(t: Trial, account: Subject): Promise<Inferred | undefi
   const recipient = { number: account.from, deviceId: account.sims[0]?.deviceId };
   const item = isOwnItem ? undefined : inferReceived(list, recipient);
   const found = templateOfList({ reply, values: {} }, ['next', 'previous'], item);
-  if (typeof found.untold === 'string') return { template: {}, untold: [found.untold] };
-  const { template, untold } = found as Inferred;
-  return { template: { ...headersIn(reply), ...template }, untold };
+  if (typeof found.undetermined === 'string')
+    return { template: {}, undetermined: [found.undetermined] };
+  const { template, undetermined } = found as Inferred;
+  return { template: { ...headersIn(reply), ...template }, undetermined };
 }
 
 /** The list that a reply is or contains. */
@@ -379,7 +380,7 @@ async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined
   const id = String(Object(accepted.json)['message_id']);
   const entry = list.find((one) => JSON.stringify(one).includes(id));
   if (entry === undefined && list.length > 0)
-    return { template: {}, untold: ['its tasks contain no message id'] };
+    return { template: {}, undetermined: ['its tasks contain no message id'] };
   const names = Object.keys(Object(entry)).toSorted().join();
   const isOwnItem = entry === undefined || names === 'from_number,message,message_id,to';
   const isOwn =
@@ -393,15 +394,16 @@ async function tasksOf(t: Trial, account: Subject): Promise<Inferred | undefined
   ) as Sample['values'];
   const item = isOwnItem ? undefined : inferBody([{ reply: { ...reply, json: entry }, values }]);
   const found = templateOfList({ reply, values: {} }, [], item);
-  if (typeof found.untold === 'string') return { template: {}, untold: [found.untold] };
-  const { template, untold } = found as Inferred;
-  return { template: { ...headersIn(reply), ...template }, untold };
+  if (typeof found.undetermined === 'string')
+    return { template: {}, undetermined: [found.undetermined] };
+  const { template, undetermined } = found as Inferred;
+  return { template: { ...headersIn(reply), ...template }, undetermined };
 }
 
 /** A reply in the simulator's own shape: needs a template only if its headers differ. */
 function ownWith(reply: Reply): Inferred | undefined {
   const template = headersIn(reply);
-  return template.headers === undefined ? undefined : { template, untold: [] };
+  return template.headers === undefined ? undefined : { template, undetermined: [] };
 }
 
 function headersIn(reply: Sample['reply']): Pick<ReplyTemplate, 'headers'> {
@@ -420,17 +422,17 @@ async function otherSend(
   const seven = 'created_at,device_id,from_number,message_id,request_id,status,to';
   const headers = headersOf([{ reply, values: {} }], {});
   const isOwn = Object.keys(json).toSorted().join() === seven && reply.status === 202;
-  if (isOwn) return headers === undefined ? undefined : { template: { headers }, untold: [] };
+  if (isOwn) return headers === undefined ? undefined : { template: { headers }, undetermined: [] };
   const id = String(json['message_id'] ?? json['id'] ?? '');
   const read = await t.read(account, id);
   if (read.status !== 200 || !verify.isObject(read.json))
-    return { template: {}, untold: ['its reply contains no id of a readable message'] };
+    return { template: {}, undetermined: ['its reply contains no id of a readable message'] };
   const values = Object.fromEntries(
     Object.entries(read.json).filter(([, value]) => value !== ''),
   ) as Sample['values'];
-  const { template, untold } = inferBody([{ reply, values }]);
+  const { template, undetermined } = inferBody([{ reply, values }]);
   const status = reply.status === 202 ? {} : { status: reply.status };
-  return { template: { ...status, ...(headers && { headers }), ...template }, untold };
+  return { template: { ...status, ...(headers && { headers }), ...template }, undetermined };
 }
 
 /**
@@ -445,18 +447,18 @@ function throttledSeen(refusals: readonly Reply[]): Seen {
     reply,
     values: { ...placeOf(reply), retry_after: Number(reply.headers['retry-after']) },
   }));
-  if (samples.length === 0) return { untold: 'no 429 was seen' };
-  const { template, untold } = inferBody(samples);
+  if (samples.length === 0) return { undetermined: 'no 429 was seen' };
+  const { template, undetermined } = inferBody(samples);
   const headers = headersOf(samples, {});
   const own = 'Request was throttled. Expected available in {retry_after} seconds.';
   const body = JSON.stringify(template.body);
   if (!String(Object(template.body)['detail']).includes('{retry_after}'))
-    return { untold: 'its detail does not state the wait of Retry-After' };
+    return { undetermined: 'its detail does not state the wait of Retry-After' };
   const isOwn = body === JSON.stringify({ detail: own });
   const isOne = body === JSON.stringify({ detail: own.replace('seconds', 'second') });
   if ((isOwn || isOne) && headers === undefined) return { answer: {} };
   return {
     answer: { throttled: { ...(headers && { headers }), ...(!isOwn && template) } },
-    parts: untold.length === 0 ? {} : { throttled: untold.join('; ') },
+    parts: undetermined.length === 0 ? {} : { throttled: undetermined.join('; ') },
   };
 }

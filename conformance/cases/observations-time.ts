@@ -70,7 +70,7 @@ async function anyFails(t: Trial): Promise<boolean> {
  */
 function refillOf({ wait, refusals, first }: Flood): Seen {
   if (wait === undefined)
-    return { untold: `no wait could be followed after ${refusals.length} 429s` };
+    return { undetermined: `no wait could be followed after ${refusals.length} 429s` };
   if (wait.seconds <= 2) return { answer: 'continuous' };
   const forItsToken = 60 - (wait.askedAt - first.reply.sentAt) / 1000;
   if (wait.seconds - forItsToken > 1.5) return { answer: 'sliding' };
@@ -129,7 +129,7 @@ export const timeObservations: readonly Observation[] = [
       // A bucket that refills completely at fixed times does so whatever was refused meanwhile.
       const whole = await wholeBucketsReturn(t, account, first);
       return whole
-        ? { untold: 'all of the bucket comes back at once, so a refusal makes no difference' }
+        ? { undetermined: 'all of the bucket comes back at once, so a refusal makes no difference' }
         : { answer: 'no' };
     },
   },
@@ -142,7 +142,7 @@ export const timeObservations: readonly Observation[] = [
     run: async (t) => {
       const interval = await pollInterval(t);
       return interval === undefined
-        ? { untold: 'no pickup was seen' }
+        ? { undetermined: 'no pickup was seen' }
         : { answer: Math.round(interval.ms / 1000) };
     },
   },
@@ -155,7 +155,7 @@ export const timeObservations: readonly Observation[] = [
     run: async (t) => {
       const interval = await pollInterval(t);
       if (interval === undefined || interval.gaps.length === 0)
-        return { untold: 'no change after the pickup was seen' };
+        return { undetermined: 'no change after the pickup was seen' };
       const atPolls = interval.gaps.every((gap) => gap % interval.ms === 0);
       return { answer: atPolls ? 'per_poll' : 'own_delay' };
     },
@@ -175,7 +175,7 @@ export const timeObservations: readonly Observation[] = [
       const { json } = await t.read(handedOut.account, handedOut.messageId);
       if (Object(json).status !== 'queued') return { answer: 'handed_out' };
       if (await untilReported(t, handedOut)) return { answer: 'reported' };
-      return { untold: 'the message stays queued once it is handed out' };
+      return { undetermined: 'the message stays queued once it is handed out' };
     },
   },
   {
@@ -199,7 +199,7 @@ export const timeObservations: readonly Observation[] = [
         const statuses = await flood(ids.length, (n) => statusOf(t, account, ids[n] ?? first));
         picked = statuses.filter((status) => status !== 'queued').length;
       }
-      if (picked === 0) return { untold: 'no pickup was seen' };
+      if (picked === 0) return { undetermined: 'no pickup was seen' };
       return { answer: picked === ids.length ? 'all' : picked };
     },
   },
@@ -238,8 +238,8 @@ export const timeObservations: readonly Observation[] = [
       if (failed === 0)
         return (await anyFails(t))
           ? { answer: 0 }
-          : { untold: 'no message ever fails here, not even a scripted one' };
-      return { untold: `the share is random: ${failed} of ${ends.length} failed here` };
+          : { undetermined: 'no message ever fails here, not even a scripted one' };
+      return { undetermined: `the share is random: ${failed} of ${ends.length} failed here` };
     },
   },
   {
@@ -257,7 +257,7 @@ export const timeObservations: readonly Observation[] = [
       // If queued messages never fail, they stay queued under either answer.
       return (await failedFrom(t, recipients.failsQueued)) === 'queued'
         ? { answer: 'stays_queued' }
-        : { untold: 'no queued message ever fails here' };
+        : { undetermined: 'no queued message ever fails here' };
     },
   },
   {
@@ -272,7 +272,7 @@ export const timeObservations: readonly Observation[] = [
       if (stated !== undefined) return { answer: stated };
       for (let n = 0; n < 119; n += 1)
         if ((await t.send(account)).status === 402) return { answer: n };
-      return { untold: 'more than 118, and the statistics do not state it' };
+      return { undetermined: 'more than 118, and the statistics do not state it' };
     },
   },
   {
@@ -289,7 +289,7 @@ export const timeObservations: readonly Observation[] = [
       await t.control.advanceTo(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 2, 2));
       const { status } = await t.send(account);
       if (status === 202) return { answer: 'calendar_utc' };
-      return status === 402 ? { answer: 'rolling_30_days' } : { untold: `status ${status}` };
+      return status === 402 ? { answer: 'rolling_30_days' } : { undetermined: `status ${status}` };
     },
   },
   {
@@ -312,7 +312,7 @@ export const timeObservations: readonly Observation[] = [
         if (next.status === 202) return { answer: 'yes' };
         if (next.status === 402) return { answer: 'no' };
       }
-      return { untold: 'no message could be seen to fail' };
+      return { undetermined: 'no message could be seen to fail' };
     },
   },
   {
@@ -340,7 +340,7 @@ export const timeObservations: readonly Observation[] = [
         if (await isFound(days)) found = days;
         else lost = days;
       }
-      return found > 0 ? { answer: found } : { untold: 'it is gone within a day' };
+      return found > 0 ? { answer: found } : { undetermined: 'it is gone within a day' };
     },
   },
 ];

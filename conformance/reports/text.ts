@@ -37,11 +37,11 @@ export function textReport(judged: Summary): string {
     );
   for (const [id, reason] of weighed.expected) lines.push(`Expected to fail: ${id} (${reason})`);
   for (const line of weighed.stale) lines.push(`Stale expectation: ${line}`);
-  const untold = Object.entries(summary.discovered.untold);
-  if (untold.length > 0)
+  const undetermined = Object.entries(summary.discovered.undetermined);
+  if (undetermined.length > 0)
     lines.push(
       'Could not be determined:',
-      ...untold.map(([name, why]) => `  ${name}: ${why.split('\n')[0]}`),
+      ...undetermined.map(([name, why]) => `  ${name}: ${why.split('\n')[0]}`),
       '',
     );
   if (summary.comparison !== undefined) lines.push(...comparisonLines(summary.comparison), '');

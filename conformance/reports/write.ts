@@ -69,7 +69,7 @@ function jsonReport(summary: Summary): string {
         : {}),
     })),
     staleExpectations: weighed.stale,
-    assumptions: discovered,
+    assumptions: { answers: discovered.answers, untold: discovered.undetermined },
   };
   return `${JSON.stringify(report, null, 2)}\n`;
 }

@@ -47,7 +47,7 @@ export function exploreSummary(explored: Explored): Summary {
     rules: ruleVerdicts(results),
     results,
     weighed: { expected: new Map(), stale: [] },
-    discovered: { answers: {}, untold: {} },
+    discovered: { answers: {}, undetermined: {} },
   };
 }
 

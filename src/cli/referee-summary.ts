@@ -46,7 +46,7 @@ export function refereeSummary(report: RefereeReport, context: Context): Summary
     rules: ruleVerdicts(results),
     results,
     weighed,
-    discovered: { answers: {}, untold: {} },
+    discovered: { answers: {}, undetermined: {} },
   };
 }
 

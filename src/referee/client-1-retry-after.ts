@@ -20,12 +20,14 @@ import {
 
 export const retryAfter: Judges = {
   'CLIENT-1': (record) => retriesInTime(record, 429),
-  'CLIENT-2': keepsQuiet,
+  'CLIENT-2': holdsBackOthers,
   'CLIENT-17': (record) => retriesInTime(record, 503),
 };
 
-/** A refusal that the client saw, and whose wait it could read. */
-function holds({ status, retryAfterMs, isSeen }: Exchange, refusal = 429): boolean {
+type Retry = readonly [refused: Exchange, retry: Exchange];
+
+/** True for a refusal that the client saw, and whose wait it could read. */
+function asksForWait({ status, retryAfterMs, isSeen }: Exchange, refusal = 429): boolean {
   return status === refusal && retryAfterMs !== undefined && isSeen;
 }
 
@@ -34,27 +36,25 @@ function endOf({ atMs, retryAfterMs = 0 }: Exchange): number {
 }
 
 function retriesInTime({ exchanges, intents }: ClientRecord, status: 429 | 503): Judgement {
-  if (!exchanges.some((one) => holds(one, status))) return { exercised: 0, findings: [] };
+  if (!exchanges.some((exchange) => asksForWait(exchange, status)))
+    return { exercised: 0, findings: [] };
   const gets = exchanges.filter(({ method }) => method === 'GET');
-  const series = [
-    ...intents.all.map(clearAttempts),
-    ...grouped(gets, ({ caller, credential, target }) =>
-      [caller, credential, target].join('\n'),
-    ).values(),
-  ];
-  const retries = series.flatMap((one) => retriesOf(one, status));
-  return {
-    exercised: retries.length,
-    findings: retries
-      .filter(([refused, retry]) => retry.atMs < endOf(refused))
-      .map(([refused, retry]) =>
-        finding(
-          `the retry arrived ${spanText(endOf(refused) - retry.atMs)} before the ${status} allowed it ` +
-            `(Retry-After: ${refused.retryAfter}): ${adviceOn(refused)}`,
-          [refused, retry],
-        ),
-      ),
-  };
+  const equalGets = grouped(gets, ({ caller, credential, target }) =>
+    [caller, credential, target].join('\n'),
+  );
+  const series = [...intents.all.map(clearAttempts), ...equalGets.values()];
+  const retries = series.flatMap((requests) => retriesOf(requests, status));
+  const early = retries.filter(([refused, retry]) => retry.atMs < endOf(refused));
+  return { exercised: retries.length, findings: early.map(earlyFinding) };
+}
+
+function earlyFinding([refused, retry]: Retry): Finding {
+  const early = spanText(endOf(refused) - retry.atMs);
+  const { status, retryAfter: header } = refused;
+  return finding(
+    `the retry arrived ${early} before the ${status} allowed it (Retry-After: ${header}): ${adviceOn(refused)}`,
+    [refused, retry],
+  );
 }
 
 function adviceOn({ retryAfter: header = '' }: Exchange): string {
@@ -64,82 +64,109 @@ function adviceOn({ retryAfter: header = '' }: Exchange): string {
 }
 
 /** Each request with the latest refusal of this status that its client had seen. */
-function retriesOf(
-  series: readonly Exchange[],
-  status: 429 | 503,
-): (readonly [refused: Exchange, Exchange])[] {
-  const found: (readonly [Exchange, Exchange])[] = [];
+function retriesOf(series: readonly Exchange[], status: 429 | 503): Retry[] {
+  const retries: Retry[] = [];
   let refused: Exchange | undefined;
-  let pending: Exchange[] = [];
-  for (const one of series) {
-    for (const earlier of pending) if (wasKnownTo(one, earlier)) refused = earlier;
-    pending = pending.filter((earlier) => !wasKnownTo(one, earlier));
-    if (refused !== undefined) found.push([refused, one]);
-    // What passed ends the wait.
-    if (one.status !== 429 && one.status < 500 && one.isSeen) refused = undefined;
-    if (holds(one, status)) pending.push(one);
+  let notSeenYet: Exchange[] = [];
+  for (const exchange of series) {
+    refused = notSeenYet.findLast((earlier) => wasKnownTo(exchange, earlier)) ?? refused;
+    notSeenYet = notSeenYet.filter((earlier) => !wasKnownTo(exchange, earlier));
+    if (refused !== undefined) retries.push([refused, exchange]);
+    // An answer that is neither a 429 nor an error of the service ends the wait.
+    if (exchange.status !== 429 && exchange.status < 500 && exchange.isSeen) refused = undefined;
+    if (asksForWait(exchange, status)) notSeenYet.push(exchange);
   }
-  return found;
+  return retries;
 }
 
-function keepsQuiet(record: ClientRecord): Judgement {
-  const { exchanges, intents, graceMs, isPartial, isCutAtStart } = record;
-  // A request may retry what came before the record.
-  if (isCutAtStart || !exchanges.some((one) => holds(one))) return { exercised: 0, findings: [] };
-  const intentOf = new Map(
-    intents.all.flatMap((intent) => intent.attempts.map((attempt) => [attempt, intent] as const)),
-  );
-  // In a partial record, the same message, or another one under a known id, may be its retry.
-  const isRetry = (one: Exchange, refused: Exchange) =>
-    isSend(one)
-      ? intentOf.get(one) === intentOf.get(refused) ||
-        (isPartial && (isKnown(one) || isLike(one, refused) || isLike(refused, one)))
-      : one.target === refused.target && one.credential === refused.credential;
-  const messages = new Map<Intent, ReadonlySet<string>>();
-  const messagesOf = (intent: Intent) => {
-    const known = messages.get(intent) ?? new Set(intent.attempts.map(messageOf));
-    messages.set(intent, known);
-    return known;
-  };
-  const isLike = (one: Exchange, other: Exchange) => {
-    const intent = intentOf.get(one);
-    return intent !== undefined && messagesOf(intent).has(messageOf(other));
-  };
-  const firstUse = new Map<string, Exchange>();
-  for (const one of isPartial ? exchanges : []) {
-    const id = isSend(one) ? requestIdOf(one) : undefined;
-    const key = `${one.caller}\n${id}`;
-    if (id !== undefined && !firstUse.has(key)) firstUse.set(key, one);
-  }
-  const isKnown = (one: Exchange) => {
-    const first = firstUse.get(`${one.caller}\n${requestIdOf(one)}`);
-    return first !== undefined && !isSameMessage(first, one);
-  };
-  const held = new Map<string, Exchange>();
+function holdsBackOthers(record: ClientRecord): Judgement {
+  const { exchanges, graceMs, isCutAtStart } = record;
+  // A request may retry one that is older than the record.
+  if (isCutAtStart || !exchanges.some((exchange) => asksForWait(exchange)))
+    return { exercised: 0, findings: [] };
+  const retries = new PossibleRetries(record);
+  /** By caller and endpoint: the 429 whose wait began first. */
+  const inForce = new Map<string, Exchange>();
   const findings: Finding[] = [];
   let exercised = 0;
   for (const exchange of exchanges) {
     const key = `${exchange.caller} ${exchange.endpoint}`;
-    const refused = held.get(key);
+    const refused = inForce.get(key);
     const isCovered = refused !== undefined && exchange.atMs < endOf(refused);
     if (
       isCovered &&
       exchange.atMs > refused.answeredAtMs + graceMs &&
-      wasKnownTo(exchange, refused)
+      wasKnownTo(exchange, refused) &&
+      !retries.has(exchange, refused)
     ) {
-      if (!isRetry(exchange, refused)) {
-        findings.push(
-          finding(
-            `another request arrived ${spanText(exchange.atMs - refused.atMs)} after a 429 that covers it ` +
-              `(Retry-After: ${refused.retryAfter}): hold back all requests of this endpoint until the wait is over`,
-            [refused, exchange],
-          ),
-        );
-      }
+      findings.push(coveredFinding(refused, exchange));
     }
-    if (!holds(exchange)) continue;
+    if (!asksForWait(exchange)) continue;
     exercised++;
-    if (!isCovered) held.set(key, exchange);
+    if (!isCovered) inForce.set(key, exchange);
   }
   return { exercised, findings };
+}
+
+function coveredFinding(refused: Exchange, exchange: Exchange): Finding {
+  const later = spanText(exchange.atMs - refused.atMs);
+  return finding(
+    `another request arrived ${later} after a 429 that covers it (Retry-After: ${refused.retryAfter}): ` +
+      'hold back all requests of this endpoint until the wait is over',
+    [refused, exchange],
+  );
+}
+
+/** Which requests may be retries of a refused one. */
+class PossibleRetries {
+  readonly #isPartial: boolean;
+  readonly #intentOf: ReadonlyMap<Exchange, Intent>;
+  readonly #messages = new Map<Intent, ReadonlySet<string>>();
+  /** The first send under each id of a caller; only for a partial record. */
+  readonly #firstUses = new Map<string, Exchange>();
+
+  constructor({ exchanges, intents, isPartial }: ClientRecord) {
+    this.#isPartial = isPartial;
+    this.#intentOf = new Map(
+      intents.all.flatMap((intent) => intent.attempts.map((attempt) => [attempt, intent] as const)),
+    );
+    for (const send of isPartial ? exchanges.filter(isSend) : []) {
+      const key = useOf(send);
+      if (key !== undefined && !this.#firstUses.has(key)) this.#firstUses.set(key, send);
+    }
+  }
+
+  has(exchange: Exchange, refused: Exchange): boolean {
+    if (!isSend(exchange)) {
+      return exchange.target === refused.target && exchange.credential === refused.credential;
+    }
+    if (this.#intentOf.get(exchange) === this.#intentOf.get(refused)) return true;
+    // In a partial record, the same message, or another one under a known id, may be a retry.
+    return (
+      this.#isPartial &&
+      (this.#reusesId(exchange) ||
+        this.#shareMessage(exchange, refused) ||
+        this.#shareMessage(refused, exchange))
+    );
+  }
+
+  #reusesId(send: Exchange): boolean {
+    const first = this.#firstUses.get(useOf(send) ?? '');
+    return first !== undefined && !isSameMessage(first, send);
+  }
+
+  /** True if the intent of the first one has the message of the other. */
+  #shareMessage(first: Exchange, other: Exchange): boolean {
+    const intent = this.#intentOf.get(first);
+    if (intent === undefined) return false;
+    const messages = this.#messages.get(intent) ?? new Set(intent.attempts.map(messageOf));
+    this.#messages.set(intent, messages);
+    return messages.has(messageOf(other));
+  }
+}
+
+/** The caller and the `request_id` of a send; undefined without an id. */
+function useOf(send: Exchange): string | undefined {
+  const id = requestIdOf(send);
+  return id === undefined ? undefined : `${send.caller}\n${id}`;
 }

@@ -121,7 +121,7 @@ class Grouping {
    */
   readonly #left = new Map<string, Gathered[]>();
   /** By `request_id` alone: intents of callers without an account. */
-  readonly #strangers = new Map<string, Gathered[]>();
+  readonly #unauthenticated = new Map<string, Gathered[]>();
   /** By name in the client's file. */
   readonly #named = new Map<string, NamedIntents>();
   /** The number of the last send under an id of a caller, and under a name. */
@@ -217,7 +217,7 @@ class Grouping {
     if (same !== undefined) return same;
     const named = this.#namedAlike(send, id, use !== undefined);
     if (named !== undefined) return this.#giveId(named, send, id);
-    if (use === undefined) return this.#moved(send, id) ?? this.#ofContent(send, content, id);
+    if (use === undefined) return this.#afterNewKey(send, id) ?? this.#ofContent(send, content, id);
     if (this.#isCutAtStart) return undefined;
     // The id is free a day after a message was accepted under it. A client that has seen the
     // acceptance begins another message at once (CLIENT-6).
@@ -230,12 +230,12 @@ class Grouping {
    * The intent of a caller whose key the service did not know, if it was not accepted yet: the
    * client has another key by now.
    */
-  #moved(send: Exchange, id: string): Gathered | undefined {
+  #afterNewKey(send: Exchange, id: string): Gathered | undefined {
     if (this.#isCutAtStart) return undefined;
-    const moved = (this.#strangers.get(id) ?? []).find(
-      (one) => one.attempts.every(isStrangers) && isSameMessage(lastOf(one), send),
+    const intent = (this.#unauthenticated.get(id) ?? []).find(
+      (each) => each.attempts.every(hasUnknownKey) && isSameMessage(lastOf(each), send),
     );
-    return moved && this.#giveId(moved, send, id);
+    return intent && this.#giveId(intent, send, id);
   }
 
   /**
@@ -263,7 +263,7 @@ class Grouping {
     if (requestId === undefined) push(this.#bare, content, intent);
     else {
       this.#giveId(intent, send, requestId);
-      if (send.accountId === undefined) push(this.#strangers, requestId, intent);
+      if (send.accountId === undefined) push(this.#unauthenticated, requestId, intent);
     }
     return intent;
   }
@@ -378,13 +378,13 @@ export function lastOf({ attempts }: Intent): Exchange {
  * last day. Where the record lacks it, a replay with the same reply shows the same.
  */
 function heldUnder({ created, accepted }: Use, send: Exchange): Exchange | undefined {
-  const isRecent = (one: Exchange | undefined) =>
-    one !== undefined && send.atMs - one.atMs <= dayMs ? one : undefined;
-  return isRecent(created) ?? (send.status === 200 ? isRecent(accepted) : undefined);
+  const ifRecent = (earlier: Exchange | undefined) =>
+    earlier !== undefined && send.atMs - earlier.atMs <= dayMs ? earlier : undefined;
+  return ifRecent(created) ?? (send.status === 200 ? ifRecent(accepted) : undefined);
 }
 
-function isStrangers(one: Exchange): boolean {
-  return one.accountId === undefined && !isAccepted(one);
+function hasUnknownKey(exchange: Exchange): boolean {
+  return exchange.accountId === undefined && !isAccepted(exchange);
 }
 
 function idKey({ caller }: Exchange, id: string): string {

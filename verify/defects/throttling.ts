@@ -199,7 +199,7 @@ function waiting(wait: (exchange: Exchange) => number): Planted {
 }
 
 /** Changes 429s to callers without a valid key. */
-function toStrangers(change: Partial<Exchange['reply']>): Planted {
+function toUnknownCallers(change: Partial<Exchange['reply']>): Planted {
   return refusing(429, ({ key, reply }) => (key === undefined ? { ...reply, ...change } : reply));
 }
 
@@ -374,13 +374,13 @@ export const throttlingDefects: readonly DefectRow[] = [
     ],
     'stranger-429-without-retry-after': [
       'a 429 to a call without a key has no Retry-After',
-      toStrangers({ headers: {} }),
+      toUnknownCallers({ headers: {} }),
     ],
   }),
   ...breaking('ERR-4', {
     'stranger-429-without-detail': [
       'a 429 to a call without a key has no detail',
-      toStrangers({ body: '{}' }),
+      toUnknownCallers({ body: '{}' }),
     ],
     'throttle-no-detail': [
       'a 429 has a body without detail',

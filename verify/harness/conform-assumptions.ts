@@ -15,7 +15,7 @@ import { judge, misjudged, pairs, singles } from './judge.ts';
 interface Tried {
   readonly title: string;
   readonly complaints: readonly string[];
-  readonly untold: readonly string[];
+  readonly undetermined: readonly string[];
   readonly tookMs: number;
 }
 
@@ -30,10 +30,10 @@ else process.exitCode = await printAll(process.argv.slice(2));
 
 async function tryOne({ title, assumptions }: Task): Promise<Tried> {
   const startedMs = performance.now();
-  const end = (complaints: readonly string[], untold: readonly string[]) => ({
+  const end = (complaints: readonly string[], undetermined: readonly string[]) => ({
     title,
     complaints,
-    untold,
+    undetermined,
     tookMs: Math.round(performance.now() - startedMs),
   });
   try {
@@ -47,8 +47,8 @@ async function tryOne({ title, assumptions }: Task): Promise<Tried> {
       return `${verdict} ${id}: ${facts}`;
     });
     if (judged.exitCode !== 0) complaints.unshift(`exit code ${judged.exitCode}`);
-    const untold = Object.keys(judged.assumptions.untold);
-    return end([...complaints, ...misjudged(assumptions, judged)], untold);
+    const undetermined = Object.keys(judged.assumptions.untold);
+    return end([...complaints, ...misjudged(assumptions, judged)], undetermined);
   } catch (error) {
     return end([String(error)], []);
   }
@@ -65,7 +65,12 @@ async function printAll(parts: readonly string[]): Promise<number> {
     processes: 2,
     each: 1,
     tasks,
-    lost: ({ title }) => ({ title, complaints: ['its process ended'], untold: [], tookMs: 0 }),
+    lost: ({ title }) => ({
+      title,
+      complaints: ['its process ended'],
+      undetermined: [],
+      tookMs: 0,
+    }),
     onDone: printOne,
   });
   const bad = tried.filter(({ complaints }) => complaints.length > 0);
@@ -93,8 +98,8 @@ function switchedIn(row: Row): Row {
   );
 }
 
-function printOne({ title, complaints, untold, tookMs }: Tried): void {
+function printOne({ title, complaints, undetermined, tookMs }: Tried): void {
   const verdict = complaints.length === 0 ? 'sound' : 'WRONG';
-  const named = untold.length === 0 ? '' : `  not determined: ${untold.join(', ')}`;
+  const named = undetermined.length === 0 ? '' : `  not determined: ${undetermined.join(', ')}`;
   console.log(`${title.padEnd(48)} ${verdict} ${String(tookMs).padStart(6)} ms${named}`);
 }

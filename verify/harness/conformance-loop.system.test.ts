@@ -52,11 +52,11 @@ test.each(Array.from({ length: runs(1) }, (_, n) => n + 1))(
     writeFileSync(file, JSON.stringify(discovered));
     const fromFile = await assumptionsFrom(file);
     rmSync(folder, { recursive: true });
-    const untold = assumptionNames.filter((name) => !(name in fromFile));
-    expect(untold.length).toBeLessThanOrEqual(8);
-    for (const name of untold) expect(assumptions.untold[name], name).toMatch(/\w+ \w+/);
+    const undetermined = assumptionNames.filter((name) => !(name in fromFile));
+    expect(undetermined.length).toBeLessThanOrEqual(8);
+    for (const name of undetermined) expect(assumptions.untold[name], name).toMatch(/\w+ \w+/);
     // What cannot be seen from outside is carried over by hand, as a reader of the report would do.
-    const carried = Object.fromEntries(untold.map((name) => [name, original[name]]));
+    const carried = Object.fromEntries(undetermined.map((name) => [name, original[name]]));
     const second = repliesOfExamples({ ...fromFile, ...carried });
     expect(second).toEqual(repliesOfExamples(original));
   },

@@ -34,7 +34,7 @@ function answerShown(probe: Probe, scene: Scene): string {
   );
   let step = steps.next();
   while (step.done !== true) step = steps.next(replyTo(step.value, scene));
-  return 'answer' in step.value ? String(step.value.answer) : step.value.untold;
+  return 'answer' in step.value ? String(step.value.answer) : step.value.undetermined;
 }
 
 function replyTo({ method, path, headers = {}, body = '' }: RequestOptions, scene: Scene) {
