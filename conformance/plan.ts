@@ -53,15 +53,16 @@ export function unaffordable(
 /** Sorts the cheapest case of each rule first, then the other cases, then observations. */
 function byWorth(cases: readonly AnyCase[]): AnyCase[] {
   const seen = new Set<string>();
-  const cheap = cases.toSorted((a, b) => sendsOf(a) - sendsOf(b));
-  const rank = new Map(
-    cheap.map((one) => {
-      const isFirst = 'rule' in one && !seen.has(subjectOf(one));
-      seen.add(subjectOf(one));
-      return [one, isFirst ? 0 : 'rule' in one ? 1 : 2] as const;
-    }),
-  );
-  return cheap.toSorted((a, b) => (rank.get(a) ?? 0) - (rank.get(b) ?? 0));
+  const cheapest: AnyCase[] = [];
+  const others: AnyCase[] = [];
+  const observations: AnyCase[] = [];
+  for (const each of cases.toSorted((a, b) => sendsOf(a) - sendsOf(b))) {
+    if (!('rule' in each)) observations.push(each);
+    else if (seen.has(subjectOf(each))) others.push(each);
+    else cheapest.push(each);
+    seen.add(subjectOf(each));
+  }
+  return [...cheapest, ...others, ...observations];
 }
 
 /** The sends of a case, plus those of recordings that it is the first to judge. */

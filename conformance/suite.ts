@@ -46,14 +46,13 @@ export async function runSuite(
   const missing = unaffordable(cases, target, options.profile);
   const byId = new Map<string, Result>();
   let stopped: string | undefined;
+  const resultOf = (one: AnyCase, lack: string | undefined) => {
+    if (stopped !== undefined) return notRun(one, stopped);
+    return lack === undefined ? runCase(one, target) : skipped(one, lack);
+  };
   const execute = async (one: AnyCase, lack = missing.get(one)) => {
     if (options.signal.aborted) stopped ??= 'the run was interrupted';
-    const found =
-      stopped !== undefined
-        ? notRun(one, stopped)
-        : lack !== undefined
-          ? skipped(one, lack)
-          : await runCase(one, target);
+    const found = await resultOf(one, lack);
     const result = alike && counts(found.verdict) ? { ...found, ...meaningless } : found;
     byId.set(idOf(one), result);
     options.onResult(result, byId.size, cases.length);

@@ -20,7 +20,8 @@ afterEach(() => server?.close());
 async function statistics(state: { broken: boolean }): Promise<string> {
   server = await fake((request, response) => {
     const isKnown = request.headers.authorization !== undefined && request.url?.includes('stats');
-    const status = !isKnown ? 401 : state.broken ? 429 : 200;
+    const known = state.broken ? 429 : 200;
+    const status = isKnown ? known : 401;
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end('{"messages": 1}');
   });

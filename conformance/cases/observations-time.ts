@@ -328,19 +328,18 @@ export const timeObservations: readonly Observation[] = [
         let endedAt = await t.now();
         for (let i = 0; i < 3; i += 1) endedAt = (await changed(t, account, messageId)) ?? endedAt;
         await t.control.advanceTo(endedAt + days * day);
-        const { status } = await t.read(account, messageId);
-        return status === 200 ? true : status === 404 ? false : undefined;
+        return (await t.read(account, messageId)).status === 200;
       };
       const most = 36_500;
       if (await isFound(most + 1)) return { answer: 'forever' };
-      let found = 0;
-      let lost = most + 1;
-      while (lost - found > 1) {
-        const days = Math.floor((found + lost) / 2);
-        if (await isFound(days)) found = days;
-        else lost = days;
+      let kept = 0;
+      let gone = most + 1;
+      while (gone - kept > 1) {
+        const days = Math.floor((kept + gone) / 2);
+        if (await isFound(days)) kept = days;
+        else gone = days;
       }
-      return found > 0 ? { answer: found } : { undetermined: 'it is gone within a day' };
+      return kept > 0 ? { answer: kept } : { undetermined: 'it is gone within a day' };
     },
   },
 ];

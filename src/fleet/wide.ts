@@ -476,13 +476,7 @@ export class Wide implements WideWorld {
       answer === undefined ? empty : (JSON.parse(answer.body) as Page),
     );
     const all = pages.flatMap(({ messages }, at) => messages.map((message) => ({ message, at })));
-    all.sort((one, other) =>
-      one.message.created_at < other.message.created_at
-        ? 1
-        : one.message.created_at > other.message.created_at
-          ? -1
-          : 0,
-    );
+    all.sort((a, b) => Date.parse(b.message.created_at) - Date.parse(a.message.created_at));
     const shown = all.slice(0, limit);
     const next = await Promise.all(
       pages.map(async ({ messages, next_cursor: cursor }, at) => {

@@ -167,7 +167,8 @@ test('the first accepted final message is forgotten first, in any order of endin
           ...(holdMs > 0 && { send_at: new Date(twin.now() + holdMs).toISOString() }),
           ...(requestId !== '' && { request_id: requestId }),
         });
-        expect(reply.status).toBe(kept ? 200 : isFull && next === undefined ? 503 : 202);
+        const ofNew = isFull && next === undefined ? 503 : 202;
+        expect(reply.status).toBe(kept ? 200 : ofNew);
         if (reply.status === 202) {
           if (isFull) model = model.filter((each) => each !== next);
           const id = String(reply.json['message_id']);

@@ -88,12 +88,8 @@ function worded(
   values: Values,
   failures: Parameters<typeof fillBody>[2] = [],
 ): ApiReply {
-  const body =
-    template.body === undefined
-      ? template.text === undefined
-        ? reply.body
-        : fillText(template.text, values)
-      : fillBody(template.body, values, failures);
+  const text = template.text === undefined ? reply.body : fillText(template.text, values);
+  const body = template.body === undefined ? text : fillBody(template.body, values, failures);
   const headers = headersOf(reply, template, values);
   return {
     ...reply,

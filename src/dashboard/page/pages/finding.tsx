@@ -57,7 +57,8 @@ function findingIn(text: string): Finding {
 function eventsOf({ failures, timeline }: Finding): TraceEvent[] {
   return timeline.flatMap((exchange): TraceEvent[] => {
     const { number, at, method, target, fault, status, seen, attempt } = exchange;
-    const kind = method === 'GET' ? 'read' : (attempt ?? 1) > 1 ? 'retry' : 'request';
+    const sendKind = (attempt ?? 1) > 1 ? 'retry' : 'request';
+    const kind = method === 'GET' ? 'read' : sendKind;
     const none = { at, number, reply: null, seen: true, fault: null, retry_after_ms: null };
     const proved = failures.filter(({ exchanges }) => exchanges.at(-1) === number);
     return [

@@ -110,7 +110,8 @@ function Input(props: InputProps) {
 
 /** Undefined: one line. */
 function heightOf({ name, kind }: Field): number | undefined {
-  return kind === 'pairs' ? 2 : name === 'message' ? 4 : undefined;
+  if (kind === 'pairs') return 2;
+  return name === 'message' ? 4 : undefined;
 }
 
 /** The choices that the declaration gives; `default` leaves an optional field out. */

@@ -314,10 +314,11 @@ export function CellInput({ field, label, value, onChange }: CellInputProps) {
   };
   const text = textOf(value);
   const choices = choicesFor({ ...field, isRequired: true });
+  const isChoice = field.kind !== 'truth' && choices.length > 0;
   const isOn = value === true;
   return (
     <>
-      {field.kind === 'truth' ? (
+      {field.kind === 'truth' && (
         <button
           type="button"
           role="switch"
@@ -328,14 +329,16 @@ export function CellInput({ field, label, value, onChange }: CellInputProps) {
         >
           {isOn ? 'yes' : 'no'}
         </button>
-      ) : choices.length > 0 ? (
+      )}
+      {isChoice && (
         <Choices
           aria-label={label}
           choices={choices}
           value={text}
           onChoose={(chosen) => void change(chosen)}
         />
-      ) : (
+      )}
+      {field.kind !== 'truth' && !isChoice && (
         <input
           type="text"
           aria-label={label}
