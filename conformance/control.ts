@@ -36,6 +36,9 @@ interface Given {
 /** The only path of a control port that is fixed here. */
 const documentPath = '/control/openapi.json';
 
+/** Simulated time after which every bucket is full again, under any refill. */
+const refillMs = 120_000;
+
 /** The pool number of a simulator's default world. */
 const defaultPoolNumber = '+12025550190';
 
@@ -47,9 +50,10 @@ export class Control {
   readonly #masks: Masks;
   readonly #known: Known;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #made: string[] = [];
+  /** The ids of the accounts that it created. */
+  readonly #created: string[] = [];
   /** Makes names unique, also across two simultaneous runs. */
-  readonly #run = Date.now().toString(36) + Math.floor(Math.random() * 46_656).toString(36);
+  readonly #runName = Date.now().toString(36) + Math.floor(Math.random() * 46_656).toString(36);
   #accounts = 0;
   #operations: ReadonlyMap<string, Route> = new Map();
   #nextNumber: number;
@@ -87,24 +91,26 @@ export class Control {
     if (isObject(clock.json)) this.#clockBefore = clock.json;
     if (this.#clockBefore.mode !== 'manual')
       await this.call('clock.setMode', { input: { mode: 'manual' } });
-    await this.advance(120_000);
-    const assumptions = await this.call('assumptions.get');
-    if (isObject(assumptions.json))
-      this.assumptions = isObject(assumptions.json['assumptions'])
-        ? assumptions.json['assumptions']
-        : assumptions.json;
-    const outcomes = await this.call('outcomes.get');
-    if (outcomes.status === 200) {
-      this.#outcomesBefore = outcomes.json;
-      const list = isObject(outcomes.json) ? outcomes.json['outcomes'] : outcomes.json;
-      if (Array.isArray(list))
-        await this.call('outcomes.put', { input: wrapLike(outcomes.json, [...fates, ...list]) });
-    }
+    await this.advance(refillMs);
+    const { json } = await this.call('assumptions.get');
+    if (isObject(json))
+      this.assumptions = isObject(json['assumptions']) ? json['assumptions'] : json;
+    await this.#addFates(fates);
+  }
+
+  /** Adds the fates before those of the simulator. */
+  async #addFates(fates: readonly unknown[]): Promise<void> {
+    const { status, json } = await this.call('outcomes.get');
+    if (status !== 200) return;
+    this.#outcomesBefore = json;
+    const list = isObject(json) ? json['outcomes'] : json;
+    if (Array.isArray(list))
+      await this.call('outcomes.put', { input: wrapLike(json, [...fates, ...list]) });
   }
 
   /** Restores the simulator, except for the time that has passed. */
   async end(): Promise<void> {
-    for (const accountId of this.#made) await this.call('accounts.delete', { id: accountId });
+    for (const accountId of this.#created) await this.call('accounts.delete', { id: accountId });
     if (this.#outcomesBefore !== undefined)
       await this.call('outcomes.put', { input: this.#outcomesBefore });
     const { mode, rate } = this.#clockBefore;
@@ -138,6 +144,7 @@ export class Control {
     });
   }
 
+  /** Calls an operation and returns the JSON of its reply. Throws a ControlFailed for any other reply. */
   async must(operation: string, given: Given = {}): Promise<Record<string, unknown>> {
     const reply = await this.call(operation, given);
     if (reply.status < 200 || reply.status > 299)
@@ -170,12 +177,12 @@ export class Control {
     this.#accounts += 1;
     const made = await this.must('accounts.create', {
       input: {
-        name: `conformance-${this.#run}-${this.#accounts}`,
+        name: `conformance-${this.#runName}-${this.#accounts}`,
         ...(monthlyQuota === undefined ? {} : { monthly_quota: monthlyQuota }),
       },
     });
     const accountId = String(made['account_id']);
-    this.#made.push(accountId);
+    this.#created.push(accountId);
     const quota = monthlyQuota === undefined ? {} : { quota: monthlyQuota };
     this.#known.addAccount(accountId, { isNew: true, ...quota });
     return accountId;
@@ -195,17 +202,15 @@ export class Control {
       const number = this.unusedNumber();
       const input = { number, ...settings };
       const reply = await this.call('sims.create', { id: accountId, input });
-      if (reply.status === 201 && isObject(reply.json))
-        return this.#sim(accountId, number, String(reply.json['device_id']));
+      if (reply.status === 201 && isObject(reply.json)) {
+        const deviceId = String(reply.json['device_id']);
+        this.#known.addNumber(number, { account: accountId, is: 'own', deviceId });
+        return { number, deviceId };
+      }
       // Skips numbers left by an earlier run.
       if (attempt > 1_600 || ![400, 409, 422].includes(reply.status))
         throw new ControlFailed(`sims.create: ${this.#masks.clean(describe(reply))}`);
     }
-  }
-
-  #sim(account: string, number: string, deviceId: string): Sim {
-    this.#known.addNumber(number, { account, is: 'own', deviceId });
-    return { number, deviceId };
   }
 
   /** The first number of the pool. */
@@ -275,6 +280,7 @@ function instant(value: unknown): number | undefined {
   return Number.isNaN(parsed) ? undefined : parsed;
 }
 
+/** The list in the same shape as a reply: bare, or as a field of an object. */
 function wrapLike(shape: unknown, list: readonly unknown[]): unknown {
   return isObject(shape) ? { outcomes: list } : list;
 }

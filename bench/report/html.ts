@@ -28,7 +28,7 @@ export function htmlReport(result: BenchResult): string {
       'Compare ratios within one run; absolute figures depend on the machine and its other load.',
     ],
     counts: [
-      ...measured.map((one) => ({ ...headlineOf(one), to: one.case })),
+      ...measured.map((result) => ({ ...headlineOf(result), to: result.case })),
       ...(audit === null ? [] : [auditLink(isAuditBroken)]),
     ],
     findings: [
@@ -48,11 +48,11 @@ function auditLink(isBad: boolean): PageLink {
   return { label, tone: isBad ? 'failed' : 'passed', to: 'limit-audit' };
 }
 
-function headlineOf(one: CaseResult | EnduranceResult): PageLink {
-  if (one.invalid.length > 0) return { label: one.case, tone: 'invalid' };
-  const tone = one.slos.some(({ met }) => !met) ? 'crossed' : 'measured';
-  const ratio = 'cpu_ratio' in one ? one.cpu_ratio : null;
-  return { label: ratio === null ? one.case : `${one.case} ${ratio.toFixed(2)}x`, tone };
+function headlineOf(result: CaseResult | EnduranceResult): PageLink {
+  if (result.invalid.length > 0) return { label: result.case, tone: 'invalid' };
+  const tone = result.slos.some(({ met }) => !met) ? 'crossed' : 'measured';
+  const ratio = 'cpu_ratio' in result ? result.cpu_ratio : null;
+  return { label: ratio === null ? result.case : `${result.case} ${ratio.toFixed(2)}x`, tone };
 }
 
 function troublesOf({ case: name, invalid, slos }: CaseResult | EnduranceResult): PageLink[] {
@@ -105,37 +105,41 @@ function enduranceSection(result: EnduranceResult): string {
       label: `${title} of ${name}`,
       axes: ['second of load', unit],
       rows,
-      x: (one) => one.at_s,
+      x: (interval) => interval.at_s,
       lines,
     });
-  const percentiles = (title: string, of: (one: Interval) => Percentiles | null) =>
+  const percentiles = (title: string, of: (interval: Interval) => Percentiles | null) =>
     plot(
       title,
       'ms',
-      ['p50', 'passed', (one) => of(one)?.p50 ?? null],
-      ['p99', 'observed', (one) => of(one)?.p99 ?? null],
-      ['max', 'failed', (one) => of(one)?.max ?? null],
+      ['p50', 'passed', (interval) => of(interval)?.p50 ?? null],
+      ['p99', 'observed', (interval) => of(interval)?.p99 ?? null],
+      ['max', 'failed', (interval) => of(interval)?.max ?? null],
     );
   return section(
     name,
     enduranceText(result),
-    plot('Throughput', 'requests/s', ['answered', 'passed', (one) => one.requests_per_second]),
-    plot('CPU per request', 'µs', ['CPU', 'notice', (one) => one.cpu_us_per_request]),
+    plot('Throughput', 'requests/s', [
+      'answered',
+      'passed',
+      (interval) => interval.requests_per_second,
+    ]),
+    plot('CPU per request', 'µs', ['CPU', 'notice', (interval) => interval.cpu_us_per_request]),
     plot(
       'Memory',
       'MB',
-      ['resident', 'observed', (one) => one.rss_bytes / 1e6],
-      ['heap used', 'notice', (one) => one.heap_bytes / 1e6],
+      ['resident', 'observed', (interval) => interval.rss_bytes / 1e6],
+      ['heap used', 'notice', (interval) => interval.heap_bytes / 1e6],
     ),
-    percentiles('Event-loop delay', (one) => one.event_loop_delay_ms),
-    percentiles('Latency of the probe', (one) => one.probe_ms),
+    percentiles('Event-loop delay', (interval) => interval.event_loop_delay_ms),
+    percentiles('Latency of the probe', (interval) => interval.probe_ms),
   );
 }
 
 function auditSection({ audit }: BenchResult): string {
   if (audit === null) return '';
   const { perSecond, endpoints } = audit;
-  const send = endpoints.find((one) => one.endpoint === 'send');
+  const send = endpoints.find(({ endpoint }) => endpoint === 'send');
   const bound = send === undefined ? 0 : (send.limit * send.users) / 60;
   return section(
     'limit-audit',

@@ -21,9 +21,13 @@ async function statusOf(t: Trial, account: Subject, messageId: string): Promise<
 
 /**
  * Advances from deadline to deadline until a message's status changes. Returns the exact time of
- * the change.
+ * the change, or undefined if it never changes.
  */
-async function changed(t: Trial, account: Subject, messageId: string): Promise<number | undefined> {
+async function nextChange(
+  t: Trial,
+  account: Subject,
+  messageId: string,
+): Promise<number | undefined> {
   const before = await statusOf(t, account, messageId);
   for (let i = 0; i < 400; i += 1) {
     const now = await t.now();
@@ -44,7 +48,7 @@ async function failedFrom(t: Trial, to: string): Promise<string | undefined> {
   const { messageId } = await t.queued(account, { to });
   let before = 'queued';
   for (let i = 0; i < 6; i += 1) {
-    if ((await changed(t, account, messageId)) === undefined) return undefined;
+    if ((await nextChange(t, account, messageId)) === undefined) return undefined;
     const status = await statusOf(t, account, messageId);
     if (status === 'failed') return before;
     before = status;
@@ -52,14 +56,15 @@ async function failedFrom(t: Trial, to: string): Promise<string | undefined> {
   return undefined;
 }
 
-const byFate = [
+/** By the status from which the message fails: its recipient. */
+const failing = [
   ['queued', recipients.failsQueued],
   ['sending', recipients.failsSending],
   ['sent', recipients.failsSent],
 ] as const;
 
 async function anyFails(t: Trial): Promise<boolean> {
-  for (const [status, to] of byFate) if ((await failedFrom(t, to)) === status) return true;
+  for (const [status, to] of failing) if ((await failedFrom(t, to)) === status) return true;
   return false;
 }
 
@@ -72,23 +77,24 @@ function refillOf({ wait, refusals, first }: Flood): Seen {
   if (wait === undefined)
     return { undetermined: `no wait could be followed after ${refusals.length} 429s` };
   if (wait.seconds <= 2) return { answer: 'continuous' };
-  const forItsToken = 60 - (wait.askedAt - first.reply.sentAt) / 1000;
-  if (wait.seconds - forItsToken > 1.5) return { answer: 'sliding' };
-  if (forItsToken - wait.seconds > 2) return { answer: 'interval_aligned' };
+  const untilFirstToken = 60 - (wait.askedAt - first.reply.sentAt) / 1000;
+  if (wait.seconds - untilFirstToken > 1.5) return { answer: 'sliding' };
+  if (untilFirstToken - wait.seconds > 2) return { answer: 'interval_aligned' };
   return { answer: passed(wait.next) ? 'interval' : 'sliding' };
 }
 
+/** The time between two pickups, and between the changes of the second message after its pickup. */
 async function pollInterval(t: Trial): Promise<{ ms: number; gaps: number[] } | undefined> {
   const account = await t.account();
   const first = await t.queued(account);
-  const pickup = await changed(t, account, first.messageId);
+  const pickup = await nextChange(t, account, first.messageId);
   const second = await t.queued(account);
-  const next = await changed(t, account, second.messageId);
+  const next = await nextChange(t, account, second.messageId);
   if (pickup === undefined || next === undefined) return undefined;
   const gaps: number[] = [];
   let last = next;
   for (let i = 0; i < 2; i += 1) {
-    const at = await changed(t, account, second.messageId);
+    const at = await nextChange(t, account, second.messageId);
     if (at === undefined) break;
     gaps.push(at - last);
     last = at;
@@ -211,7 +217,7 @@ export const timeObservations: readonly Observation[] = [
     sends: 'messages that are scripted to fail while queued, sending and sent',
     run: async (t) => {
       const from: string[] = [];
-      for (const [status, to] of byFate)
+      for (const [status, to] of failing)
         if ((await failedFrom(t, to)) === status) from.push(status);
       return { answer: from };
     },
@@ -299,12 +305,12 @@ export const timeObservations: readonly Observation[] = [
     cost: { sends: 6 },
     sends: 'a message that fails under a quota of one, then another',
     run: async (t) => {
-      for (const [, to] of byFate) {
+      for (const [, to] of failing) {
         const account = await t.account({ quota: 1 });
         const { messageId } = await t.queued(account, { to });
         let status = 'queued';
         for (let i = 0; i < 6 && status !== 'failed' && status !== 'delivered'; i += 1) {
-          if ((await changed(t, account, messageId)) === undefined) break;
+          if ((await nextChange(t, account, messageId)) === undefined) break;
           status = await statusOf(t, account, messageId);
         }
         if (status !== 'failed') continue;
@@ -326,7 +332,8 @@ export const timeObservations: readonly Observation[] = [
         const account = await t.account();
         const { messageId } = await t.queued(account);
         let endedAt = await t.now();
-        for (let i = 0; i < 3; i += 1) endedAt = (await changed(t, account, messageId)) ?? endedAt;
+        for (let i = 0; i < 3; i += 1)
+          endedAt = (await nextChange(t, account, messageId)) ?? endedAt;
         await t.control.advanceTo(endedAt + days * day);
         return (await t.read(account, messageId)).status === 200;
       };
@@ -358,6 +365,7 @@ function quotaIn(json: unknown): unknown {
   return undefined;
 }
 
+/** True if the whole bucket returns at one moment, even though it was spent at two. */
 async function wholeBucketsReturn(t: Trial, account: Subject, wait: number): Promise<boolean> {
   await t.advance((wait + 1) * 1000);
   const back = (await flood(121, () => t.send(account))).filter(passed).length;

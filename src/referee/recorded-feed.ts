@@ -18,22 +18,22 @@ export function exchangesOf(record: ExchangeRecord, keys: KeyTexts): Exchange[] 
   return atOnce(readingOf(record, keys));
 }
 
-/** The same in slices; what comes meanwhile is left out. */
+/** The same in slices. Leaves out exchanges that are recorded meanwhile. */
 export function* readingOf(
   record: ExchangeRecord,
   keys: KeyTexts,
 ): Generator<undefined, Exchange[]> {
   const recorded = [...record.first];
   const exchanges: Made[] = [];
-  for (const [at, one] of recorded.entries()) {
-    exchanges.push(exchangeOf(one, keys));
-    if (at % exchangesPerSlice === 0) yield;
+  for (const [index, exchange] of recorded.entries()) {
+    exchanges.push(exchangeOf(exchange, keys));
+    if (index % exchangesPerSlice === 0) yield;
   }
   const first = exchanges[0]?.number ?? 0;
-  // Where nothing says when a delayed reply left, it did so after its delay.
-  for (const [at, one] of exchanges.entries()) {
-    if (recorded[at]?.end !== undefined || one.answeredAtMs === one.atMs) continue;
-    while (isBefore(exchanges[one.openUntil + 1 - first], one)) one.openUntil++;
+  // If the record does not show when a delayed reply left, it left after its delay.
+  for (const [index, delayed] of exchanges.entries()) {
+    if (recorded[index]?.end !== undefined || delayed.answeredAtMs === delayed.atMs) continue;
+    while (isBefore(exchanges[delayed.openUntil + 1 - first], delayed)) delayed.openUntil++;
   }
   return exchanges;
 }
@@ -77,7 +77,7 @@ export function exchangeOf(recorded: RecordedExchange, keys: KeyTexts): Made {
   };
 }
 
-/** A request without its keys; bytes that are no UTF-8 are searched, too. */
+/** A request without its keys. Also searches bytes that are not UTF-8. */
 function shownIn(
   { path, query, body = '' }: RecordedExchange,
   keys: KeyTexts,

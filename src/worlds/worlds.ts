@@ -246,7 +246,7 @@ export class Worlds<S extends WorldSimulator> {
         'the world that the server started with cannot be deleted',
       );
     }
-    // At once: a world that was deleted does not come back, even if the process is killed now.
+    // Before anything else, so that a deleted world does not return even if the process is killed.
     this.#folder?.remove(worldId);
     return this.#end(entry);
   }

@@ -33,7 +33,7 @@ function jump({ simulator }: Job, ms: number): void {
   wallClock.anchor();
 }
 
-/** Sends without telling the result: what comes next decides it. */
+/** Sends without a report: the caller of this function reports what follows. */
 function tryOnce(job: Job, message: Message): Promise<Reply | undefined> {
   return deliver({ ...job, report: () => {} }, message);
 }
@@ -42,7 +42,7 @@ function reportAccepted(job: Job, message: Message): void {
   job.report(message, bodyOf(message).request_id, 'accepted');
 }
 
-/** A wait that all workers share: none of them sends while it runs. */
+/** A wait that all workers share: no worker sends before its end. */
 class Gate {
   #untilMs = 0;
 
@@ -88,7 +88,7 @@ async function withTwoKeys(job: Job): Promise<void> {
 
 async function restarted(job: Job): Promise<void> {
   for (const message of job.messages) {
-    // Killed: it never reads this reply. Started again, it waits before it goes on.
+    // The client was killed before it could read this reply. After its restart it waits first.
     if (job.random() < 0.5) {
       void post(job, bodyOf(message));
       await sleep(61_000);
@@ -180,7 +180,7 @@ async function pollsUntilFinal(job: Job, auditMs?: number): Promise<void> {
   await Promise.all(readers);
 }
 
-/** A new id after each refusal that it has seen, once no earlier send can be queued. */
+/** Takes a new id after each refusal that it has seen, unless an earlier send may be queued. */
 async function renewsItsId(job: Job, from: (attempt: number, message: Message) => string) {
   for (const message of job.messages) {
     let [name, mayBeQueued] = [1, false];
@@ -204,7 +204,7 @@ async function renewsItsId(job: Job, from: (attempt: number, message: Message) =
   }
 }
 
-/** Its first SIM is deactivated before the third message, for so long. */
+/** The messages. Reading the third one deactivates the first SIM of the account for `forMs`. */
 function deactivating({ simulator, messages }: Job, forMs: number): readonly Message[] {
   const [sim] = simulator.sims.list('acme');
   const activate = (active: boolean) => simulator.sims.patch(sim?.device_id ?? '', { active });
@@ -221,7 +221,7 @@ function deactivating({ simulator, messages }: Job, forMs: number): readonly Mes
   }));
 }
 
-/** The service refuses some sends, and asks for a wait by this header. */
+/** Makes the service refuse the second and the fifth send with this `Retry-After`. */
 function refusing({ simulator }: Job, status: number, header: string): void {
   const fault = { kind: 'status', status, headers: { 'retry-after': header } } as const;
   simulator.faults.add({ match: { endpoint: 'send' }, when: { nth: [2, 5] }, fault });
@@ -379,7 +379,10 @@ export const rightSenders: readonly NodeClient[] = right({
     'sends 1,600 characters of several bytes',
     onFetch((job) => {
       const message = '\u{1F600}'.repeat(1_600);
-      return inTurn({ ...job, messages: job.messages.map((one) => ({ ...one, message })) });
+      return inTurn({
+        ...job,
+        messages: job.messages.map((original) => ({ ...original, message })),
+      });
     }),
   ],
   'three-workers-one-gate': [
