@@ -51,11 +51,8 @@ const listShape =
   (endpoint: string, page: string): Observe =>
   (one) => {
     if (one.endpoint !== endpoint || one.reply.status !== 200) return undefined;
-    return Array.isArray(one.reply.json)
-      ? 'array'
-      : page in bodyOf(one)
-        ? answerAs[page]
-        : undefined;
+    if (Array.isArray(one.reply.json)) return 'array';
+    return page in bodyOf(one) ? answerAs[page] : undefined;
   };
 const answerAs: Readonly<Record<string, string>> = { results: 'page', tasks: 'tasks' };
 
@@ -150,10 +147,7 @@ export class Observations {
       const isReplay =
         isMessageSend(one) && one.fields?.['request_id'] === first.fields?.['request_id'];
       if (isReplay && one.body !== first.body && hasRequestId(one))
-        this.#answer(
-          'replayDifferentBody',
-          status === 409 ? 'conflict' : status === 200 ? 'return_original' : undefined,
-        );
+        this.#answer('replayDifferentBody', replyToOtherBody[status]);
       const until = holdOf(first) ?? 0;
       const isHeld = isRead(one) && status === 200 && one.answeredAt < until - heldForMs;
       if (isHeld && isMessageSend(first)) this.#answer('heldStatus', String(bodyOf(one)['status']));
@@ -162,15 +156,15 @@ export class Observations {
 
   discovered(): Discovered {
     const answers: Record<string, unknown> = {};
-    const untold: Record<string, string> = {};
+    const undetermined: Record<string, string> = {};
     for (const [name, seen] of this.#answers) {
       const [[answer] = ['']] = seen;
       if (seen.size === 1) answers[name] = answer;
       else
-        untold[name] =
+        undetermined[name] =
           `the traffic shows ${[...seen].map(([one, times]) => `${one} (${times})`).join(' and ')}`;
     }
-    return { answers, untold };
+    return { answers, undetermined };
   }
 
   #answer(name: string, answer: string | undefined): void {
@@ -197,11 +191,20 @@ export class Observations {
 /** Long enough for any difference of clocks. */
 const heldForMs = 60_000;
 
+const replyToOtherBody: Readonly<Record<number, string>> = {
+  200: 'return_original',
+  409: 'conflict',
+};
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'list' : typeof value;
+}
+
 /** Each member with its type, such as `results[].to string`. */
 function* membersOf(value: unknown, at: string, depth: number): Generator<string> {
   const [first] = Array.isArray(value) ? value : [];
-  if (at !== '')
-    yield `${at} ${value === null ? 'null' : Array.isArray(value) ? 'list' : typeof value}`;
+  if (at !== '') yield `${at} ${typeOf(value)}`;
   if (depth > deepest) return;
   if (first !== undefined) yield* membersOf(first, `${at}[]`, depth + 1);
   if (isObject(value))

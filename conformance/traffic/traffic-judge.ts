@@ -100,7 +100,8 @@ export class TrafficJudge {
     this.#latest = Math.max(this.#latest, one.sentAt);
     this.#options.observations?.note(one);
     const { host } = event;
-    const messageId = isSend(one) ? messageIdOf(one) : one.endpoint === 'read' ? one.id : undefined;
+    const readId = one.endpoint === 'read' ? one.id : undefined;
+    const messageId = isSend(one) ? messageIdOf(one) : readId;
     if (one.endpoint === 'tasks')
       for (const id of idsIn(one.reply.text)) this.#messages.add(`${host} ${id}`, one);
     if (messageId === undefined || messageId === 'nothing') this.#judge('message', [one]);

@@ -30,7 +30,8 @@ export async function rules(argv: readonly string[], io: CommandIo): Promise<num
 /** Whether recorded traffic can show the rule: `conform --traffic`. */
 function trafficShows(id: RuleId): 'yes' | 'complete' | 'no' {
   const how = shown[id];
-  return how === undefined ? 'no' : how.needsAll ? 'complete' : 'yes';
+  if (how === undefined) return 'no';
+  return how.needsAll ? 'complete' : 'yes';
 }
 
 function jsonText(value: unknown): string {
