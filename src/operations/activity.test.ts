@@ -194,7 +194,7 @@ test('the kinds of a stream and `every` are checked', async () => {
       error: {
         path: 'kinds',
         message:
-          'expected some of message, sim, clock, traffic, request, separated by commas; got "message,nonsense"',
+          'expected some of message, sim, clock, traffic, request, operation, separated by commas; got "message,nonsense"',
       },
     },
   });

@@ -45,12 +45,14 @@ const scopeOfTarget: Readonly<Record<string, Scope>> = {
 };
 
 /** The scope that the path and the effect of an operation ask for, if they ask for one. */
-function scopeAskedFor({ name, path, target, recorded, slices }: Operation): Scope | undefined {
+function scopeAskedFor(operation: Operation): Scope | undefined {
+  const { name, path, target, recorded, slices, ofShard } = operation;
+  // What each shard has of its own, such as its journal.
+  if (ofShard === true) return 'local';
   if (path.startsWith('/control/pool/')) return 'all';
   if (target !== undefined) return scopeOfTarget[target];
   if (/^(accounts|worlds)\.create$/.test(name)) return 'owner';
-  // A snapshot is the state of one shard.
-  if (recorded && name !== 'snapshots.restore') return 'all';
+  if (recorded) return 'all';
   // Work that grows with the messages grows with those of every shard.
   return slices === undefined ? undefined : 'merged';
 }

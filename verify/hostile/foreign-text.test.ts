@@ -138,8 +138,8 @@ test('replay prints the requests and replies of a journal as plain text', async 
   await simulator.close();
   const changed = withChangedLines(readFileSync(journal, 'utf8'), (line) =>
     line.replace(
-      /("reply":.*"body":)".*"/,
-      (_, start) => `${start}${JSON.stringify(hostileWords)}`,
+      /("reply":\{"status":\d+).*\}\}/,
+      (_, start) => `${start},"body":${JSON.stringify(hostileWords)}}`,
     ),
   );
   writeFileSync(journal, changed);
