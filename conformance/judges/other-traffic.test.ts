@@ -92,12 +92,18 @@ test.each([
 });
 
 test.each([
-  [120, false],
-  [122, true],
-])('LIMIT-1 another client may explain a 429 after %i: %s', (passed, isSo) => {
+  [120, undefined, false],
+  [122, undefined, true],
+  // A token bucket gives back steadily, and a busy client may take half of that.
+  [122, 60, true],
+  [122, 30, false],
+])('LIMIT-1 another client may explain a 429 after %i, then after %s: %s', (passed, then, isSo) => {
   const more = { method: 'POST', endpoint: 'send' };
-  const sent = Array.from({ length: passed }, (_, i) => exchange(70_000 + i * 20, 202, more));
-  const exchanges = [...sent, exchange(73_000, 429, more)];
+  const floodAt = (at: number, times = 0) =>
+    Array.from({ length: times }, (_, i) => exchange(at + i * 20, 202, more));
+  const first = [...floodAt(70_000, passed), exchange(73_000, 429, more)];
+  const second = [...floodAt(140_000, then), exchange(143_000, 429, more)];
+  const exchanges = then === undefined ? first : [...first, ...second];
   const bucket = {
     name: 'send',
     limit: 120,

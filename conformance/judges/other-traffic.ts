@@ -129,7 +129,7 @@ export function othersIn(trace: Trace, bucket: Bucket): string | undefined {
   if (messages === 0) return undefined;
   // A bucket that was once full and once nearly empty is not what another client makes of it. More
   // than the limit pass where tokens come back steadily: then a slow flood may lack some.
-  if (least === limit || (most >= limit && least < (limit * 2) / 3)) return undefined;
+  if (least === limit || (most >= limit && least < limit / 3)) return undefined;
   if (counts.length > 1 && counts.every((count) => count === counts[0])) return undefined;
   return `an account that no other client uses${or}: before a 429, ${counts.join(', then ')} requests passed in a minute`;
 }
