@@ -14,7 +14,7 @@ const mostBars = 60;
 
 export const countsQuerySchema = z.strictObject({
   account_id: z.string().exactOptional().describe('Its id or its name.'),
-  endpoint: z.enum(endpointNames).exactOptional(),
+  endpoint: z.enum(endpointNames).exactOptional().describe('Counts this endpoint alone.'),
 });
 
 const countSchema = z.int().min(0);

@@ -140,10 +140,6 @@ export function readHeader(line: string, name: string): JournalHeader {
       `${name}: journal format ${header.journal}; ${formats}: use the version that wrote it`,
     );
   }
-  if (header.smstwin !== smstwinVersion()) {
-    const versions = `written by smstwin ${header.smstwin}, this is ${smstwinVersion()}`;
-    throw new JournalError(`${name}: ${versions}; use that version, or a new file`);
-  }
   if (header.journal !== 1 && isIntact(line) !== true) {
     throw new JournalError(`${name}: the first line is damaged: its checksum differs`);
   }
