@@ -37,7 +37,7 @@ export function writeReadyFile(path: string, content: unknown): void {
   writeWhole(path, `${JSON.stringify(content, null, 2)}\n`);
 }
 
-/** A file with the certificate to trust, and what removes it if nobody asked for it by name. */
+/** A file with the certificate to trust, and what removes it if no flag named it. */
 export interface AuthorityFile {
   readonly path: string;
   readonly release: () => void;

@@ -158,7 +158,7 @@ export class FleetControl implements ControlAnswers {
       }
       return this.#withUrls(answer, request);
     } catch (error) {
-      // It may have been created, but nobody will know its id.
+      // It may have been created, but its id is lost.
       if (error instanceof ShardUnavailable) void routes.readShard(shard).catch(() => {});
       throw error;
     } finally {

@@ -1,6 +1,6 @@
 /**
  * The salt of a recording, and what stands for secrets in it: the same key always has the same
- * digest, in rotated and in later recordings too, and nobody can compute it without the salt.
+ * digest, in rotated and in later recordings too, and it cannot be computed without the salt.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
