@@ -21,22 +21,39 @@ const keptLast = 20;
  * Runs the case a second time if a connection broke and nothing was proven: a restarted target may
  * have lost earlier data, and a message without a `request_id` is never sent again by itself.
  */
-export async function runCase(one: AnyCase, target: Target): Promise<Result> {
+export async function runCase(one: AnyCase, target: Target): Promise<Ran> {
   const first = await runOnce(one, target);
-  if (isSettled(first)) return first.result;
+  if (isSettled(first)) return first;
   const second = await runOnce(one, target);
-  if (isSettled(second) || second.result.verdict === 'skipped') return second.result;
-  const reason = `the connection broke ${first.interruptions + second.interruptions} times in two attempts`;
-  return { ...second.result, verdict: 'not_exercised', reason };
+  if (isSettled(second) || second.result.verdict === 'skipped') return second;
+  const interruptions = first.trial.interruptions + second.trial.interruptions;
+  const reason = `the connection broke ${interruptions} times in two attempts`;
+  return { ...second, result: { ...second.result, verdict: 'not_exercised', reason } };
 }
 
-interface Ran {
+/** A case that ran, and the record of what it did. */
+export interface Ran {
   readonly result: Result;
-  readonly interruptions: number;
+  readonly trial: Trial;
 }
 
-function isSettled({ result, interruptions }: Ran): boolean {
-  return interruptions === 0 || result.verdict === 'passed';
+function isSettled({ result, trial }: Ran): boolean {
+  return trial.interruptions === 0 || result.verdict === 'passed';
+}
+
+/**
+ * Judges the exchanges of a case once more, and makes no new ones: the run's log knows more now, such
+ * as what other clients of the account spent.
+ */
+export function judgeAgain(one: Case, { result, trial }: Ran): Result {
+  const { durationMs } = result;
+  trial.exercised = 0;
+  try {
+    const heard = judgeTrace(one, trial, undefined);
+    return { ...resultOf(one, heard ?? judged(trial), trial), durationMs };
+  } catch (error) {
+    return { ...resultOf(one, verdictOf(error), trial), durationMs };
+  }
 }
 
 async function runOnce(one: AnyCase, target: Target): Promise<Ran> {
@@ -56,8 +73,7 @@ async function runOnce(one: AnyCase, target: Target): Promise<Ran> {
   }
   if ('rule' in one && !isFailure(found.verdict) && trial.unusable !== undefined)
     found = brokenBy(trial.unusable);
-  const result = resultOf(one, found, trial, performance.now() - started);
-  return { result, interruptions: trial.interruptions };
+  return { result: resultOf(one, found, trial, performance.now() - started), trial };
 }
 
 /** Makes the exchanges of a case and lets the judges of its rules look at them. */
@@ -70,6 +86,11 @@ async function judgeExchanges(one: Case, trial: Trial): Promise<Found | undefine
     // What came before may show why the steps could not go on.
     failure = error;
   }
+  return judgeTrace(one, trial, failure);
+}
+
+/** `failure` is why the steps could not go on; the judges' own finding comes before it. */
+function judgeTrace(one: Case, trial: Trial, failure: unknown): Found | undefined {
   const judgements = [one.rule, ...(one.also ?? [])].map((rule) => {
     const findings = new Findings();
     judges[rule](trial.trace(), findings);
