@@ -13,7 +13,7 @@ function failed(results: readonly CaseResult[]): string[] {
   return failures(results).map(({ id }) => id);
 }
 
-test('a sound service ends with exit 0, within 720 sends and four minutes, as the dry run said', async () => {
+test.concurrent('a sound service ends with exit 0, within 720 sends and four minutes, as the dry run said', async () => {
   const { sends, minutes } = await estimateWithFlags();
   const full = await runWithFlags([], { rate });
   expect(full.exitCode, full.out).toBe(0);
@@ -27,6 +27,7 @@ test('a sound service ends with exit 0, within 720 sends and four minutes, as th
   expect(within(full.seconds / 60, minutes)).toBeLessThan(0.3);
 }, 240_000);
 
+// A busy process makes it send some messages again.
 test('--profile budget sends less than 60, and names every case that it leaves out', async () => {
   const { exitCode, sends, out } = await runWithFlags(['--profile', 'budget'], { rate });
   expect(exitCode, out).toBe(0);
@@ -34,7 +35,7 @@ test('--profile budget sends less than 60, and names every case that it leaves o
   expect(out).toMatch(/LIMIT-1\/120-pass +costs 127 sends, more than --profile budget allows/);
 }, 240_000);
 
-test.each([
+test.concurrent.each([
   { limiterRefill: 'continuous' },
   { limiterRefill: 'interval' },
   { limiterRefill: 'interval_aligned' },
@@ -56,7 +57,7 @@ test.each([
   240_000,
 );
 
-test('a service that loses replies after it has handled them breaks no rule', async () => {
+test.concurrent('a service that loses replies after it has handled them breaks no rule', async () => {
   const patterns = ['SEND-3', 'SEND-4', 'SEND-7', 'READ', 'LIMIT-1', 'ERR-3', 'AUTH-4'];
   const { results, out } = await runWithFlags(patterns, {
     rate,
@@ -70,7 +71,7 @@ test('a service that loses replies after it has handled them breaks no rule', as
   expect(out).toContain('The connection broke');
 }, 240_000);
 
-test.each([{}, { limiterRefill: 'continuous' }])(
+test.concurrent.each([{}, { limiterRefill: 'continuous' }])(
   'a second client of the account breaks no rule under %j, and is noticed once',
   async (assumptions) => {
     const { results, out, exitCode } = await runWithFlags(['LIMIT', 'SEND-4', 'ERR-3'], {
@@ -96,7 +97,7 @@ test.each([{}, { limiterRefill: 'continuous' }])(
   240_000,
 );
 
-test('STATE-2 a device may report a pickup later than it was handed the message', async () => {
+test.concurrent('STATE-2 a device may report a pickup later than it was handed the message', async () => {
   const plan = { rate, isUnattended: true, assumptions: { taskPickup: 'reported' } };
   const { results, out } = await runWithFlags(['STATE-2', 'taskPickup'], plan);
   expect(failed(results), out).toEqual([]);
@@ -105,19 +106,19 @@ test('STATE-2 a device may report a pickup later than it was handed the message'
   expect(seen).toContain('taskPickup/status-once-handed-out observed');
 }, 60_000);
 
-test('ERR-1 an exhausted account without a number of its own is not accused', async () => {
+test.concurrent('ERR-1 an exhausted account without a number of its own is not accused', async () => {
   const { results, out } = await runWithFlags(['ERR-1'], { rate, without: ['exhausted-from'] });
   expect(failed(results), out).toEqual([]);
   expect(out).toMatch(/exceeding-is-not-queued +needs --exhausted-from/);
 }, 60_000);
 
-test('SEND-7 no hold fails where only the harness polls for the tasks of a device', async () => {
+test.concurrent('SEND-7 no hold fails where only the harness polls for the tasks of a device', async () => {
   const cases = ['SEND-7/holds-twelve-seconds', 'SEND-7/absent-is-immediate'];
   const { results, out } = await runWithFlags(cases, { rate, isUnattended: true });
   expect(results.map(({ verdict }) => verdict).sort(), out).toEqual(['passed', 'passed']);
 }, 60_000);
 
-test('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {
+test.concurrent('SEND-4 a send_at that comes too soon for a slow service is sent again, further ahead', async () => {
   const slow = answering((call) => {
     const sendAt = call.fields?.['send_at'];
     if (typeof sendAt !== 'string') return undefined;
