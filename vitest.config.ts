@@ -73,7 +73,14 @@ export default defineConfig({
         },
       },
       { test: { ...shared, name: 'alone', include: alone } },
-      { test: { ...shared, name: 'system', include: system } },
+      {
+        test: {
+          ...shared,
+          name: 'system',
+          include: system,
+          globalSetup: 'verify/testkit/build-program.ts',
+        },
+      },
     ],
   },
 });

@@ -6,10 +6,9 @@
  * user could replace. `dist/THIRD-PARTY-NOTICES.txt` holds the licences of all bundled packages.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
-import { bundleDashboard } from '../src/dashboard/bundle.ts';
+import { buildDashboard, buildProgram } from './build-program.ts';
 import { asCommonJs, options, root } from './bundle-options.ts';
 import { thirdPartyNotices } from './notices.ts';
 import { writePublicTypes } from './public-types.ts';
@@ -21,26 +20,11 @@ const required = {
 };
 
 rmSync(`${root}dist`, { recursive: true, force: true });
-const { metafile } = await build({
-  ...options,
-  outdir: 'dist',
-  entryPoints: {
-    ...required,
-    main: 'src/main.ts',
-    vitest: 'src/testing/vitest.ts',
-    clock: 'src/testing/clock.ts',
-    // The bench starts its servers in child processes.
-    'bench-server': 'bench/servers/child.ts',
-  },
-  metafile: true,
-  splitting: true,
-  format: 'esm',
-  // HyperExpress is CommonJS and loads Node's modules with `require`.
-  banner: {
-    js:
-      "import { createRequire as createRequireOfBundle } from 'node:module'; " +
-      'const require = createRequireOfBundle(import.meta.url);',
-  },
+const { metafile } = await buildProgram('dist', {
+  ...required,
+  vitest: 'src/testing/vitest.ts',
+  // The bench starts its servers in child processes.
+  'bench-server': 'bench/servers/child.ts',
 });
 // esbuild splits only ES modules, so that here one file holds what all entries share.
 const [names, paths] = [Object.keys(required), Object.values(required)];
@@ -59,13 +43,10 @@ for (const name of names) {
   const text = `module.exports = require('./commonjs.cjs').${name};\n`;
   writeFileSync(`${root}dist/${name}.cjs`, text);
 }
-mkdirSync(`${root}dist/dashboard`);
-const sources = Object.keys(metafile.inputs).map((path) => `${root}${path}`);
-const page = `${root}src/dashboard/page/`;
-const files = await bundleDashboard((paths) =>
-  sources.push(...paths.map((path) => resolve(page, path))),
-);
-for (const { name, bytes } of files) writeFileSync(`${root}dist/dashboard/${name}`, bytes);
+const sources = [
+  ...Object.keys(metafile.inputs).map((path) => `${root}${path}`),
+  ...(await buildDashboard('dist')),
+];
 writeFileSync(`${root}dist/THIRD-PARTY-NOTICES.txt`, thirdPartyNotices(sources));
 execFileSync(
   process.execPath,

@@ -7,7 +7,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { client, main, runExplore, tsx } from './explore-process.ts';
+import { root } from '../testkit/doc-commands.ts';
+import { loader, program } from '../testkit/program.ts';
+import { client, runExplore } from './explore-process.ts';
 
 // Whole processes, also on a slow machine.
 vi.setConfig({ testTimeout: 120_000 });
@@ -102,9 +104,9 @@ test('the tests of a finding fail for its client, and are skipped while it is ex
   const out = join(folder, 'ready');
   const faulty = [...languages.node, 'reset-taken-for-success', '1'];
   await runExplore(['--depth', '1', '--faults', 'reset', '--out', out, '--', ...faulty]);
-  const env = { ...process.env, SMSTWIN: `${process.execPath} --import ${tsx} ${main}` };
+  const env = { ...process.env, SMSTWIN: [process.execPath, ...loader, program].join(' ') };
   const own = { cwd: out, encoding: 'utf8', env } as const;
-  const vitest = join(main, '../../node_modules/vitest/vitest.mjs');
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
   const byVitest = spawnSync(process.execPath, [vitest, 'run', '--root', out], own);
   expect(byVitest.status).toBe(1);
   expect(byVitest.stdout + byVitest.stderr).toContain(

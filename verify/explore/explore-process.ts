@@ -3,9 +3,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { loader, program } from '../testkit/program.ts';
 
-export const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-export const tsx = import.meta.resolve('tsx');
 export const client = (name: string) =>
   fileURLToPath(new URL(`./clients/${name}`, import.meta.url));
 
@@ -20,7 +19,7 @@ export function runExplore(
   argv: readonly string[],
   use: (child: ChildProcess) => void = () => {},
 ): Promise<Explored> {
-  const child = spawn(process.execPath, ['--import', tsx, main, 'explore', ...argv], {
+  const child = spawn(process.execPath, [...loader, program, 'explore', ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let out = '';

@@ -7,9 +7,9 @@ import { createServer } from 'node:http';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
+import { loader, program } from '../testkit/program.ts';
 import { bearer } from '../testkit/request.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 import { FleetFixture } from './fleet-fixture.ts';
@@ -187,8 +187,7 @@ test('servers that run elsewhere are joined, and HAProxy is configured for them'
 });
 
 function run(flags: readonly string[], env: object = {}) {
-  const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-  return spawnSync(process.execPath, ['--import', 'tsx', program, 'fleet', ...flags], {
+  return spawnSync(process.execPath, [...loader, program, 'fleet', ...flags], {
     env: { ...process.env, ...env },
     encoding: 'utf8',
   });

@@ -4,12 +4,11 @@
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { loader, program } from '../testkit/program.ts';
 import { sample } from '../testkit/runs.ts';
 import { hostileServers, serveHostile } from './hostile-servers.ts';
 
-const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 const caller = ['--api-key', 'smst_k', '--from', '+12025550101', '--to', '+12025550123'];
 const shortLoad = ['--duration', '200ms', '--rounds', '1', '--warm-up', '10', '--connections', '8'];
 const mostMs = 60_000;
@@ -50,7 +49,7 @@ interface End {
 }
 
 async function run(...argv: readonly string[]): Promise<End> {
-  const child = spawn(process.execPath, ['--import', 'tsx', program, ...argv], {
+  const child = spawn(process.execPath, [...loader, program, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: mostMs,
     killSignal: 'SIGKILL',

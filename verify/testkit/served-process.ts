@@ -5,12 +5,10 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { ReadyFile } from '../../src/simulator.ts';
 import type { Holdings } from './probe.ts';
+import { loader, probe, program } from './program.ts';
 
-const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const probe = new URL('./probe.ts', import.meta.url).href;
 const startWithinMs = 60_000;
 const answerWithinMs = 30_000;
 let starts = 0;
@@ -42,7 +40,7 @@ export class ServedProcess {
   static start(folder: string, flags: readonly string[] = []): Promise<ServedProcess> {
     return ServedProcess.#started(folder, flags, (all) =>
       fork(program, ['serve', ...all], {
-        execArgv: ['--expose-gc', '--import', 'tsx', '--import', probe],
+        execArgv: ['--expose-gc', ...loader, '--import', probe],
         stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       }),
     );
@@ -57,7 +55,7 @@ export class ServedProcess {
     return ServedProcess.#started(folder, flags, (all) =>
       fork(program, ['fleet', ...all], {
         env: { ...process.env, ...env },
-        execArgv: ['--import', 'tsx'],
+        execArgv: [...loader],
         stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       }),
     );

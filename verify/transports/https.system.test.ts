@@ -11,6 +11,7 @@ import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { selfSigned } from '../../src/config/self-signed.ts';
 import { commandsOf, root, shell } from '../testkit/doc-commands.ts';
+import { loader, program } from '../testkit/program.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 import { both } from '../testkit/transport-fixture.ts';
 
@@ -78,9 +79,8 @@ test('the commands of docs/https.md reach a server that made its own certificate
 });
 
 test('a certificate that cannot be served ends with exit code 2 and one line', async () => {
-  const program = join(root, 'src/main.ts');
   const flags = ['--tls-cert', join(root, 'README.md'), '--tls-key', join(root, 'README.md')];
-  const run = promisify(execFile)('node', ['--import', 'tsx', program, 'serve', ...flags]);
+  const run = promisify(execFile)('node', [...loader, program, 'serve', ...flags]);
   await expect(run).rejects.toMatchObject({
     code: 2,
     stderr: expect.stringMatching(

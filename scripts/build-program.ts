@@ -1,0 +1,39 @@
+/**
+ * Builds the program that `smstwin` runs, and the dashboard beside it, into a folder of the checkout:
+ * for the package, and for the tests that start processes.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { build } from 'esbuild';
+import { bundleDashboard } from '../src/dashboard/bundle.ts';
+import { options, root } from './bundle-options.ts';
+
+/** `more`: entries beside the program and the clock of a client, by the names of their files. */
+export function buildProgram(folder: string, more: Readonly<Record<string, string>>) {
+  return build({
+    ...options,
+    outdir: folder,
+    entryPoints: { main: 'src/main.ts', clock: 'src/testing/clock.ts', ...more },
+    metafile: true,
+    splitting: true,
+    format: 'esm',
+    // HyperExpress is CommonJS and loads Node's modules with `require`.
+    banner: {
+      js:
+        "import { createRequire as createRequireOfBundle } from 'node:module'; " +
+        'const require = createRequireOfBundle(import.meta.url);',
+    },
+  });
+}
+
+/** Resolves to the paths of the sources. */
+export async function buildDashboard(folder: string): Promise<string[]> {
+  const sources: string[] = [];
+  const page = `${root}src/dashboard/page/`;
+  const files = await bundleDashboard((paths) =>
+    sources.push(...paths.map((path) => resolve(page, path))),
+  );
+  mkdirSync(`${root}${folder}/dashboard`, { recursive: true });
+  for (const { name, bytes } of files) writeFileSync(`${root}${folder}/dashboard/${name}`, bytes);
+  return sources;
+}

@@ -1,0 +1,16 @@
+/** What Vitest runs once before the tests that start processes: see `program.ts`. */
+import { cpSync, rmSync } from 'node:fs';
+import { buildDashboard, buildProgram } from '../../scripts/build-program.ts';
+import { root } from '../../scripts/bundle-options.ts';
+
+/** Resolves to what removes the program after the last test. */
+export async function setup(): Promise<() => void> {
+  const folder = `build/for-tests-${process.pid}`;
+  const programFolder = `${folder}/dist`;
+  await buildProgram(programFolder, { probe: 'verify/testkit/probe.ts' });
+  await buildDashboard(programFolder);
+  // The program reads its version there.
+  cpSync(`${root}package.json`, `${root}${folder}/package.json`);
+  process.env['SMSTWIN_TEST_PROGRAM'] = `${root}${programFolder}`;
+  return () => rmSync(`${root}${folder}`, { recursive: true });
+}
