@@ -78,11 +78,15 @@ function read(json: object, plan: Plan = {}): Exchange {
   return exchange(200, { ...body, ...json }, { ...plan, more: { path, endpoint: 'read', id } });
 }
 
-function judge(rule: RuleId, exchanges: readonly Exchange[]): Findings {
+function judge(
+  rule: RuleId,
+  exchanges: readonly Exchange[],
+  log: readonly Exchange[] = exchanges,
+): Findings {
   const findings = new Findings();
   const trace: Trace = {
     exchanges,
-    log: exchanges,
+    log,
     listings: [],
     createdKeys: [],
     knownSince: Number.NEGATIVE_INFINITY,
@@ -284,6 +288,17 @@ test('LIMIT-4 a limit that breaks only when requests arrive at once is named as 
   const actual = (all: Exchange[]) => judge('LIMIT-4', all).broken?.actual;
   expect(actual([...atOnce, received(429, 10_600, 5), ...inTurn])).toContain('arrive at once');
   expect(actual([...atOnce, received(429, 10_600, 5)])).not.toContain('arrive at once');
+});
+
+test('AUTH-6 a counter that weighs the minute before is seen though the case began later', () => {
+  const passed = (from: number, times: number) =>
+    Array.from({ length: times }, (_, i) => send(202, {}, {}, { at: from + i * 20 }));
+  // 5.5 s after the minute, 109 of the 120 still weigh.
+  const flood = [...passed(5_000, 120), ...passed(65_500, 11), send(429, {}, {}, { at: 66_000 })];
+  const later = send(202, {}, {}, { at: 150_000 });
+  const { broken, missing } = judge('AUTH-6', [later], [...flood, later]);
+  expect(broken).toBeUndefined();
+  expect(missing?.message).toContain('a limiter that counts each minute for itself');
 });
 
 test('LIMIT-6 counts the requests of the busiest minute, answered ones alone', () => {

@@ -7,7 +7,15 @@ import { type Endpoint, limits, minuteMs } from '../buckets.ts';
 import * as verify from '../verify.ts';
 import { type Exchange, isUncertain } from './exchange.ts';
 import { type Findings, type Judge, slackOf, type Trace } from './judge.ts';
-import { type Bucket, isRefused, isReplay, isWeighted, unexplained, wasFull } from './limiter.ts';
+import {
+  type Bucket,
+  isRefused,
+  isReplay,
+  isWeighted,
+  type Unexplained,
+  unexplained,
+  wasFull,
+} from './limiter.ts';
 import { othersIn } from './other-traffic.ts';
 import { notQueued } from './replay.ts';
 
@@ -115,11 +123,17 @@ function limitOn(endpoint: Endpoint): Judge {
 const everyBucket: Judge = (trace, findings) => {
   for (const bucket of bucketsOf(trace)) {
     const found = trace.recorded === undefined ? unexplained(bucket) : undefined;
-    if (found !== undefined && isWeighted(bucket, found))
+    if (found !== undefined && isWeighted(spentFrom(trace, bucket, found), found))
       findings.lack('a limiter that counts each minute for itself');
     else judgeBucket(trace, bucket, findings);
   }
 };
+
+/** A bucket from the start of the run: two minutes before the case may not be two before a 429. */
+function spentFrom({ log }: Trace, bucket: Bucket, { exchange }: Unexplained): Bucket {
+  const name = bucketOf(exchange);
+  return { ...bucket, exchanges: log.filter((one) => bucketOf(one) === name) };
+}
 
 /** A limit like those of the other endpoints would show. */
 const fewestInAMinute = limits.send + 1;
