@@ -290,6 +290,21 @@ test('LIMIT-4 a limit that breaks only when requests arrive at once is named as 
   expect(actual([...atOnce, received(429, 10_600, 5)])).not.toContain('arrive at once');
 });
 
+test('STATE-3 a message that was polled for may be sending for a moment only', () => {
+  const watched = [
+    send(202, {}),
+    read({}, { at: 8_000 }),
+    read({ status: 'sent' }, { at: 9_000 }),
+    read({ status: 'sent' }, { at: 24_000 }),
+    read({ status: 'delivered' }, { at: 25_000 }),
+  ];
+  expect(judge('STATE-3', watched).broken?.expected).toContain('queued followed by sending');
+  const polled = exchange(200, { tasks: [] }, { at: 8_100, more: { endpoint: 'tasks' } });
+  const { broken, missing } = judge('STATE-3', watched, [...watched, polled]);
+  expect(broken).toBeUndefined();
+  expect(missing?.message).toContain('no other case polls');
+});
+
 test('AUTH-6 a counter that weighs the minute before is seen though the case began later', () => {
   const passed = (from: number, times: number) =>
     Array.from({ length: times }, (_, i) => send(202, {}, {}, { at: from + i * 20 }));
