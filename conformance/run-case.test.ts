@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { limits } from './buckets.ts';
 import type { Case } from './case.ts';
 import type { Exchange } from './judges/exchange.ts';
-import { judgeAgain } from './run-case.ts';
 import type { Result } from './result.ts';
+import { judgeAgain } from './run-case.ts';
 import type { Target } from './target.ts';
 import { Trial } from './trial.ts';
 
