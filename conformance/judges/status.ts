@@ -134,8 +134,11 @@ function failSkippedState(
   );
   // Whoever polls for tasks takes up a message at any time, also just before its device reports.
   const isPolled = trace.log.some(
-    ({ endpoint, sentAt, answeredAt }) =>
-      endpoint === 'tasks' && answeredAt >= to.after && sentAt <= to.until,
+    ({ endpoint, sentAt, answeredAt, reply }) =>
+      endpoint === 'tasks' &&
+      answeredAt >= to.after &&
+      sentAt <= to.until &&
+      reply.text.includes(history.messageId),
   );
   if (!trace.isExact && from.status === 'queued' && isPolled)
     throw new verify.Lacking('a device that no other case polls meanwhile');
