@@ -3,9 +3,13 @@
  * an advance did.
  */
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { root } from '../testkit/doc-commands.ts';
 import { gone, pageTest, seen, withBrowser } from './browser-fixture.ts';
 
 withBrowser();
@@ -212,6 +216,28 @@ async function savedBy(page: Page, name: string): Promise<string> {
   return Buffer.concat(await stream.toArray()).toString();
 }
 
+/** Runs a copied test with Vitest, as a project that has it installed. */
+async function expectToPass(text: string): Promise<void> {
+  expect(text).toContain('messages: { total: 1 }');
+  const folder = mkdtempSync(join(tmpdir(), 'smstwin-copied-test-'));
+  try {
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'copied.test.ts'), text);
+    const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+    const { stdout } = await run(process.execPath, [
+      vitest,
+      'run',
+      '--root',
+      folder,
+      '--dir',
+      folder,
+    ]);
+    expect(stdout).toMatch(/Tests .*1 passed/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 pageTest(
   'the time machine shows an earlier instant, forks there, and a reset is undone',
   { mayLog: /status of 404/ },
@@ -229,6 +255,9 @@ pageTest(
     const then = page.getByRole('region', { name: 'The world after line 3' });
     await seen(then.getByText('1 (now 2)').first());
     await seen(then.getByRole('list', { name: 'Timeline' }).getByText('sending'));
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await then.getByRole('button', { name: 'Copy as test' }).click();
+    await expectToPass(await page.evaluate<string>('navigator.clipboard.readText()'));
     await then.getByRole('button', { name: 'Fork here' }).click();
     await then.getByRole('link', { name: 'open it' }).click();
     await page.getByRole('link', { name: 'Messages', exact: true }).click();

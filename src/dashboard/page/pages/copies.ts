@@ -1,8 +1,8 @@
 /**
- * A message as a curl command and as a test, for the clipboard.
+ * A message as a curl command and as a test, and an earlier instant as a test, for the clipboard.
  */
 import { servicePaths } from '../../../sim/service-paths.ts';
-import type { Message } from '../wire.ts';
+import type { Message, State } from '../wire.ts';
 
 export const sendPaths: Readonly<Record<string, string>> = {
   send: servicePaths.send,
@@ -73,6 +73,31 @@ ${lines.join('\n')}
     timeout_ms: ${Math.max(0, holdMs) + hourMs},
   });
   expect(simulator.messages.get(message_id).status).toBe(${quoted(status)});
+});
+`;
+}
+
+/** Forks the world at a line of its journal: each run of the test gets a fork of its own. */
+export function asTestFrom(
+  entry: number,
+  world: string,
+  { clock, messages }: State,
+  controlUrl: string,
+): string {
+  return `import { expect, test } from 'vitest';
+
+// The world ${world} after line ${entry} of its journal, at ${clock.now}.
+test(${quoted(`goes on from line ${entry}`)}, async () => {
+  const reply = await fetch(${quoted(`${controlUrl}/control/worlds/${world}/fork`)}, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ from: { entry: ${entry} } }),
+  });
+  expect(reply.status).toBe(201);
+  const fork = (await reply.json()) as { base_url: string; control_url: string };
+  // Let your client call fork.base_url here, with the keys of the fork.
+  const state = await (await fetch(\`\${fork.control_url}/control/state\`)).json();
+  expect(state).toMatchObject({ messages: { total: ${messages.total} } });
 });
 `;
 }

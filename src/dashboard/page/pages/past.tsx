@@ -6,7 +6,7 @@ import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
 import { pageOf, shownWorld } from '../hosted-world.ts';
 import { type Row, worldFacts } from '../lists.ts';
-import { Action, DownloadButton } from '../parts/action.tsx';
+import { Action, CopyButton, DownloadButton } from '../parts/action.tsx';
 import { CopyFacts, type Fact, Facts } from '../parts/facts.tsx';
 import { Loaded } from '../parts/notices.tsx';
 import { ReplyStatus, StatusBadge } from '../parts/status.tsx';
@@ -16,6 +16,7 @@ import { Events, statusEvent } from '../parts/trace.tsx';
 import { useResource, useSettled } from '../resource.ts';
 import { addressOf, pageArgument, pageFilters, setArgument } from '../route.ts';
 import { type Message, type Reply, type State, statuses } from '../wire.ts';
+import { asTestFrom } from './copies.ts';
 
 type Inputs = Reply<'past.inputs'>;
 type Input = Inputs['entries'][number];
@@ -145,13 +146,19 @@ function Then({ entry, messageId, at }: ThenProps) {
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry } });
   };
+  const testFrom = (state: State) => asTestFrom(entry, shownWorld, state, location.origin);
   return (
     <section class="card" aria-labelledby="then-title">
       <div class="card-head">
         <h2 id="then-title">The world after line {entry.toLocaleString('en')}</h2>
-        <Action act={fork} kind="main">
-          Fork here
-        </Action>
+        <div class="actions">
+          {then.value !== undefined && (
+            <CopyButton text={() => testFrom(then.value as State)}>Copy as test</CopyButton>
+          )}
+          <Action act={fork} kind="main">
+            Fork here
+          </Action>
+        </div>
       </div>
       {forked.value !== undefined && (
         <div role="alert">
