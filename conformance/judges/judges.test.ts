@@ -308,6 +308,16 @@ test('STATE-3 a message that was polled for may be sending for a moment only', (
   const { broken, missing } = polledFor([{ message_id: id }]);
   expect(broken).toBeUndefined();
   expect(missing?.message).toContain('no other case polls');
+
+  const otherId = id.replace('6a01', '6a09');
+  const other = watched.map((one) => ({
+    ...one,
+    ...(one.id !== undefined && { id: otherId }),
+    reply: { ...one.reply, json: { ...(one.reply.json as object), message_id: otherId } },
+  }));
+  const handedOut = [{ message_id: id }, { message_id: otherId }];
+  const poll = exchange(200, { tasks: handedOut }, { at: 8_100, more: { endpoint: 'tasks' } });
+  expect(judge('STATE-3', watched, [...watched, ...other, poll]).broken).toBeDefined();
 });
 
 test('AUTH-6 a counter that weighs the minute before is seen though the case began later', () => {
