@@ -2,6 +2,7 @@
  * A message as a curl command and as a test, and an earlier instant as a test, for the clipboard.
  */
 import { servicePaths } from '../../../sim/service-paths.ts';
+import { routeOf } from '../declared.ts';
 import type { Message, State } from '../wire.ts';
 
 export const sendPaths: Readonly<Record<string, string>> = {
@@ -88,7 +89,7 @@ export function asTestFrom(
 
 // The world ${world} after line ${entry} of its journal, at ${clock.now}.
 test(${quoted(`goes on from line ${entry}`)}, async () => {
-  const reply = await fetch(${quoted(`${controlUrl}/control/worlds/${world}/fork`)}, {
+  const reply = await fetch(${quoted(controlUrl + routeOf('worlds.fork', world).path)}, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ from: { entry: ${entry} } }),
@@ -96,7 +97,7 @@ test(${quoted(`goes on from line ${entry}`)}, async () => {
   expect(reply.status).toBe(201);
   const fork = (await reply.json()) as { base_url: string; control_url: string };
   // Let your client call fork.base_url here, with the keys of the fork.
-  const state = await (await fetch(\`\${fork.control_url}/control/state\`)).json();
+  const state = await (await fetch(\`\${fork.control_url}${routeOf('simulator.state').path}\`)).json();
   expect(state).toMatchObject({ messages: { total: ${messages.total} } });
 });
 `;
