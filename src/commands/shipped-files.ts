@@ -12,11 +12,12 @@ interface Executable {
   getRawAsset(name: string): ArrayBuffer;
 }
 
-// The types are those of a Node that does not have it everywhere.
-const sea = process.getBuiltinModule('node:sea' as 'node:os') as unknown as Executable;
+// The types are those of a Node that does not have it everywhere; Bun and Deno do not have it.
+const sea: unknown = process.getBuiltinModule('node:sea' as 'node:os');
+const executable = (sea as Executable | undefined)?.isSea() ? (sea as Executable) : undefined;
 
 /** True in the single executable: there is no file of the program but the executable itself. */
-export const isExecutable = sea.isSea();
+export const isExecutable = executable !== undefined;
 
 /** The names of the files in a folder. */
 export function shippedNames(folder: string): readonly string[] {
@@ -27,7 +28,7 @@ export function shippedNames(folder: string): readonly string[] {
 }
 
 export function shippedFile(name: string): Buffer {
-  if (isExecutable) return Buffer.from(sea.getRawAsset(name));
+  if (executable !== undefined) return Buffer.from(executable.getRawAsset(name));
   return readFileSync(new URL(`./${name}`, import.meta.url));
 }
 

@@ -78,7 +78,7 @@ export class NodeOutlet implements Outlet {
   }
 
   get isDone(): boolean {
-    return this.#response.closed;
+    return this.#response.destroyed;
   }
 
   write(

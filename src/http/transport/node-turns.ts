@@ -24,8 +24,8 @@ export class Turns {
   take(incoming: IncomingMessage, response: ServerResponse, start: Start): void {
     const { socket } = incoming;
     const line = this.#lines.get(socket);
-    if (line?.last.closed && !line.last.shouldKeepAlive) return;
-    if (line === undefined || line.last.closed) {
+    if (line?.last.destroyed && !line.last.shouldKeepAlive) return;
+    if (line === undefined || line.last.destroyed) {
       this.#lines.set(socket, { last: response, lastIncoming: incoming, waiting: 0 });
       start(incoming, response);
       return;
@@ -48,7 +48,7 @@ export class Turns {
   /** The request of this connection that has not arrived whole. */
   arrivingOn(socket: Socket): IncomingMessage | undefined {
     const line = this.#lines.get(socket);
-    return line === undefined || line.last.closed || line.lastIncoming.complete
+    return line === undefined || line.last.destroyed || line.lastIncoming.complete
       ? undefined
       : line.lastIncoming;
   }
@@ -56,13 +56,13 @@ export class Turns {
   /** Calls `act` when every reply of this connection is out. */
   afterAll(socket: Socket, act: () => void): void {
     const line = this.#lines.get(socket);
-    if (line === undefined || line.last.closed) act();
+    if (line === undefined || line.last.destroyed) act();
     else line.last.once('close', act);
   }
 
   /** True if every request of this connection has its whole reply. */
   isIdle(socket: Socket): boolean {
-    return this.#lines.get(socket)?.last.closed ?? true;
+    return this.#lines.get(socket)?.last.destroyed ?? true;
   }
 }
 

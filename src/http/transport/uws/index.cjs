@@ -21,14 +21,17 @@ const candidates = [
 const failures = [];
 let native;
 const executable = process.getBuiltinModule('node:sea');
-if (executable.isSea()) {
+const isExecutable = executable?.isSea() === true;
+// A build for Node can crash another runtime, so it is not tried.
+const otherRuntime = process.versions.bun ? 'Bun' : process.versions.deno && 'Deno';
+if (isExecutable) {
   try {
     native = insideOf(executable);
   } catch (error) {
     failures.push(String(error.message).split('\n')[0]);
   }
 }
-for (const id of executable.isSea() ? [] : candidates) {
+for (const id of isExecutable || otherRuntime ? [] : candidates) {
   if (!id) continue;
   try {
     native = require(id);
@@ -39,13 +42,18 @@ for (const id of executable.isSea() ? [] : candidates) {
     if (id === process.env.SMSTWIN_UWS) break;
   }
 }
+if (otherRuntime) {
+  native = {
+    unusable: `No usable uWebSockets.js for ${otherRuntime}:\nThis build needs Node.`,
+  };
+}
 if (!native) {
   const glibc = failures.some((failure) => failure.includes('GLIBC_'))
     ? '\nThis build needs glibc >= 2.38 (Debian 13, Ubuntu 24.04). Use Node 20 or 22, or a newer base image.'
     : '';
   // Said, not thrown: in Node 20, a module that fails while it is imported ends the process at the next import.
   native = {
-    unusable: executable.isSea()
+    unusable: isExecutable
       ? `The native server cannot be loaded from a private folder in the temporary one (${failures[0]}).\nSet TMPDIR to a folder that may be written and whose files may execute.`
       : `No usable uWebSockets.js for ${process.platform}-${process.arch}, Node ${process.version}:\n  ${failures.join('\n  ')}${glibc}`,
   };
