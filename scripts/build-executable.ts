@@ -1,10 +1,19 @@
 /**
  * `npm run build:binary`: one file for Linux on x64 that needs no Node, `build/smstwin-linux-x64`:
  * the Node that runs this, the program, its pages and the native server, as Node's "single
- * executable application".
+ * executable application"; beside it, the licences of all that is inside.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { build } from 'esbuild';
@@ -33,6 +42,21 @@ const [major = ''] = process.versions.node.split('.');
 const native = createRequire(import.meta.url).resolve(`@uwsjs/linux-x64-${major}`);
 const pages = readdirSync(join(root, 'dist/dashboard')).map((name) => `dashboard/${name}`);
 writeFileSync(join(folder, 'names.json'), JSON.stringify(pages));
+/** Node's own licence lists what Node contains: V8, OpenSSL and more. Debian keeps it apart. */
+const licence = [join(process.execPath, '../../LICENSE'), '/usr/share/doc/nodejs/LICENSE'].find(
+  (path) => existsSync(path),
+);
+if (licence === undefined) throw new Error(`no LICENSE of Node next to ${process.execPath}`);
+const notices = `${file}-licences.txt`;
+writeFileSync(
+  notices,
+  [
+    readFileSync(join(root, 'LICENSE'), 'utf8'),
+    readFileSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8'),
+    'uWebSockets.js (Apache-2.0): the text of the licence is above.\n',
+    `Node ${process.version}\n\n${readFileSync(licence, 'utf8')}`,
+  ].join(`\n${'-'.repeat(80)}\n\n`),
+);
 const config = {
   main: join(folder, 'main.cjs'),
   output: join(folder, 'smstwin.blob'),
@@ -43,12 +67,8 @@ const config = {
     names: join(folder, 'names.json'),
     'package.json': join(root, 'package.json'),
     'uws.node': join(native, '../uws.node'),
-    ...Object.fromEntries(
-      ['clock.js', 'THIRD-PARTY-NOTICES.txt', ...pages].map((name) => [
-        name,
-        join(root, 'dist', name),
-      ]),
-    ),
+    'licences.txt': notices,
+    ...Object.fromEntries(['clock.js', ...pages].map((name) => [name, join(root, 'dist', name)])),
   },
 };
 writeFileSync(join(folder, 'sea.json'), JSON.stringify(config));

@@ -4,7 +4,7 @@
  * "N passed, N failed".
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -66,7 +66,8 @@ async function starts(): Promise<string> {
     times.push(started.startMs);
   }
   const best = Math.min(...times);
-  const text = `it listens after ${best.toFixed(0)} ms at best of ${times.length}, natively`;
+  const all = times.map((time) => time.toFixed(0)).join(', ');
+  const text = `it listens after ${best.toFixed(0)} ms at best of ${all}, natively`;
   if (best > longestStartMs) throw new Error(`${text}; expected ${longestStartMs}`);
   return text;
 }
@@ -90,6 +91,14 @@ function knowsItsCommands(): string {
   return `${commands.join(', ')} are there, and bench starts its servers`;
 }
 
+function hasItsLicences(): string {
+  const text = readFileSync(`${built}-licences.txt`, 'utf8');
+  const names = ['The smstwin authors', '\nzod 4', '\nuWebSockets.js', '\nNode v', 'OpenSSL'];
+  const missing = names.filter((name) => !text.includes(name));
+  if (missing.length > 0) throw new Error(`the licences lack ${missing}`);
+  return 'the licences of all that is inside are in the file beside it';
+}
+
 async function fallsBack(name: string, withTmp: boolean, before?: string): Promise<string> {
   const started = await serve(
     newRoot(name, withTmp),
@@ -108,6 +117,7 @@ const steps: readonly (() => string | Promise<string>)[] = [
   starts,
   conforms,
   knowsItsCommands,
+  hasItsLicences,
   () => fallsBack('noexec', true, noexec),
   () => fallsBack('read-only', true, readOnly),
 ];

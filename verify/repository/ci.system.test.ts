@@ -84,5 +84,5 @@ test('containers use flags that there are, and no root', () => {
   for (const { language, text } of blocksOf('docs/ci.md')) if (language === 'yaml') parse(text);
   const named = `${compose}${read('Dockerfile')}`.matchAll(/\bSMSTWIN_([A-Z_]+)/g);
   for (const [, name = ''] of named) expect(variables).toContain(name);
-  expect(read('Dockerfile')).toMatch(/^USER nonroot$/m);
+  expect(read('Dockerfile')).toMatch(/^USER 65532:65532$/m);
 });
