@@ -64,6 +64,25 @@ test('a run that hardly rests does not know whether others send', () => {
   expect(messagesOfOthers(run((n) => ({ used: 7 + n }), 0, 5_000))).toBeUndefined();
 });
 
+test('long messages of the run do not hide those of others in a figure that counts messages', () => {
+  const log = run((n) => ({ used: 7 + n }));
+  const long = { fields: { message: 'x'.repeat(1_600) }, method: 'POST', endpoint: 'send' };
+  const sends = [0, 1, 2].map((n) => exchange(80_000 + n * 1_000, 202, long));
+  const figures = (used: number, at: number) =>
+    exchange(at, 200, { method: 'GET', endpoint: 'stats' }, { used });
+  const isNoticed = (used: number) =>
+    messagesOfOthers([...log, ...sends, figures(used, 90_000), figures(used + 20, 150_000)]);
+  expect(isNoticed(20)).toBe(20);
+  // As many as the three have parts: they may be counted so.
+  expect(isNoticed(17 + 3 * 11)).toBeLessThan(20);
+});
+
+test('a figure that is shown late counts no messages of others', () => {
+  const log = run((n) => ({ used: 7 + Math.max(0, n - 6) }));
+  const late = exchange(150_000, 200, { method: 'GET', endpoint: 'stats' }, { used: 17 });
+  expect(messagesOfOthers([...log, late])).toBe(0);
+});
+
 test('figures of segments or of other things do not hide one that counts messages', () => {
   const figures = (n: number) => ({ used: n, segments: n * 11, delivered: Math.max(0, n - 2) });
   expect(messagesOfOthers(run(figures))).toBe(0);
