@@ -13,7 +13,7 @@ import {
   withoutFlags,
 } from '../commands/flags.ts';
 import { isExecutable } from '../commands/shipped-files.ts';
-import type { SettingsInput } from '../config/settings.ts';
+import { fixedClientIp } from '../fleet/refusals.ts';
 import type { JoinedShard } from '../fleet/shard.ts';
 import { banner } from './banner.ts';
 import { portValue } from './flag-values.ts';
@@ -81,6 +81,9 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   if (options.journal !== undefined) {
     throw new UsageError('--journal records one process: use --journal-dir');
   }
+  const { maxMessages } = options.settings;
+  const asked = { ...options.settings.world?.assumptions, ...options.settings.assumptions };
+  if (asked.clientIp === 'peer') throw new UsageError(`clientIp: ${fixedClientIp}`);
   const joins = flags.join === undefined ? undefined : readJoined(flags.join);
   if (flags.printConfig !== undefined) {
     if (joins === undefined) throw new UsageError('--print-config needs --join');
@@ -110,7 +113,14 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
     publicUrl: options.publicUrl,
     tls: options.tls,
     trustProxy: options.settings.trustProxy === true,
-    wide: flags.wide ? wideOf(options.settings) : undefined,
+    wide: flags.wide
+      ? {
+          // Messages of several accounts share the polls of the pool if a poll takes few.
+          couplesPool: (asked.sendsPerPoll ?? 'all') !== 'all',
+          oneSpace: asked.bearerSpace === 'one',
+          maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
+        }
+      : undefined,
     journalDir: options.journalDir,
     shardTimeoutMs: flags.shardTimeout,
     statsPort: flags.statsPort,
@@ -135,15 +145,6 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   await started.stop();
   authority?.release();
   return 0;
-}
-
-/** Messages of several accounts share the polls of the pool if a poll takes few. */
-function wideOf({ assumptions, world, maxMessages }: SettingsInput) {
-  const asked = { ...world?.assumptions, ...assumptions };
-  return {
-    couplesPool: (asked.sendsPerPoll ?? 'all') !== 'all',
-    maxMessages: typeof maxMessages === 'number' ? maxMessages : undefined,
-  };
 }
 
 function readJoined(file: string): readonly JoinedShard[] {

@@ -15,6 +15,7 @@ import { prefixOf } from '../worlds/address.ts';
 import { firstWorldId, keyInUse, mostWorlds, nameInUse } from '../worlds/worlds.ts';
 import type { Answer, Asked } from './ask.ts';
 import type { Haproxy } from './haproxy.ts';
+import { refuseRouted } from './refusals.ts';
 import { joinedEvents, joinedMetrics, passedReply } from './replies.ts';
 import type { Routes, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
@@ -56,7 +57,7 @@ export class FleetControl implements ControlAnswers {
   readonly #reserved = new Set<string>();
   /** How many worlds each shard is creating. */
   readonly #creating = new Map<Shard, number>();
-  #counts: ReadonlyMap<Shard, number> = new Map();
+  #counts = new Map<Shard, number>();
   #countedMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: Parts, options: ControlOptions) {
@@ -77,6 +78,7 @@ export class FleetControl implements ControlAnswers {
   ): Promise<ControlReply> => {
     try {
       const { operation } = found;
+      refuseRouted(operation, () => jsonOf(request));
       const named = worldId === firstWorldId ? undefined : worldId;
       const isOfServer = named === undefined || nounOf(operation.name) === 'worlds';
       if (operation.ofServer === true && isOfServer) return await this.#onServer(found, request);
@@ -136,7 +138,7 @@ export class FleetControl implements ControlAnswers {
     at: Shard | undefined,
     request: ControlRequest,
   ): Promise<ControlReply> {
-    const { routes } = this.#parts;
+    const { shards, routes } = this.#parts;
     const given = jsonOf(request);
     const names = namesIn(given);
     refuseMore(routes.size, mostWorlds, 'worlds');
@@ -149,20 +151,37 @@ export class FleetControl implements ControlAnswers {
       if (isTaken) throw refusal;
     }
     for (const { reservation } of names) this.#reserved.add(reservation);
-    const shard = at ?? (await this.#emptiest());
+    const asked = this.#withMaxMessages(operation, askedOf(request), given);
+    try {
+      let answer = await this.#newWorldOn(at ?? (await this.#emptiest()), asked);
+      // A shard whose disk is full keeps its worlds; new ones go elsewhere.
+      for (
+        let left = shards.length - 1;
+        answer.status === 503 && at === undefined && left > 0;
+        left--
+      )
+        answer = await this.#newWorldOn(await this.#emptiest(), asked);
+      return this.#withUrls(answer, request);
+    } finally {
+      for (const { reservation } of names) this.#reserved.delete(reservation);
+    }
+  }
+
+  async #newWorldOn(shard: Shard, asked: Asked): Promise<Answer> {
+    const { routes } = this.#parts;
     this.#creating.set(shard, (this.#creating.get(shard) ?? 0) + 1);
     try {
-      const answer = await shard.ask(this.#withMaxMessages(operation, askedOf(request), given));
+      const answer = await shard.ask(asked);
       if (answer.status === 201) {
         await routes.readWorld(shard, JSON.parse(answer.body) as WorldView);
       }
-      return this.#withUrls(answer, request);
+      if (answer.status === 503) this.#counts.set(shard, Number.POSITIVE_INFINITY);
+      return answer;
     } catch (error) {
       // It may have been created, but its id is lost.
       if (error instanceof ShardUnavailable) void routes.readShard(shard).catch(() => {});
       throw error;
     } finally {
-      for (const { reservation } of names) this.#reserved.delete(reservation);
       this.#creating.set(shard, (this.#creating.get(shard) ?? 1) - 1);
     }
   }

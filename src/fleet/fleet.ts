@@ -48,6 +48,8 @@ export interface FleetOptions {
   readonly wide:
     | {
         readonly couplesPool: boolean;
+        /** Exactly one space comes before the key of a request. */
+        readonly oneSpace: boolean;
         /** `--max-messages`, which the shards share. */
         readonly maxMessages: number | undefined;
       }
@@ -124,6 +126,7 @@ export class Fleet {
       shards: this.#shards.map(({ address }) => address),
       tls: options.tls && `${options.tls.cert}\n${options.tls.key}\n`,
       wide: options.wide !== undefined,
+      oneSpace: options.wide?.oneSpace === true,
       trustProxy: options.trustProxy,
       shardTimeoutMs: options.shardTimeoutMs,
       statsPort: options.statsPort,

@@ -16,6 +16,8 @@ export interface RouterPlan {
   /** The certificate with its key, in one text as HAProxy reads it. */
   readonly tls: string | undefined;
   readonly wide: boolean;
+  /** A key comes after exactly one space, and not after any number of spaces and tabs. */
+  readonly oneSpace: boolean;
   /** The client's address is the last one of `X-Forwarded-For`, as a proxy in front wrote it. */
   readonly trustProxy: boolean;
   readonly shardTimeoutMs: number;
@@ -66,6 +68,7 @@ function configOf(plan: RouterPlan): string {
   const map = (name: MapName) => `map_str(${mapFile(plan, name)})`;
   const seconds = plan.shardTimeoutMs / 1_000;
   const count = plan.shards.length;
+  const bearer = plan.oneSpace ? '^bearer ' : '^bearer[ \\t]+';
   const noKey = plan.wide
     ? [
         // One address, one shard: its limits are counted in one place.
@@ -127,7 +130,9 @@ function configOf(plan: RouterPlan): string {
     '  acl routed var(txn.shard) -m found',
     `  http-request set-var(txn.shard) path,field(3,/),${map('worlds')} if in_path !in_path_of_first`,
     `  http-request set-var(txn.shard) req.hdr(host),lower,field(1,.),${map('worlds')} if in_host !in_path !in_host_of_first`,
-    `  http-request set-var(txn.shard) req.fhdr(authorization,1),regsub("^bearer[ \\t]+",,i),sha2(256),hex,${map('keys')} if !in_path !in_host or in_path_of_first or in_host_of_first !in_path`,
+    // Without that word it is no key: such a request counts for its address.
+    `  acl has_key req.fhdr(authorization,1) -m reg -i "${bearer}"`,
+    `  http-request set-var(txn.shard) req.fhdr(authorization,1),regsub("${bearer}",,i),sha2(256),hex,${map('keys')} if has_key !in_path !in_host or has_key in_path_of_first or has_key in_host_of_first !in_path`,
     ...noKey,
     `  http-request lua.hold if { var(txn.shard),${map('held')} -m found }`,
     `  http-request return status 503 content-type application/json string '${unavailable}' if { var(txn.late) -m found }`,

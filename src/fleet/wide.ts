@@ -29,6 +29,7 @@ import {
   type WideWorld,
 } from './control.ts';
 import { joined, shardNumber } from './join.ts';
+import { refuseInexact } from './refusals.ts';
 import { passedReply } from './replies.ts';
 import { keysOf } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
@@ -577,44 +578,6 @@ export class Wide implements WideWorld {
 
 const ended = 'x';
 const empty: Page = { messages: [], next_cursor: null };
-
-/** Refuses what counts requests of several accounts: each shard would count its own. */
-function refuseInexact({ name }: Operation, given: unknown): void {
-  const body = (given ?? {}) as {
-    match?: { account_id?: unknown };
-    when?: object;
-    times?: unknown;
-  };
-  if (name === 'faults.add' && body.match?.account_id === undefined) {
-    const isCounted = body.times !== undefined || Object.keys(body.when ?? {}).length > 0;
-    if (isCounted && !strikesAlways(body)) {
-      const message =
-        'a wide world counts requests on each shard: a fault with nth, every, times or probability needs match.account_id';
-      throw new OperationRefused('conflict', message, 'match.account_id');
-    }
-  }
-  if (name === 'assumptions.patch' && 'sendsPerPoll' in body) {
-    const message =
-      'accounts of the pool would influence each other on several shards: start with it';
-    throw new OperationRefused('conflict', message, 'sendsPerPoll');
-  }
-  if (name === 'referee.judge' && !('account' in body)) {
-    const message = 'intents of a wide world are judged by account: name one';
-    throw new OperationRefused('conflict', message, 'account');
-  }
-}
-
-/** `every: 1` and `probability: 1` need no count. */
-function strikesAlways({
-  when,
-  times,
-}: {
-  readonly when?: object;
-  readonly times?: unknown;
-}): boolean {
-  const values = Object.entries(when ?? {});
-  return times === undefined && values.every(([name, value]) => name !== 'nth' && value === 1);
-}
 
 async function read<T>(shard: Shard, name: OperationName): Promise<T> {
   return shard.read<T>(routeOf(name).path);

@@ -92,6 +92,32 @@ test('a key is routed before it is answered, and in no map once it is revoked', 
   }
 });
 
+test('what HAProxy decides cannot be set: a line says what to do', async () => {
+  const { world_id: id } = await create();
+  const peer = { clientIp: 'peer' };
+  const snapshot = await fleet.operate<{ assumptions: object }>('GET', '/control/snapshot');
+  for (const [method, path, given, field] of [
+    ['PATCH', '/control/assumptions', peer, 'clientIp'],
+    ['PATCH', `/w/${id}/control/assumptions`, peer, 'clientIp'],
+    ['POST', '/control/worlds', { assumptions: peer }, 'assumptions.clientIp'],
+    ['POST', '/control/worlds', { world: { assumptions: peer } }, 'world.assumptions.clientIp'],
+    [
+      'PUT',
+      '/control/snapshot',
+      { ...snapshot, assumptions: { ...snapshot.assumptions, ...peer } },
+      'assumptions.clientIp',
+    ],
+  ] as const) {
+    const { status, body } = await fleet.control(method, path, given);
+    const { message, path: at } = JSON.parse(body).error;
+    expect([status, at, message]).toEqual([409, field, expect.stringMatching(/^HAProxy decides/)]);
+  }
+  const same = { clientIp: 'x_forwarded_for', errorBody: 'nested' };
+  await fleet.operate('PATCH', `/w/${id}/control/assumptions`, same);
+  const { status, stderr } = run(['--assume', 'clientIp=peer']);
+  expect([status, stderr]).toEqual([2, expect.stringMatching(/^smstwin fleet: clientIp: HAProxy/)]);
+});
+
 test('a world that expires leaves every map', async () => {
   const world = await create({ ttl: '1s' });
   expect((await fleet.map('worlds')).has(world.world_id)).toBe(true);

@@ -11,7 +11,7 @@ import { Rng } from '../../src/sim/rng.ts';
 import { type Answer, type Call, Caller } from '../long/caller.ts';
 import { sendPaths } from '../testkit/request.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
-import { wideWorld } from './fleet-fixture.ts';
+import { ask, wideWorld } from './fleet-fixture.ts';
 
 let pair: Pair;
 
@@ -107,6 +107,13 @@ test('120 of 150 sends at once pass for each of twelve accounts, whatever the co
   expect(before).toBe(401);
   expect(statuses.indexOf(429)).toBe(120);
   expect(statuses.slice(120).every((status) => status === 429)).toBe(true);
+  // What is no key counts for its address, even with the text of a key in it.
+  for (const { api_key: key } of accounts.slice(0, 3)) {
+    for (const authorization of [key, `Bearer  ${key}`]) {
+      const init = { method: 'POST', headers: { authorization }, body: '{}' };
+      expect((await ask(`${pair.fleet.baseUrl}${sendPaths.send}`, init)).status).toBe(429);
+    }
+  }
 }, 240_000);
 
 test('what a wide world cannot offer exactly is 409 with the reason', async () => {
@@ -120,6 +127,10 @@ test('what a wide world cannot offer exactly is 409 with the reason', async () =
     expect.stringContaining('needs match.account_id'),
   ]);
   expect(await refused('PATCH', '/control/assumptions', { sendsPerPoll: 2 })).toEqual([
+    409,
+    expect.stringContaining('start with it'),
+  ]);
+  expect(await refused('PATCH', '/control/assumptions', { bearerSpace: 'any' })).toEqual([
     409,
     expect.stringContaining('start with it'),
   ]);
@@ -205,7 +216,8 @@ class Pair {
     const world = join(folder, 'world.json');
     writeFileSync(world, JSON.stringify(wideWorld));
     const start = '2026-01-01T00:00:00.000Z';
-    const flags = ['--clock', 'manual', '--start-time', start, '--world', world];
+    const clock = ['--clock', 'manual', '--start-time', start];
+    const flags = [...clock, '--world', world, '--assume', 'bearerSpace=one'];
     const [one, fleet] = await Promise.all([
       ServedProcess.start(folder, flags),
       ServedProcess.startFleet(folder, [...flags, '--wide', '--shards', `${shards}`]),
