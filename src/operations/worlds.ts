@@ -113,7 +113,7 @@ export const worlds = {
     status: 201,
     input: createSchema.prefault({}),
     output: createdSchema,
-    refusals: [409],
+    refusals: [409, 503],
     examples: [{ name: 'checkout-3', clock: 'manual', ttl: '10m' }],
     run: ({ hosting }, input) =>
       createdView(
@@ -168,7 +168,7 @@ export const worlds = {
     status: 201,
     input: forkSchema.prefault({}),
     output: createdSchema,
-    refusals: [409],
+    refusals: [409, 503],
     examples: [{ name: 'checkout-3-retry' }, { from: { entry: 1 } }],
     run: (live, world, input) => atOnce(forked(live, world, input)),
     slices: forked,
@@ -224,7 +224,7 @@ function withOwnWords<T>(act: () => T): T {
   try {
     return act();
   } catch (error) {
-    if (error instanceof JournalError) throw new OperationRefused('conflict', error.message);
+    if (error instanceof JournalError) throw new OperationRefused('unavailable', error.message);
     if (!(error instanceof SettingsError)) throw error;
     const [first] = error.mistakes;
     throw new OperationRefused(

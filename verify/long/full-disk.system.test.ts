@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -8,33 +7,14 @@ import { controlApi } from '../../src/control/control-api.ts';
 import { Simulator } from '../../src/simulator.ts';
 import { plainRequest, sendBy } from '../testkit/control-fixture.ts';
 import { checkpointNumber, filesOf, nextTurn } from '../testkit/journal-files.ts';
+import { fillDisk, mountSmallDisk, unmount } from '../testkit/small-disk.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'smstwin-full-disk-'));
-const isMounted = mountSmallDisk();
+const isMounted = mountSmallDisk(folder);
 afterAll(() => {
-  if (isMounted) execFileSync('umount', [folder]);
+  if (isMounted) unmount(folder);
   rmSync(folder, { recursive: true });
 });
-
-/** Only root may mount. */
-function mountSmallDisk(): boolean {
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', folder], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Takes all that is left of the disk. */
-function fillDisk(file: string): void {
-  const filler = openSync(file, 'w');
-  try {
-    for (;;) writeSync(filler, Buffer.alloc(4_096));
-  } catch {
-    closeSync(filler);
-  }
-}
 
 test.runIf(isMounted)(
   'a journal that needs the space of an unfinished checkpoint takes it, and the run goes on',
