@@ -1,0 +1,74 @@
+/**
+ * One of many test processes that use a fleet at once: `world-client.ts CONTROL_URL NAME COUNT`.
+ * It creates worlds one after another, checks that each is exact and its own, leaves a copy that
+ * expires, and deletes it. Ends with an error if a world is not as in one process.
+ */
+import assert from 'node:assert/strict';
+import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
+import { type OperationName, routeOf } from '../../src/operations/table.ts';
+import { Caller } from '../long/caller.ts';
+import { sendPaths } from '../testkit/request.ts';
+
+interface World extends ReadyNumbers {
+  readonly world_id: string;
+  readonly base_url: string;
+  readonly control_url: string;
+}
+
+const [controlUrl = '', name = '', count = '1'] = process.argv.slice(2);
+const caller = new Caller();
+const limit = 120;
+const surplus = 5;
+
+for (let n = 0; n < Number(count); n++) await useWorld(`${name}-${n}`);
+caller.leave();
+
+async function useWorld(own: string): Promise<void> {
+  const given = { name: own, clock: 'manual' };
+  const world = await operate<World>(controlUrl, 'worlds.create', given);
+  const { world_id: id, base_url: baseUrl, control_url: ownControlUrl } = world;
+  const [account] = world.accounts;
+  const key = account?.api_key;
+  const from = account?.sims[0]?.number;
+  // By path, or by key alone, as `baseUrl` ends with the prefix of the world.
+  const urls = [baseUrl, baseUrl.slice(0, -`/w/${id}`.length)] as const;
+  const send = (at: number, requestId: string) => {
+    const fields = { to: '+12025550123', from, message: own, request_id: requestId };
+    const call = { method: 'POST', path: sendPaths.send, key, body: JSON.stringify(fields) };
+    return caller.call(urls[at % 2] ?? baseUrl, call);
+  };
+  const sends = Array.from({ length: limit + surplus }, (_, at) => send(at, `r${at}`));
+  const answers = await Promise.all(sends);
+  const accepted = answers.filter((answer) => answer?.status === 202);
+  const refused = answers.filter((answer) => answer?.status === 429);
+  assert.deepEqual([accepted.length, refused.length], [limit, surplus], own);
+  await operate(ownControlUrl, 'clock.advance', { by: '2m' });
+  const again = answers.findIndex((answer) => answer?.status === 202);
+  const replay = await send(again + 1, `r${again}`);
+  assert.deepEqual([replay?.status, replay?.body], [200, answers[again]?.body], own);
+  const { message_id: messageId } = JSON.parse(replay?.body ?? '') as { message_id: string };
+  const read = await caller.call(baseUrl, {
+    method: 'GET',
+    path: `/api/v1/sms/${messageId}/`,
+    key,
+  });
+  assert.match(read?.body ?? '', /"status":"delivered"/, own);
+  const state = await operate<{ messages: object }>(ownControlUrl, 'simulator.state');
+  const delivered = { total: limit, queued: 0, sending: 0, sent: 0, delivered: limit, failed: 0 };
+  assert.deepEqual({ ...delivered, ...state.messages }, delivered, own);
+  await operate(controlUrl, 'worlds.fork', { ttl: '1s' }, id);
+  await operate(controlUrl, 'worlds.delete', undefined, id);
+}
+
+async function operate<T>(
+  url: string,
+  name: OperationName,
+  input?: object,
+  id?: string,
+): Promise<T> {
+  const route = routeOf(name, id);
+  const body = input === undefined ? undefined : JSON.stringify(input);
+  const answer = await caller.call(url, { ...route, body });
+  assert.ok(answer !== undefined && answer.status < 300, `${name}: ${answer?.body}`);
+  return (answer.body === '' ? undefined : JSON.parse(answer.body)) as T;
+}
