@@ -220,7 +220,9 @@ export class Wide implements WideWorld {
       case undefined:
       case 'account_id': {
         const owner = id === '' ? shards[0] : this.#ownerCalled(id);
-        return change(() => this.#everywhere(operation, asked, owner));
+        // Another shard would draw another key, and later the text of one that was revoked.
+        const isOfOwner = operation.name === 'accounts.createKey';
+        return change(() => this.#everywhere(operation, asked, owner, isOfOwner ? [] : shards));
       }
       case 'key_id': {
         const keys = await Promise.all(shards.map((shard) => keysOf(shard, firstWorldId)));
@@ -262,7 +264,7 @@ export class Wide implements WideWorld {
       if (isOfPool) return this.#merged(operation, asked);
       return passedReply(await owner.ask(asked));
     }
-    return this.#everywhere(operation, asked, owner, (place) => {
+    return this.#everywhere(operation, asked, owner, shards, (place) => {
       const own = lists[place]?.sims.find(({ number }) => number === sim?.number);
       return { ...asked, path: asked.path.replace(id, own?.device_id ?? id) };
     });
@@ -273,11 +275,12 @@ export class Wide implements WideWorld {
     operation: Operation,
     asked: Asked,
     first: Shard,
+    all: readonly Shard[] = this.#parts.shards,
     askedAt: (place: number) => Asked = () => asked,
   ): Promise<ControlReply> {
     if (!operation.recorded) return passedReply(await first.ask(asked));
     const { shards } = this.#parts;
-    const others = shards.filter((shard) => shard !== first);
+    const others = all.filter((shard) => shard !== first);
     const answer = await this.#deliver(first, asked, others[0], false);
     if (answer.status >= 300) return passedReply(answer);
     const answers = await Promise.all(

@@ -116,6 +116,24 @@ test('120 of 150 sends at once pass for each of twelve accounts, whatever the co
   }
 }, 240_000);
 
+test('a revoked key is unknown on every shard, whatever was drawn since', async () => {
+  const { baseUrl, ready } = pair.fleet;
+  const caller = new Caller();
+  for (const { account_id: id, api_key: key, sims } of ready.accounts.slice(0, 3)) {
+    await pair.control('POST', '/control/reset');
+    const body = JSON.stringify({ to: '+12025550123', from: sims[0]?.number, message: 'Hi' });
+    const send = { method: 'POST', path: sendPaths.send, key, body };
+    // They draw as many random numbers as a key does.
+    for (let n = 0; n < 11; n++) await caller.call(baseUrl, send);
+    const create = () => pair.control('POST', `/control/accounts/${id}/keys`, { name: 'k' });
+    const revoked = JSON.parse((await create())[1]?.body ?? '') as { key: string; key_id: string };
+    await pair.control('DELETE', `/control/keys/${revoked.key_id}`);
+    await create();
+    expect((await caller.call(baseUrl, { ...send, key: revoked.key }))?.status).toBe(401);
+  }
+  caller.leave();
+}, 240_000);
+
 test('what a wide world cannot offer exactly is 409 with the reason', async () => {
   const refused = async (method: string, path: string, body?: object) => {
     const [, answer] = await pair.control(method, path, body);
