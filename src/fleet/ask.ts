@@ -3,6 +3,7 @@
  * an operation must not be sent twice.
  */
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
+import type { ControlRequest } from '../http/transport/transport.ts';
 
 export interface Asked {
   readonly method: string;
@@ -62,4 +63,37 @@ export async function ask(url: string, asked: Asked, signal?: AbortSignal): Prom
   }
   const body = Buffer.concat(pieces).toString('utf8');
   return { status: reply.statusCode ?? 0, headers: reply.headers, body };
+}
+
+/** The same request for a shard. `prefix`: that of its world. */
+export function askedOf(request: ControlRequest, prefix = '', query = request.query): Asked {
+  const { method, path, headers, body } = request;
+  const passed = ['accept', 'content-type', 'last-event-id'].flatMap((name) => {
+    const value = headers[name];
+    return value === undefined ? [] : [[name, value]];
+  });
+  return {
+    method,
+    path: `${prefix}${path}${query === '' ? '' : `?${query}`}`,
+    headers: Object.fromEntries(passed),
+    body,
+  };
+}
+
+export function textOf({ body = '' }: Pick<Asked, 'body'>): string {
+  return typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
+}
+
+/** The body as JSON; undefined if it is none: the shard says what is wrong. */
+export function jsonOf(asked: Pick<Asked, 'body'>): unknown {
+  const text = textOf(asked);
+  try {
+    return text === '' ? {} : (JSON.parse(text) as unknown);
+  } catch {
+    return undefined;
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

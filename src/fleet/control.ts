@@ -13,10 +13,10 @@ import { sha256 } from '../recording/digest.ts';
 import { type OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import { prefixOf } from '../worlds/address.ts';
 import { firstWorldId, keyInUse, mostWorlds, nameInUse } from '../worlds/worlds.ts';
-import type { Answer, Asked } from './ask.ts';
+import { type Answer, type Asked, askedOf, jsonOf } from './ask.ts';
 import type { Haproxy } from './haproxy.ts';
 import { refuseRouted } from './refusals.ts';
-import { joinedEvents, joinedMetrics, passedReply } from './replies.ts';
+import { changedReply, joinedMetrics, okReply, openEvents, passedReply } from './replies.ts';
 import type { Routes, WorldView } from './routes.ts';
 import { type Shard, ShardUnavailable } from './shard.ts';
 
@@ -231,16 +231,14 @@ export class FleetControl implements ControlAnswers {
     const worlds = routes.worlds.map(({ shard: _, keys: __, ...view }) =>
       this.#viewFor(view, request.headers['host']),
     );
-    return { status: 200, body: JSON.stringify({ worlds }) };
+    return okReply({ worlds });
   }
 
   async #metrics(asked: Asked): Promise<ControlReply> {
     const answers = await Promise.all(this.#parts.shards.map((shard) => shard.ask(asked)));
-    const refusals = answers.filter(({ status }) => status !== 200);
-    // One shard alone knows the world that the query names.
-    const found = refusals.length < answers.length ? answers : answers.slice(0, 1);
-    const [first] = found.filter(({ status }) => status === 200 || found.length === 1);
-    if (first === undefined || first.status !== 200) return passedReply(answers[0] as Answer);
+    // One shard alone knows a world that the query names.
+    const first = answers.find(({ status }) => status === 200);
+    if (first === undefined) return passedReply(answers[0] as Answer);
     const texts = answers.map(({ status, body }) => (status === 200 ? body : ''));
     return passedReply({ ...first, body: joinedMetrics(texts) });
   }
@@ -286,61 +284,6 @@ export class FleetControl implements ControlAnswers {
       host_url: hostUrl(base, view.world_id),
       control_url: `${controlUrl}${prefix}`,
     };
-  }
-}
-
-/** The same request for a shard. `prefix`: that of its world. */
-export function askedOf(
-  request: Pick<ControlRequest, 'method' | 'path' | 'query' | 'headers' | 'body'>,
-  prefix = '',
-): Asked {
-  const { method, path, query, headers, body } = request;
-  const passed = ['accept', 'content-type', 'last-event-id'].flatMap((name) => {
-    const value = headers[name];
-    return value === undefined ? [] : [[name, value]];
-  });
-  return {
-    method,
-    path: `${prefix}${path}${query === '' ? '' : `?${query}`}`,
-    headers: Object.fromEntries(passed),
-    body,
-  };
-}
-
-/** The events of these shards as one stream. */
-export async function openEvents(shards: readonly Shard[], asked: Asked): Promise<ControlReply> {
-  const { 'last-event-id': lastId, ...headers } = asked.headers ?? {};
-  const ids = lastId?.split('.') ?? [];
-  const leaving = new AbortController();
-  const streams = await Promise.all(
-    shards.map((shard, at) => {
-      const id = ids[at];
-      const own = { ...headers, ...(id !== undefined && { 'last-event-id': id }) };
-      return shard.open({ ...asked, headers: own }, leaving.signal);
-    }),
-  );
-  for (const stream of streams) {
-    if (stream.statusCode === 200) continue;
-    let body = '';
-    for await (const piece of stream) body += String(piece);
-    leaving.abort();
-    return passedReply({ status: stream.statusCode ?? 0, headers: stream.headers, body });
-  }
-  return joinedEvents(streams, () => leaving.abort(), ids);
-}
-
-export function changedReply<T>(answer: Answer, change: (value: T) => unknown): ControlReply {
-  const body = JSON.stringify(change(JSON.parse(answer.body) as T));
-  return passedReply({ ...answer, body });
-}
-
-/** The body as JSON; undefined if it is none: the shard says what is wrong. */
-export function jsonOf({ body }: Pick<ControlRequest, 'body'>): unknown {
-  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8');
-  try {
-    return text === '' ? {} : (JSON.parse(text) as unknown);
-  } catch {
-    return undefined;
   }
 }
 

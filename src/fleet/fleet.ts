@@ -144,7 +144,7 @@ export class Fleet {
       (await Wide.start(parts, {
         couplesPool: options.wide.couplesPool,
         ownersFile: stateFile('owners.json'),
-        intentFile: stateFile('intent.json'),
+        changesFile: stateFile('changes.json'),
         baseUrl,
       }));
     this.#ready = { ...first.ready, base_url: baseUrl, pid: process.pid };

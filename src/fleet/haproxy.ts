@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { CommandError, UsageError } from '../commands/command-error.ts';
+import { pause } from './ask.ts';
 import { Child } from './child.ts';
 import {
   fileIn,
@@ -136,7 +137,7 @@ export class Haproxy {
           `HAProxy did not start (${await child.ended}): ${this.#lastLine}`,
         );
       }
-      await pause();
+      await pause(pauseMs);
     }
     this.isReady = true;
   }
@@ -193,7 +194,7 @@ export class Haproxy {
       } catch (error) {
         const isAway = error instanceof Error && 'code' in error;
         if (!isAway || this.#isStopping || performance.now() > until) throw error;
-        await pause();
+        await pause(pauseMs);
       }
     }
   }
@@ -210,8 +211,4 @@ export class Haproxy {
       socket.once('end', () => resolve(answer));
     });
   }
-}
-
-function pause(ms = pauseMs): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

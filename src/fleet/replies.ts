@@ -4,7 +4,8 @@
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import type { ControlReply, SendEvent } from '../http/transport/transport.ts';
-import type { Answer } from './ask.ts';
+import type { Answer, Asked } from './ask.ts';
+import type { Shard } from './shard.ts';
 
 const passedHeaders = ['allow', 'www-authenticate', 'retry-after'] as const;
 
@@ -18,6 +19,16 @@ export function passedReply({ status, headers: all, body }: Answer): ControlRepl
   return type === '' || type.startsWith('application/json')
     ? { status, body, headers }
     : { status, content: body, contentType: type, headers };
+}
+
+export function okReply(body: unknown): ControlReply {
+  return { status: 200, body: JSON.stringify(body) };
+}
+
+/** The same answer with a body that says something else. */
+export function changedReply<T>(answer: Answer, change: (value: T) => unknown): ControlReply {
+  const body = JSON.stringify(change(JSON.parse(answer.body) as T));
+  return passedReply({ ...answer, body });
 }
 
 /** The metrics of several shards as one exposition: each sample gets the label `shard`. */
@@ -47,27 +58,38 @@ function withLabel(sample: string, label: string): string {
   return rest.startsWith('{') ? `${name}{${label},${rest.slice(1)}` : `${name}{${label}}${rest}`;
 }
 
-/** Open streams of events of some shards, as one. The id of an event is one part for each. */
-export function joinedEvents(
-  streams: readonly IncomingMessage[],
-  close: () => void,
-  lastIds: readonly string[],
-): ControlReply {
-  return {
-    status: 200,
-    open: (send, end) => {
-      const ids = streams.map((_, at) => lastIds[at] ?? '0');
-      for (const [at, stream] of streams.entries()) {
-        readEvents(stream, (event, data, id) => {
-          ids[at] = id ?? '0';
-          return send(event, data, ids.join('.'));
-        });
-        // The reader connects again, and goes on after the last event that it got.
-        stream.once('close', end);
-      }
-      return close;
-    },
+/** The events of these shards as one stream. The id of an event has one part for each. */
+export async function openEvents(shards: readonly Shard[], asked: Asked): Promise<ControlReply> {
+  const { 'last-event-id': lastId, ...headers } = asked.headers ?? {};
+  const lastIds = lastId?.split('.') ?? [];
+  const leaving = new AbortController();
+  const streams = await Promise.all(
+    shards.map((shard, at) => {
+      const id = lastIds[at];
+      const own = { ...headers, ...(id !== undefined && { 'last-event-id': id }) };
+      return shard.open({ ...asked, headers: own }, leaving.signal);
+    }),
+  );
+  for (const stream of streams) {
+    if (stream.statusCode === 200) continue;
+    let body = '';
+    for await (const piece of stream) body += String(piece);
+    leaving.abort();
+    return passedReply({ status: stream.statusCode ?? 0, headers: stream.headers, body });
+  }
+  const open = (send: SendEvent, end: () => void) => {
+    const ids = shards.map((_, at) => lastIds[at] ?? '0');
+    for (const [at, stream] of streams.entries()) {
+      readEvents(stream, (event, data, id) => {
+        ids[at] = id ?? '0';
+        return send(event, data, ids.join('.'));
+      });
+      // The reader connects again, and goes on after the last event that it got.
+      stream.once('close', end);
+    }
+    return () => leaving.abort();
   };
+  return { status: 200, open };
 }
 
 function readEvents(stream: IncomingMessage, send: SendEvent): void {

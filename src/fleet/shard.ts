@@ -9,7 +9,7 @@ import { CommandError, UsageError } from '../commands/command-error.ts';
 import type { ReadyNumbers } from '../operations/ready-numbers.ts';
 import { routeOf } from '../operations/table.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
-import { type Answer, type Asked, ask, open, Unanswered } from './ask.ts';
+import { type Answer, type Asked, ask, open, pause, Unanswered } from './ask.ts';
 import { Child } from './child.ts';
 import { freePort } from './free-port.ts';
 import { shardName } from './haproxy-config.ts';
@@ -316,8 +316,4 @@ export class Shard {
 function read<T>({ status, body }: Answer, path: string): T {
   if (status === 200) return JSON.parse(body) as T;
   throw new CommandError(1, `${path} was answered ${status}: ${body.slice(0, 300)}`);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

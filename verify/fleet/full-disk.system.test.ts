@@ -2,13 +2,13 @@
  * The disk of one shard of three is full: requests for that shard are refused, health and the log
  * name it, and the other shards go on. With room again, the shard continues from its journals.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
 import { fillDisk, mountSmallDisk, unmount } from '../testkit/small-disk.ts';
-import { FleetFixture } from './fleet-fixture.ts';
+import { FleetFixture, wideWorld } from './fleet-fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-full-disk-'));
 const disk = join(folder, 'shard-1');
@@ -69,6 +69,55 @@ test.runIf(isMounted)(
       expect(await send(full, `r${sent}`)).toBe(202);
     } finally {
       await fleet.stop();
+    }
+  },
+  240_000,
+);
+
+test.runIf(isMounted)(
+  'a wide world brings the shard up to date when it has room',
+  async () => {
+    const journals = join(folder, 'wide');
+    const own = join(journals, 'shard-1');
+    mkdirSync(own, { recursive: true });
+    mountSmallDisk(own);
+    const world = join(folder, 'world.json');
+    writeFileSync(world, JSON.stringify(wideWorld));
+    const of = ['--shards', '3', '--wide', '--world', world, '--journal-dir', journals];
+    let fleet = await FleetFixture.start([...of, '--clock', 'manual', '--no-limits']);
+    try {
+      const [first, second] = fleet.served.ready.accounts;
+      const send = (account: typeof first, n: number) =>
+        fleet.send(account?.api_key ?? '', { from: account?.sims[0]?.number, request_id: `r${n}` });
+      fillDisk(join(own, 'filler'));
+      let sent = 0;
+      while ((await send(second, sent)).status === 202) sent++;
+      expect((await send(second, 0)).status).toBe(500);
+      expect((await send(first, 0)).status).toBe(202);
+      await fleet.operate('PATCH', '/control/assumptions', { errorBody: 'nested' });
+      const match = { account_id: second?.account_id };
+      const fault = { kind: 'status', status: 418 };
+      await fleet.operate('POST', '/control/faults', {
+        match,
+        when: { every: 1 },
+        fault,
+        times: 1,
+      });
+      const { now } = await fleet.operate<{ now: string }>('POST', '/control/clock/advance', {
+        by: '1h',
+      });
+      expect((await healthOf(fleet)).message).toMatch(/^shard 1: .*ENOSPC/);
+      await fleet.served.kill();
+      rmSync(join(own, 'filler'));
+      fleet = await FleetFixture.start([...of, '--clock', 'manual', '--no-limits']);
+      expect(await fleet.operate('GET', '/control/clock')).toMatchObject({ now });
+      expect((await send(second, 0)).status).toBe(418);
+      expect((await send(second, 0)).status).toBe(200);
+      const refused = await fleet.send(second?.api_key ?? '', { to: 'nonsense' });
+      expect(JSON.parse(refused.body)).toHaveProperty('error.code');
+    } finally {
+      await fleet.stop();
+      unmount(own);
     }
   },
   240_000,

@@ -172,7 +172,7 @@ test('a fleet that is killed as it moves time moves all shards when it starts ag
   const body = '{"by":"24h"}';
   const clock = '/control/clock';
   fetch(`${served.controlUrl}${clock}/advance`, { method: 'POST', body }).catch(() => undefined);
-  await expect.poll(() => existsSync(join(journals, 'intent.json'))).toBe(true);
+  await expect.poll(() => existsSync(join(journals, 'changes.json'))).toBe(true);
   await served.kill();
   served = await start();
   const { now } = (await (await fetch(`${served.controlUrl}${clock}`)).json()) as { now: string };
