@@ -146,7 +146,7 @@ export class Changes {
     try {
       if (steps.length === 0) rmSync(file, { force: true });
       else {
-        writeFileSync(`${file}.tmp`, JSON.stringify(steps));
+        writeFileSync(`${file}.tmp`, JSON.stringify(steps), { mode: 0o600 });
         renameSync(`${file}.tmp`, file);
       }
     } catch (error) {

@@ -9,12 +9,11 @@ import type { ControlReply, ControlRequest } from '../http/transport/transport.t
 import { nounOf, type Operation } from '../operations/define.ts';
 import { routeOf } from '../operations/table.ts';
 import { hostUrl } from '../operations/worlds.ts';
-import { sha256 } from '../recording/digest.ts';
-import { type OperationRefused, refuseMore } from '../sim/operation-refused.ts';
 import { prefixOf } from '../worlds/address.ts';
-import { firstWorldId, keyInUse, mostWorlds, nameInUse } from '../worlds/worlds.ts';
+import { firstWorldId } from '../worlds/worlds.ts';
 import { type Answer, type Asked, askedOf, jsonOf } from './ask.ts';
 import type { Haproxy } from './haproxy.ts';
+import { NewWorlds } from './new-worlds.ts';
 import { refuseRouted } from './refusals.ts';
 import { changedReply, joinedMetrics, okReply, openEvents, passedReply } from './replies.ts';
 import type { Routes, WorldView } from './routes.ts';
@@ -46,23 +45,17 @@ export interface ControlOptions {
   readonly onShutdown: () => void;
 }
 
-/** Numbers of messages that are this old still decide where a new world goes. */
-const countsAgeMs = 1_000;
 const healthWithinMs = 2_000;
 
 export class FleetControl implements ControlAnswers {
   readonly #parts: Parts;
   readonly #options: ControlOptions;
-  /** Names and keys of worlds that are being created. */
-  readonly #reserved = new Set<string>();
-  /** How many worlds each shard is creating. */
-  readonly #creating = new Map<Shard, number>();
-  #counts = new Map<Shard, number>();
-  #countedMs = Number.NEGATIVE_INFINITY;
+  readonly #newWorlds: NewWorlds;
 
   constructor(parts: Parts, options: ControlOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#newWorlds = new NewWorlds(parts.shards, parts.routes);
   }
 
   readonly hasWorld = (worldId: string): boolean =>
@@ -132,97 +125,16 @@ export class FleetControl implements ControlAnswers {
     }
   }
 
-  /** `at`: where it must be, as it is a copy of a world there. */
-  async #newWorld(
-    operation: Operation,
-    at: Shard | undefined,
-    request: ControlRequest,
-  ): Promise<ControlReply> {
-    const { shards, routes } = this.#parts;
-    const given = jsonOf(request);
-    const names = namesIn(given);
-    refuseMore(routes.size, mostWorlds, 'worlds');
-    for (const { reservation, refusal } of names) {
-      const isTaken =
-        this.#reserved.has(reservation) ||
-        (reservation.startsWith('key:')
-          ? routes.hasKey(reservation.slice(4))
-          : routes.hasName(reservation.slice(5)));
-      if (isTaken) throw refusal;
-    }
-    for (const { reservation } of names) this.#reserved.add(reservation);
-    const asked = this.#withMaxMessages(operation, askedOf(request), given);
-    try {
-      let answer = await this.#newWorldOn(at ?? (await this.#emptiest()), asked);
-      // A shard whose disk is full keeps its worlds; new ones go elsewhere.
-      for (
-        let left = shards.length - 1;
-        answer.status === 503 && at === undefined && left > 0;
-        left--
-      )
-        answer = await this.#newWorldOn(await this.#emptiest(), asked);
-      return this.#withUrls(answer, request);
-    } finally {
-      for (const { reservation } of names) this.#reserved.delete(reservation);
-    }
-  }
-
-  async #newWorldOn(shard: Shard, asked: Asked): Promise<Answer> {
-    const { routes } = this.#parts;
-    this.#creating.set(shard, (this.#creating.get(shard) ?? 0) + 1);
-    try {
-      const answer = await shard.ask(asked);
-      if (answer.status === 201) {
-        await routes.readWorld(shard, JSON.parse(answer.body) as WorldView);
-      }
-      if (answer.status === 503) this.#counts.set(shard, Number.POSITIVE_INFINITY);
-      return answer;
-    } catch (error) {
-      // It may have been created, but its id is lost.
-      if (error instanceof ShardUnavailable) void routes.readShard(shard).catch(() => {});
-      throw error;
-    } finally {
-      this.#creating.set(shard, (this.#creating.get(shard) ?? 1) - 1);
-    }
-  }
-
-  /** A world inherits the settings of its shard, which holds a part of the messages. */
-  #withMaxMessages(operation: Operation, asked: Asked, given: unknown): Asked {
+  async #newWorld(operation: Operation, at: Shard | undefined, request: ControlRequest) {
     const { maxMessages } = this.#options;
-    const isCreated = operation.target === undefined;
-    if (maxMessages === undefined || !isCreated || typeof given !== 'object') return asked;
-    return { ...asked, body: JSON.stringify({ max_messages: maxMessages, ...given }) };
-  }
-
-  /** The shard with the fewest messages; of equal ones, that with the fewest worlds. */
-  async #emptiest(): Promise<Shard> {
-    const { shards, routes } = this.#parts;
-    if (performance.now() - this.#countedMs > countsAgeMs) {
-      this.#countedMs = performance.now();
-      this.#counts = new Map(
-        await Promise.all(
-          shards.map(async (shard): Promise<[Shard, number]> => {
-            // A shard that starts again is not a place for a new world.
-            if (shard.state !== 'ready') return [shard, Number.POSITIVE_INFINITY];
-            await routes.readShard(shard);
-            const { path } = routeOf('simulator.state');
-            const state = await shard.read<{ retention: { held: number } }>(path);
-            const own = routes.worlds.filter((world) => world.shard === shard);
-            const inWorlds = own.reduce((sum, { messages }) => sum + messages, 0);
-            return [shard, state.retention.held + inWorlds];
-          }),
-        ),
-      );
-    }
-    const worldsOn = new Map<Shard, number>(this.#creating);
-    for (const { shard } of routes.worlds) worldsOn.set(shard, (worldsOn.get(shard) ?? 0) + 1);
-    const burdenOf = (shard: Shard) =>
-      [this.#counts.get(shard) ?? 0, worldsOn.get(shard) ?? 0] as const;
-    return shards.reduce((best, shard) => {
-      const [messages, worlds] = burdenOf(shard);
-      const [least, fewest] = burdenOf(best);
-      return messages < least || (messages === least && worlds < fewest) ? shard : best;
-    }, shards[0]);
+    const given = jsonOf(request);
+    const asked = askedOf(request);
+    // A world inherits the settings of its shard, which holds a part of the messages.
+    const isPart = maxMessages !== undefined && operation.target === undefined;
+    const body = { max_messages: maxMessages, ...(given as object | undefined) };
+    const own =
+      isPart && typeof given === 'object' ? { ...asked, body: JSON.stringify(body) } : asked;
+    return this.#withUrls(await this.#newWorlds.create(own, given, at), request);
   }
 
   async #worlds(request: ControlRequest): Promise<ControlReply> {
@@ -285,37 +197,6 @@ export class FleetControl implements ControlAnswers {
       control_url: `${controlUrl}${prefix}`,
     };
   }
-}
-
-interface NameInWorld {
-  readonly reservation: string;
-  readonly refusal: OperationRefused;
-}
-
-/** What a new world must have for itself in the whole fleet: its name, and the keys that it names. */
-function namesIn(given: unknown): readonly NameInWorld[] {
-  const { name, world } = (given ?? {}) as {
-    readonly name?: unknown;
-    readonly world?: {
-      readonly accounts?: readonly { readonly keys?: readonly { readonly key?: unknown }[] }[];
-    };
-  };
-  const names: NameInWorld[] = [];
-  if (typeof name === 'string') {
-    names.push({ reservation: `name:${name}`, refusal: nameInUse(name) });
-  }
-  for (const [at, account] of listOf(world?.accounts).entries()) {
-    for (const [place, each] of listOf(account?.keys).entries()) {
-      if (typeof each?.key !== 'string') continue;
-      const refusal = keyInUse(`world.accounts[${at}].keys[${place}].key`);
-      names.push({ reservation: `key:${sha256(each.key)}`, refusal });
-    }
-  }
-  return names;
-}
-
-function listOf<T>(value: readonly T[] | undefined): readonly T[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function messageOf({ body }: Answer): string {

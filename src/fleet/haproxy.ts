@@ -29,7 +29,7 @@ const startWithinMs = 10_000;
 const pauseMs = 20;
 const stopWithinMs = 3_000;
 
-export const noHaproxy =
+const noHaproxy =
   'HAProxy is not on the PATH: install it (Debian, Ubuntu: apt-get install haproxy; macOS: brew install haproxy)';
 
 /** Throws a UsageError if there is no HAProxy. */
@@ -75,10 +75,6 @@ export class Haproxy {
     this.#plan = plan;
     this.#env = env;
     this.#notice = notice;
-  }
-
-  get pid(): number {
-    return this.#child?.pid ?? 0;
   }
 
   /** Starts it, and starts it again whenever it ends. */

@@ -64,12 +64,11 @@ export class Routes {
     return this.#worlds.get(worldId)?.shard;
   }
 
-  hasName(name: string): boolean {
-    return this.worlds.some((world) => world.name === name);
-  }
-
-  hasKey(sha256: string): boolean {
-    return this.#keys.has(digestOf(sha256));
+  /** True if a world has this name (`name:…`) or a key with this digest (`key:…`). */
+  isTaken(nameOrKey: string): boolean {
+    const text = nameOrKey.slice(nameOrKey.indexOf(':') + 1);
+    if (nameOrKey.startsWith('key:')) return this.#keys.has(digestOf(text));
+    return this.worlds.some(({ name }) => name === text);
   }
 
   /** Reads all worlds of a shard, and the keys of those that are new. */
@@ -88,12 +87,25 @@ export class Routes {
 
   /** Reads a world that was just created, or whose keys may be others now. */
   async readWorld(shard: Shard, view: WorldView): Promise<void> {
-    await this.#place(shard, view);
+    const { world_id: id } = view;
+    const found = await keysOf(shard, id);
+    // A world may expire as its keys are read.
+    if (found === undefined) return this.forget(id);
+    const before = this.#worlds.get(id)?.keys ?? [];
+    const valid = found.filter(({ revoked_at: revokedAt }) => revokedAt === null);
+    const keys = new Set(valid.map(({ sha256 }) => digestOf(sha256)));
+    this.#worlds.set(id, { ...view, shard, keys });
+    for (const key of before) this.#keys.delete(key);
+    for (const key of keys) this.#keys.set(key, shard);
+    await this.#haproxy.change([
+      { map: 'worlds', key: id, value: shard.name },
+      ...this.#keyChanges([...before, ...keys]),
+    ]);
   }
 
   async readKeysOf(worldId: string): Promise<void> {
     const placed = this.#worlds.get(worldId);
-    if (placed !== undefined) await this.#place(placed.shard, placed);
+    if (placed !== undefined) await this.readWorld(placed.shard, placed);
   }
 
   /** Removes a world from every map. */
@@ -120,25 +132,8 @@ export class Routes {
 
   async #readView(shard: Shard, view: WorldView): Promise<void> {
     const placed = this.#worlds.get(view.world_id);
-    if (placed === undefined) await this.#place(shard, view);
+    if (placed === undefined) await this.readWorld(shard, view);
     else this.#worlds.set(view.world_id, { ...placed, ...view });
-  }
-
-  async #place(shard: Shard, view: WorldView): Promise<void> {
-    const { world_id: id } = view;
-    const found = await keysOf(shard, id);
-    // A world may expire as its keys are read.
-    if (found === undefined) return this.forget(id);
-    const before = this.#worlds.get(id)?.keys ?? [];
-    const valid = found.filter(({ revoked_at: revokedAt }) => revokedAt === null);
-    const keys = new Set(valid.map(({ sha256 }) => digestOf(sha256)));
-    this.#worlds.set(id, { ...view, shard, keys });
-    for (const key of before) this.#keys.delete(key);
-    for (const key of keys) this.#keys.set(key, shard);
-    await this.#haproxy.change([
-      { map: 'worlds', key: id, value: shard.name },
-      ...this.#keyChanges([...before, ...keys]),
-    ]);
   }
 
   /** The map's entries for keys, as they should be now. */

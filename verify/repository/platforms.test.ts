@@ -54,6 +54,7 @@ const traps: readonly (readonly [string, RegExp, Readonly<Record<string, string>
     /mode: 0o|chmod/,
     {
       'src/cli/ready-file.ts': modesAreIgnored,
+      'src/fleet/changes.ts': modesAreIgnored,
       'src/fleet/fleet.ts': modesAreIgnored,
       'src/fleet/haproxy.ts': modesAreIgnored,
       'src/http/transport/server.ts': modesAreIgnored,
