@@ -43,10 +43,9 @@ export class WideClock {
 
   /** All shards at the latest time of any, and on one line from there. */
   async meet(next?: Pick<Line, 'mode' | 'rate'>): Promise<void> {
-    const { mode: before, rate: rateBefore } = await this.state();
-    const { mode, rate } = next ?? { mode: before, rate: rateBefore };
+    const { mode, rate } = next ?? (await this.state());
     const all = (act: (shard: Shard) => Promise<unknown>) => Promise.all(this.#shards.map(act));
-    if (before !== 'manual') await all((shard) => setClock(shard, { mode: 'manual' }));
+    await all((shard) => setClock(shard, { mode: 'manual' }));
     const { now } = await this.state();
     await all((shard) => advanceTo(shard, now));
     const line = { mode, rate, wallMs: Date.now(), simulatedMs: Date.parse(now) };

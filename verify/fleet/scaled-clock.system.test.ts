@@ -31,7 +31,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const putClock = (mode: object) => fleet.operate('PUT', '/control/clock', mode);
+const putClock = (mode: object) =>
+  fleet.operate<{ now: string }>('PUT', '/control/clock', mode);
 
 test('all shards count from one anchor, also with another rate and after a jump', async () => {
   await expectOneLine(1_000);
@@ -41,6 +42,15 @@ test('all shards count from one anchor, also with another rate and after a jump'
   await expectOneLine(700);
   await fleet.operate('POST', '/control/reset');
   await expectOneLine(1_000);
+});
+
+test('a clock that is stopped stands still on all shards', async () => {
+  await putClock({ mode: 'scaled', rate: 1_000 });
+  const { now } = await putClock({ mode: 'manual' });
+  for (const { api_key: key, sims } of fleet.served.ready.accounts.slice(0, 2)) {
+    const { body } = await fleet.send(key, { from: sims[0]?.number });
+    expect(JSON.parse(body).created_at).toBe(now);
+  }
 });
 
 test('a shard that starts again counts from the same anchor', async () => {
