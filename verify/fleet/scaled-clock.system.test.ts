@@ -31,8 +31,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const putClock = (mode: object) =>
-  fleet.operate<{ now: string }>('PUT', '/control/clock', mode);
+const putClock = (mode: object) => fleet.operate<{ now: string }>('PUT', '/control/clock', mode);
 
 test('all shards count from one anchor, also with another rate and after a jump', async () => {
   await expectOneLine(1_000);
