@@ -46,11 +46,14 @@ function digestOf(bytes: Buffer): string {
 /** Undefined if the text is not JSON. */
 export function parse(text: string): unknown {
   try {
-    return JSON.parse(text, printable);
+    return mayMask.test(text) ? JSON.parse(text, printable) : JSON.parse(text);
   } catch {
     return undefined;
   }
 }
+
+/** A name may be escaped, too. */
+const mayMask = /toString|valueOf|\\u/;
 
 /** Fields called `toString` or `valueOf` would make `String(value)` throw. */
 function printable(_name: string, value: unknown): unknown {

@@ -142,9 +142,17 @@ const fewestInAMinute = limits.send + 1;
 export function mostInAMinute(
   exchanges: readonly Pick<Exchange, 'sentAt' | 'answeredAt'>[],
 ): number {
-  const within = (start: number) =>
-    exchanges.filter(({ sentAt, answeredAt }) => sentAt >= start && answeredAt < start + minuteMs);
-  return Math.max(0, ...exchanges.map(({ sentAt }) => within(sentAt).length));
+  const sent = exchanges.map(({ sentAt }) => sentAt).sort((a, b) => a - b);
+  const answered = exchanges.map(({ answeredAt }) => answeredAt).sort((a, b) => a - b);
+  const long = exchanges.filter(({ sentAt, answeredAt }) => answeredAt - sentAt > minuteMs);
+  let [most, ended] = [0, 0];
+  for (const [begunBefore, start] of sent.entries()) {
+    const end = start + minuteMs;
+    while ((answered[ended] ?? end) < end) ended++;
+    const spanning = long.filter((one) => one.sentAt < start && one.answeredAt >= end).length;
+    most = Math.max(most, ended - (begunBefore - spanning));
+  }
+  return most;
 }
 
 /** READ-3, LIMIT-6: no read is throttled, and neither are statistics. */
