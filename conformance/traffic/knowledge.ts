@@ -7,7 +7,7 @@ import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import type { Reply } from '../client.ts';
 import { type Ahead, unknown } from '../clock-offset.ts';
 import type { Caller, Exchange, Sender } from '../judges/exchange.ts';
-import { bodyOf } from '../kept-bodies.ts';
+import { parse } from '../kept-bodies.ts';
 import { exchangeOf, type Knowledge } from '../known.ts';
 import { codeOf, isNear, isObject, textOf } from '../verify.ts';
 
@@ -120,14 +120,15 @@ const nothing = { headers: {}, address: undefined, showsCredential: false, host:
 
 function replyOf(recorded: TrafficExchange): Reply {
   const { reply, sentAt, answeredAt, method, path, query, headers, body } = recorded;
-  const { digest, text, json } = bodyOf(Buffer.from(reply?.body ?? ''));
+  const text = reply?.body ?? '';
   const failure = reply === undefined ? { failure: 'none was recorded' } : {};
   return {
     status: reply?.status ?? 0,
     headers: reply?.headers ?? {},
-    digest,
+    // Recorded texts are whole, so they compare as well as their digests.
+    digest: text,
     text,
-    json,
+    json: parse(text),
     ...failure,
     interruptions: 0,
     sentAt,

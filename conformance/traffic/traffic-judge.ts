@@ -98,8 +98,11 @@ export class TrafficJudge {
     if (one.reply.status === 429) this.throttled++;
     this.#knownSince = Math.min(this.#knownSince, one.sentAt);
     this.#latest = Math.max(this.#latest, one.sentAt);
-    this.#options.observations?.note(one);
     const { host } = event;
+    this.#spend(host, one);
+    // A reply whose body was not recorded counts for limits alone.
+    if (event.reply !== undefined && event.reply.body === undefined) return;
+    this.#options.observations?.note(one);
     const readId = one.endpoint === 'read' ? one.id : undefined;
     const messageId = isSend(one) ? messageIdOf(one) : readId;
     if (one.endpoint === 'tasks')
@@ -115,7 +118,6 @@ export class TrafficJudge {
     const text = one.fields?.['message'];
     if (typeof text === 'string' && text.length > longMessage && this.#long.length < mostLong)
       this.#long.push(one);
-    this.#spend(host, one);
   }
 
   /** Judges what is still open. */

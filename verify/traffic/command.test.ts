@@ -136,6 +136,33 @@ test('a failure comes with the exchanges that prove it, in every report', async 
   expect(readFileSync(html, 'utf8')).toContain('POST /api/v1/sms/send/ → 202');
 });
 
+test('a reply whose body was not recorded proves nothing, but its request counts for limits', async () => {
+  const isBodiless = [0, 2, 3];
+  const bodiless = sound.map((one, at) =>
+    isBodiless.includes(at) && one.reply
+      ? { ...one, reply: { ...one.reply, body: undefined } }
+      : one,
+  );
+  for (const text of [asRecording(bodiless), asHar(bodiless)]) {
+    const { code, results } = await run('--traffic', fileOf('bodiless', text));
+    const verdicts = results().filter(({ verdict }) => verdict === 'passed');
+    expect([code, verdicts.map(({ subject }) => subject)]).toEqual([
+      0,
+      expect.arrayContaining(['RES-1']),
+    ]);
+  }
+  const flood = Array.from({ length: 300 }, (_, at) =>
+    exchange(at === 0 ? 0 : 325 + at / 100, send, 202, message()),
+  );
+  const counted = flood.map((one) => ({
+    ...one,
+    reply: one.reply && { ...one.reply, body: undefined },
+  }));
+  const all = fileOf('flood', asRecording(counted));
+  const { results } = await run('--traffic', all, '--traffic-complete', 'LIMIT-1');
+  expect(results()).toMatchObject([{ verdict: 'failed' }]);
+});
+
 test('several files are merged by their times, and arguments that name files are more of them', async () => {
   const later = fileOf('a.ndjson', asRecording(wrongReplay.slice(2)));
   const earlier = fileOf('b.ndjson', asRecording(wrongReplay.slice(0, 2)));

@@ -2,6 +2,9 @@
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
 import type { RecordedLine } from '../../src/traffic/recorded-line.ts';
 
+/** The bytes of a body that was not recorded. */
+const unrecorded = 300;
+
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** As `smstwin record` writes it. */
@@ -30,7 +33,11 @@ function lineOf({
       ...(body !== undefined && body !== '' && { body }),
     },
     ...(reply !== undefined && {
-      reply: { status: reply.status, headers: reply.headers, body: reply.body ?? '' },
+      reply: {
+        status: reply.status,
+        headers: reply.headers,
+        ...(reply.body === undefined ? { omitted: unrecorded } : { body: reply.body }),
+      },
     }),
   };
   return line;
@@ -58,9 +65,9 @@ export function asHar(
         status: reply?.status ?? 0,
         headers: pairs(reply?.headers ?? {}),
         content: {
-          size: reply?.body?.length ?? 0,
+          size: reply?.body?.length ?? unrecorded,
           mimeType: 'application/json',
-          text: reply?.body ?? '',
+          ...(reply?.body !== undefined && { text: reply.body }),
         },
       },
     }),

@@ -19,7 +19,7 @@ interface Mutation {
   readonly mayBeComplete: boolean;
 }
 
-/** Some of: both ends cut off, a third removed, overlapping lines shuffled, the clock skewed. */
+/** Some of: both ends cut off, a third or some bodies removed, overlapping lines shuffled, the clock skewed. */
 export function mutated(whole: readonly TrafficExchange[], random: Random): Mutation {
   let exchanges = [...whole];
   const names: string[] = [];
@@ -37,6 +37,12 @@ export function mutated(whole: readonly TrafficExchange[], random: Random): Muta
   }
   const isThinned = chosen('thinned');
   if (isThinned) exchanges = exchanges.filter(() => random() > 1 / 3);
+  if (chosen('bodiless'))
+    exchanges = exchanges.map((one) =>
+      one.reply === undefined || random() > 0.1
+        ? one
+        : { ...one, reply: { ...one.reply, body: undefined } },
+    );
   if (chosen('skewed')) {
     // Set once, somewhere in the midst, or wrong from the start.
     const from = random() < 0.3 ? 0 : Math.floor(random() * exchanges.length);
