@@ -30,8 +30,8 @@ export interface Place {
   readonly exhaustedFrom: string;
   now(): number;
   advance(ms: number): void;
-  /** The account's owner switches its main SIM off or on. */
-  switchSim?(active: boolean): void;
+  /** The account's owner changes its main SIM. */
+  changeSim?(change: { active: boolean } | { polling: 'simulated' | 'external' }): void;
   answer(
     asked: Asked,
   ): Pick<NonNullable<TrafficExchange['reply']>, 'status' | 'headers'> & { body: string };
@@ -62,9 +62,9 @@ export async function simulatedPlace(
     device: simulator.readyFile().accounts[0]?.sims[1]?.device_id ?? '',
     exhaustedFrom: '+12025550121',
     now: () => simulator.simulation.clock.now(),
-    switchSim: (active) => {
+    changeSim: (change) => {
       const [, sim] = simulator.readyFile().accounts[0]?.sims ?? [];
-      simulator.sims.patch(sim?.device_id ?? '', { active });
+      simulator.sims.patch(sim?.device_id ?? '', change);
     },
     advance: (ms) => void simulator.clock.advance(`${ms}ms`),
     answer: ({ method, path: target, headers, body }) => {
@@ -184,9 +184,9 @@ class Recorder {
     return this.ask('GET', `/api/v1/sms/${String(id)}/`, key);
   }
 
-  /** Some seconds into the next full minute, so that no flood lies across two. */
+  /** So far into the next full minute that no flood lies across two, whatever the clocks say. */
   toNextMinute(): void {
-    this.wait((60_000 - (this.place.now() % 60_000)) / 1000 + 10);
+    this.wait((60_000 - (this.place.now() % 60_000)) / 1000 + 15);
   }
 
   wait(seconds: number): void {
@@ -298,18 +298,19 @@ export function drive(place: Place, random: () => number): TrafficExchange[] {
     r.send(inAnHour),
     r.send({ ...inAnHour, request_id: 'held' }),
     r.send(inAnHour, key, sends[2]),
-    r.send({ send_at: new Date(place.now() + 30 * 3_600_000).toISOString() }),
     r.send({ send_at: `${new Date(place.now() + 3_600_000).toISOString().slice(0, 19)}+00:00` }),
     r.send({ send_at: `${new Date(place.now() + 3_600_000).toISOString().slice(0, 19)}Z` }),
     r.send({}),
   ].map(({ json }) => json['message_id']);
   r.send({ send_at: '2020-01-01T00:00:00.000Z' }, key, sends[2]);
+  place.changeSim?.({ polling: 'external' });
   for (let ten = 0; ten < 12; ten++) {
     r.wait(1);
     r.ask('GET', `/api/devices/${device}/tasks/`, key);
     r.wait(10);
     for (const message of held) r.read(message);
   }
+  place.changeSim?.({ polling: 'simulated' });
   r.wait(3_700);
   r.send({ ...inAnHour, request_id: 'held' });
   for (const message of held) r.read(message);
@@ -337,14 +338,15 @@ export function drive(place: Place, random: () => number): TrafficExchange[] {
     'ünïcödé',
   ])
     for (const _ of [1, 2]) r.send({ request_id: odd, message: `odd ${odd}` });
-  if (place.switchSim !== undefined) {
-    place.switchSim(false);
+  if (place.changeSim !== undefined) {
+    place.changeSim({ active: false });
     r.wait(10);
     r.send(replayed);
-    place.switchSim(true);
+    place.changeSim({ active: true });
     r.wait(10);
     r.send({});
   }
+  const heldLong = r.send({ send_at: new Date(place.now() + 30 * 3_600_000).toISOString() });
   r.wait(61);
   const refused = { request_id: id(), from: '+12025550199' };
   r.send(refused);
@@ -408,7 +410,7 @@ export function drive(place: Place, random: () => number): TrafficExchange[] {
   const old = { request_id: id(), message: 'yesterday' };
   const kept = r.send(old);
   r.wait(23 * 3600);
-  r.read(held[3]);
+  r.read(heldLong.json['message_id']);
   r.send(old);
   r.read(kept.json['message_id']);
   r.wait(3600 - 120);

@@ -38,6 +38,7 @@ test('mutilated traffic of a sound service fails no rule', () => {
 const shown = [
   ...['limit-119', 'retry-after-missing', 'request-id-cut', 'read-without-key'],
   ...['state-skips-sent', 'replay-of-latest', 'length-1599', 'right-spelling-invalid-key'],
+  'tasks-ignore-hold',
 ] as const;
 
 test.each(shown)('the traffic of a server with the defect %s fails its rule', async (name) => {
