@@ -6,7 +6,8 @@ import { createGunzip } from 'node:zlib';
 import { CommandError } from '../commands/command-error.ts';
 import { openPlain, reasonOf } from '../config/plain-file.ts';
 
-const pieceBytes = 1_048_576;
+/** Longer texts would wait for a full collection of garbage. */
+const pieceBytes = 65_536;
 /** The longest line, and the longest entry of a HAR file. */
 export const longestLine = 64 * 1_048_576;
 
