@@ -331,6 +331,15 @@ test('AUTH-6 a counter that weighs the minute before is seen though the case beg
   expect(missing?.message).toContain('a limiter that counts each minute for itself');
 });
 
+test('SEND-2 a number with a trunk zero may be refused, and may be accepted', () => {
+  for (const to of ['+4402079460958', '+62075550100'])
+    for (const status of [202, 400]) {
+      const refusal = { code: 'to', detail: 'to: Not a phone number in E.164 format.' };
+      const one = send(status, status === 400 ? refusal : body, { to });
+      expect(judge('SEND-2', [one]).broken, `${to} ${status}`).toBeUndefined();
+    }
+});
+
 test('LIMIT-6 counts the requests of the busiest minute, answered ones alone', () => {
   const every = (apartMs: number) =>
     Array.from({ length: 150 }, (_, i) => ({ sentAt: i * apartMs, answeredAt: i * apartMs + 100 }));

@@ -3,7 +3,7 @@
  * The document leaves much open (`numberCheck`, `characterUnit`, `sendAtZone`, …): a field is invalid
  * if no permitted answer accepts it, and open if answers differ.
  */
-import { isValidPhoneNumber } from 'libphonenumber-js/max';
+import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { unknown } from '../clock-offset.ts';
 import { instantOf } from '../model/reference-time.ts';
 import { isObject, textOf } from '../verify.ts';
@@ -86,12 +86,13 @@ function numberIs(value: unknown): Validity {
   return isPhone(value) ? 'valid' : 'open';
 }
 
-/** Parsing is slow, and numbers repeat. */
+/** Parsing is slow, and numbers repeat. With a trunk zero after its country, one is no E.164. */
 const phones = new Map<string, boolean>();
 const mostPhones = 10_000;
 
 function isPhone(number: string): boolean {
-  const isValid = phones.get(number) ?? isValidPhoneNumber(number);
+  const parsed = phones.has(number) ? undefined : parsePhoneNumberFromString(number);
+  const isValid = phones.get(number) ?? (parsed?.isValid() === true && parsed.number === number);
   if (phones.size >= mostPhones) phones.clear();
   phones.set(number, isValid);
   return isValid;
