@@ -58,16 +58,11 @@ const answerAs: Readonly<Record<string, string>> = { results: 'page', tasks: 'ta
 
 const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
   errorBody: (one) => {
+    const isSure = isMessageSend(one) && one.fields !== undefined && !hasRequestId(one);
+    if (!isSure || one.reply.status !== 400) return undefined;
     const { invalid, open } = validityOf(one, false);
     const [field] = invalid;
-    const isSure = isMessageSend(one) && one.fields !== undefined && !hasRequestId(one);
-    if (
-      !isSure ||
-      one.reply.status !== 400 ||
-      field === undefined ||
-      invalid.length + open.length !== 1
-    )
-      return undefined;
+    if (field === undefined || invalid.length + open.length !== 1) return undefined;
     return shapeOf(inferBody([{ reply: one.reply, values: { field } }]).template.body);
   },
   notFoundBody: (one) => {
@@ -116,6 +111,8 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
   tasksShape: listShape('tasks', 'tasks'),
 };
 
+const observers = Object.entries(rows);
+
 function onlyDetail(one: Exchange, answer: string): string | undefined {
   return Object.keys(bodyOf(one)).join() === 'detail' ? answer : undefined;
 }
@@ -134,7 +131,7 @@ export class Observations {
   readonly shapes = new Map<string, Shape>();
 
   note(one: Exchange): void {
-    for (const [name, observe] of Object.entries(rows)) this.#answer(name, observe(one));
+    for (const [name, observe] of observers) this.#answer(name, observe(one));
     this.#shape(one);
   }
 
