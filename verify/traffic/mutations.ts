@@ -1,7 +1,8 @@
 /**
- * `npx tsx verify/traffic/mutations.ts [count] [seed]`: judges the traffic of sound services, mutated
- * at random, and complains of every rule that fails. Sound services are the simulator under each
- * switched assumption, and the foreign server in each variation.
+ * `npx tsx verify/traffic/mutations.ts [count] [seed] [from] [to]`: judges the traffic of sound
+ * services, mutated at random, and complains of every rule that fails. Sound services are the
+ * simulator under each switched assumption, and the foreign server in each variation; `from` and `to`
+ * choose some by their place.
  */
 import { fileURLToPath } from 'node:url';
 import type { TrafficExchange } from '../../src/commands/recorded-traffic.ts';
@@ -95,16 +96,16 @@ export function accusations({ name, exchanges, joined }: Sound, random: Random):
   );
 }
 
-async function main(count: number, seed: number): Promise<number> {
-  const random = randomFrom(seed);
+async function main(count: number, seed: number, from: number, to: number): Promise<number> {
   const rows = [{}, ...singles()];
   const names = Object.keys(variations);
   const services = rows.length + names.length;
   const each = Math.ceil(count / services);
   let tried = 0;
   const wrong: string[] = [];
-  for (let at = 0; at < services; at++) {
+  for (let at = from; at < Math.min(to, services); at++) {
     const row = rows[at];
+    const random = randomFrom(seed + at);
     const sound =
       row === undefined
         ? soundForeigner(names[at - rows.length] ?? '', random)
@@ -116,12 +117,14 @@ async function main(count: number, seed: number): Promise<number> {
     wrong.push(...found);
   }
   process.stdout.write(
-    `${tried} mutations of ${services} sound services, seed ${seed}: ${wrong.length} accusations\n`,
+    `${tried} mutations, ${each} of each of ${services} sound services, seed ${seed}: ${wrong.length} accusations\n`,
   );
   return wrong.length === 0 ? 0 : 1;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [count = '1000', seed = String(randomSeed())] = process.argv.slice(2);
-  process.exitCode = await main(Number(count), Number(seed));
+  const [count = 1000, seed = randomSeed(), from = 0, to = Number.POSITIVE_INFINITY] = process.argv
+    .slice(2)
+    .map(Number);
+  process.exitCode = await main(count, seed, from, to);
 }
