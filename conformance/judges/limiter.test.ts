@@ -47,6 +47,12 @@ test.each<[string, Exchange[], string]>([
   expect(unexplained(bucket(exchanges))?.actual).toContain(actual);
 });
 
+test('LIMIT-4 one too many is said to be one too many, whatever is refused later', () => {
+  const flood = Array.from({ length: 121 }, (_, n) => at(15 + n / 20, 200));
+  const found = unexplained(bucket([...flood, at(21.1, 429), at(40, 429)], { limit: 120 }));
+  expect(found?.actual).toBe('121 passed within 6.0 s');
+});
+
 test('LIMIT-4 a burst from a full bucket with a continuous refill holds no more than the limit', () => {
   const burst = Array.from({ length: 121 }, (_, i) => at(10 + i / 500, 200));
   const plan = { limit: 120, knownSince: 0 };

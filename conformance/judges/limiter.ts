@@ -40,6 +40,8 @@ export interface Unexplained {
   readonly exchange: Exchange;
   readonly expected: string;
   readonly actual: string;
+  /** Requests that passed in the minute before. */
+  readonly passed: number;
   /** True if it was refused: another client may have spent the token. */
   readonly isTooFew: boolean;
 }
@@ -64,9 +66,16 @@ export function unexplained(bucket: Bucket, othersSpend = false): Unexplained | 
   for (const hypothesis of hypotheses) {
     const found = contradiction(hypothesis, bucket, othersSpend);
     if (found === undefined) return undefined;
-    if (best === undefined || found.exchange.sentAt > best.exchange.sentAt) best = found;
+    if (best === undefined || isClearer(found, best, bucket.limit)) best = found;
   }
   return best;
+}
+
+/** A refusal after as many as the limit allows looks right, whatever refills the bucket. */
+function isClearer(found: Unexplained, best: Unexplained, limit: number): boolean {
+  const looksRight = ({ isTooFew, passed }: Unexplained) => isTooFew && passed >= limit;
+  if (looksRight(found) !== looksRight(best)) return looksRight(best);
+  return found.exchange.sentAt > best.exchange.sentAt;
 }
 
 export function isRefused({ reply }: Exchange): boolean {
@@ -116,6 +125,7 @@ function tooFew(exchange: Exchange, { exchanges, limit, name }: Bucket): Unexpla
   ).length;
   return {
     exchange,
+    passed,
     isTooFew: true,
     expected: `no 429 for ${name} before ${limit} requests in a minute`,
     actual: `429 after ${passed} that passed in the last minute`,
@@ -215,6 +225,7 @@ type Excess = (bucket: Bucket, granted: readonly Exchange[]) => Unexplained | un
 function excessOf({ limit, name }: Bucket, exchange: Exchange, passed: number, ms: number) {
   return {
     exchange,
+    passed,
     isTooFew: false,
     expected: `429 for ${name} after ${limit} requests in a minute`,
     actual: `${passed} passed within ${(ms / 1000).toFixed(1)} s`,
