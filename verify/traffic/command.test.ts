@@ -208,16 +208,30 @@ test('lines that cannot be read are counted, and a file of another kind is refus
   for (const { error: line } of ends) expect(line.trimEnd().split('\n')).toHaveLength(1);
 });
 
-test('--discover writes the answers that the traffic shows', async () => {
+test('--discover writes the answers that the traffic shows, and no templates', async () => {
   const found = join(folder, 'found.json');
   const unknown = exchange(60, { path: `/api/v1/sms/${ids[1]}/` }, 404, '{"detail":"Not found."}');
   const extra = { ...send, body: send.body.replace('{', '{"priority":1,') };
-  const traffic = [...sound, unknown, exchange(70, extra, 200, message())];
+  const { body } = send;
+  const invalid = {
+    ...send,
+    body: body.replace('"+12125550150"', '"x"').replace(/,"request_id.*/, '}'),
+  };
+  const worded = exchange(80, invalid, 400, '{"problems":[{"at":"/to","text":"no number"}]}');
+  const traffic = [...sound, unknown, exchange(70, extra, 200, message()), worded];
   await run('--traffic', fileOf('week.ndjson', asRecording(traffic)), '--discover', found);
   expect(JSON.parse(readFileSync(found, 'utf8'))).toEqual({
     notFoundBody: 'detail_only',
     replayDifferentBody: 'return_original',
   });
+  const usual = exchange(80, invalid, 400, '{"code":"to","detail":"no number"}');
+  await run(
+    '--traffic',
+    fileOf('usual.ndjson', asRecording([...sound, usual])),
+    '--discover',
+    found,
+  );
+  expect(JSON.parse(readFileSync(found, 'utf8'))).toEqual({ errorBody: 'code_detail' });
 });
 
 test('--drift prints what changed since an older recording, and ends with 1', async () => {
