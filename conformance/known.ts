@@ -154,9 +154,9 @@ export class Known implements Knowledge {
 const readPath = /^\/api\/v1\/sms\/(?!send\/|received\/)([^/]+)\/$/;
 const tasksPath = /^\/api\/devices\/([^/]+)\/tasks\/$/;
 
-function unlimitedEndpointOf(path: string): 'read' | 'stats' | undefined {
+export function documentedEndpointOf(path: string): Exchange['endpoint'] {
   if (readPath.test(path)) return 'read';
-  return path === '/api/v1/account/stats/' ? 'stats' : undefined;
+  return path === '/api/v1/account/stats/' ? 'stats' : endpointOf(path);
 }
 
 /** A request and its reply, with what is known of its caller and its sender number. */
@@ -164,7 +164,7 @@ export function exchangeOf(request: RequestOptions, reply: Reply, known: Knowled
   const { method, headers = {}, body } = request;
   const [path = '', query = ''] = request.path.split('?', 2);
   const id = readPath.exec(path)?.[1] ?? tasksPath.exec(path)?.[1];
-  const endpoint = endpointOf(path) ?? unlimitedEndpointOf(path);
+  const endpoint = documentedEndpointOf(path);
   const fields = method === 'POST' ? objectIn(body) : undefined;
   const caller = known.callerOf(request, reply);
   const number = fields?.['from'] ?? fields?.['from_number'];

@@ -3,8 +3,6 @@
  * a gap: what is sent, and which answer the statuses of the replies mean.
  */
 import type { Seen } from '../case.ts';
-import { shapeOf } from '../discovered-templates.ts';
-import { inferBody } from '../infer-template.ts';
 import {
   type Asker,
   answerOf,
@@ -13,6 +11,7 @@ import {
   type Probe,
   type ProbeReply,
 } from '../probe.ts';
+import * as single from '../single-replies.ts';
 import { paths } from '../trial.ts';
 import * as verify from '../verify.ts';
 
@@ -74,21 +73,15 @@ export const replyObservations = [
   ),
   observe('errorBody/of-a-400', 1, 'an invalid send_at', function* (by) {
     const reply = yield by.send({ send_at: 'x' });
-    const { template } = inferBody([{ reply, values: { field: 'send_at' } }]);
-    const shape = reply.status === 400 ? shapeOf(template.body) : undefined;
-    return shape === undefined ? otherShape(reply) : { answer: shape };
+    return answered(single.errorBodyOf(reply, 'send_at'), reply);
   }),
   observe('notFoundBody/of-an-unknown-id', 0, 'a read of an unknown id', function* (by) {
     const reply = yield by.get(paths.read(unknownId));
-    if (reply.status !== 404) return otherShape(reply);
-    if (verify.codeOf(reply) !== undefined) return { answer: 'code_detail' };
-    const isDetail = verify.isObject(reply.json) && typeof reply.json['detail'] === 'string';
-    return isDetail ? { answer: 'detail_only' } : otherShape(reply);
+    return answered(single.notFoundBodyOf(reply), reply);
   }),
   observe('malformedJson/half-an-object', 1, 'a body that is not JSON', function* (by) {
     const reply = yield by.post('{');
-    if (reply.status !== 400) return otherShape(reply);
-    return { answer: verify.codeOf(reply) === undefined ? 'detail_400' : 'code_400' };
+    return answered(single.malformedJsonOf(reply), reply);
   }),
   observe('emptyBody/nothing', 1, 'a send without a body', function* (by) {
     const reply = yield by.post('');
@@ -101,23 +94,16 @@ export const replyObservations = [
     'contentType/plain-text',
     1,
     'a valid message declared as plain text',
-    byStatuses((by) => [by.post(by.send().body ?? '', paths.send, 'text/plain')], {
-      415: 'reject_415',
-      202: 'ignore',
-    }),
+    byStatuses(
+      (by) => [by.post(by.send().body ?? '', paths.send, 'text/plain')],
+      single.contentType,
+    ),
   ),
   observe(
     'trailingSlash/without-it',
     0,
     'a request for the statistics without the last slash',
-    byStatuses((by) => [by.get(paths.stats.replace(/\/$/, ''))], {
-      200: 'served',
-      404: 'not_found',
-      301: 'redirect',
-      302: 'redirect',
-      307: 'redirect',
-      308: 'redirect',
-    }),
+    byStatuses((by) => [by.get(paths.stats.replace(/\/$/, ''))], single.trailingSlash),
   ),
   observe(
     'pathCase/capitals',
@@ -138,18 +124,13 @@ export const replyObservations = [
     'methodNotAllowed/delete-stats',
     0,
     'DELETE on the statistics',
-    byStatuses((by) => [by.get(paths.stats, 'DELETE')], { 405: '405', 404: '404' }),
+    byStatuses((by) => [by.get(paths.stats, 'DELETE')], single.methodNotAllowed),
   ),
   observe(
     'headMethod/of-the-statistics',
     0,
     'HEAD of the statistics',
-    byStatuses((by) => [by.get(paths.stats, 'HEAD')], {
-      200: 'as_get',
-      405: 'refused',
-      404: 'refused',
-      501: 'refused',
-    }),
+    byStatuses((by) => [by.get(paths.stats, 'HEAD')], single.headMethod),
   ),
   observe(
     'keyCheck/without-a-key',
@@ -326,14 +307,15 @@ export const replyObservations = [
   ),
 ];
 
-/** A list, or an object with exactly these members. */
 function listed(path: (by: Asker) => string, names: string, whole: string): Probe {
   return function* (by) {
-    const { status, json } = yield by.get(path(by));
-    if (status === 200 && Array.isArray(json)) return { answer: 'array' };
-    const seen = `${status} ${Object.keys(Object(json)).toSorted().join()}`;
-    return answerOf(seen, { [`200 ${names}`]: whole });
+    const reply = yield by.get(path(by));
+    return answered(single.listShapeOf(reply, names, whole), reply);
   };
+}
+
+function answered(answer: string | undefined, reply: ProbeReply): Seen {
+  return answer === undefined ? otherShape(reply) : { answer };
 }
 
 function otherShape({ status, text }: ProbeReply): Seen {

@@ -4,11 +4,11 @@
  */
 import { type AssumptionName, answersOf } from '../../src/ledger/assumptions.ts';
 import type { Discovered } from '../discover.ts';
-import { shapeOf } from '../discovered-templates.ts';
-import { inferBody } from '../infer-template.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from '../judges/exchange.ts';
 import { holdOf, validityOf } from '../judges/validity.ts';
-import { codeOf, fieldsNamed, isObject } from '../verify.ts';
+import { documentedEndpointOf } from '../known.ts';
+import * as single from '../single-replies.ts';
+import { fieldsNamed, isObject } from '../verify.ts';
 import { hasRequestId } from './shown.ts';
 
 type Observe = (one: Exchange) => string | undefined;
@@ -36,7 +36,9 @@ function isAbout(field: string, fits: (value: unknown) => boolean) {
 const documented = ['to', 'from', 'from_number', 'message', 'request_id', 'send_at'];
 const isDeclaredJson = ({ headers }: Exchange) =>
   /^application\/json\b/i.test(headers['content-type'] ?? '');
-const hasNoSlash = ({ path, endpoint }: Exchange) => endpoint !== undefined && !path.endsWith('/');
+/** Not of a path with an id, which may be unknown. */
+const hasNoSlash = ({ path, id }: Exchange) =>
+  id === undefined && ![undefined, 'read', 'tasks'].includes(documentedEndpointOf(`${path}/`));
 const getEndpoints = ['received', 'tasks', 'read', 'stats'];
 
 function isWrongMethod({ method, endpoint, path }: Exchange): boolean {
@@ -47,15 +49,6 @@ function isWrongMethod({ method, endpoint, path }: Exchange): boolean {
   );
 }
 
-const listShape =
-  (endpoint: string, page: string): Observe =>
-  (one) => {
-    if (one.endpoint !== endpoint || one.reply.status !== 200) return undefined;
-    if (Array.isArray(one.reply.json)) return 'array';
-    return page in bodyOf(one) ? answerAs[page] : undefined;
-  };
-const answerAs: Readonly<Record<string, string>> = { results: 'page', tasks: 'tasks' };
-
 const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
   errorBody: (one) => {
     const isSure = isMessageSend(one) && one.fields !== undefined && !hasRequestId(one);
@@ -63,28 +56,23 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
     const { invalid, open } = validityOf(one, false);
     const [field] = invalid;
     if (field === undefined || invalid.length + open.length !== 1) return undefined;
-    return shapeOf(inferBody([{ reply: one.reply, values: { field } }]).template.body);
+    return single.errorBodyOf(one.reply, field);
   },
-  notFoundBody: (one) => {
-    if (!isRead(one) || one.reply.status !== 404 || !isObject(one.reply.json)) return undefined;
-    return codeOf(one.reply) === 'not_found' ? 'code_detail' : onlyDetail(one, 'detail_only');
-  },
-  malformedJson: (one) => {
-    const isMalformed = isMessageSend(one) && one.fields === undefined && isDeclaredJson(one);
-    if (!isMalformed || one.body === undefined || one.reply.status !== 400) return undefined;
-    return codeOf(one.reply) === undefined ? onlyDetail(one, 'detail_400') : 'code_400';
-  },
+  notFoundBody: ({ method, endpoint, reply }) =>
+    method === 'GET' && endpoint === 'read' ? single.notFoundBodyOf(reply) : undefined,
+  // No body at all may be read as one without fields (`emptyBody`).
+  malformedJson: (one) =>
+    isMessageSend(one) && one.fields === undefined && isDeclaredJson(one) && one.body
+      ? single.malformedJsonOf(one.reply)
+      : undefined,
   contentType: byStatus(
-    { 415: 'reject_415', 202: 'ignore' },
+    single.contentType,
     (one) => isMessageSend(one) && one.fields !== undefined && !isDeclaredJson(one),
   ),
-  trailingSlash: byStatus(
-    { 404: 'not_found', 301: 'redirect', 200: 'served', 202: 'served' },
-    hasNoSlash,
-  ),
-  methodNotAllowed: byStatus({ 405: '405', 404: '404' }, isWrongMethod),
+  trailingSlash: byStatus(single.trailingSlash, hasNoSlash),
+  methodNotAllowed: byStatus(single.methodNotAllowed, isWrongMethod),
   headMethod: byStatus(
-    { 200: 'as_get', 405: 'refused' },
+    single.headMethod,
     ({ method, endpoint, path }) => method === 'HEAD' && endpoint === 'stats' && path.endsWith('/'),
   ),
   unknownFields: (one) => {
@@ -107,15 +95,15 @@ const rows: Readonly<Partial<Record<AssumptionName, Observe>>> = {
     { 202: 'accept', 400: 'reject' },
     isAbout('message', (value) => typeof value === 'string' && value.trim() === ''),
   ),
-  receivedShape: listShape('received', 'results'),
-  tasksShape: listShape('tasks', 'tasks'),
+  receivedShape: ({ endpoint, reply }) =>
+    endpoint === 'received'
+      ? single.listShapeOf(reply, 'count,next,previous,results', 'page')
+      : undefined,
+  tasksShape: ({ endpoint, reply }) =>
+    endpoint === 'tasks' ? single.listShapeOf(reply, 'tasks', 'tasks') : undefined,
 };
 
 const observers = Object.entries(rows);
-
-function onlyDetail(one: Exchange, answer: string): string | undefined {
-  return Object.keys(bodyOf(one)).join() === 'detail' ? answer : undefined;
-}
 
 /** The members of replies to one endpoint with one status. */
 interface Shape {

@@ -225,13 +225,12 @@ test('--discover writes the answers that the traffic shows, and no templates', a
     replayDifferentBody: 'return_original',
   });
   const usual = exchange(80, invalid, 400, '{"code":"to","detail":"no number"}');
-  await run(
-    '--traffic',
-    fileOf('usual.ndjson', asRecording([...sound, usual])),
-    '--discover',
-    found,
-  );
-  expect(JSON.parse(readFileSync(found, 'utf8'))).toEqual({ errorBody: 'code_detail' });
+  const none = exchange(90, { ...send, body: '' }, 400, '{"code":"to","detail":"no number"}');
+  const moved = exchange(95, { path: '/api/v1/account/stats' }, 308, '');
+  const more = asRecording([...sound, usual, none, moved]);
+  await run('--traffic', fileOf('more.ndjson', more), '--discover', found);
+  const answers = { errorBody: 'code_detail', trailingSlash: 'redirect' };
+  expect(JSON.parse(readFileSync(found, 'utf8'))).toEqual(answers);
 });
 
 test('--drift prints what changed since an older recording, and ends with 1', async () => {

@@ -1,0 +1,50 @@
+/**
+ * What one reply says where the document is silent, whoever sent the request: the harness to find
+ * out, or a client in recorded traffic. Undefined for a reply that no answer gives.
+ */
+import { shapeOf } from './discovered-templates.ts';
+import { inferBody } from './infer-template.ts';
+import type { ProbeReply } from './probe.ts';
+import { codeOf, isObject } from './verify.ts';
+
+/** Answers by the status of the reply. */
+export const contentType = { 415: 'reject_415', 202: 'ignore' } as const;
+export const trailingSlash = {
+  ...{ 200: 'served', 202: 'served', 404: 'not_found' },
+  ...{ 301: 'redirect', 302: 'redirect', 307: 'redirect', 308: 'redirect' },
+} as const;
+export const methodNotAllowed = { 405: '405', 404: '404' } as const;
+export const headMethod = {
+  200: 'as_get',
+  405: 'refused',
+  404: 'refused',
+  501: 'refused',
+} as const;
+
+/** Of a 400 whose one failing field is known. */
+export function errorBodyOf(reply: ProbeReply, field: string): string | undefined {
+  if (reply.status !== 400) return undefined;
+  return shapeOf(inferBody([{ reply, values: { field } }]).template.body);
+}
+
+export function notFoundBodyOf({ status, json }: ProbeReply): string | undefined {
+  if (status !== 404) return undefined;
+  if (codeOf({ json }) !== undefined) return 'code_detail';
+  return isObject(json) && typeof json['detail'] === 'string' ? 'detail_only' : undefined;
+}
+
+export function malformedJsonOf({ status, json }: ProbeReply): string | undefined {
+  if (status !== 400) return undefined;
+  return codeOf({ json }) === undefined ? 'detail_400' : 'code_400';
+}
+
+/** A list, or an object with exactly these members. */
+export function listShapeOf(
+  { status, json }: ProbeReply,
+  names: string,
+  whole: string,
+): string | undefined {
+  if (status !== 200) return undefined;
+  if (Array.isArray(json)) return 'array';
+  return Object.keys(Object(json)).toSorted().join() === names ? whole : undefined;
+}
