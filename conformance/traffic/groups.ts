@@ -5,7 +5,7 @@
  */
 import type { Exchange } from '../judges/exchange.ts';
 
-export const mostHeldExchanges = 40_000;
+export const mostHeldExchanges = 20_000;
 const mostOfOne = 400;
 const keptFirst = 50;
 const dayMs = 86_400_000;
