@@ -100,6 +100,8 @@ class Flood {
   readonly #caller = new Caller();
   readonly #chance: Rng;
   readonly #bodies = new Map<string, { readonly target: Target; readonly body: string }>();
+  /** Sends whose reply was lost, and whose repetitions were throttled until the end. */
+  readonly #unseen: { readonly target: Target; readonly id: string }[] = [];
   readonly #complaints: string[] = [];
   #throttled = 0;
   #cutOff = 0;
@@ -162,12 +164,18 @@ class Flood {
 
   async #sendOn(target: Target, name: string): Promise<void> {
     for (let n = 0; !this.#isOver; n++) {
+      let isUnseen = false;
       for (;;) {
         const answer = await this.#send(target, `${name}-${n}`);
-        if (answer === undefined) this.#cutOff++;
-        else if (answer.status === 429) {
+        if (answer === undefined) {
+          isUnseen = true;
+          this.#cutOff++;
+        } else if (answer.status === 429) {
           this.#throttled++;
-          if (this.#isOver) return;
+          if (this.#isOver) {
+            if (isUnseen) this.#unseen.push({ target, id: `${name}-${n}` });
+            return;
+          }
           await sleep(throttledPauseMs);
         } else {
           const isAccepted = answer.status === 202 || answer.status === 200;
@@ -220,6 +228,12 @@ class Flood {
   async #audit(targets: readonly Target[]): Promise<void> {
     for (const target of targets) {
       await this.#control('PATCH', `${target.controlPath}/control/limits`, { send: null });
+      let late = 0;
+      for (const { id } of this.#unseen.filter((one) => one.target === target)) {
+        const answer = await this.#send(target, id);
+        if (answer?.status === 200) this.#bodies.set(id, { target, body: answer.body });
+        else late++;
+      }
       const own = [...this.#bodies].filter(([, each]) => each.target === target);
       const times: number[] = [];
       for (const [id, { body }] of own) {
@@ -236,7 +250,8 @@ class Flood {
       const path = `${target.controlPath}/control/accounts/${target.accountId}`;
       const { messages } = await this.#control<{ messages: Record<string, number> }>('GET', path);
       const held = Object.values(messages).reduce((sum, count) => sum + count, 0);
-      if (held !== own.length) this.#complaints.push(`${held} messages for ${own.length} sends`);
+      const sent = own.length + late;
+      if (held !== sent) this.#complaints.push(`${held} messages for ${sent} sends`);
       times.sort((one, other) => one - other);
       for (const [at, time] of times.entries()) {
         const before = times[at - limit];
