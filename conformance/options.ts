@@ -2,7 +2,7 @@
  * The flags of `smstwin conform`.
  */
 
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import type { Command } from 'commander';
 import { UsageError } from '../src/commands/command-error.ts';
 import {
@@ -307,12 +307,46 @@ function trafficOf(
   if (baseUrl !== undefined)
     throw new UsageError('--traffic judges recordings and sends nothing: leave out the base_url');
   const files = [...named, ...patterns.filter((one) => existsSync(one))];
+  refuseOverwriting(given, drift === undefined ? files : [...files, drift], command, argv);
+  const joined = sameAccount.map((keys) => keys.split(',').map((key) => key.trim()));
+  const misnamed = joined.flat().find((key) => !keyName.test(key));
+  if (misnamed !== undefined)
+    throw new UsageError(
+      `--same-account ${misnamed}: expected the name of a key in the file, such as key:0123456789ab`,
+    );
   return {
     files,
     isComplete: given['trafficComplete'] === true,
-    joined: sameAccount.map((keys) => keys.split(',').map((key) => key.trim())),
+    joined,
     ...(drift !== undefined && { drift }),
   };
+}
+
+/** A digest in a recording or a HAR file; the id of a key in a journal. */
+const keyName = /^(?:(?:key|sha256):[0-9a-f]{12,64}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+
+/** A report would replace what it reports on. */
+function refuseOverwriting(
+  given: Record<string, unknown>,
+  inputs: readonly string[],
+  command: Command,
+  argv: readonly string[],
+): void {
+  const idOf = (file: string) => {
+    const found = statSync(file, { throwIfNoEntry: false, bigint: true });
+    return found && `${found.dev} ${found.ino}`;
+  };
+  const read = new Set(inputs.map(idOf));
+  const outputs = [
+    ...['discover', 'writeExpected'].map((name) => [name, given[name]]),
+    ...(given['report'] as readonly Report[]).map(({ file }) => ['report', file]),
+  ] as [string, string | undefined][];
+  for (const [name, file] of outputs) {
+    const id = file === undefined ? undefined : idOf(file);
+    if (id === undefined || !read.has(id)) continue;
+    const flag = givenAs(command, name, argv);
+    throw new UsageError(`${flag} ${file}: it is read by this run; name another file`);
+  }
 }
 
 function pick(given: Record<string, unknown>, ...names: string[]): Partial<ConformOptions> {
