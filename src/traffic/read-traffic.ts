@@ -11,6 +11,7 @@ import { openPlain } from '../config/plain-file.ts';
 import { entryIn, type RequestEntry } from '../recording/journal-entry.ts';
 import { valueIn } from '../recording/request-line.ts';
 import { pathOf } from '../referee/har-feed.ts';
+import { Copies } from './copies.ts';
 import { exchangesOfHarFile } from './har-file.ts';
 import { linesOf, piecesOf } from './open-text.ts';
 import { lineOpening, type RecordedBody, type RecordedLine, readLine } from './recorded-line.ts';
@@ -20,8 +21,9 @@ export async function* readTraffic(
   onNotice: (line: string) => void,
 ): AsyncGenerator<TrafficEvent> {
   const heads: { readonly events: AsyncIterator<TrafficEvent>; event: TrafficEvent }[] = [];
+  const copies = new Copies();
   for (const file of files) {
-    const events = eventsOf(file, onNotice);
+    const events = copies.without(eventsOf(file, onNotice));
     const first = await events.next();
     if (!first.done) heads.push({ events, event: first.value });
   }
@@ -36,6 +38,7 @@ export async function* readTraffic(
     if (next.done) heads.splice(heads.indexOf(head), 1);
     else head.event = next.value;
   }
+  if (copies.found > 0) onNotice(`${many(copies.found, 'exchange')} were read twice; counted once`);
 }
 
 /** True for a file that `smstwin record` wrote, and no archive of it. */
