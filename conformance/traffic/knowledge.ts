@@ -18,6 +18,8 @@ const mostKeys = 100_000;
 
 export class TrafficKnowledge implements Knowledge {
   readonly #accounts = new Map<string, string>();
+  /** Joined keys that no exchange has had yet. */
+  readonly unseen = new Set<string>();
   /** Whether the service took the key when it last said so. */
   readonly #isTaken = new Map<string, boolean>();
   #recorded: TrafficExchange | undefined;
@@ -26,7 +28,10 @@ export class TrafficKnowledge implements Knowledge {
   /** `joined`: lists of keys, each of one account. */
   constructor(joined: readonly (readonly string[])[]) {
     for (const keys of joined)
-      for (const key of keys) this.#accounts.set(key, `account of ${keys[0]}`);
+      for (const key of keys) {
+        this.#accounts.set(key, `account of ${keys[0]}`);
+        this.unseen.add(key);
+      }
   }
 
   /** Every offset that a new message has shown, and what clocks of a cluster may differ. */
@@ -70,6 +75,7 @@ export class TrafficKnowledge implements Knowledge {
       return { isNew: false, key: 'valid', account: `nameless ${++this.#nameless}` };
     const key = keyIn(headers['authorization']);
     if (key === undefined) return { ...unknown, key: 'missing' };
+    this.unseen.delete(key);
     const name = `${host}${key}`;
     if (status === 401) {
       this.#note(name, false);

@@ -75,6 +75,9 @@ export async function conformTraffic(
     );
   if (ids.length === 0) throw new CommandError(4, `no rule matches ${options.patterns.join(' ')}`);
   const { judge, ...now } = await judged(traffic.files, traffic, ids, io);
+  const [unseenKey] = judge.unseenKeys;
+  if (unseenKey !== undefined)
+    throw new CommandError(2, `--same-account ${unseenKey}: no exchange has this key`);
   const { results, observations } = now;
   const known = rules.map(({ id }) => ({ id: `${id}/traffic`, subject: id }));
   const weighed = weigh(options.expected, results, known);

@@ -3,7 +3,7 @@
  * and the judges of the harness look at each group as at a case of its own. What came before the
  * recording is unknown, and lines may be missing unless the files are said to hold all.
  */
-import type { TrafficEvent } from '../../src/commands/recorded-traffic.ts';
+import { lacksBody, type TrafficEvent } from '../../src/commands/recorded-traffic.ts';
 import { type RuleId, rules } from '../../src/ledger/rules.ts';
 import { minuteMs } from '../buckets.ts';
 import { judges } from '../judges/all.ts';
@@ -85,6 +85,11 @@ export class TrafficJudge {
     this.#requestIds = new Groups((group) => this.#judge('request_id', group));
   }
 
+  /** Keys that were said to be of one account, and are not in the traffic. */
+  get unseenKeys(): ReadonlySet<string> {
+    return this.#knowledge.unseen;
+  }
+
   take(event: TrafficEvent): void {
     if (event === 'cut') {
       this.end();
@@ -100,8 +105,8 @@ export class TrafficJudge {
     this.#latest = Math.max(this.#latest, one.sentAt);
     const { host } = event;
     this.#spend(host, one);
-    // A reply whose body was not recorded counts for limits alone.
-    if (event.reply !== undefined && event.reply.body === undefined) return;
+    // A body that was not recorded is unknown: the exchange counts for limits alone.
+    if (lacksBody(event)) return;
     this.#options.observations?.note(one);
     const readId = one.endpoint === 'read' ? one.id : undefined;
     const messageId = isSend(one) ? messageIdOf(one) : readId;

@@ -36,6 +36,18 @@ export interface TrafficReply {
   readonly body: string | undefined;
 }
 
+/** True if a body was there and was not recorded. A GET has no body that counts. */
+export function lacksBody({
+  method,
+  body,
+  reply,
+}: Pick<TrafficExchange, 'method' | 'body'> & {
+  readonly reply: Pick<TrafficReply, 'body'> | undefined;
+}): boolean {
+  const isSent = method !== 'GET' && method !== 'HEAD';
+  return (isSent && body === undefined) || (reply !== undefined && reply.body === undefined);
+}
+
 /** `cut`: something else than requests changed the service, so what came before is unknown. */
 export type TrafficEvent = TrafficExchange | 'cut';
 

@@ -33,6 +33,8 @@ export interface Exchange {
   readonly status: number;
   /** True if a fault chose the status, whatever the request was. Unknown in a HAR file. */
   readonly isForced?: boolean;
+  /** True if a body was there and was not recorded. */
+  readonly lacksBody?: boolean;
   /** The wait that a 429 or a 503 asks for, in milliseconds of the service's clock. */
   readonly retryAfterMs: number | undefined;
   /** Its header `Retry-After`: seconds, or an HTTP date. */

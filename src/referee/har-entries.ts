@@ -17,6 +17,8 @@ export interface EntryTexts {
   responseHeaders?: string | undefined;
   received?: string | undefined;
   receivedEncoding?: string | undefined;
+  sentSize?: string | undefined;
+  receivedSize?: string | undefined;
   /** As Chrome writes it where the reply broke off. */
   error?: string | undefined;
 }
@@ -33,6 +35,7 @@ const members: Members = [
       { name: 'method', as: 'method' },
       { name: 'url', as: 'url' },
       { name: 'headers', as: 'requestHeaders' },
+      { name: 'bodySize', as: 'sentSize' },
       {
         name: 'postData',
         as: [
@@ -52,6 +55,7 @@ const members: Members = [
         name: 'content',
         as: [
           { name: 'text', as: 'received' },
+          { name: 'size', as: 'receivedSize' },
           { name: 'encoding', as: 'receivedEncoding' },
         ],
       },

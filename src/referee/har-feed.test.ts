@@ -188,3 +188,11 @@ test.each(['', ',', '{}', ']', '}'])(
     else expect(read).toThrow('run.har: not JSON; expected a HAR 1.2 file');
   },
 );
+
+test('a body that was not saved is unknown: the client is not blamed for what it may have said', () => {
+  const bare = { request: { postData: undefined, bodySize: 70 } };
+  const first = { at: '2026-01-01T00:00:00Z', ...bare };
+  expect(brokenBy(first, { ...first, at: '2026-01-01T00:01:00Z' })).toEqual([]);
+  const unread = { status: 503, headers: [], content: { size: 41 } };
+  expect(brokenBy({ at: '2026-01-01T00:00:00Z', response: unread })).toEqual([]);
+});

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { CommandError } from '../commands/command-error.ts';
-import type { TrafficExchange } from '../commands/recorded-traffic.ts';
+import { lacksBody, type TrafficExchange } from '../commands/recorded-traffic.ts';
 import { matchRoute } from '../http/service/routes.ts';
 import type { Exchange } from './exchange.ts';
 import { type EntryTexts, readEntries } from './har-entries.ts';
@@ -65,6 +65,7 @@ export function exchangesOfTraffic(traffic: readonly TrafficExchange[]): Exchang
     atMs: one.sentAt,
     durationMs: one.answeredAt - one.sentAt,
     sent: one.body ?? '',
+    lacksBody: lacksBody(one),
     status: one.reply?.status ?? 0,
     retryAfter: asksForWait(one.reply?.status ?? 0) ? one.reply?.headers['retry-after'] : undefined,
     replyText: one.reply?.body ?? '',
@@ -145,6 +146,7 @@ interface Located {
   readonly replyText: string;
   readonly isBroken: boolean;
   readonly isForced?: boolean;
+  readonly lacksBody: boolean;
 }
 
 interface Address extends Pick<URL, 'host' | 'pathname' | 'search'> {
@@ -185,6 +187,12 @@ function locate(entry: EntryTexts, { addresses, keys }: Read): Located | undefin
     status,
     retryAfter: asksForWait(status) ? headerOf(valueIn(responseHeaders), 'retry-after') : undefined,
     replyText,
+    lacksBody: lacksBody({
+      method,
+      body: recordedText({ text: sent }, Number(entry.sentSize)),
+      reply:
+        status > 0 ? { body: recordedText({ text: replyText }, entry.receivedSize) } : undefined,
+    }),
     // Recorders write status 0 where no whole reply came.
     isBroken: status <= 0 || Boolean(valueIn(entry.error)),
   };
@@ -237,6 +245,7 @@ function exchangeOf(located: Located, number: number, keys: ReadonlyMap<string, 
     body: objectIn(text),
     status,
     ...(located.isForced !== undefined && { isForced: located.isForced }),
+    ...(located.lacksBody && { lacksBody: true }),
     retryAfterMs: waitMs(retryAfter, 1, atMs),
     retryAfter,
     reply,
@@ -245,7 +254,16 @@ function exchangeOf(located: Located, number: number, keys: ReadonlyMap<string, 
   };
 }
 
-export function textOf(content: z.output<typeof textSchema>): string {
+/** Undefined if there was a body and it was not saved; its size is then positive, or -1: unknown. */
+export function recordedText(
+  content: z.output<typeof textSchema>,
+  size: unknown,
+): string | undefined {
+  const text = textOf(content);
+  return text === '' && (Number(size) > 0 || Number(size) === -1) ? undefined : text;
+}
+
+function textOf(content: z.output<typeof textSchema>): string {
   const { text = '', encoding } = content ?? {};
   return encoding === 'base64' ? Buffer.from(text, 'base64').toString('utf8') : text;
 }

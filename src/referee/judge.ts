@@ -3,6 +3,7 @@
  * so their verdicts are equal.
  */
 
+import { many } from '../commands/table.ts';
 import { type ClientRuleId, clientRules, type Level } from '../ledger/rules.ts';
 import { atOnce } from '../sim/at-once.ts';
 import { retryAfter } from './client-1-retry-after.ts';
@@ -78,11 +79,14 @@ export function* judging(
   options: JudgeOptions,
 ): Generator<undefined, RefereeReport> {
   const { graceMs = defaultGraceMs, accounts, reports, lack, endsUndelivered } = options;
-  const isCutAtStart = options.isCutAtStart === true;
-  const isPartial = options.isPartial === true || isCutAtStart || lack !== undefined;
-  const isJudged = (one: Exchange) =>
+  const isMeant = (one: Exchange) =>
     accounts === undefined || accounts.some((account) => isOfAccount(one, account));
-  const own = exchanges.filter(isJudged).map((one) => (isPartial ? leftOpen(one) : one));
+  const meant = exchanges.filter(isMeant);
+  const bare = meant.filter(({ lacksBody }) => lacksBody).length;
+  const start = meant.findLastIndex(isUnclear) + 1;
+  const isCutAtStart = options.isCutAtStart === true || start > 0;
+  const isPartial = options.isPartial === true || isCutAtStart || bare > 0 || lack !== undefined;
+  const own = meant.slice(start).map((one) => (isPartial ? leftOpen(one) : one));
   const knowledge = { isPartial, isCutAtStart, reports };
   const record: ClientRecord = {
     ...knowledge,
@@ -103,8 +107,19 @@ export function* judging(
     rules,
     exchanges: own,
     intents: record.intents,
-    notice: lack,
+    notice: lack ?? noticeOf(bare, start),
   };
+}
+
+/** A send of unknown content, or a 503 that may be final: what it began may go on after it. */
+function isUnclear({ lacksBody = false, method, text, status }: Exchange): boolean {
+  return lacksBody && method === 'POST' && (text === '' || status === 503);
+}
+
+function noticeOf(bare: number, skipped: number): string | undefined {
+  if (bare === 0) return undefined;
+  const left = skipped === 0 ? '' : `; the first ${many(skipped, 'exchange')} are not judged`;
+  return `the bodies of ${many(bare, 'exchange')} were not saved: judged as --partial${left}`;
 }
 
 /** A reply that may not have left yet is in flight for all that follows. */

@@ -13,7 +13,7 @@ import {
   type HarEntry,
   headerOf,
   keyName,
-  textOf,
+  recordedText,
 } from '../referee/har-feed.ts';
 import { longestLine } from './open-text.ts';
 
@@ -84,22 +84,17 @@ function timed({ startedDateTime, time, request, response }: HarEntry) {
       ...(credential !== undefined && { authorization: named(credential) }),
     },
     showsCredential: credential !== undefined,
-    body: bodyOf(request.postData, request.bodySize),
+    body: recordedText(request.postData, request.bodySize),
     reply: isWhole
       ? {
           status: response.status,
           headers: headersOf(response.headers, readHeaders),
-          body: bodyOf(response.content, Number(response.content?.['size'] ?? 0)),
+          body: recordedText(response.content, response.content?.['size']),
         }
       : undefined,
     isForced: false,
     isSeen: isWhole,
   };
-}
-
-function bodyOf(content: HarEntry['response']['content'], size: number): string | undefined {
-  const text = textOf(content);
-  return text === '' && size > 0 ? undefined : text;
 }
 
 function named(credential: string): string {

@@ -2,7 +2,7 @@
  * `smstwin conform --traffic`: every kind of file gives the same verdicts; excerpts, exit codes, what
  * is discovered, what drifted.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -245,4 +245,83 @@ test('--drift prints what changed since an older recording, and ends with 1', as
   expect(now.out).toMatch(/GET read 404: code string +never +always/);
   const same = await run('--traffic', old, '--drift', old);
   expect([same.code, same.out]).toEqual([0, expect.stringContaining('Nothing drifted.')]);
+});
+
+test('a body that was left out is unknown, in a recording and in a HAR file', async () => {
+  const later = sound.map((one) => ({ ...one, sentAt: one.sentAt + 60_000 }));
+  const omitted = asRecording(later).replaceAll(/"body":"((?:[^"\\]|\\.)*)"/g, '"omitted":9');
+  const bare = (size: number) =>
+    asHar(later)
+      .replaceAll(/"size":\d+,("mimeType":"[^"]*"),"text":"(?:[^"\\]|\\.)*"/g, `"size":${size},$1`)
+      .replaceAll(/,"postData":\{[^}]*\}"\}/g, '');
+  for (const text of [omitted, bare(120), bare(-1)]) {
+    const file = fileOf('bare', text);
+    const { code, results } = await run('--traffic', file);
+    const verdicts = results().map(({ verdict }) => verdict);
+    expect([code, verdicts.filter((one) => one === 'failed')]).toEqual([4, []]);
+  }
+});
+
+test('an exchange that was read twice is counted once', async () => {
+  const text = asRecording(sound);
+  const file = fileOf('week.ndjson', text);
+  const zipped = gzipSync(text);
+  const runs = [
+    await run('--traffic', file, '--traffic', file),
+    await run('--traffic', file, '--traffic', fileOf('week.ndjson.gz', zipped)),
+    await run('--traffic', fileOf('both.gz', Buffer.concat([zipped, zipped]))),
+  ];
+  for (const { code, error } of runs)
+    expect([code, error]).toEqual([
+      0,
+      'smstwin conform: 4 exchanges were read twice; counted once\n',
+    ]);
+});
+
+test('equal calls of one moment are all counted', async () => {
+  const call = exchange(0, { path: '/api/v1/account/stats/' }, 200, '{}');
+  const calls = Array.from({ length: 6 }, () => call);
+  const { out } = await run('--traffic', fileOf('calls.ndjson', asRecording([...sound, ...calls])));
+  expect(out).toContain('10 exchanges');
+});
+
+test('an input is never written, under whatever name', async () => {
+  const file = fileOf('week.ndjson', asRecording(sound));
+  const [link, hard] = [join(folder, 'link'), join(folder, 'hard')];
+  symlinkSync(file, link);
+  linkSync(file, hard);
+  const outputs = [
+    ['--discover', file],
+    ['--report', `json=${link}`],
+    ['--write-expected', hard],
+  ];
+  const other = fileOf('other.ndjson', asRecording(sound));
+  for (const output of outputs)
+    for (const input of [
+      ['--traffic', file],
+      ['--traffic', other, '--drift', file],
+    ]) {
+      const { code, error } = await run(...input, ...output);
+      expect([code, error]).toEqual([
+        2,
+        expect.stringMatching(
+          /^smstwin conform: --\S+ .*: it is read by this run; name another file\n$/,
+        ),
+      ]);
+    }
+  expect(readFileSync(file, 'utf8')).toBe(asRecording(sound));
+});
+
+test('--same-account takes keys of the traffic only', async () => {
+  const file = fileOf('week.ndjson', asRecording(sound));
+  const of = (keys: string) => run('--traffic', file, '--same-account', keys);
+  expect(await of('foo')).toMatchObject({
+    code: 2,
+    error: expect.stringMatching(/^smstwin conform: --same-account foo: expected .*\n$/),
+  });
+  expect(await of('key:0123456789ab,key:999999999999')).toMatchObject({
+    code: 2,
+    error: 'smstwin conform: --same-account key:999999999999: no exchange has this key\n',
+  });
+  expect((await of('key:0123456789ab')).code).toBe(0);
 });
