@@ -37,19 +37,19 @@ test('a figure that grows with the messages of the run shows that no other clien
 });
 
 test('a figure that grows faster counts the messages of others', () => {
-  expect(messagesOfOthers(run((n) => ({ used: 7 + n }), 5))).toBe(15);
+  expect(messagesOfOthers(run((n) => ({ used: 7 + n }), 5))).toBe(20);
 });
 
 test('readings at once may be answered in any order', () => {
   const log = run((n) => ({ used: 7 + n }), 5);
   const [, , , latest] = log.slice(-4);
   const overlapping = { ...log.at(-4), sentAt: latest?.sentAt, answeredAt: latest?.answeredAt };
-  expect(messagesOfOthers([...log, overlapping as Exchange])).toBe(15);
+  expect(messagesOfOthers([...log, overlapping as Exchange])).toBe(20);
 });
 
 test('a reply without figures, such as that to HEAD, does not hide the others', () => {
   const head = exchange(9_000, 200, { method: 'HEAD', endpoint: 'stats' });
-  expect(messagesOfOthers([...run((n) => ({ used: 7 + n }), 5), head])).toBe(15);
+  expect(messagesOfOthers([...run((n) => ({ used: 7 + n }), 5), head])).toBe(20);
 });
 
 test('what a repeated send may have queued before its 429 is no message of others', () => {
@@ -57,7 +57,7 @@ test('what a repeated send may have queued before its 429 is no message of other
   const repeated = Array.from({ length: 15 }, (_, i) =>
     exchange(12_000 + i, 429, { method: 'POST', endpoint: 'send', isRetried: true }),
   );
-  expect(messagesOfOthers([...log, ...repeated])).not.toBe(15);
+  expect(messagesOfOthers([...log, ...repeated])).not.toBe(20);
 });
 
 test('a run that hardly rests does not know whether others send', () => {
@@ -70,11 +70,10 @@ test('long messages of the run do not hide those of others in a figure that coun
   const sends = [0, 1, 2].map((n) => exchange(80_000 + n * 1_000, 202, long));
   const figures = (used: number, at: number) =>
     exchange(at, 200, { method: 'GET', endpoint: 'stats' }, { used });
-  const isNoticed = (used: number) =>
-    messagesOfOthers([...log, ...sends, figures(used, 90_000), figures(used + 20, 150_000)]);
-  expect(isNoticed(20)).toBe(20);
+  const all = [...log, ...sends, figures(20, 90_000)];
+  expect(messagesOfOthers([...all, figures(90, 150_000)])).toBe(90 - 17 - 3 * 11);
   // As many as the three have parts: they may be counted so.
-  expect(isNoticed(17 + 3 * 11)).toBeLessThan(20);
+  expect(messagesOfOthers([...all, figures(17 + 3 * 11, 150_000)])).toBe(0);
 });
 
 test('a figure that is shown late counts no messages of others', () => {

@@ -40,39 +40,21 @@ export function messagesOfOthers(log: readonly Exchange[], account = 'own'): num
   const last = readings.at(-1);
   if (first === undefined || last === undefined || last.least - first.most < fewestMessages)
     return undefined;
-  // A figure may count what was accepted a moment before.
-  const sentBetween = (before: Exchange, now: Exchange) =>
-    possible.filter(
-      (send) => send.answeredAt > before.sentAt - lateMs && send.sentAt <= now.answeredAt,
-    );
-  const windows = readings.map(({ one: now }, i) => {
-    const before = readings[i - 1]?.one ?? now;
-    const isCertain = ({ sentAt, answeredAt }: Exchange) =>
-      sentAt >= before.answeredAt && answeredAt <= now.sentAt - lateMs;
-    return { possible: sentBetween(before, now), certain: certain.filter(isCertain) };
-  });
+  // A figure may count the parts of long messages, and what was accepted a moment before.
+  const own = possible
+    .filter(
+      ({ sentAt, answeredAt }) =>
+        answeredAt > first.one.sentAt - lateMs && sentAt <= last.one.answeredAt,
+    )
+    .reduce((sum, { fields }) => sum + mostParts(textOf(fields?.['message'])), 0);
   const excesses = [...first.values.keys()].flatMap((name) => {
-    const growth = readings.map(
-      (now, i) =>
-        (now.values.get(name) ?? Number.NaN) - ((readings[i - 1] ?? now).values.get(name) ?? 0),
-    );
-    let sum = 0;
-    for (const [i, now] of readings.entries()) {
-      const grown = growth[i] ?? Number.NaN;
-      sum += grown;
-      if (!(grown >= 0 && sum >= now.least - first.most - mostLate)) return [];
-    }
-    // A figure may count the parts of long messages; not if it once grew by less than these.
-    const countsParts = windows.every(
-      ({ certain: sent }, i) => (growth[i] ?? 0) >= total(sent, leastParts) - mostLate,
-    );
-    const own = (sent: readonly Exchange[]) => (countsParts ? total(sent, mostParts) : sent.length);
-    const excess = growth.reduce(
-      (more, grown, i) => more + Math.max(0, grown - own(windows[i]?.possible ?? [])),
-      0,
-    );
-    // What one reading shows late, the next one makes up for.
-    return [Math.max(0, Math.min(excess, sum - own(sentBetween(first.one, last.one))))];
+    const valueIn = (reading: typeof first) => reading.values.get(name) ?? Number.NaN;
+    const start = valueIn(first);
+    const countsMessages = readings.every((now, i) => {
+      const grown = valueIn(now) - valueIn(readings[i - 1] ?? now);
+      return grown >= 0 && valueIn(now) - start >= now.least - first.most - mostLate;
+    });
+    return countsMessages ? [Math.max(0, valueIn(last) - start - own)] : [];
   });
   if (excesses.length === 0) return undefined;
   const least = Math.min(...excesses);
@@ -107,17 +89,11 @@ const leastQuietMs = 45_000;
 const mostLate = 16;
 const lateMs = 2_000;
 
-function total(sends: readonly Exchange[], partsOf: (text: string) => number): number {
-  return sends.reduce((sum, { fields }) => sum + partsOf(textOf(fields?.['message'])), 0);
-}
-
-/** The most parts that a network makes of a text, whatever its characters. */
-function mostParts({ length }: string): number {
-  return length <= 70 ? 1 : Math.ceil(length / 67);
-}
-
-function leastParts({ length }: string): number {
-  return length <= 160 ? 1 : Math.ceil(length / 153);
+/** The most parts that a network makes of a text: its short alphabet holds all letters of English. */
+function mostParts(text: string): number {
+  const isShort = /^[\w .,:;!?+-]*$/.test(text);
+  const [alone, joined] = isShort ? [160, 153] : [70, 67];
+  return text.length <= alone ? 1 : Math.ceil(text.length / joined);
 }
 
 const fewestOfOthers = 4;
