@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,6 +50,9 @@ test('a pair that no client could use is refused, with its files', async () => {
   const future = await pair(Date.now() + 2 * dayMs);
   const noText = { ...one, tlsCert: file('hello') };
   const missing = { ...one, tlsKey: join(folder, 'none.pem') };
+  const options = { format: 'pem', type: 'pkcs8', cipher: 'aes-256-cbc', passphrase: 'x' } as const;
+  const encrypted = { ...one, tlsKey: file(createPrivateKey(one.key).export(options).toString()) };
+  expect(await refusal(encrypted)).toMatch(/--tls-key .*: the key needs a passphrase, .* decrypt/);
   expect(await refusal({ ...one, tlsKey: other.tlsKey })).toMatch(
     /--tls-cert .* and --tls-key .*: not a certificate and its key \(.*mismatch/,
   );

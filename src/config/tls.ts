@@ -53,6 +53,10 @@ export async function tlsOf(
 
 function readPair(certFile: string, keyFile: string): TlsPair {
   const pair = { cert: readPem('--tls-cert', certFile), key: readPem('--tls-key', keyFile) };
+  if (/^-----BEGIN ENCRYPTED |^Proc-Type:.*ENCRYPTED/m.test(pair.key)) {
+    const message = 'the key needs a passphrase, which is not supported: decrypt it first';
+    throw new UsageError(`--tls-key ${keyFile}: ${message} (openssl pkey -in KEY -out PLAIN)`);
+  }
   const leaf = certificateIn(pair.cert, certFile);
   try {
     createSecureContext(pair);
