@@ -130,14 +130,15 @@ async function trafficOf(
   io: CommandIo,
   isPartial: boolean,
 ): Promise<Omit<RecordedTraffic, 'notices'>> {
-  const recorded = isRecording(file) ? await recordedIn(file, io) : undefined;
+  const notice = (line: string) => io.error(`smstwin referee: ${foreignText(line)}\n`);
+  const recorded = isRecording(file) ? await recordedIn(file, notice) : undefined;
   if (!file.endsWith('.har') && recorded === undefined) {
     const traffic = exchangesOfJournalFile(file);
-    for (const notice of traffic.notices) io.error(`smstwin referee: ${foreignText(notice)}\n`);
+    for (const line of traffic.notices) notice(line);
     return traffic;
   }
   try {
-    const exchanges = recorded ?? exchangesOfHar(readText(file, mostHarBytes), file);
+    const exchanges = recorded ?? exchangesOfHar(readText(file, mostHarBytes), file, notice);
     const hasAccount = (name: string) => exchanges.some((one) => isOfAccount(one, name));
     // A recorder may have started late.
     return {
@@ -154,9 +155,8 @@ async function trafficOf(
 }
 
 /** What the proxy of `smstwin record` wrote, from any service. */
-async function recordedIn(file: string, io: CommandIo): Promise<Exchange[]> {
+async function recordedIn(file: string, notice: (line: string) => void): Promise<Exchange[]> {
   const traffic: TrafficExchange[] = [];
-  const notice = (line: string) => io.error(`smstwin referee: ${foreignText(line)}\n`);
   for await (const event of readTraffic([file], notice)) if (event !== 'cut') traffic.push(event);
   return exchangesOfTraffic(traffic);
 }

@@ -105,6 +105,17 @@ test('odd durations, missing headers and an aborted preflight are read', () => {
   expect(exchanges).toHaveLength(2);
 });
 
+test('entries that cannot be read are skipped, and the first one is named', () => {
+  const broken = [{ request: { url: undefined } }, { response: { content: { text: 7 } } }];
+  const lines = [{}, ...broken, {}].map((own) => entry({ at: '2026-01-01T00:00:00Z', ...own }));
+  const notices: string[] = [];
+  const text = JSON.stringify({ log: { entries: lines } });
+  expect(exchangesOfHar(text, 'a/run.har', (line) => notices.push(line))).toHaveLength(2);
+  expect(notices).toEqual([
+    'run.har: 2 entries cannot be read; skipped: log.entries[1].request.url: is missing: expected a string',
+  ]);
+});
+
 test('other hosts and other paths are left out, a gateway before the path is not', () => {
   const exchanges = read(
     {

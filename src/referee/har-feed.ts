@@ -3,9 +3,11 @@
  * The key identifies the caller. Skips other hosts and other paths.
  */
 import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
 import { z } from 'zod';
 import { CommandError } from '../commands/command-error.ts';
 import { lacksBody, type TrafficExchange } from '../commands/recorded-traffic.ts';
+import { mistakeLine, mistakesOf } from '../config/mistakes.ts';
 import { matchRoute } from '../http/service/routes.ts';
 import type { Exchange } from './exchange.ts';
 import { type EntryTexts, readEntries } from './har-entries.ts';
@@ -43,12 +45,20 @@ export const entrySchema = z.object({
     _error: z.string().nullish(),
   }),
 });
-const harSchema = z.object({ log: z.object({ entries: z.array(entrySchema) }) });
+const harSchema = z.object({ log: z.object({ entries: z.array(z.unknown()) }) });
 export type HarEntry = z.output<typeof entrySchema>;
 
-/** Throws a CommandError that names what is wrong. `name` is the file's. */
-export function exchangesOfHar(text: string, name: string): Exchange[] {
-  return exchangesOfLocated(ofService(readHar(text, name)), keyName);
+/**
+ * Throws a CommandError that names what is wrong. `name` is the file's. Entries that cannot be read
+ * are skipped; `onNotice` gets one line on them.
+ */
+export function exchangesOfHar(
+  text: string,
+  name: string,
+  onNotice: (line: string) => void = () => {},
+): Exchange[] {
+  const located = locatedIn(text) ?? locatedIn(usualHar(text, name, onNotice)) ?? [];
+  return exchangesOfLocated(ofService(located), keyName);
 }
 
 /** The same of recorded traffic, whose keys have names already. */
@@ -91,10 +101,6 @@ function exchangesOfLocated(found: Located[], nameOf: (key: string) => string): 
   return exchanges;
 }
 
-function readHar(text: string, name: string): readonly Located[] {
-  return locatedIn(text) ?? locatedIn(usualHar(text, name)) ?? [];
-}
-
 /** Undefined if an entry is not as usual. */
 function locatedIn(text: string): readonly Located[] | undefined {
   const located: Located[] = [];
@@ -108,18 +114,31 @@ function locatedIn(text: string): readonly Located[] | undefined {
 }
 
 /** The file with what it may lack. Says what is wrong with a file that is not a HAR file. */
-function usualHar(text: string, name: string): string {
+function usualHar(text: string, name: string, onNotice: (line: string) => void): string {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     throw new CommandError(2, `${name}: not JSON; expected a HAR 1.2 file`);
   }
-  const reading = harSchema.safeParse(value);
-  if (reading.success) return JSON.stringify(reading.data);
-  const [issue] = reading.error.issues;
-  const path = issue?.path.join('.') ?? '';
-  throw new CommandError(2, `${name}: not a HAR 1.2 file: ${path}: ${issue?.message ?? ''}`);
+  const reading = harSchema.safeParse(value, { reportInput: true });
+  if (!reading.success) {
+    const [mistake] = mistakesOf(reading.error).map(mistakeLine);
+    throw new CommandError(2, `${name}: not a HAR 1.2 file: ${mistake}`);
+  }
+  const mistakes: string[] = [];
+  const entries = reading.data.log.entries.flatMap((entry, at) => {
+    const one = entrySchema.safeParse(entry, { reportInput: true });
+    if (one.success) return [one.data];
+    mistakes.push(...mistakesOf(one.error, ['log', 'entries', at]).slice(0, 1).map(mistakeLine));
+    return [];
+  });
+  const [first] = mistakes;
+  const count = mistakes.length === 1 ? '1 entry' : `${mistakes.length} entries`;
+  if (first !== undefined) {
+    onNotice(`${basename(name)}: ${count} cannot be read; skipped: ${first}`);
+  }
+  return JSON.stringify({ log: { entries } });
 }
 
 /** Of the hosts that have a path of the service, the requests of its API. */
