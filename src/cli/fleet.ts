@@ -13,6 +13,7 @@ import {
   withoutFlags,
 } from '../commands/flags.ts';
 import { isExecutable } from '../commands/shipped-files.ts';
+import { reasonOf } from '../config/plain-file.ts';
 import { fixedClientIp } from '../fleet/refusals.ts';
 import type { JoinedShard } from '../fleet/shard.ts';
 import { banner } from './banner.ts';
@@ -80,6 +81,12 @@ export async function fleet(argv: readonly string[], io: CommandIo): Promise<num
   const options = await serveOptions(command);
   if (options.journal !== undefined) {
     throw new UsageError('--journal records one process: use --journal-dir');
+  }
+  if (options.share !== undefined) {
+    throw new UsageError('--shard is a flag of serve: a fleet numbers its shards; use --shards');
+  }
+  if (flags.join !== undefined && command.getOptionValueSource('shards') !== 'default') {
+    throw new UsageError('--join names the shards that run already: leave out --shards');
   }
   const { maxMessages } = options.settings;
   const asked = { ...options.settings.world?.assumptions, ...options.settings.assumptions };
@@ -153,8 +160,8 @@ function readJoined(file: string): readonly JoinedShard[] {
     const list = JSON.parse(readFileSync(file, 'utf8')) as readonly JoinedShard[];
     const isList = Array.isArray(list) && list.length > 0;
     if (isList && list.every((one) => isUrl(one.base_url) && isUrl(one.control_url))) return list;
-  } catch {
-    // The line below says what was expected.
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw new UsageError(`--join ${file}: ${reasonOf(error)}`);
   }
   throw new UsageError(`--join ${file}: expected a JSON list of {"base_url", "control_url"}`);
 }

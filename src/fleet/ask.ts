@@ -3,6 +3,7 @@
  * an operation must not be sent twice.
  */
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
+import { reasonOf } from '../config/plain-file.ts';
 import type { ControlRequest } from '../http/transport/transport.ts';
 
 export interface Asked {
@@ -25,7 +26,7 @@ export class Unanswered extends Error {
   readonly isSent: boolean;
 
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause));
+    super(reasonOf(cause));
     this.isSent = !(cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED');
   }
 }

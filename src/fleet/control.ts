@@ -9,6 +9,7 @@ import type { ControlReply, ControlRequest } from '../http/transport/transport.t
 import { nounOf, type Operation } from '../operations/define.ts';
 import { routeOf } from '../operations/table.ts';
 import { hostUrl } from '../operations/worlds.ts';
+import { OperationRefused } from '../sim/operation-refused.ts';
 import { prefixOf } from '../worlds/address.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
 import { type Answer, type Asked, askedOf, jsonOf } from './ask.ts';
@@ -17,7 +18,7 @@ import { NewWorlds } from './new-worlds.ts';
 import { refuseRouted } from './refusals.ts';
 import { changedReply, joinedMetrics, okReply, openEvents, passedReply } from './replies.ts';
 import type { Routes, WorldView } from './routes.ts';
-import { type Shard, ShardUnavailable } from './shard.ts';
+import { type Shard, ShardUnavailable, stopping } from './shard.ts';
 
 export type Found = Parameters<ControlAnswers['answer']>[0];
 
@@ -46,6 +47,8 @@ export interface ControlOptions {
 }
 
 const healthWithinMs = 2_000;
+/** HAProxy has ended in the midst of it. */
+const stoppingLate = `${stopping}: this operation may have happened`;
 
 export class FleetControl implements ControlAnswers {
   readonly #parts: Parts;
@@ -81,8 +84,9 @@ export class FleetControl implements ControlAnswers {
       const shard = named === undefined ? shards[0] : routes.shardOf(named);
       return await this.#inWorld(shard ?? shards[0], found, request, named);
     } catch (error) {
-      if (!(error instanceof ShardUnavailable)) return failure(error);
-      return errorReply(503, 'unavailable', error.message);
+      if (error instanceof ShardUnavailable) return errorReply(503, 'unavailable', error.message);
+      const isRefused = error instanceof OperationRefused || !this.#parts.haproxy.isStopping;
+      return isRefused ? failure(error) : errorReply(503, 'unavailable', stoppingLate);
     }
   };
 
@@ -116,6 +120,11 @@ export class FleetControl implements ControlAnswers {
         if (operation.contentType !== undefined) return this.#metrics(askedOf(request));
         return nounOf(operation.name) === 'worlds' ? this.#worlds(request) : this.#health();
       default: {
+        const { wide } = this.#options;
+        if (id === firstWorldId && wide !== undefined) {
+          const joined = { headers: {}, ...(await wide.answer(found, request)) };
+          return this.#withUrls(joined as Answer, request);
+        }
         const shard = id === undefined ? undefined : (routes.shardOf(id) ?? shards[0]);
         if (operation.status === 201) return this.#newWorld(operation, shard, request);
         const answer = await (shard ?? shards[0]).ask(askedOf(request));

@@ -2,9 +2,10 @@
  * Starts the processes of a fleet, watches them, and stops them in order. Each shard is a `serve`
  * process; HAProxy takes the requests of clients to the shard that has their world or account.
  */
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { UsageError } from '../commands/command-error.ts';
 import { isLoopback } from '../commands/flag-values.ts';
 import type { TlsPair } from '../config/tls.ts';
 import { controlPort } from '../control/control-api.ts';
@@ -113,12 +114,15 @@ export class Fleet {
   async #start(): Promise<void> {
     const options = this.#options;
     const { host, control } = options;
+    this.#refuseOtherSettings();
     const port = await freePort(options.port, host);
+    if (options.statsPort !== undefined) await freePort(options.statsPort, loopback);
     const baseUrl = options.publicUrl ?? urlOf(host, port, this.#scheme);
     this.#shards = await (options.join === undefined
       ? this.#startShards(baseUrl)
       : Promise.all(options.join.map((urls, at) => Shard.join(this.#optionsOf(at), urls))));
     const [first, ...others] = this.#shards;
+    this.#rememberSettings();
     if (first === undefined) throw new Error('a fleet has a shard');
     const plan: RouterPlan = {
       folder: this.#folder,
@@ -212,6 +216,39 @@ export class Fleet {
     this.#shards = started.filter((shard) => shard !== undefined);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
     return started;
+  }
+
+  /** What the shards do not compare with their journals. */
+  get #layout() {
+    const { shards, wide } = this.#options;
+    return { shards, wide: wide !== undefined };
+  }
+
+  get #layoutFile(): string | undefined {
+    const { journalDir } = this.#options;
+    return journalDir === undefined ? undefined : join(journalDir, 'fleet.json');
+  }
+
+  /** Throws a UsageError if the folder of journals is that of a fleet with other shards. */
+  #refuseOtherSettings(): void {
+    const file = this.#layoutFile;
+    if (file === undefined || !existsSync(file)) return;
+    const there = JSON.parse(readFileSync(file, 'utf8')) as { shards?: unknown; wide?: unknown };
+    const { shards, wide } = this.#layout;
+    const others = [
+      ...(there.shards === shards ? [] : [`with --shards ${there.shards}`]),
+      ...(there.wide === wide ? [] : [`${there.wide ? 'with' : 'without'} --wide`]),
+    ];
+    if (others.length === 0) return;
+    const said = `recorded ${others.join(' and ')}`;
+    throw new UsageError(`${file}: ${said}; start with the same settings, or name a new folder`);
+  }
+
+  #rememberSettings(): void {
+    const file = this.#layoutFile;
+    if (file === undefined) return;
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, JSON.stringify(this.#layout), { mode: 0o600 });
   }
 
   #optionsOf(index: number): ShardOptions {

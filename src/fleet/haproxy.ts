@@ -60,7 +60,7 @@ export class Haproxy {
   /** What the maps hold; a process that starts reads it from files. */
   readonly maps: RouterMaps = { worlds: new Map(), keys: new Map(), held: new Map() };
   #child: Child | undefined;
-  #isStopping = false;
+  isStopping = false;
   #lastLine = '';
   /** True while it answers. */
   isReady = false;
@@ -107,7 +107,7 @@ export class Haproxy {
 
   /** Finishes the requests in flight. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
+    this.isStopping = true;
     await this.#child?.stop('SIGUSR1', stopWithinMs);
   }
 
@@ -142,7 +142,7 @@ export class Haproxy {
     for (;;) {
       const how = await this.#child?.ended;
       this.isReady = false;
-      if (this.#isStopping) return;
+      if (this.isStopping) return;
       this.#notice(`HAProxy ended (${how}); starting it again`);
       try {
         await this.#launch();
@@ -189,7 +189,7 @@ export class Haproxy {
         throw new Error(`HAProxy refused "${text.split('\n', 1)[0]}": ${answer.trim()}`);
       } catch (error) {
         const isAway = error instanceof Error && 'code' in error;
-        if (!isAway || this.#isStopping || performance.now() > until) throw error;
+        if (!isAway || this.isStopping || performance.now() > until) throw error;
         await pause(pauseMs);
       }
     }

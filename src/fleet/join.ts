@@ -10,7 +10,7 @@ type Fields = { readonly [name: string]: Json };
 /** The same on every shard. */
 const same = new Set([
   ...['seed', 'rate', 'accounts', 'sims', 'faults', 'running', 'level', 'version'],
-  ...['match', 'when', 'times', 'fault', 'limit', 'width_ms'],
+  ...['devices', 'match', 'when', 'times', 'fault', 'limit', 'width_ms'],
 ]);
 /** Lists whose entries each shard has: an entry is known by one of these. */
 const names = ['fault_id', 'id', 'device_id'];

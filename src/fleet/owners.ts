@@ -51,7 +51,7 @@ export class Owners {
 
   /** Of the account of this key. */
   async ofKey(keyId: string): Promise<Shard> {
-    const owned = await this.#keys();
+    const owned = await this.keys();
     const key = owned.find(({ key_id: id }) => id === keyId);
     return key === undefined ? this.#parts.shards[0] : this.of(key.account_id);
   }
@@ -65,11 +65,11 @@ export class Owners {
     const created = accounts.filter(({ account_id: id }) => this.#places[id] === undefined);
     for (const { account_id: id } of created) this.#places[id] = this.#placeOf(id);
     if (created.length > 0) this.#remember();
-    await routes.routeFirst(await this.#keys(), this.of);
+    await routes.routeFirst(await this.keys(), this.of);
   }
 
   /** Of each account, as its owner has them. */
-  async #keys() {
+  async keys() {
     const { shards } = this.#parts;
     const keys = await Promise.all(shards.map((shard) => keysOf(shard, firstWorldId)));
     return keys.flatMap((list = [], at) =>

@@ -33,7 +33,7 @@ export function refuseRouted({ name }: Operation, read: () => unknown): void {
 /** In a world that spans all shards. */
 export function refuseInexact({ name }: Operation, given: unknown): void {
   const body = fieldsOf(given);
-  const refuse = (message: string, path: string) => {
+  const refuse = (message: string, path?: string) => {
     throw new OperationRefused('conflict', message, path);
   };
   if (name === 'faults.add' && !('account_id' in fieldsOf(body['match'])) && isCounted(body)) {
@@ -50,6 +50,9 @@ export function refuseInexact({ name }: Operation, given: unknown): void {
   }
   if (name === 'assumptions.patch' && 'bearerSpace' in body) {
     refuse('HAProxy finds the key of a request by it: start with it', 'bearerSpace');
+  }
+  if (name === 'worlds.fork') {
+    refuse('this world spans all shards, and a fork is on one: fork a world that was created');
   }
   if (name === 'referee.judge' && !('account' in body)) {
     refuse('intents of a wide world are judged by account: name one', 'account');

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { CommandError, UsageError } from '../commands/command-error.ts';
+import { reasonOf } from '../config/plain-file.ts';
 import type { ReadyNumbers } from '../operations/ready-numbers.ts';
 import { routeOf } from '../operations/table.ts';
 import { firstWorldId } from '../worlds/worlds.ts';
@@ -45,6 +46,9 @@ export interface Launch {
 
 /** `resuming`: it listens, and the fleet brings it up to date. */
 export type ShardState = 'starting' | 'resuming' | 'ready' | 'silent' | 'stopped';
+
+/** Why a shard does not answer any longer. */
+export const stopping = 'the fleet is stopping';
 
 export class ShardUnavailable extends Error {
   /** True if the shard ended after it may have read the request. */
@@ -104,17 +108,27 @@ export class Shard {
   static async join(options: ShardOptions, urls: JoinedShard): Promise<Shard> {
     const shard = new Shard(options, { ...urls, pid: 0, seed: 0, accounts: [], pool: [] });
     shard.#address = new URL(urls.base_url).host;
-    const first = await shard.#read<Pick<Ready, 'accounts' | 'pool'>>(
-      routeOf('worlds.get', firstWorldId).path,
-    );
-    const { seed } = await shard.#read<Pick<Ready, 'seed'>>(routeOf('simulator.state').path);
-    shard.#ready = { ...shard.#ready, ...first, ...urls, seed };
-    const answers = await shard.#read<{ clientIp: string }>(routeOf('assumptions.get').path);
-    if (answers.clientIp !== 'x_forwarded_for') {
-      throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
+    try {
+      await shard.#readJoined(urls);
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      const why = `${urls.control_url} cannot be joined (${reasonOf(error)})`;
+      throw new CommandError(3, `${why}: start this shard first, or correct its URL in the list`);
     }
     shard.#state = 'ready';
     return shard;
+  }
+
+  async #readJoined(urls: JoinedShard): Promise<void> {
+    const first = await this.#read<Pick<Ready, 'accounts' | 'pool'>>(
+      routeOf('worlds.get', firstWorldId).path,
+    );
+    const { seed } = await this.#read<Pick<Ready, 'seed'>>(routeOf('simulator.state').path);
+    this.#ready = { ...this.#ready, ...first, ...urls, seed };
+    const answers = await this.#read<{ clientIp: string }>(routeOf('assumptions.get').path);
+    if (answers.clientIp !== 'x_forwarded_for') {
+      throw new UsageError(`${urls.base_url}: start it with --trust-proxy`);
+    }
   }
 
   get name(): string {
@@ -157,7 +171,8 @@ export class Shard {
   /** As `read`, while it does not count as ready. */
   async #read<T>(path: string): Promise<T> {
     const asked = this.#withToken({ method: 'GET', path });
-    return read<T>(await ask(this.#ready.control_url, asked), path);
+    const signal = AbortSignal.timeout(this.#options.timeoutMs);
+    return read<T>(await ask(this.#ready.control_url, asked, signal), path);
   }
 
   /** Asks it while it does not count as ready. */
@@ -202,7 +217,8 @@ export class Shard {
         const mayRepeat = !error.isSent || asked.method === 'GET';
         if (mayRepeat && performance.now() < until && !this.#isStopping) await pause(pauseMs);
         else {
-          const message = `shard ${this.index} ended during this operation: it may have happened`;
+          const end = this.#isStopping ? `${stopping}: ` : '';
+          const message = `${end}shard ${this.index} ended during this operation: it may have happened`;
           throw new ShardUnavailable(error.isSent ? message : this.#late, error.isSent);
         }
       }
@@ -210,6 +226,7 @@ export class Shard {
   }
 
   get #late(): string {
+    if (this.#isStopping) return stopping;
     return `shard ${this.index} did not come back within ${this.#options.timeoutMs} ms`;
   }
 

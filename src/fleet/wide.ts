@@ -89,9 +89,14 @@ export class Wide implements WideWorld {
         const { number, shard } = shardNumber(Number(id), shards.length);
         const path = asked.path.replace(String(id), String(number));
         const answer = await (shards[shard] ?? shards[0]).ask({ ...asked, path });
-        if (answer.status !== 200) return passedReply(answer);
+        // The refusal of any shard, with the number that was asked for.
+        if (answer.status !== 200) {
+          return passedReply({ ...answer, body: answer.body.replace(String(number), String(id)) });
+        }
         return changedReply(answer, (view: object) => ({ ...view, number: Number(id) }));
       }
+      case 'worlds.get':
+        return this.#merged(operation.name, asked);
       default:
     }
     switch (operation.scope) {
@@ -130,8 +135,16 @@ export class Wide implements WideWorld {
     const refusal = answers.find(({ status }) => status !== 200);
     if (refusal !== undefined) return passedReply(refusal);
     const whole = this.#joined(answers);
-    const isState = name === 'simulator.state';
-    return okReply(isState ? { ...(whole as object), base_url: this.#baseUrl } : whole);
+    if (name === 'simulator.state') {
+      return okReply({ ...(whole as object), base_url: this.#baseUrl });
+    }
+    if (name === 'simulator.invariants') {
+      // Every shard has the keys of the start, and only the owner those that were created later.
+      const { checked } = whole as { readonly checked: object };
+      const keys = (await this.#owners.keys()).length;
+      return okReply({ ...(whole as object), checked: { ...checked, keys } });
+    }
+    return okReply(whole);
   }
 
   #joined(answers: readonly Answer[]) {

@@ -1,10 +1,12 @@
 /**
  * A fleet for tests: the process, its control port, and HAProxy's maps as they are.
  */
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loader, program } from '../testkit/program.ts';
 import { bearer, sendPaths } from '../testkit/request.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
 
@@ -94,6 +96,18 @@ function runtime(path: string, command: string): Promise<string> {
     });
     socket.once('error', reject);
     socket.once('end', () => resolve(text));
+  });
+}
+
+/** A fleet that starts is ended. */
+const endWithinMs = 20_000;
+
+/** `smstwin fleet` until it ends. */
+export function runFleet(flags: readonly string[], env: object = {}) {
+  return spawnSync(process.execPath, [...loader, program, 'fleet', ...flags], {
+    env: { ...process.env, ...env },
+    encoding: 'utf8',
+    timeout: endWithinMs,
   });
 }
 

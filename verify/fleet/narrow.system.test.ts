@@ -9,10 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ReadyNumbers } from '../../src/operations/ready-numbers.ts';
-import { loader, program } from '../testkit/program.ts';
 import { bearer } from '../testkit/request.ts';
 import { ServedProcess } from '../testkit/served-process.ts';
-import { FleetFixture } from './fleet-fixture.ts';
+import { FleetFixture, runFleet } from './fleet-fixture.ts';
 
 interface World extends ReadyNumbers {
   readonly world_id: string;
@@ -114,7 +113,7 @@ test('what HAProxy decides cannot be set: a line says what to do', async () => {
   }
   const same = { clientIp: 'x_forwarded_for', errorBody: 'nested' };
   await fleet.operate('PATCH', `/w/${id}/control/assumptions`, same);
-  const { status, stderr } = run(['--assume', 'clientIp=peer']);
+  const { status, stderr } = runFleet(['--assume', 'clientIp=peer']);
   expect([status, stderr]).toEqual([2, expect.stringMatching(/^smstwin fleet: clientIp: HAProxy/)]);
 });
 
@@ -145,18 +144,17 @@ test('health names each shard, metrics name the shard of each sample, events pas
 });
 
 test('without HAProxy, or with a port in use, one line says what to do', async () => {
-  const none = run([], { PATH: '/nowhere' });
+  const none = runFleet([], { PATH: '/nowhere' });
   expect([none.status, none.stderr.trim().split('\n').length]).toEqual([2, 1]);
   expect(none.stderr).toContain('install it');
   const blocker = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => blocker.once('listening', resolve));
   const { port } = blocker.address() as { port: number };
-  const busy = run(['--port', `${port}`]);
+  const busy = ['--port', '--stats-port'].map((flag) => runFleet([flag, `${port}`]));
   blocker.close();
-  expect([busy.status, busy.stderr]).toEqual([
-    3,
-    `smstwin fleet: port ${port} on 127.0.0.1 is in use\n`,
-  ]);
+  for (const { status, stderr } of busy) {
+    expect([status, stderr]).toEqual([3, `smstwin fleet: port ${port} on 127.0.0.1 is in use\n`]);
+  }
 });
 
 test('HAProxy ends TLS; SIGTERM ends the fleet with code 0', async () => {
@@ -203,7 +201,7 @@ test('servers that run elsewhere are joined, and HAProxy is configured for them'
   }
   await own.stop();
   const printed = join(folder, 'haproxy');
-  const print = run(['--join', list, '--print-config', printed, '--port', '0']);
+  const print = runFleet(['--join', list, '--print-config', printed, '--port', '0']);
   expect([print.status, print.stderr]).toEqual([0, '']);
   const checked = spawnSync('haproxy', ['-c', '-f', join(printed, 'haproxy.cfg')]);
   expect(checked.status).toBe(0);
@@ -211,10 +209,3 @@ test('servers that run elsewhere are joined, and HAProxy is configured for them'
   await Promise.all(shards.map((shard) => shard.stop()));
   rmSync(folder, { recursive: true });
 });
-
-function run(flags: readonly string[], env: object = {}) {
-  return spawnSync(process.execPath, [...loader, program, 'fleet', ...flags], {
-    env: { ...process.env, ...env },
-    encoding: 'utf8',
-  });
-}
