@@ -8,7 +8,7 @@ import { matchRoute } from '../http/service/routes.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { type Body, longestRecordedBody, type Passed } from './proxy.ts';
 import type { RecordedLine } from './recorded-line.ts';
-import type { Redactor } from './redaction.ts';
+import type { Redactor, ReplyKind } from './redaction.ts';
 import type { Secrets } from './secrets.ts';
 
 const requestHeaders = ['authorization', 'content-type'];
@@ -23,12 +23,13 @@ export function lineOf(passed: Passed, secrets: Secrets, redactor: Redactor): Re
     name === 'authorization' ? secrets.credential(value) : value,
   );
   const endpoint = matchRoute(target.split('?', 1)[0] ?? '')?.route.endpoint;
+  const [, ownKey] = /^\S+[ \t]+(.*)$/.exec(headerIn(passed.requestHeaders)) ?? [];
   const [sentBody, repliedBody] = redactor.bodies(
-    secrets.hidden(sent.body ?? ''),
-    secrets.hidden(answered?.body ?? ''),
-    endpoint === 'received' || endpoint === 'tasks',
+    secrets.hiddenInBody(sent.body ?? '', ownKey),
+    secrets.hiddenInBody(answered?.body ?? '', ownKey),
+    kindOf(reply?.status ?? 0, endpoint),
   );
-  const hidden = (text: string) => redactor.path(secrets.hiddenInQuery(text));
+  const hidden = (text: string) => redactor.path(secrets.hiddenInQuery(text, ownKey));
   return {
     sent: isoTime(sentMs),
     answered: isoTime(answeredMs),
@@ -53,6 +54,16 @@ export function lineOf(passed: Passed, secrets: Secrets, redactor: Redactor): Re
     }),
     ...(failure !== undefined && { failure }),
   };
+}
+
+function kindOf(status: number, endpoint: string | undefined): ReplyKind {
+  if (status >= 400) return 'error';
+  return endpoint === 'received' || endpoint === 'tasks' ? 'list' : 'other';
+}
+
+function headerIn(raw: readonly string[]): string {
+  const at = raw.findIndex((text, i) => i % 2 === 0 && text.toLowerCase() === 'authorization');
+  return at < 0 ? '' : (raw[at + 1] ?? '');
 }
 
 function chosen(

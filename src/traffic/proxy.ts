@@ -68,6 +68,8 @@ export class RecordingProxy {
   readonly #server: Server;
   readonly #agents = new WeakMap<Socket, HttpAgent>();
   readonly #needsRecipient: boolean;
+  /** Those that were not reported yet. */
+  readonly #passages = new Set<Passage>();
 
   constructor(options: ProxyOptions) {
     this.#options = options;
@@ -94,16 +96,24 @@ export class RecordingProxy {
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeIdleConnections();
-    const timer = setTimeout(() => this.#server.closeAllConnections(), closeWithinMs);
+    const timer = setTimeout(() => {
+      for (const passage of this.#passages) passage.stop();
+      this.#server.closeAllConnections();
+    }, closeWithinMs);
     await closed;
     clearTimeout(timer);
     // The last exchanges are reported as their connections end.
     await new Promise((resolve) => setImmediate(resolve));
+    for (const passage of this.#passages) passage.stop();
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
     const { upstream, faults, onPassed } = this.#options;
-    const passage = new Passage(request, response, onPassed);
+    const passage = new Passage(request, response, (passed) => {
+      this.#passages.delete(passage);
+      onPassed(passed);
+    });
+    this.#passages.add(passage);
     response.sendDate = false;
     if (!this.#needsRecipient) {
       this.#pass(passage, faults.strike(this.#subjectOf(passage, '')), upstream);
@@ -210,6 +220,7 @@ class Passage {
   readonly target: string;
   readonly asked = new Tap();
   fault: FaultKind['kind'] | undefined;
+  readonly #clientIp: string;
   readonly #sentMs = Date.now();
   readonly #startedMs = performance.now();
   readonly #onPassed: (passed: Passed) => void;
@@ -225,6 +236,8 @@ class Passage {
     this.response = response;
     this.target = originForm(request.url ?? '/');
     this.#onPassed = onPassed;
+    // A socket that has closed does not know its address.
+    this.#clientIp = plainIp(request.socket.remoteAddress ?? '');
     request.on('data', (chunk: Buffer) => this.asked.add(chunk));
     count(request.socket, 1);
     response.once('close', () => {
@@ -294,6 +307,11 @@ class Passage {
     }
   }
 
+  /** Reports an exchange that the end of the recorder cuts. */
+  stop(): void {
+    this.#tell('the recorder stopped');
+  }
+
   failed({ code = '', message }: NodeJS.ErrnoException): void {
     const { response } = this;
     if (response.destroyed || response.writableEnded) return;
@@ -327,7 +345,7 @@ class Passage {
     this.#onPassed({
       sentMs: this.#sentMs,
       answeredMs: this.#sentMs + Math.ceil(performance.now() - this.#startedMs),
-      clientIp: plainIp(request.socket.remoteAddress ?? ''),
+      clientIp: this.#clientIp,
       method: request.method ?? '',
       target,
       requestHeaders: request.rawHeaders,

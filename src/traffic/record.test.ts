@@ -259,7 +259,7 @@ test('a replaced number is as long and as valid, and no two numbers become one',
 test('a body keeps all its bytes but those of the values that are replaced', () => {
   const redactor = new Redactor('salt', ['numbers', 'text']);
   const sent = '{ "to" : "+12025550101",\t"to":"+12025550102", "message":"\\u0041b", "n": 1.0 }';
-  const [redacted, replied] = redactor.bodies(sent, '{"detail":"+12025550101 is bad"}', false);
+  const [redacted, replied] = redactor.bodies(sent, '{"detail":"+12025550101 is bad"}', 'other');
   expect(redacted).toMatch(
     /^\{ "to" : "\+1202\d{7}",\t"to":"\+1202\d{7}", "message":"[A-Z][a-z]", "n": 1.0 \}$/,
   );
@@ -296,7 +296,7 @@ test('a file that cannot be written costs one line, and no traffic', async () =>
   await close();
   expect(notices).toEqual([
     expect.stringMatching(/-2\.ndjson: cannot be written \(.*\); traffic goes on$/),
-    expect.stringMatching(/-2\.ndjson: 3 exchanges were not recorded$/),
+    expect.stringMatching(/-2\.ndjson: 3 exchanges not recorded$/),
   ]);
   expect(linesOf(out)).toHaveLength(1);
 });
@@ -362,4 +362,69 @@ test('faults strike exactly the requests that they name, and are marked', async 
   const held = linesOf(out).filter(({ reply }) => reply?.status === 202);
   for (const { reply } of held) expect(JSON.parse(reply?.body ?? '').status).toBe('queued');
   expect(simulator.requests.list()).toHaveLength(5);
+});
+
+test('an error keeps its text, and only the texts of messages are redacted', () => {
+  const redactor = new Redactor('salt', ['numbers', 'text']);
+  const throttled = '{"detail":"Request was throttled. Expected available in 12 seconds."}';
+  const invalid = '{"message":["May not be blank."],"to":["At least 10 digits."]}';
+  const page = '<h1>Bad gateway</h1>';
+  for (const text of [throttled, invalid, page])
+    expect(redactor.bodies('', text, 'error')[1]).toBe(text);
+  expect(redactor.bodies('', '[{"text":"Hello"}]', 'list')[1]).not.toContain('Hello');
+  const echoed = redactor.bodies('{"message":"Hello"}', '{"detail":"Hello: no"}', 'error')[1];
+  expect(echoed).toMatch(/^\{"detail":"(?!Hello)[A-Z][a-z]{4}: no"\}$/);
+});
+
+test('what is in flight at the end is recorded as cut', async () => {
+  const notices: string[] = [];
+  const { url } = await rawServer('never', '');
+  const { baseUrl, out, close } = await record(url, { onNotice: (line) => notices.push(line) });
+  const asked = fetch(`${baseUrl}/hang`).catch(() => 'cut');
+  const half = exchanged(baseUrl, 'POST /half HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await close();
+  expect([await asked, await half]).toEqual(['cut', '']);
+  expect(notices).toEqual([]);
+  expect(linesOf(out).map(({ failure }) => failure)).toEqual([
+    'the recorder stopped',
+    'the recorder stopped',
+  ]);
+});
+
+test('keys are hidden however they are spelled, short ones too', async () => {
+  const { url } = await rawServer(
+    '}',
+    'HTTP/1.1 200 OK\r\nContent-Length: 38\r\n\r\n{"you":"k/y1","api_key":"other-secret"}',
+  );
+  const { baseUrl, out, close } = await record(url);
+  const escaped = String.raw`{"password":"pa\"ss","token":"tok-1","n":"k\u002fy1","key":"order-7"}`;
+  await fetch(`${baseUrl}/a/k%2Fy1/?secret=s-e-c&q=k%2fy1&Password=pwd`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer k/y1' },
+    body: escaped,
+  }).catch(() => {});
+  await close();
+  const text = readFileSync(out, 'utf8');
+  for (const secret of ['k/y1', 'k%2', 'u002f', 'other-secret', 'pa\\', 'tok-1', 's-e-c', 'pwd'])
+    expect(text).not.toContain(secret);
+  const [line] = linesOf(out);
+  expect(JSON.parse(line?.request.body ?? '')).toMatchObject({
+    password: expect.stringMatching(/^key:[0-9a-f]{12}$/),
+    n: expect.stringMatching(/^key:[0-9a-f]{12}$/),
+  });
+});
+
+test('a client that leaves keeps its address', async () => {
+  const { url } = await rawServer('never', '');
+  const { baseUrl, out, close } = await record(url);
+  const controller = new AbortController();
+  const left = fetch(`${baseUrl}/slow`, { signal: controller.signal }).catch(() => {});
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  controller.abort();
+  await left;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await close();
+  const salt = readFileSync(`${out}.salt`, 'utf8').trim();
+  expect(linesOf(out)[0]?.client).toBe(new Secrets(salt).digest('address', '127.0.0.1'));
 });

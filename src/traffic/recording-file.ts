@@ -6,6 +6,7 @@
 import { existsSync, promises, statSync } from 'node:fs';
 import { parse } from 'node:path';
 import { CommandError } from '../commands/command-error.ts';
+import { many } from '../commands/table.ts';
 import { reasonOf } from '../config/plain-file.ts';
 import { isRecording } from './read-traffic.ts';
 
@@ -87,7 +88,7 @@ export class RecordingFile {
     }
     await this.#handle?.close().catch(() => {});
     const lost = this.#dropped + this.#waiting.length;
-    if (lost > 0) this.#notice(`${this.#path}: ${lost} exchanges were not recorded`);
+    if (lost > 0) this.#notice(`${this.#path}: ${many(lost, 'exchange')} not recorded`);
   }
 
   async #pump(): Promise<void> {

@@ -8,6 +8,8 @@ import { createHmac } from 'node:crypto';
 import { isPhoneNumber } from '../sim/phone-number.ts';
 
 export const redactions = ['numbers', 'text'] as const;
+/** The texts of a list may have any name; an error has texts of the service, and echoes. */
+export type ReplyKind = 'list' | 'error' | 'other';
 export type Redaction = (typeof redactions)[number];
 
 /** Fields of a send and of a Message body that hold a number, whatever its spelling. */
@@ -42,8 +44,8 @@ export class Redactor {
     return this.#numbers ? this.#inText(path) : path;
   }
 
-  /** The body of a request, and of its reply. `isList`: its texts may have any name. */
-  bodies(sent: string, replied: string, isList: boolean): readonly [string, string] {
+  /** The body of a request, and of its reply. */
+  bodies(sent: string, replied: string, kind: ReplyKind): readonly [string, string] {
     if (this.isIdle) return [sent, replied];
     const message = messageIn(sent);
     const isEchoed = this.#texts && message !== undefined && message.length >= shortestEcho;
@@ -51,9 +53,11 @@ export class Redactor {
       isEchoed ? value.replaceAll(message, this.text(message)) : value;
     return [
       this.#json(sent, (name, value) => this.#value(name, value, name === 'message')),
-      this.#json(replied, (name, value) =>
-        this.#value(name, echo(value), isList || name === 'message'),
-      ),
+      kind === 'error'
+        ? this.#inText(echo(replied), true)
+        : this.#json(replied, (name, value) =>
+            this.#value(name, echo(value), kind === 'list' || name === 'message'),
+          ),
     ];
   }
 
