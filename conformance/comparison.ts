@@ -7,6 +7,7 @@ import { UsageError } from '../src/commands/command-error.ts';
 import { readText, reasonOf } from '../src/config/plain-file.ts';
 import { isFailure, type Result, type Verdict, verdicts } from './result.ts';
 
+const notReport = 'not a report of conform; name a file that --report json=FILE wrote';
 const mostBytes = 256 * 2 ** 20;
 
 const reportSchema = z.object({
@@ -30,13 +31,12 @@ export function readReport(path: string): EarlierReport {
   try {
     report = JSON.parse(readText(path, mostBytes));
   } catch (error) {
-    throw new UsageError(`--compare ${path}: ${reasonOf(error)}`);
+    const isOther = error instanceof SyntaxError;
+    throw new UsageError(`--compare ${path}: ${isOther ? notReport : reasonOf(error)}`);
   }
   const reading = reportSchema.safeParse(report);
   if (reading.success) return reading.data;
-  throw new UsageError(
-    `--compare ${path}: not a report of conform; name a file that --report json=FILE wrote`,
-  );
+  throw new UsageError(`--compare ${path}: ${notReport}`);
 }
 
 export function compared(earlier: EarlierReport, results: readonly Result[]): Comparison {

@@ -306,6 +306,11 @@ function trafficOf(
   }
   if (baseUrl !== undefined)
     throw new UsageError('--traffic judges recordings and sends nothing: leave out the base_url');
+  const useless = ['list', 'dryRun', 'recheck'].find((name) => given[name] === true);
+  if (useless !== undefined)
+    throw new UsageError(
+      `${givenAs(command, useless, argv)} is for a target: leave it out with --traffic`,
+    );
   const files = [...named, ...patterns.filter((one) => existsSync(one))];
   refuseOverwriting(given, drift === undefined ? files : [...files, drift], command, argv);
   const joined = sameAccount.map((keys) => keys.split(',').map((key) => key.trim()));

@@ -60,7 +60,7 @@ export function sizeValue(text: string): number {
   const [, count = '0', unit = ''] = /^([0-9]{1,6})(MiB|GiB|TiB)$/.exec(text) ?? [];
   const bytes = Number(count) * (bytesOf[unit] ?? 0);
   if (bytes > 0) return bytes;
-  throw new ValueError('expected a size such as 64MiB or 1GiB, or unlimited');
+  throw new ValueError('expected 1MiB or more, such as 64MiB or 1GiB, or unlimited');
 }
 
 /** Reads `0/3`: the first of three shards. */

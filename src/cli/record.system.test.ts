@@ -61,6 +61,6 @@ test('a command line that cannot be carried out ends with 2 and a line that name
     'smstwin record: --upstream http://user@host: expected a URL without a user, a query or a fragment\n',
     'smstwin record: --redact keys: expected numbers, text, or numbers,text\n',
     expect.stringMatching(/^smstwin record: faults\.json: .*\n$/),
-    expect.stringMatching(/none\/a\.ndjson\.salt: there is no such file; check the path\n$/),
+    expect.stringMatching(/: --out .*none\/a\.ndjson: there is no such folder; create it\n$/),
   ]);
 });

@@ -178,7 +178,7 @@ test.each([
   ],
   ...['64', '64MB', '0MiB', '-1GiB', '1.5GiB', '1 GiB', '1gib'].map((size): [string[], string] => [
     ['--journal', 'run.ndjson', '--journal-max', size],
-    `--journal-max ${size}: expected a size such as 64MiB or 1GiB, or unlimited`,
+    `--journal-max ${size}: expected 1MiB or more, such as 64MiB or 1GiB, or unlimited`,
   ]),
   [['--journal-max', '1GiB'], '--journal-max needs --journal or --journal-dir'],
   [['--world', 'none.json'], '--world none.json: there is no such file; check the path'],

@@ -60,6 +60,8 @@ export const longestRecordedBody = 1_048_576;
 /** An idle connection of a client is closed after this time. */
 const idleMs = 75_000;
 const closeWithinMs = 3_000;
+/** Node takes 16 KiB unless told otherwise. */
+const longestHead = 1_048_576;
 /** The connection was there and broke: the client sees its own break, as without a proxy. */
 const broken = /^(?:ECONNRESET|EPIPE|HPE_.*)$/;
 
@@ -75,7 +77,7 @@ export class RecordingProxy {
     this.#options = options;
     this.#needsRecipient = options.faults.list.some(({ spec }) => spec.match.to !== undefined);
     const { tls } = options;
-    const bounds = { requestTimeout: 0, keepAliveTimeout: idleMs };
+    const bounds = { requestTimeout: 0, keepAliveTimeout: idleMs, maxHeaderSize: longestHead };
     const server =
       tls === undefined ? createServer(bounds) : createTlsServer({ ...bounds, ...tls });
     const take = (request: IncomingMessage, response: ServerResponse) =>
@@ -150,6 +152,10 @@ export class RecordingProxy {
     outgoing.on('response', (reply) =>
       late(() => (acting === undefined ? passage.answer(reply) : passage.mistreat(reply, acting))),
     );
+    outgoing.on('upgrade', (_, socket) => {
+      socket.destroy();
+      passage.refuseUpgrade();
+    });
     outgoing.on('error', (error: NodeJS.ErrnoException) => passage.failed(error));
     passage.response.once('close', () => {
       if (!passage.response.writableFinished) outgoing.destroy();
@@ -162,12 +168,18 @@ export class RecordingProxy {
       host: upstream.hostname.replace(/^\[|\]$/g, ''),
       port: upstream.port,
       method: request.method,
-      path: upstream.pathname.replace(/\/$/, '') + target,
+      path: target === '*' ? target : upstream.pathname.replace(/\/$/, '') + target,
+      maxHeaderSize: longestHead,
       headers: withHost(request.rawHeaders, upstream.host),
       agent: this.#agentOf(request.socket, upstream),
       setHost: false,
     });
     outgoing.on('continue', () => response.writeContinue());
+    outgoing.on('information', ({ statusCode, headers }) => {
+      if (statusCode === 102) response.writeProcessing();
+      else if (statusCode === 103 && headers['link'] !== undefined)
+        response.writeEarlyHints(headers as Record<string, string | string[]>);
+    });
     outgoing.once('socket', (socket) => this.#endTogether(socket, request.socket));
     if (request.readableEnded) {
       outgoing.end(typeof asked.body === 'number' ? undefined : asked.body);
@@ -320,9 +332,18 @@ class Passage {
       response.destroy();
       return;
     }
-    const text = `smstwin record: the upstream cannot be reached: ${code === '' ? message : code}\n`;
-    response.writeHead(502, { 'content-type': 'text/plain', connection: 'close' });
-    response.end(text);
+    this.#say(502, `the upstream cannot be reached: ${code === '' ? message : code}`);
+  }
+
+  /** The service switched to another protocol, which has no exchanges to record. */
+  refuseUpgrade(): void {
+    this.#tell('the service switched protocols');
+    this.#say(501, 'the service switched protocols, which cannot be recorded');
+  }
+
+  #say(status: number, text: string): void {
+    this.response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' });
+    this.response.end(`smstwin record: ${text}\n`);
   }
 
   #head({ statusCode = 0, statusMessage = '' }: IncomingMessage, headers: string[]): void {

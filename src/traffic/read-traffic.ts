@@ -45,10 +45,10 @@ export async function* readTraffic(
 export function isRecording(path: string): boolean {
   try {
     const file = openPlain(path);
-    const opening = Buffer.alloc(lineOpening.length);
+    const opening = Buffer.alloc(32);
     readSync(file, opening, 0, opening.length, 0);
     closeSync(file);
-    return opening.toString('latin1') === lineOpening;
+    return opening.toString('latin1').search(lineOpening) === 0;
   } catch {
     return false;
   }
@@ -72,7 +72,7 @@ async function* eventsOf(
     yield* pieces;
   }
   if (start.startsWith('{"journal":')) yield* eventsOfJournal(linesOf(all(), path), path);
-  else if (start.includes(lineOpening) && !/^\s*\{\s*"log"/.test(start))
+  else if (lineOpening.test(start) && !/^\s*\{\s*"log"/.test(start))
     yield* eventsOfRecording(linesOf(all(), path), path, onNotice);
   else if (/^\s*\{/.test(start)) yield* exchangesOfHarFile(all(), path);
   else throw new CommandError(2, `${path}: neither a recording, a HAR file nor a journal`);

@@ -428,3 +428,24 @@ test('a client that leaves keeps its address', async () => {
   const salt = readFileSync(`${out}.salt`, 'utf8').trim();
   expect(linesOf(out)[0]?.client).toBe(new Secrets(salt).digest('address', '127.0.0.1'));
 });
+
+test('interim replies, long heads and OPTIONS * pass, and a switch of protocols is refused', async () => {
+  const long = 'a'.repeat(40_000);
+  const reply = `HTTP/1.1 200 OK\r\nX-Long: ${long}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
+  const hints = 'HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n';
+  const { seen, url } = await rawServer('\r\n\r\n', hints + reply);
+  const { baseUrl } = await record(url);
+  const ask = (target: string, more = '') =>
+    `OPTIONS ${target} HTTP/1.1\r\nHost: a\r\n${more}Connection: close\r\n\r\n`;
+  const answered = await exchanged(baseUrl, ask('*'));
+  expect(answered.toLowerCase()).toContain('103 early hints\r\nlink: </a>; rel=preload');
+  expect(answered).toContain(long);
+  expect(seen.text).toMatch(/^OPTIONS \* HTTP/);
+  const other = await rawServer(
+    '\r\n\r\n',
+    'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
+  );
+  const { baseUrl: proxy } = await record(other.url);
+  const switching = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
+  expect(await exchanged(proxy, switching)).toMatch(/^HTTP\/1\.1 501 [\s\S]*cannot be recorded/);
+});

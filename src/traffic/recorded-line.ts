@@ -37,12 +37,12 @@ export interface RecordedReply extends RecordedBody {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Every recording begins so. */
-export const lineOpening = '{"sent":"';
+/** Every line of a recording begins so. */
+export const lineOpening = /\{\s*"sent"\s*:\s*"/;
 
 /** Undefined for any other text, such as a line that was cut off. */
 export function readLine(text: string): RecordedLine | undefined {
-  if (!text.startsWith(lineOpening)) return undefined;
+  if (text.search(lineOpening) !== 0) return undefined;
   try {
     const line = JSON.parse(text) as RecordedLine;
     const isLine =

@@ -35,7 +35,10 @@ export function saltOf(out: string): string {
     closeSync(descriptor);
     return salt;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw refusal(file, error);
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT')
+      throw new CommandError(2, `--out ${out}: there is no such folder; create it`);
+    if (code !== 'EEXIST') throw refusal(file, error);
   }
   try {
     const salt = readText(file, 1_024).trim();

@@ -325,3 +325,19 @@ test('--same-account takes keys of the traffic only', async () => {
   });
   expect((await of('key:0123456789ab')).code).toBe(0);
 });
+
+test('flags that are for a target are refused, and a line may have spaces', async () => {
+  const spaced = asRecording(sound).replaceAll(/(?<=\}|"):|^\{(?="sent")/gm, (text) => `${text} `);
+  const file = fileOf('spaced.ndjson', spaced.replaceAll('"sent":', '"sent": '));
+  expect((await run('--traffic', file)).code).toBe(0);
+  for (const flag of ['--list', '--dry-run', '--recheck']) {
+    const { code, error } = await run('--traffic', file, flag);
+    expect([code, error]).toEqual([
+      2,
+      `smstwin conform: ${flag} is for a target: leave it out with --traffic\n`,
+    ]);
+  }
+  expect((await run('--traffic', file, '--compare', fileOf('broken.json', '{"a'))).error).toMatch(
+    /: not a report of conform; name a file that --report json=FILE wrote\n$/,
+  );
+});
