@@ -164,8 +164,7 @@ function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
     return { ...none, verdict: 'skipped', reason: 'needs --traffic-complete' };
   const { broken, proof, exercised, missing } = finding;
   if (broken === undefined) {
-    const reason =
-      missing === undefined ? 'nothing in the traffic is about it' : `needs ${missing}`;
+    const reason = missing === undefined ? undecided(finding) : `needs ${missing}`;
     if (exercised === 0) return { ...none, verdict: 'not_exercised', reason };
     return { ...none, verdict: 'passed', exercised };
   }
@@ -182,6 +181,12 @@ function resultOf(rule: RuleId, finding: RuleFinding | undefined): Result {
     exchanges: excerpt,
     omitted: proof.length - excerpt.length,
   };
+}
+
+function undecided({ isTouched = false }: RuleFinding): string {
+  return isTouched
+    ? 'exchanges are about it, and none decides it; do several keys share an account (--same-account)?'
+    : 'no exchange can show it: there is none of its kind, or only with other statuses';
 }
 
 /** The smallest excerpt that shows a failure. */

@@ -18,6 +18,8 @@ import { type Shown, shown, type Together } from './shown.ts';
 /** What all groups together showed of a rule. */
 export interface RuleFinding {
   exercised: number;
+  /** True if an exchange was about it, whether it decided anything or not. */
+  isTouched?: boolean;
   broken?: RuleBroken;
   /** The exchanges that prove it. */
   proof: readonly Exchange[];
@@ -211,6 +213,7 @@ export class TrafficJudge {
     const finding = this.findings.get(rule);
     if (finding === undefined) return;
     finding.exercised += exercised;
+    finding.isTouched = true;
     if (missing !== undefined) finding.missing ??= missing.message;
     if (broken === undefined) return;
     const isSmaller = finding.broken === undefined || proof.length < finding.proof.length;

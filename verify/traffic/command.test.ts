@@ -341,3 +341,15 @@ test('flags that are for a target are refused, and a line may have spaces', asyn
     /: not a report of conform; name a file that --report json=FILE wrote\n$/,
   );
 });
+
+test('a rule that was not exercised says whether exchanges were about it', async () => {
+  const other = exchange(0, send, 201, message());
+  const { out } = await run('--traffic', fileOf('other.ndjson', asRecording([other])), 'SEND-3');
+  expect(out).toContain('no exchange can show it: there is none of its kind, or only with other');
+  const lone = await run(
+    '--traffic',
+    fileOf('one.ndjson', asRecording([sound[0]].flatMap((one) => one ?? []))),
+    'SEND-4',
+  );
+  expect(lone.out).toContain('exchanges are about it, and none decides it');
+});
