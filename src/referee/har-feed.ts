@@ -23,7 +23,7 @@ import {
 } from './traffic.ts';
 
 const textSchema = z
-  .looseObject({ text: z.string().default(''), encoding: z.string().optional() })
+  .looseObject({ text: z.string().optional(), encoding: z.string().optional() })
   .nullish();
 export const entrySchema = z.object({
   startedDateTime: z.string().refine((text) => !Number.isNaN(Date.parse(text)), {

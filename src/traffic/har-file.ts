@@ -89,7 +89,11 @@ function timed({ startedDateTime, time, request, response }: HarEntry) {
       ? {
           status: response.status,
           headers: headersOf(response.headers, readHeaders),
-          body: recordedText(response.content, response.content?.['size']),
+          // Chromium writes size 0 and no text for a body that it no longer has.
+          body:
+            response.content?.text === undefined
+              ? undefined
+              : recordedText(response.content, response.content['size']),
         }
       : undefined,
     isForced: false,

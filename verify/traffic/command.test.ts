@@ -254,7 +254,7 @@ test('a body that was left out is unknown, in a recording and in a HAR file', as
     asHar(later)
       .replaceAll(/"size":\d+,("mimeType":"[^"]*"),"text":"(?:[^"\\]|\\.)*"/g, `"size":${size},$1`)
       .replaceAll(/,"postData":\{[^}]*\}"\}/g, '');
-  for (const text of [omitted, bare(120), bare(-1)]) {
+  for (const text of [omitted, bare(120), bare(-1), bare(0)]) {
     const file = fileOf('bare', text);
     const { code, results } = await run('--traffic', file);
     const verdicts = results().map(({ verdict }) => verdict);
