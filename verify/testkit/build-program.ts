@@ -7,7 +7,10 @@ import { root } from '../../scripts/bundle-options.ts';
 export async function setup(): Promise<() => void> {
   const folder = `build/for-tests-${process.pid}`;
   const programFolder = `${folder}/dist`;
-  await buildProgram(programFolder, { probe: 'verify/testkit/probe.ts' });
+  await buildProgram(programFolder, {
+    'bench-server': 'bench/servers/child.ts',
+    probe: 'verify/testkit/probe.ts',
+  });
   await buildDashboard(programFolder);
   // The program reads its version there.
   cpSync(`${root}package.json`, `${root}${folder}/package.json`);
