@@ -29,8 +29,12 @@ test.concurrent.each(Object.entries(variations))(
       };
       const { exitCode, results, sends } = await runConform(argv, { stdout, isTerminal: true });
       expect(failures(results)).toEqual([]);
+      // On a busy machine the server may close a kept-alive connection as it is used again.
       const idle = results.filter(
-        ({ kind, verdict }) => kind === 'rule' && verdict === 'not_exercised',
+        ({ kind, verdict, reason = '' }) =>
+          kind === 'rule' &&
+          verdict === 'not_exercised' &&
+          !reason.includes('without a broken connection'),
       );
       expect(idle).toEqual([]);
       expect(exitCode).toBe(0);

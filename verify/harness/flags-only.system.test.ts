@@ -27,9 +27,9 @@ test.concurrent('a sound service ends with exit 0, within 720 sends and four min
   expect(within(full.seconds / 60, minutes)).toBeLessThan(0.3);
 }, 240_000);
 
-// A busy process makes it send some messages again.
+// Alone and slower than the others: a busy process makes it send some messages again.
 test('--profile budget sends less than 60, and names every case that it leaves out', async () => {
-  const { exitCode, sends, out } = await runWithFlags(['--profile', 'budget'], { rate });
+  const { exitCode, sends, out } = await runWithFlags(['--profile', 'budget'], { rate: rate / 2 });
   expect(exitCode, out).toBe(0);
   expect(sends).toBeLessThan(60);
   expect(out).toMatch(/LIMIT-1\/120-pass +costs 127 sends, more than --profile budget allows/);
