@@ -3,11 +3,11 @@
  */
 import { mkdirSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { createSimulator, type Simulator } from '../src/simulator.ts';
-import { launchBrowser } from '../verify/testkit/browser.ts';
-import { sendBy } from '../verify/testkit/control-fixture.ts';
+import { createSimulator, type Simulator } from '../../src/simulator.ts';
+import { launchBrowser } from '../testkit/browser.ts';
+import { sendBy } from '../testkit/control-fixture.ts';
 
-const folder = new URL('../docs/screenshots/', import.meta.url).pathname;
+const folder = new URL('../../docs/screenshots/', import.meta.url).pathname;
 
 const texts = [
   'Your code is 492 113',
