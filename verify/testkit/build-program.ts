@@ -15,5 +15,5 @@ export async function setup(): Promise<() => void> {
   // The program reads its version there.
   cpSync(`${root}package.json`, `${root}${folder}/package.json`);
   process.env['SMSTWIN_TEST_PROGRAM'] = `${root}${programFolder}`;
-  return () => rmSync(`${root}${folder}`, { recursive: true });
+  return () => rmSync(`${root}${folder}`, { recursive: true, force: true });
 }
