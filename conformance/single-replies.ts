@@ -1,6 +1,6 @@
 /**
- * What one reply says where the document is silent, whoever sent the request: the harness to find
- * out, or a client in recorded traffic. Undefined for a reply that no answer gives.
+ * What one reply says where the document is silent, in a run of the harness or in recorded traffic.
+ * Undefined for a reply that no answer gives.
  */
 import { shapeOf } from './discovered-templates.ts';
 import { inferBody } from './infer-template.ts';

@@ -137,8 +137,8 @@ function otherTraffic({ log, strange429s }: Target): Result | undefined {
 }
 
 /**
- * The cases that do not fail once the whole run is known. Statistics often show other clients only
- * later than the limit that they made seem smaller was judged.
+ * The cases that do not fail once the whole run is known. Statistics often show another client only
+ * after its messages made a limit look too small.
  */
 function acquitted(failed: ReadonlyMap<Case, Ran>): Result[] {
   return [...failed]

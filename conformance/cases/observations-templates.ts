@@ -17,6 +17,7 @@ import {
 import { floodOf } from '../floods.ts';
 import { figures, inferReceived } from '../infer-received.ts';
 import { type Inferred, inferBody, type Sample } from '../infer-template.ts';
+import { messageFields } from '../judges/body.ts';
 import { recorded } from '../recording.ts';
 import type { Refusal } from '../simulator-replies.ts';
 import { type Fields, paths, type Subject, type Trial } from '../trial.ts';
@@ -286,16 +287,6 @@ function headersIn(reply: Sample['reply']): Pick<ReplyTemplate, 'headers'> {
   const headers = headersOf([{ reply, values: {} }], {});
   return headers === undefined ? {} : { headers };
 }
-
-const messageFields = [
-  'created_at',
-  'device_id',
-  'from_number',
-  'message_id',
-  'request_id',
-  'status',
-  'to',
-];
 
 async function otherSend(
   t: Trial,

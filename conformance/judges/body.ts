@@ -6,7 +6,7 @@ import * as verify from '../verify.ts';
 import { bodyOf, type Exchange, isMessageSend, isRead } from './exchange.ts';
 import type { Judge } from './judge.ts';
 
-export const sevenFields = [
+export const messageFields = [
   'created_at',
   'device_id',
   'from_number',
@@ -14,7 +14,8 @@ export const sevenFields = [
   'request_id',
   'status',
   'to',
-].join(', ');
+];
+export const sevenFields = messageFields.join(', ');
 
 export const states = ['queued', 'sending', 'sent', 'delivered', 'failed'];
 

@@ -10,6 +10,15 @@ function exchange(at: number, status: number, more: object, json?: object): Exch
   return { caller, sentAt: at, answeredAt: at + 5, isRetried: false, reply, ...more } as never;
 }
 
+const bucket = {
+  name: 'send',
+  limit: 120,
+  isOfAddress: false,
+  knownSince: 0,
+  isExact: false,
+  slackMs: 0,
+};
+
 /** Ten sends, with a reading of the statistics before the first and after each, and four later. */
 function run(
   figures: (sends: number) => { [name: string]: unknown },
@@ -97,14 +106,6 @@ test.each([
 ])('AUTH-6 another client may have spent the token of the account %s: %s', (account, isSo) => {
   const more = { method: 'POST', endpoint: 'send', caller: { ...caller, account } };
   const exchanges = [exchange(70_000, 429, more)];
-  const bucket = {
-    name: 'send',
-    limit: 120,
-    isOfAddress: false,
-    knownSince: 0,
-    isExact: false,
-    slackMs: 0,
-  };
   const why = othersIn({ log: exchanges, isExact: false } as never, { ...bucket, exchanges });
   expect(why !== undefined).toBe(isSo);
 });
@@ -122,14 +123,6 @@ test.each([
   const first = [...floodAt(70_000, passed), exchange(73_000, 429, more)];
   const second = [...floodAt(140_000, then), exchange(143_000, 429, more)];
   const exchanges = then === undefined ? first : [...first, ...second];
-  const bucket = {
-    name: 'send',
-    limit: 120,
-    isOfAddress: false,
-    knownSince: 0,
-    isExact: false,
-    slackMs: 0,
-  };
   const why = othersIn({ log: exchanges, isExact: false } as never, { ...bucket, exchanges });
   expect(why !== undefined).toBe(isSo);
 });

@@ -89,10 +89,10 @@ const leastQuietMs = 45_000;
 const mostLate = 16;
 const lateMs = 2_000;
 
-/** The most parts that a network makes of a text: its short alphabet holds all letters of English. */
+/** The most parts that a network makes of a text; GSM-7 holds all letters of English. */
 function mostParts(text: string): number {
-  const isShort = /^[\w .,:;!?+-]*$/.test(text);
-  const [alone, joined] = isShort ? [160, 153] : [70, 67];
+  const isGsm = /^[\w .,:;!?+-]*$/.test(text);
+  const [alone, joined] = isGsm ? [160, 153] : [70, 67];
   return text.length <= alone ? 1 : Math.ceil(text.length / joined);
 }
 

@@ -129,7 +129,7 @@ const everyBucket: Judge = (trace, findings) => {
   }
 };
 
-/** A bucket from the start of the run: two minutes before the case may not be two before a 429. */
+/** All that the run spent from the bucket: a 429 may come before the first request of the case. */
 function spentFrom({ log }: Trace, bucket: Bucket, { exchange }: Unexplained): Bucket {
   const name = bucketOf(exchange);
   return { ...bucket, exchanges: log.filter((one) => bucketOf(one) === name) };
