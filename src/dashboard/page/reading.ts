@@ -4,9 +4,12 @@
 
 /** Events within this time share one reading. */
 export const settleMs = 120;
-/** The pause between readings that events cause. Readings also take at most a tenth of the time. */
+/**
+ * The pause between readings that events cause. Readings also take at most a thirtieth of the time:
+ * the simulator's CPU is for its clients.
+ */
 const restMs = 500;
-const restTimes = 10;
+const restTimes = 30;
 
 /** Runs one reading at a time. Requests during a reading cause one more reading after it. */
 export class Reading<T> {

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { EventStream } from './event-stream.ts';
+import { eventQueueLimitBytes, type SendEvent } from './transport.ts';
+
+function opened(write = (_: string) => true) {
+  const written: string[] = [];
+  let state = 'open';
+  const stream = new EventStream({
+    write: (text) => {
+      written.push(text);
+      return write(text);
+    },
+    end: () => {
+      state = 'ended';
+    },
+    cut: () => {
+      state = 'cut';
+    },
+  });
+  let send: SendEvent = () => false;
+  stream.start({
+    status: 200,
+    open: (given) => {
+      send = given;
+      return () => {};
+    },
+  });
+  return { stream, written, send, state: () => state };
+}
+
+test('the first event is written at once, those that follow closely together', async () => {
+  const { written, send } = opened();
+  for (let number = 1; number <= 100; number++) send('message', { number }, String(number));
+  expect(written).toHaveLength(2);
+  await expect.poll(() => written.length).toBe(3);
+  expect(written[2]?.match(/^id: /gm)).toHaveLength(99);
+});
+
+test('what waits is written before the stream ends', () => {
+  const { stream, written, send, state } = opened();
+  for (const number of [1, 2]) send('message', { number }, String(number));
+  stream.finish();
+  expect(written.at(-1)).toContain('"number":2');
+  expect(state()).toBe('ended');
+});
+
+test('more events than may wait are written early to a reader that keeps up, and cut one that does not', () => {
+  const text = 'x'.repeat(eventQueueLimitBytes / 2);
+  const quick = opened();
+  for (let number = 1; number <= 5; number++) quick.send('message', { text }, undefined);
+  expect(quick.state()).toBe('open');
+  const slow = opened(() => false);
+  for (let number = 1; number <= 5; number++) slow.send('message', { text }, undefined);
+  expect(slow.state()).toBe('cut');
+});
