@@ -275,7 +275,7 @@ pageTest(
 );
 
 pageTest(
-  'dragging over bars finds their requests, and the limit is a line',
+  'choosing bars by key or pointer finds their requests, and the limit is a line',
   {},
   async ({ page, controlUrl, simulator, send }) => {
     for (let n = 0; n < 122; n++) send();
@@ -285,8 +285,13 @@ pageTest(
     await seen(page.getByText('the limit: 360 a minute'));
     await page.getByRole('combobox', { name: 'Account' }).last().selectOption('acme');
     await seen(page.getByText('the limit: 120 a minute'));
-    const plot = page.getByRole('img', { name: /^123 requests, 2 of them answered 429/ });
-    await seen(plot);
+    const plot = page.getByRole('slider', { name: /^123 requests, 2 of them/ });
+    await plot.press('ArrowLeft');
+    await seen(page.getByRole('link', { name: /^Show the 1 from/ }));
+    await plot.press('Shift+ArrowLeft');
+    await plot.press('Shift+ArrowRight');
+    await seen(page.getByRole('link', { name: /^Show the 1 from/ }));
+    await plot.press('ArrowRight');
     const { x = 0, y = 0, height = 0 } = (await plot.boundingBox()) ?? {};
     await page.mouse.move(x + 2, y + height / 2);
     await page.mouse.down();

@@ -1,6 +1,6 @@
 /**
  * Plots requests over simulated time: those answered 429 on top of the others, and the limit of the
- * chosen endpoint. Dragging over bars finds their requests.
+ * chosen endpoint. Choosing bars, by dragging or with the arrow keys, finds their requests.
  */
 import { useSignal } from '@preact/signals';
 import { call } from '../control.ts';
@@ -82,23 +82,38 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
   const top = (count: number) => 100 * (1 - count / most);
   const timeOf = (at: number) => isoTime(Date.parse(from) + at * widthMs);
   const summary = `${text(total)} requests, ${text(throttled)} of them answered 429, by ${durationText(widthMs)}`;
+  const within = (at: number) => Math.max(0, Math.min(bars.length - 1, at));
   const barAt = ({ currentTarget, clientX }: PointerEvent) => {
     const { left, width } = (currentTarget as Element).getBoundingClientRect();
-    const at = Math.floor((bars.length * (clientX - left)) / width);
-    return Math.max(0, Math.min(bars.length - 1, at));
+    return within(Math.floor((bars.length * (clientX - left)) / width));
+  };
+  /** An arrow chooses the next bar; with Shift, it adds it to those that are chosen. */
+  const chooseByKey = (event: KeyboardEvent) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    const [from, to = step > 0 ? -1 : bars.length] = brush.value ?? [];
+    const next = within(to + step);
+    brush.value = [event.shiftKey ? (from ?? next) : next, next];
   };
   const [start = 0, end = -1] = brush.value ?? [];
   const [first, last] = end < 0 ? [0, -1] : [Math.min(start, end), Math.max(start, end)];
   const brushed = bars.slice(first, last + 1).reduce((all, { count }) => all + count, 0);
+  const chosen =
+    last < first ? 'no bar' : `${text(brushed)} requests from ${clockText(timeOf(first))} on`;
   return (
     <>
       <div class="plot">
         <span class="plot-most dim">{shortCount.format(most)}</span>
-        <svg
-          viewBox={`0 0 ${bars.length} 100`}
-          preserveAspectRatio="none"
-          role="img"
+        <div
+          role="slider"
+          tabIndex={0}
           aria-label={summary}
+          aria-valuemin={0}
+          aria-valuemax={bars.length - 1}
+          aria-valuenow={end < 0 ? 0 : end}
+          aria-valuetext={chosen}
+          onKeyDown={chooseByKey}
           onPointerDown={(event) => {
             isDragging.value = true;
             brush.value = [barAt(event), barAt(event)];
@@ -110,21 +125,23 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
             isDragging.value = false;
           }}
         >
-          {last >= first && (
-            <rect class="brush" x={first} width={last - first + 1} y={0} height={100} />
-          )}
-          {bars.map(({ count, throttled: refused }, at) => (
-            <g key={timeOf(at)}>
-              <title>{`${timeOf(at).replace('T', ' ')}: ${text(count - refused)} not throttled, ${text(refused)} answered 429`}</title>
-              <rect x={at} width={1} y={0} height={100} fill="transparent" />
-              <Bar at={at} from={top(count - refused)} to={100} kind="passed" />
-              <Bar at={at} from={top(count)} to={top(count - refused)} kind="refused" />
-            </g>
-          ))}
-          {limit > 0 && (
-            <line class="limit" x1={0} x2={bars.length} y1={top(perBar)} y2={top(perBar)} />
-          )}
-        </svg>
+          <svg viewBox={`0 0 ${bars.length} 100`} preserveAspectRatio="none" aria-hidden="true">
+            {last >= first && (
+              <rect class="brush" x={first} width={last - first + 1} y={0} height={100} />
+            )}
+            {bars.map(({ count, throttled: refused }, at) => (
+              <g key={timeOf(at)}>
+                <title>{`${timeOf(at).replace('T', ' ')}: ${text(count - refused)} not throttled, ${text(refused)} answered 429`}</title>
+                <rect x={at} width={1} y={0} height={100} fill="transparent" />
+                <Bar at={at} from={top(count - refused)} to={100} kind="passed" />
+                <Bar at={at} from={top(count)} to={top(count - refused)} kind="refused" />
+              </g>
+            ))}
+            {limit > 0 && (
+              <line class="limit" x1={0} x2={bars.length} y1={top(perBar)} y2={top(perBar)} />
+            )}
+          </svg>
+        </div>
         <span class="plot-times dim">
           <span>{clockText(timeOf(0))}</span>
           <span>{clockText(timeOf(bars.length))}</span>
@@ -134,7 +151,10 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
         <span class="key-passed">{text(total - throttled)} not throttled</span>
         <span class="key-refused">{text(throttled)} answered 429</span>
         {limit > 0 && <span class="key-limit">the limit: {text(limit)} a minute</span>}
-        <span class="dim">a bar is {durationText(widthMs)}; drag over bars for their requests</span>
+        <span class="dim">
+          a bar is {durationText(widthMs)}; choose bars by dragging or with ← and → for their
+          requests
+        </span>
         {last >= first && (
           <a
             href={addressOf('requests', '', {
