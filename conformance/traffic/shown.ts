@@ -29,17 +29,17 @@ function isTaken({ reply }: Exchange): boolean {
 
 /** A send that is certainly the first use of its id, as far as its reply decides. */
 function isFirstUse(one: Exchange): boolean {
-  if (!isMessageSend(one) || one.caller.key !== 'valid') return false;
+  if (!isMessageSend(one) || one.caller.key !== 'valid' || repeatsFields(one)) return false;
   const { status } = one.reply;
-  if (status === 202) return !repeatsFields(one);
-  return !hasRequestId(one) && isTakenOrRefused(one) && !repeatsFields(one);
+  if (isTaken(one)) return status !== replayed || !hasRequestId(one);
+  // Under an id, other refusals may be those of an earlier send.
+  const isRefused = [400, 403].includes(status) ? !hasRequestId(one) : status === frameworks;
+  return isRefused && isJsonObject(one) && saysJson(one);
 }
 
-/** A 403 is about the sender number, so it comes after the fields. */
-function isTakenOrRefused(one: Exchange): boolean {
-  const isRefused = [400, 403].includes(one.reply.status) && isJsonObject(one) && saysJson(one);
-  return isTaken(one) || isRefused;
-}
+const replayed = 200;
+/** The status of many frameworks for a field that is refused; a replay never has it. */
+const frameworks = 422;
 
 function saysJson({ headers }: Exchange): boolean {
   return /^application\/json\b/i.test(headers['content-type'] ?? '');
@@ -123,7 +123,7 @@ export const shown: Readonly<Partial<Record<RuleId, Shown>>> = {
     fits: (one) =>
       isMessageSend(one) &&
       one.caller.key === 'valid' &&
-      [0, 200, 202, 400, 402, 403, 409, 503].includes(one.reply.status) &&
+      (isTaken(one) || [0, 400, 402, 403, 409, 503].includes(one.reply.status)) &&
       isOfService(one),
   },
   'SEND-5': message(isMalformed),

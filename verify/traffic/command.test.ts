@@ -326,6 +326,23 @@ test('--same-account takes keys of the traffic only', async () => {
   expect((await of('key:0123456789ab')).code).toBe(0);
 });
 
+test.each([
+  ['a new message answered 201', [exchange(0, send, 201, message())], 'SEND-3'],
+  ['a replay answered 201', [...sound.slice(0, 2), exchange(30, send, 201, message())], 'SEND-4'],
+  [
+    'a bad number answered 422',
+    [
+      exchange(0, send, 202, message()),
+      exchange(9, { ...send, body: send.body.replace('+1212', '12') }, 422, '{"code":"invalid"}'),
+    ],
+    'SEND-2',
+  ],
+])('%s fails, also under a request_id', async (_, exchanges, rule) => {
+  const { code, results } = await run('--traffic', fileOf('status', asRecording(exchanges)));
+  expect(code).toBe(1);
+  expect(results()).toContainEqual(expect.objectContaining({ subject: rule, verdict: 'failed' }));
+});
+
 test('flags that are for a target are refused, and a line may have spaces', async () => {
   const spaced = asRecording(sound).replaceAll(/(?<=\}|"):|^\{(?="sent")/gm, (text) => `${text} `);
   const file = fileOf('spaced.ndjson', spaced.replaceAll('"sent":', '"sent": '));
@@ -343,7 +360,7 @@ test('flags that are for a target are refused, and a line may have spaces', asyn
 });
 
 test('a rule that was not exercised says whether exchanges were about it', async () => {
-  const other = exchange(0, send, 201, message());
+  const other = exchange(0, send, 500, message());
   const { out } = await run('--traffic', fileOf('other.ndjson', asRecording([other])), 'SEND-3');
   expect(out).toContain('no exchange can show it: there is none of its kind, or only with other');
   const lone = await run(
