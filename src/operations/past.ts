@@ -3,7 +3,7 @@
  * lines to choose an instant from.
  */
 import { z } from 'zod';
-import type { Entry } from '../recording/journal-entry.ts';
+import type { Entry, OperationEntry } from '../recording/journal-entry.ts';
 import { JournalError } from '../recording/journal-error.ts';
 import { extentOf, type Instant } from '../recording/past.ts';
 import { atOnce } from '../sim/at-once.ts';
@@ -37,7 +37,11 @@ const entrySchema = z
   .strictObject({
     entry: z.int().min(1).describe('The line in the journal.'),
     at: timeSchema,
-    input: z.string().describe('Method and path of a request, or the name of an operation.'),
+    input: z
+      .string()
+      .describe(
+        'Method and path of a request, or the name of an operation; of the clock, how far.',
+      ),
     status: z.int().nullable().describe('Of the reply; null: an operation.'),
     number: z.int().nullable().describe('Of the request.'),
     message_id: z.string().nullable().describe('The message that the reply is.'),
@@ -144,7 +148,8 @@ function* inputsOf(
 /** `place`: of a request, among the journal's. */
 function viewOf(entry: Exclude<Entry, { ended: unknown }>, place: number) {
   if ('operation' in entry) {
-    return { input: entry.operation, status: null, number: null, message_id: null };
+    const input = `${entry.operation}${movedBy(entry)}`;
+    return { input, status: null, number: null, message_id: null };
   }
   const { request, reply } = entry;
   const [, id = null] = reply.status < 400 ? (/"message_id":"([^"]+)"/.exec(reply.body) ?? []) : [];
@@ -154,6 +159,15 @@ function viewOf(entry: Exclude<Entry, { ended: unknown }>, place: number) {
     number: place,
     message_id: id,
   };
+}
+
+/** How an operation on the clock moves it. What others take may be secret. */
+function movedBy({ operation, args: [how] }: OperationEntry): string {
+  if (!operation.startsWith('clock.') || typeof how !== 'object' || how === null) return '';
+  const said = Object.entries(how).map(([name, value]) =>
+    value === true ? ` ${name}` : ` ${name} ${value}`,
+  );
+  return said.join(',');
 }
 
 function* refusing<T>(work: Generator<undefined, T>): Generator<undefined, T> {

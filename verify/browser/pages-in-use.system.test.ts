@@ -235,7 +235,7 @@ pageTest(
     const gauge = page.getByRole('meter', { name: 'send of acme: requests left', exact: true });
     await expect.poll(() => gauge.getAttribute('value')).toBe('0');
     await seen(page.getByText('429 until 2026-01-01 00:01:00.000'));
-    await seen(page.getByRole('img', { name: /^125 requests, 5 of them answered 429/ }));
+    await seen(page.getByRole('slider', { name: /^125 requests, 5 of them answered 429/ }));
     await seen(page.locator('.plot .refused'));
     await page.getByRole('button', { name: 'Fill every bucket' }).click();
     await gone(page.getByText('429 until 2026-01-01 00:01:00.000'));
@@ -468,7 +468,7 @@ pageTest(
     await page.getByRole('link', { name: 'Limits', exact: true }).click();
     await seen(page.getByText('No request yet.'));
     for (let n = 0; n < 25_000; n++) send({ to: 'nonsense' });
-    await seen(page.getByRole('img', { name: /^25,000 requests, 0 of them answered 429/ }));
+    await seen(page.getByRole('slider', { name: /^25,000 requests, 0 of them answered 429/ }));
     await seen(page.getByText('25K', { exact: true }));
   },
 );

@@ -96,7 +96,7 @@ pageTest(
     await row(2).getByRole('link').click();
     const detail = page.getByRole('complementary', { name: 'Request' });
     await seen(detail.getByText('"order-2"').first());
-    await seen(detail.getByText('A fault acts on this: reply lost'));
+    await seen(detail.getByText('reply lost: the connection closed before a byte of it').first());
     const attempts = detail.getByRole('list', { name: 'Timeline' }).getByRole('listitem');
     // Two requests, and the status of the message.
     await expect.poll(() => attempts.count()).toBe(3);
@@ -250,6 +250,9 @@ pageTest(
     await page.getByRole('link', { name: 'At earlier instants' }).click();
     const scrubber = page.getByRole('slider');
     await seen(page.getByText('Line 5 of 5'));
+    await seen(page.getByRole('row', { name: 'clock.advance by 1h' }));
+    const last = page.getByRole('region', { name: 'The world after line 5' });
+    await seen(last.getByText(/^0 → 2/));
     await scrubber.focus();
     for (let press = 0; press < 2; press++) await page.keyboard.press('ArrowLeft');
     const then = page.getByRole('region', { name: 'The world after line 3' });

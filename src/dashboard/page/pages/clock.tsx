@@ -32,6 +32,9 @@ export function ClockPage() {
       </p>
       <Mode now={now} />
       <Jumps now={now} />
+      <p class="dim">
+        The <a href="#/past">time machine</a> shows what each earlier advance changed.
+      </p>
       <StartOver />
     </section>
   );

@@ -111,21 +111,25 @@ function Use({ client, accounts }: UseProps) {
         of={[
           ['Base URL', baseUrl],
           [`API key of ${account}`, key],
-          ['From', from],
+          [`from of ${account}`, from],
           ...others.map(({ name, api_key: own }) => [`API key of ${name}`, own] as const),
         ]}
       />
       <div class="card-head section">
-        <Choices
-          aria-label="Language"
-          choices={choicesOf(Object.keys(setups))}
-          value={language.value}
-          onChoose={(chosen) => {
-            language.value = chosen;
-          }}
-        />
+        <span class="filters">
+          <span aria-hidden="true">Language</span>
+          <Choices
+            aria-label="Language"
+            choices={choicesOf(Object.keys(setups))}
+            value={language.value}
+            onChoose={(chosen) => {
+              language.value = chosen;
+            }}
+          />
+        </span>
         <CopyButton text={() => setup}>Copy the example</CopyButton>
       </div>
+      <p class="dim">Of a client that you have, change only the base URL and the key.</p>
       <pre data-testid="setup">{setup}</pre>
     </section>
   );

@@ -164,9 +164,9 @@ function columnsOf(world: World | undefined): Column<Message>[] {
   return [
     {
       head: 'Accepted',
-      cell: (message) => (
+      cell: (message, above) => (
         <a class="row-link" href={addressOf('messages', message.message_id)}>
-          <Time at={message.created_at} />
+          <Time at={message.created_at} above={above?.created_at} />
         </a>
       ),
       kind: 'time',

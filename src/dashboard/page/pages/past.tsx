@@ -112,7 +112,7 @@ function columnsOf(entry: number): readonly Column<Input>[] {
         </a>
       ),
     },
-    { head: 'Time', cell: ({ at }) => <Time at={at} /> },
+    { head: 'Time', cell: ({ at }, above) => <Time at={at} above={above?.at} /> },
     {
       head: 'Input',
       cell: ({ input, status, number, message_id: id }) => (
@@ -140,20 +140,25 @@ interface ThenProps {
 }
 
 function Then({ entry, messageId, at }: ThenProps) {
-  const then = useResource(() => call('past.at', { entry }) as Promise<State>);
+  const stateAfter = (line: number) => call('past.at', { entry: line }) as Promise<State>;
+  const then = useResource(async () => ({
+    before: await stateAfter(Math.max(1, entry - 1)),
+    after: await stateAfter(entry),
+  }));
   const now = useResource(() => call('simulator.state'), { on: ['message', 'traffic', 'clock'] });
   const forked = useSignal<Row | undefined>(undefined);
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry } });
   };
+  const after = then.value?.after;
   const testFrom = (state: State) => asTestFrom(entry, shownWorld, state, location.origin);
   return (
     <section class="card" aria-labelledby="then-title">
       <div class="card-head">
         <h2 id="then-title">The world after line {entry.toLocaleString('en')}</h2>
         <div class="actions">
-          {then.value !== undefined && (
-            <CopyButton text={() => testFrom(then.value as State)}>Copy as test</CopyButton>
+          {after !== undefined && (
+            <CopyButton text={() => testFrom(after)}>Copy as test</CopyButton>
           )}
           <Action act={fork} kind="main">
             Fork here
@@ -171,7 +176,12 @@ function Then({ entry, messageId, at }: ThenProps) {
         </div>
       )}
       <Loaded of={then} what="that instant">
-        {(state) => <Facts of={differences(state, now.value)} />}
+        {(states) => (
+          <>
+            <p class="dim lead">→ shows what changed since the line before.</p>
+            <Facts of={differences(states, now.value)} />
+          </>
+        )}
       </Loaded>
       {messageId !== '' && <MessageThen entry={entry} id={messageId} />}
       {at === undefined && messageId === '' && <p class="dim">This is the start.</p>}
@@ -179,23 +189,45 @@ function Then({ entry, messageId, at }: ThenProps) {
   );
 }
 
-/** Counts as of then, and where they differ, now. */
-function differences(then: State, now: State | undefined): readonly Fact[] {
-  const count = (was: number, is: number | undefined) => (
-    <>
-      {was.toLocaleString('en')}{' '}
-      {is !== undefined && is !== was && <span class="dim">(now {is.toLocaleString('en')})</span>}
-    </>
-  );
+interface States {
+  /** After the line before. */
+  readonly before: State;
+  readonly after: State;
+}
+
+/** Counts after a line, what it changed, and where they differ from now. */
+function differences({ before, after }: States, now: State | undefined): readonly Fact[] {
+  const count = (name: string, of: (state: State) => number): Fact => {
+    const [was, is, last] = [of(before), of(after), now && of(now)];
+    return [
+      name,
+      <>
+        {was !== is && `${was.toLocaleString('en')} → `}
+        {was === is ? is.toLocaleString('en') : <b>{is.toLocaleString('en')}</b>}{' '}
+        {last !== undefined && last !== is && (
+          <span class="dim">(now {last.toLocaleString('en')})</span>
+        )}
+      </>,
+    ];
+  };
+  const [from, to] = [before.clock.now, after.clock.now];
   return [
-    ['Time', <Time key="time" at={then.clock.now} />],
-    ['Requests', count(then.requests, now?.requests)],
-    ['Messages', count(then.messages.total, now?.messages.total)],
-    ...statuses.map(
-      (status): Fact => [status, count(then.messages[status], now?.messages[status])],
-    ),
-    ['Timers', count(then.timers, now?.timers)],
-    ['Faults', count(then.faults, now?.faults)],
+    [
+      'Time',
+      <>
+        {from !== to && (
+          <>
+            <Time at={from} /> →{' '}
+          </>
+        )}
+        <Time at={to} />
+      </>,
+    ],
+    count('Requests', ({ requests }) => requests),
+    count('Messages', ({ messages }) => messages.total),
+    ...statuses.map((status) => count(status, ({ messages }) => messages[status])),
+    count('Timers', ({ timers }) => timers),
+    count('Faults', ({ faults }) => faults),
   ];
 }
 

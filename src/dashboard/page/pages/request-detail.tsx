@@ -5,11 +5,11 @@
 import { call } from '../control.ts';
 import { CopyButton } from '../parts/action.tsx';
 import { Detail } from '../parts/detail.tsx';
-import { ExchangeView } from '../parts/exchange.tsx';
+import { ExchangeView, faultText } from '../parts/exchange.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Loaded } from '../parts/notices.tsx';
 import { ReplyStatus } from '../parts/status.tsx';
-import { durationText, Time } from '../parts/time.tsx';
+import { durationText, isoTime, Time } from '../parts/time.tsx';
 import { Trace } from '../parts/trace.tsx';
 import { useResource } from '../resource.ts';
 import type { Reply } from '../wire.ts';
@@ -51,15 +51,16 @@ function Content({
   const { at, account_id: account, duration_ms: tookMs, message_id: message, is_replay } = request;
   const { method, path, body } = request.request;
   const caller = useCaller(account);
-  const waitS = Number(request.reply.headers['retry-after'] ?? Number.NaN);
+  const waitMs = 1_000 * Number(request.reply.headers['retry-after'] ?? Number.NaN);
   return (
     <>
       <Facts
         of={[
+          ['Fault', request.fault && <b class="problem">{faultText(request.fault)}</b>],
           ['Time', <Time key="at" at={at} />],
           ['Caller', account === null ? 'not known' : accountName(world, account)],
           ['Took', `${tookMs.toFixed(2)} ms`],
-          ['Retry-After', Number.isNaN(waitS) ? null : durationText(waitS * 1_000)],
+          ['Retry-After', Number.isNaN(waitMs) ? null : <Until at={at} waitMs={waitMs} />],
           ['Replay', is_replay ? 'The reply to the first use of this request_id, again.' : null],
           ['Message', message && <a href={`#/messages/${message}`}>{message}</a>],
         ]}
@@ -71,9 +72,19 @@ function Content({
           </CopyButton>
         </div>
       )}
-      <ExchangeView exchange={request} />
+      <ExchangeView exchange={request} saysFault={false} />
       <h3 class="section">What happened to it</h3>
       <Trace of={{ number: name }} />
+    </>
+  );
+}
+
+/** When the next request passes, as the reply says it. */
+function Until({ at, waitMs }: { readonly at: string; readonly waitMs: number }) {
+  return (
+    <>
+      {durationText(waitMs)}: <a href="#/limits">the next passes</a> at{' '}
+      <Time at={isoTime(Date.parse(at) + waitMs)} />
     </>
   );
 }

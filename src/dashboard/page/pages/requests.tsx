@@ -134,13 +134,13 @@ function Rows({ rows, world, search, more }: RowsProps) {
 
 function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
   return [
-    { head: '#', cell: ({ number }) => number, width: '8em', kind: 'number wide' },
+    { head: '#', cell: ({ number }) => number, kind: 'number which' },
     {
       head: 'Time',
-      cell: ({ at, number }) => (
+      cell: ({ at, number }, above) => (
         <a class="row-link" href={addressOf('requests', String(number))}>
           <span class="hidden">Request {number}, </span>
-          <Time at={at} />
+          <Time at={at} above={above?.at} />
         </a>
       ),
       kind: 'time',
@@ -152,7 +152,7 @@ function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
           <span class="dim">{method}</span> {endpoint ?? 'unknown path'}
         </>
       ),
-      width: '11em',
+      kind: 'endpoint',
     },
     {
       head: 'Caller',
@@ -161,7 +161,21 @@ function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
       width: '8em',
       kind: 'wide',
     },
-    { head: 'Answer', cell: ({ status }) => <ReplyStatus status={status} />, width: '5.5em' },
+    {
+      head: 'Answer',
+      cell: ({ status, fault }) => (
+        <>
+          <ReplyStatus status={status} />
+          {fault !== null && (
+            <b class="narrow problem">
+              {' '}
+              !<span class="hidden"> by a fault</span>
+            </b>
+          )}
+        </>
+      ),
+      width: '6em',
+    },
     { head: 'What happened', cell: markOf, kind: 'wide' },
     {
       head: 'Took',

@@ -20,7 +20,13 @@ const reasons: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
+interface ExchangeProps {
+  readonly exchange: Exchange;
+  /** False if the page names the fault elsewhere. */
+  readonly saysFault?: boolean;
+}
+
+export function ExchangeView({ exchange, saysFault = true }: ExchangeProps) {
   const { request, reply, fault } = exchange;
   return (
     <div class="exchange">
@@ -39,7 +45,9 @@ export function ExchangeView({ exchange }: { readonly exchange: Exchange }) {
         <Headers of={reply.headers} />
         <Body text={reply.body} />
       </section>
-      {fault !== null && <p class="failure">A fault acts on this: {faultText(fault)}.</p>}
+      {saysFault && fault !== null && (
+        <p class="failure">A fault acts on this: {faultText(fault)}.</p>
+      )}
     </div>
   );
 }

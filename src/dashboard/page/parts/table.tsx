@@ -10,7 +10,8 @@ export interface Column<T> {
   readonly head: string;
   /** An explanation of the head. */
   readonly title?: string | undefined;
-  readonly cell: (row: T) => ComponentChildren;
+  /** `above`: the row above it, if there is one. */
+  readonly cell: (row: T, above?: T) => ComponentChildren;
   /** A class for head and cells: `wide` is hidden on a phone, `number` is right-aligned. */
   readonly kind?: string;
   /** The class of the cells, if it differs from the head's. */
@@ -49,9 +50,9 @@ export function Table<T>({ label, columns, rows, keyOf, kind }: TableProps<T>) {
       <table class={kind}>
         <TableHead columns={columns} />
         <tbody>
-          {rows.map((row) => (
+          {rows.map((row, at) => (
             <tr key={keyOf(row)}>
-              <Cells row={row} columns={columns} />
+              <Cells row={row} above={rows[at - 1]} columns={columns} />
             </tr>
           ))}
         </tbody>
@@ -78,17 +79,22 @@ export function TableHead<T>({ columns, ...row }: PartProps<T> & { 'aria-rowinde
   );
 }
 
-export function Cells<T>({ row, columns }: PartProps<T> & { readonly row: T }) {
+interface CellsProps<T> extends PartProps<T> {
+  readonly row: T;
+  readonly above: T | undefined;
+}
+
+export function Cells<T>({ row, above, columns }: CellsProps<T>) {
   return (
     <>
       {columns.map(({ head, cell, kind, cellKind = kind, namesRow = false }) =>
         namesRow ? (
           <th key={head} scope="row" class={cellKind}>
-            {cell(row)}
+            {cell(row, above)}
           </th>
         ) : (
           <td key={head} class={cellKind}>
-            {cell(row)}
+            {cell(row, above)}
           </td>
         ),
       )}

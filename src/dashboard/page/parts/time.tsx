@@ -1,11 +1,18 @@
 /**
  * Shows simulated times as the service writes them: UTC, with milliseconds.
  */
-export function Time({ at }: { readonly at: string }) {
+interface TimeProps {
+  readonly at: string;
+  /** The time above it in a list: where room is short, the same day is not shown again. */
+  readonly above?: string | undefined;
+}
+
+export function Time({ at, above }: TimeProps) {
   const [day = '', rest = ''] = at.split('T');
   return (
     <time dateTime={at}>
-      <span class="dim">{day}</span> {rest.replace('Z', '')}
+      <span class={above?.startsWith(day) ? 'dim same-day' : 'dim day'}>{day}</span>{' '}
+      {rest.replace('Z', '')}
     </time>
   );
 }

@@ -100,7 +100,7 @@ export function Events({ of, shown, links = true }: EventsProps) {
             >
               {told?.retry_after_ms != null && <Wait told={told} until={event.at} />}
               <What event={event} isLink={links} />
-              {event.at !== '' && <Time at={event.at} />}
+              {event.at !== '' && <Time at={event.at} above={earlier?.at} />}
               <span class="took dim">{earlier === undefined ? '' : since(earlier, event)}</span>
               {event.fault !== null && <span class="reason">{event.fault}</span>}
               {!event.seen && <span class="reason">The client did not see this reply.</span>}

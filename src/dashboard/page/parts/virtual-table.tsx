@@ -59,7 +59,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
     const key = keyOf(row);
     rows.push(
       <tr key={key} aria-rowindex={index + 2} class={key === selectedKey ? 'selected' : ''}>
-        <Cells row={row} columns={columns} />
+        <Cells row={row} above={rowAt(index - 1)} columns={columns} />
       </tr>,
     );
   }
