@@ -27,19 +27,19 @@ function isTaken({ reply }: Exchange): boolean {
   return reply.status >= 200 && reply.status < 300;
 }
 
-/** A send that is certainly the first use of its id, as far as its reply decides. */
+/** A send whose reply a sound service never gives to a replay. */
 function isFirstUse(one: Exchange): boolean {
   if (!isMessageSend(one) || one.caller.key !== 'valid' || repeatsFields(one)) return false;
   const { status } = one.reply;
   if (isTaken(one)) return status !== replayed || !hasRequestId(one);
-  // Under an id, other refusals may be those of an earlier send.
-  const isRefused = [400, 403].includes(status) ? !hasRequestId(one) : status === frameworks;
+  // Under an id, a 400 or 403 may repeat the refusal of an earlier send (`failedRequestId`).
+  const isRefused = [400, 403].includes(status) ? !hasRequestId(one) : status === unprocessable;
   return isRefused && isJsonObject(one) && saysJson(one);
 }
 
 const replayed = 200;
-/** The status of many frameworks for a field that is refused; a replay never has it. */
-const frameworks = 422;
+/** Many frameworks refuse a field with it. */
+const unprocessable = 422;
 
 function saysJson({ headers }: Exchange): boolean {
   return /^application\/json\b/i.test(headers['content-type'] ?? '');

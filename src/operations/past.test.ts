@@ -61,7 +61,7 @@ test('a time within an advance is answered, and an entry is the state after its 
     lines: 3,
     earliest: at(simulator, 0),
     entries: [
-      { entry: 3, input: 'clock.advance by 24h', number: null },
+      { entry: 3, input: 'clock.advance', how: 'by 24h', number: null },
       { entry: 2, input: 'POST /api/v1/sms/send/', status: 202, number: 1, message_id: id },
     ],
   });

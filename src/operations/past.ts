@@ -37,11 +37,8 @@ const entrySchema = z
   .strictObject({
     entry: z.int().min(1).describe('The line in the journal.'),
     at: timeSchema,
-    input: z
-      .string()
-      .describe(
-        'Method and path of a request, or the name of an operation; of the clock, how far.',
-      ),
+    input: z.string().describe('Method and path of a request, or the name of an operation.'),
+    how: z.string().nullable().describe('Of an operation on the clock: what it was given.'),
     status: z.int().nullable().describe('Of the reply; null: an operation.'),
     number: z.int().nullable().describe('Of the request.'),
     message_id: z.string().nullable().describe('The message that the reply is.'),
@@ -148,26 +145,39 @@ function* inputsOf(
 /** `place`: of a request, among the journal's. */
 function viewOf(entry: Exclude<Entry, { ended: unknown }>, place: number) {
   if ('operation' in entry) {
-    const input = `${entry.operation}${movedBy(entry)}`;
-    return { input, status: null, number: null, message_id: null };
+    const how = givenToClock(entry);
+    return { input: entry.operation, how, status: null, number: null, message_id: null };
   }
   const { request, reply } = entry;
   const [, id = null] = reply.status < 400 ? (/"message_id":"([^"]+)"/.exec(reply.body) ?? []) : [];
   return {
     input: `${request.method} ${request.path}`,
+    how: null,
     status: reply.status,
     number: place,
     message_id: id,
   };
 }
 
-/** How an operation on the clock moves it. What others take may be secret. */
-function movedBy({ operation, args: [how] }: OperationEntry): string {
-  if (!operation.startsWith('clock.') || typeof how !== 'object' || how === null) return '';
-  const said = Object.entries(how).map(([name, value]) =>
-    value === true ? ` ${name}` : ` ${name} ${value}`,
-  );
-  return said.join(',');
+/** What other operations were given may be secret. */
+function givenToClock({ operation, args: [given] }: OperationEntry): string | null {
+  if (!operation.startsWith('clock.') || given === undefined) return null;
+  // Journals of earlier versions have a duration or a mode alone.
+  if (typeof given !== 'object' || given === null) return withUnit(given);
+  const parts = Object.entries(given)
+    // A fleet's own: the real time from which its clocks count.
+    .filter(([name]) => name !== 'since_ms')
+    .map(([name, value]) => {
+      if (value === true) return name;
+      if (name === 'by') return `by ${withUnit(value)}`;
+      const isInstant = name === 'to' && typeof value === 'number';
+      return `${name} ${isInstant ? isoTime(value) : value}`;
+    });
+  return parts.join(', ');
+}
+
+function withUnit(value: unknown): string {
+  return typeof value === 'number' ? `${value} ms` : String(value);
 }
 
 function* refusing<T>(work: Generator<undefined, T>): Generator<undefined, T> {

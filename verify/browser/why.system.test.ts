@@ -294,7 +294,8 @@ pageTest(
     await plot.press('Shift+ArrowLeft');
     await plot.press('Shift+ArrowRight');
     await seen(page.getByRole('link', { name: /^Show the 1 from/ }));
-    await plot.press('ArrowRight');
+    await plot.press('Home');
+    await seen(page.getByRole('link', { name: /^Show the 122 from/ }));
     const { x = 0, y = 0, height = 0 } = (await plot.boundingBox()) ?? {};
     await page.mouse.move(x + 2, y + height / 2);
     await page.mouse.down();

@@ -27,7 +27,7 @@ const languages = {
 } as const;
 const flags = ['--slow', '100ms', '--jobs', '4'];
 
-/** All of them would take a minute on a busy machine; one of each way in which a call ends. */
+/** All of them would take a minute on a busy machine; one fault of each kind: refused, reply lost, no reply. */
 const some = 'throttle,lost_response,hang';
 
 const bugs = [

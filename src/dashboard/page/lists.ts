@@ -278,7 +278,7 @@ export const assumptionList: ListDeclaration = {
     }));
   },
   key: 'name',
-  columns: ['name', 'open', 'answer'],
+  columns: ['name', 'answer', 'open'],
   edit: 'assumptions.patch',
   ownColumn: 'answer',
   empty: 'There is no assumption.',

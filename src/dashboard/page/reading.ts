@@ -5,11 +5,12 @@
 /** Events within this time share one reading. */
 export const settleMs = 120;
 /**
- * The pause between readings that events cause. Readings also take at most a thirtieth of the time:
- * the simulator's CPU is for its clients.
+ * The pause between readings that events cause. Readings also take at most a thirtieth of the time,
+ * as the simulator's CPU is for its clients; but what is shown is never older than `longestRestMs`.
  */
 const restMs = 500;
 const restTimes = 30;
+const longestRestMs = 5_000;
 
 /** Runs one reading at a time. Requests during a reading cause one more reading after it. */
 export class Reading<T> {
@@ -73,7 +74,8 @@ export class Reading<T> {
     }
     this.#runs = false;
     const endedMs = performance.now();
-    this.#restUntilMs = Math.max(startedMs + restMs, endedMs + restTimes * (endedMs - startedMs));
+    const longRestMs = Math.min(longestRestMs, restTimes * (endedMs - startedMs));
+    this.#restUntilMs = Math.max(startedMs + restMs, endedMs + longRestMs);
     if (this.#again) {
       this.#again = false;
       this.soon();

@@ -4,7 +4,8 @@
  * It has its own queue, because neither transport shows how much it buffers for a connection.
  * Events that follow each other closely are written together: a write costs far more than an event.
  */
-import realTimers from 'node:timers';
+// Not the global ones, which a test may fake.
+import { clearTimeout, setTimeout } from 'node:timers';
 import { type EventsReply, eventQueueLimitBytes } from './transport.ts';
 
 /** What the stream needs of a transport. */
@@ -23,10 +24,11 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
 };
 export const eventStreamType = 'text/event-stream';
 
-/** The pause after a write. A reader sees no difference; 2,000 events a second become 50 writes. */
+/**
+ * The shortest time between two writes, unless the queue is full or the reader catches up. A reader
+ * sees no difference; 2,000 events a second become 50 writes.
+ */
 const pauseMs = 20;
-/** The real ones, taken at load: a test may fake timers later. */
-const { setTimeout, clearTimeout } = realTimers;
 
 export class EventStream {
   readonly #pipe: EventPipe;

@@ -129,7 +129,7 @@ function Use({ client, accounts }: UseProps) {
         </span>
         <CopyButton text={() => setup}>Copy the example</CopyButton>
       </div>
-      <p class="dim">Of a client that you have, change only the base URL and the key.</p>
+      <p class="dim">In your own client, change only the base URL and the key.</p>
       <pre data-testid="setup">{setup}</pre>
     </section>
   );

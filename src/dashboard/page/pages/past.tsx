@@ -115,9 +115,11 @@ function columnsOf(entry: number): readonly Column<Input>[] {
     { head: 'Time', cell: ({ at }, above) => <Time at={at} above={above?.at} /> },
     {
       head: 'Input',
-      cell: ({ input, status, number, message_id: id }) => (
+      cell: ({ input, how, status, number, message_id: id }) => (
         <span class="actions">
-          <span class="mono">{input}</span>
+          <span class="mono">
+            {input} {how}
+          </span>
           {status !== null && <ReplyStatus status={status} />}
           {number !== null && (
             <a href={`#/requests/${number}`}>
@@ -140,17 +142,16 @@ interface ThenProps {
 }
 
 function Then({ entry, messageId, at }: ThenProps) {
-  const stateAfter = (line: number) => call('past.at', { entry: line }) as Promise<State>;
-  const then = useResource(async () => ({
-    before: await stateAfter(Math.max(1, entry - 1)),
-    after: await stateAfter(entry),
-  }));
+  const then = useResource(() => call('past.at', { entry }) as Promise<State>);
+  const before = useResource(async () =>
+    entry > 1 ? ((await call('past.at', { entry: entry - 1 })) as State) : undefined,
+  );
   const now = useResource(() => call('simulator.state'), { on: ['message', 'traffic', 'clock'] });
   const forked = useSignal<Row | undefined>(undefined);
   const fork = async () => {
     forked.value = await call('worlds.fork', shownWorld, { from: { entry } });
   };
-  const after = then.value?.after;
+  const after = then.value;
   const testFrom = (state: State) => asTestFrom(entry, shownWorld, state, location.origin);
   return (
     <section class="card" aria-labelledby="then-title">
@@ -176,10 +177,12 @@ function Then({ entry, messageId, at }: ThenProps) {
         </div>
       )}
       <Loaded of={then} what="that instant">
-        {(states) => (
+        {(state) => (
           <>
-            <p class="dim lead">→ shows what changed since the line before.</p>
-            <Facts of={differences(states, now.value)} />
+            {before.value !== undefined && (
+              <p class="dim lead">→ shows what changed since the line before.</p>
+            )}
+            <Facts of={differences(before.value ?? state, state, now.value)} />
           </>
         )}
       </Loaded>
@@ -189,14 +192,8 @@ function Then({ entry, messageId, at }: ThenProps) {
   );
 }
 
-interface States {
-  /** After the line before. */
-  readonly before: State;
-  readonly after: State;
-}
-
-/** Counts after a line, what it changed, and where they differ from now. */
-function differences({ before, after }: States, now: State | undefined): readonly Fact[] {
+/** Counts after a line, what changed since the line before, and where they differ from now. */
+function differences(before: State, after: State, now: State | undefined): readonly Fact[] {
   const count = (name: string, of: (state: State) => number): Fact => {
     const [was, is, last] = [of(before), of(after), now && of(now)];
     return [

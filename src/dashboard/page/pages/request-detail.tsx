@@ -9,7 +9,7 @@ import { ExchangeView, faultText } from '../parts/exchange.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Loaded } from '../parts/notices.tsx';
 import { ReplyStatus } from '../parts/status.tsx';
-import { durationText, isoTime, Time } from '../parts/time.tsx';
+import { Time } from '../parts/time.tsx';
 import { Trace } from '../parts/trace.tsx';
 import { useResource } from '../resource.ts';
 import type { Reply } from '../wire.ts';
@@ -50,8 +50,8 @@ function Content({
 }: DetailProps & { readonly request: Reply<'requests.get'> }) {
   const { at, account_id: account, duration_ms: tookMs, message_id: message, is_replay } = request;
   const { method, path, body } = request.request;
+  const isThrottled = request.reply.status === 429 && request.fault === null;
   const caller = useCaller(account);
-  const waitMs = 1_000 * Number(request.reply.headers['retry-after'] ?? Number.NaN);
   return (
     <>
       <Facts
@@ -60,7 +60,7 @@ function Content({
           ['Time', <Time key="at" at={at} />],
           ['Caller', account === null ? 'not known' : accountName(world, account)],
           ['Took', `${tookMs.toFixed(2)} ms`],
-          ['Retry-After', Number.isNaN(waitMs) ? null : <Until at={at} waitMs={waitMs} />],
+          ['Passes again', isThrottled ? <a href="#/limits">when Limits says</a> : null],
           ['Replay', is_replay ? 'The reply to the first use of this request_id, again.' : null],
           ['Message', message && <a href={`#/messages/${message}`}>{message}</a>],
         ]}
@@ -75,16 +75,6 @@ function Content({
       <ExchangeView exchange={request} saysFault={false} />
       <h3 class="section">What happened to it</h3>
       <Trace of={{ number: name }} />
-    </>
-  );
-}
-
-/** When the next request passes, as the reply says it. */
-function Until({ at, waitMs }: { readonly at: string; readonly waitMs: number }) {
-  return (
-    <>
-      {durationText(waitMs)}: <a href="#/limits">the next passes</a> at{' '}
-      <Time at={isoTime(Date.parse(at) + waitMs)} />
     </>
   );
 }

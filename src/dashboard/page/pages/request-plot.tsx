@@ -87,20 +87,21 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
     const { left, width } = (currentTarget as Element).getBoundingClientRect();
     return within(Math.floor((bars.length * (clientX - left)) / width));
   };
-  /** An arrow chooses the next bar; with Shift, it adds it to those that are chosen. */
+  /** A key chooses a bar; with Shift, it moves the end of the chosen ones alone. */
   const chooseByKey = (event: KeyboardEvent) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step === undefined) return;
+    const [anchor, end] = brush.value ?? [];
+    const next = steps[event.key]?.(end, bars.length);
+    if (next === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    const [from, to = step > 0 ? -1 : bars.length] = brush.value ?? [];
-    const next = within(to + step);
-    brush.value = [event.shiftKey ? (from ?? next) : next, next];
+    brush.value = [event.shiftKey ? (anchor ?? within(next)) : within(next), within(next)];
   };
   const [start = 0, end = -1] = brush.value ?? [];
   const [first, last] = end < 0 ? [0, -1] : [Math.min(start, end), Math.max(start, end)];
   const brushed = bars.slice(first, last + 1).reduce((all, { count }) => all + count, 0);
   const chosen =
-    last < first ? 'no bar' : `${text(brushed)} requests from ${clockText(timeOf(first))} on`;
+    last < first
+      ? 'no bar'
+      : `${text(brushed)} of them, from ${clockText(timeOf(first))} to ${clockText(timeOf(last + 1))}`;
   return (
     <>
       <div class="plot">
@@ -152,8 +153,8 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
         <span class="key-refused">{text(throttled)} answered 429</span>
         {limit > 0 && <span class="key-limit">the limit: {text(limit)} a minute</span>}
         <span class="dim">
-          a bar is {durationText(widthMs)}; choose bars by dragging or with ← and → for their
-          requests
+          a bar is {durationText(widthMs)}; choose bars by dragging, or with ← and → (Shift adds
+          more), for their requests
         </span>
         {last >= first && (
           <a
@@ -170,6 +171,16 @@ function Plot({ counts: { width_ms: widthMs, from, bars }, limit, search }: Plot
     </>
   );
 }
+
+/** The bar that a key leads to from the end of the chosen ones. */
+const steps: Readonly<Record<string, (end: number | undefined, count: number) => number>> = {
+  ArrowLeft: (end, count) => (end ?? count) - 1,
+  ArrowDown: (end, count) => (end ?? count) - 1,
+  ArrowRight: (end = -1) => end + 1,
+  ArrowUp: (end = -1) => end + 1,
+  Home: () => 0,
+  End: (_, count) => count - 1,
+};
 
 interface BarProps {
   readonly at: number;

@@ -134,7 +134,7 @@ function Rows({ rows, world, search, more }: RowsProps) {
 
 function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
   return [
-    { head: '#', cell: ({ number }) => number, kind: 'number which' },
+    { head: '#', cell: ({ number }) => number, kind: 'number request-number' },
     {
       head: 'Time',
       cell: ({ at, number }, above) => (
@@ -167,7 +167,7 @@ function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
         <>
           <ReplyStatus status={status} />
           {fault !== null && (
-            <b class="narrow problem">
+            <b class="stand-in problem">
               {' '}
               !<span class="hidden"> by a fault</span>
             </b>

@@ -10,7 +10,7 @@ import { faultText } from './exchange.tsx';
 import { type Fact, Facts } from './facts.tsx';
 import { Loaded } from './notices.tsx';
 import { ReplyStatus, StatusShape } from './status.tsx';
-import { durationText, Time } from './time.tsx';
+import { durationText, isoTime, Time } from './time.tsx';
 
 type Traced = Reply<'requests.trace'>['events'][number];
 export interface TraceEvent extends Omit<Traced, 'fault' | 'kind'> {
@@ -105,7 +105,7 @@ export function Events({ of, shown, links = true }: EventsProps) {
               {event.fault !== null && <span class="reason">{event.fault}</span>}
               {!event.seen && <span class="reason">The client did not see this reply.</span>}
               {event.retry_after_ms !== null && (
-                <span class="told">Retry-After: {durationText(event.retry_after_ms)}</span>
+                <Told at={event.at} waitMs={event.retry_after_ms} />
               )}
             </li>
           );
@@ -169,6 +169,22 @@ function Axis({ of }: { readonly of: readonly TraceEvent[] }) {
         />
       ))}
     </div>
+  );
+}
+
+const longestToldMs = 366 * 86_400_000;
+
+/** `Retry-After` in simulated time. A fault may say anything. */
+function Told({ at, waitMs }: { readonly at: string; readonly waitMs: number }) {
+  return (
+    <span class="told">
+      Retry-After: {durationText(waitMs)}
+      {waitMs <= longestToldMs && (
+        <>
+          , until <Time at={isoTime(Date.parse(at) + waitMs)} above={at} />
+        </>
+      )}
+    </span>
   );
 }
 
