@@ -108,8 +108,9 @@ function configOf(plan: RouterPlan): string {
     // Faults may keep a request open for long.
     '  timeout client 24h',
     '  timeout server 24h',
-    // Below the 8 s after which a shard closes a silent connection.
-    '  timeout http-keep-alive 6s',
+    // Below the 8 s after which a shard closes a silent connection, and well above the 5 s that replies
+    // announce: a client that is held up may use its connection late.
+    '  timeout http-keep-alive 7500ms',
     '  timeout http-request 30s',
     '  http-reuse never',
     '  option abortonclose',

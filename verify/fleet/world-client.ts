@@ -37,11 +37,16 @@ async function useWorld(own: string): Promise<void> {
     const call = { method: 'POST', path: sendPaths.send, key, body: JSON.stringify(fields) };
     return caller.call(urls[at % 2] ?? baseUrl, call);
   };
+  // A busy machine may have held up this process until its connections were closed.
+  caller.leave();
   const sends = Array.from({ length: limit + surplus }, (_, at) => send(at, `r${at}`));
   const answers = await Promise.all(sends);
-  const accepted = answers.filter((answer) => answer?.status === 202);
-  const refused = answers.filter((answer) => answer?.status === 429);
-  assert.deepEqual([accepted.length, refused.length], [limit, surplus], own);
+  const counts: Record<string, number> = {};
+  for (const answer of answers) {
+    const status = answer?.status ?? 'broken';
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  assert.deepEqual(counts, { 202: limit, 429: surplus }, own);
   await operate(ownControlUrl, 'clock.advance', { by: '2m' });
   const again = answers.findIndex((answer) => answer?.status === 202);
   const replay = await send(again + 1, `r${again}`);
