@@ -73,6 +73,12 @@ function send(status: number, json: object, sent: object = {}, plan: Plan = {}):
   return exchange(status, reply, { ...plan, more });
 }
 
+function throttled(at: number, waitS: number): Exchange {
+  const one = send(429, {}, {}, { at });
+  const headers = { ...one.reply.headers, 'retry-after': `${waitS}` };
+  return { ...one, reply: { ...one.reply, headers } };
+}
+
 function read(json: object, plan: Plan = {}): Exchange {
   const path = `/api/v1/sms/${id}/`;
   return exchange(200, { ...body, ...json }, { ...plan, more: { path, endpoint: 'read', id } });
@@ -98,6 +104,7 @@ function judge(
 }
 
 const brokenBy: [RuleId, string, Exchange[]][] = [
+  ['ERR-3', 'a 429 after the wait', [throttled(0, 1), throttled(2_000, 16)]],
   ['RES-4', 'a malformed time', [send(202, { created_at: '2026-03-01T10:00:00.7Z' })]],
   ['RES-4', 'another time', [send(202, {}), read({ created_at: '2026-03-01T10:00:01.000Z' })]],
   ['RES-2', 'a number that was not named', [send(202, { from_number: '+12025550102' })]],
@@ -224,6 +231,11 @@ const leftAlone: [RuleId, string, Exchange[]][] = [
     'SVC-3',
     'a read that came late, and shows another status',
     [send(202, {}), read({}, { at: 700 }), read({ status: 'sent' }, { at: 48_700 })],
+  ],
+  [
+    'ERR-3',
+    'a 429 after the wait, if a request that was long on its way passed meanwhile',
+    [throttled(0, 1), send(202, {}, {}, { tookMs: 1_500 }), throttled(2_000, 16)],
   ],
   [
     'STATE-3',

@@ -246,6 +246,15 @@ function judgeWait(trace: Trace, refusal: Exchange, findings: Findings): boolean
   const [next] = later;
   if (next === undefined || next.sentAt < enoughAt) return false;
   const bucket = bucketsOf(trace).find(({ exchanges: all }) => all.includes(refusal));
+  // A request that was on its way may have taken the place that became free.
+  const isTaken = bucket?.exchanges.some(
+    (one) =>
+      !isRefused(one) &&
+      one !== next &&
+      one.answeredAt > tooEarlyUntil &&
+      one.sentAt < next.answeredAt,
+  );
+  if (next.reply.status === 429 && isTaken) return false;
   const others =
     next.reply.status === 429 && bucket && recorded === undefined
       ? othersIn(trace, bucket)
