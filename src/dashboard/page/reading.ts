@@ -5,12 +5,12 @@
 /** Events within this time share one reading. */
 export const settleMs = 120;
 /**
- * The pause between readings that events cause. Readings also take at most a thirtieth of the time,
- * as the simulator's CPU is for its clients; but what is shown is never older than `longestRestMs`.
+ * The pause between readings that events cause. Readings also take at most a fortieth of the time,
+ * as the simulator's CPU is for its clients, unless the pause would be longer than `longestRestMs`.
  */
-const restMs = 500;
-const restTimes = 30;
-const longestRestMs = 5_000;
+const restMs = 1_000;
+const restTimes = 40;
+const longestRestMs = 15_000;
 
 /** Runs one reading at a time. Requests during a reading cause one more reading after it. */
 export class Reading<T> {
