@@ -97,6 +97,7 @@ pageTest(
     const detail = page.getByRole('complementary', { name: 'Request' });
     await seen(detail.getByText('"order-2"').first());
     await seen(detail.getByText('reply lost: the connection closed before a byte of it').first());
+    expect(await detail.getByText('Throttled').count()).toBe(0);
     const attempts = detail.getByRole('list', { name: 'Timeline' }).getByRole('listitem');
     // Two requests, and the status of the message.
     await expect.poll(() => attempts.count()).toBe(3);

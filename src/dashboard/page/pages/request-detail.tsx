@@ -60,7 +60,10 @@ function Content({
           ['Time', <Time key="at" at={at} />],
           ['Caller', account === null ? 'not known' : accountName(world, account)],
           ['Took', `${tookMs.toFixed(2)} ms`],
-          ['Throttled', isThrottled && <a href="#/limits">Limits says when the next passes</a>],
+          [
+            'Throttled',
+            isThrottled ? <a href="#/limits">Limits says when the next passes</a> : null,
+          ],
           ['Replay', is_replay ? 'The reply to the first use of this request_id, again.' : null],
           ['Message', message && <a href={`#/messages/${message}`}>{message}</a>],
         ]}

@@ -181,7 +181,7 @@ function columnsOf(world: World | undefined): Column<ServiceRequest>[] {
       head: 'Took',
       cell: ({ duration_ms: ms }) => `${ms.toFixed(2)} ms`,
       width: '7em',
-      kind: 'number wide',
+      kind: 'number wide took-column',
     },
   ];
 }
