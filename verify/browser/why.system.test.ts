@@ -279,6 +279,24 @@ pageTest(
 );
 
 pageTest(
+  'older inputs are reached from the newest, down to the first',
+  {},
+  async ({ page, controlUrl, send }) => {
+    for (let n = 0; n < 20; n++) send();
+    await page.goto(`${controlUrl}/#/past`);
+    const older = page.getByRole('link', { name: 'Older inputs' });
+    const row = (line: number) => page.getByRole('rowheader', { name: String(line), exact: true });
+    await seen(row(21));
+    await older.click();
+    await gone(row(21));
+    await seen(row(2));
+    await gone(older);
+    await page.getByRole('link', { name: 'Newer inputs' }).click();
+    await seen(row(21));
+  },
+);
+
+pageTest(
   'choosing bars by key or pointer finds their requests, and the limit is a line',
   {},
   async ({ page, controlUrl, simulator, send }) => {

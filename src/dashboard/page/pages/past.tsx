@@ -92,9 +92,32 @@ function Machine({ inputs: { lines, entries, earliest }, entry }: MachineProps) 
           rows={entries}
           keyOf={(one) => String(one.entry)}
         />
+        <Others newest={entries[0]?.entry ?? 1} oldest={entries.at(-1)?.entry ?? 1} lines={lines} />
       </section>
       <Then key={`${entry} ${messageId}`} entry={entry} messageId={messageId} at={input?.at} />
     </div>
+  );
+}
+
+interface OthersProps {
+  /** Of the lines that are shown. */
+  readonly newest: number;
+  readonly oldest: number;
+  readonly lines: number;
+}
+
+/** Links to the lines before and after those that are shown. */
+function Others({ newest, oldest, lines }: OthersProps) {
+  const link = (text: string, line: number) => (
+    <a class="button plain" href={addressOf('past', String(line))}>
+      {text}
+    </a>
+  );
+  return (
+    <p class="actions foot">
+      {newest < lines && link('Newer inputs', Math.min(lines, newest + 1 + shownInputs / 2))}
+      {oldest > 2 && link('Older inputs', Math.max(2, oldest - shownInputs / 2))}
+    </p>
   );
 }
 
