@@ -5,14 +5,13 @@ import { z } from 'zod';
 import { clientRules } from '../ledger/rules.ts';
 import { detailsOf } from '../referee/details.ts';
 import { latestReports, reportSchema } from '../referee/intents-file.ts';
-import { defaultGraceMs, judging, reportJson } from '../referee/judge.ts';
-import { readingOf } from '../referee/recorded-feed.ts';
+import { defaultGraceMs, reportJson } from '../referee/judge.ts';
 import { atOnce } from '../sim/at-once.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
-import { isUndelivered } from '../sim/outcomes.ts';
 import { defineOperation } from './define.ts';
 import { durationMs, timeSchema } from './duration.ts';
 import type { Live } from './live.ts';
+import { reportingOn } from './live-report.ts';
 import { accountCalled } from './query.ts';
 
 /** A flag: a boolean in JavaScript and in a body, text in a query. */
@@ -173,11 +172,11 @@ function* slicesOf(
 }
 
 function* reportOn(
-  { exchangeRecord, simulation }: Live,
+  live: Live,
   input: z.output<typeof withIntentsSchema>,
 ): Generator<undefined, RefereeReportJson> {
   const { account, partial, strict, grace = defaultGraceMs, details, intents } = input;
-  const known = account === undefined ? undefined : accountCalled(simulation.world, account);
+  const known = account === undefined ? undefined : accountCalled(live.simulation.world, account);
   if (account !== undefined && known === undefined) {
     throw new OperationRefused(
       'invalid',
@@ -185,17 +184,12 @@ function* reportOn(
       'account',
     );
   }
-  const { lack, isCutAtStart } = exchangeRecord;
-  const { world } = simulation;
-  const report = yield* judging(yield* readingOf(exchangeRecord, world.keyRing.texts), {
+  const report = yield* reportingOn(live, {
     isPartial: isOn(partial),
     isStrict: isOn(strict),
     graceMs: durationMs(grace, 'grace'),
     accounts: known && [known.accountId],
     reports: intents.length > 0 ? latestReports(intents) : undefined,
-    lack,
-    isCutAtStart,
-    endsUndelivered: (id) => isUndelivered(world.messages.get(id)),
   });
   return { ...reportJson(report), ...(isOn(details) && { details: detailsOf(report) }) };
 }

@@ -6,14 +6,14 @@ import { z } from 'zod';
 import type { RecordedExchange } from '../recording/recorded-exchange.ts';
 import { type Exchange, messageIdOf, requestIdOf } from '../referee/exchange.ts';
 import type { Intents } from '../referee/intents.ts';
-import { judging, type RefereeReport } from '../referee/judge.ts';
-import { readingOf } from '../referee/recorded-feed.ts';
+import { defaultGraceMs, type RefereeReport } from '../referee/judge.ts';
 import { isoTime } from '../sim/iso-time.ts';
 import { type HistoryEntry, messageHistory } from '../sim/message.ts';
 import { OperationRefused } from '../sim/operation-refused.ts';
 import { timeSchema } from './duration.ts';
 import { exchangeViewSchema, faultOf } from './exchange-view.ts';
 import type { Live } from './live.ts';
+import { reportingOn } from './live-report.ts';
 import { limitSchema } from './query.ts';
 import { find } from './targets.ts';
 
@@ -71,13 +71,16 @@ export function* traceOf(
   { number, message_id: givenId }: z.output<typeof traceQuerySchema>,
 ): Generator<undefined, Trace> {
   const { exchangeRecord, simulation } = live;
-  const { messages, keyRing } = simulation.world;
+  const { messages } = simulation.world;
   if ((number === undefined) === (givenId === undefined)) {
     throw new OperationRefused('invalid', 'expected number or message_id', 'number');
   }
   const askedId = givenId === undefined ? undefined : find('message_id', live, givenId).messageId;
-  const exchanges = yield* readingOf(exchangeRecord, keyRing.texts);
-  const report = yield* judging(exchanges, { isPartial: true });
+  const report = yield* reportingOn(live, {
+    isPartial: true,
+    isStrict: false,
+    graceMs: defaultGraceMs,
+  });
   const { asked, messageId, attempts, reads } = exchangesOfIntent(report, number, askedId);
   if (asked === undefined && askedId === undefined) {
     throw new OperationRefused('not_found', `the record has no request ${number}`);

@@ -34,6 +34,7 @@ export class ExchangeRecord {
   #startedAfter = 0;
   #isOpen = true;
   #isCutAtStart = false;
+  #changes = 0;
   /** Counts for metrics; they survive a reset, so that they never decrease. */
   counts = new RequestCounts();
   readonly seconds = new RequestSeconds();
@@ -81,7 +82,9 @@ export class ExchangeRecord {
   /** A delayed reply has left, or its client had gone. `back`: 1 for the last request. */
   ended(back: number, atMs: number, isSeen: boolean): void {
     const exchange = this.#first[this.#total - back - this.#startedAfter];
-    if (exchange !== undefined) exchange.end = { atMs, openUntil: this.#total, isSeen };
+    if (exchange === undefined) return;
+    exchange.end = { atMs, openUntil: this.#total, isSeen };
+    this.#changes++;
   }
 
   /** The last requests, newest first. */
@@ -117,6 +120,11 @@ export class ExchangeRecord {
     return this.#first;
   }
 
+  /** How often the first exchanges have changed: while it stays, a report on them holds. */
+  get changes(): number {
+    return this.#changes;
+  }
+
   /** True if they are not the first of their run. */
   get isCutAtStart(): boolean {
     return this.#isCutAtStart;
@@ -139,9 +147,11 @@ export class ExchangeRecord {
     this.#startedAfter = this.#total;
     this.#isOpen = true;
     this.#isCutAtStart = isCutAtStart;
+    this.#changes++;
   }
 
   #keep(exchange: RecordedExchange): void {
+    this.#changes++;
     this.#characters += exchange.characters;
     const { exchanges, characters } = this.#bound;
     this.#isOpen = this.#first.length < exchanges && this.#characters <= characters;
