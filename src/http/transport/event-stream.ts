@@ -26,9 +26,9 @@ export const eventStreamType = 'text/event-stream';
 
 /**
  * The shortest time between two writes, unless the queue is full or the reader catches up. A reader
- * sees no difference; 2,000 events a second become 50 writes.
+ * sees no difference; 2,000 events a second become 25 writes.
  */
-const pauseMs = 20;
+const pauseMs = 40;
 
 export class EventStream {
   readonly #pipe: EventPipe;
