@@ -6,23 +6,8 @@ import { endpointOf } from './buckets.ts';
 import type { Reply, RequestOptions } from './client.ts';
 import { type Ahead, ClockOffset } from './clock-offset.ts';
 import type { Caller, Exchange, Sender } from './judges/exchange.ts';
+import type { TargetFlags } from './target-flags.ts';
 import { isObject } from './verify.ts';
-
-export interface TargetFlags {
-  readonly apiKey?: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly otherApiKey?: string;
-  readonly secondApiKey?: string;
-  readonly secondFrom?: string;
-  readonly revokedKey?: string;
-  readonly inactiveFrom?: string;
-  readonly foreignFrom?: string;
-  readonly unknownFrom?: string;
-  readonly exhaustedApiKey?: string;
-  readonly exhaustedFrom?: string;
-  readonly deviceId?: string;
-}
 
 interface KnownAccount {
   readonly isNew: boolean;

@@ -29,10 +29,15 @@ import {
 import { type Report, reportKinds } from '../src/commands/report-flag.ts';
 import { rules } from '../src/ledger/rules.ts';
 import { type EarlierReport, readReport } from './comparison.ts';
-import { refuseOtherRecipient, refuseWithoutBaseUrl } from './contradictions.ts';
 import { type Expectation, readExpectations } from './expected-file.ts';
-import type { TargetFlags } from './known.ts';
 import { type Profile, profiles } from './target.ts';
+import {
+  flagsOfTarget,
+  refuseOtherRecipient,
+  refuseWithoutBaseUrl,
+  type TargetFlags,
+  targetFlagsIn,
+} from './target-flags.ts';
 
 /** Recorded traffic to judge in place of a target. */
 export interface TrafficFlags {
@@ -72,58 +77,10 @@ export interface ConformOptions {
   readonly bail: boolean;
 }
 
-const keyFlags = [
-  'apiKey',
-  'otherApiKey',
-  'secondApiKey',
-  'revokedKey',
-  'exhaustedApiKey',
-  'deviceId',
-] as const;
-const numberFlags = [
-  'from',
-  'to',
-  'secondFrom',
-  'exhaustedFrom',
-  'inactiveFrom',
-  'foreignFrom',
-  'unknownFrom',
-] as const;
-
-const meanings: Readonly<Record<(typeof keyFlags)[number] | (typeof numberFlags)[number], string>> =
-  {
-    apiKey: 'a key of the account to send with',
-    otherApiKey: 'another key of the same account',
-    secondApiKey: "another account's key",
-    secondFrom: 'a number that the account of --second-api-key may send from',
-    exhaustedFrom: 'a number that the account of --exhausted-api-key may send from',
-    revokedKey: 'a key that was revoked',
-    exhaustedApiKey: 'a key of an account whose quota is spent',
-    deviceId: 'the id of the device behind --from',
-    from: 'a number that the account may send from',
-    to: 'the recipient of messages',
-    inactiveFrom: 'a number of the account whose SIM is deactivated',
-    foreignFrom: 'a number that exists but that the account may not use',
-    unknownFrom: 'a number that no SIM has',
-  };
-
-function dashed(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
 const wholeCount = wholeNumber(0, 999_999_999);
 
 const flagsOfConform: readonly Flag[] = [
-  ...keyFlags.map((name) => ({
-    flag: `--${dashed(name)} <value>`,
-    about: meanings[name],
-    parse: headerValue,
-  })),
-  ...numberFlags.map((name) => ({
-    flag: `--${dashed(name)} <number>`,
-    about: meanings[name],
-    parse: phoneNumber,
-  })),
+  ...flagsOfTarget,
   { flag: '--control-url <url>', about: "a simulator's control port", parse: webAddress },
   {
     flag: '--control-token <token>',
@@ -251,12 +208,7 @@ export function parseOptions(argv: readonly string[], io: CommandIo): ConformOpt
       : asked.patterns.filter((one) => !traffic.files.includes(one));
   // The list of cases does not depend on the target.
   if (baseUrl === undefined && given['list'] !== true) refuseWithoutBaseUrl(command, argv);
-  const flags = Object.fromEntries(
-    [...keyFlags, ...numberFlags]
-      // An empty key counts as absent: CI sets such a variable if the secret is missing.
-      .filter((name) => given[name] !== undefined && given[name] !== '')
-      .map((name) => [name, given[name]]),
-  ) as TargetFlags;
+  const flags = targetFlagsIn(given);
   const allowTo = given['allowTo'] as readonly string[];
   refuseOtherRecipient(flags, allowTo);
   return {

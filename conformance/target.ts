@@ -7,26 +7,34 @@ import type { Client } from './client.ts';
 import type { Clock } from './clock.ts';
 import type { Control } from './control.ts';
 import type { Exchange } from './judges/exchange.ts';
-import type { Known, TargetFlags } from './known.ts';
+import type { Known } from './known.ts';
+import { flagOf, type TargetFlag, type TargetFlags } from './target-flags.ts';
 
-/** Things that a case may need beyond a base URL. */
-export type Need =
-  | 'key' // an API key
-  | 'sender' // an API key, a number to send from, a recipient
-  | 'other-key' // another key of the account
-  | 'second-account' // a key of another account
-  | 'second-sender' // and a number to send from
-  | 'revoked-key'
-  | 'inactive-from'
-  | 'foreign-from'
-  | 'unknown-from'
-  | 'exhausted-key'
-  | 'exhausted-sender' // and a number to send from
-  | 'device' // the id of a device of the account
-  | 'pool' // a pool number and an account without a SIM
-  | 'fresh' // an account of the case's own, made on the control port
-  | 'discover' // `--discover`, which costs requests of its own
-  | 'clock'; // time that can be moved
+/** What a case may need beyond a base URL, and the flags that give it. */
+const neededFlags = {
+  key: ['apiKey'],
+  sender: ['apiKey', 'from', 'to'],
+  'other-key': ['otherApiKey'],
+  'second-account': ['secondApiKey'],
+  'second-sender': ['secondApiKey', 'secondFrom'],
+  'revoked-key': ['revokedKey'],
+  'inactive-from': ['inactiveFrom'],
+  'foreign-from': ['foreignFrom'],
+  'unknown-from': ['unknownFrom'],
+  'exhausted-key': ['exhaustedApiKey'],
+  'exhausted-sender': ['exhaustedApiKey', 'exhaustedFrom'],
+  device: ['deviceId'],
+} as const satisfies Record<string, readonly TargetFlag[]>;
+
+/** What a case may need that no flag gives. */
+const neededControl = {
+  pool: 'a pool number and an account without a SIM',
+  fresh: 'an account of its own',
+  clock: 'time that can be moved',
+} as const;
+
+/** `discover`: `--discover`, which costs requests of its own. */
+export type Need = keyof typeof neededFlags | keyof typeof neededControl | 'discover';
 
 /** What is known of a target before the first request. */
 export interface Means {
@@ -91,53 +99,13 @@ export function recipientOf(target: Means): string | undefined {
   return target.hasControl ? recipients.delivered : undefined;
 }
 
-/** Why a need cannot be met; undefined if it can. */
+/** Why a need cannot be met; undefined if it can. A control port meets every need. */
 export function lacks(target: Means, need: Need): string | undefined {
   if (target.hasControl) return undefined;
-  const { flags } = target;
-  const flag = (value: string | undefined, name: string) =>
-    value === undefined ? `${name} or --control-url` : undefined;
-  switch (need) {
-    case 'key':
-      return flag(flags.apiKey, '--api-key');
-    case 'sender':
-      return (
-        flag(flags.apiKey, '--api-key') ??
-        flag(flags.from, '--from') ??
-        flag(recipientOf(target), '--to')
-      );
-    case 'other-key':
-      return flag(flags.otherApiKey, '--other-api-key');
-    case 'second-sender':
-      return (
-        flag(flags.secondApiKey, '--second-api-key') ?? flag(flags.secondFrom, '--second-from')
-      );
-    case 'second-account':
-      return flag(flags.secondApiKey, '--second-api-key');
-    case 'revoked-key':
-      return flag(flags.revokedKey, '--revoked-key');
-    case 'inactive-from':
-      return flag(flags.inactiveFrom, '--inactive-from');
-    case 'foreign-from':
-      return flag(flags.foreignFrom, '--foreign-from');
-    case 'unknown-from':
-      return flag(flags.unknownFrom, '--unknown-from');
-    case 'exhausted-key':
-      return flag(flags.exhaustedApiKey, '--exhausted-api-key');
-    case 'exhausted-sender':
-      return (
-        flag(flags.exhaustedApiKey, '--exhausted-api-key') ??
-        flag(flags.exhaustedFrom, '--exhausted-from')
-      );
-    case 'device':
-      return flag(flags.deviceId, '--device-id');
-    case 'pool':
-      return '--control-url (a pool number and an account without a SIM)';
-    case 'fresh':
-      return '--control-url (an account of its own)';
-    case 'discover':
-      return target.discovers ? undefined : '--discover';
-    case 'clock':
-      return '--control-url (time that can be moved)';
-  }
+  if (need === 'discover') return target.discovers ? undefined : '--discover';
+  if (need === 'pool' || need === 'fresh' || need === 'clock')
+    return `--control-url (${neededControl[need]})`;
+  const givenFor = (name: TargetFlag) => (name === 'to' ? recipientOf(target) : target.flags[name]);
+  const missing = neededFlags[need].find((name) => givenFor(name) === undefined);
+  return missing && `${flagOf(missing)} or --control-url`;
 }
