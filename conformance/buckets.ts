@@ -40,48 +40,19 @@ export function limitOf(bucket: Bucket): number {
   return bucket === 'address' ? limits.received : limits[bucket];
 }
 
-/** What a request did to its bucket. */
-export type Usage = 'passed' | 'replayed' | 'refused' | 'throttled';
-
-/** Requests to one bucket within the last minute. */
-export interface Spent {
-  readonly passed: number;
-  readonly replayed: number;
-  /** Answered with an error other than 429. */
-  readonly refused: number;
-  readonly throttled: number;
-  /** When each of them was sent and answered: its token was spent in between. */
-  readonly times: readonly Span[];
-}
-
-/** A request's time, in the run's clock. */
-export interface Span {
-  readonly sentAt: number;
-  readonly answeredAt: number;
-}
-
 interface Entry {
   readonly at: number;
-  readonly sentAt: number;
-  readonly kind: Usage;
+  readonly isSuccess: boolean;
 }
 
 export class BucketLedger {
-  /** The ids of the messages queued by the run's own account, in order. */
-  readonly accepted: string[] = [];
   readonly #entries = new Map<Bucket, Entry[]>();
 
-  note(bucket: Bucket, at: number, kind: Usage, sentAt = at): void {
+  /** `isSuccess`: a new one, which surely spent a token. Refusals and replays may spend none. */
+  note(bucket: Bucket, at: number, isSuccess: boolean): void {
     const entries = this.#recent(bucket, at);
-    entries.push({ at, sentAt, kind });
+    entries.push({ at, isSuccess });
     this.#entries.set(bucket, entries);
-  }
-
-  spent(bucket: Bucket, now: number): Spent {
-    const spent = { passed: 0, replayed: 0, refused: 0, throttled: 0 };
-    const entries = this.#recent(bucket, now);
-    for (const { kind } of entries) spent[kind] += 1;
-    return { ...spent, times: entries.map(({ at, sentAt }) => ({ sentAt, answeredAt: at })) };
   }
 
   /** Milliseconds to wait until `count` requests fit. */
@@ -99,7 +70,7 @@ export class BucketLedger {
    */
   waitForQuiet(bucket: Bucket, now: number): number {
     const entries = this.#recent(bucket, now);
-    const unclear = entries.filter(({ kind }) => kind !== 'passed');
+    const unclear = entries.filter(({ isSuccess }) => !isSuccess);
     const last = unclear.at(-1) ?? (entries.length > fewSuccesses ? entries.at(-1) : undefined);
     return last === undefined ? 0 : Math.max(1, last.at + windowMs - now);
   }

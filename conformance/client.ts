@@ -14,7 +14,7 @@ import {
   type RequestOptions as NodeRequestOptions,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { type BucketLedger, endpointOf, type Usage } from './buckets.ts';
+import { endpointOf } from './buckets.ts';
 import { type Clock, wallClock } from './clock.ts';
 import type { Exchange, Masks } from './exchange.ts';
 import { bodyOf, type KeptBodies, mostKeptBytes, parse } from './kept-bodies.ts';
@@ -66,8 +66,6 @@ export interface ClientSettings {
   readonly maxBodyBytes?: number;
   /** Set if all replies are kept until the end of the run. */
   readonly bodies?: KeptBodies;
-  /** Set if all cases share one account: its keys, and the ledger of its requests. */
-  readonly own?: { readonly keys: readonly string[]; readonly ledger: BucketLedger };
 }
 
 /** The request would have sent a message to a recipient that is not allowed. */
@@ -150,21 +148,8 @@ export class Client {
     if (outcome.status === 429) this.throttled += 1;
     const answeredAt = this.#clock.now();
     const reply = { ...outcome, exchange, sentAt, answeredAt };
-    this.#note(options, reply);
     this.#settings.masks.finish(exchange, reply);
     return reply;
-  }
-
-  #note({ method, path, headers }: RequestOptions, reply: Reply): void {
-    const { status, json, sentAt, answeredAt } = reply;
-    const { own } = this.#settings;
-    const endpoint = endpointOf(path);
-    if (own === undefined || endpoint === undefined) return;
-    const key = headers?.['authorization']?.replace(/^Bearer /, '') ?? '';
-    const isOwn = own.keys.includes(key) && status !== 401;
-    if (!isOwn && (endpoint !== 'received' || (status !== 401 && key !== ''))) return;
-    own.ledger.note(isOwn ? endpoint : 'address', answeredAt, usageOf(method, status), sentAt);
-    if (isOwn && status === 202) own.ledger.accepted.push(messageIdOf(json));
   }
 
   close(): void {
@@ -326,18 +311,6 @@ function isDeeplyNested(text: string): boolean {
 /** Escapes what a request line cannot carry: an id may come from the target. */
 function sendable(path: string): string {
   return path.replace(/\p{Surrogate}/gu, '\ufffd').replace(/[^\x21-\x7e]/gu, encodeURIComponent);
-}
-
-function usageOf(method: string, status: number): Usage {
-  if (status === 429) return 'throttled';
-  if (method === 'POST' && status === 200) return 'replayed';
-  return status >= 200 && status < 300 ? 'passed' : 'refused';
-}
-
-/** Empty if the body has no such text. */
-function messageIdOf(json: unknown): string {
-  const id: unknown = Object(json).message_id;
-  return typeof id === 'string' ? id : '';
 }
 
 type Recipient = { kind: 'none' } | { kind: 'one'; to: string } | { kind: 'other' };

@@ -32,6 +32,7 @@ import { writeReports } from './reports/write.ts';
 import type { Result } from './result.ts';
 import { type Run, runSuite, unreached } from './suite.ts';
 import { fates, type Means, type Profile, type Target } from './target.ts';
+import { keysIn } from './target-flags.ts';
 import { conformTraffic } from './traffic/run-traffic.ts';
 
 export interface OwnSimulator {
@@ -128,9 +129,7 @@ async function run(
   setMaxListeners(0, signal);
   const startedAt = new Date();
   const masks = new Masks();
-  for (const key of secretsOf(options)) masks.hide(key);
-  const ledger = new BucketLedger();
-  const hasControl = meansOf(options).hasControl;
+  for (const key of [...keysIn(options.flags), options.controlToken ?? '']) masks.hide(key);
   const known = new Known(options.flags, meansOf(options).isOwn);
   const control = await reachControl(options, masks, known);
   const clock = control instanceof Control ? controlledClock(control) : (io.clock ?? wallClock);
@@ -142,12 +141,11 @@ async function run(
     masks,
     signal,
     clock: { now: clock.now, sleep: (io.clock ?? wallClock).sleep },
-    ...(hasControl ? {} : { own: { keys: ownKeys(options), ledger } }),
   });
   const ran =
     typeof control === 'string'
       ? unreached(cases, control)
-      : await runWith(control, cases, options, io, { client, signal, clock, ledger, known });
+      : await runWith(control, cases, options, io, { client, signal, clock, known });
   client.close();
   const facts = {
     baseUrl: masks.clean(baseUrl),
@@ -184,11 +182,12 @@ async function runWith(
   cases: readonly AnyCase[],
   options: ConformOptions,
   io: ConformIo,
-  means: Pick<Target, 'client' | 'signal' | 'clock' | 'ledger' | 'known'>,
+  means: Pick<Target, 'client' | 'signal' | 'clock' | 'known'>,
 ): Promise<Run> {
   const { client, signal, clock } = means;
   const controlled = control === undefined ? {} : { control };
   const fresh = {
+    ledger: new BucketLedger(),
     startedAt: clock.now(),
     waits: new Set<never>(),
     strange429s: new Set<never>(),
@@ -279,21 +278,4 @@ function profileOf(options: ConformOptions): Profile {
   if (options.baseUrl === undefined || options.controlUrl !== undefined) return 'full';
   const { hostname } = new URL(options.baseUrl);
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname) ? 'full' : 'budget';
-}
-
-/** The keys of the account whose buckets all cases share. */
-function ownKeys({ flags }: ConformOptions): string[] {
-  return [flags.apiKey, flags.otherApiKey].filter((key) => key !== undefined);
-}
-
-function secretsOf({ flags, controlToken }: ConformOptions): string[] {
-  const keys = [
-    flags.apiKey,
-    flags.otherApiKey,
-    flags.secondApiKey,
-    flags.revokedKey,
-    flags.exhaustedApiKey,
-    controlToken,
-  ];
-  return keys.filter((key) => key !== undefined);
 }

@@ -12,7 +12,7 @@ const item = (id: string, parts: Partial<Item> = {}): Item => ({
 });
 
 function spend(ledger: BucketLedger, bucket: Bucket, times: number, at: number): void {
-  for (let i = 0; i < times; i += 1) ledger.note(bucket, at, 'passed');
+  for (let i = 0; i < times; i += 1) ledger.note(bucket, at, true);
 }
 
 /** Starts every item that can start, finishes it at once, and returns the order. */
@@ -111,17 +111,13 @@ test('items that depend on a dropped item are dropped too', () => {
   expect(startedAt(schedule, 0)).toEqual(['case']);
 });
 
-test('a ledger counts replays, refusals and successes of the last minute apart', () => {
+test('a ledger knows the last minute, and waits for what may not have spent a token', () => {
   const ledger = new BucketLedger();
-  ledger.note('send', 0, 'passed');
-  ledger.note('send', 30_000, 'replayed');
-  ledger.note('send', 62_000, 'refused');
-  const one = {
-    passed: 0,
-    replayed: 1,
-    refused: 1,
-    throttled: 0,
-    times: [30_000, 62_000].map((at) => ({ sentAt: at, answeredAt: at })),
-  };
-  expect(ledger.spent('send', 62_000)).toEqual(one);
+  ledger.note('send', 0, true);
+  ledger.note('send', 30_000, false);
+  ledger.note('send', 62_000, true);
+  expect(ledger.waitFor('send', 118, 62_000)).toBe(0);
+  expect(ledger.waitFor('send', 119, 62_000)).toBe(29_000);
+  expect(ledger.waitForQuiet('send', 62_000)).toBe(29_000);
+  expect(ledger.waitForQuiet('send', 91_000)).toBe(0);
 });

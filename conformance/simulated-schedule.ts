@@ -69,7 +69,7 @@ export function simulateSchedule(
 
   function note(spends: Spends): void {
     for (const [bucket, count] of Object.entries(spends) as [Bucket, number][]) {
-      for (let i = 0; i < count; i += 1) ledger.note(bucket, now, 'passed');
+      for (let i = 0; i < count; i += 1) ledger.note(bucket, now, true);
       if (bucket.endsWith('send')) total.sends += count;
     }
   }

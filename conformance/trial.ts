@@ -257,9 +257,22 @@ export class Trial {
     const exchange = exchangeOf(options, reply, this.target.known);
     this.exchanges.push(exchange);
     this.target.log.push(exchange);
+    if (!this.controlled) this.#noteSpending(exchange);
     this.interruptions += reply.interruptions;
     if (reply.unusable === true) this.unusable ??= reply;
     return reply;
+  }
+
+  /** Notes for the schedule what spends from the shared account or the address. */
+  #noteSpending({ method, path, headers, caller, reply, answeredAt }: Exchange): void {
+    const { status } = reply;
+    const endpoint = endpointOf(path);
+    const isOwn = caller.account === 'own' && status !== 401;
+    const isOfAddress = endpoint === 'received' && (status === 401 || !headers['authorization']);
+    if (endpoint === undefined || !(isOwn || isOfAddress)) return;
+    const isReplay = method === 'POST' && status === 200;
+    const isSuccess = status >= 200 && status < 300 && !isReplay;
+    this.target.ledger.note(isOwn ? endpoint : 'address', answeredAt, isSuccess);
   }
 
   #isPatient({ path, headers }: RequestOptions): boolean {

@@ -4,6 +4,8 @@
  * poll interval, so that no state between two reads is missed.
  */
 
+import { minuteMs } from './buckets.ts';
+import { isSend, messageIdOf } from './judges/exchange.ts';
 import { latestPickupMs, pollIntervalMs } from './judges/status.ts';
 import { flood } from './limited.ts';
 import { type Recording, recorded } from './recording.ts';
@@ -52,8 +54,14 @@ export async function queuedToWatch(
 /** Polls as the device of `--device-id`: if that gets its work as tasks, nothing else may poll. */
 async function pollForTasks(t: Trial): Promise<void> {
   const { sims, key } = await t.account();
-  const { passed, throttled } = t.target.ledger.spent('tasks', await t.now());
-  if (sims[0] === undefined || throttled > 0 || passed > mostPolls) return;
+  const now = await t.now();
+  const polls = t.target.log.filter(
+    ({ endpoint, caller, answeredAt }) =>
+      endpoint === 'tasks' && caller.account === 'own' && answeredAt > now - minuteMs,
+  );
+  const isThrottled = polls.some(({ reply }) => reply.status === 429);
+  const answered = polls.filter(({ reply }) => reply.status === 200);
+  if (sims[0] === undefined || isThrottled || answered.length > mostPolls) return;
   await t.get(paths.tasks(sims[0].deviceId), key);
 }
 
@@ -71,7 +79,9 @@ async function lookAround(t: Trial, one: Watched): Promise<void> {
   one.isExplained = true;
   await pollForTasks(t);
   if (!(await isQueued(t, account, messageId))) return;
-  const { accepted } = t.target.ledger;
+  const accepted = t.target.log
+    .filter((one) => one.caller.account === 'own' && isSend(one) && one.reply.status === 202)
+    .map(messageIdOf);
   const areQueued = await flood(accepted.length, (i) => isQueued(t, account, accepted[i] ?? ''));
   const all = accepted.filter((id, i) => areQueued[i] && id !== messageId);
   const others = all.filter((_, i) => i % Math.ceil(all.length / mostOthers) === 0);
