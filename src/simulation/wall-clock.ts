@@ -1,12 +1,14 @@
 /**
  * Drives virtual time: by the wall clock, by a function of the user (a *bound* clock), or only by
- * the user (a manual clock). A running clock is advanced every 25 ms and before each request. A
- * bound one is read when it is used, and sets a (fake) timer only while something waits for events.
+ * the user (a manual clock). A running clock is advanced at its deadlines (`tick-wheel.ts`) and
+ * before each request. A bound one is read when it is used, and sets a (fake) timer only while
+ * something waits for events.
  */
 // Not the global of the same name, which is behind a getter: this is read twice a request.
 import { performance } from 'node:perf_hooks';
 import { type ClockMode, readBound, type Settings } from '../config/settings.ts';
 import { latestTimeMs, type VirtualClock } from '../sim/clock.ts';
+import { TickListener } from './tick-wheel.ts';
 
 /** A longer delay would make the process's own timers fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;
@@ -24,7 +26,7 @@ export class WallClock {
   #anchorWallMs = 0;
   #anchorVirtualMs = 0;
   #isHeld = false;
-  #stopTicks: (() => void) | undefined;
+  readonly #ticks = new TickListener(() => this.#advance());
   #isWatched = false;
   /** The timer for the next deadline, set while there is a reader, and its deadline. */
   #wake: { readonly atMs: number; readonly cancel: () => void } | undefined;
@@ -123,6 +125,7 @@ export class WallClock {
     this.#anchorWallMs = this.#readMs();
     this.#anchorVirtualMs = this.#clock().now();
     this.#onAnchor(this.rate);
+    this.#ticks.hurry();
     this.arm();
   }
 
@@ -137,6 +140,8 @@ export class WallClock {
     if (this.#mode === 'bound' && readMs < this.#anchorWallMs) this.anchor();
     const elapsedMs = readMs - this.#anchorWallMs;
     this.#clock().advanceTo(this.#anchorVirtualMs + Math.floor(elapsedMs * this.rate));
+    // What follows may set a deadline that is nearer than all others.
+    this.#ticks.hurry();
     if (this.#isWatched) this.arm();
   }
 
@@ -193,15 +198,21 @@ export class WallClock {
   }
 
   stop(): void {
-    this.#stopTicks?.();
+    this.#ticks.stop();
     this.watch(false);
   }
 
   /** Only time that runs by itself needs a periodic advance. */
   #run(): void {
-    this.#stopTicks?.();
-    const runs = this.#mode === 'real' || this.#mode === 'scaled';
-    this.#stopTicks = runs ? eachTick(() => this.pump()) : undefined;
+    if (this.#mode === 'real' || this.#mode === 'scaled') this.#ticks.start();
+    else this.#ticks.stop();
+  }
+
+  /** Returns the real time until the next deadline. */
+  #advance(): number {
+    this.pump();
+    const { nextAtMs = latestTimeMs, now } = this.#clock();
+    return (nextAtMs - now()) / this.rate;
   }
 
   #readMs(): number {
@@ -209,31 +220,4 @@ export class WallClock {
       ? readBound(this.#boundTo)
       : WallClock.nowMs();
   }
-}
-
-/**
- * One real timer that advances all simulated clocks, because a thousand worlds would otherwise need
- * a timer each. It does not keep the process running.
- */
-// Not the global ones, which a test may fake: this timer outlives the test.
-import { clearInterval, setInterval } from 'node:timers';
-
-const intervalMs = 25;
-const listeners = new Set<() => void>();
-let timer: NodeJS.Timeout | undefined;
-
-/** Calls `listener` about every 25 ms. Returns the function that stops it. */
-function eachTick(listener: () => void): () => void {
-  listeners.add(listener);
-  timer ??= setInterval(tick, intervalMs).unref();
-  return () => {
-    listeners.delete(listener);
-    if (listeners.size > 0) return;
-    clearInterval(timer);
-    timer = undefined;
-  };
-}
-
-function tick(): void {
-  for (const listener of listeners) listener();
 }

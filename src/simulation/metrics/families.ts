@@ -156,15 +156,15 @@ export function* familiesOf(worlds: readonly MeasuredWorld[]): Generator<undefin
   const isTotal = worlds.length > mostLabelledWorlds;
   const families = declared
     .filter((family) => !isTotal || family.isSummed !== false)
-    .map((family) => ({ ...family, gathered: new Map<string, Sample>() }));
+    .map((family) => ({ ...family, gathered: new Map<string, Gathered>() }));
   for (const world of worlds) {
     const own = worlds.length === 1 || isTotal ? withoutLabels : { world: world.worldId };
     for (const { name, samples, gathered } of families) {
       for (const sample of samples(world, name)) {
-        const labels = { ...own, ...sample.labels };
-        const key = `${sample.metricName ?? ''}${JSON.stringify(labels)}`;
-        const value = sample.value + (gathered.get(key)?.value ?? 0);
-        gathered.set(key, { ...sample, labels, value });
+        const key = isTotal ? keyOf(sample) : `${gathered.size}`;
+        const known = gathered.get(key);
+        if (known !== undefined) known.value += sample.value;
+        else gathered.set(key, { ...sample, labels: { ...own, ...sample.labels } });
       }
     }
     yield;
@@ -183,6 +183,13 @@ export function* familiesOf(worlds: readonly MeasuredWorld[]): Generator<undefin
       values: one(worlds.length),
     },
   ];
+}
+
+type Gathered = Omit<Sample, 'value'> & { value: number };
+
+/** Samples of one family name the same labels in the same order, so that their values are enough. */
+function keyOf({ metricName = '', labels }: Sample): string {
+  return `${metricName} ${Object.values(labels).join(' ')}`;
 }
 
 function one(value: number): readonly Sample[] {

@@ -1,6 +1,6 @@
 /**
  * Counts requests to the service by endpoint and status, with their durations. The hot path only
- * adds to arrays; labels and texts are made when the metrics are read.
+ * adds numbers; labels and texts are made when the metrics are read.
  */
 
 import { type EndpointName, endpointNames } from '../../sim/limits.ts';
@@ -14,7 +14,6 @@ const durationBoundsMs = [
   ...[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
   ...[1, 2.5, 5, 10, 25, 50, 100, 250, 1_000],
 ];
-const mostStatuses = 600;
 
 export interface StatusCount {
   readonly endpoint: CountedEndpoint;
@@ -23,7 +22,7 @@ export interface StatusCount {
 }
 
 class EndpointCounts {
-  readonly answered = new Float64Array(mostStatuses);
+  readonly answered = new Map<number, number>();
   /** Of requests that the transport answered itself, before they reached the service. */
   readonly refused = new Map<number, number>();
   readonly durationsMs = new Histogram(durationBoundsMs);
@@ -35,7 +34,7 @@ export class RequestCounts {
   /** Counts a request that the service answered. */
   answered(endpoint: EndpointName | undefined, status: number, tookMs: number): void {
     const { answered, durationsMs } = this.#of(endpoint);
-    answered[status] = (answered[status] ?? 0) + 1;
+    answered.set(status, (answered.get(status) ?? 0) + 1);
     durationsMs.observe(tookMs);
   }
 
@@ -48,9 +47,8 @@ export class RequestCounts {
   /** Every endpoint with the statuses that have occurred, in ascending order. */
   *byStatus(): Iterable<StatusCount> {
     for (const [endpoint, { answered, refused }] of this.#entries()) {
-      for (const [status, count] of answered.entries()) {
-        const all = count + (refused.get(status) ?? 0);
-        if (all > 0) yield { endpoint, status, count: all };
+      for (const status of inOrder([...answered.keys(), ...refused.keys()])) {
+        yield { endpoint, status, count: (answered.get(status) ?? 0) + (refused.get(status) ?? 0) };
       }
     }
   }
@@ -58,8 +56,8 @@ export class RequestCounts {
   /** The same, without what the transport answered itself. */
   *answeredByStatus(): Iterable<StatusCount> {
     for (const [endpoint, { answered }] of this.#entries()) {
-      for (const [status, count] of answered.entries()) {
-        if (count > 0) yield { endpoint, status, count };
+      for (const status of inOrder([...answered.keys()])) {
+        yield { endpoint, status, count: answered.get(status) ?? 0 };
       }
     }
   }
@@ -69,8 +67,8 @@ export class RequestCounts {
   }
 
   count(endpoint: EndpointName, status: number): number {
-    const { answered, refused } = this.#of(endpoint);
-    return (answered[status] ?? 0) + (refused.get(status) ?? 0);
+    const counts = this.#endpoints[endpoint];
+    return (counts?.answered.get(status) ?? 0) + (counts?.refused.get(status) ?? 0);
   }
 
   #entries(): (readonly [CountedEndpoint, EndpointCounts])[] {
@@ -88,4 +86,8 @@ export class RequestCounts {
     }
     return counts;
   }
+}
+
+function inOrder(statuses: readonly number[]): readonly number[] {
+  return [...new Set(statuses)].sort((a, b) => a - b);
 }
