@@ -10,6 +10,7 @@ const bearer = /^bearer[ \t]+(\S+)$/i;
 export class KeyDirectory<W> {
   /** Worlds by the header that carries a key, or by the key's digest if its text is not known. */
   readonly #worlds = new Map<string, W>();
+  readonly #keys = new Map<W, Set<string>>();
   #digests = 0;
 
   /** Adds and removes a world's keys as they are created and revoked. */
@@ -19,23 +20,26 @@ export class KeyDirectory<W> {
         // If a snapshot brings a key into a second world, the first world keeps it.
         if (this.#worlds.has(known)) return;
         this.#worlds.set(known, world);
+        const own = this.#keys.get(world);
+        if (own === undefined) this.#keys.set(world, new Set([known]));
+        else own.add(known);
         if (isDigest(known)) this.#digests++;
       },
       removed: (known) => {
-        if (this.#worlds.get(known) !== world) return;
-        this.#worlds.delete(known);
-        if (isDigest(known)) this.#digests--;
+        if (this.#keys.get(world)?.delete(known)) this.#remove(known);
       },
     };
   }
 
   /** Removes all keys of a world: it was deleted, or its simulation was replaced. */
   forget(world: W): void {
-    for (const [known, owner] of this.#worlds) {
-      if (owner !== world) continue;
-      this.#worlds.delete(known);
-      if (isDigest(known)) this.#digests--;
-    }
+    for (const known of this.#keys.get(world) ?? []) this.#remove(known);
+    this.#keys.delete(world);
+  }
+
+  #remove(known: string): void {
+    this.#worlds.delete(known);
+    if (isDigest(known)) this.#digests--;
   }
 
   /** The world of the key in an Authorization header. */
