@@ -17,15 +17,7 @@ async function bannerOf(
     control_url: control === false ? null : 'http://127.0.0.1:2',
   };
   await simulator.close();
-  const options: ServeOptions = {
-    settings,
-    host: '127.0.0.1',
-    port: 1,
-    control,
-    transport: 'node',
-    readyFile: undefined,
-  };
-  return { served, text: banner(served, options, { version: '1.2.3', env }) };
+  return { served, text: banner(served, { settings, control }, { version: '1.2.3', env }) };
 }
 
 const number = '+12025550101';

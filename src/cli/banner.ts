@@ -5,7 +5,7 @@
 
 import type { CommandIo } from '../commands/flags.ts';
 import { foreignText } from '../commands/foreign-text.ts';
-import { defaultRate } from '../config/settings.ts';
+import { defaultRate, type SettingsInput } from '../config/settings.ts';
 import { routeOf } from '../operations/table.ts';
 import { servicePaths } from '../sim/service-paths.ts';
 import type { ReadyFile } from '../simulator.ts';
@@ -16,11 +16,11 @@ const recipient = '+12025550123';
 
 export function banner(
   served: ReadyFile,
-  options: ServeOptions,
+  options: Pick<ServeOptions, 'settings' | 'control'>,
   { version, env }: Pick<CommandIo, 'version' | 'env'>,
 ): string {
   const { clock = 'real' } = options.settings;
-  const caller = chooseCaller(served, options);
+  const caller = chooseCaller(served, options.settings);
   const authority = served.tls_ca_file;
   const trust = authority === undefined ? '' : ` --cacert ${quoted(authority)}`;
   const lines = [
@@ -52,11 +52,11 @@ interface Caller {
 }
 
 /** The first account that has a key and a working number, its own or else the pool's. */
-function chooseCaller(served: ReadyFile, options: ServeOptions): Caller | undefined {
+function chooseCaller(served: ReadyFile, settings: SettingsInput): Caller | undefined {
   const pool = served.pool[0]?.number;
   for (const { name, api_key: key, sims } of served.accounts) {
     if (key === '') continue;
-    const stated = options.settings.world?.accounts?.find((account) => account.name === name);
+    const stated = settings.world?.accounts?.find((account) => account.name === name);
     const isOff = (number: string) => {
       const sim = stated?.sims?.find((each) => each.number === number);
       return sim?.connected === false || sim?.active === false;
@@ -98,7 +98,7 @@ function quoted(path: string): string {
 
 function timeHint(
   served: ReadyFile,
-  { settings, control }: ServeOptions,
+  { settings, control }: Pick<ServeOptions, 'settings' | 'control'>,
   env: CommandIo['env'],
 ): string {
   if (settings.clock === 'manual') {

@@ -2,38 +2,17 @@
  * The flags of `smstwin explore`.
  */
 import { duration, fileValue, reportValue, wholeNumber } from '../commands/flag-values.ts';
-import { type Flag, ValueError } from '../commands/flags.ts';
-import type { Report } from '../commands/report-flag.ts';
+import { type Flag, type FlagValues, ValueError } from '../commands/flags.ts';
 import { reservedVariables, type Variable, variables } from '../explore/command-runs.ts';
 import { type FaultName, faultNames } from '../explore/fault-names.ts';
 import { rateValue, seedValue } from './flag-values.ts';
-
-export interface ExploreFlags {
-  readonly depth: number;
-  readonly maxRuns: number;
-  readonly jobs: number;
-  readonly timeout: Duration;
-  readonly slow: Duration;
-  readonly throttleWaits?: readonly Duration[];
-  readonly crash?: boolean;
-  readonly faults?: readonly FaultName[];
-  readonly rate?: number;
-  readonly seed: number;
-  readonly world?: string;
-  readonly env: readonly { readonly name: string; readonly value: Variable }[];
-  readonly out: string;
-  readonly report: readonly Report[];
-  readonly schedule?: string;
-  readonly bail?: boolean;
-  readonly commandMayFail?: boolean;
-}
 
 interface Duration {
   readonly text: string;
   readonly ms: number;
 }
 
-export const exploreFlags: readonly Flag[] = [
+export const exploreFlags = [
   { flag: '--depth <n>', about: 'faults per schedule', parse: wholeNumber(1, 10), fallback: 2 },
   {
     flag: '--max-runs <n>',
@@ -97,7 +76,9 @@ export const exploreFlags: readonly Flag[] = [
   { flag: '--schedule <file>', about: 'run this one schedule or finding', parse: fileValue },
   { flag: '--bail', about: 'stop at the first finding' },
   { flag: '--command-may-fail', about: 'an exit code other than 0 is not a failure' },
-];
+] as const satisfies readonly Flag[];
+
+export type ExploreFlags = FlagValues<typeof exploreFlags>;
 
 /** The flags that a replay needs to run the command in the same way. */
 export function flagsAgain({

@@ -7,6 +7,8 @@ import { duration, fileValue, isWebAddress, wholeNumber } from '../commands/flag
 import {
   addFlags,
   type CommandIo,
+  type Flag,
+  type FlagValues,
   newCommand,
   passedOn,
   readFlags,
@@ -22,15 +24,6 @@ import { stopSignal } from './process.ts';
 import { prepareReadyFile, writeAuthority, writeReadyFile } from './ready-file.ts';
 import { addServeFlags, serveOptions } from './serve-options.ts';
 
-interface FleetFlags {
-  readonly shards: number;
-  readonly shardTimeout: number;
-  readonly statsPort?: number;
-  readonly wide?: boolean;
-  readonly join?: string;
-  readonly printConfig?: string;
-}
-
 const mostShards = 64;
 const exitWithinMs = 4_900;
 
@@ -41,43 +34,44 @@ const own = [
   ...['--tls', '--tls-cert', '--tls-key', '--tls-name'],
 ];
 
+const fleetFlags = [
+  {
+    flag: '--shards <n>',
+    about: 'processes to start',
+    parse: wholeNumber(1, mostShards),
+    fallback: 2,
+  },
+  {
+    flag: '--shard-timeout <duration>',
+    about: 'how long requests wait for a shard that starts again; then 503',
+    parse: duration({ mostMs: 600_000, expected: 'a duration up to 10 minutes, such as 10s' }),
+    fallback: 10_000,
+    shown: '10s',
+  },
+  {
+    flag: '--join <file>',
+    about: 'a JSON list of {"base_url", "control_url"} of running `serve` processes, not --shards',
+    parse: fileValue,
+  },
+  {
+    flag: '--print-config <dir>',
+    about: "with --join: write HAProxy's configuration and maps here, and start nothing",
+    parse: fileValue,
+  },
+  { flag: '--wide', about: 'the first world spans all shards, by account' },
+  { flag: '--stats-port <port>', about: "port of HAProxy's page", parse: portValue },
+] as const satisfies readonly Flag[];
+
 export async function fleet(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand(
     'fleet',
     'Run several simulators behind HAProxy, on one address. Takes the flags of `serve`, too.',
     io,
   );
-  addFlags(command, [
-    {
-      flag: '--shards <n>',
-      about: 'processes to start',
-      parse: wholeNumber(1, mostShards),
-      fallback: 2,
-    },
-    {
-      flag: '--shard-timeout <duration>',
-      about: 'how long requests wait for a shard that starts again; then 503',
-      parse: duration({ mostMs: 600_000, expected: 'a duration up to 10 minutes, such as 10s' }),
-      fallback: 10_000,
-      shown: '10s',
-    },
-    {
-      flag: '--join <file>',
-      about:
-        'a JSON list of {"base_url", "control_url"} of running `serve` processes, not --shards',
-      parse: fileValue,
-    },
-    {
-      flag: '--print-config <dir>',
-      about: "with --join: write HAProxy's configuration and maps here, and start nothing",
-      parse: fileValue,
-    },
-    { flag: '--wide', about: 'the first world spans all shards, by account' },
-    { flag: '--stats-port <port>', about: "port of HAProxy's page", parse: portValue },
-  ]);
+  addFlags(command, fleetFlags);
   addServeFlags(command);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const flags = command.opts<FleetFlags>();
+  const flags = command.opts<FlagValues<typeof fleetFlags>>();
   const options = await serveOptions(command);
   if (options.journal !== undefined) {
     throw new UsageError('--journal records one process: use --journal-dir');

@@ -4,8 +4,16 @@
 import { isAbsolute } from 'node:path';
 import { UsageError } from '../commands/command-error.ts';
 import { fileValue, webAddress } from '../commands/flag-values.ts';
-import { addFlags, type CommandIo, newCommand, readFlags, ValueError } from '../commands/flags.ts';
-import { type TlsFlags, tlsOf } from '../config/tls.ts';
+import {
+  addFlags,
+  type CommandIo,
+  type Flag,
+  type FlagValues,
+  newCommand,
+  readFlags,
+  ValueError,
+} from '../commands/flags.ts';
+import { tlsOf } from '../config/tls.ts';
 import { readFaultsFile } from '../config/world-file.ts';
 import { startRecording } from '../traffic/record.ts';
 import { type Redaction, redactions } from '../traffic/redaction.ts';
@@ -14,54 +22,46 @@ import { stopSignal } from './process.ts';
 import { writeAuthority } from './ready-file.ts';
 import { tlsFlags } from './serve-options.ts';
 
-interface RecordFlags extends TlsFlags {
-  readonly upstream?: string;
-  readonly out?: string;
-  readonly host: string;
-  readonly port: number;
-  readonly redact: readonly Redaction[];
-  readonly rotate: number;
-  readonly faults?: string;
-}
-
 /** The process exits after this time even if a reply is still under way. */
 const closeWithinMs = 4_500;
 
+const recordFlags = [
+  { flag: '--upstream <url>', about: 'the service to forward to', parse: upstreamValue },
+  { flag: '--out <file>', about: 'the recording (.ndjson); appended to', parse: fileValue },
+  {
+    flag: '--host <host>',
+    about: 'the address to listen on',
+    parse: hostValue,
+    fallback: '127.0.0.1',
+  },
+  { flag: '--port <port>', about: '0: any free port', parse: portValue, fallback: 8090 },
+  {
+    flag: '--redact <what>',
+    about: 'replace numbers, text, or both (numbers,text), each always by the same',
+    parse: redactValue,
+    fallback: [],
+    shown: 'neither',
+  },
+  {
+    flag: '--rotate <size>',
+    about: 'start a new file at this size',
+    parse: sizeValue,
+    fallback: 256 * 2 ** 20,
+    shown: '256MiB',
+  },
+  {
+    flag: '--faults <file>',
+    about: 'faults that strike at the proxy: a list of faults as the control port takes them',
+    parse: fileValue,
+  },
+  ...tlsFlags,
+] as const satisfies readonly Flag[];
+
 export async function record(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('record', 'Record what a service is asked and answers.', io);
-  addFlags(command, [
-    { flag: '--upstream <url>', about: 'the service to forward to', parse: upstreamValue },
-    { flag: '--out <file>', about: 'the recording (.ndjson); appended to', parse: fileValue },
-    {
-      flag: '--host <host>',
-      about: 'the address to listen on',
-      parse: hostValue,
-      fallback: '127.0.0.1',
-    },
-    { flag: '--port <port>', about: '0: any free port', parse: portValue, fallback: 8090 },
-    {
-      flag: '--redact <what>',
-      about: 'replace numbers, text, or both (numbers,text), each always by the same',
-      parse: redactValue,
-      fallback: [],
-      shown: 'neither',
-    },
-    {
-      flag: '--rotate <size>',
-      about: 'start a new file at this size',
-      parse: sizeValue,
-      fallback: 256 * 2 ** 20,
-      shown: '256MiB',
-    },
-    {
-      flag: '--faults <file>',
-      about: 'faults that strike at the proxy: a list of faults as the control port takes them',
-      parse: fileValue,
-    },
-    ...tlsFlags,
-  ]);
+  addFlags(command, recordFlags);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
-  const { upstream, out, faults, ...flags } = command.opts<RecordFlags>();
+  const { upstream, out, faults, ...flags } = command.opts<FlagValues<typeof recordFlags>>();
   if (upstream === undefined) throw new UsageError('--upstream is missing: name the service');
   if (out === undefined) throw new UsageError('--out is missing: name the file to record in');
   const notice = (line: string) => io.error(`smstwin record: ${line}\n`);

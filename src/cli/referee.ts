@@ -8,10 +8,16 @@ import { readExpectations } from '../../conformance/expected-file.ts';
 import { writeReports } from '../../conformance/reports/write.ts';
 import { CommandError, UsageError } from '../commands/command-error.ts';
 import { duration, fileValue, reportValue } from '../commands/flag-values.ts';
-import { addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
+import {
+  addFlags,
+  type CommandIo,
+  type Flag,
+  type FlagValues,
+  newCommand,
+  readFlags,
+} from '../commands/flags.ts';
 import { foreignText } from '../commands/foreign-text.ts';
 import type { TrafficExchange } from '../commands/recorded-traffic.ts';
-import type { Report } from '../commands/report-flag.ts';
 import { readText, reasonOf } from '../config/plain-file.ts';
 import type { Exchange } from '../referee/exchange.ts';
 import { exchangesOfHar, exchangesOfTraffic } from '../referee/har-feed.ts';
@@ -21,61 +27,54 @@ import { isRecording, readTraffic } from '../traffic/read-traffic.ts';
 import { exchangesOfJournalFile, type RecordedTraffic } from './referee-journal.ts';
 import { clientRulesTable, refereeSummary, refereeText } from './referee-summary.ts';
 
-interface RefereeFlags {
-  readonly account: readonly string[];
-  readonly intents?: string;
-  readonly strict?: boolean;
-  readonly partial?: boolean;
-  readonly grace: number;
-  readonly report: readonly Report[];
-  readonly expected?: string;
-  readonly list?: boolean;
-}
+const refereeFlags = [
+  {
+    flag: '--account <name>',
+    about: 'judge this account alone, by name or id',
+    parse: (text) => text,
+    repeatable: true,
+  },
+  {
+    flag: '--intents <file>',
+    about: 'what the client meant to send, and what it reported',
+    parse: fileValue,
+  },
+  { flag: '--strict', about: 'advice counts as failure' },
+  {
+    flag: '--partial',
+    about: 'the client has not finished: judge nothing that depends on what comes',
+  },
+  {
+    flag: '--grace <duration>',
+    about: 'how long after a 429 a request was still in flight',
+    parse: duration({
+      leastMs: 0,
+      mostMs: Number.MAX_SAFE_INTEGER,
+      expected: 'a duration such as 1s, 500ms or 2m',
+    }),
+    fallback: 1_000,
+    shown: '1s',
+  },
+  {
+    flag: '--report <kind=file>',
+    about: 'junit, json, html, tap, markdown, github',
+    parse: reportValue,
+    repeatable: true,
+  },
+  {
+    flag: '--expected <file>',
+    about: 'failures that are known, each with a reason',
+    parse: fileValue,
+  },
+  { flag: '--list', about: 'print the client rules' },
+] as const satisfies readonly Flag[];
+
+type RefereeFlags = FlagValues<typeof refereeFlags>;
 
 export async function referee(argv: readonly string[], io: CommandIo): Promise<number> {
   const command = newCommand('referee', 'Judge a client by its recorded requests.', io);
   command.argument('[traffic]', 'a journal or a recording (.ndjson), or a HAR 1.2 file (.har)');
-  addFlags(command, [
-    {
-      flag: '--account <name>',
-      about: 'judge this account alone, by name or id',
-      parse: (text) => text,
-      repeatable: true,
-    },
-    {
-      flag: '--intents <file>',
-      about: 'what the client meant to send, and what it reported',
-      parse: fileValue,
-    },
-    { flag: '--strict', about: 'advice counts as failure' },
-    {
-      flag: '--partial',
-      about: 'the client has not finished: judge nothing that depends on what comes',
-    },
-    {
-      flag: '--grace <duration>',
-      about: 'how long after a 429 a request was still in flight',
-      parse: duration({
-        leastMs: 0,
-        mostMs: Number.MAX_SAFE_INTEGER,
-        expected: 'a duration such as 1s, 500ms or 2m',
-      }),
-      fallback: 1_000,
-      shown: '1s',
-    },
-    {
-      flag: '--report <kind=file>',
-      about: 'junit, json, html, tap, markdown, github',
-      parse: reportValue,
-      repeatable: true,
-    },
-    {
-      flag: '--expected <file>',
-      about: 'failures that are known, each with a reason',
-      parse: fileValue,
-    },
-    { flag: '--list', about: 'print the client rules' },
-  ]);
+  addFlags(command, refereeFlags);
   if (readFlags(command, argv, io.env) === 'answered') return 0;
   const flags = command.opts<RefereeFlags>();
   if (flags.list === true) {

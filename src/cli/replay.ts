@@ -6,6 +6,7 @@
 import { fileValue } from '../commands/flag-values.ts';
 import { addArgument, addFlags, type CommandIo, newCommand, readFlags } from '../commands/flags.ts';
 import { foreignJson, foreignText } from '../commands/foreign-text.ts';
+import { many } from '../commands/table.ts';
 import { type Replayed, replayJournal } from './replay-journal.ts';
 
 export async function replay(argv: readonly string[], io: CommandIo): Promise<number> {
@@ -50,11 +51,7 @@ function report({ header, inputs, differing, differences, isTruncated }: Replaye
 }
 
 function inputsOf({ header: { checkpoint }, inputs }: Replayed): string {
-  if (checkpoint === undefined) return counted(inputs);
-  const before = counted(checkpoint.inputs);
-  return `${counted(inputs)} from the checkpoint of ${checkpoint.at}, after ${before},`;
-}
-
-function counted(inputs: number): string {
-  return `${inputs} ${inputs === 1 ? 'input' : 'inputs'}`;
+  if (checkpoint === undefined) return many(inputs, 'input');
+  const before = many(checkpoint.inputs, 'input');
+  return `${many(inputs, 'input')} from the checkpoint of ${checkpoint.at}, after ${before},`;
 }

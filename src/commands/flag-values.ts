@@ -15,7 +15,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-export function oneOf<W extends string>(words: readonly W[]): (text: string) => W {
+export function oneOf<const W extends string>(words: readonly W[]): (text: string) => W {
   return (text) => {
     const word = words.find((known) => known === text);
     if (word !== undefined) return word;

@@ -28,6 +28,35 @@ export interface Flag {
   readonly repeatable?: true;
 }
 
+/** What commander reads for flags, by attribute name: `maxRuns` for `--max-runs <n>`. */
+export type FlagValues<Flags extends readonly Flag[]> = {
+  readonly [Each in Flags[number] as AttributeOf<Each['flag']>]: ValueOf<Each>;
+};
+
+type AttributeOf<Text extends string> = Text extends `--no-${infer Name}`
+  ? CamelCase<Name>
+  : Text extends `--${infer Name} <${string}>`
+    ? CamelCase<Name>
+    : Text extends `--${infer Name}`
+      ? CamelCase<Name>
+      : never;
+
+type CamelCase<Name extends string> = Name extends `${infer Word}-${infer Rest}`
+  ? `${Word}${Capitalize<CamelCase<Rest>>}`
+  : Name;
+
+type ValueOf<Each extends Flag> = Each extends { repeatable: true }
+  ? readonly OneOf<Each>[]
+  : Each extends { fallback: unknown } | { flag: `--no-${string}` }
+    ? OneOf<Each>
+    : OneOf<Each> | undefined;
+
+type OneOf<Each extends Flag> = Each extends { parse: (text: string) => infer Value }
+  ? Value
+  : Each['flag'] extends `${string} <${string}`
+    ? string
+    : boolean;
+
 /**
  * An invalid flag value. The message says what was expected; the parser adds the flag and value.
  */

@@ -15,9 +15,9 @@ export interface TlsPair {
 
 /** The values of the flags `--tls-cert`, `--tls-key`, `--tls` and `--tls-name`. */
 export interface TlsFlags {
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly tls?: 'self-signed';
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  readonly tls?: 'self-signed' | undefined;
   readonly tlsName: readonly string[];
 }
 

@@ -13,7 +13,6 @@ import { exploreSummary, findingText } from '../../src/cli/explore-summary.ts';
 import { referee } from '../../src/cli/referee.ts';
 import { replay } from '../../src/cli/replay.ts';
 import { requestLine } from '../../src/cli/request-log.ts';
-import type { ServeOptions } from '../../src/cli/serve-options.ts';
 import { type Client, runInProcess } from '../../src/explore/in-process-run.ts';
 import { search } from '../../src/explore/search.ts';
 import { withChangedLines } from '../../src/recording/journal-checksum.ts';
@@ -120,10 +119,7 @@ test('the banner prints an account of a world file as plain text', async () => {
   const simulator = new Simulator({ world });
   const served = { ...simulator.readyFile(), base_url: 'http://127.0.0.1:1', control_url: null };
   await simulator.close();
-  const options: ServeOptions = {
-    ...{ settings: { world }, host: '127.0.0.1', port: 1, control: false, transport: 'node' },
-    readyFile: undefined,
-  };
+  const options = { settings: { world }, control: false } as const;
   const text = banner(served, options, { version: '1', env: {} });
   expect(text).toContain('\\u001b]0;PWNED');
   expect(text).not.toMatch(obeyed);
