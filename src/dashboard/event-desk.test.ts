@@ -5,9 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { createSimulator, type Simulator } from '../simulator.ts';
-import { EventDesk, type News } from './page/event-desk.ts';
+import { EventDesk, EventReader, type News } from './page/event-desk.ts';
 
-const kinds = ['message', 'clock'];
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of ends.splice(0)) await end();
@@ -17,20 +16,21 @@ async function started(options: { readonly token?: string } = {}) {
   const simulator = await createSimulator({ clock: 'manual' });
   ends.push(() => simulator.close());
   const { controlUrl } = await simulator.listen({ control: options });
-  return { simulator, desk: new EventDesk(`${controlUrl}/control/events`) };
+  const url = `${controlUrl}/control/events?kinds=message,clock`;
+  const deskWith = (token: string | null) => new EventDesk({ url, token });
+  return { simulator, deskWith, desk: deskWith(null) };
 }
 
 /** A reader that keeps all events. */
-function reader(desk: EventDesk, token: string | null = null) {
+function reader(desk: EventDesk) {
   const heard: News[] = [];
   const say = desk.join((news) => heard.push(news));
-  ends.unshift(() => say({ token, kinds: [] }));
+  ends.unshift(() => say({ isListening: false }));
   const events = () => heard.filter((news) => typeof news !== 'string').flat();
   return {
     heard,
-    say,
-    want: () => say({ token, kinds }),
-    leave: () => say({ token, kinds: [] }),
+    want: () => say({ isListening: true }),
+    leave: () => say({ isListening: false }),
     events,
   };
 }
@@ -63,21 +63,24 @@ test('the stream is closed when the last reader wants nothing, and opened when o
   await streams(simulator, 1);
 });
 
-test('a kind that one reader adds comes without a gap', async () => {
+test('a reader that comes later hears the state, and the others get no event twice', async () => {
   const { simulator, desk } = await started();
   const one = reader(desk);
   one.want();
   await expect.poll(() => one.heard).toContain('live');
   simulator.clock.advance('1s');
   await expect.poll(() => one.events()).toHaveLength(1);
-  reader(desk).say({ token: null, kinds: ['request'] });
+  const other = reader(desk);
+  other.want();
+  expect(other.heard).toEqual(['live']);
   simulator.clock.advance('1s');
   await expect.poll(() => one.events().map(({ kind }) => kind)).toEqual(['clock', 'clock']);
+  expect(other.events()).toHaveLength(1);
 });
 
 test('readers with different tokens share nothing, and a wrong token is refused', async () => {
-  const { simulator, desk } = await started({ token: 'open-sesame' });
-  const [right, wrong] = [reader(desk, 'open-sesame'), reader(desk, 'wrong')];
+  const { simulator, deskWith } = await started({ token: 'open-sesame' });
+  const [right, wrong] = [reader(deskWith('open-sesame')), reader(deskWith('wrong'))];
   right.want();
   wrong.want();
   await expect.poll(() => right.heard).toContain('live');
@@ -100,10 +103,22 @@ test('a broken stream resumes where it ended', async () => {
     server.closeAllConnections();
     server.close();
   });
-  const { want, heard } = reader(
-    new EventDesk(`http://127.0.0.1:${(server.address() as AddressInfo).port}/control/events`),
-  );
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/control/events`;
+  const { want, heard } = reader(new EventDesk({ url, token: null }));
   want();
   await expect.poll(() => asked).toEqual([undefined, '41']);
   expect(heard.filter((news) => typeof news === 'string')).toEqual(['connecting', 'live']);
+});
+
+test('events are read whole however the stream is cut', () => {
+  const text =
+    ': open\n\nid: 1\nevent: message\ndata: {"a":1}\n\nid: 2\nevent: clock\ndata: {}\n\nid: 3\nev';
+  for (let at = 0; at < text.length; at++) {
+    const reader = new EventReader();
+    const events = [...reader.read(text.slice(0, at)), ...reader.read(text.slice(at))];
+    expect(events).toEqual([
+      { id: '1', kind: 'message', data: '{"a":1}' },
+      { id: '2', kind: 'clock', data: '{}' },
+    ]);
+  }
 });

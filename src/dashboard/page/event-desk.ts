@@ -1,22 +1,25 @@
 /**
  * Shares one stream of events among many readers. They are the tabs of a browser, which opens at
  * most six connections to a server. Runs in a SharedWorker, or in the page if the browser has none.
- * Readers with the same control token share a stream. The stream carries every kind that one of
- * them wants, and is closed while there is no wish.
+ * The stream is closed while no reader listens.
  */
-import { EventReader, type ServerEvent } from './event-reader.ts';
 
-/** A reader's request; sent again when it changes, and every `aliveEveryMs` as a sign of life. */
+/** What a reader says; said again every `aliveEveryMs` as a sign of life. */
 export interface Wish {
-  readonly token: string | null;
-  /** Empty while the page is hidden or closed. */
-  readonly kinds: readonly string[];
+  /** False while the page is hidden or closed. */
+  readonly isListening: boolean;
   /** Try again at once instead of waiting for the next attempt. */
   readonly retry?: boolean;
 }
 
+export interface ServerEvent {
+  readonly kind: string;
+  readonly data: string;
+  readonly id: string | undefined;
+}
+
 /** `refused`: the token is missing or wrong; `gone`: the world was deleted. */
-export type StreamState = 'connecting' | 'live' | 'lost' | 'refused' | 'gone';
+type StreamState = 'connecting' | 'live' | 'lost' | 'refused' | 'gone';
 /** A change of the stream's state, or a group of events. */
 export type News = StreamState | readonly ServerEvent[];
 type Hear = (news: News) => void;
@@ -25,77 +28,50 @@ export const aliveEveryMs = 10_000;
 /** A reader that is silent for this long is dropped: its tab has crashed. */
 const silentMs = 3 * aliveEveryMs;
 
-export class EventDesk {
-  readonly #url: string;
-  readonly #streams = new Map<string | null, SharedStream>();
-
-  /** `url`: the address of the events. */
-  constructor(url: string) {
-    this.#url = url;
-  }
-
-  /** Adds a reader. Returns the function for sending its wishes. */
-  join(hear: Hear): (wish: Wish) => void {
-    let token: string | null = null;
-    let silence: ReturnType<typeof setTimeout> | undefined;
-    const say = (wish: Wish) => {
-      clearTimeout(silence);
-      if (wish.token !== token) this.#want(token, hear, []);
-      token = wish.token;
-      this.#want(token, hear, wish.kinds);
-      if (wish.retry === true) this.#streams.get(token)?.retry();
-      if (wish.kinds.length > 0) {
-        silence = setTimeout(() => this.#want(token, hear, []), silentMs);
-      }
-    };
-    return say;
-  }
-
-  #want(token: string | null, hear: Hear, kinds: readonly string[]): void {
-    const stream = this.#streams.get(token) ?? new SharedStream(this.#url, token);
-    stream.want(hear, kinds);
-    if (stream.isWanted) this.#streams.set(token, stream);
-    else this.#streams.delete(token);
-  }
+export interface Stream {
+  /** The address of the events. */
+  readonly url: string;
+  readonly token: string | null;
 }
 
-class SharedStream {
-  readonly #url: string;
-  readonly #token: string | null;
-  readonly #readers = new Map<Hear, readonly string[]>();
+export class EventDesk {
+  readonly #stream: Stream;
+  readonly #readers = new Set<Hear>();
   #state: StreamState = 'connecting';
   #lastEventId: string | undefined;
-  /** The kinds that the open stream carries. */
-  #openKinds = '';
   #abort = new AbortController();
   #wake = () => {};
   #isRunning = false;
 
-  constructor(url: string, token: string | null) {
-    this.#url = url;
-    this.#token = token;
+  constructor(stream: Stream) {
+    this.#stream = stream;
   }
 
-  get isWanted(): boolean {
-    return this.#readers.size > 0;
+  /** Adds a reader. Returns the function for sending its wishes. */
+  join(hear: Hear): (wish: Wish) => void {
+    let silence: ReturnType<typeof setTimeout> | undefined;
+    return ({ isListening, retry = false }) => {
+      clearTimeout(silence);
+      if (!isListening) {
+        this.#leave(hear);
+        return;
+      }
+      silence = setTimeout(() => this.#leave(hear), silentMs);
+      if (!this.#readers.has(hear)) hear(this.#state);
+      this.#readers.add(hear);
+      if (retry && this.#isOver) this.#state = 'connecting';
+      if (retry) this.#wake();
+      if (!this.#isOver) void this.#run();
+    };
   }
 
-  want(hear: Hear, kinds: readonly string[]): void {
-    const isNew = !this.#readers.has(hear);
-    if (kinds.length === 0) this.#readers.delete(hear);
-    else this.#readers.set(hear, kinds);
-    if (kinds.length > 0 && isNew) hear(this.#state);
-    if (this.#kinds() !== this.#openKinds) {
-      this.#abort.abort();
-      this.#wake();
-    }
-    if (!this.#isOver) void this.#run();
-  }
-
-  retry(): void {
-    if (this.#isOver) this.#state = 'connecting';
+  #leave(hear: Hear): void {
+    this.#readers.delete(hear);
+    if (this.#readers.size > 0) return;
+    this.#state = 'connecting';
+    this.#lastEventId = undefined;
+    this.#abort.abort();
     this.#wake();
-    void this.#run();
   }
 
   /** True if trying again would change nothing. */
@@ -103,15 +79,11 @@ class SharedStream {
     return this.#state === 'refused' || this.#state === 'gone';
   }
 
-  #kinds(): string {
-    return [...new Set([...this.#readers.values()].flat())].sort().join();
-  }
-
   async #run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
     let pauseMs = 0;
-    while (this.isWanted) {
+    while (this.#readers.size > 0) {
       const outcome = await this.#read();
       if (outcome === 'refused' || outcome === 'gone') {
         this.#tell(outcome);
@@ -120,22 +92,21 @@ class SharedStream {
       if (outcome === 'failed') this.#tell('lost');
       // A stream that worked is reopened at once; only a failure is reported.
       pauseMs = outcome === 'failed' ? Math.min(5_000, Math.max(500, pauseMs * 2)) : 100;
-      if (outcome !== 'changed') await this.#pause(pauseMs);
+      if (outcome !== 'left') await this.#pause(pauseMs);
     }
     this.#isRunning = false;
   }
 
-  /** Resolves when the stream ends: `changed` if it was closed to request other kinds. */
-  async #read(): Promise<'ended' | 'failed' | 'refused' | 'gone' | 'changed'> {
-    this.#openKinds = this.#kinds();
+  /** Resolves when the stream ends: `left` if its last reader left. */
+  async #read(): Promise<'ended' | 'failed' | 'refused' | 'gone' | 'left'> {
+    const { url, token } = this.#stream;
     this.#abort = new AbortController();
     const { signal } = this.#abort;
     let hasBegun = false;
     try {
       const headers: Record<string, string> = {};
-      if (this.#token !== null) headers['authorization'] = `Bearer ${this.#token}`;
+      if (token !== null) headers['authorization'] = `Bearer ${token}`;
       if (this.#lastEventId !== undefined) headers['last-event-id'] = this.#lastEventId;
-      const url = `${this.#url}?kinds=${this.#openKinds}`;
       const response = await fetch(url, { headers, signal });
       if (response.status === 401) return 'refused';
       if (response.status === 404) return 'gone';
@@ -152,7 +123,7 @@ class SharedStream {
         if (events.length > 0) this.#send(events);
       }
     } catch {
-      if (signal.aborted) return 'changed';
+      if (signal.aborted) return 'left';
       return hasBegun ? 'ended' : 'failed';
     }
   }
@@ -164,7 +135,7 @@ class SharedStream {
   }
 
   #send(news: News): void {
-    for (const hear of [...this.#readers.keys()]) hear(news);
+    for (const hear of [...this.#readers]) hear(news);
   }
 
   #pause(ms: number): Promise<void> {
@@ -174,6 +145,29 @@ class SharedStream {
         clearTimeout(timer);
         resolve();
       };
+    });
+  }
+}
+
+/**
+ * Reads server-sent events from a text stream, piece by piece. The browser's own EventSource cannot
+ * send the control token.
+ */
+export class EventReader {
+  #rest = '';
+
+  /** The events that `piece` completes. */
+  read(piece: string): ServerEvent[] {
+    const blocks = (this.#rest + piece).split('\n\n');
+    this.#rest = blocks.pop() ?? '';
+    return blocks.flatMap((block) => {
+      const lines = block.split('\n');
+      const field = (name: string) =>
+        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+      const data = field('data');
+      return data === undefined
+        ? []
+        : [{ kind: field('event') ?? 'message', data, id: field('id') }];
     });
   }
 }

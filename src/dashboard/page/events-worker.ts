@@ -1,8 +1,8 @@
 /**
- * The SharedWorker of all tabs that show one world. It holds their one event stream; the worker's
- * name is the stream's address.
+ * The SharedWorker of all tabs that show one world with one token. It holds their one event stream,
+ * which its name states.
  */
-import { EventDesk, type Wish } from './event-desk.ts';
+import { EventDesk, type Stream, type Wish } from './event-desk.ts';
 
 interface Connecting {
   readonly ports: readonly MessagePort[];
@@ -13,7 +13,7 @@ const scope = globalThis as unknown as {
   readonly name: string;
   onconnect: (event: Connecting) => void;
 };
-const desk = new EventDesk(scope.name);
+const desk = new EventDesk(JSON.parse(scope.name) as Stream);
 
 scope.onconnect = ({ ports }) => {
   for (const port of ports) {

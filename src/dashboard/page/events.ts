@@ -4,21 +4,21 @@
  * again.
  */
 import { signal } from '@preact/signals';
+import type { EventData } from '../../operations/activity-events.ts';
 import { controlToken, tokenIsMissing } from './control.ts';
 import { routeOf } from './declared.ts';
-import { aliveEveryMs, EventDesk, type News, type Wish } from './event-desk.ts';
-import type { ServerEvent } from './event-reader.ts';
+import {
+  aliveEveryMs,
+  EventDesk,
+  type News,
+  type ServerEvent,
+  type Stream,
+  type Wish,
+} from './event-desk.ts';
 import { worldPrefix } from './hosted-world.ts';
-import type { ClockState, MessageEvent, Sim, Traffic } from './wire.ts';
 
-interface EventData {
-  readonly message: MessageEvent;
-  readonly sim: Sim;
-  readonly clock: ClockState;
-  readonly traffic: Traffic;
-  readonly operation: { readonly name: string };
-}
-export type EventKind = keyof EventData;
+const kinds = ['message', 'sim', 'clock', 'traffic', 'operation'] as const;
+export type EventKind = (typeof kinds)[number];
 
 /**
  * Called with events of one kind that arrived together, in order; undefined: read everything again.
@@ -36,7 +36,6 @@ const listeners: { readonly [K in EventKind]: Set<EventListener<K>> } = {
   traffic: new Set(),
   operation: new Set(),
 };
-const kinds = Object.keys(listeners) as EventKind[];
 
 /** Returns the function that removes the listener. */
 export function onEvents<K extends EventKind>(kind: K, listener: EventListener<K>): () => void {
@@ -49,55 +48,61 @@ export function announceAnotherWorld(): void {
   for (const own of Object.values(listeners)) for (const listener of [...own]) listener(undefined);
 }
 
-let say: ((wish: Wish) => void) | undefined;
+let say: (wish: Wish) => void = () => {};
+/** The token with which the stream was joined. */
+let token: string | null = null;
 /** True while this page gets no events, so that what it shows may be out of date. */
 let isStale = true;
-let saidWish = '';
 
 export function followEvents(): void {
-  say = joinDesk(hear);
-  sayWish();
-  document.addEventListener('visibilitychange', () => sayWish());
-  addEventListener('pagehide', () => sayWish(false));
-  addEventListener('pageshow', () => sayWish());
+  joinDesk();
+  listen();
+  document.addEventListener('visibilitychange', () => listen());
+  addEventListener('pagehide', () => listen(false));
+  addEventListener('pageshow', () => listen());
   setInterval(() => {
-    if (isVisible()) say?.(wish());
+    if (isVisible()) listen();
   }, aliveEveryMs);
 }
 
-/** Tries again at once instead of waiting for the next attempt. */
+/** Tries again at once instead of waiting for the next attempt, with the token of now. */
 export function reconnectNow(): void {
-  say?.({ ...wish(), retry: true });
+  if (controlToken() !== token) {
+    say({ isListening: false });
+    joinDesk();
+  }
+  say({ isListening: true, retry: true });
 }
 
-function joinDesk(hear: (news: News) => void): (wish: Wish) => void {
-  const url = `${worldPrefix}${routeOf('events.stream').path}`;
-  if (!('SharedWorker' in globalThis)) return new EventDesk(url).join(hear);
-  // The tabs of one world share a worker; its name is the address of the events.
-  const worker = new SharedWorker('/assets/events-worker.js', { type: 'module', name: url });
+function joinDesk(): void {
+  token = controlToken();
+  const url = `${worldPrefix}${routeOf('events.stream').path}?kinds=${kinds.join()}`;
+  const stream: Stream = { url, token };
+  const joinAlone = () => {
+    say = new EventDesk(stream).join(hear);
+  };
+  if (!('SharedWorker' in globalThis)) {
+    joinAlone();
+    return;
+  }
+  // Tabs that name the same stream share a worker.
+  const name = JSON.stringify(stream);
+  const worker = new SharedWorker('/assets/events-worker.js', { type: 'module', name });
   worker.port.onmessage = ({ data }: { readonly data: News }) => hear(data);
   worker.onerror = () => {
-    say = new EventDesk(url).join(hear);
-    say(wish());
+    joinAlone();
+    listen();
   };
-  return (wish) => worker.port.postMessage(wish);
+  say = (wish) => worker.port.postMessage(wish);
 }
 
 function isVisible(): boolean {
   return document.visibilityState === 'visible';
 }
 
-function wish(isShown = isVisible()): Wish {
-  return { token: controlToken(), kinds: isShown ? kinds : [] };
-}
-
-function sayWish(isShown = isVisible()): void {
-  const next = wish(isShown);
-  const text = JSON.stringify(next);
-  if (say === undefined || text === saidWish) return;
-  saidWish = text;
-  if (next.kinds.length === 0) isStale = true;
-  say(next);
+function listen(isListening = isVisible()): void {
+  if (!isListening) isStale = true;
+  say({ isListening });
 }
 
 function hear(news: News): void {
